@@ -1,0 +1,1 @@
+"""autograder: builds the labs, grades submissions outside the student's process, reports."""

@@ -1,0 +1,1 @@
+"""labkit: the reference implementations behind the labs on LLM inference."""

@@ -1,0 +1,177 @@
+"""Comparisons that say what differs, and where; each raises `Wrong` or returns nothing.
+
+A right answer may be an int, a float, a NumPy scalar or a tensor with one element; what counts is
+the number. A bool is not a number here, and NaN equals nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy
+import torch
+
+from labkit.checks.core import Unfinished, Wrong
+from labkit.student import Proxy
+
+# Largest difference that rounding alone explains, by dtype of the answer.
+TOLERANCE = {torch.float16: 2e-2, torch.bfloat16: 1e-1}
+FULL_PRECISION_TOLERANCE = 1e-5
+
+BYTE_FACTORS: Mapping[float, str] = {
+    8: "Eight times too large: were bits taken for bytes? 16 bits are 2 bytes.",
+    2: "Twice too large: were 4 bytes taken per number where 2 are stored?",
+    0.5: "Half of what is needed: is every number counted, at its full width?",
+}
+
+
+def number_in(got: Any, what: str) -> float | int:
+    """The plain number in an answer. Raises Wrong if there is none, Unfinished for `...`."""
+    refuse_blank(got)
+    if isinstance(got, torch.Tensor) and got.numel() == 1 and got.dtype is not torch.bool:
+        got = got.item()
+    if isinstance(got, numpy.ndarray) and got.size == 1 and got.dtype.kind != "b":
+        got = got.item()
+    if isinstance(got, bool) or not isinstance(got, int | float):
+        raise Wrong(f"{what} should be one number", expected="a number", got=show(got))
+    return got
+
+
+def expect_number(
+    got: Any,
+    expected: float,
+    what: str,
+    *,
+    relative: float = 1e-9,
+    absolute: float = 0.0,
+    factors: Mapping[float, str] | None = None,
+    why: str = "",
+) -> None:
+    """The answer is `expected` within the tolerance.
+
+    factors: sentences for answers that are off by exactly that factor, the misconception's mark.
+    """
+    number = number_in(got, what)
+    if math.isclose(number, expected, rel_tol=relative, abs_tol=absolute):
+        return
+    for factor, sentence in (factors or {}).items():
+        if math.isclose(number, expected * factor, rel_tol=max(relative, 1e-6)):
+            why = sentence
+            break
+    raise Wrong(what, expected=show(expected), got=show(number), why=why)
+
+
+def expect_equal(got: Any, expected: Any, what: str, *, why: str = "") -> None:
+    """The answer equals `expected`: counts, names, and lists or tuples of them."""
+    refuse_blank(got)
+    if _plain(got) != _plain(expected):
+        raise Wrong(what, expected=show(expected), got=show(got), why=why)
+
+
+def expect_tensor(
+    got: Any,
+    expected: torch.Tensor,
+    what: str,
+    *,
+    why: str = "",
+    shape_why: str = "",
+    tolerance: float | None = None,
+) -> None:
+    """The answer has the shape and the values of `expected`, within its own dtype's rounding.
+
+    An answer in half precision is compared with half precision's tolerance; a check that forbids
+    half precision says so itself.
+    """
+    tensor = tensor_in(got, what)
+    if tensor.shape != expected.shape:
+        raise Wrong(
+            f"the shape of {what}",
+            expected=str(tuple(expected.shape)),
+            got=str(tuple(tensor.shape)),
+            why=shape_why or why,
+        )
+    limit = tolerance or TOLERANCE.get(tensor.dtype, FULL_PRECISION_TOLERANCE)
+    difference = (tensor.double() - expected.double()).abs()
+    wrong = ~(difference <= limit * (1 + expected.double().abs()))  # NaN is wrong too
+    if wrong.any():
+        index = tuple(wrong.nonzero()[0].tolist())
+        raise Wrong(
+            what,
+            expected=show(expected[index]),
+            got=show(tensor[index]),
+            where=f"index {list(index)}" if index else "",
+            why=why,
+        )
+
+
+def tensor_in(got: Any, what: str) -> torch.Tensor:
+    """The tensor in an answer; arrays and nested lists of numbers count as tensors."""
+    refuse_blank(got)
+    if isinstance(got, torch.Tensor):
+        return got
+    try:
+        return torch.as_tensor(numpy.asarray(got))
+    except (TypeError, ValueError):
+        raise Wrong(f"{what} should be a tensor", expected="a tensor", got=show(got)) from None
+
+
+def expect_mapping(got: Any, keys: tuple[str, ...], what: str) -> dict:
+    """The answer is a dict with these keys, every one filled in; returns it."""
+    refuse_blank(got)
+    if not isinstance(got, dict) or any(key not in got for key in keys):
+        raise Wrong(
+            f"{what} should be a dict with the keys {', '.join(keys)}",
+            got=show(got),
+            expected="those keys",
+        )
+    return got
+
+
+def refuse_blank(answer: Any) -> None:
+    """Raise Unfinished if the answer still has a `...` in it, Wrong if it is no plain value."""
+    if isinstance(answer, Proxy):
+        if answer._kind == "ellipsis":
+            raise Unfinished("a value is still `...`: fill it in.")
+        raise Wrong(
+            "the answer should be a plain value",
+            expected="a value",
+            got=f"an object of type {answer._kind}",
+        )
+    if isinstance(answer, dict):
+        for value in answer.values():
+            refuse_blank(value)
+    elif isinstance(answer, list | tuple):
+        for value in answer:
+            refuse_blank(value)
+
+
+def show(value: Any) -> str:
+    """A value in at most 120 characters, as a student would write it."""
+    if isinstance(value, Proxy):
+        return repr(value)
+    if isinstance(value, torch.Tensor) and value.numel() == 1:
+        value = value.item()
+    if isinstance(value, torch.Tensor | numpy.ndarray):
+        return f"a tensor of shape {tuple(value.shape)}"
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, int) and abs(value) < 10**30:
+        return f"{value:,}"
+    if isinstance(value, float):
+        is_whole = math.isfinite(value) and value == int(value) and 1e4 <= abs(value) < 1e18
+        return f"{int(value):,}" if is_whole else f"{value:.6g}"
+    text = repr(value)
+    return text if len(text) <= 120 else text[:117] + "..."
+
+
+def _plain(value: Any) -> Any:
+    """The same content with NumPy scalars, arrays, tensors and tuples as plain numbers and lists."""
+    if isinstance(value, torch.Tensor | numpy.ndarray):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, bool):
+        return ("bool", value)  # True is not 1 here
+    return value

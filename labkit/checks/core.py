@@ -1,0 +1,158 @@
+"""What a check is, and how it is played.
+
+A check is an ordinary function `check(student, case)`: it plays one case against the student's code
+and raises `Wrong` at the first difference. The first line of its docstring is the claim that
+students read; the `@check` decorator says to which exercise it belongs.
+
+    @check("weight_bytes", hint="16 bits are how many bytes?")
+    def charges_every_parameter(student: Student, case: WeightCase) -> None:
+        '''Weights take the parameter count times the bytes of one parameter.'''
+        got = student.weight_bytes(case.n_params, case.bytes_per_param)
+        expect_number(got, case.expected, "the bytes of the weights")
+
+A check module also has `PUBLIC_CASES`, a dict from exercise to cases; the hidden ones live with the
+grader. Cases describe themselves in words with `str(case)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from labkit.student import MissingName, Student, StudentError
+
+Play = Callable[[Student, Any], None]
+
+
+class Wrong(Exception):
+    """The student's answer differs from what was wanted.
+
+    what: the thing compared, in the student's words; why: the likely misconception.
+    """
+
+    def __init__(
+        self, what: str, *, expected: str = "", got: str = "", where: str = "", why: str = ""
+    ) -> None:
+        super().__init__(what)
+        self.what, self.expected, self.got, self.where, self.why = what, expected, got, where, why
+
+    def sentences(self) -> str:
+        """The difference as one line of text."""
+        parts = [self.what]
+        if self.expected or self.got:
+            parts.append(f"expected {self.expected}, got {self.got}")
+        if self.where:
+            parts.append(f"first difference at {self.where}")
+        text = "; ".join(parts) + "."
+        return f"{text} {self.why}" if self.why else text
+
+
+class Unfinished(Exception):
+    """The student has not written this part yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One named check of one exercise; `weight` is its share of the exercise's points."""
+
+    name: str
+    exercise: str
+    claim: str
+    hint: str
+    weight: float
+    applies_to: Callable[[Any], bool]
+    play: Play
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found. status: "passed", "failed" or "todo"."""
+
+    check: Check
+    status: str
+    message: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return self.status == "passed"
+
+
+def check(
+    exercise: str,
+    *,
+    hint: str,
+    weight: float = 1,
+    applies_to: Callable[[Any], bool] = lambda case: True,
+) -> Callable[[Play], Play]:
+    """Mark a function as a check of `exercise`; it plays the cases for which `applies_to` holds."""
+
+    def mark(play: Play) -> Play:
+        claim = (play.__doc__ or "").strip().splitlines()[0]
+        play.check = Check(play.__name__, exercise, claim, hint, weight, applies_to, play)
+        return play
+
+    return mark
+
+
+def checks_in(module: ModuleType) -> dict[str, list[Check]]:
+    """The checks of a module by exercise, in the order in which they are written."""
+    by_exercise: dict[str, list[Check]] = {}
+    for value in vars(module).values():
+        found = getattr(value, "check", None)
+        if isinstance(found, Check):
+            by_exercise.setdefault(found.exercise, []).append(found)
+    return by_exercise
+
+
+def play_check(
+    check: Check, student: Student, cases: Sequence[Any], *, hidden: bool = False
+) -> Finding:
+    """Play every case that applies, up to the first that goes wrong.
+
+    `hidden` keeps the case itself out of the message. Raises: ValueError if no case applies, for
+    then the check could not fail.
+    """
+    applicable = [case for case in cases if check.applies_to(case)]
+    if not applicable:
+        raise ValueError(f"no case for the check {check.name} of {check.exercise}")
+    for case in applicable:
+        try:
+            check.play(student, case)
+        except Unfinished as unfinished:
+            return Finding(check, "todo", str(unfinished))
+        except MissingName as missing:
+            return Finding(check, "todo", f"the notebook does not define {missing}.")
+        except StudentError as error:
+            if error.kind == "NotImplementedError":
+                return Finding(check, "todo", "not written yet.")
+            return Finding(check, "failed", _with_case(case, hidden, _raised(error)))
+        except Wrong as wrong:
+            return Finding(check, "failed", _with_case(case, hidden, wrong.sentences()))
+    return Finding(check, "passed")
+
+
+def play_exercise(
+    checks: Mapping[str, list[Check]], exercise: str, student: Student, cases: Sequence[Any]
+) -> list[Finding]:
+    """Play all checks of one exercise on the same cases."""
+    return [play_check(one, student, cases) for one in checks[exercise]]
+
+
+def share_of_points(findings: Sequence[Finding], points: float) -> list[float]:
+    """The points each finding earns, out of `points` for all of them, by weight."""
+    total = sum(finding.check.weight for finding in findings)
+    return [
+        round(points * finding.check.weight / total, 4) if finding.passed else 0.0
+        for finding in findings
+    ]
+
+
+def _raised(error: StudentError) -> str:
+    place = f" ({error.lines[-1]})" if error.lines else ""
+    return f"your code raised {error}{place}."
+
+
+def _with_case(case: Any, hidden: bool, text: str) -> str:
+    return f"On a hidden case: {text}" if hidden else f"{case}: {text}"

@@ -1,0 +1,83 @@
+"""The checks as a notebook shows them: what passed, what failed and why, a hint to unfold."""
+
+from __future__ import annotations
+
+import html
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from labkit.checks.core import Finding, checks_in, play_exercise, share_of_points
+from labkit.student import local_student
+
+MARKS = {"passed": ("✓", "#1a7f37"), "failed": ("✗", "#b42318"), "todo": ("○", "#6e6e6e")}
+
+
+@dataclass(frozen=True)
+class Report:
+    """The findings of one exercise; shown as a page in a notebook, as text elsewhere.
+
+    As plain text it is the number of points, which is what nbgrader reads from a test cell.
+    """
+
+    exercise: str
+    findings: list[Finding]
+    points: float
+
+    @property
+    def earned(self) -> float:
+        return round(sum(share_of_points(self.findings, self.points)), 2)
+
+    def __str__(self) -> str:
+        lines = [f"{self.exercise}: {self.earned:g} of {self.points:g} points on the open cases"]
+        for finding in self.findings:
+            mark, _ = MARKS[finding.status]
+            lines.append(f"  {mark} {finding.check.claim}")
+            if not finding.passed:
+                lines += [f"      {finding.message}", f"      hint: {finding.check.hint}"]
+        return "\n".join(lines)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": f"{self.earned:g}", "text/html": self._html()}
+
+    def _html(self) -> str:
+        rows = "".join(_row(finding) for finding in self.findings)
+        title = (
+            f"<b>{html.escape(self.exercise)}</b>: {self.earned:g} of {self.points:g} points "
+            "on the open cases"
+        )
+        return f'<div style="line-height:1.5">{title}{rows}</div>'
+
+
+def _row(finding: Finding) -> str:
+    mark, colour = MARKS[finding.status]
+    claim = f'<span style="color:{colour}">{mark}</span> {html.escape(finding.check.claim)}'
+    if finding.passed:
+        return f"<div>{claim}</div>"
+    return (
+        f'<div>{claim}<div style="margin-left:1.4em">{html.escape(finding.message)}'
+        f"<details><summary>hint</summary>{html.escape(finding.check.hint)}</details></div></div>"
+    )
+
+
+class Checker:
+    """Plays a lab's public cases against the names of a notebook.
+
+    check = Checker("memory", globals())
+    check("weight_bytes", points=2)
+    """
+
+    def __init__(self, topic: str, namespace: Mapping[str, Any]) -> None:
+        self._module = importlib.import_module(f"labkit.checks.{topic}")
+        self._checks = checks_in(self._module)
+        self._student = local_student(namespace)
+
+    def __call__(self, exercise: str, points: float) -> Report:
+        """Check one exercise. Raises ValueError for a name that is no exercise of this lab."""
+        if exercise not in self._checks:
+            known = ", ".join(self._checks)
+            raise ValueError(f"no exercise {exercise!r} in this lab; there are: {known}")
+        cases = self._module.PUBLIC_CASES[exercise]
+        findings = play_exercise(self._checks, exercise, self._student, cases)
+        return Report(exercise, findings, points)

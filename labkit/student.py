@@ -1,0 +1,390 @@
+"""How a check reaches a student's code: by value, wherever that code runs.
+
+A check never holds an object of the student's. It holds a `Student`, which resolves names to
+`Proxy` objects; a proxy sends requests over a `Channel` to an `Executor`, which sits beside the
+student's code, performs them there and sends values back. In a notebook the executor is in the same
+process (`LocalChannel`); in the grader it is in a walled child process. Both run this same code, so
+a check sees the same thing in both places.
+
+    check -> Proxy -> Channel.request({"op", ...}) -> Executor.handle -> the student's object
+    check <- value  <- {"ok", "value"}             <-
+
+A function or an `Offer` that a check passes as an argument stays on the check's side: the student's
+code gets a stand-in whose calls come back as callbacks. So what the check counts cannot be forged.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from labkit.wire import Decoder, Encoder, WireError
+
+MAX_MESSAGE_CHARS = 2000
+MAX_TRACE_FRAMES = 4
+
+
+class StudentError(Exception):
+    """The student's code raised. `kind` is the exception's class name, `lines` where it happened."""
+
+    def __init__(self, kind: str, message: str, lines: tuple[str, ...] = ()) -> None:
+        super().__init__(f"{kind}: {message}" if message else kind)
+        self.kind = kind
+        self.message = message
+        self.lines = lines
+
+
+class MissingName(Exception):
+    """The student's notebook does not define this name."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """An object of the check's that a student's function may use.
+
+    The student sees `attributes` (values, callables or further offers) and may call the object
+    itself if `call` is given. Every call runs on the check's side.
+    """
+
+    call: Callable[..., Any] | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Channel(Protocol):
+    """Carries a request to an executor and answers the callbacks that come before the reply."""
+
+    def request(
+        self, message: dict, blobs: list, callbacks: list[Callable[..., Any]]
+    ) -> tuple[dict, bytes]:
+        """The reply and its blob."""
+
+
+# ------------------------------------------------------------------ beside the student's code
+
+
+class Executor:
+    """Performs requests on the objects of one namespace.
+
+    `call_back(message, blobs) -> (reply, blob)` carries a callback to the check's side and returns
+    its answer.
+    """
+
+    def __init__(
+        self,
+        namespace: Mapping[str, Any],
+        call_back: Callable[[dict, list], tuple[dict, bytes]],
+    ) -> None:
+        self._namespace = namespace
+        self._call_back = call_back
+        self._held: list[Any] = []
+
+    def handle(self, message: dict, blob: bytes) -> tuple[dict, list]:
+        """Perform one request. Returns the reply and its blobs; never raises for student code."""
+        encoder = Encoder(self._to_handle)
+        try:
+            result = self._perform(message, Decoder(blob, self._from_handle))
+            value = self._to_handle(result) if message.get("hold") else encoder.encode(result)
+            return {"ok": True, "value": value}, encoder.blobs
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            return {"ok": False, **describe_error(error)}, []
+
+    def _perform(self, message: dict, decoder: Decoder) -> Any:
+        target = decoder.decode(message["target"]) if "target" in message else None
+        args = [decoder.decode(item) for item in message.get("args", [])]
+        kwargs = {name: decoder.decode(item) for name, item in message.get("kwargs", {}).items()}
+        match message["op"]:
+            case "get":
+                if message["name"] not in self._namespace:
+                    raise MissingName(message["name"])
+                return self._namespace[message["name"]]
+            case "call":
+                return target(*args, **kwargs)
+            case "attribute":
+                return getattr(target, message["name"])
+            case "length":
+                return len(target)
+            case "item":
+                return target[args[0]]
+            case "value":
+                return target if target is not None else args[0]
+            case unknown:
+                raise WireError(f"unknown operation {unknown!r}")
+
+    def _to_handle(self, value: Any) -> dict:
+        self._held.append(value)
+        return {"$handle": [len(self._held) - 1, type(value).__name__, callable(value)]}
+
+    def _from_handle(self, tag: str, payload: Any) -> Any:
+        match tag:
+            case "$handle":
+                return self._held[payload]
+            case "$callback":
+                return _Callback(self._run_callback, payload)
+            case "$offer":
+                call, attributes = payload
+                return _stand_in(
+                    self._from_handle("$callback", call) if call is not None else None,
+                    {name: self._decode_plain(item) for name, item in attributes.items()},
+                )
+        raise WireError(f"unexpected {tag}")
+
+    def _decode_plain(self, item: Any) -> Any:
+        return Decoder(b"", self._from_handle).decode(item)
+
+    def _run_callback(self, index: int, args: tuple, kwargs: dict) -> Any:
+        encoder = Encoder(self._to_handle)
+        message = {
+            "callback": index,
+            "args": [encoder.encode(arg) for arg in args],
+            "kwargs": {name: encoder.encode(arg) for name, arg in kwargs.items()},
+        }
+        reply, blob = self._call_back(message, encoder.blobs)
+        if not reply["ok"]:
+            raise _EXCEPTIONS.get(reply["kind"], RuntimeError)(reply["message"])
+        return Decoder(blob, self._from_handle).decode(reply["value"])
+
+
+class _Callback:
+    """Stands, in the student's process, for a function of the check's."""
+
+    def __init__(self, run: Callable, index: int) -> None:
+        self._run = run
+        self._index = index
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._run(self._index, args, kwargs)
+
+
+class _StandIn:
+    """Stands, in the student's process, for an object of the check's."""
+
+
+class _CallableStandIn(_StandIn):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(*args, **kwargs)
+
+
+def _stand_in(call: Callable | None, attributes: dict) -> _StandIn:
+    stand_in = _StandIn() if call is None else _CallableStandIn()
+    if call is not None:
+        stand_in._call = call
+    vars(stand_in).update(attributes)
+    return stand_in
+
+
+_EXCEPTIONS = {kind.__name__: kind for kind in (ValueError, TypeError, IndexError, MemoryError)}
+
+
+def describe_error(error: BaseException) -> dict:
+    """An exception as plain data: class name, message, and the student's own lines."""
+    try:
+        message = str(error)[:MAX_MESSAGE_CHARS]
+    except Exception:
+        message = ""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = {__file__, Encoder.encode.__code__.co_filename}
+    lines = [
+        f"line {frame.lineno}, in {frame.name}: {frame.line or ''}"[:200]
+        for frame in frames
+        if frame.filename not in ours and "site-packages" not in frame.filename
+    ]
+    return {
+        "kind": type(error).__name__[:100],
+        "message": message,
+        "lines": lines[-MAX_TRACE_FRAMES:],
+    }
+
+
+# ------------------------------------------------------------------ on the check's side
+
+
+class Proxy:
+    """An object in the student's process; calls, attributes, `len` and items go there and back.
+
+    A proxy has no comparison, truth value or hash: a check compares values, never objects.
+    """
+
+    __slots__ = ("_handle", "_kind", "_student")
+    __hash__ = None
+
+    def __init__(self, student: Student, handle: int, kind: str) -> None:
+        self._student = student
+        self._handle = handle
+        self._kind = kind
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._student.ask("call", self, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._student.ask("attribute", self, name=name)
+
+    def __len__(self) -> int:
+        length = self._student.ask("length", self)
+        if type(length) is not int or length < 0:
+            raise StudentError("TypeError", f"len() gave {length!r}, not a count")
+        return length
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._student.ask("item", self, (index,))
+
+    def __eq__(self, other: object) -> bool:
+        raise TypeError("a check compares values, not objects of the student's")
+
+    def __bool__(self) -> bool:
+        raise TypeError("a check tests values, not objects of the student's")
+
+    def __repr__(self) -> str:
+        return f"<a {self._kind} of yours>"
+
+
+class Student:
+    """The student's names, as attributes: `student.weight_bytes(8, 2)`.
+
+    Raises: MissingName for a name that the notebook does not define, StudentError when the
+    student's code raises.
+    """
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self.ask("get", name=name)
+
+    def ask(
+        self,
+        op: str,
+        target: Proxy | None = None,
+        args: tuple = (),
+        kwargs: Mapping[str, Any] | None = None,
+        name: str | None = None,
+        hold: bool = False,
+    ) -> Any:
+        """One request. `hold` leaves the result in the student's process, behind a proxy."""
+        callbacks: list[Callable[..., Any]] = []
+        encoder = Encoder(lambda value: self._to_handle(value, callbacks))
+        message: dict[str, Any] = {"op": op, "hold": hold}
+        if target is not None:
+            message["target"] = encoder.encode(target)
+        if args:
+            message["args"] = [encoder.encode(arg) for arg in args]
+        if kwargs:
+            message["kwargs"] = {key: encoder.encode(arg) for key, arg in kwargs.items()}
+        if name is not None:
+            message["name"] = name
+        reply, blob = self._channel.request(message, encoder.blobs, callbacks)
+        if reply.get("ok") is not True:
+            raise _student_error(reply)
+        if "value" not in reply:
+            raise WireError("a reply has no value")
+        return Decoder(blob, self._from_handle).decode(reply["value"])
+
+    def _to_handle(self, value: Any, callbacks: list) -> dict:
+        if isinstance(value, Proxy):
+            return {"$handle": value._handle}
+        if isinstance(value, Offer):
+            encoder = Encoder(lambda inner: self._to_handle(inner, callbacks))
+            attributes = {name: encoder.encode(item) for name, item in value.attributes.items()}
+            if encoder.blobs:
+                raise TypeError("an Offer's attributes are plain values, callables and offers")
+            call = None
+            if value.call is not None:
+                call = self._to_handle(value.call, callbacks)["$callback"]
+            return {"$offer": [call, attributes]}
+        if callable(value):
+            callbacks.append(value)
+            return {"$callback": len(callbacks) - 1}
+        raise TypeError(f"a {type(value).__name__} cannot be passed to the student's code")
+
+    def _from_handle(self, tag: str, payload: Any) -> Proxy:
+        if tag != "$handle":
+            raise WireError(f"unexpected {tag}")
+        index, kind, _ = payload
+        if type(index) is not int or not isinstance(kind, str):
+            raise WireError("not a handle")
+        return Proxy(self, index, kind[:80])
+
+
+def hold(proxy: Proxy, *args: Any, **kwargs: Any) -> Proxy:
+    """Call `proxy` and leave the result in the student's process: it keeps its identity there."""
+    return proxy._student.ask("call", proxy, args, kwargs, hold=True)
+
+
+def place(student: Student, value: Any) -> Proxy:
+    """Put a value into the student's process, to see later whether it was changed."""
+    return student.ask("value", args=(value,), hold=True)
+
+
+def value_of(proxy: Proxy) -> Any:
+    """The present value of what `hold` or `place` left in the student's process."""
+    return proxy._student.ask("value", proxy)
+
+
+def answer_callback(
+    message: dict, blob: bytes, callbacks: list[Callable[..., Any]], student: Student
+) -> tuple[dict, list]:
+    """Run one of the check's own functions for the student's code; the message is hostile.
+
+    Returns the reply and its blobs. The check's exceptions reach the student as plain ones.
+    Raises: WireError if the message is no callback.
+    """
+    index, args, kwargs = message.get("callback"), message.get("args"), message.get("kwargs")
+    known = type(index) is int and 0 <= index < len(callbacks)
+    if not known or not isinstance(args, list) or not isinstance(kwargs, dict):
+        raise WireError("not a callback")
+    decoder = Decoder(blob, student._from_handle)
+    plain_args = [decoder.decode(item) for item in args]
+    plain_kwargs = {name: decoder.decode(item) for name, item in kwargs.items()}
+    encoder = Encoder(lambda value: student._to_handle(value, callbacks))
+    try:
+        result = callbacks[index](*plain_args, **plain_kwargs)
+    except (ValueError, TypeError, IndexError, MemoryError) as error:
+        return {"ok": False, "kind": type(error).__name__, "message": str(error)}, []
+    return {"ok": True, "value": encoder.encode(result)}, encoder.blobs
+
+
+def _student_error(reply: dict) -> Exception:
+    kind, message, lines = reply.get("kind"), reply.get("message"), reply.get("lines")
+    if not isinstance(kind, str) or not isinstance(message, str) or not isinstance(lines, list):
+        raise WireError("a reply is neither a value nor an error")
+    if kind == "MissingName":
+        return MissingName(message)
+    return StudentError(kind, message, tuple(str(line)[:200] for line in lines[:MAX_TRACE_FRAMES]))
+
+
+class LocalChannel:
+    """Reaches objects in this very process: what a notebook uses for the public checks."""
+
+    def __init__(self, namespace: Mapping[str, Any]) -> None:
+        self.student = Student(self)
+        self._executor = Executor(namespace, self._call_back)
+        self._callbacks: list[Callable[..., Any]] = []
+
+    def request(
+        self, message: dict, blobs: list, callbacks: list[Callable[..., Any]]
+    ) -> tuple[dict, bytes]:
+        """Perform the request at once; the student's exceptions come back as a reply."""
+        outer, self._callbacks = self._callbacks, callbacks
+        try:
+            reply, reply_blobs = self._executor.handle(message, b"".join(blobs))
+        finally:
+            self._callbacks = outer
+        return reply, b"".join(reply_blobs)
+
+    def _call_back(self, message: dict, blobs: list) -> tuple[dict, bytes]:
+        reply, reply_blobs = answer_callback(
+            message, b"".join(blobs), self._callbacks, self.student
+        )
+        return reply, b"".join(reply_blobs)
+
+
+def local_student(namespace: Mapping[str, Any]) -> Student:
+    """The student whose names live in `namespace`, for instance a notebook's `globals()`."""
+    return LocalChannel(namespace).student

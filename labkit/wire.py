@@ -1,0 +1,288 @@
+"""Values that travel between a judge and a student's process: JSON and raw bytes, never pickle.
+
+A value is encoded into something `json` can write, plus a list of blobs (the bytes of tensors and
+strings of bytes). What is decoded may come from hostile code, so the decoder trusts nothing: it
+checks types, sizes, depth and that every byte of the blob is claimed at most once.
+
+Plain values keep their type, and *only* their type: a subclass of `int` that says it equals
+everything arrives as an ordinary int. Anything else goes to `to_handle`, or is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+MAX_DEPTH = 64
+MAX_HEADER_BYTES = 16 << 20
+MAX_BLOB_BYTES = 256 << 20
+MAX_INT_DIGITS = 4096
+JSON_SAFE_INT = 1 << 53
+
+TENSOR_DTYPES = frozenset(
+    [
+        "float64",
+        "float32",
+        "float16",
+        "bfloat16",
+        "int64",
+        "int32",
+        "int16",
+        "int8",
+        "uint8",
+        "bool",
+        "complex64",
+    ]
+)
+ARRAY_KINDS = "biufc"
+
+_FRAME = struct.Struct("<IQ")
+
+
+class WireError(ValueError):
+    """A message that breaks the format: too large, too deep, or not what it claims to be."""
+
+
+class Encoder:
+    """Turns values into JSON-able items; `blobs` collects the raw bytes they refer to.
+
+    `to_handle(value)` stands in for what cannot travel by value: it returns the item to send, or
+    raises TypeError.
+    """
+
+    def __init__(self, to_handle: Callable[[Any], dict] | None = None) -> None:
+        self.blobs: list[bytes | memoryview] = []
+        self._n_bytes = 0
+        self._to_handle = to_handle
+
+    def encode(self, value: Any, depth: int = 0) -> Any:
+        """The item that stands for `value`. Raises WireError for nesting beyond MAX_DEPTH."""
+        if depth > MAX_DEPTH:
+            raise WireError(f"a value is nested more than {MAX_DEPTH} levels deep")
+        if value is None or type(value) is bool:
+            return value
+        if isinstance(value, int):
+            return _encode_int(int.__index__(value))
+        if isinstance(value, float):
+            number = float.__float__(value)
+            return number if math.isfinite(number) else {"$float": repr(number)}
+        if isinstance(value, str):
+            return str.__str__(value)
+        if isinstance(value, complex):
+            return {"$complex": [self.encode(value.real), self.encode(value.imag)]}
+        if isinstance(value, bytes | bytearray):
+            return {"$bytes": self._blob(bytes(value))}
+        if isinstance(value, list):
+            return [self.encode(item, depth + 1) for item in list.__iter__(value)]
+        if isinstance(value, tuple):
+            return {"$tuple": [self.encode(item, depth + 1) for item in tuple.__iter__(value)]}
+        if isinstance(value, set | frozenset):
+            return {"$set": [self.encode(item, depth + 1) for item in value]}
+        if isinstance(value, dict):
+            pairs = dict.items(value)
+            return {
+                "$dict": [[self.encode(k, depth + 1), self.encode(v, depth + 1)] for k, v in pairs]
+            }
+        return self._encode_array(value)
+
+    def _encode_array(self, value: Any) -> Any:
+        torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
+        if torch is not None:
+            if isinstance(value, torch.Tensor):
+                return {"$tensor": self._tensor(torch, value)}
+            if isinstance(value, torch.dtype):
+                return {"$dtype": str(value).removeprefix("torch.")}
+        if numpy is not None and isinstance(value, numpy.generic | numpy.ndarray):
+            array = numpy.asarray(value)
+            if array.dtype.kind in ARRAY_KINDS:
+                if array.ndim == 0 and isinstance(value, numpy.generic):
+                    return self.encode(array.item())
+                data = numpy.ascontiguousarray(array).tobytes()
+                return {"$array": [array.dtype.str, list(array.shape), self._blob(data)]}
+        if self._to_handle is None:
+            raise TypeError(f"a {type(value).__name__} cannot be passed by value")
+        return self._to_handle(value)
+
+    def _tensor(self, torch: Any, value: Any) -> list:
+        with torch._C.DisableTorchFunctionSubclass():
+            tensor = value.detach().to("cpu")
+            if tensor.layout is not torch.strided:
+                tensor = tensor.to_dense()
+            tensor = tensor.resolve_conj().resolve_neg().contiguous()
+            dtype = str(tensor.dtype).removeprefix("torch.")
+            if dtype not in TENSOR_DTYPES:
+                raise TypeError(f"a tensor of dtype {dtype} cannot be passed by value")
+            raw = tensor.reshape(-1).view(torch.uint8).numpy() if tensor.numel() else b""
+            return [dtype, list(tensor.shape), self._blob(memoryview(raw))]
+
+    def _blob(self, data: bytes | memoryview) -> list[int]:
+        start, size = self._n_bytes, len(data)
+        self._n_bytes += size
+        self.blobs.append(data)
+        return [start, size]
+
+
+class Decoder:
+    """Turns items back into values; raises WireError for anything malformed.
+
+    `from_handle(tag, payload)` resolves handles; without it they are refused.
+    """
+
+    def __init__(
+        self, blob: bytes | bytearray, from_handle: Callable[[str, Any], Any] | None = None
+    ) -> None:
+        self._blob = memoryview(blob)
+        self._n_unclaimed = len(blob)
+        self._from_handle = from_handle
+
+    def decode(self, item: Any) -> Any:
+        """The value that `item` stands for."""
+        try:
+            return self._decode(item, 0)
+        except WireError:
+            raise
+        except (TypeError, ValueError, KeyError, IndexError, OverflowError, RuntimeError) as error:
+            raise WireError(f"a malformed value: {error}") from error
+
+    def _decode(self, item: Any, depth: int) -> Any:
+        if depth > MAX_DEPTH:
+            raise WireError(f"a value is nested more than {MAX_DEPTH} levels deep")
+        if item is None or type(item) in (bool, int, float, str):
+            return item
+        if type(item) is list:
+            return [self._decode(entry, depth + 1) for entry in item]
+        ((tag, payload),) = item.items()
+        if tag == "$tuple":
+            return tuple(self._decode(entry, depth + 1) for entry in payload)
+        if tag == "$dict":
+            return {self._decode(k, depth + 1): self._decode(v, depth + 1) for k, v in payload}
+        if tag == "$set":
+            return {self._decode(entry, depth + 1) for entry in payload}
+        if tag == "$tensor":
+            return self._tensor(*payload)
+        if tag == "$array":
+            return self._array(*payload)
+        if tag == "$bytes":
+            return bytes(self._claim(*payload))
+        if tag == "$int":
+            return _decode_int(payload)
+        if tag == "$float":
+            return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[payload]
+        if tag == "$complex":
+            return complex(*(self._decode(part, depth + 1) for part in payload))
+        if tag == "$dtype":
+            import torch
+
+            return getattr(torch, _known_dtype(payload))
+        if self._from_handle is None:
+            raise WireError(f"unexpected {tag}")
+        return self._from_handle(tag, payload)
+
+    def _claim(self, start: int, size: int) -> memoryview:
+        """Bytes of the blob; each is handed out once, so a small message cannot grow large."""
+        if type(start) is not int or type(size) is not int or start < 0 or size < 0:
+            raise WireError("a reference into the blob is not a pair of counts")
+        self._n_unclaimed -= size
+        if start + size > len(self._blob) or self._n_unclaimed < 0:
+            raise WireError("a value claims more bytes than were sent")
+        return self._blob[start : start + size]
+
+    def _tensor(self, dtype_name: str, shape: list, reference: list) -> Any:
+        import torch
+
+        dtype = getattr(torch, _known_dtype(dtype_name))
+        n_items = _n_items(shape)
+        data = self._claim(*reference)
+        if n_items * dtype.itemsize != len(data):
+            raise WireError(f"{len(data)} bytes do not make a {dtype_name} tensor of shape {shape}")
+        if n_items == 0:
+            return torch.empty(shape, dtype=dtype)
+        if dtype is torch.bool:  # any byte but 0 and 1 would be undefined behaviour in a bool
+            return torch.frombuffer(bytearray(data), dtype=torch.uint8).ne(0).reshape(shape)
+        return torch.frombuffer(bytearray(data), dtype=dtype).reshape(shape)
+
+    def _array(self, dtype_name: str, shape: list, reference: list) -> Any:
+        import numpy
+
+        dtype = numpy.dtype(dtype_name)
+        if dtype.kind not in ARRAY_KINDS:
+            raise WireError(f"arrays of dtype {dtype_name!r} do not travel")
+        _n_items(shape)
+        return numpy.frombuffer(bytearray(self._claim(*reference)), dtype=dtype).reshape(shape)
+
+
+def send(sock: Any, message: dict, blobs: Iterable[bytes | memoryview] = ()) -> None:
+    """Write one frame: lengths, the JSON header, then the blobs.
+
+    Raises: WireError if the message is over the size limits; nothing has been sent then.
+    """
+    blobs = list(blobs)
+    header = json.dumps(message, separators=(",", ":"), allow_nan=False)
+    header_bytes = header.encode("utf-8", "surrogatepass")
+    n_blob_bytes = sum(len(blob) for blob in blobs)
+    if len(header_bytes) > MAX_HEADER_BYTES or n_blob_bytes > MAX_BLOB_BYTES:
+        raise WireError(
+            f"a message of {len(header_bytes):,} + {n_blob_bytes:,} bytes is over the limit of "
+            f"{MAX_HEADER_BYTES:,} + {MAX_BLOB_BYTES:,}"
+        )
+    sock.sendall(_FRAME.pack(len(header_bytes), n_blob_bytes) + header_bytes)
+    for blob in blobs:
+        sock.sendall(blob)
+
+
+def receive(sock: Any) -> tuple[dict, bytearray]:
+    """Read one frame. Raises EOFError at the end, WireError for a malformed or oversized frame."""
+    n_header_bytes, n_blob_bytes = _FRAME.unpack(_read(sock, _FRAME.size))
+    if n_header_bytes > MAX_HEADER_BYTES or n_blob_bytes > MAX_BLOB_BYTES:
+        raise WireError(f"a frame announces {n_header_bytes:,} + {n_blob_bytes:,} bytes")
+    header, blob = _read(sock, n_header_bytes), _read(sock, n_blob_bytes)
+    try:
+        message = json.loads(header.decode("utf-8", "surrogatepass"), parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise WireError(f"a frame is not JSON: {type(error).__name__}") from error
+    if not isinstance(message, dict):
+        raise WireError("a frame is not an object")
+    return message, blob
+
+
+def _read(sock: Any, n_bytes: int) -> bytearray:
+    buffer = bytearray(n_bytes)
+    view = memoryview(buffer)
+    while view:
+        n_read = sock.recv_into(view)
+        if not n_read:
+            raise EOFError("the other side closed the channel")
+        view = view[n_read:]
+    return buffer
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _encode_int(number: int) -> Any:
+    return number if -JSON_SAFE_INT < number < JSON_SAFE_INT else {"$int": hex(number)}
+
+
+def _decode_int(digits: Any) -> int:
+    if not isinstance(digits, str) or len(digits) > MAX_INT_DIGITS:
+        raise WireError("an integer is not hexadecimal digits of bounded length")
+    return int(digits, 16)
+
+
+def _known_dtype(name: Any) -> str:
+    if not isinstance(name, str) or name not in TENSOR_DTYPES:
+        raise WireError(f"unknown tensor dtype {name!r}")
+    return name
+
+
+def _n_items(shape: Any) -> int:
+    if not isinstance(shape, list) or any(
+        type(n) is not int or not 0 <= n < 1 << 40 for n in shape
+    ):
+        raise WireError(f"not a shape: {shape!r}")
+    return math.prod(shape)
