@@ -27,7 +27,7 @@ MAX_TRACE_FRAMES = 4
 
 
 class StudentError(Exception):
-    """The student's code raised. `kind` is the exception's class name, `lines` where it happened."""
+    """The student's code raised: the exception's class name, its message, where it happened."""
 
     def __init__(self, kind: str, message: str, lines: tuple[str, ...] = ()) -> None:
         super().__init__(f"{kind}: {message}" if message else kind)

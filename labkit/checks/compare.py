@@ -167,7 +167,7 @@ def show(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """The same content with NumPy scalars, arrays, tensors and tuples as plain numbers and lists."""
+    """The same content, with arrays, tensors and tuples as plain lists."""
     if isinstance(value, torch.Tensor | numpy.ndarray):
         return value.tolist()
     if isinstance(value, list | tuple):
