@@ -1,0 +1,1 @@
+"""From one source per lab: both notebooks, and the labkit that students get."""

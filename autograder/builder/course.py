@@ -1,0 +1,57 @@
+"""Writing what the sources build, comparing it with what is committed, packing it for students."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from autograder.builder.notebooks import build_notebook, to_bytes
+from autograder.builder.source import NOTEBOOKS, Lab, read_labs
+from autograder.builder.wheel import wheel_name, write_wheel, zip_bytes
+
+
+def student_notebook_path(lab: Lab) -> Path:
+    """Where a lab's student notebook is committed."""
+    return NOTEBOOKS / f"{lab.name}.ipynb"
+
+
+def build_course(folder: Path) -> list[Path]:
+    """Build every lab: student notebooks in place, the rest below `folder`. Returns the paths."""
+    written = []
+    for lab in read_labs():
+        written.append(_write(student_notebook_path(lab), to_bytes(build_notebook(lab, "student"))))
+        instructor = folder / "instructor" / f"{lab.name}.ipynb"
+        written.append(_write(instructor, to_bytes(build_notebook(lab, "instructor"))))
+        written.append(write_wheel(lab, folder / "student" / lab.name))
+    return written
+
+
+def stale_notebooks() -> list[Path]:
+    """Committed notebooks that are not what their sources build, and those without a source."""
+    expected = {
+        student_notebook_path(lab): to_bytes(build_notebook(lab, "student")) for lab in read_labs()
+    }
+    present = set(NOTEBOOKS.glob("*.ipynb"))
+    stale = {path for path in present | set(expected) if _content(path) != expected.get(path)}
+    return sorted(stale)
+
+
+def release_lab(lab: Lab, folder: Path) -> Path:
+    """Pack what students of one lab get, notebook and labkit, as one zip; returns its path."""
+    wheel = write_wheel(lab, folder)
+    files = {
+        f"{lab.name}.ipynb": to_bytes(build_notebook(lab, "student")),
+        wheel_name(lab): wheel.read_bytes(),
+    }
+    wheel.unlink()
+    return _write(folder / f"{lab.name}.zip", zip_bytes(files))
+
+
+def _write(path: Path, content: bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if _content(path) != content:
+        path.write_bytes(content)
+    return path
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.exists() else None

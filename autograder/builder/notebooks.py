@@ -1,0 +1,134 @@
+"""A lab's two notebooks, always the same bytes from the same source.
+
+The student's holds stubs; the instructor's holds the answers between nbgrader's markers and runs
+clean from top to bottom. Both carry nbgrader's metadata, so nbgrader's own tools work on them.
+"""
+
+from __future__ import annotations
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbgrader.preprocessors import ComputeChecksums, LockCells
+
+from autograder.builder.blank import BEGIN, END, blank_values, solved_cell, stub_cell
+from autograder.builder.source import Cell, Lab, module_source, read_course
+
+WRITTEN_STUB = "*Write your answer here.*"
+KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": "python3"}
+SCHEMA_VERSION = 3
+
+INSTALL = """\
+import importlib.util
+
+if importlib.util.find_spec("labkit") is None:
+    %pip install --quiet {source}"""
+
+
+def build_notebook(lab: Lab, edition: str) -> NotebookNode:
+    """The "student" or the "instructor" edition of a lab.
+
+    Cells that nbgrader knows are named after the source: an exercise keeps its own name, its checks
+    are called `check_<name>`.
+    """
+    if edition not in ("student", "instructor"):
+        raise ValueError(f'an edition is "student" or "instructor", got {edition!r}')
+    cells = [_install_cell(lab)]
+    for cell in lab.cells:
+        text = _student_text(cell) if edition == "student" else _instructor_text(cell)
+        cells.append(_notebook_cell(cell, text))
+        if cell.kind in ("exercise", "answer"):
+            cells.append(_check_cell(cell))
+    notebook = new_notebook(cells=cells, metadata={"kernelspec": KERNELSPEC})
+    notebook, resources = LockCells().preprocess(notebook, {})
+    notebook, resources = ComputeChecksums().preprocess(notebook, resources)
+    return notebook
+
+
+def to_bytes(notebook: NotebookNode) -> bytes:
+    """The notebook file."""
+    nbformat.validate(notebook)
+    return (nbformat.writes(notebook) + "\n").encode()
+
+
+def cell_kind(cell: dict) -> str:
+    """What a built cell is: "prose", "install", "given", "exercise", "answer", "check", ..."""
+    return cell["metadata"].get("labkit", {}).get("kind", "prose")
+
+
+def cell_name(cell: dict) -> str | None:
+    """The name a built cell has in its source; checks are called `check_<name>`."""
+    return cell["metadata"].get("labkit", {}).get("name")
+
+
+def _student_text(cell: Cell) -> str:
+    match cell.kind:
+        case "exercise":
+            return stub_cell(module_source(cell.target.module), cell.target)
+        case "answer":
+            return blank_values(cell.text)
+        case "written":
+            return WRITTEN_STUB
+    return cell.text
+
+
+def _instructor_text(cell: Cell) -> str:
+    match cell.kind:
+        case "exercise":
+            return solved_cell(module_source(cell.target.module), cell.target)
+        case "answer":
+            return f"{BEGIN}\n{cell.text}\n{END}"
+        case "written":
+            return f"{BEGIN}\n{cell.text}\n{END}"
+    return cell.text
+
+
+def _notebook_cell(cell: Cell, text: str) -> NotebookNode:
+    new_cell = new_markdown_cell if cell.is_markdown else new_code_cell
+    node = new_cell(text, id=_cell_id(cell.kind, cell.name))
+    if cell.kind == "prose":
+        return node
+    node.metadata["labkit"] = {"kind": cell.kind, "name": cell.name}
+    if cell.kind == "written":
+        node.metadata["nbgrader"] = _nbgrader(cell.name, solution=True, points=cell.points)
+    elif cell.kind in ("exercise", "answer"):
+        node.metadata["nbgrader"] = _nbgrader(cell.name, solution=True)
+    elif cell.kind == "given":
+        node.metadata["nbgrader"] = _nbgrader(cell.name, locked=True)
+    return node
+
+
+def _check_cell(cell: Cell) -> NotebookNode:
+    name = f"check_{cell.name}"
+    text = f'check("{cell.name}", points={cell.points:g})'
+    node = new_code_cell(text, id=_cell_id("check", cell.name))
+    node.metadata["labkit"] = {"kind": "check", "name": name}
+    node.metadata["nbgrader"] = _nbgrader(name, locked=True, points=cell.points)
+    return node
+
+
+def _install_cell(lab: Lab) -> NotebookNode:
+    source = read_course().labkit_from.format(lab=f"{lab.number:02d}")
+    node = new_code_cell(INSTALL.format(source=source), id="install")
+    node.metadata["labkit"] = {"kind": "install", "name": "install"}
+    return node
+
+
+def _nbgrader(
+    name: str, *, solution: bool = False, locked: bool = False, points: float | None = None
+) -> dict:
+    metadata = {
+        "grade": points is not None,
+        "grade_id": name,
+        "locked": locked,
+        "schema_version": SCHEMA_VERSION,
+        "solution": solution,
+        "task": False,
+    }
+    if points is not None:
+        metadata["points"] = points
+    return metadata
+
+
+def _cell_id(kind: str, name: str) -> str:
+    return name if kind == "prose" else f"{kind}-{name}".replace("_", "-")

@@ -1,0 +1,154 @@
+"""Reading a lab's one source: `notebooks/source/NN_topic.py` in percent format.
+
+Authors write short keys on a cell's first line; this module turns each cell into a `Cell`, which
+says what it is, what it is called and what it is worth.
+
+    # %% [markdown]                                             prose
+    # %% given="setup"                                          code that students get as it is
+    # %% exercise="labkit.memory:weight_bytes" points=1         filled in from labkit
+    # %% answer="largest_model" points=2                        assignments with the right values
+    # %% [markdown] written="growth" points=2                   the model answer in prose
+    # %% experiment="kv_growth"                                 code to run and change, never marked
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import jupytext
+
+from autograder.builder.blank import Target, parse_target
+
+REPOSITORY = Path(__file__).resolve().parent.parent.parent
+NOTEBOOKS = REPOSITORY / "notebooks"
+SOURCES = NOTEBOOKS / "source"
+KINDS = ("given", "exercise", "answer", "written", "experiment")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a lab. kind: "prose" or one of KINDS; text: empty for an exercise."""
+
+    kind: str
+    name: str
+    text: str
+    points: float = 0.0
+    target: Target | None = None
+
+    @property
+    def is_markdown(self) -> bool:
+        return self.kind in ("prose", "written")
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A lab as its author wrote it. name: "04_kv_cache"; topic: "kv_cache"; number: 4."""
+
+    name: str
+    cells: tuple[Cell, ...]
+
+    @property
+    def topic(self) -> str:
+        return self.name.partition("_")[2]
+
+    @property
+    def number(self) -> int:
+        return int(self.name.partition("_")[0])
+
+    @property
+    def exercises(self) -> list[Cell]:
+        return [cell for cell in self.cells if cell.kind == "exercise"]
+
+    @property
+    def marked(self) -> list[Cell]:
+        """Cells that the grader marks by checks: exercises and answers."""
+        return [cell for cell in self.cells if cell.kind in ("exercise", "answer")]
+
+
+@dataclass(frozen=True)
+class Course:
+    """What every notebook of the course shares; one place, `notebooks/course.toml`."""
+
+    title: str
+    labkit_from: str
+
+
+@cache
+def read_course() -> Course:
+    """The course's settings."""
+    settings = tomllib.loads((NOTEBOOKS / "course.toml").read_text(encoding="utf-8"))
+    return Course(**settings)
+
+
+@cache
+def read_labs() -> tuple[Lab, ...]:
+    """All labs that have a source, in order."""
+    return tuple(read_lab(path) for path in sorted(SOURCES.glob("[0-9][0-9]_*.py")))
+
+
+def find_lab(name: str) -> Lab:
+    """The lab called "04_kv_cache", "kv_cache" or "04". Raises ValueError naming the known ones."""
+    for lab in read_labs():
+        if name in (lab.name, lab.topic, f"{lab.number:02d}", str(lab.number)):
+            return lab
+    known = ", ".join(lab.name for lab in read_labs())
+    raise ValueError(f"there is no lab {name!r}; there are {known}")
+
+
+def read_lab(path: Path) -> Lab:
+    """Parse one source. Raises ValueError naming the cell that breaks a rule."""
+    notebook = jupytext.reads(path.read_text(encoding="utf-8"), fmt="py:percent")
+    cells = tuple(_read_cell(path, i, cell) for i, cell in enumerate(notebook.cells))
+    names = [cell.name for cell in cells]
+    doubled = {name for name in names if names.count(name) > 1}
+    if doubled:
+        raise ValueError(f"{path.name}: two cells are called {', '.join(sorted(doubled))}")
+    return Lab(path.stem, cells)
+
+
+def _read_cell(path: Path, index: int, cell: dict) -> Cell:
+    metadata, text = cell["metadata"], cell["source"]
+    kinds = [kind for kind in KINDS if kind in metadata]
+    where = f"{path.name}, cell {index}"
+    unknown = set(metadata) - {*KINDS, "points"}
+    if unknown or len(kinds) > 1 or (not kinds and cell["cell_type"] == "code"):
+        raise ValueError(
+            f"{where}: a code cell has exactly one of the keys {', '.join(KINDS)} (and points); "
+            f"this one has {sorted(metadata) or 'none'}"
+        )
+    if not kinds:
+        return Cell("prose", f"prose-{index:02d}", text)
+    kind, points = kinds[0], float(metadata.get("points", 0))
+    if (kind in ("exercise", "answer", "written")) != (points > 0):
+        raise ValueError(
+            f"{path.name}, cell {index}: {kind} cells and only marked ones have points"
+        )
+    if kind != "exercise":
+        return Cell(kind, _checked_name(where, metadata[kind]), text, points)
+    if text.strip():
+        raise ValueError(
+            f"{path.name}, cell {index}: an exercise's text comes from labkit, not here"
+        )
+    module = metadata[kind].partition(":")[0]
+    target = parse_target(metadata[kind], module_source(module))
+    return Cell(kind, target.name, "", points, target)
+
+
+def _checked_name(where: str, name: object) -> str:
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,50}", name):
+        raise ValueError(f"{where}: {name!r} is not a name")
+    return name
+
+
+@cache
+def module_source(module: str) -> str:
+    """The text of a labkit module."""
+    spec = importlib.util.find_spec(module)
+    if spec is None or spec.origin is None:
+        raise ValueError(f"there is no module {module}")
+    return Path(spec.origin).read_text(encoding="utf-8")

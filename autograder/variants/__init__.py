@@ -1,0 +1,14 @@
+"""Right answers, written differently: each earns everything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A right answer that is not the reference's; `source` is the whole cell."""
+
+    exercise: str
+    title: str
+    source: str

@@ -1,0 +1,76 @@
+"""Reference, blank, every mutant and every right variant, against the checks on hidden cases."""
+
+import importlib
+
+import pytest
+
+from autograder.builder.blank import blank_values, stub_cell
+from autograder.builder.source import module_source, read_labs
+from autograder.matrix import findings_for, solved_text
+from labkit.checks.core import checks_in
+
+LABS = {lab.name: lab for lab in read_labs()}
+MARKED = [(lab.name, cell.name) for lab in LABS.values() for cell in lab.marked]
+
+
+def cell_of(lab, exercise):
+    return next(cell for cell in lab.marked if cell.name == exercise)
+
+
+def collection(package, name):
+    for lab in LABS.values():
+        module = importlib.import_module(f"autograder.{package}.{lab.topic}")
+        for item in getattr(module, name):
+            yield pytest.param(lab, item, id=f"{lab.name}-{item.exercise}-{item.title}")
+
+
+@pytest.mark.parametrize(("lab_name", "exercise"), MARKED)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_reference_earns_everything(lab_name, exercise, seed):
+    findings = findings_for(LABS[lab_name], exercise, seed=seed)
+    assert [(f.check.name, f.message) for f in findings if not f.passed] == []
+
+
+@pytest.mark.parametrize(("lab_name", "exercise"), MARKED)
+def test_the_stub_earns_nothing_and_counts_as_not_done(lab_name, exercise):
+    lab = LABS[lab_name]
+    cell = cell_of(lab, exercise)
+    if cell.kind == "answer":
+        stub = blank_values(cell.text)
+    else:
+        stub = stub_cell(module_source(cell.target.module), cell.target)
+    findings = findings_for(lab, exercise, {exercise: stub})
+    assert {finding.status for finding in findings} == {"todo"}
+
+
+@pytest.mark.parametrize(("lab", "mutant"), collection("mutants", "MUTANTS"))
+def test_each_mutant_fails_exactly_the_checks_named_for_it(lab, mutant):
+    text = mutant.cell(solved_text(cell_of(lab, mutant.exercise)))
+    findings = findings_for(lab, mutant.exercise, {mutant.exercise: text})
+    failed = {finding.check.name: finding.message for finding in findings if not finding.passed}
+    assert set(failed) == set(mutant.caught_by), failed
+
+
+@pytest.mark.parametrize(("lab", "variant"), collection("variants", "VARIANTS"))
+@pytest.mark.parametrize("seed", [0, 1])
+def test_each_right_variant_earns_everything(lab, variant, seed):
+    findings = findings_for(lab, variant.exercise, {variant.exercise: variant.source}, seed=seed)
+    assert [(f.check.name, f.message) for f in findings if not f.passed] == []
+
+
+@pytest.mark.parametrize("lab", LABS.values(), ids=LABS)
+def test_every_check_has_a_mutant_that_it_alone_catches(lab):
+    mutants = importlib.import_module(f"autograder.mutants.{lab.topic}").MUTANTS
+    caught_alone = {mutant.caught_by for mutant in mutants if len(mutant.caught_by) == 1}
+    checks = checks_in(importlib.import_module(f"labkit.checks.{lab.topic}"))
+    names = {(check.name,) for group in checks.values() for check in group}
+    assert names - caught_alone == set()
+
+
+@pytest.mark.parametrize("lab", LABS.values(), ids=LABS)
+def test_every_exercise_has_five_mutants_and_three_variants(lab):
+    mutants = importlib.import_module(f"autograder.mutants.{lab.topic}").MUTANTS
+    variants = importlib.import_module(f"autograder.variants.{lab.topic}").VARIANTS
+    for cell in lab.marked:
+        assert sum(mutant.exercise == cell.name for mutant in mutants) >= 5, cell.name
+        assert sum(variant.exercise == cell.name for variant in variants) >= 3, cell.name
