@@ -39,7 +39,9 @@ def build_notebook(lab: Lab, edition: str) -> NotebookNode:
         cells.append(_notebook_cell(cell, text))
         if cell.kind in ("exercise", "answer"):
             cells.append(_check_cell(cell))
-    notebook = new_notebook(cells=cells, metadata={"kernelspec": KERNELSPEC})
+    notebook = new_notebook(
+        cells=cells, metadata={"kernelspec": KERNELSPEC, "labkit": {"lab": lab.name}}
+    )
     notebook, resources = LockCells().preprocess(notebook, {})
     notebook, resources = ComputeChecksums().preprocess(notebook, resources)
     return notebook

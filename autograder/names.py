@@ -1,0 +1,55 @@
+"""What a piece of submitted code defines and uses, without running it."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+DEFINITION = re.compile(r"^(?:async\s+def|def|class)\s+(\w+)|^(\w+)\s*=", re.MULTILINE)
+MAGIC = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)
+CHECK_CALL = re.compile(r"\s*check\(\s*[\"']\w+[\"'][^()\n]*\)\s*;?\s*")
+
+
+def defined_names(source: str) -> set[str]:
+    """The names that code binds at its top level; found by pattern if it does not parse."""
+    tree = _parse(source)
+    if tree is None:
+        return {name for pair in DEFINITION.findall(source) for name in pair if name}
+    names: set[str] = set()
+    for node in tree.body:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                names.add(node.name)
+            case ast.Import() | ast.ImportFrom():
+                names |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+            case ast.Assign() | ast.AnnAssign():
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                names |= {name.id for target in targets for name in _names_in(target)}
+    return names
+
+
+def used_names(source: str) -> set[str]:
+    """The names that code mentions; none if it does not parse."""
+    tree = _parse(source)
+    return set() if tree is None else {node.id for node in _names_in(tree)}
+
+
+def is_check_call(source: str) -> bool:
+    """Whether a cell only calls a notebook's `check("exercise", points=n)`."""
+    return CHECK_CALL.fullmatch(source) is not None
+
+
+def squeeze(source: str) -> str:
+    """Source without white space, to compare cells that were only reformatted."""
+    return "".join(source.split())
+
+
+def _parse(source: str) -> ast.Module | None:
+    try:
+        return ast.parse(MAGIC.sub(r"\1pass", source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _names_in(tree: ast.AST) -> list[ast.Name]:
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Name)]

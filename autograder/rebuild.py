@@ -1,0 +1,199 @@
+"""Putting a submission back onto the master notebook.
+
+Test and locked cells, metadata and the order of what is marked are always the master's. The
+student's text is found by grade id, else by the names that a cell defines. Nothing a student wrote
+is thrown away: whatever is not an untouched cell of the master's runs where it stood.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+
+from nbformat import NotebookNode
+
+from autograder.master import Master, MasterCell
+from autograder.names import defined_names, is_check_call, squeeze, used_names
+from autograder.read import SubmittedCell
+
+
+@dataclass(frozen=True)
+class Step:
+    """A piece of code to run in the child. index: its place in the submission, None if given."""
+
+    source: str
+    index: int | None
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """A submission on its master.
+
+    steps: what to run, in the student's order. notebook: what to show, in the master's order, with
+    the student's own cells behind the ones they followed; a cell's metadata has "submitted", its
+    place in the submission. notes: what was repaired, in sentences for the TA.
+    """
+
+    steps: list[Step]
+    notebook: list[NotebookNode]
+    notes: list[str]
+
+
+def rebuild(master: Master, submitted: list[SubmittedCell]) -> Rebuilt:
+    """Match the submitted cells with the master's, then lay out what to run and what to show."""
+    match = _Match(master, submitted)
+    return Rebuilt(match.steps(), match.notebook(), match.notes)
+
+
+class _Match:
+    """Which submitted cells belong to which cell of the master. places: by the master's name."""
+
+    def __init__(self, master: Master, submitted: list[SubmittedCell]) -> None:
+        self.master = master
+        self.submitted = submitted
+        self.notes: list[str] = []
+        self.places: dict[str, list[int]] = {}
+        self._own: list[int] = []
+        self._match_by_name_and_text()
+        self._match_by_definition()
+        self._match_by_question()
+        self._note_repairs()
+        self.owner = {i: cell for cell in master.cells for i in self.places.get(cell.name, ())}
+
+    def _match_by_name_and_text(self) -> None:
+        by_name = {cell.node.get("id"): cell for cell in self.master.cells}
+        by_name |= {cell.name: cell for cell in self.master.cells}
+        by_text = {squeeze(cell.source): cell for cell in self.master.cells if not cell.is_open}
+        for i, cell in enumerate(self.submitted):
+            claimed = next((by_name[name] for name in cell.names if name in by_name), None)
+            if claimed is None or not self._may_be(claimed, cell):
+                claimed = by_text.get(squeeze(cell.source))
+            if claimed is None:
+                self._own.append(i)
+            else:
+                self.places.setdefault(claimed.name, []).append(i)
+
+    @staticmethod
+    def _may_be(claimed: MasterCell, cell: SubmittedCell) -> bool:
+        """Whether a cell may stand for the one its metadata names.
+
+        An open cell may hold anything; of a locked one only the untouched copy is the master's,
+        anything else is code of the student's own.
+        """
+        if claimed.is_open:
+            return True
+        return squeeze(cell.source) == squeeze(claimed.source) or is_check_call(cell.source)
+
+    def _match_by_definition(self) -> None:
+        for cell in self.master.of_kind("exercise", "answer"):
+            if cell.name in self.places:
+                continue
+            wanted = defined_names(cell.source)
+            found = [i for i in self._own if wanted & defined_names(self.submitted[i].source)]
+            if found:
+                self._take(cell, found, f"the cell {cell.name} was recognised by what it defines")
+            else:
+                self.notes.append(f"no cell for {cell.name} was handed in")
+
+    def _match_by_question(self) -> None:
+        by_text = {
+            squeeze(cell.source): i for i, cell in enumerate(self.submitted) if not cell.is_code
+        }
+        for before, cell in zip(self.master.cells, self.master.cells[1:], strict=False):
+            question = by_text.get(squeeze(before.source))
+            if cell.kind != "written" or cell.name in self.places or question is None:
+                continue
+            below = question + 1
+            if below in self._own and not self.submitted[below].is_code:
+                self._take(cell, [below], f"the answer {cell.name} was recognised by its question")
+
+    def _take(self, cell: MasterCell, found: list[int], note: str) -> None:
+        self.places[cell.name] = found
+        self._own = [i for i in self._own if i not in found]
+        self.notes.append(note)
+
+    def _note_repairs(self) -> None:
+        for cell in self.master.cells:
+            n_copies = len(self.places.get(cell.name, ()))
+            if cell.kind in ("exercise", "answer", "written") and n_copies > 1:
+                self.notes.append(f"the cell {cell.name} appears {n_copies} times")
+            if cell.kind == "check" and n_copies == 0:
+                self.notes.append(f"the test cell {cell.name} was missing or changed")
+
+    def _best(self, cell: MasterCell) -> int | None:
+        """Of several copies the last one that was filled in."""
+        indices = self.places.get(cell.name, [])
+        stub = squeeze(cell.source)
+        filled = [i for i in indices if squeeze(self.submitted[i].source) not in ("", stub)]
+        return next(reversed(filled or indices), None)
+
+    def notebook(self) -> list[NotebookNode]:
+        """The master's cells with the student's text, and the student's own cells in between."""
+        best = {cell.name: self._best(cell) for cell in self.master.cells if cell.is_open}
+        followers: dict[str, list[int]] = {}
+        anchor = ""
+        for i, cell in enumerate(self.submitted):
+            owner = self.owner.get(i)
+            anchor = owner.name if owner else anchor
+            is_spare = owner is not None and owner.is_open and best[owner.name] != i
+            if (owner is None or is_spare) and cell.source.strip():
+                followers.setdefault(anchor, []).append(i)
+        shown = [self._own_node(i) for i in followers.get("", [])]
+        for cell in self.master.cells:
+            node = copy.deepcopy(cell.node)
+            if cell.is_open:
+                index = best[cell.name]
+                node.source = self.submitted[index].source if index is not None else ""
+                node.metadata["submitted"] = index
+            shown.append(node)
+            shown += [self._own_node(i) for i in followers.get(cell.name, [])]
+        return shown
+
+    def _own_node(self, index: int) -> NotebookNode:
+        cell = self.submitted[index]
+        node = NotebookNode(
+            cell_type="code" if cell.is_code else "markdown",
+            id=f"own-{index}",
+            metadata=NotebookNode(submitted=index),
+            source=cell.source,
+        )
+        if cell.is_code:
+            node.update(outputs=[], execution_count=None)
+        return node
+
+    def steps(self) -> list[Step]:
+        """The master's given cells, then the student's code in the student's order.
+
+        Left out: the master's test and install cells, an untouched copy beside a filled-in one,
+        and experiments that define nothing which another cell uses.
+        """
+        given = [Step(cell.source, None) for cell in self.master.of_kind("given")]
+        student = [
+            Step(cell.source, i)
+            for i, cell in enumerate(self.submitted)
+            if cell.is_code and cell.source.strip() and not self._is_left_out(i)
+        ]
+        return given + self._without_idle_experiments(student)
+
+    def _is_left_out(self, index: int) -> bool:
+        cell, owner = self.submitted[index], self.owner.get(index)
+        if owner is None:
+            return is_check_call(cell.source)
+        if not owner.is_open:
+            return True
+        is_stub = squeeze(cell.source) == squeeze(owner.source)
+        return is_stub and self._best(owner) != index
+
+    def _without_idle_experiments(self, steps: list[Step]) -> list[Step]:
+        idle = [
+            step
+            for step in steps
+            if step.index in self.owner and self.owner[step.index].kind == "experiment"
+        ]
+        needed = {cell.name for cell in self.master.of_kind("exercise", "answer")}
+        needed |= {name for step in steps if step not in idle for name in used_names(step.source)}
+        for step in reversed(idle.copy()):
+            if defined_names(step.source) & needed:
+                idle.remove(step)
+                needed |= used_names(step.source)
+        return [step for step in steps if step not in idle]
