@@ -6,12 +6,11 @@ It trusts what it runs, so it is for our own mutants and variants, never for sub
 from __future__ import annotations
 
 import importlib
-import random
 from collections.abc import Mapping
-from functools import cache
 
 from autograder.builder.blank import solved_cell
 from autograder.builder.source import Cell, Lab, module_source
+from autograder.cases import hidden_cases
 from labkit.checks.core import Finding, checks_in, play_check
 from labkit.student import local_student
 
@@ -37,10 +36,3 @@ def findings_for(
     cases = hidden_cases(lab.topic, seed)
     student = local_student(namespace)
     return [play_check(check, student, cases[exercise]) for check in checks[exercise]]
-
-
-@cache
-def hidden_cases(topic: str, seed: int) -> dict[str, list]:
-    """The hidden cases of a topic for one seed; the same seed gives the same cases."""
-    module = importlib.import_module(f"autograder.cases.{topic}")
-    return module.hidden_cases(random.Random(f"{topic}:{seed}"))

@@ -6,13 +6,18 @@ done, sorted by student when a run is complete. A torn last line is dropped; the
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 GRADED, PARTLY, UNGRADABLE, ERROR = "graded", "partly", "ungradable", "error"
+
+
+class BusyError(RuntimeError):
+    """Another grading holds the output folder."""
 
 
 @dataclass(frozen=True)
@@ -119,18 +124,21 @@ RESULT_SCHEMA = {
 
 
 class ResultLog:
-    """`results.jsonl`, appended to line by line; the last line of a student counts."""
+    """`results.jsonl` of one output folder; of a lab and student the last line counts.
+
+    Raises: BusyError if another grading is writing to the same folder.
+    """
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
-        self.results: dict[str, Result] = {}
-        for line in self._whole_lines():
-            try:
-                result = Result.from_json(line)
-            except ValueError:
-                continue  # a damaged line costs that submission a second grading, nothing else
-            self.results[result.student] = result
+        self._lock = path.with_name(".lock").open("w")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BusyError(f"another grading is writing to {path.parent}: wait for it") from None
+        _drop_torn_line(path)
+        self.results = {(result.lab, result.student): result for result in read_results(path)}
 
     def append(self, result: Result) -> None:
         """Write one result so that it survives the grader being killed right after."""
@@ -138,30 +146,43 @@ class ResultLog:
             file.write(result.to_json() + "\n")
             file.flush()
             os.fsync(file.fileno())
-        self.results[result.student] = result
+        self.results[result.lab, result.student] = result
 
-    def finish(self, students: Iterable[str]) -> list[Result]:
-        """Rewrite the log with these students' results, sorted; returns them."""
-        results = [self.results[student] for student in sorted(students)]
-        text = "".join(result.to_json() + "\n" for result in results)
+    def finish(self, lab: str, students: Collection[str]) -> list[Result]:
+        """Rewrite the log sorted, without students of `lab` that handed nothing in any more."""
+        self.results = {
+            key: self.results[key]
+            for key in sorted(self.results)
+            if key[0] != lab or key[1] in students
+        }
+        text = "".join(result.to_json() + "\n" for result in self.results.values())
         write_durably(self._path, text.encode())
-        return results
+        return list(self.results.values())
 
-    def _whole_lines(self) -> list[str]:
-        """The complete lines; a torn one at the end is cut off the file."""
-        if not self._path.exists():
-            return []
-        content = self._path.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
-        if len(whole) < len(content):
-            write_durably(self._path, whole)
-        return whole.decode("utf-8", "replace").splitlines()
+    def close(self) -> None:
+        """Let others write to the folder."""
+        self._lock.close()
 
 
 def read_results(path: Path) -> list[Result]:
-    """The results of a run, by student."""
-    results = ResultLog(path).results
-    return [results[student] for student in sorted(results)]
+    """The results in a log; damaged lines are passed over, to be graded again."""
+    results: dict[tuple[str, str], Result] = {}
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
+    for line in lines:
+        try:
+            result = Result.from_json(line)
+        except ValueError:
+            continue
+        results[result.lab, result.student] = result
+    return [results[key] for key in sorted(results)]
+
+
+def _drop_torn_line(path: Path) -> None:
+    """Cut off what a killed grader had half written, so that the next line starts fresh."""
+    content = path.read_bytes() if path.exists() else b""
+    whole = content[: content.rfind(b"\n") + 1]
+    if len(whole) < len(content):
+        write_durably(path, whole)
 
 
 def write_durably(path: Path, content: bytes) -> None:

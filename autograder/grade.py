@@ -1,0 +1,139 @@
+"""Grading a lab: submissions in, results, gradebook and pages out.
+
+Slots grade side by side; this process alone writes. A result's line in `results.jsonl` is written
+last, so a grader that is killed at any moment goes on where it was: whatever has a line is done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tqdm import tqdm
+
+from autograder.builder.notebooks import build_notebook, to_bytes
+from autograder.builder.source import REPOSITORY, Lab
+from autograder.builder.wheel import write_folder
+from autograder.collect import Submission, collect
+from autograder.gradebook import CourseBook
+from autograder.pool import grade_side_by_side
+from autograder.report import write_feedback, write_marks, write_report
+from autograder.results import ERROR, Result, ResultLog, write_durably
+from autograder.session import Limits
+from autograder.slot import SlotSettings, pack_submission
+from autograder.wall import strongest_rung
+
+
+@dataclass(frozen=True)
+class Run:
+    """The settings of one grading. seed: None takes the output folder's, or a fresh one."""
+
+    jobs: int = 1
+    seed: int | None = None
+    sandbox: bool = True
+    limits: Limits = field(default_factory=Limits)
+    record: bool = True
+
+
+def grade(lab: Lab, place: Path, out: Path, run: Run) -> list[Result]:
+    """Grade all submissions of `lab` at `place` into the folder `out`; returns the lab's results.
+
+    What has been graded with the same content, checks and seed is not graded again.
+    Raises: NoSubmissions, NoWall, BusyError.
+    """
+    submissions = collect(place, lab.name)
+    rung = strongest_rung() if run.sandbox else "none"
+    log = ResultLog(out / "results.jsonl")
+    try:
+        seed = _seed_of(out, run.seed)
+        common = _common_key(lab, seed, rung, run.limits)
+        keys = {submission.student: _key(submission, common) for submission in submissions}
+        todo = [s for s in submissions if not _is_done(log, lab.name, s.student, keys[s.student])]
+        if todo:
+            _grade_all(lab, todo, keys, log, out, run, seed, rung)
+        results = log.finish(lab.name, set(keys))
+        write_marks(out, results)
+        write_report(out, results)
+        return [result for result in results if result.lab == lab.name]
+    finally:
+        log.close()
+
+
+def _grade_all(
+    lab: Lab,
+    todo: list[Submission],
+    keys: dict[str, str],
+    log: ResultLog,
+    out: Path,
+    run: Run,
+    seed: int,
+    rung: str,
+) -> None:
+    with TemporaryDirectory(prefix="autograder-") as scratch:
+        settings = _slot_settings(lab, Path(scratch), seed, rung, run.limits)
+        outcomes = grade_side_by_side(todo, settings, run.jobs)
+        book = None
+        if run.record:  # the slots warm up while nbgrader is imported
+            book = CourseBook(out / "course")
+            book.add_assignment(lab.name, build_notebook(lab, "instructor"))
+        try:
+            for outcome in tqdm(outcomes, total=len(todo), desc=lab.name, unit="sub"):
+                result = replace(outcome.result, key=keys[outcome.submission.student])
+                if book is not None:
+                    book.record(result, outcome.notebook, outcome.submission.content)
+                write_feedback(out, result)
+                log.append(result)
+        finally:
+            if book is not None:
+                book.close()
+
+
+def _slot_settings(lab: Lab, scratch: Path, seed: int, rung: str, limits: Limits) -> SlotSettings:
+    """Write what slots read, the master and the student's labkit, and say where it is."""
+    scratch.chmod(0o755)
+    master = scratch / "master" / f"{lab.name}.ipynb"
+    write_durably(master, to_bytes(build_notebook(lab, "student")))
+    student_path = scratch / "student"
+    write_folder(lab, student_path)
+    return SlotSettings(
+        lab=lab.name,
+        master=str(master),
+        student_path=str(student_path),
+        seed=seed,
+        rung=rung,
+        **asdict(limits),
+    )
+
+
+def _is_done(log: ResultLog, lab: str, student: str, key: str) -> bool:
+    known = log.results.get((lab, student))
+    return known is not None and known.key == key and known.status != ERROR
+
+
+def _seed_of(out: Path, wanted: int | None) -> int:
+    """The seed of the hidden cases: as asked, else as this folder has it, else a fresh one."""
+    path = out / "seed"
+    if wanted is None and path.exists():
+        return int(path.read_text())
+    seed = secrets.randbits(32) if wanted is None else wanted
+    write_durably(path, f"{seed}\n".encode())
+    return seed
+
+
+def _common_key(lab: Lab, seed: int, rung: str, limits: Limits) -> bytes:
+    """A digest of all that marks depend on besides the submission."""
+    digest = hashlib.sha256(json.dumps([lab.name, seed, rung, asdict(limits)]).encode())
+    digest.update(to_bytes(build_notebook(lab, "student")))
+    for package in ("labkit", "autograder"):
+        for path in sorted((REPOSITORY / package).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.digest()
+
+
+def _key(submission: Submission, common: bytes) -> str:
+    packed = json.dumps(pack_submission(submission), sort_keys=True)
+    return hashlib.sha256(common + packed.encode()).hexdigest()

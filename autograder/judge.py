@@ -1,0 +1,246 @@
+"""The judge: the trusted side of one submission.
+
+It holds the checks, the hidden cases and the expected values, asks the student's process for values
+and decides.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+import traceback
+from dataclasses import dataclass
+
+from nbformat import NotebookNode
+
+from autograder.asserts import given_namespace, play_asserts
+from autograder.cases import hidden_cases
+from autograder.client import StudentEnded, Zygote
+from autograder.collect import Submission
+from autograder.master import Master, MasterCell
+from autograder.names import is_check_call
+from autograder.outputs import check_outputs, clean_outputs
+from autograder.read import Unreadable, read_notebook
+from autograder.rebuild import Rebuilt, rebuild
+from autograder.results import ERROR, GRADED, PARTLY, UNGRADABLE, CheckResult, Result, score_of
+from autograder.session import Limits, Session
+from labkit.checks.core import Check, Finding, checks_in, play_check, share_of_points
+from labkit.student import Student
+from labkit.wire import WireError
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A test cell of the master: its checks, and the cases to play them on."""
+
+    cell: MasterCell
+    exercise: str
+    checks: list[Check]
+    cases: list
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the checks of one submission found. broken: checks of ours that failed to work."""
+
+    checks: list[CheckResult]
+    broken: list[str]
+
+
+class Judge:
+    """Grades submissions of one assignment, one after the other, over one zygote."""
+
+    def __init__(self, master: Master, zygote: Zygote, limits: Limits, seed: int) -> None:
+        self._master = master
+        self._zygote = zygote
+        self._limits = limits
+        self._marked = list(_marked_cells(master, seed))
+        self._written = {cell.name: cell.points for cell in master.of_kind("written")}
+        self.max_score = round(sum(marked.cell.points for marked in self._marked), 2)
+
+    def grade(self, submission: Submission) -> tuple[Result, list[NotebookNode]]:
+        """The result of one submission and the notebook to show for it; never raises for it."""
+        start = time.perf_counter()
+        try:
+            if submission.problem:
+                raise Unreadable(submission.problem)
+            submitted = read_notebook(submission.content, submission.file_name)
+        except Unreadable as unreadable:
+            return self._ungradable(submission, str(unreadable)), rebuild(self._master, []).notebook
+        rebuilt = rebuild(self._master, submitted)
+        own_outputs = {i: cell.outputs for i, cell in enumerate(submitted)}
+        verdict, session = self.grade_rebuilt(rebuilt, submission.extra, own_outputs)
+        problem = " ".join(f"{sentence}." for sentence in verdict.broken or session.problems)
+        result = Result(
+            student=submission.student,
+            lab=self._master.lab,
+            status=ERROR if verdict.broken else PARTLY if session.problems else GRADED,
+            score=None if verdict.broken else score_of(verdict.checks),
+            max_score=self.max_score,
+            checks=verdict.checks,
+            written=self._written,
+            problem=problem,
+            flags=rebuilt.notes,
+            file_name=submission.file_name,
+            seconds=round(time.perf_counter() - start, 3),
+            peak_mb=round(session.peak_mb, 1),
+        )
+        return result, rebuilt.notebook
+
+    def grade_rebuilt(
+        self,
+        rebuilt: Rebuilt,
+        files: dict[str, bytes] | None = None,
+        own_outputs: dict[int, list[dict]] | None = None,
+    ) -> tuple[Verdict, Session]:
+        """Run a rebuilt submission, judge it, and put the outputs into its notebook."""
+        session = Session(self._zygote, rebuilt.steps, files or {}, self._limits)
+        try:
+            session.run()
+            verdict = self._judge(session)
+        finally:
+            session.close()
+        _fill_outputs(rebuilt.notebook, session, verdict, own_outputs or {})
+        return verdict, session
+
+    def _judge(self, session: Session) -> Verdict:
+        checks: list[CheckResult] = []
+        broken: list[str] = []
+        for marked in self._marked:
+            findings = _play_exercise(session, marked, broken)
+            shares = share_of_points(findings, marked.cell.points)
+            full = share_of_points([_passed(finding) for finding in findings], marked.cell.points)
+            for finding, points, max_points in zip(findings, shares, full, strict=True):
+                checks.append(_check_result(marked.exercise, finding, points, max_points))
+        return Verdict(checks, broken)
+
+    def _ungradable(self, submission: Submission, problem: str) -> Result:
+        return Result(
+            student=submission.student,
+            lab=self._master.lab,
+            status=UNGRADABLE,
+            score=None,
+            max_score=self.max_score,
+            written=self._written,
+            problem=f"This submission could not be graded: {problem}.",
+            file_name=submission.file_name,
+        )
+
+
+def _marked_cells(master: Master, seed: int) -> list[Marked]:
+    """The master's test cells with what they play: our checks, or the cell's own asserts."""
+    lab = master.metadata.get("labkit", {}).get("lab", "")
+    topic = lab.partition("_")[2]
+    by_exercise = checks_in(importlib.import_module(f"labkit.checks.{topic}")) if topic else {}
+    cases = hidden_cases(topic, seed) if topic else {}
+    given = None
+    marked = []
+    for cell in master.of_kind("check"):
+        exercise = cell.name.removeprefix("check_")
+        if is_check_call(cell.source):
+            marked.append(Marked(cell, exercise, by_exercise[exercise], cases[exercise]))
+            continue
+        if given is None:
+            given = given_namespace(other.source for other in master.of_kind("given"))
+        marked.append(Marked(cell, exercise, [_assert_check(cell, given)], [None]))
+    return marked
+
+
+def _assert_check(cell: MasterCell, given: dict) -> Check:
+    def play(student: Student, case: None) -> None:
+        play_asserts(cell.source, given, student)
+
+    return Check(cell.name, cell.name, cell.name, "", 1, lambda case: True, play)
+
+
+def _play_exercise(session: Session, marked: Marked, broken: list[str]) -> list[Finding]:
+    """Play an exercise's checks in one fork, then each that failed again in a fork of its own.
+
+    So a check passes beside its siblings or fails alone: none fails by another's side effects.
+    """
+    findings: list[Finding] = []
+    alone: list[bool] = []
+    while len(findings) < len(marked.checks):
+        rest = marked.checks[len(findings) :]
+        batch = _play_in_fork(session, rest, marked.cases, broken)
+        findings += batch
+        alone += [True] + [False] * (len(batch) - 1)
+    for i, finding in enumerate(findings):
+        if finding.status == "failed" and not alone[i]:
+            findings[i] = _play_in_fork(session, [finding.check], marked.cases, broken)[0]
+    return findings
+
+
+def _play_in_fork(
+    session: Session, checks: list[Check], cases: list, broken: list[str]
+) -> list[Finding]:
+    """The findings up to the first check in which the student's code ended the fork."""
+    findings: list[Finding] = []
+
+    def play(student: Student) -> None:
+        for check in checks:
+            findings.append(_play(check, student, cases, broken))
+
+    try:
+        session.in_fork(play)
+    except StudentEnded as ended:
+        if len(findings) < len(checks):
+            message = f"On a hidden case: {ended}."
+            findings.append(Finding(checks[len(findings)], "failed", message))
+    return findings
+
+
+def _play(check: Check, student: Student, cases: list, broken: list[str]) -> Finding:
+    try:
+        return play_check(check, student, cases, hidden=True)
+    except StudentEnded:
+        raise
+    except WireError as error:
+        return Finding(check, "failed", f"your code returned what cannot be read: {error}.")
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        broken.append(
+            f"our check {check.name} broke ({type(error).__name__}: {error}, {where.name} line "
+            f"{where.lineno}); mark {check.exercise} by hand and report this"
+        )
+        return Finding(check, "failed", "our check broke; a person will look at this one.")
+
+
+def _passed(finding: Finding) -> Finding:
+    return Finding(finding.check, "passed")
+
+
+def _check_result(exercise: str, finding: Finding, points: float, max_points: float) -> CheckResult:
+    return CheckResult(
+        exercise=exercise,
+        check=finding.check.name,
+        points=points,
+        max_points=max_points,
+        passed=finding.passed,
+        message=finding.message,
+        claim=finding.check.claim,
+        hint=finding.check.hint,
+    )
+
+
+def _fill_outputs(
+    notebook: list[NotebookNode],
+    session: Session,
+    verdict: Verdict,
+    own_outputs: dict[int, list[dict]],
+) -> None:
+    """Outputs of this run, the judge's for test cells, the student's own for what did not run."""
+    for node in notebook:
+        if node.cell_type != "code":
+            continue
+        index = node.metadata.pop("submitted", None)
+        node.outputs, node.execution_count = [], None
+        if index in session.results:
+            node.outputs = session.results[index].outputs
+        elif index is not None:
+            node.outputs = clean_outputs(own_outputs.get(index, []))
+        elif node.metadata.get("nbgrader", {}).get("grade"):
+            name = node.metadata["nbgrader"]["grade_id"].removeprefix("check_")
+            found = [check for check in verdict.checks if check.exercise == name]
+            node.outputs = check_outputs(found)
+            node.execution_count = 1

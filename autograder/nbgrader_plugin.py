@@ -1,0 +1,102 @@
+"""Our parts of nbgrader's own pipelines; an `nbgrader_config.py` names them (see gradebook.py).
+
+`ClearAnswers` makes `nbgrader generate_assignment` produce exactly our student notebook. `Rebuild`
+and `TrustedExecute` make `nbgrader autograde`, and the button in formgrader, judge with our engine:
+student code in the walled child, test cells in the judge, assert cells included.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbgrader.api import Gradebook
+from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor
+
+from autograder.builder.blank import STUB, blank_values
+from autograder.builder.notebooks import WRITTEN_STUB
+from autograder.master import Master, read_master
+
+CODE_STUB = "\n".join(STUB)
+
+
+class ClearAnswers(ClearSolutions):
+    """nbgrader's ClearSolutions, which also blanks the values of our answer cells."""
+
+    def preprocess_cell(self, cell: Any, resources: Any, cell_index: int) -> tuple[Any, Any]:
+        """Blank one cell."""
+        self.code_stub = {**self.code_stub, "python": CODE_STUB}
+        self.text_stub = WRITTEN_STUB
+        if cell.metadata.get("labkit", {}).get("kind") != "answer":
+            return super().preprocess_cell(cell, resources, cell_index)
+        _, *lines, _ = cell.source.splitlines()
+        cell.source = blank_values("\n".join(lines))
+        return cell, resources
+
+
+class Rebuild(NbGraderPreprocessor):
+    """Put a submission back on the master, whatever happened to its cells."""
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        """Replace the notebook's cells; the master is nbgrader's source notebook."""
+        from autograder.read import read_notebook
+        from autograder.rebuild import rebuild
+
+        names = resources["nbgrader"]
+        submitted = read_notebook(nbformat.writes(nb).encode(), f"{names['notebook']}.ipynb")
+        rebuilt = rebuild(_master(names["assignment"], names["notebook"]), submitted)
+        for note in rebuilt.notes:
+            self.log.warning("%s: %s", names["student"], note)
+        nb.cells = rebuilt.notebook
+        nb.metadata["labkit_steps"] = [[step.source, step.index] for step in rebuilt.steps]
+        _take_checksums(nb, names)
+        return nb, resources
+
+
+class TrustedExecute(NbGraderPreprocessor):
+    """Run the student's cells behind the wall and judge outside; fill in the outputs."""
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        """Give every test cell the one output that nbgrader reads its score from."""
+        from autograder.rebuild import Rebuilt, Step
+
+        names = resources["nbgrader"]
+        steps = [Step(*step) for step in nb.metadata.pop("labkit_steps")]
+        rebuilt = Rebuilt(steps, nb.cells, [])
+        _judge(names["assignment"], names["notebook"]).grade_rebuilt(rebuilt)
+        return nb, resources
+
+
+def _take_checksums(nb: Any, names: dict) -> None:
+    """Cells carry the checksums that the gradebook has for them."""
+    with Gradebook(names["db_url"]) as gradebook:
+        notebook = gradebook.find_notebook(names["notebook"], names["assignment"])
+        known = {cell.name: cell for cell in notebook.source_cells}
+    for cell in nb.cells:
+        flags = cell.metadata.get("nbgrader", {})
+        if flags.get("grade_id") in known:
+            source_cell = known[flags["grade_id"]]
+            flags["checksum"], flags["cell_type"] = source_cell.checksum, source_cell.cell_type
+
+
+@cache
+def _master(assignment: str, notebook: str) -> Master:
+    """The master of an assignment; nbgrader's working folder is the course's root meanwhile."""
+    path = Path("source", assignment, f"{notebook}.ipynb")
+    return read_master(nbformat.reads(path.read_text(encoding="utf-8"), as_version=4), notebook)
+
+
+@cache
+def _judge(assignment: str, notebook: str) -> Any:
+    """One judge, with its warm zygote, for all submissions of a run."""
+    from autograder.judge import JudgeSettings, start_judge
+
+    settings_path = Path("autograder.json")
+    stored = json.loads(settings_path.read_text()) if settings_path.exists() else {}
+    judge = start_judge(_master(assignment, notebook), JudgeSettings(**stored))
+    atexit.register(judge.close)
+    return judge

@@ -1,0 +1,135 @@
+"""A student's notebook, run to its end whatever it does on the way.
+
+Each submission has one walled child. A cell that kills it is left out and the others are replayed
+in a fresh one, so that one cell never costs the exercises of the others. When all cells have run,
+every exercise is judged in a fork of that child.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from autograder.client import CellResult, Child, StudentEnded, Zygote
+from autograder.rebuild import Step
+from labkit.student import Student
+
+T = TypeVar("T")
+MAX_RESTARTS = 8
+SEED_CELL = """\
+import random as _random, numpy as _numpy, torch as _torch
+_random.seed(0); _numpy.random.seed(0); _torch.manual_seed(0)
+del _random, _numpy, _torch"""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Wall-clock limits in seconds: of a cell, of a check, of all cells of a submission."""
+
+    cell_s: float = 30.0
+    check_s: float = 20.0
+    cells_s: float = 120.0
+
+
+@dataclass
+class Session:
+    """The run of one submission's cells. problems: what ended cells, in sentences for the TA."""
+
+    zygote: Zygote
+    steps: list[Step]
+    files: dict[str, bytes]
+    limits: Limits
+    problems: list[str] = field(default_factory=list)
+    results: dict[int, CellResult] = field(default_factory=dict)
+    peak_mb: float = 0.0
+    _child: Child | None = None
+    _left_out: set[int] = field(default_factory=set)
+    _n_starts: int = 0
+
+    def run(self) -> None:
+        """Run every step once, and those before a killer again in its place."""
+        end = time.monotonic() + self.limits.cells_s
+        self._start()
+        for position, step in enumerate(self.steps):
+            if self._child is None:
+                return
+            if time.monotonic() > end:
+                self.problems.append(
+                    f"{_cell(step)} and what follows did not run: the notebook had used its "
+                    f"{self.limits.cells_s:g} s"
+                )
+                return
+            self._run_step(position, step)
+
+    def in_fork(self, play: Callable[[Student], T]) -> T:
+        """Play against a fork of the child as it is now.
+
+        Raises: StudentEnded when the student's code ends the fork, overruns its time or sends
+        something unreadable; the next call has a fresh fork all the same.
+        """
+        if self._child is None:
+            raise StudentEnded("the notebook ended its process again and again")
+        try:
+            with self._child.forked(), self._child.deadline(self.limits.check_s):
+                return play(self._child.student)
+        finally:
+            if not self._child.alive:
+                self._restart(len(self.steps))
+
+    def close(self) -> None:
+        """End the child."""
+        self._end()
+
+    def _run_step(self, position: int, step: Step) -> None:
+        try:
+            result = self._child.run_cell(step.source, self.limits.cell_s)
+        except StudentEnded as ended:
+            self.problems.append(f"{_cell(step)} was left out: {ended}")
+            self._left_out.add(position)
+            self._restart(position)
+            return
+        if result.ended:
+            self.problems.append(f"{_cell(step)} was stopped: {result.ended}")
+        if step.index is not None:
+            self.results[step.index] = result
+
+    def _start(self) -> None:
+        self._n_starts += 1
+        self._child = self.zygote.spawn()
+        if self.files:
+            self._child.put_files(self.files)
+        self._child.run_cell(SEED_CELL, self.limits.cell_s)
+
+    def _restart(self, upto: int) -> None:
+        """A fresh child with the steps before `upto`, but for the killers."""
+        self._end()
+        while self._n_starts <= MAX_RESTARTS:
+            self._start()
+            killer = self._replay(upto)
+            if killer is None:
+                return
+            self._left_out.add(killer)
+            self._end()
+        self.problems.append(f"the notebook ended its process {self._n_starts} times")
+
+    def _replay(self, upto: int) -> int | None:
+        """Run the earlier steps again; returns the one that ended the child this time, if any."""
+        for position, step in enumerate(self.steps[:upto]):
+            if position in self._left_out:
+                continue
+            try:
+                self._child.run_cell(step.source, self.limits.cell_s)
+            except StudentEnded:
+                return position
+        return None
+
+    def _end(self) -> None:
+        if self._child is not None:
+            self.peak_mb = max(self.peak_mb, self._child.end().peak_mb)
+            self._child = None
+
+
+def _cell(step: Step) -> str:
+    return "a given cell" if step.index is None else f"cell {step.index + 1}"

@@ -1,0 +1,131 @@
+"""A grading slot: a process of its own that owns a zygote and a judge.
+
+It speaks JSON lines. The first line in is its `SlotSettings`, the first line out says that it is
+ready; then one line per submission each way. The grader starts slots by exec, never by fork: so its memory, and that of
+whatever schedules it, stays out of reach.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from base64 import b64decode, b64encode
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from autograder.builder.source import REPOSITORY
+from autograder.client import ChildSettings, Zygote
+from autograder.collect import Submission
+from autograder.judge import Judge
+from autograder.master import read_master
+from autograder.session import Limits
+from autograder.wall import WallSettings, confine_judge, die_with_parent
+
+PRELOAD = ("numpy", "torch", "matplotlib.pyplot", "labkit.checks", "labkit.facts")
+
+
+@dataclass(frozen=True)
+class SlotSettings:
+    """What a slot needs to know.
+
+    master: the master notebook's file; student_path: the folder with the student's labkit; rung:
+    how strong the wall is; uid: the user that student code runs as when the grader is root.
+    """
+
+    lab: str
+    master: str
+    student_path: str
+    seed: int
+    rung: str
+    uid: int = 65534
+    cell_s: float = 30.0
+    check_s: float = 20.0
+    cells_s: float = 120.0
+    memory_mb: int = 4096
+
+    @property
+    def limits(self) -> Limits:
+        """The time limits."""
+        return Limits(self.cell_s, self.check_s, self.cells_s)
+
+
+def start_judge(settings: SlotSettings) -> tuple[Judge, Zygote]:
+    """A judge over a warm zygote; close the zygote in the end."""
+    hidden = [REPOSITORY / name for name in ("autograder", "labkit", "notebooks", "build", ".git")]
+    hidden += [path for name in ("labkit", "autograder") for path in _installed(name)]
+    wall = WallSettings(
+        read_only=(Path(settings.student_path),),
+        hidden=tuple(dict.fromkeys(hidden)),
+        memory_mb=settings.memory_mb,
+        uid=settings.uid,
+    )
+    child = ChildSettings(
+        student_path=Path(settings.student_path), preload=PRELOAD, wall=wall, rung=settings.rung
+    )
+    zygote = Zygote(child)
+    notebook = nbformat.read(settings.master, as_version=4)
+    judge = Judge(read_master(notebook, settings.lab), zygote, settings.limits, settings.seed)
+    return judge, zygote
+
+
+def main() -> None:
+    """Serve until the input ends."""
+    die_with_parent()
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever else prints must not break the lines
+    settings = SlotSettings(**json.loads(sys.stdin.readline()))
+    judge, zygote = start_judge(settings)
+    if settings.rung != "none":
+        confine_judge(read_only=[Path("/")])
+    _say(out, {"ready": True, "versions": _versions(settings), "max_score": judge.max_score})
+    for line in sys.stdin:
+        result, notebook = judge.grade(unpack_submission(json.loads(line)))
+        _say(out, {"result": asdict(result), "notebook": notebook})
+    zygote.close()
+
+
+def pack_submission(submission: Submission) -> dict[str, Any]:
+    """A submission as JSON."""
+    packed = asdict(submission)
+    packed["content"] = b64encode(submission.content).decode()
+    packed["extra"] = {name: b64encode(data).decode() for name, data in submission.extra.items()}
+    return packed
+
+
+def unpack_submission(packed: dict[str, Any]) -> Submission:
+    """The submission that `pack_submission` packed."""
+    packed["content"] = b64decode(packed["content"])
+    packed["extra"] = {name: b64decode(data) for name, data in packed["extra"].items()}
+    return Submission(**packed)
+
+
+def _say(out: Any, message: dict) -> None:
+    out.write(json.dumps(message, ensure_ascii=True) + "\n")
+    out.flush()
+
+
+def _versions(settings: SlotSettings) -> dict[str, str]:
+    return {
+        "labkit": version("labkit"),
+        "python": platform.python_version(),
+        "torch": version("torch"),
+        "sandbox": settings.rung,
+        "seed": str(settings.seed),
+    }
+
+
+def _installed(name: str) -> list[Path]:
+    """Where a package of ours may lie on this interpreter's path."""
+    return [
+        Path(entry, name).resolve() for entry in sys.path if entry and Path(entry, name).is_dir()
+    ]
+
+
+if __name__ == "__main__":
+    main()
