@@ -99,7 +99,7 @@ def report(out: Annotated[Path, typer.Argument(help="the output folder of a grad
     typer.echo(write_report(out, results))
 
 
-def _lab(name: str):
+def _lab(name: str) -> Lab:
     try:
         return find_lab(name)
     except ValueError as error:

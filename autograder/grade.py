@@ -20,11 +20,10 @@ from autograder.builder.source import REPOSITORY, Lab
 from autograder.builder.wheel import write_folder
 from autograder.collect import Submission, collect
 from autograder.gradebook import CourseBook
+from autograder.jobs import Limits, SlotSettings, pack_submission
 from autograder.pool import grade_side_by_side
 from autograder.report import write_feedback, write_marks, write_report
 from autograder.results import ERROR, Result, ResultLog, write_durably
-from autograder.session import Limits
-from autograder.slot import SlotSettings, pack_submission
 from autograder.wall import strongest_rung
 
 

@@ -17,13 +17,14 @@ from autograder.asserts import given_namespace, play_asserts
 from autograder.cases import hidden_cases
 from autograder.client import StudentEnded, Zygote
 from autograder.collect import Submission
+from autograder.jobs import Limits
 from autograder.master import Master, MasterCell
 from autograder.names import is_check_call
 from autograder.outputs import check_outputs, clean_outputs
 from autograder.read import Unreadable, read_notebook
 from autograder.rebuild import Rebuilt, rebuild
 from autograder.results import ERROR, GRADED, PARTLY, UNGRADABLE, CheckResult, Result, score_of
-from autograder.session import Limits, Session
+from autograder.session import Session
 from labkit.checks.core import Check, Finding, checks_in, play_check, share_of_points
 from labkit.student import Student
 from labkit.wire import WireError

@@ -14,8 +14,8 @@ from nbformat import NotebookNode, from_dict
 
 from autograder.builder.source import REPOSITORY
 from autograder.collect import Submission
+from autograder.jobs import SlotSettings, pack_submission
 from autograder.results import ERROR, Result
-from autograder.slot import SlotSettings, pack_submission
 
 FIRST_UID = 61_000  # each slot runs student code as another user, so that its limits count alone
 N_ATTEMPTS = 2

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from itertools import pairwise
 
 from nbformat import NotebookNode
 
@@ -99,7 +100,7 @@ class _Match:
         by_text = {
             squeeze(cell.source): i for i, cell in enumerate(self.submitted) if not cell.is_code
         }
-        for before, cell in zip(self.master.cells, self.master.cells[1:], strict=False):
+        for before, cell in pairwise(self.master.cells):
             question = by_text.get(squeeze(before.source))
             if cell.kind != "written" or cell.name in self.places or question is None:
                 continue

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from autograder.client import CellResult, Child, StudentEnded, Zygote
+from autograder.jobs import Limits
 from autograder.rebuild import Step
 from labkit.student import Student
 
@@ -22,15 +23,6 @@ SEED_CELL = """\
 import random as _random, numpy as _numpy, torch as _torch
 _random.seed(0); _numpy.random.seed(0); _torch.manual_seed(0)
 del _random, _numpy, _torch"""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Wall-clock limits in seconds: of a cell, of a check, of all cells of a submission."""
-
-    cell_s: float = 30.0
-    check_s: float = 20.0
-    cells_s: float = 120.0
 
 
 @dataclass

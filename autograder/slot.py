@@ -1,8 +1,8 @@
 """A grading slot: a process of its own that owns a zygote and a judge.
 
 It speaks JSON lines. The first line in is its `SlotSettings`, the first line out says that it is
-ready; then one line per submission each way. The grader starts slots by exec, never by fork: so its memory, and that of
-whatever schedules it, stays out of reach.
+ready; then one line per submission each way. Slots are started by exec, never by fork: so the
+grader's memory, and that of whatever schedules it, stays out of reach.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ import json
 import os
 import platform
 import sys
-from base64 import b64decode, b64encode
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,38 +20,12 @@ import nbformat
 
 from autograder.builder.source import REPOSITORY
 from autograder.client import ChildSettings, Zygote
-from autograder.collect import Submission
+from autograder.jobs import SlotSettings, unpack_submission
 from autograder.judge import Judge
 from autograder.master import read_master
-from autograder.session import Limits
 from autograder.wall import WallSettings, confine_judge, die_with_parent
 
 PRELOAD = ("numpy", "torch", "matplotlib.pyplot", "labkit.checks", "labkit.facts")
-
-
-@dataclass(frozen=True)
-class SlotSettings:
-    """What a slot needs to know.
-
-    master: the master notebook's file; student_path: the folder with the student's labkit; rung:
-    how strong the wall is; uid: the user that student code runs as when the grader is root.
-    """
-
-    lab: str
-    master: str
-    student_path: str
-    seed: int
-    rung: str
-    uid: int = 65534
-    cell_s: float = 30.0
-    check_s: float = 20.0
-    cells_s: float = 120.0
-    memory_mb: int = 4096
-
-    @property
-    def limits(self) -> Limits:
-        """The time limits."""
-        return Limits(self.cell_s, self.check_s, self.cells_s)
 
 
 def start_judge(settings: SlotSettings) -> tuple[Judge, Zygote]:
@@ -88,21 +61,6 @@ def main() -> None:
         result, notebook = judge.grade(unpack_submission(json.loads(line)))
         _say(out, {"result": asdict(result), "notebook": notebook})
     zygote.close()
-
-
-def pack_submission(submission: Submission) -> dict[str, Any]:
-    """A submission as JSON."""
-    packed = asdict(submission)
-    packed["content"] = b64encode(submission.content).decode()
-    packed["extra"] = {name: b64encode(data).decode() for name, data in submission.extra.items()}
-    return packed
-
-
-def unpack_submission(packed: dict[str, Any]) -> Submission:
-    """The submission that `pack_submission` packed."""
-    packed["content"] = b64decode(packed["content"])
-    packed["extra"] = {name: b64decode(data) for name, data in packed["extra"].items()}
-    return Submission(**packed)
 
 
 def _say(out: Any, message: dict) -> None:

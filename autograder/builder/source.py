@@ -115,7 +115,7 @@ def _read_cell(path: Path, index: int, cell: dict) -> Cell:
     metadata, text = cell["metadata"], cell["source"]
     kinds = [kind for kind in KINDS if kind in metadata]
     where = f"{path.name}, cell {index}"
-    unknown = set(metadata) - {*KINDS, "points"}
+    unknown = set(metadata) - {*KINDS, "points", "lines_to_next_cell"}  # the last is jupytext's
     if unknown or len(kinds) > 1 or (not kinds and cell["cell_type"] == "code"):
         raise ValueError(
             f"{where}: a code cell has exactly one of the keys {', '.join(KINDS)} (and points); "

@@ -1,0 +1,36 @@
+# Every target sets itself up: it needs python3 (3.11 or newer) with venv and pip, make and git.
+VENV   := .venv
+PYTHON := $(VENV)/bin/python
+READY  := $(VENV)/.ready
+
+.PHONY: demo test lab build bench lint clean
+
+demo: $(READY)  ## build the course, grade the sample class, compare with the marks it should get
+	$(PYTHON) -m autograder.demo
+
+test: $(READY) $(VENV)/.browser  ## everything CI runs
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(PYTHON) -m autograder build --check
+	$(PYTHON) -m pytest -n 2 --dist worksteal
+
+lab: $(READY)  ## JupyterLab on the student notebooks
+	$(VENV)/bin/jupyter lab --notebook-dir=notebooks
+
+build: $(READY)  ## student notebooks in place; instructor notebooks and wheels below build/
+	$(PYTHON) -m autograder build
+
+bench: $(READY)  ## seconds and memory per submission, beside plain nbgrader
+	$(PYTHON) -m autograder.bench
+
+clean:
+	rm -rf build $(VENV)
+
+$(READY): pyproject.toml constraints.txt
+	python3 -m venv $(VENV)
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[grade,dev]'
+	touch $@
+
+$(VENV)/.browser: $(READY)
+	$(PYTHON) tests/browser/install.py
+	touch $@

@@ -1,0 +1,102 @@
+"""Submissions that a grader meets: right, wrong, clumsy and hostile, with the mark each deserves.
+
+Each is made from the solved notebook of the day, so none goes stale. `loses` names what the
+submission gets no points for; everything else must come out in full.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.builder.blank import BEGIN, END
+from autograder.builder.notebooks import build_notebook, cell_name
+from autograder.builder.source import Lab, find_lab
+from autograder.results import GRADED
+
+ALL = ("*",)
+Edit = Callable[[dict], object]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One submission of the sample class.
+
+    make(notebook) changes the solved notebook in place, or returns the file's bytes. loses: the
+    exercises and answers without points, ALL for none; status: what the grader must say of it.
+    """
+
+    student: str
+    lab: str
+    about: str
+    make: Edit = lambda notebook: None
+    loses: tuple[str, ...] = ()
+    status: str = GRADED
+    file_name: str = ""
+
+    def expected_score(self) -> float | None:
+        """The mark it deserves; None if it cannot be graded."""
+        if self.status == "ungradable":
+            return None
+        kept = [] if self.loses == ALL else find_lab(self.lab).marked
+        return round(sum(cell.points for cell in kept if cell.name not in self.loses), 2)
+
+    def write(self, folder: Path) -> Path:
+        """Write the submission in nbgrader's layout below `folder`; returns its file."""
+        lab = find_lab(self.lab)
+        notebook = solved_notebook(lab)
+        content = self.make(notebook)
+        if not isinstance(content, bytes):
+            content = json.dumps(notebook, ensure_ascii=False, indent=1).encode()
+        path = folder / self.student / lab.name / (self.file_name or f"{lab.name}.ipynb")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        return path
+
+
+def solved_notebook(lab: Lab) -> dict:
+    """A lab's notebook as a perfect student hands it in."""
+    notebook = json.loads(json.dumps(build_notebook(lab, "instructor")))
+    for cell in notebook["cells"]:
+        lines = cell["source"].splitlines()
+        cell["source"] = "\n".join(line for line in lines if line.strip() not in (BEGIN, END))
+    return notebook
+
+
+def cell_called(notebook: dict, name: str) -> dict:
+    """The cell of that name."""
+    return next(cell for cell in notebook["cells"] if cell_name(cell) == name)
+
+
+def code_cell(source: str) -> dict:
+    """A cell of the student's own."""
+    return {
+        "cell_type": "code",
+        "metadata": {},
+        "source": source,
+        "outputs": [],
+        "execution_count": None,
+    }
+
+
+def insert(notebook: dict, source: str, after: str | None = None) -> None:
+    """Put a cell of the student's own behind the named one, or at the end."""
+    cells = notebook["cells"]
+    at = len(cells) if after is None else cells.index(cell_called(notebook, after)) + 1
+    cells.insert(at, code_cell(source))
+
+
+def copy_of(cell: dict) -> dict:
+    """A cell again, as a notebook editor copies it: with its metadata."""
+    return copy.deepcopy(cell)
+
+
+def sample_class() -> list[Sample]:
+    """The whole class, in order of name."""
+    from autograder.cheats import clumsy, honest, hostile
+
+    samples = [*honest.SAMPLES, *clumsy.SAMPLES, *hostile.SAMPLES]
+    return sorted(samples, key=lambda sample: (sample.lab, sample.student))

@@ -1,0 +1,164 @@
+"""Accidents that must not cost a mark, and those that cannot be graded."""
+
+from __future__ import annotations
+
+import json
+
+from autograder.builder.notebooks import cell_kind, cell_name
+from autograder.cheats import ALL, Sample, cell_called, code_cell, copy_of, insert
+from autograder.results import PARTLY, UNGRADABLE
+
+TODO = 'raise NotImplementedError("this part is still to do")'
+
+
+def saved_by_colab(notebook: dict) -> None:
+    """Colab keeps cell metadata, adds its own, and writes nbformat 4.0 without cell ids."""
+    notebook["nbformat_minor"] = 0
+    notebook["metadata"] = {"colab": {"provenance": []}, "kernelspec": {"name": "python3"}}
+    for i, cell in enumerate(notebook["cells"]):
+        cell["metadata"]["id"] = f"Zx{i:04d}"
+        cell["metadata"]["executionInfo"] = {"elapsed": 12, "user": {"displayName": "A Student"}}
+        cell["source"] = cell["source"].splitlines(keepends=True)
+        cell.pop("id", None)
+
+
+def without_metadata(notebook: dict) -> None:
+    """Some editors drop all cell metadata."""
+    for cell in notebook["cells"]:
+        cell["metadata"] = {}
+        cell.pop("id", None)
+
+
+def duplicate_a_cell(notebook: dict) -> None:
+    """A copy of an answer, with its metadata, and an untouched copy behind it."""
+    cells, cell = notebook["cells"], cell_called(notebook, "generate")
+    at = cells.index(cell)
+    stub = copy_of(cell)
+    stub["source"] = cell["source"].split('"""')[0] + f'"""To do."""\n    {TODO}'
+    cells[at:at] = [stub, copy_of(cell)]
+
+
+def delete_test_cells(notebook: dict) -> None:
+    """All cells that look superfluous are gone."""
+    notebook["cells"] = [cell for cell in notebook["cells"] if cell_kind(cell) != "check"]
+
+
+def cut_off(notebook: dict) -> bytes:
+    """The upload stopped half-way."""
+    return json.dumps(notebook).encode()[:5000]
+
+
+def as_script(notebook: dict) -> bytes:
+    """The notebook's code as a percent-format script."""
+    code = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    return "\n\n".join(f"# %%\n{source}" for source in code if "%pip" not in source).encode()
+
+
+def as_utf16(notebook: dict) -> bytes:
+    """Saved by an editor that thinks UTF-16 is text."""
+    return json.dumps(notebook).encode("utf-16")
+
+
+def as_nbformat3(notebook: dict) -> bytes:
+    """The format of ten years ago, still written by some converters."""
+    cells = []
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            old = {"cell_type": "code", "input": cell["source"], "language": "python"}
+            cells.append({**old, "outputs": [], "metadata": cell["metadata"]})
+        else:
+            cells.append(cell)
+    sheet = {"cells": cells, "metadata": {}}
+    return json.dumps(
+        {"nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": [sheet]}
+    ).encode()
+
+
+def split_a_cell(notebook: dict) -> None:
+    """Splitting a cell copies its metadata to both halves."""
+    cells, cell = notebook["cells"], cell_called(notebook, "ArenaCache")
+    extra = copy_of(cell)
+    cell["source"], extra["source"] = "ARENA_NOTE = 'mine'", cell["source"]
+    cells.insert(cells.index(cell) + 1, extra)
+
+
+def move_to_front(notebook: dict) -> None:
+    """All answers right after the imports, in the student's own order."""
+    cells = notebook["cells"]
+    answers = [cell for cell in cells if cell_kind(cell) in ("exercise", "answer")]
+    rest = [cell for cell in cells if cell not in answers]
+    at = next(i for i, cell in enumerate(rest) if cell_name(cell) == "setup") + 1
+    notebook["cells"] = rest[:at] + answers + rest[at:]
+
+
+def loud_and_slow(notebook: dict) -> None:
+    """Warnings, logging, progress on stderr, a thread pool left running, threads for torch."""
+    insert(
+        notebook,
+        "import logging, sys, warnings\n"
+        "warnings.warn('deprecated'); logging.warning('careful')\n"
+        "print('10 %', file=sys.stderr)",
+        after="setup",
+    )
+    insert(
+        notebook,
+        "import torch\n"
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "torch.set_num_threads(4)\n"
+        "pool = ThreadPoolExecutor(2); list(pool.map(str, range(4)))\n"
+        "torch.ones(300, 300) @ torch.ones(300, 300)",
+    )
+
+
+def leftover_loop(notebook: dict) -> None:
+    """A cell that never ends."""
+    insert(notebook, "while True:\n    pass", after="setup")
+
+
+def loop_in_answer(notebook: dict) -> None:
+    """One exercise whose function never returns."""
+    cell = cell_called(notebook, "tokens_processed")
+    cell["source"] = "def tokens_processed(n_prompt, n_new, cached):\n    while True:\n        pass"
+
+
+def unfinished_syntax(notebook: dict) -> None:
+    """One cell that does not even parse."""
+    cell_called(notebook, "tokens_processed")["source"] = "def tokens_processed(n_prompt, n_new,"
+
+
+def flood(notebook: dict) -> None:
+    """A hundred megabytes of output."""
+    insert(notebook, "line = 'x' * 10_000\nfor _ in range(10_000):\n    print(line)")
+
+
+def colab_only(notebook: dict) -> None:
+    """Cells that only make sense in Colab, a question, an unknown magic."""
+    notebook["cells"].insert(0, code_cell("from google.colab import drive\ndrive.mount('/x')"))
+    insert(notebook, "input('ready? ')", after="setup")
+    insert(notebook, "%load_ext does_not_exist\n!nvidia-smi", after="setup")
+
+
+SAMPLES = [
+    Sample("erin", "04_kv_cache", "saved by Colab", saved_by_colab),
+    Sample("erin", "01_memory", "saved by Colab", saved_by_colab),
+    Sample("emil", "01_memory", "all metadata lost", without_metadata),
+    Sample("emil", "04_kv_cache", "all metadata lost", without_metadata),
+    Sample("fritz", "04_kv_cache", "a duplicated cell", duplicate_a_cell),
+    Sample("greta", "01_memory", "deleted test cells", delete_test_cells),
+    Sample("hans", "04_kv_cache", "renamed file", file_name="Untitled (1).ipynb"),
+    Sample("ida", "01_memory", "invalid JSON", cut_off, ALL, UNGRADABLE),
+    Sample("ilse", "01_memory", "an empty file", lambda notebook: b"", ALL, UNGRADABLE),
+    Sample("jan", "04_kv_cache", "a script instead", as_script, file_name="kv cache.py"),
+    Sample("jill", "01_memory", "UTF-16", as_utf16),
+    Sample("jo", "01_memory", "nbformat 3", as_nbformat3),
+    Sample("karl", "04_kv_cache", "a split cell", split_a_cell),
+    Sample("kim", "04_kv_cache", "answers moved to the front", move_to_front),
+    Sample("lea", "04_kv_cache", "noise on stderr, threads left behind", loud_and_slow),
+    Sample("leo", "04_kv_cache", "an endless loop in a cell", leftover_loop, status=PARTLY),
+    Sample("lou", "04_kv_cache", "an endless loop in an answer", loop_in_answer,
+           ("tokens_processed",)),
+    Sample("max", "04_kv_cache", "a cell that does not parse", unfinished_syntax,
+           ("tokens_processed",)),
+    Sample("mia", "01_memory", "100 MB of output", flood),
+    Sample("nora", "01_memory", "Colab's own cells, input()", colab_only),
+]  # fmt: skip

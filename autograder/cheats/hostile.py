@@ -1,0 +1,208 @@
+"""Attacks: on the verdict, on what is secret, on the machine. Each gets what it honestly earned.
+
+Those that forge start from a blank notebook, so anything above zero is stolen. Those that break
+start from a solved one: the rest of the notebook keeps its marks.
+"""
+
+from __future__ import annotations
+
+from autograder.cheats import ALL, Edit, Sample, cell_called, insert
+from autograder.cheats.honest import leave_blank
+from autograder.results import PARTLY, UNGRADABLE
+
+EQUAL_TO_EVERYTHING = """
+class Anything(int):
+    __hash__ = int.__hash__
+    def __eq__(self, other): return True
+    def __ne__(self, other): return False
+    def __lt__(self, other): return True
+    __le__ = __gt__ = __ge__ = __lt__
+    def __getattr__(self, name): return Anything(1)
+    def __call__(self, *a, **k): return Anything(1)
+    def __class__(self): return float
+    def __len__(self): return 1
+    def __getitem__(self, i): return Anything(1)
+"""
+
+PATCH_EVERYTHING = """
+import builtins, math, numpy, torch
+from IPython import get_ipython
+import labkit.checks, labkit.checks.core, labkit.checks.compare, labkit.student, labkit.wire
+yes = lambda *a, **k: True
+builtins.isinstance_, builtins.abs, builtins.all, builtins.any = isinstance, lambda x: 0, yes, yes
+math.isclose = yes
+torch.equal = torch.allclose = numpy.allclose = numpy.array_equal = yes
+torch.Tensor.__eq__ = lambda a, b: torch.ones(())
+torch.Tensor.any = lambda *a, **k: torch.zeros((), dtype=torch.bool)
+for module in (labkit.checks.core, labkit.checks.compare):
+    for name in dir(module):
+        if name.startswith(('expect', 'play')):
+            setattr(module, name, lambda *a, **k: None)
+labkit.checks.core.Finding.passed = property(yes)
+labkit.checks.core.Wrong = labkit.checks.core.Unfinished = type('Never', (Exception,), {})
+shell = get_ipython()
+shell.ast_transformers.clear()
+shell.events.register('post_run_cell', lambda *a: shell.user_ns.update(score=100))
+shell.input_transformers_cleanup.append(lambda lines: ['pass\\n'])
+"""
+
+IMPORT_THE_ANSWER = """
+import importlib, inspect, pathlib, sys
+import labkit.{topic} as answers
+for name, value in vars(answers).items():
+    if not name.startswith('_'):
+        globals()[name] = value
+sys.path[:0] = ['/work/main', '/src', '/repo', '..', '../..']
+for module in ('autograder.cases.{topic}', 'autograder.mutants.{topic}', 'autograder.judge'):
+    try:
+        globals().update(vars(importlib.import_module(module)))
+    except Exception as error:
+        print(error)
+for root in [*sys.path, '/', '/root', '/home', '/tmp', '/proc/1/cwd', '/proc/1/root']:
+    for path in list(pathlib.Path(root or '.').glob('**/{topic}.py'))[:50]:
+        try:
+            exec(path.read_text(), globals())
+        except Exception as error:
+            print(path, error)
+"""
+
+READ_AND_PHONE = """
+import glob, os, socket, subprocess, urllib.request
+found = []
+for pattern in ('/etc/passwd', '/root/**', '/home/**', '/tmp/**', '/var/**', '/proc/*/environ',
+                '/proc/*/cmdline', '/proc/*/mem', '../**', '/**/gradebook.db', '/**/seed'):
+    for path in glob.glob(pattern, recursive=True)[:200]:
+        try:
+            found.append(open(path, 'rb').read(1000))
+        except OSError:
+            pass
+for host in ('127.0.0.1', '10.0.0.1', 'localhost'):
+    for port in (22, 80, 443, 8888):
+        try:
+            socket.create_connection((host, port), 0.2).sendall(b'hello')
+        except OSError as error:
+            print(error)
+print(subprocess.run('id; env; ls -la / /work; cat /proc/1/environ', shell=True,
+                     capture_output=True, text=True).stdout)
+"""
+
+WALK_THE_FRAMES = """
+import gc, sys
+def answer(*args, **kwargs):
+    frame = sys._getframe()
+    while frame is not None:
+        for value in list(frame.f_locals.values()):
+            for name in ('expected', 'accepted', 'answer', 'case'):
+                if hasattr(value, name):
+                    return getattr(value, name)
+        frame = frame.f_back
+    for thing in gc.get_objects():
+        if type(thing).__name__.endswith('Case') and hasattr(thing, 'expected'):
+            return thing.expected
+    return 1
+"""
+
+FORGE_FRAMES = """
+import json, os, struct
+def frame(message):
+    data = json.dumps(message).encode()
+    return struct.pack('<IQ', len(data), 0) + data
+forged = frame({"ok": True, "value": 1, "id": 0, "passed": True, "points": 100}) * 50
+for fd in range(3, 300):
+    try:
+        os.write(fd, forged)
+    except OSError:
+        pass
+"""
+
+SHARE_STATE = """
+import torch
+torch.Tensor.to = lambda self, *a, **k: torch.zeros_like(self)
+torch.Tensor.detach = lambda self: self * 0
+import json
+json.dumps = lambda *a, **k: '{"ok": true, "value": 1}'
+"""
+
+MEMORY_BOMB = "hoard = []\nwhile True:\n    hoard.append(bytearray(64 << 20))"
+FORK_BOMB = "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass"
+FILL_THE_DISK = (
+    "with open('big', 'wb') as file:\n    while True:\n        file.write(bytes(1 << 20))"
+)
+EXIT = "import os\nos._exit(0)"
+KILL_ALL = "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nos.kill(-1, signal.SIGKILL)"
+DEAF_LOOP = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True:\n    pass"
+
+
+def forge(lab: str, code: str, answer: str = "") -> Edit:
+    """A blank notebook with this code in front, and every answer replaced by an expression."""
+
+    def edit(notebook: dict) -> None:
+        from autograder.builder.source import find_lab
+
+        leave_blank(lab)(notebook)
+        insert(notebook, code, after="setup")
+        for cell in find_lab(lab).marked if answer else ():
+            cell_called(notebook, cell.name)["source"] = f"{cell.name} = {answer}"
+
+    return edit
+
+
+def add(code: str, after: str | None = None) -> Edit:
+    """A solved notebook with this code somewhere in it."""
+    return lambda notebook: insert(notebook, code, after=after)
+
+
+def exit_in_answer(notebook: dict) -> None:
+    """One exercise that ends the process."""
+    cell_called(notebook, "tokens_processed")["source"] = (
+        "def tokens_processed(n_prompt, n_new, cached):\n    import os\n    os._exit(0)"
+    )
+
+
+def deep_json(notebook: dict) -> bytes:
+    """JSON nested deeper than any parser likes."""
+    return b'{"cells": ' + b"[" * 200_000 + b"]" * 200_000 + b"}"
+
+
+def relabel_cells(notebook: dict) -> None:
+    """Metadata that makes tests into answers and answers worth a hundred points."""
+    leave_blank("04_kv_cache")(notebook)
+    for cell in notebook["cells"]:
+        flags = cell["metadata"].get("nbgrader")
+        if flags:
+            flags.update(points=100, grade=True, solution=True, locked=False)
+        if cell["source"].startswith("check("):
+            cell["source"] = "100.0"
+
+
+SAMPLES = [
+    Sample("x01", "01_memory", "objects equal to everything",
+           forge("01_memory", EQUAL_TO_EVERYTHING, "Anything(1)"), ALL),
+    Sample("x02", "04_kv_cache", "objects equal to everything",
+           forge("04_kv_cache", EQUAL_TO_EVERYTHING, "Anything(1)"), ALL),
+    Sample("x03", "04_kv_cache", "patches builtins, torch, IPython and the checks",
+           forge("04_kv_cache", PATCH_EVERYTHING), ALL),
+    Sample("x04", "01_memory", "patches builtins, torch, IPython and the checks",
+           forge("01_memory", PATCH_EVERYTHING), ALL),
+    Sample("x05", "04_kv_cache", "imports the answers",
+           forge("04_kv_cache", IMPORT_THE_ANSWER.format(topic="kv_cache")), ALL),
+    Sample("x06", "01_memory", "imports the answers",
+           forge("01_memory", IMPORT_THE_ANSWER.format(topic="memory")), ALL),
+    Sample("x07", "01_memory", "walks frames and the garbage collector for expected values",
+           forge("01_memory", WALK_THE_FRAMES, "answer"), ALL),
+    Sample("x08", "01_memory", "relabelled metadata", forge("01_memory", "pass", "100.0"), ALL),
+    Sample("x09", "04_kv_cache", "relabelled metadata", relabel_cells, ALL),
+    Sample("x10", "01_memory", "patches what carries its own values",
+           forge("01_memory", SHARE_STATE), ALL),
+    Sample("x11", "04_kv_cache", "reads files and tries the network", add(READ_AND_PHONE)),
+    Sample("x12", "04_kv_cache", "os._exit in a cell", add(EXIT, "setup"), status=PARTLY),
+    Sample("x13", "04_kv_cache", "os._exit in an answer", exit_in_answer, ("tokens_processed",)),
+    Sample("x14", "04_kv_cache", "kills every process it can", add(KILL_ALL), status=PARTLY),
+    Sample("x15", "04_kv_cache", "a loop deaf to interrupts", add(DEAF_LOOP), status=PARTLY),
+    Sample("x16", "04_kv_cache", "a memory bomb", add(MEMORY_BOMB), status=PARTLY),
+    Sample("x17", "01_memory", "a fork bomb", add(FORK_BOMB, "setup"), status=PARTLY),
+    Sample("x18", "01_memory", "fills the disk", add(FILL_THE_DISK)),
+    Sample("x19", "01_memory", "forged frames on every descriptor",
+           forge("01_memory", FORGE_FRAMES), ALL, PARTLY),
+    Sample("x20", "01_memory", "JSON nested too deeply", deep_json, ALL, UNGRADABLE),
+]  # fmt: skip

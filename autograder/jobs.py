@@ -1,0 +1,58 @@
+"""What the grader tells a slot: its settings, and submissions as JSON."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from autograder.collect import Submission
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Wall-clock limits in seconds: of a cell, of a check, of all cells of a submission."""
+
+    cell_s: float = 30.0
+    check_s: float = 20.0
+    cells_s: float = 120.0
+
+
+@dataclass(frozen=True)
+class SlotSettings:
+    """What a slot needs to know.
+
+    master: the master notebook's file; student_path: the folder with the student's labkit; rung:
+    how strong the wall is; uid: the user that student code runs as when the grader is root.
+    """
+
+    lab: str
+    master: str
+    student_path: str
+    seed: int
+    rung: str
+    uid: int = 65534
+    cell_s: float = 30.0
+    check_s: float = 20.0
+    cells_s: float = 120.0
+    memory_mb: int = 4096
+
+    @property
+    def limits(self) -> Limits:
+        """The time limits."""
+        return Limits(self.cell_s, self.check_s, self.cells_s)
+
+
+def pack_submission(submission: Submission) -> dict[str, Any]:
+    """A submission as JSON."""
+    packed = asdict(submission)
+    packed["content"] = b64encode(submission.content).decode()
+    packed["extra"] = {name: b64encode(data).decode() for name, data in submission.extra.items()}
+    return packed
+
+
+def unpack_submission(packed: dict[str, Any]) -> Submission:
+    """The submission that `pack_submission` packed."""
+    packed["content"] = b64decode(packed["content"])
+    packed["extra"] = {name: b64decode(data) for name, data in packed["extra"].items()}
+    return Submission(**packed)

@@ -1,0 +1,119 @@
+"""How a check reaches a student's objects, in one process; others cross the wall."""
+
+import pytest
+import torch
+
+from labkit.student import (
+    MissingName,
+    Offer,
+    Proxy,
+    StudentError,
+    hold,
+    local_student,
+    place,
+    value_of,
+)
+
+
+class Box:
+    def __init__(self, n):
+        self.items = torch.zeros(n)
+
+    def put(self, index, value):
+        self.items[index] = value
+        return self.items
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, index):
+        return self.items[index]
+
+
+def spoil(tensor):
+    tensor.zero_()
+    return tensor
+
+
+def use(model):
+    return model.embed(3), model.n_layers, model(5), [block.run(1) for block in model.blocks]
+
+
+STUDENT = local_student(
+    {
+        "Box": Box,
+        "spoil": spoil,
+        "use": use,
+        "apply": lambda function, value: function(value) + 1,
+        "number": 7,
+        "fail": lambda: [][3],
+        "later": ...,
+    }
+)
+
+
+def test_values_come_by_value_and_objects_as_proxies():
+    assert STUDENT.number == 7
+    box = STUDENT.Box(3)
+    assert isinstance(box, Proxy)
+    box.put(0, 2.0)
+    assert len(box) == 3
+    assert box[0] == 2.0
+    assert box.items.tolist() == [2.0, 0.0, 0.0]
+
+
+def test_what_is_held_keeps_its_identity():
+    box = STUDENT.Box(2)
+    view = hold(box.put, 0, 1.0)
+    box.put(1, 5.0)
+    assert value_of(view).tolist() == [1.0, 5.0]
+
+
+def test_arguments_are_copies_unless_placed():
+    mine = torch.ones(2)
+    STUDENT.spoil(mine)
+    assert mine.tolist() == [1.0, 1.0]
+    theirs = place(STUDENT, mine)
+    STUDENT.spoil(theirs)
+    assert value_of(theirs).tolist() == [0.0, 0.0]
+
+
+def test_callables_run_on_the_side_of_the_check():
+    seen = []
+    assert STUDENT.apply(lambda value: seen.append(value) or 10, 4) == 11
+    assert seen == [4]
+
+
+def test_an_offer_shows_attributes_calls_and_nested_offers():
+    blocks = [Offer(attributes={"run": lambda x, i=i: x + i}) for i in range(2)]
+    model = Offer(
+        call=lambda x: x * x,
+        attributes={"embed": lambda x: -x, "n_layers": 2, "blocks": blocks},
+    )
+    assert STUDENT.use(model) == (-3, 2, 25, [1, 2])
+
+
+def test_errors_of_student_code_are_plain_data():
+    with pytest.raises(StudentError, match="IndexError") as caught:
+        STUDENT.fail()
+    assert any("in <lambda>" in line for line in caught.value.lines)
+
+
+def test_a_checks_own_error_reaches_the_student_as_its_kind():
+    def refuse(value):
+        raise ValueError("too long")
+
+    with pytest.raises(StudentError, match="ValueError: too long"):
+        STUDENT.apply(refuse, 1)
+
+
+def test_missing_names_and_blanks_are_told_apart():
+    with pytest.raises(MissingName, match="nothing"):
+        _ = STUDENT.nothing
+    assert STUDENT.later._kind == "ellipsis"
+
+
+@pytest.mark.parametrize("use_it", [lambda p: p == p, bool, hash], ids=["==", "bool", "hash"])
+def test_a_check_cannot_compare_objects_by_accident(use_it):
+    with pytest.raises(TypeError):
+        use_it(STUDENT.Box(1))
