@@ -13,10 +13,11 @@ from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
-from nbformat.v4 import new_markdown_cell, new_notebook
+from nbformat.v4 import new_notebook
 
 from autograder.builder.notebooks import to_bytes
 from autograder.results import Result, write_durably
+from autograder.shown import notes_cells
 
 CONFIG = '''\
 """nbgrader's settings for this course: its tools, with our engine as the judge."""
@@ -100,7 +101,7 @@ class CourseBook:
         book.db.commit()
         if result.file_name.endswith(".ipynb"):
             write_durably(self.folder / "submitted" / student / lab / f"{lab}.ipynb", submitted)
-        shown = new_notebook(cells=_head(result) + notebook)
+        shown = new_notebook(cells=notes_cells(result) + notebook)
         path = self.folder / "autograded" / student / lab / f"{lab}.ipynb"
         write_durably(path, nbformat.writes(shown).encode())
 
@@ -114,13 +115,6 @@ def _recorded(points: float | None, result: Result) -> float | None:
     if result.score is None:
         return None
     return round(points or 0.0, 4)
-
-
-def _head(result: Result) -> list[NotebookNode]:
-    """What a TA should know before reading, on top of the notebook."""
-    lines = [f"**{result.status}**: {result.problem}"] if result.problem else []
-    lines += [f"- {flag}" for flag in result.flags]
-    return [new_markdown_cell("\n".join(lines), id="grader-notes")] if lines else []
 
 
 def _generate_assignment(folder: Path, lab: str) -> None:

@@ -15,16 +15,16 @@ from nbformat import NotebookNode
 
 from autograder.asserts import given_namespace, play_asserts
 from autograder.cases import hidden_cases
-from autograder.client import StudentEnded, Zygote
+from autograder.client import ChildError, Zygote
 from autograder.collect import Submission
 from autograder.jobs import Limits
 from autograder.master import Master, MasterCell
 from autograder.names import is_check_call
-from autograder.outputs import check_outputs, clean_outputs
 from autograder.read import Unreadable, read_notebook
 from autograder.rebuild import Rebuilt, rebuild
 from autograder.results import ERROR, GRADED, PARTLY, UNGRADABLE, CheckResult, Result, score_of
 from autograder.session import Session
+from autograder.shown import fill_outputs
 from labkit.checks.core import Check, Finding, checks_in, play_check, share_of_points
 from labkit.student import Student
 from labkit.wire import WireError
@@ -101,7 +101,7 @@ class Judge:
             verdict = self._judge(session)
         finally:
             session.close()
-        _fill_outputs(rebuilt.notebook, session, verdict, own_outputs or {})
+        fill_outputs(rebuilt.notebook, session.results, verdict.checks, own_outputs or {})
         return verdict, session
 
     def _judge(self, session: Session) -> Verdict:
@@ -184,7 +184,7 @@ def _play_in_fork(
 
     try:
         session.in_fork(play)
-    except StudentEnded as ended:
+    except ChildError as ended:
         if len(findings) < len(checks):
             message = f"On a hidden case: {ended}."
             findings.append(Finding(checks[len(findings)], "failed", message))
@@ -194,7 +194,7 @@ def _play_in_fork(
 def _play(check: Check, student: Student, cases: list, broken: list[str]) -> Finding:
     try:
         return play_check(check, student, cases, hidden=True)
-    except StudentEnded:
+    except ChildError:
         raise
     except WireError as error:
         return Finding(check, "failed", f"your code returned what cannot be read: {error}.")
@@ -222,26 +222,3 @@ def _check_result(exercise: str, finding: Finding, points: float, max_points: fl
         claim=finding.check.claim,
         hint=finding.check.hint,
     )
-
-
-def _fill_outputs(
-    notebook: list[NotebookNode],
-    session: Session,
-    verdict: Verdict,
-    own_outputs: dict[int, list[dict]],
-) -> None:
-    """Outputs of this run, the judge's for test cells, the student's own for what did not run."""
-    for node in notebook:
-        if node.cell_type != "code":
-            continue
-        index = node.metadata.pop("submitted", None)
-        node.outputs, node.execution_count = [], None
-        if index in session.results:
-            node.outputs = session.results[index].outputs
-        elif index is not None:
-            node.outputs = clean_outputs(own_outputs.get(index, []))
-        elif node.metadata.get("nbgrader", {}).get("grade"):
-            name = node.metadata["nbgrader"]["grade_id"].removeprefix("check_")
-            found = [check for check in verdict.checks if check.exercise == name]
-            node.outputs = check_outputs(found)
-            node.execution_count = 1

@@ -64,7 +64,11 @@ class _Match:
     def _match_by_name_and_text(self) -> None:
         by_name = {cell.node.get("id"): cell for cell in self.master.cells}
         by_name |= {cell.name: cell for cell in self.master.cells}
-        by_text = {squeeze(cell.source): cell for cell in self.master.cells if not cell.is_open}
+        by_text = {
+            squeeze(cell.source): cell
+            for cell in self.master.cells
+            if not cell.is_open or cell.kind == "experiment"
+        }
         for i, cell in enumerate(self.submitted):
             claimed = next((by_name[name] for name in cell.names if name in by_name), None)
             if claimed is None or not self._may_be(claimed, cell):

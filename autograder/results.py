@@ -136,6 +136,7 @@ class ResultLog:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            self._lock.close()
             raise BusyError(f"another grading is writing to {path.parent}: wait for it") from None
         _drop_torn_line(path)
         self.results = {(result.lab, result.student): result for result in read_results(path)}
