@@ -10,57 +10,65 @@ import secrets
 import select
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
-from labkit.student import Proxy, Student, answer_callback
+from labkit.student import Student, answer_callback
 from labkit.wire import WireError, receive, send
 
 _ID_BITS = 53
-_SETTLE_S = 1.0
+_ABANDON_S = 1.0
 
 
-class ChildError(Exception):
-    """The student's process did not answer a request; the message says why, for a TA."""
+class StudentEnded(Exception):
+    """The student's process gave no answer to a request, and was ended if it had not ended itself.
+
+    The message says why, in words for a TA and the student. settled: what had to be ended has been.
+    """
+
+    settled = False
 
 
-class ChildDied(ChildError):
+class ChildDied(StudentEnded):
     """The student's process ended: by itself, by a crash, or over a limit of the wall."""
 
 
 class ForkDied(ChildDied):
-    """Only the fork that ran this check ended; the student's process is as it was."""
+    """Only the fork that ran this check ended; the student's process is as it was before."""
 
 
-class Overran(ChildError):
-    """It did not answer in time, and was ended."""
+class Overran(StudentEnded):
+    """No answer came in time."""
 
 
-class Tampered(ChildError):
-    """It sent what no honest child sends: a forged, stale or malformed frame; it was ended."""
+class Tampered(StudentEnded):
+    """It sent what no honest child sends: a forged, stale or malformed frame."""
 
 
-class _Silence(Exception):
+class Silence(Exception):
     """Nothing came in time."""
 
 
-class _OtherSpoke(Exception):
-    """The main process reported, while its fork was expected to."""
+class OtherSpoke(Exception):
+    """A fork is silent and the process it came from has something to report: the fork's end."""
 
 
 class TimedSocket:
     """A socket for `labkit.wire` whose reads and writes share one time budget.
 
     Only waiting counts. A slow drip of bytes is no way around it. If `other` becomes readable
-    while this socket has nothing, `_OtherSpoke` is raised.
+    while this socket has nothing, `OtherSpoke` is raised.
     """
 
-    def __init__(self, sock: socket.socket, max_bytes: int) -> None:
+    def __init__(
+        self, sock: socket.socket, max_bytes: int, other: socket.socket | None = None
+    ) -> None:
         sock.setblocking(False)
-        self.socket = sock
-        self.other: socket.socket | None = None
         self.remaining_s = 0.0
+        self._socket = sock
+        self._other = other
         self._max_bytes = max_bytes
 
     def recv_into(self, view: memoryview) -> int:
@@ -69,7 +77,7 @@ class TimedSocket:
             raise WireError(f"a frame of {len(view):,} bytes, the limit is {self._max_bytes:,}")
         while True:
             try:
-                return self.socket.recv_into(view)
+                return self._socket.recv_into(view)
             except BlockingIOError:
                 self._wait(select.POLLIN)
 
@@ -78,102 +86,93 @@ class TimedSocket:
         view = memoryview(data)
         while view:
             try:
-                view = view[self.socket.send(view) :]
+                view = view[self._socket.send(view) :]
             except BlockingIOError:
                 self._wait(select.POLLOUT)
 
     def _wait(self, event: int) -> None:
         poll = select.poll()
-        poll.register(self.socket, event)
-        if self.other is not None:
-            poll.register(self.other, select.POLLIN)
+        poll.register(self._socket, event)
+        if self._other is not None:
+            poll.register(self._other, select.POLLIN)
         started = time.monotonic()
         ready = dict(poll.poll(max(0.0, self.remaining_s) * 1000))
         self.remaining_s -= time.monotonic() - started
         if not ready:
-            raise _Silence
-        if self.socket.fileno() not in ready:
-            raise _OtherSpoke
+            raise Silence
+        if self._socket.fileno() not in ready:
+            raise OtherSpoke
 
 
-class RemoteStudent(Student):
-    """A `Student` whose unreadable values count as tampering."""
+@dataclass
+class Budget:
+    """Seconds that may still be waited for the student's code in all; None is without limit."""
 
-    def ask(
-        self,
-        op: str,
-        target: Proxy | None = None,
-        args: tuple = (),
-        kwargs: Mapping[str, Any] | None = None,
-        name: str | None = None,
-        hold: bool = False,
-    ) -> Any:
-        """One request. Raises: MissingName, StudentError or ChildError."""
-        try:
-            return super().ask(op, target, args, kwargs, name, hold)
-        except WireError as error:
-            raise Tampered(f"it sent an unreadable value ({error})") from error
+    remaining_s: float | None = None
 
 
 class RemoteChannel:
     """Requests to one process, and the answers to its callbacks.
 
-    Raises, from every method: EOFError if the process is gone, `_OtherSpoke` if a fork is,
-    Overran and Tampered. The caller ends the process then.
+    Every method may raise EOFError if the process is gone, OtherSpoke if it is a fork and gone,
+    Overran, and Tampered; the caller has to end the process then.
     """
 
-    def __init__(self, sock: socket.socket, max_bytes: int, call_s: float) -> None:
-        self.wire = TimedSocket(sock, max_bytes)
-        self.student = RemoteStudent(self)
-        self.call_s = call_s
-        self.budget_s: float | None = None
+    def __init__(
+        self, sock: socket.socket, max_bytes: int, budget: Budget, other: socket.socket | None
+    ) -> None:
+        self.socket = sock
+        self._wire = TimedSocket(sock, max_bytes, other)
+        self._budget = budget
 
-    def request(
-        self, message: dict, blobs: list, callbacks: list[Callable[..., Any]]
-    ) -> tuple[dict, bytes]:
-        """Ask, answer the callbacks that come first, return the reply (see labkit.student)."""
+    def converse(
+        self, message: dict, blobs: list, callbacks: list[Callable[..., Any]], student: Student,
+        limit_s: float,
+    ) -> tuple[dict, bytearray]:  # fmt: skip
+        """Ask, answer the callbacks that come first, return the reply and its blob."""
         request_id = new_id()
-        with self._clock(self.call_s):
+        with self._clock(limit_s):
             self._send({**message, "id": request_id}, blobs)
             while True:
                 reply, blob = self._receive(request_id)
                 if "callback" not in reply:
                     return _bounded(reply), blob
-                self._answer(request_id, reply, blob, callbacks)
+                self._answer(request_id, reply, blob, callbacks, student)
 
-    def ask(self, message: dict, limit_s: float, blobs: list = ()) -> dict:
-        """A request without callbacks: the reply."""
+    def tell(self, message: dict, limit_s: float, blobs: list = ()) -> int:
+        """Send a request; returns the id that its reply will carry."""
         request_id = new_id()
         with self._clock(limit_s):
             self._send({**message, "id": request_id}, blobs)
-            return self._receive(request_id)[0]
+        return request_id
 
-    def read(self, request_id: int, limit_s: float) -> dict:
-        """The frame with this id, which must be the next one."""
-        with self._clock(limit_s):
+    def read(self, request_id: int, limit_s: float, counted: bool = True) -> dict:
+        """The reply to this request, which must come next. `counted` charges the budget."""
+        with self._clock(limit_s, counted):
             return self._receive(request_id)[0]
 
     @contextmanager
-    def _clock(self, limit_s: float) -> Iterator[None]:
-        """Bound the waiting inside; it also counts against the budget of the whole check."""
-        reason = f"no answer within {limit_s:g} s"
-        if self.budget_s is not None and self.budget_s < limit_s:
-            limit_s, reason = max(0.0, self.budget_s), "too slow: the check's whole time is used up"
-        outer, self.wire.remaining_s = self.wire.remaining_s, limit_s
+    def _clock(self, limit_s: float, counted: bool = True) -> Iterator[None]:
+        """Bound the waiting inside."""
+        budget = self._budget if counted else Budget()
+        reason = f"no answer came within {limit_s:g} s"
+        if budget.remaining_s is not None and budget.remaining_s < limit_s:
+            limit_s, reason = max(0.0, budget.remaining_s), "its calls took too long in all"
+        outer, self._wire.remaining_s = self._wire.remaining_s, limit_s
         try:
             if not limit_s:
-                raise _Silence
+                raise Silence
             yield
-        except _Silence:
+        except Silence:
             raise Overran(reason) from None
         finally:
-            if self.budget_s is not None:
-                self.budget_s -= limit_s - self.wire.remaining_s
-            self.wire.remaining_s = outer
+            if budget.remaining_s is not None:
+                budget.remaining_s -= limit_s - self._wire.remaining_s
+            self._wire.remaining_s = outer
 
     def _send(self, message: dict, blobs: list) -> None:
         try:
-            send(self.wire, message, blobs)
+            send(self._wire, message, blobs)
         except WireError as error:
             raise ValueError(f"this cannot be sent to the student's process: {error}") from error
         except ConnectionError as error:
@@ -181,21 +180,23 @@ class RemoteChannel:
 
     def _receive(self, request_id: int) -> tuple[dict, bytearray]:
         try:
-            message, blob = receive(self.wire)
+            message, blob = receive(self._wire)
         except WireError as error:
-            raise Tampered(f"it sent an unreadable frame ({error})") from error
+            raise Tampered(f"the process sent an unreadable message ({error})") from error
         except ConnectionError as error:
             raise EOFError(str(error)) from error
         if type(message.get("id")) is not int or message["id"] != request_id:
-            raise Tampered("it sent a frame that answers no request of ours")
+            raise Tampered("the process sent a message that answers no request")
         return message, blob
 
-    def _answer(self, request_id: int, message: dict, blob: bytearray, callbacks: list) -> None:
+    def _answer(
+        self, request_id: int, message: dict, blob: bytearray, callbacks: list, student: Student
+    ) -> None:
         try:
-            answer, blobs = answer_callback(message, blob, callbacks, self.student)
+            answer, blobs = answer_callback(message, blob, callbacks, student)
         except WireError as error:
-            raise Tampered(f"it sent an unreadable callback ({error})") from error
-        except ChildError:
+            raise Tampered(f"the process sent an unreadable callback ({error})") from error
+        except StudentEnded:
             raise
         except BaseException:  # the check gave its verdict inside a callback
             self._abandon(request_id)
@@ -205,7 +206,7 @@ class RemoteChannel:
     def _abandon(self, request_id: int) -> None:
         """Bring a conversation to its end, so that the next request finds a quiet channel."""
         refusal = {"ok": False, "kind": "RuntimeError", "message": "the check has ended"}
-        self.wire.remaining_s = min(self.wire.remaining_s, _SETTLE_S)
+        self._wire.remaining_s = min(self._wire.remaining_s, _ABANDON_S)
         reply: dict = {"callback": None}
         while "callback" in reply:
             self._send({**refusal, "answer": True}, [])

@@ -8,7 +8,11 @@ hand in formgrader stay when a submission is graded again.
 from __future__ import annotations
 
 import logging
+import os
+import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import nbformat
@@ -63,8 +67,9 @@ class CourseBook:
         self.folder = folder.resolve()
         self.folder.mkdir(parents=True, exist_ok=True)
         write_durably(self.folder / "nbgrader_config.py", CONFIG.encode())
-        self._url = f"sqlite:///{self.folder / 'gradebook.db'}"
-        self._gradebook = Gradebook(self._url, "labkit")
+        with _own_programs_first():
+            url = f"sqlite:///{self.folder / 'gradebook.db'}"
+            self._gradebook = Gradebook(url, "labkit")
 
     def add_assignment(self, lab: str, instructor: NotebookNode) -> None:
         """Make `lab` known to the gradebook, with nbgrader's own generate_assignment.
@@ -88,6 +93,16 @@ class CourseBook:
 
     def record(self, result: Result, notebook: list[NotebookNode], submitted: bytes) -> None:
         """Write one result: the marks, and the notebook that formgrader shows."""
+        with _quietly():
+            self._record_marks(result)
+        student, lab = result.student, result.lab
+        if result.file_name.endswith(".ipynb"):
+            write_durably(self.folder / "submitted" / student / lab / f"{lab}.ipynb", submitted)
+        shown = new_notebook(cells=notes_cells(result) + notebook)
+        path = self.folder / "autograded" / student / lab / f"{lab}.ipynb"
+        write_durably(path, nbformat.writes(shown).encode())
+
+    def _record_marks(self, result: Result) -> None:
         book, student, lab = self._gradebook, result.student, result.lab
         book.update_or_create_student(student)
         book.update_or_create_submission(lab, student)
@@ -99,11 +114,6 @@ class CourseBook:
             grade.auto_score = None if by_hand else _recorded(points.get(exercise), result)
             grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
         book.db.commit()
-        if result.file_name.endswith(".ipynb"):
-            write_durably(self.folder / "submitted" / student / lab / f"{lab}.ipynb", submitted)
-        shown = new_notebook(cells=notes_cells(result) + notebook)
-        path = self.folder / "autograded" / student / lab / f"{lab}.ipynb"
-        write_durably(path, nbformat.writes(shown).encode())
 
     def close(self) -> None:
         """Close the database."""
@@ -117,6 +127,25 @@ def _recorded(points: float | None, result: Result) -> float | None:
     return round(points or 0.0, 4)
 
 
+@contextmanager
+def _own_programs_first() -> Iterator[None]:
+    """Let nbgrader find the `alembic` beside this Python, though no environment is activated."""
+    before = os.environ.get("PATH", "")
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), before])
+    try:
+        yield
+    finally:
+        os.environ["PATH"] = before
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Without the warnings that nbgrader's libraries give about nbgrader."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 def _generate_assignment(folder: Path, lab: str) -> None:
     from nbgrader.converters import GenerateAssignment
     from nbgrader.coursedir import CourseDirectory
@@ -127,6 +156,5 @@ def _generate_assignment(folder: Path, lab: str) -> None:
     converter = GenerateAssignment(coursedir=course, config=config)
     converter.force, converter.create_assignment = True, True
     converter.log.setLevel(logging.ERROR)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # nbgrader's and its libraries' deprecations
+    with _quietly(), _own_programs_first():
         converter.start()

@@ -15,7 +15,7 @@ from nbformat import NotebookNode
 
 from autograder.asserts import given_namespace, play_asserts
 from autograder.cases import hidden_cases
-from autograder.client import ChildError, Zygote
+from autograder.client import StudentEnded, Zygote
 from autograder.collect import Submission
 from autograder.jobs import Limits
 from autograder.master import Master, MasterCell
@@ -184,7 +184,7 @@ def _play_in_fork(
 
     try:
         session.in_fork(play)
-    except ChildError as ended:
+    except StudentEnded as ended:
         if len(findings) < len(checks):
             message = f"On a hidden case: {ended}."
             findings.append(Finding(checks[len(findings)], "failed", message))
@@ -194,7 +194,7 @@ def _play_in_fork(
 def _play(check: Check, student: Student, cases: list, broken: list[str]) -> Finding:
     try:
         return play_check(check, student, cases, hidden=True)
-    except ChildError:
+    except StudentEnded:
         raise
     except WireError as error:
         return Finding(check, "failed", f"your code returned what cannot be read: {error}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import queue
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from autograder.results import ERROR, Result
 
 FIRST_UID = 61_000  # each slot runs student code as another user, so that its limits count alone
 N_ATTEMPTS = 2
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
 class SlotError(RuntimeError):
@@ -93,6 +95,7 @@ class Slot:
             text=True,
             encoding="utf-8",
             cwd=REPOSITORY,
+            env=os.environ | ONE_THREAD,
         )
         limits = settings.limits
         self._patience_s = 10 * limits.cells_s + 100 * limits.check_s

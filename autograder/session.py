@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from autograder.client import CellResult, Child, ChildError, Zygote
+from autograder.client import CellResult, Child, StudentEnded, Zygote
 from autograder.jobs import Limits
 from autograder.rebuild import Step
 from labkit.student import Student
@@ -58,11 +58,11 @@ class Session:
     def in_fork(self, play: Callable[[Student], T]) -> T:
         """Play against a fork of the child as it is now.
 
-        Raises: ChildError when the student's code ends the fork, overruns its time or sends
+        Raises: StudentEnded when the student's code ends the fork, overruns its time or sends
         something unreadable; the next call has a fresh fork all the same.
         """
         if self._child is None:
-            raise ChildError("the notebook ended its process again and again")
+            raise StudentEnded("the notebook ended its process again and again")
         try:
             with self._child.forked(), self._child.deadline(self.limits.check_s):
                 return play(self._child.student)
@@ -77,7 +77,7 @@ class Session:
     def _run_step(self, position: int, step: Step) -> None:
         try:
             result = self._child.run_cell(step.source, self.limits.cell_s)
-        except ChildError as ended:
+        except StudentEnded as ended:
             self.problems.append(f"{_cell(step)} was left out: {ended}")
             self._left_out.add(position)
             self._restart(position)
@@ -113,7 +113,7 @@ class Session:
                 continue
             try:
                 self._child.run_cell(step.source, self.limits.cell_s)
-            except ChildError:
+            except StudentEnded:
                 return position
         return None
 

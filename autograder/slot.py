@@ -18,7 +18,6 @@ from typing import Any
 
 import nbformat
 
-from autograder.builder.source import REPOSITORY
 from autograder.client import ChildSettings, Zygote
 from autograder.jobs import SlotSettings, unpack_submission
 from autograder.judge import Judge
@@ -30,14 +29,7 @@ PRELOAD = ("numpy", "torch", "matplotlib.pyplot", "labkit.checks", "labkit.facts
 
 def start_judge(settings: SlotSettings) -> tuple[Judge, Zygote]:
     """A judge over a warm zygote; close the zygote in the end."""
-    hidden = [REPOSITORY / name for name in ("autograder", "labkit", "notebooks", "build", ".git")]
-    hidden += [path for name in ("labkit", "autograder") for path in _installed(name)]
-    wall = WallSettings(
-        read_only=(Path(settings.student_path),),
-        hidden=tuple(dict.fromkeys(hidden)),
-        memory_mb=settings.memory_mb,
-        uid=settings.uid,
-    )
+    wall = WallSettings(memory_mb=settings.memory_mb, uid=settings.uid)
     child = ChildSettings(
         student_path=Path(settings.student_path), preload=PRELOAD, wall=wall, rung=settings.rung
     )
@@ -76,13 +68,6 @@ def _versions(settings: SlotSettings) -> dict[str, str]:
         "sandbox": settings.rung,
         "seed": str(settings.seed),
     }
-
-
-def _installed(name: str) -> list[Path]:
-    """Where a package of ours may lie on this interpreter's path."""
-    return [
-        Path(entry, name).resolve() for entry in sys.path if entry and Path(entry, name).is_dir()
-    ]
 
 
 if __name__ == "__main__":
