@@ -26,13 +26,26 @@ def findings_for(
     lab: Lab, exercise: str, replaced: Mapping[str, str] | None = None, *, seed: int = 0
 ) -> list[Finding]:
     """What the checks of one exercise find when these cells are replaced and all others solved."""
+    checks = checks_in(importlib.import_module(f"labkit.checks.{lab.topic}"))
+    student = local_student(namespace_of(lab, replaced))
+    cases = hidden_cases(lab.topic, seed)[exercise]
+    return [play_check(check, student, cases) for check in checks[exercise]]
+
+
+def namespace_of(lab: Lab, replaced: Mapping[str, str] | None = None) -> dict:
+    """The names of a solved notebook with these cells replaced."""
     namespace: dict = {"__name__": "__main__"}
     for cell in lab.cells:
         if cell.kind in ("given", "exercise", "answer"):
             text = (replaced or {}).get(cell.name)
             text = text if text is not None else cell.text or solved_text(cell)
             exec(compile(text, f"<{cell.name}>", "exec"), namespace)
+    return namespace
+
+
+def play_all(lab: Lab, namespace: Mapping[str, object], *, seed: int = 0) -> list[Finding]:
+    """Play all checks of a lab on the hidden cases."""
     checks = checks_in(importlib.import_module(f"labkit.checks.{lab.topic}"))
-    cases = hidden_cases(lab.topic, seed)
     student = local_student(namespace)
-    return [play_check(check, student, cases[exercise]) for check in checks[exercise]]
+    cases = hidden_cases(lab.topic, seed)
+    return [play_check(check, student, cases[name]) for name in checks for check in checks[name]]

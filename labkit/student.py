@@ -110,7 +110,7 @@ class Executor:
             case "item":
                 return target[args[0]]
             case "value":
-                return target if target is not None else args[0]
+                return target if "target" in message else args[0]
             case unknown:
                 raise WireError(f"unknown operation {unknown!r}")
 
@@ -244,8 +244,10 @@ class Proxy:
 
 
 class Student:
-    """The student's names, as attributes: `student.weight_bytes(8, 2)`.
+    """The student's names, as proxies: `student.weight_bytes(8, 2)`, `value_of(student.table)`.
 
+    A name stands for whatever the notebook bound to it: calling what is no function fails where the
+    student's code runs, like any other slip.
     Raises: MissingName for a name that the notebook does not define, StudentError when the
     student's code raises.
     """
@@ -253,10 +255,10 @@ class Student:
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Proxy:
         if name.startswith("_"):
             raise AttributeError(name)
-        return self.ask("get", name=name)
+        return self.ask("get", name=name, hold=True)
 
     def ask(
         self,
@@ -323,7 +325,7 @@ def place(student: Student, value: Any) -> Proxy:
 
 
 def value_of(proxy: Proxy) -> Any:
-    """The present value of what `hold` or `place` left in the student's process."""
+    """The present value of a name, or of what `hold` or `place` left in the student's process."""
     return proxy._student.ask("value", proxy)
 
 

@@ -18,10 +18,11 @@ def cell_of(lab, exercise):
 
 
 def collection(package, name):
-    for lab in LABS.values():
-        module = importlib.import_module(f"autograder.{package}.{lab.topic}")
-        for item in getattr(module, name):
-            yield pytest.param(lab, item, id=f"{lab.name}-{item.exercise}-{item.title}")
+    return [
+        pytest.param(lab, item, id=f"{lab.name}-{item.exercise}-{item.title}")
+        for lab in LABS.values()
+        for item in getattr(importlib.import_module(f"autograder.{package}.{lab.topic}"), name)
+    ]
 
 
 @pytest.mark.parametrize(("lab_name", "exercise"), MARKED)
@@ -74,3 +75,39 @@ def test_every_exercise_has_five_mutants_and_three_variants(lab):
     for cell in lab.marked:
         assert sum(mutant.exercise == cell.name for mutant in mutants) >= 5, cell.name
         assert sum(variant.exercise == cell.name for variant in variants) >= 3, cell.name
+
+
+TRIVIAL = [
+    "{name} = None",
+    "{name} = 100",
+    "{name} = 'right'",
+    "{name} = {{}}",
+    "class {name}:\n    pass",
+    "def {name}(*a, **k): return None",
+    "def {name}(*a, **k): return 0",
+    "def {name}(*a, **k): return 1",
+    "def {name}(*a, **k): return True",
+    "def {name}(*a, **k): return float('nan')",
+    "def {name}(*a, **k): return 10 ** 4000",
+    "def {name}(*a, **k): return 'right'",
+    "def {name}(*a, **k): return a",
+    "def {name}(*a, **k): return a[0] if a else 1",
+    "def {name}(*a, **k): return []",
+    "def {name}(*a, **k): return {{}}",
+    "def {name}(*a, **k): return torch.zeros(()) if 'torch' in globals() else 0.0",
+    "def {name}(*a, **k): return object()",
+    "def {name}(*a, **k): raise ValueError('no')",
+    "def {name}(*a, **k): raise MemoryError('no')",
+    "def {name}(*a, **k): yield 1",
+]
+
+
+@pytest.mark.parametrize("text", TRIVIAL)
+@pytest.mark.parametrize("lab", LABS.values(), ids=LABS)
+def test_trivial_answers_earn_nothing_and_break_no_check(lab, text):
+    """Alone or all at once: no check passes without work, and none stumbles over odd values."""
+    everywhere = {cell.name: text.format(name=cell.name) for cell in lab.marked}
+    for cell in lab.marked:
+        for replaced in (everywhere, {cell.name: everywhere[cell.name]}):
+            findings = findings_for(lab, cell.name, replaced)
+            assert [f.check.name for f in findings if f.passed] == [], cell.name

@@ -9,7 +9,7 @@ import torch
 from labkit.checks import Unfinished, Wrong, check, checks_in, play_check
 from labkit.checks.compare import expect_equal, expect_number, expect_tensor, number_in, show
 from labkit.checks.notebook import Report
-from labkit.student import local_student
+from labkit.student import local_student, value_of
 
 
 @check("double", hint="2 x", weight=3)
@@ -83,7 +83,7 @@ def test_only_a_number_is_a_number(answer):
 
 def test_a_blank_is_unfinished():
     student = local_student({"answer": {"unit": ...}, "blank": ...})
-    for value in (student.answer, student.blank):
+    for value in (value_of(student.answer), value_of(student.blank)):
         with pytest.raises(Unfinished):
             expect_equal(value, 1, "the answer")
 

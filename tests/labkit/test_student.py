@@ -53,7 +53,7 @@ STUDENT = local_student(
 
 
 def test_values_come_by_value_and_objects_as_proxies():
-    assert STUDENT.number == 7
+    assert value_of(STUDENT.number) == 7
     box = STUDENT.Box(3)
     assert isinstance(box, Proxy)
     box.put(0, 2.0)
@@ -110,7 +110,12 @@ def test_a_checks_own_error_reaches_the_student_as_its_kind():
 def test_missing_names_and_blanks_are_told_apart():
     with pytest.raises(MissingName, match="nothing"):
         _ = STUDENT.nothing
-    assert STUDENT.later._kind == "ellipsis"
+    assert value_of(STUDENT.later)._kind == "ellipsis"
+
+
+def test_calling_what_is_no_function_is_the_students_error():
+    with pytest.raises(StudentError, match="not callable"):
+        STUDENT.number(3)
 
 
 @pytest.mark.parametrize("use_it", [lambda p: p == p, bool, hash], ids=["==", "bool", "hash"])
