@@ -15,7 +15,7 @@ from nbformat import NotebookNode
 
 from autograder.asserts import given_namespace, play_asserts
 from autograder.cases import hidden_cases
-from autograder.client import StudentEnded, Zygote
+from autograder.client import StudentEnded, Zygote, ZygoteError
 from autograder.collect import Submission
 from autograder.jobs import Limits
 from autograder.master import Master, MasterCell
@@ -28,6 +28,9 @@ from autograder.shown import fill_outputs
 from labkit.checks.core import Check, Finding, checks_in, play_check, share_of_points
 from labkit.student import Student
 from labkit.wire import WireError
+
+
+MAX_PROBLEMS = 4
 
 
 @dataclass(frozen=True)
@@ -60,18 +63,35 @@ class Judge:
         self.max_score = round(sum(marked.cell.points for marked in self._marked), 2)
 
     def grade(self, submission: Submission) -> tuple[Result, list[NotebookNode]]:
-        """The result of one submission and the notebook to show for it; never raises for it."""
+        """The result of one submission and the notebook to show for it.
+
+        Raises: ZygoteError if no child can be had; whatever else goes wrong on our side is a result
+        with the status "error".
+        """
+        try:
+            return self._grade(submission)
+        except ZygoteError:
+            raise
+        except Exception as error:
+            problem = f"Our error, not the student's: {_where(error)}. Mark this one by hand."
+            return self._without_mark(submission, ERROR, problem), rebuild(
+                self._master, []
+            ).notebook
+
+    def _grade(self, submission: Submission) -> tuple[Result, list[NotebookNode]]:
         start = time.perf_counter()
         try:
             if submission.problem:
                 raise Unreadable(submission.problem)
             submitted = read_notebook(submission.content, submission.file_name)
         except Unreadable as unreadable:
-            return self._ungradable(submission, str(unreadable)), rebuild(self._master, []).notebook
+            problem = f"This submission could not be graded: {unreadable}."
+            result = self._without_mark(submission, UNGRADABLE, problem)
+            return result, rebuild(self._master, []).notebook
         rebuilt = rebuild(self._master, submitted)
         own_outputs = {i: cell.outputs for i, cell in enumerate(submitted)}
         verdict, session = self.grade_rebuilt(rebuilt, submission.extra, own_outputs)
-        problem = " ".join(f"{sentence}." for sentence in verdict.broken or session.problems)
+        problem = _in_sentences(verdict.broken or session.problems)
         result = Result(
             student=submission.student,
             lab=self._master.lab,
@@ -115,15 +135,15 @@ class Judge:
                 checks.append(_check_result(marked.exercise, finding, points, max_points))
         return Verdict(checks, broken)
 
-    def _ungradable(self, submission: Submission, problem: str) -> Result:
+    def _without_mark(self, submission: Submission, status: str, problem: str) -> Result:
         return Result(
             student=submission.student,
             lab=self._master.lab,
-            status=UNGRADABLE,
+            status=status,
             score=None,
             max_score=self.max_score,
             written=self._written,
-            problem=f"This submission could not be graded: {problem}.",
+            problem=problem,
             file_name=submission.file_name,
         )
 
@@ -199,12 +219,24 @@ def _play(check: Check, student: Student, cases: list, broken: list[str]) -> Fin
     except WireError as error:
         return Finding(check, "failed", f"your code returned what cannot be read: {error}.")
     except Exception as error:
-        where = traceback.extract_tb(error.__traceback__)[-1]
         broken.append(
-            f"our check {check.name} broke ({type(error).__name__}: {error}, {where.name} line "
-            f"{where.lineno}); mark {check.exercise} by hand and report this"
+            f"our check {check.name} broke ({_where(error)}); mark {check.exercise} by hand and "
+            "report this"
         )
         return Finding(check, "failed", "our check broke; a person will look at this one.")
+
+
+def _in_sentences(problems: list[str]) -> str:
+    """The first few, each once."""
+    distinct = list(dict.fromkeys(problems))
+    more = [f"and {len(distinct) - MAX_PROBLEMS} more"] if len(distinct) > MAX_PROBLEMS else []
+    return " ".join(f"{text[:1].upper()}{text[1:]}." for text in distinct[:MAX_PROBLEMS] + more)
+
+
+def _where(error: Exception) -> str:
+    """An exception of ours in a line."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error}, in {frame.name}, line {frame.lineno}"
 
 
 def _passed(finding: Finding) -> Finding:
