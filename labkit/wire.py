@@ -22,6 +22,7 @@ MAX_HEADER_BYTES = 16 << 20
 MAX_BLOB_BYTES = 256 << 20
 MAX_INT_DIGITS = 4096
 MAX_DIMENSION = 1 << 40
+MAX_HASHED_ITEMS = 10_000  # keys chosen to collide cost quadratic time
 JSON_SAFE_INT = 1 << 53
 
 TENSOR_DTYPES = frozenset(
@@ -138,6 +139,7 @@ class Decoder:
     ) -> None:
         self._blob = memoryview(blob)
         self._n_unclaimed = len(blob)
+        self._n_hashable = MAX_HASHED_ITEMS
         self._from_handle = from_handle
 
     def decode(self, item: Any) -> Any:
@@ -159,6 +161,10 @@ class Decoder:
         ((tag, payload),) = item.items()
         if tag == "$tuple":
             return tuple(self._decode(entry, depth + 1) for entry in payload)
+        if tag in ("$dict", "$set"):
+            self._n_hashable -= len(payload)
+            if self._n_hashable < 0:
+                raise WireError(f"dicts and sets of more than {MAX_HASHED_ITEMS:,} items in all")
         if tag == "$dict":
             return {self._decode(k, depth + 1): self._decode(v, depth + 1) for k, v in payload}
         if tag == "$set":

@@ -139,6 +139,13 @@ PRODUCTS = [
     ),
     Mutant(
         "kv_cache_bytes",
+        "quadratic, as attention's work is",
+        (_GROWS,),
+        "batch_size * n_tokens",
+        "batch_size * n_tokens**2",
+    ),
+    Mutant(
+        "kv_cache_bytes",
         "the last token left out",
         (_UNIT, _GROWS),
         "batch_size * n_tokens",

@@ -19,6 +19,7 @@ from labkit.student import Proxy
 # Largest difference that rounding alone explains, by dtype of the answer.
 TOLERANCE = {torch.float16: 2e-2, torch.bfloat16: 1e-1}
 FULL_PRECISION_TOLERANCE = 1e-5
+LARGEST_NUMBER = 10**300
 
 BYTE_FACTORS: Mapping[float, str] = {
     8: "Eight times too large: were bits taken for bytes? 16 bits are 2 bytes.",
@@ -36,6 +37,8 @@ def number_in(got: Any, what: str) -> float | int:
         got = got.item()
     if isinstance(got, bool) or not isinstance(got, int | float):
         raise Wrong(f"{what} should be one number", expected="a number", got=show(got))
+    if isinstance(got, int) and abs(got) > LARGEST_NUMBER:  # no float could be compared with it
+        raise Wrong(f"{what} is beyond every magnitude", got=show(got), expected="fewer digits")
     return got
 
 
@@ -162,7 +165,10 @@ def show(value: Any) -> str:
     if isinstance(value, float):
         is_whole = math.isfinite(value) and value == int(value) and 1e4 <= abs(value) < 1e18
         return f"{int(value):,}" if is_whole else f"{value:.6g}"
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to write out an integer of more than 4,300 digits
+        text = "a number of thousands of digits"
     return text if len(text) <= 120 else text[:117] + "..."
 
 

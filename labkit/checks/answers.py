@@ -1,0 +1,106 @@
+"""Reading answer cells: a number is judged by the conventions that stand beside it.
+
+In the notebook an answer is compared with what the student's own functions give for the conventions
+it names, and with numbers that known mistakes produce; with hidden cases, the functions come from
+`case.right`. So the right numbers are nowhere in what students get.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from labkit.checks.compare import number_in, refuse_blank, show
+from labkit.checks.core import Unfinished, Wrong
+from labkit.student import Student, StudentError, value_of
+
+
+@dataclass(frozen=True)
+class AnswerCase:
+    """One answer cell. right: has the right functions and values as attributes; None in open cases.
+
+    The cell's name is that of the variable it assigns.
+    """
+
+    cell: str
+    right: Any = None
+
+    def __str__(self) -> str:
+        return f"your answer {self.cell}"
+
+
+def fields_of(student: Student, case: AnswerCase, keys: Sequence[str]) -> dict:
+    """The answer, a dict with at least these keys. Raises Unfinished if one of them is blank."""
+    answer = value_of(getattr(student, case.cell))
+    if not isinstance(answer, dict):
+        refuse_blank(answer)
+    if not isinstance(answer, dict) or any(key not in answer for key in keys):
+        names = ", ".join(keys)
+        raise Wrong(f"`{case.cell}` needs the keys {names}", expected="a dict", got=show(answer))
+    for key in keys:
+        refuse_blank(answer[key])
+    return answer
+
+
+def field_of(student: Student, case: AnswerCase, key: str) -> float:
+    """One number of the answer."""
+    return finite_number_in(fields_of(student, case, (key,))[key], key)
+
+
+def finite_number_in(got: Any, what: str) -> float:
+    """The number in an answer, neither infinite nor NaN."""
+    number = number_in(got, what)
+    if not math.isfinite(number):
+        raise Wrong(what, expected="a finite number", got=show(number))
+    return number
+
+
+def choice_in(got: Any, options: Sequence[str], what: str) -> str:
+    """The option that is named; capitals and a number before a unit ("48 GiB") do not matter."""
+    if isinstance(got, str):
+        text = got.strip().lower()
+        for option in options:
+            if option.lower() in (text, text.lstrip("0123456789. ")):
+                return option
+    raise Wrong(what, expected=" or ".join(f'"{option}"' for option in options), got=show(got))
+
+
+def shape_of(functions: Any, model: str) -> Any:
+    """The ModelShape of a model, where the functions are."""
+    return functions.ModelShape.of(model)
+
+
+def ask(functions: Any, name: str, *arguments: Any) -> float:
+    """What one of the functions gives. Raises Unfinished if the student has not written it yet."""
+    try:
+        got = getattr(functions, name)(*arguments)
+    except StudentError as error:
+        if error.kind == "NotImplementedError":
+            raise Unfinished(f"write {name} first: your answer is compared with it.") from None
+        raise
+    return finite_number_in(got, f"what your {name} gives")
+
+
+def is_near(got: float, wanted: float, relative: float) -> bool:
+    """Whether two numbers agree to a relative difference."""
+    return math.isclose(got, wanted, rel_tol=relative)
+
+
+def expect_close(
+    case: AnswerCase, got: float, right: float, what: str, *, relative: float, why: str = ""
+) -> None:
+    """The number agrees with the right one."""
+    if not is_near(got, right, relative):
+        refuse(case, f"{what}, {show(got)}", show(right), why)
+
+
+def refuse(case: AnswerCase, what: str, right: str, why: str) -> None:
+    """Say no. The number that `what` was held against is shown only if the student's code made it.
+
+    Raises: Wrong, always.
+    """
+    if case.right:
+        raise Wrong(f"{what}: that does not follow", why=why)
+    raise Wrong(f"{what}: that does not follow, your own functions give {right}", why=why)

@@ -1,0 +1,159 @@
+"""What fits on a GPU: bytes of weights and of the KV cache, and the same sums solved backwards.
+
+Two things fill the card when a model generates: the weights, a constant, and the KV cache, which
+grows by the same number of bytes with every token of every sequence. So each quantity here is a
+product, and each question "what is the largest ... that fits?" a whole-number division. All counts
+are exact integers, however large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from labkit.facts import models
+
+
+@dataclass(frozen=True, slots=True)
+class ModelShape:
+    """The numbers of a decoder-only transformer that memory depends on.
+
+    n_heads counts query heads; each group of n_heads / n_kv_heads of them shares one head of keys
+    and values. head_dim is a number of its own: n_heads * head_dim need not be d_model.
+    """
+
+    name: str
+    n_params: int
+    n_layers: int
+    n_heads: int
+    n_kv_heads: int
+    head_dim: int
+    d_model: int
+    vocab_size: int
+
+    def __post_init__(self) -> None:
+        for field in self.__slots__[1:]:
+            if getattr(self, field) < 1:
+                raise ValueError(f"{field} must be at least 1, got {getattr(self, field)}")
+        if self.n_heads % self.n_kv_heads:
+            raise ValueError(
+                f"{self.n_heads} query heads cannot share {self.n_kv_heads} KV heads evenly"
+            )
+
+    @classmethod
+    def of(cls, name: str) -> ModelShape:
+        """The shape of a model of the fact table, for instance "Qwen/Qwen3-14B".
+
+        Raises: ValueError for a model that is not in the table.
+        """
+        if name not in models():
+            raise ValueError(
+                f"no facts on a model called {name!r}; there are {', '.join(models())}"
+            )
+        facts = models()[name]
+        return cls(
+            name=name,
+            n_params=facts["params_exact"],
+            n_layers=facts["num_hidden_layers"],
+            n_heads=facts["num_attention_heads"],
+            n_kv_heads=facts["num_key_value_heads"],
+            head_dim=facts["head_dim"],
+            d_model=facts["hidden_size"],
+            vocab_size=facts["vocab_size"],
+        )
+
+    @classmethod
+    def from_model(cls, model: Any, name: str) -> ModelShape:
+        """The shape of a loaded transformers model, to hold against the fact table.
+
+        Shared tensors (tied embeddings) count once. A config without head_dim or KV heads means
+        equal slices of d_model and one KV head per query head.
+        """
+        config = model.config
+        n_heads, d_model = config.num_attention_heads, config.hidden_size
+        return cls(
+            name=name,
+            n_params=sum(parameter.numel() for parameter in model.parameters()),
+            n_layers=config.num_hidden_layers,
+            n_heads=n_heads,
+            n_kv_heads=getattr(config, "num_key_value_heads", None) or n_heads,
+            head_dim=getattr(config, "head_dim", None) or d_model // n_heads,
+            d_model=d_model,
+            vocab_size=config.vocab_size,
+        )
+
+
+def weight_bytes(n_params: int, bytes_per_param: int = 2) -> int:
+    """Bytes that the weights of a model take.
+
+    Units: bytes_per_param is 2 for float16 and bfloat16, 4 for float32, 1 for int8; returns bytes,
+    exactly, as a whole number.
+    Source: Chen, Transformer Inference Arithmetic, section "capacity".
+    """
+    return n_params * bytes_per_param
+
+
+def training_bytes(n_params: int, recipe: Mapping[str, int]) -> int:
+    """Bytes that training keeps for the parameters; activations come on top.
+
+    recipe: how many bytes are kept per parameter, by what they are for, such as
+    {"weights": 4, "gradients": 4} for plain gradient descent in float32. Any names may occur.
+    Units: returns bytes, exactly, as a whole number.
+    Source: Rajbhandari et al. 2020 (arXiv:1910.02054), section 3.1.
+    """
+    return n_params * sum(recipe.values())
+
+
+def kv_bytes_per_token(shape: ModelShape, bytes_per_number: int = 2) -> int:
+    """Bytes that one token of one sequence adds to the KV cache.
+
+    Every layer keeps what its attention needs of the token again: see the fields of ModelShape.
+    Units: bytes_per_number is the width of one cached number; returns bytes, as a whole number.
+    Source: Ainslie et al. 2023 (arXiv:2305.13245) for query heads that share keys and values.
+    """
+    return 2 * shape.n_layers * shape.n_kv_heads * shape.head_dim * bytes_per_number
+
+
+def kv_cache_bytes(
+    shape: ModelShape, n_tokens: int, batch_size: int = 1, bytes_per_number: int = 2
+) -> int:
+    """Bytes of the KV cache of a batch whose sequences are all n_tokens long.
+
+    Units: tokens per sequence, prompt included; returns bytes, as a whole number. An empty sequence
+    takes none.
+    """
+    return batch_size * n_tokens * kv_bytes_per_token(shape, bytes_per_number)
+
+
+def largest_model(vram_bytes: int, overhead_bytes: int = 0, bytes_per_param: int = 2) -> int:
+    """The most parameters whose weights fit beside a fixed overhead.
+
+    Units: returns parameters, a whole number (not billions); 0 if the overhead fills the card. The
+    inverse of weight_bytes.
+    Raises: ValueError if bytes_per_param is not positive.
+    """
+    if bytes_per_param <= 0:
+        raise ValueError(f"a parameter takes at least one byte, got {bytes_per_param}")
+    return max(0, int((vram_bytes - overhead_bytes) // bytes_per_param))
+
+
+def longest_sequence(
+    vram_bytes: int,
+    model_bytes: int,
+    token_bytes: int,
+    batch_size: int = 1,
+    overhead_bytes: int = 0,
+) -> int:
+    """The most tokens that each sequence of a batch can have before the card is full.
+
+    model_bytes are taken by the weights, token_bytes by one token of one sequence in the KV cache;
+    all sequences of the batch are equally long.
+    Units: returns whole tokens per sequence; 0 if the weights and the overhead leave no room,
+    whether they just fill the card or do not fit at all. The inverse of kv_cache_bytes.
+    Raises: ValueError if batch_size or token_bytes is not positive.
+    """
+    if batch_size <= 0 or token_bytes <= 0:
+        raise ValueError(f"wanted at least 1, got {batch_size} sequences, {token_bytes} bytes each")
+    left_bytes = vram_bytes - model_bytes - overhead_bytes
+    return max(0, int(left_bytes // (batch_size * token_bytes)))
