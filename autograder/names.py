@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import symtable
 
 DEFINITION = re.compile(r"^(?:async\s+def|def|class)\s+(\w+)|^(\w+)\s*=", re.MULTILINE)
 MAGIC = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)
@@ -29,9 +30,23 @@ def defined_names(source: str) -> set[str]:
 
 
 def used_names(source: str) -> set[str]:
-    """The names that code mentions; none if it does not parse."""
-    tree = _parse(source)
-    return set() if tree is None else {node.id for node in _names_in(tree)}
+    """The global names that code reads, in functions too; none if it does not parse."""
+    try:
+        table = symtable.symtable(MAGIC.sub(r"\1pass", source), "<cell>", "exec")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    names: set[str] = set()
+    tables = [table]
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        is_top = table.get_type() == "module"
+        names |= {
+            symbol.get_name()
+            for symbol in table.get_symbols()
+            if symbol.is_referenced() and (is_top or symbol.is_global())
+        }
+    return names
 
 
 def is_check_call(source: str) -> bool:

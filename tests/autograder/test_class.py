@@ -1,4 +1,4 @@
-"""The matrix behind the wall: the sample class, every mutant and every right variant in one grading.
+"""The matrix behind the wall: sample class, mutants and right variants in one grading.
 
 All of them share one class, so a submission that harmed another would show in the other's mark.
 """

@@ -172,6 +172,7 @@ def test_names_are_read_without_running():
     assert defined_names("def broken(:\nx = 1") == {"broken", "x"}
     assert used_names("def broken(:") == set()
     assert used_names("f(x + y.z)") == {"f", "x", "y"}
+    assert used_names("def g(model):\n    tokens = model\n    return h(tokens)") == {"h"}
 
 
 @pytest.mark.parametrize(

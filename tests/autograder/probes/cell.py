@@ -1,5 +1,5 @@
 """A cell that looks around behind the wall; `facts` says what lies where. Run as student code."""
-# ruff: noqa: PTH107, PTH115, PTH118, PTH123, PTH208, SIM105 - the plainest calls, as attackers use
+# ruff: noqa: SIM105 - the plainest calls, as attackers use
 
 import ctypes
 import os

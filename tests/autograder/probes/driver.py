@@ -13,7 +13,7 @@ from autograder.client import ChildSettings, Zygote
 
 DAEMON = """
 import ctypes, os, signal, time
-for number in set(signal.valid_signals()) - {signal.SIGKILL, signal.SIGSTOP}:
+for number in set(signal.valid_signals()) - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD}:
     try:
         signal.signal(number, signal.SIG_IGN)
     except OSError:
