@@ -69,9 +69,9 @@ for root in [*sys.path, '/', '/root', '/home', '/tmp', '/proc/1/cwd', '/proc/1/r
 READ_AND_PHONE = """
 import glob, os, socket, subprocess, urllib.request
 found = []
-for pattern in ('/etc/passwd', '/root/**', '/home/**', '/tmp/**', '/var/**', '/proc/*/environ',
-                '/proc/*/cmdline', '/proc/*/mem', '../**', '/**/gradebook.db', '/**/seed'):
-    for path in glob.glob(pattern, recursive=True)[:200]:
+for pattern in ('/etc/passwd', '/root/*', '/home/*/*', '/tmp/*/*', '/var/*/*', '/proc/*/environ',
+                '/proc/*/cmdline', '/proc/*/mem', '../*', '/*/gradebook.db', '/*/*/seed'):
+    for path in glob.glob(pattern)[:100]:
         try:
             found.append(open(path, 'rb').read(1000))
         except OSError:
@@ -197,9 +197,9 @@ SAMPLES = [
     Sample("x11", "04_kv_cache", "reads files and tries the network", add(READ_AND_PHONE)),
     Sample("x12", "04_kv_cache", "os._exit in a cell", add(EXIT, "setup"), status=PARTLY),
     Sample("x13", "04_kv_cache", "os._exit in an answer", exit_in_answer, ("tokens_processed",)),
-    Sample("x14", "04_kv_cache", "kills every process it can", add(KILL_ALL), status=PARTLY),
+    Sample("x14", "04_kv_cache", "kills every process it can", add(KILL_ALL)),
     Sample("x15", "04_kv_cache", "a loop deaf to interrupts", add(DEAF_LOOP), status=PARTLY),
-    Sample("x16", "04_kv_cache", "a memory bomb", add(MEMORY_BOMB), status=PARTLY),
+    Sample("x16", "04_kv_cache", "a memory bomb", add(MEMORY_BOMB)),
     Sample("x17", "01_memory", "a fork bomb", add(FORK_BOMB, "setup"), status=PARTLY),
     Sample("x18", "01_memory", "fills the disk", add(FILL_THE_DISK)),
     Sample("x19", "01_memory", "forged frames on every descriptor",
