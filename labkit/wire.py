@@ -42,6 +42,9 @@ TENSOR_DTYPES = frozenset(
 )
 ARRAY_KINDS = "biufc"
 
+# NumPy parses the name of a dtype and may find a SyntaxError in it.
+_MALFORMED = (TypeError, ValueError, LookupError, ArithmeticError, RuntimeError, SyntaxError)
+
 _FRAME = struct.Struct("<IQ")
 
 
@@ -148,7 +151,7 @@ class Decoder:
             return self._decode(item, 0)
         except WireError:
             raise
-        except (TypeError, ValueError, KeyError, IndexError, OverflowError, RuntimeError) as error:
+        except _MALFORMED as error:
             raise WireError(f"a malformed value: {error}") from error
 
     def _decode(self, item: Any, depth: int) -> Any:

@@ -113,14 +113,14 @@ def _ring_cases(rng: random.Random) -> list[RingCase]:
         RingCase(
             window,
             n_tokens=2 * window + rng.randint(1, 2),
-            chunks=(window + rng.randint(1, window), 2, 1),
+            chunks=(window + rng.randint(1, window - 2), 2),
             n_kv_heads=rng.randint(1, 3),
             seed=_seed(rng),
         ),
         RingCase(
             small,
             n_tokens=small + 1,
-            chunks=(3 * small + rng.randint(1, 3), 3),
+            chunks=(3 * small + rng.randint(1, 2), 2),
             batch=2,
             dtype=rng.choice(HALF),
             seed=_seed(rng),

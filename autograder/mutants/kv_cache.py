@@ -90,8 +90,8 @@ def attend_cached(queries, keys, values, past):
     ),
     Mutant(
         "attend_cached",
-        "forgets the cached values",
-        (_CONCATENATED, _SEES, _UNCHANGED),
+        "adds the new values to the cached ones",
+        (_CONCATENATED, _SEES, _ONCE, _UNCHANGED),
         _VALUES,
         "values = past[1] + values",
     ),
@@ -252,7 +252,7 @@ _CONTEXT = "what_exceeds_the_context_is_refused"
 _STEP = "logits, past = forward(fed, past)"
 _PICK = "fed = pick(logits[:, -1])[:, None]"
 _GROW = "tokens = torch.cat([tokens, fed], dim=1)"
-_LIMIT = "n_positions = tokens.shape[1] + n_new - 1"
+_LIMIT = "n_positions = n_prompt + n_new - 1"
 
 GENERATE = [
     Mutant(
@@ -323,10 +323,10 @@ def generate(forward, tokens, n_new, pick=greedy, n_context=None):
     ),
     Mutant(
         "generate",
-        "returns the prompt twice when nothing is wanted",
+        "samples unless told otherwise",
         (_GREEDY,),
-        "    return tokens\n",
-        "    return torch.cat([tokens[:, :-n_new], tokens[:, -n_new:]], dim=1)\n",
+        "pick: Pick = greedy",
+        "pick: Pick = sampler(torch.Generator())",
     ),
     Mutant(
         "generate",
@@ -361,7 +361,7 @@ def generate(forward, tokens, n_new, pick=greedy, n_context=None):
         "counts a position for the last new token",
         (_CONTEXT,),
         _LIMIT,
-        "n_positions = tokens.shape[1] + n_new",
+        "n_positions = n_prompt + n_new",
     ),
     Mutant(
         "generate",

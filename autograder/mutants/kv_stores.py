@@ -118,24 +118,25 @@ class ArenaCache:
     def __init__(self, n_layers, batch, n_kv_heads, head_dim, capacity, dtype=torch.float32):
         shape = (n_layers, batch, n_kv_heads, capacity, head_dim)
         self.keys, self.values = torch.zeros(shape, dtype=dtype), torch.zeros(shape, dtype=dtype)
-        self.length = 0
+        self.lengths = [0] * n_layers
+
+    @property
+    def length(self):
+        return max(self.lengths)
 
     def append(self, layer, keys, values):
-        if layer == 0:
-            if self.length + keys.shape[2] > self.keys.shape[3]:
-                raise ValueError("full")
-            self.length += keys.shape[2]
-        elif keys.shape[2] > self.length or self.length + keys.shape[2] > self.keys.shape[3] + 1:
+        start, end = self.lengths[layer], self.lengths[layer] + keys.shape[2]
+        if end > self.keys.shape[3]:
             raise ValueError("full")
-        start = self.length - keys.shape[2]
-        self.keys[layer, :, :, start : self.length] = keys
-        self.values[layer, :, :, start : self.length] = values
-        return self.keys[layer, :, :, : self.length], self.values[layer, :, :, : self.length]
+        self.keys[layer, :, :, start:end] = keys
+        self.values[layer, :, :, start:end] = values
+        self.lengths[layer] = end
+        return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
 
     def rewind(self, n_tokens):
         if not 0 <= n_tokens <= self.length:
             raise ValueError("out of range")
-        self.length -= n_tokens
+        self.lengths = [length - n_tokens for length in self.lengths]
 """,
     ),
     Mutant(
@@ -421,7 +422,7 @@ PAGED = [
     Mutant(
         "PagedCache",
         "a new block for every append",
-        (_ENOUGH, _GATHER, _TABLE, _OWNER),
+        (_ENOUGH,),
         _MISSING,
         "n_missing = -(-keys.shape[1] // block_size)",
     ),

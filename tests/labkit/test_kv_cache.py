@@ -42,9 +42,6 @@ def prompt(batch, n_prompt, seed=0):
     return torch.randint(31, (batch, n_prompt), generator=rng)
 
 
-# ------------------------------------------------------------------ attention and generation
-
-
 @given(chunks=st.lists(st.integers(1, 6), min_size=1, max_size=4), batch=st.integers(1, 2))
 @settings(max_examples=25, deadline=None)
 def test_a_sequence_fed_in_chunks_has_the_logits_of_one_forward(chunks, batch):
@@ -113,9 +110,6 @@ def test_counted_tokens_equal_those_that_were_fed(n_prompt, n_new):
     assert tokens_processed(n_prompt, n_new, cached=False) == fed["uncached"]
 
 
-# ------------------------------------------------------------------ arena
-
-
 @given(life=st.lists(st.integers(-6, 6), max_size=12))
 @settings(max_examples=40, deadline=None)
 def test_an_arena_equals_concatenation_and_never_moves(life):
@@ -171,9 +165,6 @@ def test_views_of_an_arena_show_what_is_written_later():
     assert (keys == 7).all()
 
 
-# ------------------------------------------------------------------ ring
-
-
 @given(window=st.integers(1, 6), chunks=st.lists(st.integers(1, 9), min_size=1, max_size=5))
 @settings(max_examples=50, deadline=None)
 def test_a_ring_holds_the_newest_tokens_in_their_slots(window, chunks):
@@ -206,9 +197,6 @@ def test_attention_over_a_ring_equals_a_sliding_window(window):
         mask = ring.mask(torch.tensor([t]))
         found = masked_attention(queries[:, :, t : t + 1], ring.keys, ring.values, mask)
         torch.testing.assert_close(found[:, :, 0], expected[:, :, t])
-
-
-# ------------------------------------------------------------------ pages
 
 
 def owned_blocks(cache):

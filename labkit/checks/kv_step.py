@@ -1,0 +1,200 @@
+"""Checks of `forward_cached`, played as part of `labkit.checks.kv_cache`.
+
+The model's parts and the `attend` that a step uses are the check's own, handed to the student's
+code: a step is judged apart from the attention, and what is recorded cannot be forged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from labkit.checks.compare import expect_equal, expect_tensor, show, tensor_in
+from labkit.checks.core import Wrong, check
+from labkit.checks.kv_attend import attention_by_hand
+from labkit.checks.kv_storage import expect_pair, pair_in, wanted_floats, wanted_tokens
+from labkit.student import Offer, Student
+from labkit.transformer import Transformer, TransformerConfig
+
+D_MODEL, VOCAB_SIZE = 8, 11
+
+
+@dataclass(frozen=True, slots=True)
+class StepCase:
+    """A sequence fed to a model in chunks, one `forward_cached` for each."""
+
+    chunks: tuple[int, ...]
+    n_layers: int = 2
+    n_heads: int = 2
+    n_kv_heads: int = 1
+    batch: int = 1
+    seed: int = 0
+
+    def __str__(self) -> str:
+        chunks = " + ".join(map(str, self.chunks))
+        return f"{chunks} tokens fed to {self.n_layers} layers, batch of {self.batch}"
+
+    def model(self) -> Transformer:
+        sizes = (self.n_layers, self.n_heads, self.n_kv_heads)
+        return _random_model(TransformerConfig(*sizes, D_MODEL, VOCAB_SIZE, 32), self.seed)
+
+    def tokens(self) -> Tensor:
+        rng = torch.Generator().manual_seed(self.seed + 1)
+        return torch.randint(VOCAB_SIZE, (self.batch, sum(self.chunks)), generator=rng)
+
+
+@cache
+def _random_model(config: TransformerConfig, seed: int) -> Transformer:
+    return Transformer.random(config, torch.Generator().manual_seed(seed))
+
+
+class RecordedSteps:
+    """A model whose parts run on the check's side, and an `attend` that needs nobody's memory.
+
+    Positions and pasts that the student passes are recorded; the computation goes on with the
+    right ones, so that one mistake shows in one check.
+    """
+
+    def __init__(self, case: StepCase) -> None:
+        self.case, self.model, self.n_past = case, case.model(), 0
+        self.caches: list[tuple[Tensor, Tensor]] = []
+        self._start()
+
+    def _start(self) -> None:
+        self.past = list(self.caches) or None
+        self.positions: list[Any] = []
+        self.pasts: list[Any] = []
+
+    def play(self, student: Student, chunk: Tensor) -> tuple[Any, Any]:
+        """One step of the student's; returns logits and cache as they came."""
+        self._start()
+        self.chunk = chunk
+        got = student.forward_cached(self._offer(), chunk, self.past, self.attend)
+        self.n_past += chunk.shape[1]
+        if len(self.pasts) != self.case.n_layers:
+            what = "the calls of `attend`, one per layer"
+            raise Wrong(what, expected=str(self.case.n_layers), got=str(len(self.pasts)))
+        return pair_in(got, "what forward_cached returns")
+
+    def _offer(self) -> Offer:
+        blocks = [
+            Offer(attributes={"project": self._project(i), "merge": self._merge(i)})
+            for i in range(self.case.n_layers)
+        ]
+        sizes = {**asdict(self.model.config), "head_dim": self.model.config.head_dim}
+        parts = {"config": Offer(attributes=sizes), "blocks": blocks}
+        return Offer(attributes={**parts, "embed": self.embed, "unembed": self.unembed})
+
+    def embed(self, tokens: Any, positions: Any) -> Tensor:
+        wanted_tokens(tokens, self.chunk.shape, VOCAB_SIZE)
+        self.positions.append(positions)
+        right = torch.arange(self.n_past, self.n_past + self.chunk.shape[1])
+        return self.model.embed(tokens.long(), right)
+
+    def _project(self, layer: int) -> Any:
+        return lambda x: self.model.blocks[layer].project(self._hidden(x))
+
+    def _merge(self, layer: int) -> Any:
+        shape = self._shape(self.case.n_heads)
+        return lambda x, attended: self.model.blocks[layer].merge(
+            self._hidden(x), wanted_floats(attended, shape, "`attended`")
+        )
+
+    def unembed(self, x: Any) -> Tensor:
+        return self.model.unembed(self._hidden(x))
+
+    def attend(self, queries: Any, keys: Any, values: Any, past: Any = None) -> tuple:
+        """Attention with the layer's true past; layers are told apart by the order of calls."""
+        layer = len(self.pasts)
+        if layer >= self.case.n_layers:
+            raise ValueError(f"attend is called once per layer, {self.case.n_layers} times a step")
+        self.pasts.append(past)
+        shape = self._shape(self.case.n_kv_heads)
+        keys, values = wanted_floats(keys, shape, "keys"), wanted_floats(values, shape, "values")
+        queries = wanted_floats(queries, self._shape(self.case.n_heads), "queries")
+        if self.past is not None:
+            keys = torch.cat((self.past[layer][0], keys), 2)
+            values = torch.cat((self.past[layer][1], values), 2)
+        self.caches[layer : layer + 1] = [(keys, values)]
+        return attention_by_hand(queries, keys, values), (keys, values)
+
+    def _hidden(self, x: Any) -> Tensor:
+        return wanted_floats(x, (self.case.batch, self.chunk.shape[1], D_MODEL), "x")
+
+    def _shape(self, n_heads: int) -> tuple[int, ...]:
+        return (self.case.batch, n_heads, self.chunk.shape[1], D_MODEL // self.case.n_heads)
+
+
+@check("forward_cached", hint="How many tokens stand before the first new one?")
+def positions_start_after_the_cached_tokens(student: Student, case: StepCase) -> None:
+    """The new tokens are embedded at the positions that follow the cached ones."""
+    steps = RecordedSteps(case)
+    for chunk in case.tokens().split(case.chunks, dim=1):
+        n_past, n_new = steps.n_past, chunk.shape[1]
+        steps.play(student, chunk)
+        expect_equal(len(steps.positions), 1, "the calls of `embed` in one step")
+        rows = _position_rows(steps.positions[0], n_new)
+        why = "Counted from 0 again: the model would take them for the prompt's first tokens."
+        for row in rows:
+            expect_equal(
+                row,
+                list(range(n_past, n_past + n_new)),
+                f"the positions of {n_new} tokens after {n_past} cached ones",
+                why=why if n_past and row == list(range(n_new)) else "",
+            )
+
+
+def _position_rows(got: Any, n_new: int) -> list[list]:
+    """Positions (Q,), or (1 Q) or (B Q), which embed just as well, as rows."""
+    positions = tensor_in(got, "the positions")
+    if positions.is_floating_point() or positions.ndim > 2 or positions.shape[-1:] != (n_new,):
+        raise Wrong(
+            "the positions",
+            expected=f"{n_new} whole numbers",
+            got=f"{positions.dtype}, shape {tuple(positions.shape)}",
+        )
+    return positions.reshape(-1, n_new).tolist()
+
+
+@check("forward_cached", hint="`past` is a list in the order of the blocks.")
+def each_layer_gets_its_own_past(student: Student, case: StepCase) -> None:
+    """In each step layer i attends with `past[i]`; in the first step with None."""
+    steps = RecordedSteps(case)
+    for chunk in case.tokens().split(case.chunks, dim=1):
+        steps.play(student, chunk)
+        for layer, got in enumerate(steps.pasts):
+            what = f"of the past that layer {layer} gets, {steps.n_past} tokens fed so far"
+            if steps.past is not None:
+                expect_pair(got, *steps.past[layer], what)
+            elif got is not None:
+                raise Wrong("the past in the first step", expected="None", got=show(got))
+
+
+@check("forward_cached", hint="One entry per layer: what `attend` returned second.")
+def the_cache_has_one_entry_per_layer(student: Student, case: StepCase) -> None:
+    """The cache that comes back lists what `attend` returned for layer 0, 1, ..."""
+    steps = RecordedSteps(case)
+    for chunk in case.tokens().split(case.chunks, dim=1):
+        _, cache = steps.play(student, chunk)
+        if not isinstance(cache, list | tuple):
+            raise Wrong("the cache", expected="a list with one pair per layer", got=show(cache))
+        expect_equal(len(cache), case.n_layers, "the number of layers in the cache")
+        for layer, got in enumerate(cache):
+            expect_pair(got, *steps.caches[layer], f"that were returned for layer {layer}")
+
+
+@check("forward_cached", hint="embed, then for each block project, attend, merge, then unembed.")
+def logits_are_those_of_the_uncached_model(student: Student, case: StepCase) -> None:
+    """Fed in chunks, the model gives the logits of one forward over the whole sequence."""
+    steps, tokens, start = RecordedSteps(case), case.tokens(), 0
+    expected = steps.model(tokens)
+    for chunk in tokens.split(case.chunks, dim=1):
+        logits, _ = steps.play(student, chunk)
+        end = start + chunk.shape[1]
+        what = f"the logits of tokens {start}..{end - 1}"
+        expect_tensor(logits, expected[:, start:end], what, tolerance=1e-4)
+        start = end

@@ -1,0 +1,251 @@
+"""A transformer small enough to read: GPT-2's shape, with KV heads that may be shared by groups.
+
+It has no cache and holds no decoding state. `forward` runs it over whole sequences; the pieces that
+forward is made of (`embed`, the blocks' `project` and `merge`, `unembed`) are what a forward with a
+cache is made of too.
+
+Letters in shapes: B batch, H query heads, Hkv KV heads, Q query length, S key length, D head_dim,
+V vocab; E is d_model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+Pick = Callable[[Tensor], Tensor]
+LayerCache = tuple[Tensor, Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class TransformerConfig:
+    """The sizes of a model. `n_kv_heads` below `n_heads` is grouped-query attention."""
+
+    n_layers: int
+    n_heads: int
+    n_kv_heads: int
+    d_model: int
+    vocab_size: int
+    n_context: int
+
+    def __post_init__(self) -> None:
+        if self.d_model % self.n_heads or self.n_heads % self.n_kv_heads:
+            raise ValueError(
+                f"d_model {self.d_model} must be a multiple of n_heads {self.n_heads}, and that of "
+                f"n_kv_heads {self.n_kv_heads}"
+            )
+
+    @property
+    def head_dim(self) -> int:
+        return self.d_model // self.n_heads
+
+
+GPT2_XL = TransformerConfig(
+    n_layers=48, n_heads=25, n_kv_heads=25, d_model=1600, vocab_size=50257, n_context=1024
+)
+
+
+def causal_mask(n_tokens: int, device: torch.device | str | None = None) -> Tensor:
+    """Who sees whom in a sequence: row i is True for the tokens that token i attends to, 0..i.
+
+    Shape: (n_tokens, n_tokens), bool.
+    """
+    return torch.ones(n_tokens, n_tokens, dtype=torch.bool, device=device).tril()
+
+
+def masked_attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    """Scaled dot-product attention; consecutive query heads share a KV head when H > Hkv.
+
+    Shapes: queries (B H Q D), keys and values (B Hkv S D), mask (Q S), True where a query sees a
+    key; returns (B H Q D).
+    Raises: ValueError if the shapes do not fit.
+    """
+    n_kv_heads, n_key = keys.shape[1], keys.shape[2]
+    if keys.shape != values.shape or queries.shape[1] % n_kv_heads:
+        raise ValueError(
+            f"queries {tuple(queries.shape)}, keys {tuple(keys.shape)} and values "
+            f"{tuple(values.shape)} do not fit; wanted (B H Q D) and twice (B Hkv S D)"
+        )
+    if mask.shape != (queries.shape[2], n_key):
+        raise ValueError(
+            f"the mask is {tuple(mask.shape)}; {queries.shape[2]} queries and {n_key} keys need "
+            f"{(queries.shape[2], n_key)}"
+        )
+    grouped = queries.unflatten(1, (n_kv_heads, -1))  # B Hkv G Q D: one KV head per group
+    scores = grouped @ keys[:, :, None].transpose(-2, -1) * queries.shape[-1] ** -0.5
+    weights = scores.masked_fill(~mask, float("-inf")).softmax(dim=-1)
+    return (weights @ values[:, :, None]).flatten(1, 2)
+
+
+class Block(nn.Module):
+    """One layer, in two halves with the attention left out between them."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.head_dim = config.head_dim
+        self.heads = (config.n_heads, config.n_kv_heads, config.n_kv_heads)
+        self.norm_1 = nn.LayerNorm(config.d_model)
+        self.qkv = nn.Linear(config.d_model, sum(self.heads) * config.head_dim)
+        self.out = nn.Linear(config.d_model, config.d_model)
+        self.norm_2 = nn.LayerNorm(config.d_model)
+        self.up = nn.Linear(config.d_model, 4 * config.d_model)
+        self.down = nn.Linear(4 * config.d_model, config.d_model)
+
+    def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values of the tokens in x.
+
+        Shapes: x (B Q E); returns (B H Q D) and twice (B Hkv Q D).
+        """
+        projected = self.qkv(self.norm_1(x)).unflatten(-1, (-1, self.head_dim)).transpose(1, 2)
+        return projected.split(self.heads, dim=1)
+
+    def merge(self, x: Tensor, attended: Tensor) -> Tensor:
+        """The layer's output: x plus what attention found, then plus the MLP's part.
+
+        Shapes: x (B Q E), attended (B H Q D); returns (B Q E).
+        """
+        x = x + self.out(attended.transpose(1, 2).flatten(2))
+        return x + self.down(functional.gelu(self.up(self.norm_2(x)), approximate="tanh"))
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        return self.merge(x, masked_attention(*self.project(x), mask))
+
+
+class Transformer(nn.Module):
+    """GPT-2: learned positions, blocks, and one matrix that embeds tokens and scores the next.
+
+    Its parameters need no gradient: this is a model for inference.
+    """
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.token_embedding = nn.Embedding(config.vocab_size, config.d_model)
+        self.position_embedding = nn.Embedding(config.n_context, config.d_model)
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.n_layers))
+        self.norm = nn.LayerNorm(config.d_model)
+        self.requires_grad_(False)
+
+    @classmethod
+    def random(cls, config: TransformerConfig, rng: torch.Generator) -> Transformer:
+        """A model with random weights; the same `rng` state gives the same model."""
+        with torch.random.fork_rng(devices=[]), torch.device(rng.device):
+            model = cls(config)  # PyTorch's own first values come from the global generator
+        for name, parameter in model.named_parameters():
+            if "norm" in name:
+                parameter.fill_(1.0 if name.endswith("weight") else 0.0)
+            elif name.endswith("bias"):
+                parameter.zero_()
+            else:
+                parameter.normal_(std=2 * config.d_model**-0.5, generator=rng)
+        return model
+
+    @classmethod
+    def from_gpt2(cls, gpt2: nn.Module) -> Transformer:
+        """The model with the weights of a `GPT2LMHeadModel` of transformers, copied."""
+        sizes = gpt2.config
+        config = TransformerConfig(
+            n_layers=sizes.n_layer,
+            n_heads=sizes.n_head,
+            n_kv_heads=sizes.n_head,
+            d_model=sizes.n_embd,
+            vocab_size=sizes.vocab_size,
+            n_context=sizes.n_positions,
+        )
+        with torch.device("meta"):
+            model = cls(config)
+        weights = gpt2.transformer.state_dict()
+        renamed = {ours: weights[theirs] for ours, theirs in _gpt2_names(config.n_layers).items()}
+        for name, weight in renamed.items():  # GPT-2 keeps its matrices in x @ weight order
+            is_matrix = name.startswith("blocks") and weight.ndim == 2
+            renamed[name] = (
+                (weight.T if is_matrix else weight)
+                .detach()
+                .clone(memory_format=torch.contiguous_format)
+            )
+        model.load_state_dict(renamed, assign=True)
+        return model.requires_grad_(False)
+
+    @property
+    def n_params(self) -> int:
+        """Parameters, the learned positions left out, as GPT-2's sizes are usually quoted."""
+        n_params = sum(parameter.numel() for parameter in self.parameters())
+        return n_params - self.position_embedding.weight.numel()
+
+    def embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
+        """What enters the first block. Shapes: tokens (B Q), positions (Q,); returns (B Q E).
+
+        Raises: ValueError for a position that the model has not learned.
+        """
+        if positions.numel() and int(positions.max()) >= self.config.n_context:
+            raise ValueError(
+                f"position {int(positions.max())} is outside the context of "
+                f"{self.config.n_context} tokens: this model has learned no position there"
+            )
+        return self.token_embedding(tokens) + self.position_embedding(positions)
+
+    def unembed(self, x: Tensor) -> Tensor:
+        """The logits of the next token. Shapes: x (B Q E); returns (B Q V)."""
+        return functional.linear(self.norm(x), self.token_embedding.weight)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Logits at every position, from scratch. Shapes: tokens (B S); returns (B S V)."""
+        n_tokens = tokens.shape[1]
+        x = self.embed(tokens, torch.arange(n_tokens, device=tokens.device))
+        for block in self.blocks:
+            x = block(x, causal_mask(n_tokens, tokens.device))
+        return self.unembed(x)
+
+
+def greedy(logits: Tensor) -> Tensor:
+    """The most likely token of each row. Shapes: logits (B V); returns (B,)."""
+    return logits.argmax(dim=-1)
+
+
+def sampler(rng: torch.Generator, temperature: float = 1.0) -> Pick:
+    """A `pick` like `greedy` that samples instead, drawing from `rng` once per call."""
+    if temperature <= 0:
+        raise ValueError(f"the temperature must be above 0, got {temperature}; 0 is `greedy`")
+
+    def pick(logits: Tensor) -> Tensor:
+        probs = (logits / temperature).softmax(dim=-1)
+        return torch.multinomial(probs, 1, generator=rng)[:, 0]
+
+    return pick
+
+
+def generate_uncached(
+    forward: Callable[[Tensor], Tensor], tokens: Tensor, n_new: int, pick: Pick = greedy
+) -> Tensor:
+    """The baseline: for each new token, run the model over everything so far.
+
+    Shapes: tokens (B, n_prompt); returns (B, n_prompt + n_new).
+    """
+    n_tokens = tokens.shape[1] + n_new
+    while tokens.shape[1] < n_tokens:
+        picked = pick(forward(tokens)[:, -1])
+        tokens = torch.cat((tokens, picked.unsqueeze(1)), dim=1)
+    return tokens
+
+
+def _gpt2_names(n_layers: int) -> dict[str, str]:
+    """Our names of the weights, and GPT-2's."""
+    parts = {
+        "norm_1": "ln_1",
+        "qkv": "attn.c_attn",
+        "out": "attn.c_proj",
+        "norm_2": "ln_2",
+        "up": "mlp.c_fc",
+        "down": "mlp.c_proj",
+    }
+    names = {"token_embedding.weight": "wte.weight", "position_embedding.weight": "wpe.weight"}
+    for kind in ("weight", "bias"):
+        names[f"norm.{kind}"] = f"ln_f.{kind}"
+        for layer in range(n_layers):
+            for ours, theirs in parts.items():
+                names[f"blocks.{layer}.{ours}.{kind}"] = f"h.{layer}.{theirs}.{kind}"
+    return names
