@@ -45,9 +45,14 @@ def run_all(page, address, lab_name):
     """Open a notebook, run all cells, wait until none is running."""
     page.goto(f"{address}/lab/tree/{lab_name}.ipynb?reset")
     page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
-    page.wait_for_selector("[data-status=idle]", state="attached", timeout=60_000)
-    page.click("text=Run >> nth=0")
-    page.click("text=Run All Cells >> nth=0")
+    page.evaluate(
+        """async () => {
+            const context = window.jupyterapp.shell.currentWidget.sessionContext;
+            await context.ready;
+            await context.session.kernel.info;
+            window.jupyterapp.commands.execute('notebook:run-all-cells');
+        }"""
+    )
     page.wait_for_function(
         """() => {
             const prompts = [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')];
@@ -60,8 +65,11 @@ def run_all(page, address, lab_name):
 
 def picture(page, path):
     """The whole notebook in one picture."""
-    height = page.locator(".jp-WindowedPanel-outer").first.evaluate("panel => panel.scrollHeight")
+    panel = page.locator(".jp-WindowedPanel-outer").first
+    height = panel.evaluate("panel => panel.scrollHeight")
     page.set_viewport_size({"width": 1200, "height": min(height + 200, 16_000)})
+    page.wait_for_timeout(500)
+    panel.evaluate("panel => panel.scrollTo(0, 0)")
     page.wait_for_timeout(500)
     page.screenshot(path=path)
     page.set_viewport_size({"width": 1200, "height": 900})
