@@ -6,6 +6,7 @@ or left over from earlier shows. Whatever a child sends can only end the child, 
 
 from __future__ import annotations
 
+import math
 import secrets
 import select
 import socket
@@ -19,6 +20,7 @@ from labkit.student import Student, answer_callback
 from labkit.wire import WireError, receive, send
 
 _ID_BITS = 53
+CALLBACK_SHARE = 3  # an endless loop of callbacks keeps us busy, and waits for nothing
 _ABANDON_S = 1.0
 
 
@@ -106,9 +108,28 @@ class TimedSocket:
 
 @dataclass
 class Budget:
-    """Seconds that may still be waited for the student's code in all; None is without limit."""
+    """Seconds left: to wait for the student's code, and for what it has us do in callbacks."""
 
-    remaining_s: float | None = None
+    wait_s: float = math.inf
+    callback_s: float = math.inf
+
+    @contextmanager
+    def limited_to(self, seconds: float) -> Iterator[None]:
+        """Inside, no more than so much waiting, and the callbacks that go with it."""
+        outer = (self.wait_s, self.callback_s)
+        inner = (min(outer[0], seconds), min(outer[1], CALLBACK_SHARE * seconds))
+        self.wait_s, self.callback_s = inner
+        try:
+            yield
+        finally:
+            used = (inner[0] - self.wait_s, inner[1] - self.callback_s)
+            self.wait_s, self.callback_s = outer
+            self.spend(*used)
+
+    def spend(self, wait_s: float, callback_s: float = 0.0) -> None:
+        """Take off what was used up."""
+        self.wait_s -= wait_s
+        self.callback_s -= callback_s
 
 
 class RemoteChannel:
@@ -131,13 +152,19 @@ class RemoteChannel:
     ) -> tuple[dict, bytearray]:  # fmt: skip
         """Ask, answer the callbacks that come first, return the reply and its blob."""
         request_id = new_id()
+        callback_s = CALLBACK_SHARE * limit_s
         with self._clock(limit_s):
             self._send({**message, "id": request_id}, blobs)
             while True:
                 reply, blob = self._receive(request_id)
                 if "callback" not in reply:
                     return _bounded(reply), blob
+                started = time.monotonic()
                 self._answer(request_id, reply, blob, callbacks, student)
+                self._budget.spend(0.0, time.monotonic() - started)
+                callback_s -= time.monotonic() - started
+                if min(callback_s, self._budget.callback_s) < 0:
+                    raise Overran("it called back for too long")
 
     def tell(self, message: dict, limit_s: float, blobs: list = ()) -> int:
         """Send a request; returns the id that its reply will carry."""
@@ -145,6 +172,13 @@ class RemoteChannel:
         with self._clock(limit_s):
             self._send({**message, "id": request_id}, blobs)
         return request_id
+
+    def hand_over(self, sock: socket.socket) -> None:
+        """Pass the other process a socket of its own."""
+        try:
+            socket.send_fds(self.socket, [b"s"], [sock.fileno()])
+        except OSError as error:
+            raise EOFError(str(error)) from error
 
     def read(self, request_id: int, limit_s: float, counted: bool = True) -> dict:
         """The reply to this request, which must come next. `counted` charges the budget."""
@@ -156,8 +190,8 @@ class RemoteChannel:
         """Bound the waiting inside."""
         budget = self._budget if counted else Budget()
         reason = f"no answer came within {limit_s:g} s"
-        if budget.remaining_s is not None and budget.remaining_s < limit_s:
-            limit_s, reason = max(0.0, budget.remaining_s), "its calls took too long in all"
+        if budget.wait_s < limit_s:
+            limit_s, reason = max(0.0, budget.wait_s), "its calls took too long in all"
         outer, self._wire.remaining_s = self._wire.remaining_s, limit_s
         try:
             if not limit_s:
@@ -166,8 +200,7 @@ class RemoteChannel:
         except Silence:
             raise Overran(reason) from None
         finally:
-            if budget.remaining_s is not None:
-                budget.remaining_s -= limit_s - self._wire.remaining_s
+            budget.spend(limit_s - self._wire.remaining_s)
             self._wire.remaining_s = outer
 
     def _send(self, message: dict, blobs: list) -> None:

@@ -6,7 +6,6 @@ import contextlib
 import itertools
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -141,9 +140,14 @@ class ZygoteProcess:
         """Order a child: its number, the channel to it, the id of its first message."""
         number, nonce = next(self._numbers), new_id()
         ours, theirs = socket.socketpair()
-        with theirs:
+        try:
             self.tell("spawn", number, nonce=nonce)
             self._guard(lambda: socket.send_fds(self._socket, [b"c"], [theirs.fileno()]))
+        except ZygoteError:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
         return number, ours, nonce
 
     def tell(self, op: str, number: int, **rest: Any) -> None:
@@ -177,7 +181,8 @@ class ZygoteProcess:
                 self._process.terminate()
             self._process.wait(_EVENT_S)
         self._log.close()
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        with contextlib.suppress(OSError):  # the keeper has removed it, if it came to be
+            self._scratch.rmdir()
 
     def _plan(self, control: socket.socket) -> dict[str, Any]:
         settings = self._settings
@@ -190,6 +195,7 @@ class ZygoteProcess:
             "rung": settings.rung,
             "seed": settings.seed,
             "scratch": self._scratch,
+            "max_bytes": settings.max_message_mb << 20,
         }
 
     def _environment(self) -> dict[str, str]:

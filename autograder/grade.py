@@ -80,7 +80,7 @@ def _grade_all(
             book = CourseBook(out / "course")
             book.add_assignment(lab.name, build_notebook(lab, "instructor"))
         try:
-            for outcome in tqdm(outcomes, total=len(todo), desc=lab.name, unit="sub"):
+            for outcome in tqdm(outcomes, total=len(todo), desc=lab.name, disable=None):
                 result = replace(outcome.result, key=keys[outcome.submission.student])
                 if book is not None:
                     book.record(result, outcome.notebook, outcome.submission.content)

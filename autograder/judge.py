@@ -29,7 +29,6 @@ from labkit.checks.core import Check, Finding, checks_in, play_check, share_of_p
 from labkit.student import Student
 from labkit.wire import WireError
 
-
 MAX_PROBLEMS = 4
 
 

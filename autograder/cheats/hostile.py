@@ -59,11 +59,12 @@ for module in ('autograder.cases.{topic}', 'autograder.mutants.{topic}', 'autogr
     except Exception as error:
         print(error)
 for root in [*sys.path, '/', '/root', '/home', '/tmp', '/proc/1/cwd', '/proc/1/root']:
-    for path in list(pathlib.Path(root or '.').glob('**/{topic}.py'))[:50]:
-        try:
-            exec(path.read_text(), globals())
-        except Exception as error:
-            print(path, error)
+    for pattern in ('{topic}.py', 'labkit/{topic}.py', '*/labkit/{topic}.py', '*/*/{topic}.py'):
+        for path in pathlib.Path(root or '.').glob(pattern):
+            try:
+                exec(path.read_text(), globals())
+            except Exception as error:
+                print(path, error)
 """
 
 READ_AND_PHONE = """
@@ -123,7 +124,7 @@ import json
 json.dumps = lambda *a, **k: '{"ok": true, "value": 1}'
 """
 
-MEMORY_BOMB = "hoard = []\nwhile True:\n    hoard.append(bytearray(64 << 20))"
+MEMORY_BOMB = "hoard = []\nwhile True:\n    hoard.append(bytearray(1 << 30))"
 FORK_BOMB = "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass"
 FILL_THE_DISK = (
     "with open('big', 'wb') as file:\n    while True:\n        file.write(bytes(1 << 20))"

@@ -1,10 +1,11 @@
-"""Trees of processes: who is in one, what memory it takes, how it is ended."""
+"""Trees of processes: who is in one, what memory and disk it takes, how it is ended."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -29,6 +30,15 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
+def is_running(pid: int) -> bool:
+    """Whether it has not ended yet."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
 def memory_mb(pids: list[int], limit_mb: int) -> int:
     """Memory that these processes take together, exact only where it is over the limit.
 
@@ -41,11 +51,51 @@ def memory_mb(pids: list[int], limit_mb: int) -> int:
     return sum(_kb(f"/proc/{pid}/smaps_rollup", ("Pss_Anon:", "Pss_Shmem:")) for pid in pids) >> 10
 
 
+def disk_mb(folder: Path, limit_mb: int, max_files: int) -> int:
+    """Disk that a folder takes; one that cannot be measured is over the limit."""
+    n_bytes = n_files = 0
+    folders = [os.fspath(folder)]
+    while folders:
+        try:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    n_files += 1
+                    n_bytes += entry.stat(follow_symlinks=False).st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+        except FileNotFoundError:  # removed meanwhile
+            continue
+        except OSError:  # a path too long, a folder closed to its owner
+            return limit_mb + 1
+        if n_files > max_files:
+            return limit_mb + 1
+    return n_bytes >> 20
+
+
+def remove_folder(folder: Path) -> None:
+    """Delete a folder that student code has filled: no depth, mode or link may stop that."""
+    for command in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
+        subprocess.run([*command, "--", str(folder)], stderr=subprocess.DEVNULL, check=False)
+
+
 def kill(pids: list[int], signal_number: int = signal.SIGKILL) -> None:
     """Send a signal to each process that is still there."""
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal_number)
+
+
+def end_descendants(pid: int) -> None:
+    """Kill all that a process has started, and what that starts meanwhile; return when it is dead.
+
+    Dead ones stay listed until their parent asks for their status.
+    """
+    for _ in range(_MAX_ROUNDS):
+        running = [below for below in descendants(pid) if is_running(below)]
+        if not running:
+            return
+        kill(running)
+        time.sleep(_ROUND_S)
 
 
 def end_strangers(known: set[int]) -> None:

@@ -1,14 +1,15 @@
 """The child's loop: takes a request from the channel, performs it, answers with the request's id.
 
-    files   write the student's files          run   run a cell
-    fork    go on in a fork, report its end    end   stop here
-    anything else goes to `labkit.student.Executor`
+files   write the student's files          run   run a cell
+fork    go on in a fork, report its end    end   stop here
+anything else goes to `labkit.student.Executor`
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import random
 import signal
 import socket
 import threading
@@ -23,19 +24,20 @@ from labkit.wire import WireError, receive, send
 class Server:
     """Serves one student's notebook over one channel."""
 
-    def __init__(self, channel: socket.socket, shell: NotebookShell, home: Path) -> None:
+    def __init__(
+        self, channel: socket.socket, shell: NotebookShell, home: Path, max_bytes: int
+    ) -> None:
         self._channel = channel
+        self._max_bytes = max_bytes
         self._shell = shell
         self._home = home
         self._pid = os.getpid()
         self._executor = Executor(shell.namespace, self._call_back)
         self._request_id: Any = None
         self._in_conversation = threading.RLock()
-        self._in_cell = False
 
     def serve(self) -> None:
         """Until the other side closes the channel or says `end`."""
-        signal.signal(signal.SIGINT, self._interrupt)
         while True:
             self._perform(*self._receive())
 
@@ -64,6 +66,9 @@ class Server:
         if os.getpid() != self._pid:  # student code forked, and this is the copy
             os._exit(0)
         try:
+            n_bytes = sum(map(len, blobs))
+            if n_bytes > self._max_bytes:
+                raise WireError(f"{n_bytes:,} bytes are too many, the limit is {self._max_bytes:,}")
             send(self._channel, {**reply, "id": self._request_id}, blobs)
         except (WireError, MemoryError) as error:
             refusal = {"ok": False, **describe_error(error), "lines": []}
@@ -80,12 +85,13 @@ class Server:
         return {"ok": True}
 
     def _run(self, source: str) -> dict:
-        signal.signal(signal.SIGINT, self._interrupt)
-        self._in_cell = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             return self._shell.run(source)
+        except KeyboardInterrupt:  # it came when the cell had just ended
+            return {"ok": False, "outputs": []}
         finally:
-            self._in_cell = False
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def _execute(self, message: dict, blob: bytearray) -> None:
         try:
@@ -103,7 +109,9 @@ class Server:
         """
         _, descriptors, *_ = socket.recv_fds(self._channel, 1, 1)
         channel = socket.socket(fileno=descriptors[0])
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # else an ignored child leaves no status
         _reap()
+        numbers = random.getstate()  # Python draws a new seed in every fork
         try:
             pid = os.fork() if n_threads() == 1 else None
         except OSError:  # no process left to have
@@ -111,6 +119,7 @@ class Server:
         if pid == 0:
             self._channel.close()
             self._channel, self._pid = channel, os.getpid()
+            random.setstate(numbers)
             self._reply({"forks": True})
             return
         channel.close()
@@ -129,10 +138,6 @@ class Server:
                 if "answer" in reply:
                     return reply, blob
                 self._perform(reply, blob)
-
-    def _interrupt(self, *_: Any) -> None:
-        if self._in_cell:
-            raise KeyboardInterrupt
 
 
 def n_threads() -> int:

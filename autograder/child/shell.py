@@ -19,6 +19,7 @@ import IPython
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
+from traitlets import Type
 from traitlets.config import Config
 
 MAX_TEXT_CHARS = 256 << 10  # per cell, for each of these
@@ -145,6 +146,8 @@ class _ResultHook(DisplayHook):
 
 
 class _Shell(InteractiveShell):
+    display_pub_class = Type(_Publisher)
+    displayhook_class = Type(_ResultHook)
     output_log = OutputLog()
 
     def init_io(self) -> None:
@@ -169,8 +172,6 @@ class NotebookShell:
         config.HistoryManager.hist_file = ":memory:"
         config.InteractiveShell.cache_size = 0
         config.InteractiveShell.colors = "nocolor" if IPython.version_info[0] >= 9 else "NoColor"
-        config.InteractiveShell.display_pub_class = _Publisher
-        config.InteractiveShell.displayhook_class = _ResultHook
         self._shell = _Shell.instance(config=config)
         self._log = self._shell.output_log
         if "matplotlib" in sys.modules:

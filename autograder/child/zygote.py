@@ -15,10 +15,8 @@ import importlib
 import os
 import random
 import select
-import shutil
 import signal
 import socket
-import subprocess
 import sys
 import time
 import traceback
@@ -56,7 +54,8 @@ class Zygote:
         self._rung = plan["rung"]
         self._control = control
         self._shell = NotebookShell()
-        seed_all(plan["seed"])
+        self._limit_mb = self._settings.memory_mb + processes.memory_mb([os.getpid()], 1 << 40)
+        prepare_libraries(plan["seed"])
         self._jobs: dict[int, Job] = {}
         self._alarm, alarm_in = os.pipe()
         for descriptor in (self._alarm, alarm_in):
@@ -66,13 +65,16 @@ class Zygote:
 
     def serve(self) -> None:
         """Until the control socket is closed."""
+        watched = time.monotonic()
         while True:
             timeout = WATCH_S if self._jobs else None
             ready, _, _ = select.select([self._control, self._alarm], [], [], timeout)
             if self._alarm in ready:
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._alarm, 4096)
-            self._watch_memory()
+            if time.monotonic() > watched + WATCH_S:
+                self._watch()
+                watched = time.monotonic()
             self._report_ends()
             if self._control in ready:
                 try:
@@ -82,10 +84,9 @@ class Zygote:
                 self._perform(message)
 
     def close(self) -> None:
-        """End every child and remove what they have left on disk."""
+        """End every child."""
         processes.kill(list(self._jobs))
         processes.end_strangers(set())
-        _remove(Path(self._plan["scratch"]))
 
     def _perform(self, message: dict) -> None:
         if message["op"] == "spawn":
@@ -105,7 +106,7 @@ class Zygote:
             case "forked":
                 job.in_fork = True
             case "prune":
-                processes.kill(processes.descendants(pid))
+                processes.end_descendants(pid)
                 self._send({"event": "pruned", "job": job.number, "note": job.note})
                 job.in_fork, job.note = False, ""
 
@@ -115,7 +116,12 @@ class Zygote:
         if self._rung != "namespaces":
             folder.mkdir(mode=0o700)
         started = time.perf_counter()
-        pid = wall.fork(self._rung)
+        try:
+            pid = wall.fork(self._rung)
+        except OSError as error:
+            with socket.socket(fileno=descriptors[0]) as channel:
+                send(channel, {"id": nonce, "failed": str(error)})
+            return
         if not pid:
             try:
                 self._become_child(descriptors[0], folder, nonce, started)
@@ -125,16 +131,14 @@ class Zygote:
         os.close(descriptors[0])
         self._jobs[pid] = Job(number, folder)
 
-    def _become_child(
-        self, descriptor: int, folder: Path, nonce: int, started: float
-    ) -> NoReturn:
+    def _become_child(self, descriptor: int, folder: Path, nonce: int, started: float) -> NoReturn:
         """Wall this process in and serve; nothing of the zygote's stays open but the channel."""
         forked = time.perf_counter()
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.setsid()
         self._control.detach()
-        os.dup2(descriptor, CHANNEL)
+        os.dup2(descriptor, CHANNEL, inheritable=False)
         os.closerange(CHANNEL + 1, os.sysconf("SC_OPEN_MAX"))
         channel = socket.socket(fileno=CHANNEL)
         if self._rung != "namespaces" and sys.platform == "linux":
@@ -144,24 +148,36 @@ class Zygote:
         except (OSError, wall.NoWall) as error:
             send(channel, {"id": nonce, "failed": str(error)})
             os._exit(71)
+        random.seed(self._plan["seed"])  # Python draws a new one in every fork
         self._shell.start()
         walled = time.perf_counter()
         seconds = {"fork_s": forked - started, "wall_s": walled - forked}
         send(channel, {"id": nonce, "ready": True, **seconds})
-        Server(channel, self._shell, home).serve()
+        Server(channel, self._shell, home, self._plan["max_bytes"]).serve()
 
-    def _watch_memory(self) -> None:
-        """Kill the tree whose processes together are over the limit; of a fork, only the fork.
+    def _watch(self) -> None:
+        """Kill the tree whose processes together are over a limit; of a fork, only the fork.
 
-        Stops: memory bombs spread over many processes, each within its own limit.
+        Stops: memory bombs spread over many processes, each within its own limit; without
+        namespaces, also disks filled by many files.
         """
-        limit_mb = self._settings.memory_mb
         for pid, job in self._jobs.items():
             below = processes.descendants(pid)
-            if processes.memory_mb([pid, *below], limit_mb) > limit_mb:
+            excess = self._excess([pid, *below], job)
+            if excess:
                 spare_main = job.in_fork and below and not job.note
-                job.note = f"memory over {limit_mb:,} MB"
+                job.note = excess
                 processes.kill(below if spare_main else [pid, *below])
+
+    def _excess(self, pids: list[int], job: Job) -> str:
+        settings = self._settings
+        if processes.memory_mb(pids, self._limit_mb) > self._limit_mb:
+            return f"memory over {settings.memory_mb:,} MB"
+        if self._rung != "namespaces":
+            used_mb = processes.disk_mb(job.folder, settings.disk_mb, settings.n_files)
+            if used_mb > settings.disk_mb:
+                return f"disk over {settings.disk_mb:,} MB or {settings.n_files:,} files"
+        return ""
 
     def _report_ends(self) -> None:
         with contextlib.suppress(ChildProcessError):
@@ -175,7 +191,7 @@ class Zygote:
     def _report(self, job: Job, status: int, usage: object) -> None:
         if self._rung != "namespaces":
             processes.end_strangers(set(self._jobs))  # before the folder they might write to
-            _remove(job.folder)
+            processes.remove_folder(job.folder)
         kb_per_unit = 1 if sys.platform == "linux" else 1 / 1024
         end = {
             "event": "exit",
@@ -213,21 +229,17 @@ def refuse_threads() -> None:
             raise SystemExit(f"a preloaded module has started threads: {', '.join(names)}")
 
 
-def seed_all(seed: int) -> None:
-    """Children inherit this: the same submission draws the same numbers on every run."""
-    random.seed(seed)
+def prepare_libraries(seed: int) -> None:
+    """What children inherit: the same numbers drawn on every run, and one thread in torch.
+
+    OMP_THREAD_LIMIT holds torch to one thread in any case. Being asked for more it would still
+    start some that idle, and a process with threads cannot be forked for a check.
+    """
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(seed)
     if "torch" in sys.modules:
         sys.modules["torch"].default_generator.manual_seed(seed)
-
-
-def _remove(folder: Path) -> None:
-    """Delete a folder that student code has filled: no depth, mode or link may stop that."""
-    if folder.exists():
-        for command in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
-            subprocess.run([*command, "--", str(folder)], stderr=subprocess.DEVNULL, check=False)
-        shutil.rmtree(folder, ignore_errors=True)
+        sys.modules["torch"].set_num_threads = lambda n_threads: None
 
 
 def main(plan: dict) -> None:
@@ -236,7 +248,7 @@ def main(plan: dict) -> None:
         wall.leave(plan["rung"])
         pid = os.fork()
         if pid:
-            keeper.keep(pid, plan["grader"])
+            keeper.keep(pid, plan["grader"], plan["scratch"])
         syscalls.die_with_parent(signal.SIGKILL)
         syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
         wall.settle(wall.WallSettings(**plan["wall"]), plan["rung"])
@@ -250,3 +262,5 @@ def main(plan: dict) -> None:
     send(control, {"event": "ready"})
     zygote.serve()
     zygote.close()
+    if sys.platform != "linux":  # where there is no keeper to do it
+        processes.remove_folder(Path(plan["scratch"]))

@@ -35,6 +35,7 @@ __all__ = [
     "leave",
     "settle",
     "strongest_rung",
+    "why_not",
 ]
 
 RUNGS = ("namespaces", "landlock", "none")
@@ -142,8 +143,9 @@ def enter(settings: WallSettings, rung: str, folder: Path | None = None) -> Path
     if rung == "none":
         return home
     syscalls.die_with_parent(signal.SIGKILL)
-    if rung == "namespaces":  # a second wall behind the first; whatever is in the tree may be seen
-        landlock.restrict([Path("/")], [writable])
+    if rung == "namespaces":
+        if landlock.abi():  # a second wall behind the first; all that is in the tree may be seen
+            landlock.restrict([Path("/")], [writable])
     else:
         read_only = [path.resolve() for path in (*SYSTEM_PATHS, *settings.read_only)]
         landlock.restrict([*read_only, *_PROC_FILES], [writable], settings.real_hidden())
@@ -152,33 +154,35 @@ def enter(settings: WallSettings, rung: str, folder: Path | None = None) -> Path
     return home
 
 
-def confine_judge(read_only: Iterable[Path], writable: Iterable[Path] = ()) -> None:
+def confine_judge(read_only: Iterable[Path], writable: Iterable[Path] = ()) -> tuple[str, ...]:
     """Take from the trusted process, for good, what judging does not need.
 
     It parses what hostile code sends: should that code ever take it over, it can write nothing
     outside `writable`, reach no network, start no program and signal no process. Call it once the
-    zygote runs and everything is imported, before any thread is started.
-    Raises: NoWall where the kernel cannot do it, RuntimeError if threads run already.
+    zygote runs and everything is imported, before any thread is started. Returns the layers in
+    place; without "landlock", in an old kernel, files stay within reach.
+    Raises: NoWall on other systems, RuntimeError if threads run already.
     """
     syscalls.machine()
-    if landlock.abi() < 1:
-        raise NoWall("the judge cannot be confined: this kernel has no Landlock")
     n_threads = len(os.listdir("/proc/self/task"))
     if n_threads > 1:
         raise RuntimeError(
             f"{n_threads} threads run already and would not be confined: start the judge with "
             "OMP_NUM_THREADS=1 and OPENBLAS_NUM_THREADS=1, and confine it before its first thread"
         )
-    # A signal to the zygote must stay possible for the kernel, or it would survive the judge:
-    # so the filter refuses the calls, and Landlock lets signals pass.
-    landlock.restrict(
-        [*(path.resolve() for path in (*SYSTEM_PATHS, *map(Path, read_only))), *_PROC_FILES],
-        [path.resolve() for path in map(Path, writable)],
-        programs=False,
-        signals=False,
-    )
+    layers = ("landlock", "seccomp") if landlock.abi() else ("seccomp",)
+    if "landlock" in layers:
+        # Signals pass here and are refused by the filter: the kernel itself has to be able to
+        # signal in this process's name, or the zygote would survive it.
+        landlock.restrict(
+            [*(path.resolve() for path in (*SYSTEM_PATHS, *map(Path, read_only))), *_PROC_FILES],
+            [path.resolve() for path in map(Path, writable)],
+            programs=False,
+            signals=False,
+        )
     syscalls.drop_capabilities()
     seccomp.install(seccomp.judge_filter())
+    return layers
 
 
 def die_with_parent() -> None:

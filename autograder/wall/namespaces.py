@@ -38,7 +38,7 @@ def leave() -> None:
     """The next child starts a process tree of its own; a plain user becomes root inside it."""
     is_root = os.getuid() == 0
     ids = (os.getuid(), os.getgid())
-    _unshare(_NEW_PIDS | _NEW_MOUNTS | (0 if is_root else _NEW_USER))
+    _unshare(_NEW_PIDS if is_root else _NEW_PIDS | _NEW_USER)
     if not is_root:
         _map_user(0, *ids)
 
@@ -50,6 +50,8 @@ def settle(settings: WallSettings) -> None:
     any process but its own. The views are taken before the tree is built, so they may lie below the
     place where it grows. Nothing that is not in a view can be opened from here on.
     """
+    os.umask(0o022)
+    _unshare(_NEW_MOUNTS)
     _mount(None, "/", None, _RECURSIVE | _PRIVATE)
     real = {path: path.resolve() for path in (*SYSTEM_PATHS, *settings.read_only) if path.exists()}
     devices = [Path("/dev", name) for name in _DEVICES]
@@ -67,9 +69,10 @@ def settle(settings: WallSettings) -> None:
             os.makedirs(os.path.dirname(f"{_NEW_ROOT}{path}"), exist_ok=True)
             os.symlink(target, f"{_NEW_ROOT}{path}")
     for path in hidden:
-        if os.path.lexists(f"{_NEW_ROOT}{path}"):
-            cover = "/dev/null" if path.is_file() else f"{_NEW_ROOT}{_EMPTY}"
-            _mount(cover, f"{_NEW_ROOT}{path}", None, _BIND)
+        target = f"{_NEW_ROOT}{path}"
+        if os.path.exists(target):
+            cover = f"{_NEW_ROOT}{_EMPTY}" if os.path.isdir(target) else "/dev/null"
+            _mount(cover, target, None, _BIND)
     _mount_proc(f"{_NEW_ROOT}/proc")
     os.chdir(_NEW_ROOT)
     syscalls.call("pivot_root", b".", b".")
@@ -124,6 +127,7 @@ def become_nobody(uid: int) -> None:
 
 def drop_root(uid: int) -> None:
     """Become a plain user, in no group but its own."""
+    syscalls.drop_bounds()
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)

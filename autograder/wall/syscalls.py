@@ -162,8 +162,13 @@ def die_with_parent(signal_number: int) -> None:
 def drop_capabilities() -> None:
     """Give up every privilege, and the ways to regain one by executing a program."""
     prctl(PR_SET_NO_NEW_PRIVS, 1)
-    for capability in range(_N_CAPABILITIES):
-        if _libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:  # past the last, or not ours
-            break
+    drop_bounds()
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
     call("capset", bytes(header), bytes(24))
+
+
+def drop_bounds() -> None:
+    """Empty the set of privileges that could be gained; it takes root to do so."""
+    for capability in range(_N_CAPABILITIES):
+        if _libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:  # past the last, or not root
+            break
