@@ -36,5 +36,5 @@ def keep(zygote: int, grader: int, scratch: str) -> NoReturn:
             break
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the zygote's number may be another's by now
     processes.end_strangers(set())
-    processes.remove_folder(Path(scratch))
+    processes.remove_folder(Path(scratch))  # empty with namespaces, where no fork is possible now
     os._exit(min(os.waitstatus_to_exitcode(status) % 256, 255))

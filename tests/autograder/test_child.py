@@ -6,8 +6,6 @@ import contextlib
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,7 +30,6 @@ from labkit.student import StudentError, hold, value_of
 from labkit.wire import WireError
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-DRIVER = Path(__file__).with_name("probes") / "driver.py"
 MEMORY_MB, CALL_S = 500, 1.0
 WORKING_RUNGS = [rung for rung in RUNGS if rung == "none" or not why_not(rung)]
 
@@ -177,7 +174,12 @@ def test_an_endless_cell_is_interrupted_and_the_notebook_lives(child: Child) -> 
 
 
 def test_a_cell_that_ignores_the_interrupt_is_killed(child: Child) -> None:
-    stubborn = "while True:\n    try:\n        while True: x = 1\n    except BaseException: pass"
+    stubborn = """
+import time
+while True:
+    try: time.sleep(60)
+    except BaseException: pass
+"""
     with pytest.raises(Overran, match="ignored the interrupt"):
         child.run_cell(stubborn, timeout_s=0.2)
     assert not child.alive
@@ -357,14 +359,22 @@ def test_a_call_that_fails_ends_nothing(child: Child, body: str, kind: str) -> N
 # ------------------------------------------------------------------ forks
 
 
-def test_a_fork_leaves_no_trace(child: Child) -> None:
-    run(
-        child, "calls = []\ndef f(): calls.append(1); open('trace', 'a').close(); return len(calls)"
-    )
+def test_a_fork_leaves_no_trace_in_memory(child: Child) -> None:
+    source = """
+import random
+calls = []
+def f():
+    calls.append(1)
+    return len(calls), random.random()
+"""
+    run(child, source)
+    answers = []
     for _ in range(3):
         with child.forked():
             assert child.forks
-            assert child.student.f() == 1
+            answers.append(child.student.f())
+    assert answers[0][0] == 1
+    assert answers == answers[:1] * 3
     assert value_of(child.student.calls) == []
 
 
@@ -513,6 +523,13 @@ def test_our_own_time_is_not_held_against_a_deadline(child: Child) -> None:
         assert child.student.f(lambda: 2) == 2
 
 
+def test_endless_callbacks_end(child: Child) -> None:
+    run(child, "def f(step):\n    while True: step()\ndef g(): return 1")
+    with child.forked(), child.deadline(0.2), pytest.raises(Overran, match="called back"):
+        child.student.f(lambda: time.sleep(0.02))
+    assert child.student.g() == 1
+
+
 def test_values_built_to_be_slow_are_refused(child: Child) -> None:
     run(child, "def f(): return {(i, -i) for i in range(20_000)}\ndef g(): return 1")
     with pytest.raises(WireError, match=r"dicts and sets of more than 10,000"):
@@ -525,8 +542,6 @@ def test_values_built_to_be_slow_are_refused(child: Child) -> None:
 
 @pytest.mark.parametrize("rung", WORKING_RUNGS)
 def test_every_rung_runs_cells_and_forks(student_path: Path, rung: str) -> None:
-    if rung == "landlock" and os.getuid() == 0:
-        return
     with Zygote(ChildSettings(student_path, rung=rung)) as zygote, zygote.spawn() as child:
         run(child, "def f(x): return x + 1")
         with child.forked():
@@ -565,18 +580,3 @@ def test_nothing_runs_on_after_close(student_path: Path) -> None:
         assert len(ours) == 6
     assert running() == before
     assert not any(Path(f"/proc/{pid}").exists() for pid in ours)
-
-
-@pytest.mark.parametrize("rung", WORKING_RUNGS)
-def test_nothing_runs_on_after_the_grader_is_killed(student_path: Path, rung: str) -> None:
-    command = [sys.executable, "-s", "-P", "-B", str(DRIVER), rung, str(student_path)]
-    environment = {"PYTHONPATH": str(REPOSITORY), "OPENBLAS_NUM_THREADS": "1"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as grader:
-        pids = grader.stdout.readline().split()
-        assert len(pids) == 4
-        grader.kill()
-    for _ in range(100):
-        if not any(Path("/proc", pid).exists() for pid in pids):
-            return
-        time.sleep(0.05)
-    pytest.fail(f"{pids} outlived their grader")

@@ -6,17 +6,21 @@ import errno
 import json
 import os
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 import autograder.wall as wall
+from autograder.child import processes
 from autograder.wall import NoWall, WallSettings, confine_judge, seccomp, strongest_rung, syscalls
 from autograder.wall import landlock as landlock_module
 
@@ -29,14 +33,22 @@ USERS = (0, PLAIN_UID) if os.getuid() == 0 else (os.getuid(),)
 REFUSED = {"FileNotFoundError", "ModuleNotFoundError", "PermissionError", "ProcessLookupError"}
 
 
+ENVIRONMENT = {"PYTHONPATH": str(REPOSITORY), "OPENBLAS_NUM_THREADS": "1", "LANG": "C.UTF-8"}
+
+
+def command_as(uid: int, *args: str) -> list[str]:
+    """The command line that runs a Python program as this user."""
+    python = [sys.executable, "-s", "-P", "-B"]
+    change = [str(PROBES / "as_user.py"), str(uid), *python[1:]] if os.getuid() == 0 else []
+    return [*python, *change, *args]
+
+
 @cache
 def run_as(uid: int, *args: str) -> str:
     """What a Python program prints, run as this user in a clean environment."""
-    if os.getuid() == 0:
-        args = (str(PROBES / "as_user.py"), str(uid), "-s", "-P", "-B", *args)
     done = subprocess.run(
-        [sys.executable, "-s", "-P", "-B", *args],
-        env={"PYTHONPATH": str(REPOSITORY), "OPENBLAS_NUM_THREADS": "1", "LANG": "C.UTF-8"},
+        command_as(uid, *args),
+        env=ENVIRONMENT,
         cwd="/",
         capture_output=True,
         text=True,
@@ -46,6 +58,7 @@ def run_as(uid: int, *args: str) -> str:
     return done.stdout
 
 
+@cache
 def places() -> list[str]:
     """Each user with each rung that works for them, for instance "1234 landlock"."""
     ask = "from autograder.wall import *; print(*(rung for rung in RUNGS[:2] if not why_not(rung)))"
@@ -142,6 +155,58 @@ def test_fork_bombs_and_full_disks_stop_at_their_cap(seen: dict) -> None:
     cap_mb = DISK_MB if seen["rung"] == "namespaces" else FILE_MB
     assert cap_mb - 1 <= seen["mb_until_full"] <= cap_mb
     assert seen["core_bytes"] == 0
+
+
+def test_many_files_fill_no_disk_and_none_stays(seen: dict) -> None:
+    over = f"its process ended (signal 9 (disk over {DISK_MB} MB or 20,000 files))"
+    if seen["rung"] == "namespaces":  # the disk itself is small, and gone with its processes
+        assert seen["many_files"] == ["lives on", "lives on"]
+    else:
+        assert seen["many_files"] == [over, over]
+    assert seen["left_on_disk"] == []
+
+
+@pytest.mark.parametrize("place", places())
+def test_nothing_runs_on_after_the_grader_is_killed(place: str, folder: Path) -> None:
+    with driven(place, folder) as (grader, pids):
+        grader.kill()
+        assert_all_end(pids)
+
+
+def test_nothing_runs_on_after_the_zygote_is_killed(folder: Path) -> None:
+    with driven(places()[-1], folder) as (_, pids):
+        os.kill(pids[1], signal.SIGKILL)
+        assert_all_end(pids)
+
+
+@contextmanager
+def driven(place: str, folder: Path) -> Iterator[tuple[subprocess.Popen, list[int]]]:
+    """A grader at work, and what runs below it: keeper, zygote, child, the student's daemon."""
+    uid, rung = place.split()
+    command = command_as(int(uid), str(PROBES / "driver.py"), rung, str(folder / "student"))
+    scratch = folder / f"scratch {place}"
+    scratch.mkdir(exist_ok=True)
+    scratch.chmod(0o777)
+    environment = {**ENVIRONMENT, "TMPDIR": str(scratch)}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=environment, cwd="/"
+    ) as grader:
+        pids = [int(pid) for pid in grader.stdout.readline().split()]
+        assert len(pids) == 4
+        try:
+            yield grader, pids
+        finally:
+            grader.kill()
+    assert list(scratch.iterdir()) == []
+
+
+def assert_all_end(pids: list[int]) -> None:
+    """All of them are gone within seconds."""
+    for _ in range(100):
+        if not any(processes.is_running(pid) for pid in pids):
+            return
+        time.sleep(0.05)
+    pytest.fail(f"{pids} live on")
 
 
 def test_labkit_is_the_students_edition(seen: dict, folder: Path) -> None:

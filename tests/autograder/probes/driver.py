@@ -1,6 +1,7 @@
 """A grader to be killed: `python driver.py RUNG STUDENT_PATH` prints what runs below it, and waits.
 
-Its student has left a daemon behind and clings to life as far as it can.
+Its student has left a daemon behind and clings to life as far as it can. A worker of the grader's,
+forked from it, holds the zygote's control socket open for a while.
 """
 
 import os
@@ -31,5 +32,9 @@ if __name__ == "__main__":
     zygote = Zygote(ChildSettings(Path(sys.argv[2]), rung=sys.argv[1]))
     child = zygote.spawn()
     child.run_cell(DAEMON)
-    print(*processes.descendants(os.getpid()), flush=True)
+    pids = processes.descendants(os.getpid())
+    if os.fork() == 0:
+        time.sleep(8)
+        os._exit(0)
+    print(*pids, flush=True)
     time.sleep(1000)

@@ -7,23 +7,46 @@ import json
 import os
 import socket
 import sys
+import tempfile
 from pathlib import Path
 
 import autograder
 import labkit
 from autograder.child import processes
-from autograder.client import ChildSettings, WallSettings, Zygote
+from autograder.client import ChildSettings, StudentEnded, WallSettings, Zygote
 from labkit.student import value_of
 
+FILL = """
+for number in range(80):
+    with open(f"{number}", "wb") as file: file.write(bytes(1 << 20))
+"""
+NEST = """
+import os
+for number in range(1500):
+    os.mkdir("deeper"); os.chdir("deeper")
+os.mkdir("closed", mode=0)
+"""
 DISK_MB, FILE_MB, N_PROCESSES = 40, 60, 30
 SECRET = "only the grader knows"
+
+
+def outcome(zygote: Zygote, source: str) -> str:
+    """How a cell fares in a child of its own, which is watched for a while after."""
+    with zygote.spawn() as child:
+        try:
+            child.run_cell(f"{source}\nimport time; time.sleep(0.5)")
+            outputs = child.run_cell("1").outputs
+        except StudentEnded as ended:
+            return str(ended)
+    return outputs[0].get("ename", "lives on")
 
 
 def main(rung: str, folder: Path) -> None:
     """Spawn a child on this rung, let it look around, print what it saw."""
     own = folder / f"{rung}-{os.getuid()}"
     shown, elsewhere = own / "shown", own / "elsewhere"
-    for path in (shown / "hidden", shown / "half" / "inner", elsewhere):
+    scratch = own / "scratch"
+    for path in (shown / "hidden", shown / "half" / "inner", elsewhere, scratch):
         path.mkdir(parents=True)
     files = {
         "shown": shown / "data.txt",
@@ -46,6 +69,7 @@ def main(rung: str, folder: Path) -> None:
         n_processes=N_PROCESSES,
     )
     os.environ["SECRET"] = SECRET
+    tempfile.tempdir = str(scratch)
     daemon = socket.socket(socket.AF_UNIX)
     daemon.bind(str(own / "socket"))
     daemon.listen()
@@ -74,6 +98,8 @@ def main(rung: str, folder: Path) -> None:
             if not result.ok:
                 raise SystemExit(str(result.outputs))
             seen = value_of(child.student.seen)
+        seen["many_files"] = [outcome(zygote, FILL), outcome(zygote, NEST)]
+    seen["left_on_disk"] = [path.name for path in scratch.iterdir()]
     print(json.dumps(seen))
 
 
