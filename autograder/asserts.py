@@ -13,7 +13,7 @@ from typing import Any
 
 from autograder.names import used_names
 from labkit.checks.core import Unfinished, Wrong
-from labkit.student import MissingName, Student, StudentError
+from labkit.student import MissingName, Student, StudentError, value_of
 
 HIDDEN_MARK = "BEGIN HIDDEN TESTS"
 
@@ -33,8 +33,8 @@ def play_asserts(source: str, given: dict[str, Any], student: Student) -> None:
         if name in namespace or hasattr(builtins, name):
             continue
         try:
-            namespace[name] = student.ask("get", name=name)
-        except MissingName:
+            namespace[name] = value_of(getattr(student, name))
+        except (MissingName, AttributeError):
             continue  # the cell binds it itself, or the NameError below says so
     try:
         exec(compile(source, "<test>", "exec"), namespace)

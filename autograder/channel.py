@@ -149,7 +149,7 @@ class RemoteChannel:
     def converse(
         self, message: dict, blobs: list, callbacks: list[Callable[..., Any]], student: Student,
         limit_s: float,
-    ) -> tuple[dict, bytearray]:  # fmt: skip
+    ) -> tuple[dict, memoryview]:  # fmt: skip
         """Ask, answer the callbacks that come first, return the reply and its blob."""
         request_id = new_id()
         callback_s = CALLBACK_SHARE * limit_s
@@ -211,7 +211,7 @@ class RemoteChannel:
         except ConnectionError as error:
             raise EOFError(str(error)) from error
 
-    def _receive(self, request_id: int) -> tuple[dict, bytearray]:
+    def _receive(self, request_id: int) -> tuple[dict, memoryview]:
         try:
             message, blob = receive(self._wire)
         except WireError as error:
@@ -223,7 +223,7 @@ class RemoteChannel:
         return message, blob
 
     def _answer(
-        self, request_id: int, message: dict, blob: bytearray, callbacks: list, student: Student
+        self, request_id: int, message: dict, blob: memoryview, callbacks: list, student: Student
     ) -> None:
         try:
             answer, blobs = answer_callback(message, blob, callbacks, student)

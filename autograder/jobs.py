@@ -23,7 +23,8 @@ class SlotSettings:
     """What a slot needs to know.
 
     master: the master notebook's file; student_path: the folder with the student's labkit; rung:
-    how strong the wall is; uid: the user that student code runs as when the grader is root.
+    how strong the wall is; uid: the user that student code runs as when the grader is root; cpu:
+    the processor to stay on, for judge and student take turns and every change of it costs.
     """
 
     lab: str
@@ -32,6 +33,7 @@ class SlotSettings:
     seed: int
     rung: str
     uid: int = 65534
+    cpu: int | None = None
     cell_s: float = 30.0
     check_s: float = 20.0
     cells_s: float = 120.0

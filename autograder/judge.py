@@ -43,6 +43,14 @@ class Marked:
 
 
 @dataclass(frozen=True)
+class Play:
+    """A check and the cases it is played on."""
+
+    check: Check
+    cases: list
+
+
+@dataclass(frozen=True)
 class Verdict:
     """What the checks of one submission found. broken: checks of ours that failed to work."""
 
@@ -124,14 +132,16 @@ class Judge:
         return verdict, session
 
     def _judge(self, session: Session) -> Verdict:
-        checks: list[CheckResult] = []
         broken: list[str] = []
-        for marked in self._marked:
-            findings = _play_exercise(session, marked, broken)
-            shares = share_of_points(findings, marked.cell.points)
-            full = share_of_points([_passed(finding) for finding in findings], marked.cell.points)
-            for finding, points, max_points in zip(findings, shares, full, strict=True):
-                checks.append(_check_result(marked.exercise, finding, points, max_points))
+        plays = [Play(check, one.cases) for one in self._marked for check in one.checks]
+        findings = iter(_play_all(session, plays, broken))
+        checks: list[CheckResult] = []
+        for one in self._marked:
+            found = [next(findings) for _ in one.checks]
+            shares = share_of_points(found, one.cell.points)
+            full = share_of_points([_passed(finding) for finding in found], one.cell.points)
+            for finding, points, max_points in zip(found, shares, full, strict=True):
+                checks.append(_check_result(one.exercise, finding, points, max_points))
         return Verdict(checks, broken)
 
     def _without_mark(self, submission: Submission, status: str, problem: str) -> Result:
@@ -149,8 +159,7 @@ class Judge:
 
 def _marked_cells(master: Master, seed: int) -> list[Marked]:
     """The master's test cells with what they play: our checks, or the cell's own asserts."""
-    lab = master.metadata.get("labkit", {}).get("lab", "")
-    topic = lab.partition("_")[2]
+    topic = master.topic
     by_exercise = checks_in(importlib.import_module(f"labkit.checks.{topic}")) if topic else {}
     cases = hidden_cases(topic, seed) if topic else {}
     given = None
@@ -173,46 +182,45 @@ def _assert_check(cell: MasterCell, given: dict) -> Check:
     return Check(cell.name, cell.name, cell.name, "", 1, lambda case: True, play)
 
 
-def _play_exercise(session: Session, marked: Marked, broken: list[str]) -> list[Finding]:
-    """Play an exercise's checks in one fork, then each that failed again in a fork of its own.
+def _play_all(session: Session, plays: list[Play], broken: list[str]) -> list[Finding]:
+    """Play all checks in one fork, then each that failed again in a fork of its own.
 
-    So a check passes beside its siblings or fails alone: none fails by another's side effects.
+    So none fails by another's side effects, and none by another's crash, for a fork that ended is
+    replaced; yet a submission whose checks all pass costs one fork, not one for each.
     """
     findings: list[Finding] = []
-    alone: list[bool] = []
-    while len(findings) < len(marked.checks):
-        rest = marked.checks[len(findings) :]
-        batch = _play_in_fork(session, rest, marked.cases, broken)
-        findings += batch
-        alone += [True] + [False] * (len(batch) - 1)
+    alone: set[int] = set()
+    while len(findings) < len(plays):
+        alone.add(len(findings))
+        findings += _play_in_fork(session, plays[len(findings) :], broken)
     for i, finding in enumerate(findings):
-        if finding.status == "failed" and not alone[i]:
-            findings[i] = _play_in_fork(session, [finding.check], marked.cases, broken)[0]
+        if finding.status == "failed" and i not in alone:
+            findings[i] = _play_in_fork(session, [plays[i]], broken)[0]
     return findings
 
 
-def _play_in_fork(
-    session: Session, checks: list[Check], cases: list, broken: list[str]
-) -> list[Finding]:
+def _play_in_fork(session: Session, plays: list[Play], broken: list[str]) -> list[Finding]:
     """The findings up to the first check in which the student's code ended the fork."""
     findings: list[Finding] = []
 
-    def play(student: Student) -> None:
-        for check in checks:
-            findings.append(_play(check, student, cases, broken))
+    def play_them(student: Student) -> None:
+        for play in plays:
+            with session.deadline():
+                findings.append(_play(play, student, broken))
 
     try:
-        session.in_fork(play)
+        session.in_fork(play_them)
     except StudentEnded as ended:
-        if len(findings) < len(checks):
+        if len(findings) < len(plays):
             message = f"On a hidden case: {ended}."
-            findings.append(Finding(checks[len(findings)], "failed", message))
+            findings.append(Finding(plays[len(findings)].check, "failed", message))
     return findings
 
 
-def _play(check: Check, student: Student, cases: list, broken: list[str]) -> Finding:
+def _play(play: Play, student: Student, broken: list[str]) -> Finding:
+    check = play.check
     try:
-        return play_check(check, student, cases, hidden=True)
+        return play_check(check, student, play.cases, hidden=True)
     except StudentEnded:
         raise
     except WireError as error:

@@ -39,6 +39,11 @@ class Master:
     cells: tuple[MasterCell, ...]
     metadata: dict
 
+    @property
+    def topic(self) -> str:
+        """The topic of a lab of ours, whose checks judge it; "" for any other assignment."""
+        return self.metadata.get("labkit", {}).get("lab", "").partition("_")[2]
+
     def of_kind(self, *kinds: str) -> list[MasterCell]:
         """The cells of these kinds, in order."""
         return [cell for cell in self.cells if cell.kind in kinds]

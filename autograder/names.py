@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import re
 import symtable
 
@@ -49,6 +50,18 @@ def used_names(source: str) -> set[str]:
     return names
 
 
+def imported_modules(source: str) -> list[str]:
+    """The modules that code imports, in order; `from package import module` gives both."""
+    modules: list[str] = []
+    for node in ast.walk(_parse(source) or ast.Module([], [])):
+        if isinstance(node, ast.Import):
+            modules += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            modules.append(node.module)
+            modules += [f"{node.module}.{alias.name}" for alias in node.names]
+    return [name for name in dict.fromkeys(modules) if _is_module(name)]
+
+
 def is_check_call(source: str) -> bool:
     """Whether a cell only calls a notebook's `check("exercise", points=n)`."""
     return CHECK_CALL.fullmatch(source) is not None
@@ -57,6 +70,13 @@ def is_check_call(source: str) -> bool:
 def squeeze(source: str) -> str:
     """Source without white space, to compare cells that were only reformatted."""
     return "".join(source.split())
+
+
+def _is_module(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def _parse(source: str) -> ast.Module | None:

@@ -44,8 +44,10 @@ def grade_side_by_side(
     done: queue.SimpleQueue[Outcome | BaseException] = queue.SimpleQueue()
     for submission in todo:
         waiting.put(submission)
+    cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     for number in range(max(1, min(jobs, len(todo)))):
-        own = replace(settings, uid=FIRST_UID + number)
+        cpu = cpus[number] if number < len(cpus) else None
+        own = replace(settings, uid=FIRST_UID + number, cpu=cpu)
         worker = threading.Thread(target=_work, args=(waiting, done, own), daemon=True)
         worker.start()
     return (_taken(done) for _ in todo)

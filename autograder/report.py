@@ -80,7 +80,7 @@ def write_report(folder: Path, results: Sequence[Result]) -> Path:
     """Write the class report, `report.html`; returns its path."""
     names = sorted({result.lab for result in results})
     labs = [LabReport(name, [r for r in results if r.lab == name]) for name in names]
-    versions = results[0].versions if results else {}
+    versions = dict(sorted(results[0].versions.items())) if results else {}
     path = folder / "report.html"
     write_durably(path, _render("report.html", labs=labs, versions=versions))
     return path

@@ -2,13 +2,14 @@
 
 Each submission has one walled child. A cell that kills it is left out and the others are replayed
 in a fresh one, so that one cell never costs the exercises of the others. When all cells have run,
-every exercise is judged in a fork of that child.
+checks are played in forks of that child.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -19,10 +20,6 @@ from labkit.student import Student
 
 T = TypeVar("T")
 MAX_RESTARTS = 8
-SEED_CELL = """\
-import random as _random, numpy as _numpy, torch as _torch
-_random.seed(0); _numpy.random.seed(0); _torch.manual_seed(0)
-del _random, _numpy, _torch"""
 
 
 @dataclass
@@ -64,11 +61,15 @@ class Session:
         if self._child is None:
             raise StudentEnded("the notebook ended its process again and again")
         try:
-            with self._child.forked(), self._child.deadline(self.limits.check_s):
+            with self._child.forked():
                 return play(self._child.student)
         finally:
             if not self._child.alive:
                 self._restart(len(self.steps))
+
+    def deadline(self) -> AbstractContextManager[None]:
+        """The time that one check may take, within `in_fork`."""
+        return self._child.deadline(self.limits.check_s)
 
     def close(self) -> None:
         """End the child."""
@@ -91,8 +92,14 @@ class Session:
         self._n_starts += 1
         self._child = self.zygote.spawn()
         if self.files:
+            self._put_files()
+
+    def _put_files(self) -> None:
+        try:
             self._child.put_files(self.files)
-        self._child.run_cell(SEED_CELL, self.limits.cell_s)
+        except ValueError as error:
+            self.problems.append(f"the files beside the notebook were left out: {error}")
+            self.files = {}
 
     def _restart(self, upto: int) -> None:
         """A fresh child with the steps before `upto`, but for the killers."""

@@ -21,22 +21,31 @@ import nbformat
 from autograder.client import ChildSettings, Zygote
 from autograder.jobs import SlotSettings, unpack_submission
 from autograder.judge import Judge
-from autograder.master import read_master
+from autograder.master import Master, read_master
+from autograder.names import imported_modules
 from autograder.wall import WallSettings, confine_judge, die_with_parent
 
-PRELOAD = ("numpy", "torch", "matplotlib.pyplot", "labkit.checks", "labkit.facts")
+PRELOAD = ("numpy", "torch", "matplotlib.pyplot")
 
 
 def start_judge(settings: SlotSettings) -> tuple[Judge, Zygote]:
     """A judge over a warm zygote; close the zygote in the end."""
     wall = WallSettings(memory_mb=settings.memory_mb, uid=settings.uid)
+    master = read_master(nbformat.read(settings.master, as_version=4), settings.lab)
     child = ChildSettings(
-        student_path=Path(settings.student_path), preload=PRELOAD, wall=wall, rung=settings.rung
+        student_path=Path(settings.student_path),
+        preload=(*PRELOAD, *_modules_of(master)),
+        wall=wall,
+        rung=settings.rung,
     )
     zygote = Zygote(child)
-    notebook = nbformat.read(settings.master, as_version=4)
-    judge = Judge(read_master(notebook, settings.lab), zygote, settings.limits, settings.seed)
-    return judge, zygote
+    return Judge(master, zygote, settings.limits, settings.seed), zygote
+
+
+def _modules_of(master: Master) -> list[str]:
+    """What every notebook of this assignment imports: the zygote does it once for all."""
+    given = [module for cell in master.of_kind("given") for module in imported_modules(cell.source)]
+    return [*given, f"labkit.checks.{master.topic}"] if master.topic else given
 
 
 def main() -> None:
@@ -45,6 +54,8 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever else prints must not break the lines
     settings = SlotSettings(**json.loads(sys.stdin.readline()))
+    if settings.cpu is not None:
+        os.sched_setaffinity(0, {settings.cpu})
     judge, zygote = start_judge(settings)
     if settings.rung != "none":
         confine_judge(read_only=[Path("/")])

@@ -135,7 +135,7 @@ class Child:
 
     def request(
         self, message: dict, blobs: list, callbacks: list[Callable[..., Any]]
-    ) -> tuple[dict, bytearray]:
+    ) -> tuple[dict, memoryview]:
         """Carry a request of `student` (see labkit.student.Channel)."""
         with self._watched():
             channel = self._fork or self._main

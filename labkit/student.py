@@ -97,10 +97,6 @@ class Executor:
         args = [decoder.decode(item) for item in message.get("args", [])]
         kwargs = {name: decoder.decode(item) for name, item in message.get("kwargs", {}).items()}
         match message["op"]:
-            case "get":
-                if message["name"] not in self._namespace:
-                    raise MissingName(message["name"])
-                return self._namespace[message["name"]]
             case "call":
                 return target(*args, **kwargs)
             case "attribute":
@@ -122,6 +118,10 @@ class Executor:
         match tag:
             case "$handle":
                 return self._held[payload]
+            case "$name":
+                if payload not in self._namespace:
+                    raise MissingName(payload)
+                return self._namespace[payload]
             case "$callback":
                 return _Callback(self._run_callback, payload)
             case "$offer":
@@ -208,12 +208,12 @@ class Proxy:
     A proxy has no comparison, truth value or hash: a check compares values, never objects.
     """
 
-    __slots__ = ("_handle", "_kind", "_student")
+    __slots__ = ("_item", "_kind", "_student")
     __hash__ = None
 
-    def __init__(self, student: Student, handle: int, kind: str) -> None:
+    def __init__(self, student: Student, item: dict, kind: str) -> None:
         self._student = student
-        self._handle = handle
+        self._item = item  # what stands for the object on the wire
         self._kind = kind
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -246,9 +246,9 @@ class Proxy:
 class Student:
     """The student's names, as proxies: `student.weight_bytes(8, 2)`, `value_of(student.table)`.
 
-    A name stands for whatever the notebook bound to it: calling what is no function fails where the
-    student's code runs, like any other slip.
-    Raises: MissingName for a name that the notebook does not define, StudentError when the
+    A name stands for whatever the notebook bound to it; it is looked up when it is used. Calling
+    what is no function fails where the student's code runs, like any other slip.
+    Raises: MissingName when a name is used that the notebook does not define, StudentError when the
     student's code raises.
     """
 
@@ -258,7 +258,7 @@ class Student:
     def __getattr__(self, name: str) -> Proxy:
         if name.startswith("_"):
             raise AttributeError(name)
-        return self.ask("get", name=name, hold=True)
+        return Proxy(self, {"$name": name}, name)
 
     def ask(
         self,
@@ -290,7 +290,7 @@ class Student:
 
     def _to_handle(self, value: Any, callbacks: list) -> dict:
         if isinstance(value, Proxy):
-            return {"$handle": value._handle}
+            return value._item
         if isinstance(value, Offer):
             encoder = Encoder(lambda inner: self._to_handle(inner, callbacks))
             attributes = {name: encoder.encode(item) for name, item in value.attributes.items()}
@@ -311,7 +311,7 @@ class Student:
         index, kind, _ = payload
         if type(index) is not int or not isinstance(kind, str):
             raise WireError("not a handle")
-        return Proxy(self, index, kind[:80])
+        return Proxy(self, {"$handle": index}, kind[:80])
 
 
 def hold(proxy: Proxy, *args: Any, **kwargs: Any) -> Proxy:

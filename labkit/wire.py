@@ -20,6 +20,7 @@ from typing import Any
 MAX_DEPTH = 64
 MAX_HEADER_BYTES = 16 << 20
 MAX_BLOB_BYTES = 256 << 20
+MAX_JOINED_BYTES = 64 << 10
 MAX_INT_DIGITS = 4096
 MAX_DIMENSION = 1 << 40
 MAX_HASHED_ITEMS = 10_000  # keys chosen to collide cost quadratic time
@@ -101,7 +102,7 @@ class Encoder:
                 return {"$tensor": self._tensor(torch, value)}
             if isinstance(value, torch.dtype):
                 return {"$dtype": str(value).removeprefix("torch.")}
-        if numpy is not None and isinstance(value, numpy.generic | numpy.ndarray):
+        if numpy is not None and isinstance(value, (numpy.generic, numpy.ndarray)):
             array = numpy.asarray(value)
             if array.dtype.kind in ARRAY_KINDS:
                 if array.ndim == 0 and isinstance(value, numpy.generic):
@@ -114,15 +115,16 @@ class Encoder:
 
     def _tensor(self, torch: Any, value: Any) -> list:
         with torch._C.DisableTorchFunctionSubclass():
-            tensor = value.detach().to("cpu")
-            if tensor.layout is not torch.strided:
-                tensor = tensor.to_dense()
-            tensor = tensor.resolve_conj().resolve_neg().contiguous()
-            dtype = str(tensor.dtype).removeprefix("torch.")
+            dtype, shape = str(value.dtype).removeprefix("torch."), list(value.shape)
             if dtype not in TENSOR_DTYPES:
                 raise TypeError(f"a tensor of dtype {dtype} cannot be passed by value")
-            raw = tensor.reshape(-1).view(torch.uint8).numpy() if tensor.numel() else b""
-            return [dtype, list(tensor.shape), self._blob(memoryview(raw))]
+            tensor = value.detach()
+            if tensor.layout is not torch.strided:
+                tensor = tensor.to_dense()
+            tensor = tensor.cpu().resolve_conj().resolve_neg()
+            if tensor.dtype is torch.bfloat16:  # NumPy has none: send the same bytes
+                tensor = tensor.view(torch.int16)
+            return [dtype, shape, self._blob(tensor.numpy().tobytes())]
 
     def _blob(self, data: bytes | memoryview) -> list[int]:
         start, size = self._n_bytes, len(data)
@@ -212,8 +214,8 @@ class Decoder:
         if n_items == 0:
             return torch.empty(shape, dtype=dtype)
         if dtype is torch.bool:  # any byte but 0 and 1 would be undefined behaviour in a bool
-            return torch.frombuffer(bytearray(data), dtype=torch.uint8).ne(0).reshape(shape)
-        return torch.frombuffer(bytearray(data), dtype=dtype).reshape(shape)
+            return torch.frombuffer(bytearray(data), dtype=torch.uint8).ne(0).view(shape)
+        return torch.frombuffer(bytearray(data), dtype=dtype).view(shape)
 
     def _array(self, dtype_name: str, shape: list, reference: list) -> Any:
         import numpy
@@ -231,32 +233,35 @@ def send(sock: Any, message: dict, blobs: Iterable[bytes | memoryview] = ()) -> 
     Raises: WireError if the message is over the size limits; nothing has been sent then.
     """
     blobs = list(blobs)
-    header = json.dumps(message, separators=(",", ":"), allow_nan=False)
-    header_bytes = header.encode("utf-8", "surrogatepass")
+    header = _ENCODER.encode(message).encode("utf-8", "surrogatepass")
     n_blob_bytes = sum(len(blob) for blob in blobs)
-    if len(header_bytes) > MAX_HEADER_BYTES or n_blob_bytes > MAX_BLOB_BYTES:
+    if len(header) > MAX_HEADER_BYTES or n_blob_bytes > MAX_BLOB_BYTES:
         raise WireError(
-            f"a message of {len(header_bytes):,} + {n_blob_bytes:,} bytes is over the limit of "
+            f"a message of {len(header):,} + {n_blob_bytes:,} bytes is over the limit of "
             f"{MAX_HEADER_BYTES:,} + {MAX_BLOB_BYTES:,}"
         )
-    sock.sendall(_FRAME.pack(len(header_bytes), n_blob_bytes) + header_bytes)
+    frame = _FRAME.pack(len(header), n_blob_bytes) + header
+    if n_blob_bytes <= MAX_JOINED_BYTES:  # one write wakes the reader once
+        sock.sendall(b"".join((frame, *blobs)))
+        return
+    sock.sendall(frame)
     for blob in blobs:
         sock.sendall(blob)
 
 
-def receive(sock: Any) -> tuple[dict, bytearray]:
+def receive(sock: Any) -> tuple[dict, memoryview]:
     """Read one frame. Raises EOFError at the end, WireError for a malformed or oversized frame."""
     n_header_bytes, n_blob_bytes = _FRAME.unpack(_read(sock, _FRAME.size))
     if n_header_bytes > MAX_HEADER_BYTES or n_blob_bytes > MAX_BLOB_BYTES:
         raise WireError(f"a frame announces {n_header_bytes:,} + {n_blob_bytes:,} bytes")
-    header, blob = _read(sock, n_header_bytes), _read(sock, n_blob_bytes)
+    body = memoryview(_read(sock, n_header_bytes + n_blob_bytes))
     try:
-        message = json.loads(header.decode("utf-8", "surrogatepass"), parse_constant=_refuse)
+        message = _DECODER.decode(str(body[:n_header_bytes], "utf-8", "surrogatepass"))
     except (ValueError, RecursionError) as error:
         raise WireError(f"a frame is not JSON: {type(error).__name__}") from error
     if not isinstance(message, dict):
         raise WireError("a frame is not an object")
-    return message, blob
+    return message, body[n_header_bytes:]
 
 
 def _read(sock: Any, n_bytes: int) -> bytearray:
@@ -272,6 +277,10 @@ def _read(sock: Any, n_bytes: int) -> bytearray:
 
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is not JSON")
+
+
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 
 def _encode_int(number: int) -> Any:
@@ -291,8 +300,9 @@ def _known_dtype(name: Any) -> str:
 
 
 def _n_items(shape: Any) -> int:
-    if not isinstance(shape, list) or any(
-        type(n) is not int or not 0 <= n < 1 << 40 for n in shape
-    ):
-        raise WireError(f"not a shape: {shape!r}")
-    return math.prod(shape)
+    n_items = 1
+    for size in shape if isinstance(shape, list) else [None]:
+        if type(size) is not int or not 0 <= size < MAX_DIMENSION:
+            raise WireError(f"not a shape: {shape!r}")
+        n_items *= size
+    return n_items

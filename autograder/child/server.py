@@ -41,13 +41,13 @@ class Server:
         while True:
             self._perform(*self._receive())
 
-    def _receive(self) -> tuple[dict, bytearray]:
+    def _receive(self) -> tuple[dict, memoryview]:
         try:
             return receive(self._channel)
         except (EOFError, OSError, WireError):
             os._exit(0)
 
-    def _perform(self, message: dict, blob: bytearray) -> None:
+    def _perform(self, message: dict, blob: memoryview) -> None:
         outer, self._request_id = self._request_id, message.pop("id")
         match message.get("op"):
             case "files":
@@ -74,7 +74,7 @@ class Server:
             refusal = {"ok": False, **describe_error(error), "lines": []}
             send(self._channel, {**refusal, "id": self._request_id})
 
-    def _write_files(self, files: dict[str, list[int]], blob: bytearray) -> dict:
+    def _write_files(self, files: dict[str, list[int]], blob: memoryview) -> dict:
         try:
             for name, (start, size) in files.items():
                 path = self._home / name
@@ -93,7 +93,7 @@ class Server:
         finally:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 
-    def _execute(self, message: dict, blob: bytearray) -> None:
+    def _execute(self, message: dict, blob: memoryview) -> None:
         try:
             reply, blobs = self._executor.handle(message, blob)
         except KeyboardInterrupt as error:
@@ -129,7 +129,7 @@ class Server:
         status = os.waitpid(pid, 0)[1]
         self._reply({"ended": os.waitstatus_to_exitcode(status)})
 
-    def _call_back(self, message: dict, blobs: list) -> tuple[dict, bytearray]:
+    def _call_back(self, message: dict, blobs: list) -> tuple[dict, memoryview]:
         """Ask the other side, which may use the student's objects before it answers."""
         with self._in_conversation:
             send(self._channel, {**message, "id": self._request_id}, blobs)

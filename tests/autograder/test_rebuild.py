@@ -5,7 +5,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autograder.master import read_master
-from autograder.names import defined_names, is_check_call, used_names
+from autograder.names import defined_names, imported_modules, is_check_call, used_names
 from autograder.read import SubmittedCell
 from autograder.rebuild import rebuild
 
@@ -173,6 +173,12 @@ def test_names_are_read_without_running():
     assert used_names("def broken(:") == set()
     assert used_names("f(x + y.z)") == {"f", "x", "y"}
     assert used_names("def g(model):\n    tokens = model\n    return h(tokens)") == {"h"}
+
+
+def test_imported_modules_are_those_that_exist():
+    source = "import os.path, nothing\nfrom labkit import wire, nothing\nfrom json import loads"
+    assert imported_modules(source) == ["os.path", "labkit", "labkit.wire", "json"]
+    assert imported_modules("import (") == []
 
 
 @pytest.mark.parametrize(

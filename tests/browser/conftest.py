@@ -46,7 +46,7 @@ def serve(folder, **environment):
         port = probe.getsockname()[1]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root",
-               f"--port={port}", "--IdentityProvider.token=", "--expose-app-in-browser"]  # fmt: skip
+               "--expose-app-in-browser", "--IdentityProvider.token=", f"--port={port}"]  # fmt: skip
     process = subprocess.Popen(
         command, env=os.environ | {"PATH": path} | environment, cwd=folder,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

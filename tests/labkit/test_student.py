@@ -109,7 +109,7 @@ def test_a_checks_own_error_reaches_the_student_as_its_kind():
 
 def test_missing_names_and_blanks_are_told_apart():
     with pytest.raises(MissingName, match="nothing"):
-        _ = STUDENT.nothing
+        STUDENT.nothing(1)
     assert value_of(STUDENT.later)._kind == "ellipsis"
 
 
