@@ -8,9 +8,10 @@ student code in the walled child, test cells in the judge, assert cells included
 from __future__ import annotations
 
 import atexit
-import json
+import secrets
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import nbformat
@@ -19,7 +20,15 @@ from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor
 
 from autograder.builder.blank import STUB, blank_values
 from autograder.builder.notebooks import WRITTEN_STUB
+from autograder.builder.source import read_labs
+from autograder.builder.wheel import write_folder
+from autograder.jobs import SlotSettings
+from autograder.judge import Judge
 from autograder.master import Master, read_master
+from autograder.read import read_notebook
+from autograder.rebuild import Rebuilt, Step, rebuild
+from autograder.slot import start_judge
+from autograder.wall import strongest_rung
 
 CODE_STUB = "\n".join(STUB)
 
@@ -43,9 +52,6 @@ class Rebuild(NbGraderPreprocessor):
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Replace the notebook's cells; the master is nbgrader's source notebook."""
-        from autograder.read import read_notebook
-        from autograder.rebuild import rebuild
-
         names = resources["nbgrader"]
         submitted = read_notebook(nbformat.writes(nb).encode(), f"{names['notebook']}.ipynb")
         rebuilt = rebuild(_master(names["assignment"], names["notebook"]), submitted)
@@ -62,8 +68,6 @@ class TrustedExecute(NbGraderPreprocessor):
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Give every test cell the one output that nbgrader reads its score from."""
-        from autograder.rebuild import Rebuilt, Step
-
         names = resources["nbgrader"]
         steps = [Step(*step) for step in nb.metadata.pop("labkit_steps")]
         rebuilt = Rebuilt(steps, nb.cells, [])
@@ -83,20 +87,37 @@ def _take_checksums(nb: Any, names: dict) -> None:
             flags["checksum"], flags["cell_type"] = source_cell.checksum, source_cell.cell_type
 
 
+def _master_path(assignment: str, notebook: str) -> Path:
+    """nbgrader's source notebook; nbgrader's working folder is the course's root meanwhile."""
+    return Path("source", assignment, f"{notebook}.ipynb").resolve()
+
+
 @cache
 def _master(assignment: str, notebook: str) -> Master:
-    """The master of an assignment; nbgrader's working folder is the course's root meanwhile."""
-    path = Path("source", assignment, f"{notebook}.ipynb")
-    return read_master(nbformat.reads(path.read_text(encoding="utf-8"), as_version=4), notebook)
+    """The master of an assignment."""
+    return read_master(nbformat.read(_master_path(assignment, notebook), as_version=4), notebook)
 
 
 @cache
-def _judge(assignment: str, notebook: str) -> Any:
-    """One judge, with its warm zygote, for all submissions of a run."""
-    from autograder.judge import JudgeSettings, start_judge
+def _judge(assignment: str, notebook: str) -> Judge:
+    """One judge, with its warm zygote, for all submissions of a run.
 
-    settings_path = Path("autograder.json")
-    stored = json.loads(settings_path.read_text()) if settings_path.exists() else {}
-    judge = start_judge(_master(assignment, notebook), JudgeSettings(**stored))
-    atexit.register(judge.close)
+    Hidden cases have a seed of their own in each run. An assignment that is no lab of ours gets the
+    labkit of the first lab, in which every answer is blank.
+    """
+    labs = {lab.topic: lab for lab in read_labs()}
+    lab = labs.get(_master(assignment, notebook).topic, read_labs()[0])
+    scratch = TemporaryDirectory(prefix="autograder-")
+    Path(scratch.name).chmod(0o755)
+    write_folder(lab, Path(scratch.name))
+    settings = SlotSettings(
+        lab=assignment,
+        master=str(_master_path(assignment, notebook)),
+        student_path=scratch.name,
+        seed=secrets.randbits(32),
+        rung=strongest_rung(),
+    )
+    judge, zygote = start_judge(settings)
+    atexit.register(scratch.cleanup)
+    atexit.register(zygote.close)
     return judge

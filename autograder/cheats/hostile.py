@@ -194,7 +194,7 @@ SAMPLES = [
     Sample("x08", "01_memory", "relabelled metadata", forge("01_memory", "pass", "100.0"), ALL),
     Sample("x09", "04_kv_cache", "relabelled metadata", relabel_cells, ALL),
     Sample("x10", "01_memory", "patches what carries its own values",
-           forge("01_memory", SHARE_STATE), ALL, PARTLY),
+           forge("01_memory", SHARE_STATE), ALL),
     Sample("x11", "04_kv_cache", "reads files and tries the network", add(READ_AND_PHONE)),
     Sample("x12", "04_kv_cache", "os._exit in a cell", add(EXIT, "setup"), status=PARTLY),
     Sample("x13", "04_kv_cache", "os._exit in an answer", exit_in_answer, ("tokens_processed",)),

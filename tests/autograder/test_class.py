@@ -11,6 +11,7 @@ from autograder.builder.source import find_lab, read_labs
 from autograder.cheats import Sample, cell_called, sample_class
 from autograder.demo import RUN, grade_class, is_as_expected
 from autograder.matrix import solved_text
+from autograder.names import used_names
 from autograder.results import GRADED
 
 
@@ -61,12 +62,16 @@ def test_every_sample_gets_the_mark_and_status_it_deserves(results):
     assert wrong == {}
 
 
-def test_every_mutant_fails_exactly_its_checks_and_loses_nothing_else(results):
+def test_every_mutant_fails_exactly_its_checks_and_hurts_only_what_calls_it(results):
+    solved = {c.name: solved_text(c) for lab in read_labs() for c in lab.marked}
     wrong = {}
     for sample, mutant in MUTANTS:
         result = results[sample.lab, sample.student]
         failed = {(check.exercise, check.check) for check in result.checks if not check.passed}
-        if result.status != GRADED or failed != {(mutant.exercise, c) for c in mutant.caught_by}:
+        own = {check for exercise, check in failed if exercise == mutant.exercise}
+        others = {exercise for exercise, _ in failed} - {mutant.exercise}
+        callers = {name for name in others if mutant.exercise in used_names(solved[name])}
+        if result.status != GRADED or own != set(mutant.caught_by) or others != callers:
             wrong[sample.about] = (result.status, result.problem, failed, mutant.caught_by)
     assert wrong == {}
 

@@ -45,8 +45,9 @@ def serve(folder, **environment):
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root",
-               "--expose-app-in-browser", "--IdentityProvider.token=", f"--port={port}"]  # fmt: skip
+    options = ["--no-browser", "--allow-root", "--expose-app-in-browser"]
+    where = [f"--port={port}", "--IdentityProvider.token="]
+    command = [sys.executable, "-m", "jupyterlab", *options, *where]
     process = subprocess.Popen(
         command, env=os.environ | {"PATH": path} | environment, cwd=folder,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
