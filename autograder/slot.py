@@ -7,6 +7,7 @@ grader's memory, and that of whatever schedules it, stays out of reach.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import platform
@@ -59,6 +60,8 @@ def main() -> None:
     judge, zygote = start_judge(settings)
     if settings.rung != "none":
         confine_judge(read_only=[Path("/")])
+    gc.collect()
+    gc.freeze()  # what is imported stays: the collector need not walk it again and again
     _say(out, {"ready": True, "versions": _versions(settings), "max_score": judge.max_score})
     for line in sys.stdin:
         result, notebook = judge.grade(unpack_submission(json.loads(line)))

@@ -119,6 +119,7 @@ class Child:
         if self._fork is not None:
             raise RuntimeError("forks do not nest")
         self._enter_fork()
+        self.student = Student(self)  # it remembers nothing of other forks
         try:
             yield
         finally:

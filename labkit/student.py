@@ -16,12 +16,13 @@ code gets a stand-in whose calls come back as callbacks. So what the check count
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from labkit.wire import Decoder, Encoder, WireError
 
+T = TypeVar("T")
 MAX_MESSAGE_CHARS = 2000
 MAX_TRACE_FRAMES = 4
 
@@ -254,6 +255,13 @@ class Student:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
+        self._played: dict[Hashable, Any] = {}
+
+    def once(self, key: Hashable, play: Callable[[], T]) -> T:
+        """What `play()` gives, played once for all checks that look at it from different sides."""
+        if key not in self._played:
+            self._played[key] = play()
+        return self._played[key]
 
     def __getattr__(self, name: str) -> Proxy:
         if name.startswith("_"):

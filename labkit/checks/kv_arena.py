@@ -68,34 +68,54 @@ def arenas(cache: Store) -> list[Tensor]:
     return [tensor_in(cache.keys, "`keys`"), tensor_in(cache.values, "`values`")]
 
 
+@dataclass(frozen=True)
+class Append:
+    """One layer's append: which step, which layer, what came back, and `length` after it."""
+
+    step: int
+    layer: int
+    got: Any
+    length: Any
+
+
+def appends_of(student: Student, case: ArenaCase) -> list[Append]:
+    """All appends of a case, layer by layer, played once for all checks."""
+
+    def play() -> list[Append]:
+        cache = case.build(student)
+        appends = []
+        for step, n_tokens in enumerate(case.appends):
+            for layer, (keys, values) in enumerate(case.step_tokens(step, n_tokens).unbind(1)):
+                got = cache.append(layer, keys, values)
+                appends.append(Append(step, layer, got, cache.length))
+        return appends
+
+    return student.once(("ArenaCache", case), play)
+
+
 @check("ArenaCache", hint="Write at length..length+T, return the slices 0..length+T of that layer.")
 def append_returns_everything_cached(student: Student, case: ArenaCase) -> None:
     """`append` returns all that the layer holds, old tokens first, stored in the arena's dtype."""
-    cache, held = case.build(student), case.step_tokens(0, 0)
-    for step, n_tokens in enumerate(case.appends):
-        tokens = case.step_tokens(step, n_tokens)
-        held = torch.cat([held, tokens], dim=-2)
-        for layer, got in enumerate(append_step(cache, tokens)):
-            keys, values = held[:, layer].to(case.dtype)
-            expect_pair(got, keys, values, f"that layer {layer} gets back in step {step}")
+    steps = [case.step_tokens(step, n_tokens) for step, n_tokens in enumerate(case.appends)]
+    for append in appends_of(student, case):
+        held = torch.cat(steps[: append.step + 1], dim=-2)[:, append.layer].to(case.dtype)
+        what = f"that layer {append.layer} gets back in step {append.step}"
+        expect_pair(append.got, *held, what)
 
 
 @check("ArenaCache", hint="Every layer appends in every step: when is the step complete?")
 def length_moves_once_per_step(student: Student, case: ArenaCase) -> None:
     """`length` counts tokens, not appends: it moves when the last layer has appended."""
-    cache, length = case.build(student), 0
-    expect_number(cache.length, 0, "the length of a new cache")
-    for step, n_tokens in enumerate(case.appends):
-        tokens = case.step_tokens(step, n_tokens)
-        for layer in range(case.n_layers):
-            cache.append(layer, tokens[0, layer], tokens[1, layer])
-            length += n_tokens * (layer == case.n_layers - 1)
-            expect_number(
-                cache.length,
-                length,
-                f"the length when layer {layer} of {case.n_layers} has appended {n_tokens} tokens",
-                why="`length` is what every layer holds, so only the last layer may move it.",
-            )
+    expect_number(case.build(student).length, 0, "the length of a new cache")
+    for append in appends_of(student, case):
+        n_complete = append.step + (append.layer == case.n_layers - 1)
+        expect_number(
+            append.length,
+            sum(case.appends[:n_complete]),
+            f"the length when layer {append.layer} of {case.n_layers} has appended its part of "
+            f"step {append.step}",
+            why="`length` is what every layer holds, so only the last layer may move it.",
+        )
 
 
 @check(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -46,14 +47,19 @@ def append_in_chunks(cache: Store, tokens: Tensor, chunks: tuple[int, ...]) -> N
         cache.append(keys, values)
 
 
-def expect_newest(cache: Store, case: RingCase, tokens: Tensor, when: str) -> None:
+def state_of(cache: Store) -> dict[str, Any]:
+    """What the ring shows."""
+    return {name: getattr(cache, name) for name in ("positions", "keys", "values")}
+
+
+def expect_newest(state: dict[str, Any], case: RingCase, tokens: Tensor, when: str) -> None:
     """The newest `window` tokens lie in their slots; an empty slot may hold anything."""
     n_tokens = tokens.shape[-2]
     newest = list(range(max(0, n_tokens - case.window), n_tokens))
     slots = [position % case.window for position in newest]
     shape = [case.batch, case.n_kv_heads, case.window, case.head_dim]
     for name, expected in zip(("keys", "values"), tokens, strict=True):
-        stored = tensor_in(getattr(cache, name), f"`{name}`")
+        stored = tensor_in(state[name], f"`{name}`")
         expect_equal(list(stored.shape), shape, f"the shape of `{name}`")
         expect_stored(
             stored[:, :, slots],
@@ -70,27 +76,34 @@ def slots_of(case: RingCase, n_tokens: int) -> list[int]:
     return slots
 
 
+def decoded_token_by_token(student: Student, case: RingCase) -> list[dict[str, Any]]:
+    """The ring's state when new and after every token, played once for all checks."""
+
+    def play() -> list[dict[str, Any]]:
+        cache, tokens = case.build(student), case.tokens(case.n_tokens)
+        states = [state_of(cache)]
+        for keys, values in zip(*(part.split(1, dim=2) for part in tokens), strict=True):
+            cache.append(keys, values)
+            states.append(state_of(cache))
+        return states
+
+    return student.once(("RingCache", case), play)
+
+
 @check("RingCache", hint="Slot = position % window; an empty slot has position -1.")
 def positions_name_the_token_in_each_slot(student: Student, case: RingCase) -> None:
     """`positions` says which token lies in each slot, -1 for none, after every token."""
-    cache, tokens = case.build(student), case.tokens(case.n_tokens)
-    expect_equal(cache.positions, slots_of(case, 0), "the positions of an empty ring")
-    for position in range(case.n_tokens):
-        one = slice(position, position + 1)
-        cache.append(tokens[0][:, :, one], tokens[1][:, :, one])
-        expected = slots_of(case, position + 1)
-        expect_equal(cache.positions, expected, f"the positions after {position + 1} tokens")
+    for n_tokens, state in enumerate(decoded_token_by_token(student, case)):
+        what = f"the positions after {n_tokens} tokens"
+        expect_equal(state["positions"], slots_of(case, n_tokens), what)
 
 
 @check("RingCache", hint="Keys and values of one token go to the same slot.")
 def decoding_past_the_end_keeps_the_window(student: Student, case: RingCase) -> None:
     """Token by token, the ring holds the keys and values that a sliding window sees."""
-    cache, tokens = case.build(student), case.tokens(case.n_tokens)
-    for position in range(case.n_tokens):
-        one = slice(position, position + 1)
-        cache.append(tokens[0][:, :, one], tokens[1][:, :, one])
-        if position % 2 == 0 or position + 1 == case.n_tokens:
-            expect_newest(cache, case, tokens[..., : position + 1, :], f"after {position + 1}")
+    tokens = case.tokens(case.n_tokens)
+    for n_tokens, state in enumerate(decoded_token_by_token(student, case)[1:], start=1):
+        expect_newest(state, case, tokens[..., :n_tokens, :], f"after {n_tokens}")
 
 
 @check("RingCache", hint="Where does the second half of a chunk go when the first reaches the end?")
@@ -99,7 +112,7 @@ def a_chunk_may_cross_the_end(student: Student, case: RingCase) -> None:
     cache, chunks = case.build(student), (case.window - 1, 2, 3)
     tokens = case.tokens(sum(chunks))
     append_in_chunks(cache, tokens, chunks)
-    expect_newest(cache, case, tokens, f"after chunks of {chunks}")
+    expect_newest(state_of(cache), case, tokens, f"after chunks of {chunks}")
 
 
 @check("RingCache", hint="Drop what will be overwritten; where does the first kept token stand?")
@@ -107,7 +120,7 @@ def a_long_prompt_leaves_its_newest_tokens(student: Student, case: RingCase) -> 
     """Of a chunk longer than the window the newest tokens remain, each in its slot."""
     cache, tokens = case.build(student), case.tokens(sum(case.chunks))
     append_in_chunks(cache, tokens, case.chunks)
-    expect_newest(cache, case, tokens, f"after chunks of {case.chunks}")
+    expect_newest(state_of(cache), case, tokens, f"after chunks of {case.chunks}")
 
 
 @check("RingCache", hint="Three conditions: filled, not later than the query, not too old for it.")

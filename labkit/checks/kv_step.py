@@ -52,6 +52,30 @@ def _random_model(config: TransformerConfig, seed: int) -> Transformer:
     return Transformer.random(config, torch.Generator().manual_seed(seed))
 
 
+@dataclass(frozen=True)
+class Step:
+    """One `forward_cached`: what stood before it, what the student passed on, what came back."""
+
+    n_past: int
+    n_new: int
+    past: list | None
+    positions: list
+    pasts: list
+    caches: list[tuple[Tensor, Tensor]]
+    logits: Any
+    cache: Any
+
+
+def steps_of(student: Student, case: StepCase) -> list[Step]:
+    """The student's steps over the chunks of a case, played once for all checks."""
+
+    def play() -> list[Step]:
+        recorder = RecordedSteps(case)
+        return [recorder.play(student, chunk) for chunk in case.tokens().split(case.chunks, 1)]
+
+    return student.once(("forward_cached", case), play)
+
+
 class RecordedSteps:
     """A model whose parts run on the check's side, and an `attend` that needs nobody's memory.
 
@@ -69,16 +93,19 @@ class RecordedSteps:
         self.positions: list[Any] = []
         self.pasts: list[Any] = []
 
-    def play(self, student: Student, chunk: Tensor) -> tuple[Any, Any]:
-        """One step of the student's; returns logits and cache as they came."""
+    def play(self, student: Student, chunk: Tensor) -> Step:
+        """One step of the student's."""
         self._start()
-        self.chunk = chunk
+        self.chunk, n_past = chunk, self.n_past
         got = student.forward_cached(self._offer(), chunk, self.past, self.attend)
         self.n_past += chunk.shape[1]
         if len(self.pasts) != self.case.n_layers:
             what = "the calls of `attend`, one per layer"
             raise Wrong(what, expected=str(self.case.n_layers), got=str(len(self.pasts)))
-        return pair_in(got, "what forward_cached returns")
+        logits, cache = pair_in(got, "what forward_cached returns")
+        caches = list(self.caches)
+        passed_on = (self.positions, self.pasts)
+        return Step(n_past, chunk.shape[1], self.past, *passed_on, caches, logits, cache)
 
     def _offer(self) -> Offer:
         blocks = [
@@ -132,19 +159,15 @@ class RecordedSteps:
 @check("forward_cached", hint="How many tokens stand before the first new one?")
 def positions_start_after_the_cached_tokens(student: Student, case: StepCase) -> None:
     """The new tokens are embedded at the positions that follow the cached ones."""
-    steps = RecordedSteps(case)
-    for chunk in case.tokens().split(case.chunks, dim=1):
-        n_past, n_new = steps.n_past, chunk.shape[1]
-        steps.play(student, chunk)
-        expect_equal(len(steps.positions), 1, "the calls of `embed` in one step")
-        rows = _position_rows(steps.positions[0], n_new)
-        why = "Counted from 0 again: the model would take them for the prompt's first tokens."
-        for row in rows:
+    why = "Counted from 0 again: the model would take them for the prompt's first tokens."
+    for step in steps_of(student, case):
+        expect_equal(len(step.positions), 1, "the calls of `embed` in one step")
+        for row in _position_rows(step.positions[0], step.n_new):
             expect_equal(
                 row,
-                list(range(n_past, n_past + n_new)),
-                f"the positions of {n_new} tokens after {n_past} cached ones",
-                why=why if n_past and row == list(range(n_new)) else "",
+                list(range(step.n_past, step.n_past + step.n_new)),
+                f"the positions of {step.n_new} tokens after {step.n_past} cached ones",
+                why=why if step.n_past and row == list(range(step.n_new)) else "",
             )
 
 
@@ -163,13 +186,11 @@ def _position_rows(got: Any, n_new: int) -> list[list]:
 @check("forward_cached", hint="`past` is a list in the order of the blocks.")
 def each_layer_gets_its_own_past(student: Student, case: StepCase) -> None:
     """In each step layer i attends with `past[i]`; in the first step with None."""
-    steps = RecordedSteps(case)
-    for chunk in case.tokens().split(case.chunks, dim=1):
-        steps.play(student, chunk)
-        for layer, got in enumerate(steps.pasts):
-            what = f"of the past that layer {layer} gets, {steps.n_past} tokens fed so far"
-            if steps.past is not None:
-                expect_pair(got, *steps.past[layer], what)
+    for step in steps_of(student, case):
+        for layer, got in enumerate(step.pasts):
+            what = f"of the past that layer {layer} gets, {step.n_past} tokens fed so far"
+            if step.past is not None:
+                expect_pair(got, *step.past[layer], what)
             elif got is not None:
                 raise Wrong("the past in the first step", expected="None", got=show(got))
 
@@ -177,24 +198,20 @@ def each_layer_gets_its_own_past(student: Student, case: StepCase) -> None:
 @check("forward_cached", hint="One entry per layer: what `attend` returned second.")
 def the_cache_has_one_entry_per_layer(student: Student, case: StepCase) -> None:
     """The cache that comes back lists what `attend` returned for layer 0, 1, ..."""
-    steps = RecordedSteps(case)
-    for chunk in case.tokens().split(case.chunks, dim=1):
-        _, cache = steps.play(student, chunk)
-        if not isinstance(cache, list | tuple):
-            raise Wrong("the cache", expected="a list with one pair per layer", got=show(cache))
-        expect_equal(len(cache), case.n_layers, "the number of layers in the cache")
-        for layer, got in enumerate(cache):
-            expect_pair(got, *steps.caches[layer], f"that were returned for layer {layer}")
+    for step in steps_of(student, case):
+        if not isinstance(step.cache, list | tuple):
+            expected = "a list with one pair per layer"
+            raise Wrong("the cache", expected=expected, got=show(step.cache))
+        expect_equal(len(step.cache), case.n_layers, "the number of layers in the cache")
+        for layer, got in enumerate(step.cache):
+            expect_pair(got, *step.caches[layer], f"that were returned for layer {layer}")
 
 
 @check("forward_cached", hint="embed, then for each block project, attend, merge, then unembed.")
 def logits_are_those_of_the_uncached_model(student: Student, case: StepCase) -> None:
     """Fed in chunks, the model gives the logits of one forward over the whole sequence."""
-    steps, tokens, start = RecordedSteps(case), case.tokens(), 0
-    expected = steps.model(tokens)
-    for chunk in tokens.split(case.chunks, dim=1):
-        logits, _ = steps.play(student, chunk)
-        end = start + chunk.shape[1]
-        what = f"the logits of tokens {start}..{end - 1}"
-        expect_tensor(logits, expected[:, start:end], what, tolerance=1e-4)
-        start = end
+    expected = case.model()(case.tokens())
+    for step in steps_of(student, case):
+        end = step.n_past + step.n_new
+        what = f"the logits of tokens {step.n_past}..{end - 1}"
+        expect_tensor(step.logits, expected[:, step.n_past : end], what, tolerance=1e-4)

@@ -71,7 +71,7 @@ class Checker:
     def __init__(self, topic: str, namespace: Mapping[str, Any]) -> None:
         self._module = importlib.import_module(f"labkit.checks.{topic}")
         self._checks = checks_in(self._module)
-        self._student = local_student(namespace)
+        self._namespace = namespace
 
     def __call__(self, exercise: str, points: float) -> Report:
         """Check one exercise. Raises ValueError for a name that is no exercise of this lab."""
@@ -79,5 +79,6 @@ class Checker:
             known = ", ".join(self._checks)
             raise ValueError(f"no exercise {exercise!r} in this lab; there are: {known}")
         cases = self._module.PUBLIC_CASES[exercise]
-        findings = play_exercise(self._checks, exercise, self._student, cases)
+        student = local_student(self._namespace)  # afresh: the cell may have changed
+        findings = play_exercise(self._checks, exercise, student, cases)
         return Report(exercise, findings, points)
