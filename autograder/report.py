@@ -16,8 +16,10 @@ from pathlib import Path
 from statistics import fmean
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from autograder.results import CheckResult, Result, write_durably
+from labkit.checks.notebook import as_html
 
 N_MISCONCEPTIONS = 8
 
@@ -111,10 +113,12 @@ def _render(template: str, **values: object) -> bytes:
 
 @cache
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("autograder"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["prose"] = lambda text: Markup(as_html(text))
+    return environment

@@ -2,7 +2,7 @@
 
 files   write the student's files          run   run a cell
 fork    go on in a fork, report its end    end   stop here
-anything else goes to `labkit.student.Executor`
+anything else goes to `labkit.executor.Executor`
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.child.shell import NotebookShell
-from labkit.student import Executor, describe_error
+from labkit.executor import Executor, describe_error
 from labkit.wire import WireError, receive, send
 
 

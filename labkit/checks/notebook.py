@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import importlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -50,14 +51,19 @@ class Report:
         return f'<div style="line-height:1.5">{title}{rows}</div>'
 
 
+def as_html(text: str) -> str:
+    """Text of a check as HTML, with `code` set as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
+
+
 def _row(finding: Finding) -> str:
     mark, colour = MARKS[finding.status]
-    claim = f'<span style="color:{colour}">{mark}</span> {html.escape(finding.check.claim)}'
+    claim = f'<span style="color:{colour}">{mark}</span> {as_html(finding.check.claim)}'
     if finding.passed:
         return f"<div>{claim}</div>"
     return (
-        f'<div>{claim}<div style="margin-left:1.4em">{html.escape(finding.message)}'
-        f"<details><summary>hint</summary>{html.escape(finding.check.hint)}</details></div></div>"
+        f'<div>{claim}<div style="margin-left:1.4em">{as_html(finding.message)}'
+        f"<details><summary>hint</summary>{as_html(finding.check.hint)}</details></div></div>"
     )
 
 
