@@ -43,7 +43,7 @@ def play_asserts(source: str, given: dict[str, Any], student: Student) -> None:
     except NameError as error:
         raise Wrong(f"the notebook does not define {error.name}") from error
     except StudentError as error:
-        if error.kind == "NotImplementedError":
+        if error.is_a("NotImplementedError"):
             raise Unfinished("not written yet.") from error
         raise Wrong(f"your code raised {error}") from error
 

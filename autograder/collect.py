@@ -7,6 +7,7 @@ pipes are not followed. Every student found gives exactly one `Submission`, read
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
@@ -15,10 +16,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
-from autograder.read import MAX_BYTES
+from autograder.read import MAX_BYTES, clean_text
 
 SUFFIXES = (".ipynb", ".py")
 MAX_EXTRA_BYTES = 8 << 20
+MAX_NAME_BYTES = 100
 MAX_ENTRIES = 200_000
 MAX_ZIP_BYTES = 4 << 30
 CANVAS_NAME = re.compile(r"(?P<student>[^_]+)(?:_LATE)?_\d+_\d+_.*", re.IGNORECASE)
@@ -123,7 +125,9 @@ def _by_student(files: list[_File], lab_name: str) -> list[Submission]:
     for file in loose:
         if file.path.suffix.lower() in SUFFIXES:
             pairs.append((student_in(file.path.stem, lab_name), [file]))
-    submissions = [_submission(student, group, lab_name) for student, group in pairs if group]
+    submissions = [
+        _submission(safe_name(student), group, lab_name) for student, group in pairs if group
+    ]
     return sorted(_distinct(submissions), key=lambda submission: submission.student)
 
 
@@ -160,18 +164,21 @@ def _submission(student: str, group: list[_File], lab_name: str) -> Submission:
     if chosen is None:
         return Submission(student, "", problem="no .ipynb or .py file was handed in")
     if not named and len(candidates) > 1:
-        names = ", ".join(sorted(file.path.name for file in candidates)[:5])
+        names = ", ".join(sorted(safe_name(file.path.name) for file in candidates)[:5])
         return Submission(
             student, "", problem=f"several notebooks and none called {lab_name}.ipynb: {names}"
         )
     if chosen.problem or chosen.size > MAX_BYTES:
         reason = chosen.problem or f"the file is over {MAX_BYTES >> 20} MB"
-        return Submission(student, chosen.path.name, problem=reason)
+        return Submission(student, safe_name(chosen.path.name), problem=reason)
     try:
         content = chosen.read()
     except (OSError, RuntimeError, zipfile.BadZipFile) as error:
-        return Submission(student, chosen.path.name, problem=f"the file cannot be read: {error}")
-    return Submission(student, chosen.path.name, content, extra=_extra_files(group, chosen))
+        return Submission(
+            student, safe_name(chosen.path.name), problem=f"the file cannot be read: {error}"
+        )
+    extra = _extra_files(group, chosen)
+    return Submission(student, safe_name(chosen.path.name), content, extra=extra)
 
 
 def _extra_files(group: list[_File], chosen: _File) -> dict[str, bytes]:
@@ -181,11 +188,20 @@ def _extra_files(group: list[_File], chosen: _File) -> dict[str, bytes]:
         beside = file.path.parent == chosen.path.parent and file.path.suffix != ".ipynb"
         if file is not chosen and beside and not file.problem and file.size <= room:
             try:
-                extra[file.path.name] = file.read()
+                extra[safe_name(file.path.name)] = file.read()
             except (OSError, RuntimeError, zipfile.BadZipFile):
                 continue
             room -= file.size
     return extra
+
+
+def safe_name(name: str) -> str:
+    """A name that every file system, database and page takes: clean text of bounded length."""
+    clean = "".join(letter if letter.isprintable() else "?" for letter in clean_text(name))
+    if len(clean.encode()) <= MAX_NAME_BYTES:
+        return clean
+    digest = hashlib.sha256(clean.encode()).hexdigest()[:8]
+    return clean.encode()[: MAX_NAME_BYTES - 9].decode("utf-8", "ignore") + "-" + digest
 
 
 def student_in(stem: str, lab_name: str) -> str:

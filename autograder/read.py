@@ -13,7 +13,7 @@ from typing import Any
 
 MAX_BYTES = 50 << 20
 MAX_CELLS = 5000
-MAX_SOURCE_CHARS = 2_000_000
+MAX_SOURCE_CHARS = 200_000
 ENCODINGS = ("utf-8-sig", "utf-16", "cp1252")
 
 

@@ -104,7 +104,7 @@ def write_marks(folder: Path, results: Sequence[Result]) -> Path:
 
 def _no_formula(text: str) -> str:
     """Text that a spreadsheet will not take for a formula; a student chooses file names."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
 def _render(template: str, **values: object) -> bytes:

@@ -69,7 +69,7 @@ class Result:
 
     def to_json(self) -> str:
         """One line of results.jsonl."""
-        return json.dumps(asdict(self), ensure_ascii=False, sort_keys=True)
+        return json.dumps(asdict(self), sort_keys=True)
 
     @classmethod
     def from_json(cls, line: str) -> Result:
@@ -168,7 +168,7 @@ class ResultLog:
 def read_results(path: Path) -> list[Result]:
     """The results in a log; damaged lines are passed over, to be graded again."""
     results: dict[tuple[str, str], Result] = {}
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
+    lines = path.read_text(encoding="utf-8", errors="replace").split("\n") if path.exists() else []
     for line in lines:
         try:
             result = Result.from_json(line)

@@ -14,6 +14,7 @@ from labkit.wire import Decoder, Encoder, WireError
 
 MAX_MESSAGE_CHARS = 2000
 MAX_TRACE_FRAMES = 4
+MAX_KINDS = 12
 
 
 class MissingName(Exception):
@@ -150,6 +151,7 @@ def describe_error(error: BaseException) -> dict:
     ]
     return {
         "kind": type(error).__name__[:100],
+        "kinds": [base.__name__[:100] for base in type(error).__mro__[:MAX_KINDS]],
         "message": message,
         "lines": lines[-MAX_TRACE_FRAMES:],
     }

@@ -19,7 +19,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from labkit.executor import MAX_TRACE_FRAMES, Executor, MissingName
+from labkit.executor import MAX_KINDS, MAX_TRACE_FRAMES, Executor, MissingName
 from labkit.wire import Decoder, Encoder, WireError
 
 T = TypeVar("T")
@@ -28,11 +28,22 @@ T = TypeVar("T")
 class StudentError(Exception):
     """The student's code raised: the exception's class name, its message, where it happened."""
 
-    def __init__(self, kind: str, message: str, lines: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        lines: tuple[str, ...] = (),
+        kinds: frozenset[str] = frozenset(),
+    ) -> None:
         super().__init__(f"{kind}: {message}" if message else kind)
         self.kind = kind
         self.message = message
         self.lines = lines
+        self._kinds = kinds | {kind}
+
+    def is_a(self, kind: str) -> bool:
+        """Whether it is of that class or of one derived from it, as `except` would have it."""
+        return kind in self._kinds
 
 
 @dataclass(frozen=True)
@@ -172,12 +183,22 @@ class Student:
         index, kind, _ = payload
         if type(index) is not int or not isinstance(kind, str):
             raise WireError("not a handle")
-        return Proxy(self, {"$handle": index}, kind[:80])
+        return Proxy(self, {"$handle": index}, _clean(kind[:80]))
 
 
 def hold(proxy: Proxy, *args: Any, **kwargs: Any) -> Proxy:
     """Call `proxy` and leave the result in the student's process: it keeps its identity there."""
     return proxy._student.ask("call", proxy, args, kwargs, hold=True)
+
+
+def hold_attribute(proxy: Proxy, name: str) -> Proxy:
+    """An attribute as it is now, left in the student's process."""
+    return proxy._student.ask("attribute", proxy, name=name, hold=True)
+
+
+def hold_item(proxy: Proxy, index: Any) -> Proxy:
+    """An item as it is now, left in the student's process."""
+    return proxy._student.ask("item", proxy, (index,), hold=True)
 
 
 def place(student: Student, value: Any) -> Proxy:
@@ -219,7 +240,15 @@ def _student_error(reply: dict) -> Exception:
         raise WireError("a reply is neither a value nor an error")
     if kind == "MissingName":
         return MissingName(message)
-    return StudentError(kind, message, tuple(str(line)[:200] for line in lines[:MAX_TRACE_FRAMES]))
+    kinds = reply.get("kinds")
+    kinds = kinds[:MAX_KINDS] if isinstance(kinds, list) else []
+    lines = tuple(_clean(str(line)[:200]) for line in lines[:MAX_TRACE_FRAMES])
+    return StudentError(_clean(kind), _clean(message), lines, frozenset(map(str, kinds)))
+
+
+def _clean(text: str) -> str:
+    """Text that any file takes."""
+    return text.encode("utf-8", "replace").decode()
 
 
 class LocalChannel:

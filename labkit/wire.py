@@ -23,6 +23,7 @@ MAX_BLOB_BYTES = 256 << 20
 MAX_JOINED_BYTES = 64 << 10
 MAX_INT_DIGITS = 4096
 MAX_DIMENSION = 1 << 40
+MAX_EMPTY_ITEMS = 1 << 20
 MAX_HASHED_ITEMS = 10_000  # keys chosen to collide cost quadratic time
 JSON_SAFE_INT = 1 << 53
 
@@ -106,7 +107,8 @@ class Encoder:
             array = numpy.asarray(value)
             if array.dtype.kind in ARRAY_KINDS:
                 if array.ndim == 0 and isinstance(value, numpy.generic):
-                    return self.encode(array.item())
+                    is_long = isinstance(value, numpy.longdouble)  # whose item() is one again
+                    return self.encode(float(value) if is_long else array.item())
                 data = numpy.ascontiguousarray(array).tobytes()
                 return {"$array": [array.dtype.str, list(array.shape), self._blob(data)]}
         if self._to_handle is None:
@@ -305,4 +307,6 @@ def _n_items(shape: Any) -> int:
         if type(size) is not int or not 0 <= size < MAX_DIMENSION:
             raise WireError(f"not a shape: {shape!r}")
         n_items *= size
+    if n_items == 0 and math.prod(max(size, 1) for size in shape) > MAX_EMPTY_ITEMS:
+        raise WireError(f"an empty tensor of shape {shape}")  # no bytes, but as a list gigabytes
     return n_items

@@ -77,7 +77,7 @@ def ask(functions: Any, name: str, *arguments: Any) -> float:
     try:
         got = getattr(functions, name)(*arguments)
     except StudentError as error:
-        if error.kind == "NotImplementedError":
+        if error.is_a("NotImplementedError"):
             raise Unfinished(f"write {name} first: your answer is compared with it.") from None
         raise
     return finite_number_in(got, f"what your {name} gives")

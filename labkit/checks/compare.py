@@ -19,7 +19,7 @@ from labkit.student import Proxy
 # Largest difference that rounding alone explains, by dtype of the answer.
 TOLERANCE = {torch.float16: 2e-2, torch.bfloat16: 1e-1}
 FULL_PRECISION_TOLERANCE = 1e-5
-LARGEST_NUMBER = 10**300
+LARGEST_NUMBER = 10**100
 
 BYTE_FACTORS: Mapping[float, str] = {
     8: "Eight times too large: were bits taken for bytes? 16 bits are 2 bytes.",

@@ -125,7 +125,7 @@ def play_check(
         except MissingName as missing:
             return Finding(check, "todo", f"the notebook does not define {missing}.")
         except StudentError as error:
-            if error.kind == "NotImplementedError":
+            if error.is_a("NotImplementedError"):
                 return Finding(check, "todo", "not written yet.")
             return Finding(check, "failed", _with_case(case, hidden, _raised(error)))
         except Wrong as wrong:

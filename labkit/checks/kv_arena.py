@@ -14,10 +14,11 @@ from labkit.checks.kv_storage import (
     Store,
     expect_pair,
     expect_refusal,
+    expect_stored,
     expect_unchanged,
     random_tokens,
 )
-from labkit.student import Student, hold, value_of
+from labkit.student import Student, hold, hold_item, value_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class ArenaCase:
 
     def build(self, student: Student) -> Store:
         sizes = (self.n_layers, self.batch, self.n_kv_heads, self.head_dim, self.capacity)
-        return Store(student.ArenaCache(*sizes, dtype=self.dtype), ("append", "rewind"))
+        return Store(hold(student.ArenaCache, *sizes, dtype=self.dtype), ("append", "rewind"))
 
     def step_tokens(self, step: int, n_tokens: int) -> Tensor:
         """Keys and values of one step for all layers: (2 n_layers B Hkv T D)."""
@@ -128,13 +129,15 @@ def views_show_the_arena_itself(student: Student, case: ArenaCase) -> None:
     cache, n_tokens = case.build(student), case.appends[0]
     shape = (case.n_layers, case.batch, case.n_kv_heads, case.capacity, case.head_dim)
     before, after = case.step_tokens(0, n_tokens), case.step_tokens(1, n_tokens)
-    views = hold(cache.append, 0, before[0, 0], before[1, 0])
+    arenas_at_first = [cache.held(name) for name in ("keys", "values")]
+    returned = hold(cache.append, 0, before[0, 0], before[1, 0])
+    views = [hold_item(returned, i) for i in (0, 1)]
     for layer in range(1, case.n_layers):
         cache.append(layer, before[0, layer], before[1, layer])
     cache.rewind(n_tokens)
     append_step(cache, after)
     expect_pair(
-        value_of(views),
+        [value_of(view) for view in views],
         *after[:, 0],
         "in a view taken before a rewind and an append in the same place",
         why="The view does not show what was written since: it is a copy of the arena.",
@@ -142,6 +145,13 @@ def views_show_the_arena_itself(student: Student, case: ArenaCase) -> None:
     for name in ("keys", "values"):
         arena = tensor_in(getattr(cache, name), f"`{name}`")
         expect_equal(list(arena.shape), list(shape), f"the shape of the arena `{name}`")
+    for arena, appended, name in zip(arenas_at_first, after, ("keys", "values"), strict=True):
+        expect_stored(
+            tensor_in(value_of(arena), f"`{name}`")[..., :n_tokens, :],
+            appended,
+            f"what lies in the arena `{name}` that was made in __init__",
+            why="What is appended must be written into the arena that is there from the start.",
+        )
 
 
 @check("ArenaCache", hint="Rewinding is one subtraction.")

@@ -100,6 +100,7 @@ def _seen_instead(attended: Any, case: AttendCase) -> str:
 @check(
     "attend_cached",
     hint="Which heads differ in keys and values? Only those need a place.",
+    weight=0.5,
     applies_to=lambda case: case.n_heads > case.n_kv_heads,
 )
 def heads_are_cached_once_per_group(student: Student, case: AttendCase) -> None:
@@ -114,7 +115,11 @@ def heads_are_cached_once_per_group(student: Student, case: AttendCase) -> None:
         )
 
 
-@check("attend_cached", hint="Look for operations that end in an underscore, and for `x *= ...`.")
+@check(
+    "attend_cached",
+    hint="Look for operations that end in an underscore, and for `x *= ...`.",
+    weight=0.5,
+)
 def nothing_passed_in_is_changed(student: Student, case: AttendCase) -> None:
     """Queries, keys, values and the past are the same numbers after the call."""
     queries, keys, values, past = case.tensors()

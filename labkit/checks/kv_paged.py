@@ -19,7 +19,7 @@ from labkit.checks.kv_storage import (
     expect_stored,
     random_tokens,
 )
-from labkit.student import Student
+from labkit.student import Student, hold
 
 METHODS = ("append", "gather", "block_table", "rewind", "free")
 
@@ -42,7 +42,7 @@ class PagedCase:
 
     def build(self, student: Student) -> Store:
         sizes = (self.n_blocks, self.block_size, self.n_kv_heads, self.head_dim)
-        return Store(student.PagedCache(*sizes, dtype=self.dtype), METHODS)
+        return Store(hold(student.PagedCache, *sizes, dtype=self.dtype), METHODS)
 
     def tokens(self, n_tokens: int, of: int = 0) -> Tensor:
         """Keys and values of a sequence: (2 Hkv n_tokens D)."""

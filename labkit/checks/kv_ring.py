@@ -11,7 +11,7 @@ from torch import Tensor
 from labkit.checks.compare import expect_equal, tensor_in
 from labkit.checks.core import check
 from labkit.checks.kv_storage import Store, expect_stored, random_tokens
-from labkit.student import Student
+from labkit.student import Student, hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class RingCase:
 
     def build(self, student: Student) -> Store:
         sizes = (self.batch, self.n_kv_heads, self.head_dim, self.window)
-        return Store(student.RingCache(*sizes, dtype=self.dtype), ("append", "mask"))
+        return Store(hold(student.RingCache, *sizes, dtype=self.dtype), ("append", "mask"))
 
     def tokens(self, n_tokens: int) -> Tensor:
         """Keys and values of a whole sequence: (2 B Hkv n_tokens D)."""

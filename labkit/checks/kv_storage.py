@@ -10,18 +10,16 @@ from torch import Tensor
 
 from labkit.checks.compare import expect_tensor, show, tensor_in
 from labkit.checks.core import Wrong
-from labkit.student import Proxy, StudentError
+from labkit.student import Proxy, StudentError, hold_attribute
 
 
 class Store:
     """An object made by the student's class: its attributes by value, its methods to call.
 
-    Raises: Wrong where the student's class or one of `methods` turns out to be something else.
+    Raises: Wrong where one of `methods` turns out to be something else.
     """
 
-    def __init__(self, made: Any, methods: Collection[str]) -> None:
-        if not isinstance(made, Proxy):
-            raise Wrong("what the class makes", expected="an object of it", got=show(made))
+    def __init__(self, made: Proxy, methods: Collection[str]) -> None:
         self._made, self._methods = made, methods
         self._known: dict[str, Proxy] = {}
 
@@ -35,15 +33,19 @@ class Store:
             self._known[name] = got
         return got
 
+    def held(self, name: str) -> Proxy:
+        """An attribute as the object it is, to be looked at again later."""
+        return hold_attribute(self._made, name)
+
 
 def expect_refusal(call: Callable[[], Any], kind: str, what: str, *, why: str = "") -> None:
     """The call raises the exception called `kind` (in the student's code)."""
     try:
         call()
     except StudentError as error:
-        if error.kind == "NotImplementedError":
+        if error.is_a("NotImplementedError"):
             raise
-        if error.kind != kind:
+        if not error.is_a(kind):
             raise Wrong(what, expected=f"a {kind}", got=str(error), why=why) from None
         return
     raise Wrong(what, expected=f"a {kind}", got="no error", why=why)

@@ -185,7 +185,8 @@ def test_imported_modules_are_those_that_exist():
     ("source", "is_call"),
     [
         ('check("area", points=2)', True),
-        (" check('area', points=2.5) ;", True),
+        (" check('area', points=2.5); ", True),
+        ('check("a")' + " " * 60_000 + "x", False),
         ('check("area", points=2)\nx = 1', False),
         ('check("area", points=exit())', False),
         ("check(area)", False),
