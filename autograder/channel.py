@@ -234,7 +234,11 @@ class RemoteChannel:
         except BaseException:  # the check gave its verdict inside a callback
             self._abandon(request_id)
             raise
-        self._send({**answer, "answer": True}, blobs)
+        try:
+            self._send({**answer, "answer": True}, blobs)
+        except ValueError as error:
+            refusal = {"ok": False, "kind": "ValueError", "message": str(error)}
+            self._send({**refusal, "answer": True}, [])
 
     def _abandon(self, request_id: int) -> None:
         """Bring a conversation to its end, so that the next request finds a quiet channel."""

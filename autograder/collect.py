@@ -164,21 +164,21 @@ def _submission(student: str, group: list[_File], lab_name: str) -> Submission:
     if chosen is None:
         return Submission(student, "", problem="no .ipynb or .py file was handed in")
     if not named and len(candidates) > 1:
-        names = ", ".join(sorted(safe_name(file.path.name) for file in candidates)[:5])
+        names = ", ".join(sorted(_file_name(file.path) for file in candidates)[:5])
         return Submission(
             student, "", problem=f"several notebooks and none called {lab_name}.ipynb: {names}"
         )
     if chosen.problem or chosen.size > MAX_BYTES:
         reason = chosen.problem or f"the file is over {MAX_BYTES >> 20} MB"
-        return Submission(student, safe_name(chosen.path.name), problem=reason)
+        return Submission(student, _file_name(chosen.path), problem=reason)
     try:
         content = chosen.read()
     except (OSError, RuntimeError, zipfile.BadZipFile) as error:
         return Submission(
-            student, safe_name(chosen.path.name), problem=f"the file cannot be read: {error}"
+            student, _file_name(chosen.path), problem=f"the file cannot be read: {error}"
         )
     extra = _extra_files(group, chosen)
-    return Submission(student, safe_name(chosen.path.name), content, extra=extra)
+    return Submission(student, _file_name(chosen.path), content, extra=extra)
 
 
 def _extra_files(group: list[_File], chosen: _File) -> dict[str, bytes]:
@@ -188,7 +188,7 @@ def _extra_files(group: list[_File], chosen: _File) -> dict[str, bytes]:
         beside = file.path.parent == chosen.path.parent and file.path.suffix != ".ipynb"
         if file is not chosen and beside and not file.problem and file.size <= room:
             try:
-                extra[safe_name(file.path.name)] = file.read()
+                extra[_file_name(file.path)] = file.read()
             except (OSError, RuntimeError, zipfile.BadZipFile):
                 continue
             room -= file.size
@@ -202,6 +202,10 @@ def safe_name(name: str) -> str:
         return clean
     digest = hashlib.sha256(clean.encode()).hexdigest()[:8]
     return clean.encode()[: MAX_NAME_BYTES - 9].decode("utf-8", "ignore") + "-" + digest
+
+
+def _file_name(path: PurePosixPath) -> str:
+    return safe_name(path.stem) + safe_name(path.suffix)
 
 
 def student_in(stem: str, lab_name: str) -> str:

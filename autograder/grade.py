@@ -21,7 +21,7 @@ from autograder.builder.wheel import write_folder
 from autograder.collect import Submission, collect
 from autograder.gradebook import CourseBook
 from autograder.jobs import Limits, SlotSettings, pack_submission
-from autograder.pool import grade_side_by_side
+from autograder.pool import Outcome, grade_side_by_side
 from autograder.report import write_feedback, write_marks, write_report
 from autograder.results import ERROR, Result, ResultLog, write_durably
 from autograder.wall import strongest_rung
@@ -82,13 +82,22 @@ def _grade_all(
         try:
             for outcome in tqdm(outcomes, total=len(todo), desc=lab.name, disable=None):
                 result = replace(outcome.result, key=keys[outcome.submission.student])
-                if book is not None:
-                    book.record(result, outcome.notebook, outcome.submission.content)
-                write_feedback(out, result)
-                log.append(result)
+                log.append(_recorded(result, outcome, book, out))
         finally:
             if book is not None:
                 book.close()
+
+
+def _recorded(result: Result, outcome: Outcome, book: CourseBook | None, out: Path) -> Result:
+    """The result once gradebook and page have it; an "error" that says so if they cannot."""
+    try:
+        if book is not None:
+            book.record(result, outcome.notebook, outcome.submission.content)
+        write_feedback(out, result)
+    except Exception as error:
+        problem = f"Our error: the marks could not be recorded ({type(error).__name__}: {error})."
+        return replace(result, status=ERROR, score=None, problem=problem)
+    return result
 
 
 def _slot_settings(lab: Lab, scratch: Path, seed: int, rung: str, limits: Limits) -> SlotSettings:

@@ -93,8 +93,12 @@ class CourseBook:
 
     def record(self, result: Result, notebook: list[NotebookNode], submitted: bytes) -> None:
         """Write one result: the marks, and the notebook that formgrader shows."""
-        with _quietly():
-            self._record_marks(result)
+        try:
+            with _quietly():
+                self._record_marks(result)
+        except Exception:
+            self._gradebook.db.rollback()  # the next submission finds a clean session
+            raise
         student, lab = result.student, result.lab
         if result.file_name.endswith(".ipynb"):
             write_durably(self.folder / "submitted" / student / lab / f"{lab}.ipynb", submitted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from nbformat import NotebookNode
@@ -9,6 +10,8 @@ from nbformat.v4 import new_markdown_cell
 
 from autograder.outputs import check_outputs, clean_outputs
 from autograder.results import CheckResult, Result
+
+SCRIPT_LINK = re.compile(r"(?:javascript|vbscript|data)\s*:", re.IGNORECASE)
 
 
 def fill_outputs(
@@ -25,6 +28,8 @@ def fill_outputs(
     for node in notebook:
         index = node.metadata.pop("submitted", None)
         if node.cell_type != "code":
+            if index is not None:
+                node.source = harmless_markdown(node.source)
             continue
         node.outputs, node.execution_count = [], None
         if index in ran:
@@ -41,4 +46,10 @@ def notes_cells(result: Result) -> list[NotebookNode]:
     """What a TA should know before reading, on top of the notebook."""
     lines = [f"**{result.status}**: {result.problem}"] if result.problem else []
     lines += [f"- {flag}" for flag in result.flags]
-    return [new_markdown_cell("\n".join(lines), id="grader-notes")] if lines else []
+    text = harmless_markdown("\n".join(lines))
+    return [new_markdown_cell(text, id="grader-notes")] if lines else []
+
+
+def harmless_markdown(text: str) -> str:
+    """A student's Markdown without HTML and without links that run: a TA's browser shows it."""
+    return SCRIPT_LINK.sub("unsafe:", text.replace("<", "&lt;"))

@@ -57,7 +57,8 @@ class RecordedForward:
     def __call__(self, tokens: Any, past: Any = None) -> tuple[Tensor, list]:
         n_fed = tokens.shape[1] if isinstance(tokens, Tensor) and tokens.ndim == 2 else 0
         wanted_tokens(tokens, (self.case.batch, n_fed), self.case.vocab_size)
-        if not n_fed or len(self.fed) > 4 * self.case.n_new + 4:
+        most = 4 * (self.case.n_prompt + self.case.n_new)
+        if not 0 < n_fed <= most or len(self.fed) > 4 * self.case.n_new + 4:
             raise ValueError(f"forward call {len(self.fed) + 1} with {n_fed} tokens")
         self.fed.append(tokens)
         self.pasts.append(past)
