@@ -71,6 +71,24 @@ def is_check_call(source: str) -> bool:
     return len(call) < MAX_CALL_CHARS and CHECK_CALL.fullmatch(call) is not None
 
 
+def statements(source: str) -> list[str]:
+    """The text of each top-level statement; all of it as one if it does not parse."""
+    tree = _parse(source)
+    if tree is None:
+        return [source]
+    lines = source.split("\n")
+    parts, end = [], 0
+    for node in tree.body:
+        decorators = getattr(node, "decorator_list", [])
+        start = min(part.lineno for part in (node, *decorators)) - 1
+        if start < end:  # on a line with the one before
+            parts[-1] = "\n".join([parts[-1], *lines[end : node.end_lineno]])
+        else:
+            parts.append("\n".join(lines[start : node.end_lineno]))
+        end = node.end_lineno
+    return parts
+
+
 def squeeze(source: str) -> str:
     """Source without white space, to compare cells that were only reformatted."""
     return "".join(source.split())

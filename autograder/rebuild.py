@@ -14,7 +14,13 @@ from itertools import pairwise
 from nbformat import NotebookNode
 
 from autograder.master import Master, MasterCell
-from autograder.names import defined_names, is_check_call, squeeze, used_names
+from autograder.names import (
+    defined_names,
+    is_check_call,
+    squeeze,
+    statements,
+    used_names,
+)
 from autograder.read import SubmittedCell
 
 
@@ -55,6 +61,11 @@ class _Match:
         self.notes: list[str] = []
         self.places: dict[str, list[int]] = {}
         self._own: list[int] = []
+        self._experiment_statements = {
+            squeeze(part)
+            for cell in master.of_kind("experiment")
+            for part in statements(cell.source)
+        }
         self._match_by_name_and_text()
         self._match_by_definition()
         self._match_by_question()
@@ -170,15 +181,34 @@ class _Match:
         """The master's given cells, then the student's code in the student's order.
 
         Left out: the master's test and install cells, an untouched copy beside a filled-in one,
-        and experiments that define nothing which another cell uses.
+        and experiments that define nothing which another cell uses. A cell that holds several
+        answers runs statement by statement, so that one that fails does not take the rest along.
         """
         given = [Step(cell.source, None) for cell in self.master.of_kind("given")]
-        student = [
-            Step(cell.source, i)
-            for i, cell in enumerate(self.submitted)
-            if cell.is_code and cell.source.strip() and not self._is_left_out(i)
-        ]
-        return given + self._without_idle_experiments(student)
+        student: list[Step] = []
+        experiments: list[Step] = []
+        for i, cell in enumerate(self.submitted):
+            if not cell.is_code or not cell.source.strip() or self._is_left_out(i):
+                continue
+            parts = self._parts(i)
+            student += parts
+            experiments += [part for part in parts if self._is_experiment(part)]
+        return given + self._without_idle(student, experiments)
+
+    def _parts(self, index: int) -> list[Step]:
+        """A cell's code, by statement if it holds more than one answer."""
+        source = self.submitted[index].source
+        marked = {cell.name for cell in self.master.of_kind("exercise", "answer")}
+        if len(defined_names(source) & marked) < 2:
+            return [Step(source, index)]
+        return [Step(part, index) for part in statements(source) if not is_check_call(part)]
+
+    def _is_experiment(self, step: Step) -> bool:
+        owner = self.owner.get(step.index)
+        is_whole = step.source == self.submitted[step.index].source
+        if owner is not None and owner.kind == "experiment" and is_whole:
+            return True
+        return not is_whole and squeeze(step.source) in self._experiment_statements
 
     def _is_left_out(self, index: int) -> bool:
         cell, owner = self.submitted[index], self.owner.get(index)
@@ -189,15 +219,11 @@ class _Match:
         is_stub = squeeze(cell.source) == squeeze(owner.source)
         return is_stub and self._best(owner) != index
 
-    def _without_idle_experiments(self, steps: list[Step]) -> list[Step]:
-        idle = [
-            step
-            for step in steps
-            if step.index in self.owner and self.owner[step.index].kind == "experiment"
-        ]
+    def _without_idle(self, steps: list[Step], experiments: list[Step]) -> list[Step]:
+        idle = list(experiments)
         needed = {cell.name for cell in self.master.of_kind("exercise", "answer")}
         needed |= {name for step in steps if step not in idle for name in used_names(step.source)}
-        for step in reversed(idle.copy()):
+        for step in reversed(experiments):
             if defined_names(step.source) & needed:
                 idle.remove(step)
                 needed |= used_names(step.source)

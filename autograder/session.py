@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from autograder.client import CellResult, Child, StudentEnded, Zygote
@@ -86,7 +86,9 @@ class Session:
         if result.ended:
             self.problems.append(f"{_cell(step)} was stopped: {result.ended}")
         if step.index is not None:
-            self.results[step.index] = result
+            earlier = self.results.get(step.index)  # of a cell that runs statement by statement
+            outputs = earlier.outputs + result.outputs if earlier else result.outputs
+            self.results[step.index] = replace(result, outputs=outputs)
 
     def _start(self) -> None:
         self._n_starts += 1

@@ -6,6 +6,7 @@ import json
 
 from autograder.builder.notebooks import cell_kind, cell_name
 from autograder.cheats import ALL, Sample, cell_called, code_cell, copy_of, insert
+from autograder.cheats.honest import leave_blank
 from autograder.results import PARTLY, UNGRADABLE
 
 TODO = 'raise NotImplementedError("this part is still to do")'
@@ -131,6 +132,14 @@ def flood(notebook: dict) -> None:
     insert(notebook, "line = 'x' * 10_000\nfor _ in range(10_000):\n    print(line)")
 
 
+def one_cell(notebook: dict) -> None:
+    """All code merged into one cell, with one answer still to do."""
+    leave_blank("04_kv_cache", ("attend_cached",))(notebook)
+    code = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    merged = "\n\n".join(source for source in code if "%pip" not in source)
+    notebook["cells"] = [code_cell(merged)]
+
+
 def colab_only(notebook: dict) -> None:
     """Cells that only make sense in Colab, a question, an unknown magic."""
     notebook["cells"].insert(0, code_cell("from google.colab import drive\ndrive.mount('/x')"))
@@ -160,5 +169,7 @@ SAMPLES = [
     Sample("max", "04_kv_cache", "a cell that does not parse", unfinished_syntax,
            ("tokens_processed",)),
     Sample("mia", "01_memory", "100 MB of output", flood),
+    Sample("moritz", "04_kv_cache", "all in one cell, one answer to do", one_cell,
+           ("attend_cached",)),
     Sample("nora", "01_memory", "Colab's own cells, input()", colab_only),
 ]  # fmt: skip

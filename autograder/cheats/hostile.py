@@ -116,6 +116,16 @@ for fd in range(3, 300):
         pass
 """
 
+LONE_SURROGATE = """
+import labkit.executor
+labkit.executor.Executor._to_handle = lambda self, value: {
+    "$handle": [self._held.append(value) or len(self._held) - 1, "\\ud800", False]}
+class Odd(Exception):
+    def __str__(self): return "\\ud800\\u2028<script>alert(1)</script>"
+def answer(*args, **kwargs):
+    raise Odd()
+"""
+
 SHARE_STATE = """
 import torch
 torch.Tensor.to = lambda self, *a, **k: torch.zeros_like(self)
@@ -205,5 +215,7 @@ SAMPLES = [
     Sample("x18", "01_memory", "fills the disk", add(FILL_THE_DISK)),
     Sample("x19", "01_memory", "forged frames on every descriptor",
            forge("01_memory", FORGE_FRAMES), ALL, PARTLY),
+    Sample("x21", "01_memory", "text that files and pages do not take",
+           forge("01_memory", LONE_SURROGATE, "answer"), ALL),
     Sample("x20", "01_memory", "JSON nested too deeply", deep_json, ALL, UNGRADABLE),
 ]  # fmt: skip

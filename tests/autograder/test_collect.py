@@ -127,3 +127,15 @@ def test_nothing_to_grade_is_one_sentence(tmp_path, place):
 )
 def test_the_student_in_a_file_name(stem, student):
     assert student_in(stem, LAB) == student
+
+
+def test_names_that_files_and_databases_do_not_take_are_made_safe(tmp_path):
+    for name in (b"al\xff.ipynb", b"x" * 240 + b".ipynb", "a\u2028b.ipynb".encode()):
+        (tmp_path / os.fsdecode(name)).write_bytes(b"n")
+    submissions = collect(tmp_path, LAB)
+    assert [s.content for s in submissions] == [b"n"] * 3
+    for submission in submissions:
+        submission.student.encode()
+        assert submission.student.isprintable()
+        assert len(submission.student.encode()) <= 100
+        assert submission.file_name.endswith(".ipynb")

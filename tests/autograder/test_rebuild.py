@@ -5,7 +5,13 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autograder.master import read_master
-from autograder.names import defined_names, imported_modules, is_check_call, used_names
+from autograder.names import (
+    defined_names,
+    imported_modules,
+    is_check_call,
+    statements,
+    used_names,
+)
 from autograder.read import SubmittedCell
 from autograder.rebuild import rebuild
 
@@ -129,6 +135,18 @@ def test_an_experiment_runs_only_when_something_needs_it():
     assert "curve = [1, 2]" in run_order(needed)
     moved = submitted(**{**SOLVED, "area": MASTER.cells[4].source, "plot": SOLVED["area"]})
     assert SOLVED["area"] in run_order(moved)
+
+
+def test_a_cell_with_several_answers_runs_statement_by_statement():
+    merged = "\n".join(["import os", SOLVED["area"], "curve = [1, 2]", SOLVED["table"],
+                        'check("area", points=2)', "x = 1; y = 2"])  # fmt: skip
+    assert run_order([own(merged)]) == ["import math", "import os", SOLVED["area"],
+                                        SOLVED["table"], "x = 1; y = 2"]  # fmt: skip
+    assert statements("@cache\ndef f():\n    pass\n\nx = 1") == [
+        "@cache\ndef f():\n    pass",
+        "x = 1",
+    ]
+    assert statements("def broken(:") == ["def broken(:"]
 
 
 def test_nothing_recognised_is_said():

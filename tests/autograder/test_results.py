@@ -39,6 +39,12 @@ def test_a_result_comes_back_as_it_went_in(log, path):
     assert read_results(path) == [result("Zoë 雪", flags=["x"], seconds=0.5)]
 
 
+def test_no_character_of_a_message_splits_a_line(log, path):
+    log.append(result("a", problem="x\u2028y\x85z\x0b"))
+    log.append(result("b"))
+    assert [one.student for one in read_results(path)] == ["a", "b"]
+
+
 def test_results_follow_the_schema():
     for one in (result("a"), result("b", None)):
         jsonschema.validate(json.loads(one.to_json()), RESULT_SCHEMA)
