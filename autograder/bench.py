@@ -24,7 +24,7 @@ from autograder.builder.notebooks import build_notebook, cell_kind
 from autograder.builder.source import find_lab
 from autograder.cheats import Sample
 from autograder.gradebook import CourseBook
-from autograder.results import read_results, write_durably
+from autograder.results import read_results, write_whole
 
 LAB = "04_kv_cache"
 OUT = Path("build/bench")
@@ -47,7 +47,7 @@ def main() -> None:
         record[name]["times_nbgraders_throughput"] = round(
             theirs / record[name]["seconds_per_submission"], 1
         )
-    write_durably(OUT / "grading.json", json.dumps(record, indent=1).encode())
+    write_whole(OUT / "grading.json", json.dumps(record, indent=1).encode())
     print(json.dumps(record, indent=1))
 
 

@@ -23,7 +23,7 @@ from autograder.gradebook import CourseBook
 from autograder.jobs import Limits, SlotSettings, pack_submission
 from autograder.pool import Outcome, grade_side_by_side
 from autograder.report import write_feedback, write_marks, write_report
-from autograder.results import ERROR, Result, ResultLog, write_durably
+from autograder.results import ERROR, Result, ResultLog, write_whole
 from autograder.wall import strongest_rung
 
 
@@ -104,7 +104,7 @@ def _slot_settings(lab: Lab, scratch: Path, seed: int, rung: str, limits: Limits
     """Write what slots read, the master and the student's labkit, and say where it is."""
     scratch.chmod(0o755)
     master = scratch / "master" / f"{lab.name}.ipynb"
-    write_durably(master, to_bytes(build_notebook(lab, "student")))
+    write_whole(master, to_bytes(build_notebook(lab, "student")))
     student_path = scratch / "student"
     write_folder(lab, student_path)
     return SlotSettings(
@@ -128,7 +128,7 @@ def _seed_of(out: Path, wanted: int | None) -> int:
     if wanted is None and path.exists():
         return int(path.read_text())
     seed = secrets.randbits(32) if wanted is None else wanted
-    write_durably(path, f"{seed}\n".encode())
+    write_whole(path, f"{seed}\n".encode())
     return seed
 
 

@@ -7,6 +7,7 @@ hand in formgrader stay when a submission is graded again.
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
@@ -15,12 +16,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_notebook
 
 from autograder.builder.notebooks import to_bytes
-from autograder.results import Result, write_durably
+from autograder.results import Result, write_whole
 from autograder.shown import notes_cells
 
 CONFIG = '''\
@@ -66,7 +66,7 @@ class CourseBook:
 
         self.folder = folder.resolve()
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_durably(self.folder / "nbgrader_config.py", CONFIG.encode())
+        write_whole(self.folder / "nbgrader_config.py", CONFIG.encode())
         with _own_programs_first():
             url = f"sqlite:///{self.folder / 'gradebook.db'}"
             self._gradebook = Gradebook(url, "labkit")
@@ -81,7 +81,7 @@ class CourseBook:
         released = self.folder / "release" / lab / f"{lab}.ipynb"
         if released.exists() and path.exists() and path.read_bytes() == content:
             return
-        write_durably(path, content)
+        write_whole(path, content)
         try:
             _generate_assignment(self.folder, lab)
         except Exception as error:
@@ -101,10 +101,10 @@ class CourseBook:
             raise
         student, lab = result.student, result.lab
         if result.file_name.endswith(".ipynb"):
-            write_durably(self.folder / "submitted" / student / lab / f"{lab}.ipynb", submitted)
+            write_whole(self.folder / "submitted" / student / lab / f"{lab}.ipynb", submitted)
         shown = new_notebook(cells=notes_cells(result) + notebook)
         path = self.folder / "autograded" / student / lab / f"{lab}.ipynb"
-        write_durably(path, nbformat.writes(shown).encode())
+        write_whole(path, json.dumps(shown, indent=1).encode())
 
     def _record_marks(self, result: Result) -> None:
         book, student, lab = self._gradebook, result.student, result.lab

@@ -18,7 +18,7 @@ from statistics import fmean
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from autograder.results import CheckResult, Result, write_durably
+from autograder.results import CheckResult, Result, write_whole
 from labkit.checks.notebook import as_html
 
 N_MISCONCEPTIONS = 8
@@ -74,7 +74,7 @@ class LabReport:
 def write_feedback(folder: Path, result: Result) -> Path:
     """Write one student's page, `feedback/LAB/STUDENT.html`; returns its path."""
     path = folder / "feedback" / result.lab / f"{result.student}.html"
-    write_durably(path, _render("feedback.html", result=result))
+    write_whole(path, _render("feedback.html", result=result))
     return path
 
 
@@ -84,7 +84,7 @@ def write_report(folder: Path, results: Sequence[Result]) -> Path:
     labs = [LabReport(name, [r for r in results if r.lab == name]) for name in names]
     versions = dict(sorted(results[0].versions.items())) if results else {}
     path = folder / "report.html"
-    write_durably(path, _render("report.html", labs=labs, versions=versions))
+    write_whole(path, _render("report.html", labs=labs, versions=versions))
     return path
 
 
@@ -98,7 +98,7 @@ def write_marks(folder: Path, results: Sequence[Result]) -> Path:
         row = [result.lab, result.student, mark, f"{result.max_score:g}", result.status]
         writer.writerow([*map(_no_formula, row), _no_formula(result.problem)])
     path = folder / "marks.csv"
-    write_durably(path, buffer.getvalue().encode())
+    write_whole(path, buffer.getvalue().encode())
     return path
 
 

@@ -157,7 +157,7 @@ class ResultLog:
             if key[0] != lab or key[1] in students
         }
         text = "".join(result.to_json() + "\n" for result in self.results.values())
-        write_durably(self._path, text.encode())
+        write_whole(self._path, text.encode(), sync=True)
         return list(self.results.values())
 
     def close(self) -> None:
@@ -183,15 +183,19 @@ def _drop_torn_line(path: Path) -> None:
     content = path.read_bytes() if path.exists() else b""
     whole = content[: content.rfind(b"\n") + 1]
     if len(whole) < len(content):
-        write_durably(path, whole)
+        write_whole(path, whole, sync=True)
 
 
-def write_durably(path: Path, content: bytes) -> None:
-    """Replace a file in one step: a reader, or a crash, sees the old or the new one."""
+def write_whole(path: Path, content: bytes, *, sync: bool = False) -> None:
+    """Replace a file in one step: a reader, or a killed grader, leaves the old or the new one.
+
+    sync: wait until the disk has it, so that a power cut does, too.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.tmp")
     with temporary.open("wb") as file:
         file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+        if sync:
+            file.flush()
+            os.fsync(file.fileno())
     temporary.replace(path)
