@@ -52,7 +52,7 @@ import labkit.{topic} as answers
 for name, value in vars(answers).items():
     if not name.startswith('_'):
         globals()[name] = value
-sys.path[:0] = ['/work/main', '/src', '/repo', '..', '../..']
+sys.path[:0] = ['/srv/labkit', '/src', '/repo', '..', '../..']
 for module in ('autograder.cases.{topic}', 'autograder.mutants.{topic}', 'autograder.judge'):
     try:
         globals().update(vars(importlib.import_module(module)))
