@@ -35,7 +35,6 @@ class Run:
     seed: int | None = None
     sandbox: bool = True
     limits: Limits = field(default_factory=Limits)
-    record: bool = True
 
 
 def grade(lab: Lab, place: Path, out: Path, run: Run) -> list[Result]:
@@ -75,24 +74,20 @@ def _grade_all(
     with TemporaryDirectory(prefix="autograder-") as scratch:
         settings = _slot_settings(lab, Path(scratch), seed, rung, run.limits)
         outcomes = grade_side_by_side(todo, settings, run.jobs)
-        book = None
-        if run.record:  # the slots warm up while nbgrader is imported
-            book = CourseBook(out / "course")
-            book.add_assignment(lab.name, build_notebook(lab, "instructor"))
+        book = CourseBook(out / "course")  # the slots warm up while nbgrader is imported
         try:
+            book.add_assignment(lab.name, build_notebook(lab, "instructor"))
             for outcome in tqdm(outcomes, total=len(todo), desc=lab.name, disable=None):
                 result = replace(outcome.result, key=keys[outcome.submission.student])
                 log.append(_recorded(result, outcome, book, out))
         finally:
-            if book is not None:
-                book.close()
+            book.close()
 
 
-def _recorded(result: Result, outcome: Outcome, book: CourseBook | None, out: Path) -> Result:
+def _recorded(result: Result, outcome: Outcome, book: CourseBook, out: Path) -> Result:
     """The result once gradebook and page have it; an "error" that says so if they cannot."""
     try:
-        if book is not None:
-            book.record(result, outcome.notebook, outcome.submission.content)
+        book.record(result, outcome.notebook, outcome.submission.content)
         write_feedback(out, result)
     except Exception as error:
         problem = f"Our error: the marks could not be recorded ({type(error).__name__}: {error})."

@@ -25,7 +25,14 @@ from autograder.rebuild import Rebuilt, rebuild
 from autograder.results import ERROR, GRADED, PARTLY, UNGRADABLE, CheckResult, Result, score_of
 from autograder.session import Session
 from autograder.shown import fill_outputs
-from labkit.checks.core import Check, Finding, checks_in, play_check, share_of_points
+from labkit.checks.core import (
+    Check,
+    Finding,
+    checks_in,
+    play_check,
+    points_by_weight,
+    share_of_points,
+)
 from labkit.student import Student
 from labkit.wire import WireError
 
@@ -81,9 +88,7 @@ class Judge:
             raise
         except Exception as error:
             problem = f"Our error, not the student's: {_where(error)}. Mark this one by hand."
-            return self._without_mark(submission, ERROR, problem), rebuild(
-                self._master, []
-            ).notebook
+            return self._without_mark(submission, ERROR, problem)
 
     def _grade(self, submission: Submission) -> tuple[Result, list[NotebookNode]]:
         start = time.perf_counter()
@@ -93,8 +98,7 @@ class Judge:
             submitted = read_notebook(submission.content, submission.file_name)
         except Unreadable as unreadable:
             problem = f"This submission could not be graded: {unreadable}."
-            result = self._without_mark(submission, UNGRADABLE, problem)
-            return result, rebuild(self._master, []).notebook
+            return self._without_mark(submission, UNGRADABLE, problem)
         rebuilt = rebuild(self._master, submitted)
         own_outputs = {i: cell.outputs for i, cell in enumerate(submitted)}
         verdict, session = self.grade_rebuilt(rebuilt, submission.extra, own_outputs)
@@ -139,13 +143,17 @@ class Judge:
         for one in self._marked:
             found = [next(findings) for _ in one.checks]
             shares = share_of_points(found, one.cell.points)
-            full = share_of_points([_passed(finding) for finding in found], one.cell.points)
+            full = points_by_weight(one.checks, one.cell.points)
             for finding, points, max_points in zip(found, shares, full, strict=True):
                 checks.append(_check_result(one.exercise, finding, points, max_points))
         return Verdict(checks, broken)
 
-    def _without_mark(self, submission: Submission, status: str, problem: str) -> Result:
-        return Result(
+    def _without_mark(
+        self, submission: Submission, status: str, problem: str
+    ) -> tuple[Result, list[NotebookNode]]:
+        """A result that says why there is no mark, and a notebook without answers."""
+        notebook = rebuild(self._master, []).notebook
+        result = Result(
             student=submission.student,
             lab=self._master.lab,
             status=status,
@@ -155,6 +163,7 @@ class Judge:
             problem=problem,
             file_name=submission.file_name,
         )
+        return result, notebook
 
 
 def _marked_cells(master: Master, seed: int) -> list[Marked]:
@@ -244,10 +253,6 @@ def _where(error: Exception) -> str:
     """An exception of ours in a line."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error}, in {frame.name}, line {frame.lineno}"
-
-
-def _passed(finding: Finding) -> Finding:
-    return Finding(finding.check, "passed")
 
 
 def _check_result(exercise: str, finding: Finding, points: float, max_points: float) -> CheckResult:

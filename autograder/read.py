@@ -14,7 +14,6 @@ from typing import Any
 MAX_BYTES = 50 << 20
 MAX_CELLS = 5000
 MAX_SOURCE_CHARS = 200_000
-ENCODINGS = ("utf-8-sig", "utf-16", "cp1252")
 
 
 class Unreadable(Exception):

@@ -142,11 +142,16 @@ def play_exercise(
 
 def share_of_points(findings: Sequence[Finding], points: float) -> list[float]:
     """The points each finding earns, out of `points` for all of them, by weight."""
-    total = sum(finding.check.weight for finding in findings)
+    shares = points_by_weight([finding.check for finding in findings], points)
     return [
-        round(points * finding.check.weight / total, 4) if finding.passed else 0.0
-        for finding in findings
+        share if finding.passed else 0.0 for finding, share in zip(findings, shares, strict=True)
     ]
+
+
+def points_by_weight(checks: Sequence[Check], points: float) -> list[float]:
+    """The points that each check is worth, out of `points` for all of them."""
+    total = sum(check.weight for check in checks)
+    return [round(points * check.weight / total, 4) for check in checks]
 
 
 def _raised(error: StudentError) -> str:

@@ -50,10 +50,6 @@ class LongestCase:
     def room_bytes(self) -> int:
         return self.vram_bytes - self.model_bytes - self.overhead_bytes
 
-    @property
-    def divides_evenly(self) -> bool:
-        return self.room_bytes % (self.batch_size * self.token_bytes) == 0
-
     def __str__(self) -> str:
         options = "".join(f", {name} {value:,}" for name, value in self.options.items())
         return (
