@@ -1,0 +1,93 @@
+"""What the pair costs and how well it agrees, on this machine: `build/bench/pair.json`.
+
+Step times by the number of tokens a step takes, tokens per second of `transformers.generate`, and
+acceptance by source on the twenty prompts. Target and draft take turns, so that a machine whose
+speed changes does not favour one of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import torch
+from transformers import DynamicCache
+
+from labkit import zoo
+from labkit.corpus import SOURCES
+from labkit.prompts import prompts
+from labkit.timing import machine, time_in_turns
+from training.measure import GAMMA, N_NEW, acceptance
+
+OUT = Path("build/bench/pair.json")
+WIDTHS = (1, 2, 4, 8)
+N_CACHED = 256
+N_GENERATED = 64
+
+
+def main() -> None:
+    """Measure, write the record, print it."""
+    pair = zoo.load_pair("tiny")
+    models = {"tiny-target": pair.target.model, "tiny-draft": pair.draft.model}
+    steps = step_times(models)
+    texts = {source: [prompt.text for prompt in prompts(source)] for source in SOURCES}
+    record = {
+        "machine": machine(),
+        "n_threads": torch.get_num_threads(),
+        "n_cached": N_CACHED,
+        "step_ms": steps,
+        "draft_steps_per_target_step": round(
+            steps["tiny-target"]["1"]["median"] / steps["tiny-draft"]["1"]["median"], 2
+        ),
+        "generate_tokens_per_s": generate_rates(models),
+        "acceptance": acceptance(*models.values(), pair.target.tokenizer, texts),
+        "acceptance_settings": {"gamma": GAMMA, "n_new": N_NEW, "n_prompts_per_source": 5},
+    }
+    OUT.parent.mkdir(parents=True, exist_ok=True)
+    OUT.write_text(json.dumps(record, indent=1) + "\n")
+    print(json.dumps(record, indent=1))
+
+
+def step_times(models: dict) -> dict[str, dict[str, dict]]:
+    """Milliseconds of one forward pass over 1, 2, 4 and 8 new tokens after `N_CACHED` others."""
+    steps = {(name, n): cached_step(model, n) for name, model in models.items() for n in WIDTHS}
+    table: dict[str, dict[str, dict]] = {name: {} for name in models}
+    for (name, n), timing in time_in_turns(steps, n_repeats=30, n_warmup=5).items():
+        quartiles = [round(1e3 * seconds, 3) for seconds in timing.spread_s]
+        table[name][str(n)] = {"median": round(1e3 * timing.median_s, 3), "quartiles": quartiles}
+    return table
+
+
+def cached_step(model, n_tokens: int) -> Callable[[], None]:
+    """A step over `n_tokens` new tokens that leaves the cache as it found it."""
+    tokens = torch.randint(0, model.config.vocab_size, (1, N_CACHED + n_tokens))
+    cache = DynamicCache(config=model.config)
+    with torch.inference_mode():
+        model(tokens[:, :N_CACHED], past_key_values=cache)
+
+    def step() -> None:
+        with torch.inference_mode():
+            model(tokens[:, N_CACHED:], past_key_values=cache)
+        cache.crop(-n_tokens)  # a negative length takes away; cheap: it makes views
+
+    return step
+
+
+def generate_rates(models: dict) -> dict[str, float]:
+    """New tokens per second of greedy `generate`, one sequence."""
+    tokens = torch.arange(100, 164)[None]
+    runs = {
+        name: partial(
+            model.generate, tokens, attention_mask=torch.ones_like(tokens), do_sample=False,
+            min_new_tokens=N_GENERATED, max_new_tokens=N_GENERATED,
+        )
+        for name, model in models.items()
+    }  # fmt: skip
+    timings = time_in_turns(runs, n_repeats=5)
+    return {name: round(N_GENERATED / timing.median_s, 1) for name, timing in timings.items()}
+
+
+if __name__ == "__main__":
+    main()
