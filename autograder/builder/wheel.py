@@ -12,13 +12,14 @@ import tomllib
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 from autograder.builder.blank import blank_functions
 from autograder.builder.source import REPOSITORY, Lab, read_labs
 
 EPOCH = (2020, 1, 1, 0, 0, 0)  # one time for all: the bytes depend on the content alone
-DATA_SUFFIXES = (".json", ".md")
+DATA_SUFFIXES = (".json", ".jsonl", ".md", ".safetensors", ".txt")
+INCOMPRESSIBLE = (".safetensors", ".whl")
 WHEEL_TAG = """\
 Wheel-Version: 1.0
 Generator: autograder
@@ -38,9 +39,10 @@ def student_files(lab: Lab, labs: Iterable[Lab] | None = None) -> dict[str, byte
         files[name] = (
             blank_functions(text, blanked[module]) if module in blanked else text
         ).encode()
-    for path in sorted((REPOSITORY / "data").iterdir()):
+    data = REPOSITORY / "data"
+    for path in sorted(data.rglob("*")):
         if path.suffix in DATA_SUFFIXES:
-            files[f"labkit/data/{path.name}"] = path.read_bytes()
+            files[f"labkit/data/{path.relative_to(data).as_posix()}"] = path.read_bytes()
     return files
 
 
@@ -80,7 +82,8 @@ def zip_bytes(files: dict[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with ZipFile(buffer, "w") as archive:
         for name, content in files.items():
-            archive.writestr(ZipInfo(name, EPOCH), content, ZIP_DEFLATED)
+            packing = ZIP_STORED if name.endswith(INCOMPRESSIBLE) else ZIP_DEFLATED
+            archive.writestr(ZipInfo(name, EPOCH), content, packing)
     return buffer.getvalue()
 
 

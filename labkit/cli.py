@@ -1,0 +1,75 @@
+"""The command line of the kit: models and machine at a glance, text and marks from a model."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Parse the command line and call; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="labkit", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add(commands, "models", "the models of the labs, and how each would load here", _models)
+    _add(commands, "hardware", "this machine, beside the table of GPUs", _hardware)
+    generate = _add(commands, "generate", "continue the prompts of the kit", _generate)
+    generate.add_argument("model", nargs="?", default="tiny-target")
+    generate.add_argument("--prompt", help="a text of your own instead of the twenty prompts")
+    generate.add_argument("--source", help="only the prompts of one source")
+    generate.add_argument("--max-new-tokens", type=int, default=160)
+    generate.add_argument("--temperature", type=float, default=0.0, help="0 is greedy")
+    generate.add_argument("--seed", type=int, default=0)
+    _add_evaluate(commands)
+    args = parser.parse_args(argv)
+    return args.run(args) or 0
+
+
+def _add(commands, name: str, summary: str, run: Callable) -> argparse.ArgumentParser:
+    parser = commands.add_parser(name, help=summary, description=summary)
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _add_evaluate(commands) -> None:
+    from labkit.tasks import evaluate
+
+    summary = "evaluate a model on the shared tasks"
+    evaluate.add_arguments(_add(commands, "evaluate", summary, evaluate.main))
+
+
+def _models(args: argparse.Namespace) -> None:
+    from labkit import zoo
+
+    print(zoo.describe())
+
+
+def _hardware(args: argparse.Namespace) -> None:
+    from labkit import hardware
+
+    print(hardware.describe())
+
+
+def _generate(args: argparse.Namespace) -> None:
+    import torch
+
+    from labkit import zoo
+    from labkit.prompts import Prompt, prompts
+
+    loaded = zoo.load(args.model)
+    print(loaded)
+    asked = [Prompt("prompt", "own", args.prompt)] if args.prompt else prompts(args.source)
+    how = {"do_sample": True, "temperature": args.temperature, "top_k": 0, "top_p": 1.0}
+    torch.manual_seed(args.seed)
+    for prompt in asked:
+        tokens = loaded.tokenizer(prompt.text, return_tensors="pt").to(loaded.device)
+        made = loaded.model.generate(
+            **tokens,
+            max_new_tokens=args.max_new_tokens,
+            **(how if args.temperature else {"do_sample": False}),
+        )[0, tokens["input_ids"].shape[1] :]
+        text = loaded.tokenizer.decode(made, skip_special_tokens=True)
+        print(f"\n[{prompt.id}] {prompt.text}\n--- {len(made)} tokens ---\n{text.lstrip()}")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
