@@ -20,8 +20,9 @@ lab: $(READY)  ## JupyterLab on the student notebooks
 build: $(READY)  ## student notebooks in place; instructor notebooks and wheels below build/
 	$(PYTHON) -m autograder build
 
-bench: $(READY)  ## seconds and memory per submission, beside plain nbgrader
+bench: $(READY)  ## seconds and memory per submission, beside plain nbgrader; the model pair's speed
 	$(PYTHON) -m autograder.bench
+	$(PYTHON) -m training.bench
 
 clean:
 	rm -rf build $(VENV)

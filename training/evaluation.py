@@ -1,0 +1,34 @@
+"""Record what the pair reaches on the shared tasks: `python -m training.evaluation`.
+
+Writes `data/evaluation.json` from `labkit evaluate`, which goes on where it was stopped. Open answers
+stay without a score: they want a judge, and the kit calls none by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from labkit import cli
+from labkit.timing import machine
+from labkit.tiny import SHIPPED
+from training.prompts import DATA
+
+OUT = Path("evaluations")
+
+
+def main() -> int:
+    """Evaluate both models, dev-test split, and keep the summaries."""
+    record = {"machine": machine(), "models": {}}
+    for name in SHIPPED:
+        if status := cli.main(["evaluate", name, "--out", str(OUT / name)]):
+            return status
+        summary = json.loads((OUT / name / "summary.json").read_text(encoding="utf-8"))
+        record["models"][name] = summary
+    (DATA / "evaluation.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
