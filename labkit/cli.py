@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Sequence
 
 
@@ -21,7 +22,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     generate.add_argument("--seed", type=int, default=0)
     _add_evaluate(commands)
     args = parser.parse_args(argv)
-    return args.run(args) or 0
+    try:
+        return args.run(args) or 0
+    except (ValueError, OSError, RuntimeError) as error:
+        print(f"labkit: {error}", file=sys.stderr)
+        return 2
 
 
 def _add(commands, name: str, summary: str, run: Callable) -> argparse.ArgumentParser:
@@ -57,6 +62,8 @@ def _generate(args: argparse.Namespace) -> None:
 
     loaded = zoo.load(args.model)
     print(loaded)
+    if loaded.tokenizer is None:
+        raise ValueError(f"{args.model} has random weights here, and so no text to give")
     asked = [Prompt("prompt", "own", args.prompt)] if args.prompt else prompts(args.source)
     how = {"do_sample": True, "temperature": args.temperature, "top_k": 0, "top_p": 1.0}
     torch.manual_seed(args.seed)

@@ -1,7 +1,7 @@
 """Record what the pair reaches on the shared tasks: `python -m training.evaluation`.
 
-Writes `data/evaluation.json` from `labkit evaluate`, which goes on where it was stopped. Open answers
-stay without a score: they want a judge, and the kit calls none by itself.
+Writes `data/evaluation.json` from `labkit evaluate`, which goes on where it was stopped. Open
+answers stay without a score: they want a judge, and the kit calls none by itself.
 """
 
 from __future__ import annotations

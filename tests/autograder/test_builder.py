@@ -173,7 +173,7 @@ def released_texts(lab, folder):
         for name in archive.namelist():
             if name.endswith(".whl"):
                 wheel = zipfile.ZipFile(io.BytesIO(archive.read(name)))
-                texts |= {n: wheel.read(n).decode() for n in wheel.namelist()}
+                texts |= {n: wheel.read(n).decode("latin-1") for n in wheel.namelist()}
             else:
                 cells = json.loads(archive.read(name))["cells"]
                 texts[name] = "\n".join("".join(cell["source"]) for cell in cells)

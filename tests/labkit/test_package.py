@@ -1,0 +1,91 @@
+"""The package as a whole: light to import, complete in its wheel, usable without a network."""
+
+import os
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+import labkit
+from autograder.builder.source import REPOSITORY, read_labs
+from autograder.builder.wheel import write_wheel
+from labkit import cli
+
+HEAVY = ("torch", "transformers", "matplotlib", "networkx", "httpx")
+
+
+def run(code, *args, **environment):
+    """Run Python code in a fresh process; returns what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *args], capture_output=True, text=True, check=True,
+        env=os.environ | environment,
+    )  # fmt: skip
+    return done.stdout
+
+
+def test_importing_labkit_loads_nothing_heavy():
+    names = "zoo, hardware, tasks, corpus, prompts, profiles, facts, cli"
+    loaded = run(f"import sys, labkit; from labkit import {names}; print(*sys.modules)").split()
+    assert "labkit.zoo" in loaded
+    assert not set(HEAVY) & set(loaded)
+
+
+def test_modules_are_there_without_a_further_import():
+    code = "import labkit; print(labkit.prompts.prompts()[0].id, hasattr(labkit, 'nothing'))"
+    assert run(code).split() == ["graph-1", "False"]
+    with pytest.raises(AttributeError, match="module 'labkit' has no attribute 'nothing'"):
+        labkit.nothing  # noqa: B018
+
+
+def test_the_wheel_alone_loads_the_pair_and_writes(tmp_path):
+    wheel = write_wheel(read_labs()[-1], tmp_path)
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "site")
+    assert wheel.stat().st_size < 60_000_000
+    code = (
+        "import sys, labkit; from labkit import cli; assert sys.argv[1] in labkit.__file__;"
+        "sys.exit(cli.main(['generate', '--source', 'pattern', '--max-new-tokens', '8']))"
+    )
+    site = str(tmp_path / "site")
+    printed = run(code, site, PYTHONPATH=site, PYTHONSAFEPATH="1", HF_HUB_OFFLINE="1")
+    assert printed.startswith("tiny-target: 15,574,336 parameters, shipped weights")
+    assert printed.count("--- ") == 5
+
+
+def test_every_command_is_in_the_readme(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    shown = capsys.readouterr().out
+    for command in ("generate", "evaluate", "models", "hardware"):
+        assert command in shown and f"labkit {command}" in readme
+
+
+def test_models_and_machine_are_described(capsys):
+    assert cli.main(["models"]) == 0
+    assert cli.main(["hardware"]) == 0
+    printed = capsys.readouterr().out
+    assert "tiny-target" in printed and "cores" in printed
+
+
+def test_a_prompt_of_ones_own_is_continued_alike_under_one_seed(capsys):
+    command = ["generate", "tiny-draft", "--prompt", "Once", "--max-new-tokens", "6"]
+    texts = []
+    for seed in ("1", "1", "2"):
+        cli.main([*command, "--temperature", "1", "--seed", seed])
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1] != texts[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["generate", "tiny-traget"], "did you mean tiny-target"),
+        (["generate", "--source", "poems"], "no prompts of source 'poems'"),
+        (["generate", "distilgpt2", "--prompt", "x"], "distilgpt2 has random weights here"),
+    ],
+)
+def test_a_mistake_is_one_sentence(arguments, message, capsys):
+    assert cli.main(arguments) == 2
+    assert message in capsys.readouterr().err
