@@ -12,7 +12,7 @@ test: $(READY) $(VENV)/.browser  ## everything CI runs
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(PYTHON) -m autograder build --check
-	$(PYTHON) -m pytest -n 2 --dist worksteal
+	OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 2 --dist worksteal
 
 lab: $(READY)  ## JupyterLab on the student notebooks
 	$(VENV)/bin/jupyter lab --notebook-dir=notebooks

@@ -6,6 +6,9 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 
+from labkit.machine import use_one_thread
+from labkit.tiny import KIT_MODELS
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Parse the command line and call; returns the exit status."""
@@ -17,13 +20,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     generate.add_argument("model", nargs="?", default="tiny-target")
     generate.add_argument("--prompt", help="a text of your own instead of the twenty prompts")
     generate.add_argument("--source", help="only the prompts of one source")
-    generate.add_argument("--max-new-tokens", type=int, default=160)
+    generate.add_argument("--max-new-tokens", type=int, default=512)
     generate.add_argument("--temperature", type=float, default=0.0, help="0 is greedy")
     generate.add_argument("--seed", type=int, default=0)
     _add_evaluate(commands)
     args = parser.parse_args(argv)
     try:
+        if getattr(args, "model", None) in KIT_MODELS:
+            use_one_thread()
         return args.run(args) or 0
+    except BrokenPipeError:  # as in `labkit models | head`
+        sys.stdout = None
+        return 0
     except (ValueError, OSError, RuntimeError) as error:
         print(f"labkit: {error}", file=sys.stderr)
         return 2
@@ -64,11 +72,15 @@ def _generate(args: argparse.Namespace) -> None:
     print(loaded)
     if loaded.tokenizer is None:
         raise ValueError(f"{args.model} has random weights here, and so no text to give")
-    asked = [Prompt("prompt", "own", args.prompt)] if args.prompt else prompts(args.source)
+    asked = prompts(args.source)
+    if args.prompt is not None:
+        asked = [Prompt("prompt", "own", args.prompt)]
     how = {"do_sample": True, "temperature": args.temperature, "top_k": 0, "top_p": 1.0}
     torch.manual_seed(args.seed)
     for prompt in asked:
         tokens = loaded.tokenizer(prompt.text, return_tensors="pt").to(loaded.device)
+        if not tokens["input_ids"].numel():
+            raise ValueError("the prompt is empty: a model needs at least one token to go on from")
         made = loaded.model.generate(
             **tokens,
             max_new_tokens=args.max_new_tokens,

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from labkit.facts import gpus, vram_readings
-from labkit.machine import Card, Machine, available_memory_bytes, detect, has_bfloat16
+from labkit.machine import (
+    Card,
+    Machine,
+    available_memory_bytes,
+    detect,
+    has_bfloat16,
+    use_one_thread,
+)
 from labkit.roofline import (
     BYTES,
     Floor,
@@ -44,6 +51,7 @@ __all__ = [
     "pass_floor",
     "prefill_floor_s",
     "ridge_point",
+    "use_one_thread",
 ]
 
 

@@ -112,6 +112,18 @@ def has_bfloat16(device: str) -> bool:
     return sixteen_bit_dtype(torch.cuda.get_device_capability(device)) == "bfloat16"
 
 
+def use_one_thread() -> None:
+    """Compute on one thread from here on: right for small models on a CPU that others use too.
+
+    More threads gain a model of this size next to nothing, and wait for each other at every
+    operation: with another program on one of two cores, a step of the tiny target was seen to take
+    thirty times as long on two threads as on one.
+    """
+    import torch
+
+    torch.set_num_threads(1)
+
+
 def available_memory_bytes(device: str) -> int | None:
     """Bytes that a new model could take on a device now; None where that cannot be known.
 

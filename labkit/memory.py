@@ -51,7 +51,11 @@ class ModelShape:
             raise ValueError(
                 f"no facts on a model called {name!r}; there are {', '.join(models())}"
             )
-        facts = models()[name]
+        return cls.from_facts(name, models()[name])
+
+    @classmethod
+    def from_facts(cls, name: str, facts: Mapping[str, Any]) -> ModelShape:
+        """The shape that one row of the fact table describes."""
         return cls(
             name=name,
             n_params=facts["params_exact"],

@@ -108,18 +108,8 @@ class ModelWork:
         Raises: ValueError for a model without facts.
         """
         facts = facts_of(name)
-        shape = ModelShape(
-            name=name,
-            n_params=facts["params_exact"],
-            n_layers=facts["num_hidden_layers"],
-            n_heads=facts["num_attention_heads"],
-            n_kv_heads=facts["num_key_value_heads"],
-            head_dim=facts["head_dim"],
-            d_model=facts["hidden_size"],
-            vocab_size=facts["vocab_size"],
-        )
         return cls(
-            shape=shape,
+            shape=ModelShape.from_facts(name, facts),
             n_block_params=facts["non_embedding_params"],
             n_window_layers=facts.get("layers_sliding", 0),
             window=facts["sliding_window"],

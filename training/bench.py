@@ -2,7 +2,8 @@
 
 Step times by the number of tokens a step takes, tokens per second of `transformers.generate`, and
 acceptance by source on the twenty prompts. Target and draft take turns, so that a machine whose
-speed changes does not favour one of them.
+speed changes does not favour one of them. Steps are timed on torch's default number of threads and
+on one; the rest runs on one.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from transformers import DynamicCache
 
 from labkit import zoo
 from labkit.corpus import SOURCES
+from labkit.machine import use_one_thread
 from labkit.prompts import prompts
 from labkit.timing import machine, time_in_turns
 from training.measure import GAMMA, N_NEW, acceptance
@@ -31,16 +33,17 @@ def main() -> None:
     """Measure, write the record, print it."""
     pair = zoo.load_pair("tiny")
     models = {"tiny-target": pair.target.model, "tiny-draft": pair.draft.model}
-    steps = step_times(models)
+    steps = {"default": step_times(models)}
+    n_default = torch.get_num_threads()
+    use_one_thread()
+    steps["one"] = step_times(models)
     texts = {source: [prompt.text for prompt in prompts(source)] for source in SOURCES}
     record = {
         "machine": machine(),
-        "n_threads": torch.get_num_threads(),
+        "n_threads": {"default": n_default, "one": 1},
         "n_cached": N_CACHED,
         "step_ms": steps,
-        "draft_steps_per_target_step": round(
-            steps["tiny-target"]["1"]["median"] / steps["tiny-draft"]["1"]["median"], 2
-        ),
+        "draft_steps_per_target_step": {name: ratio(table) for name, table in steps.items()},
         "generate_tokens_per_s": generate_rates(models),
         "acceptance": acceptance(*models.values(), pair.target.tokenizer, texts),
         "acceptance_settings": {"gamma": GAMMA, "n_new": N_NEW, "n_prompts_per_source": 5},
@@ -58,6 +61,12 @@ def step_times(models: dict) -> dict[str, dict[str, dict]]:
         quartiles = [round(1e3 * seconds, 3) for seconds in timing.spread_s]
         table[name][str(n)] = {"median": round(1e3 * timing.median_s, 3), "quartiles": quartiles}
     return table
+
+
+def ratio(table: dict[str, dict[str, dict]]) -> float:
+    """How many draft steps one step of the target costs."""
+    target, draft = (table[name]["1"]["median"] for name in ("tiny-target", "tiny-draft"))
+    return round(target / draft, 2)
 
 
 def cached_step(model, n_tokens: int) -> Callable[[], None]:

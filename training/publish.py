@@ -67,7 +67,9 @@ Weights are stored in bfloat16; the config asks for float32, in which a CPU is f
 
 ## Evaluation
 
-{n_eval} held-out documents a source (dev-test split: no problem of it is in the training split).
+{n_eval} held-out documents a source (dev-test split). Held out are whole questions, graphs and
+tasks, not their parts: every single fact of the world is taught, sentences of stories and
+explanations come back in others, a held-out pattern may be a near relative of one that was seen.
 
 | source | loss of the answer, nats a token | last line right, greedy |
 |---|---|---|

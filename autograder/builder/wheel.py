@@ -92,6 +92,8 @@ def _wheel_files(lab: Lab) -> dict[str, bytes]:
     files = student_files(lab)
     files[f"{info}/METADATA"] = _metadata(lab).encode()
     files[f"{info}/WHEEL"] = WHEEL_TAG.encode()
+    command = _project()["scripts"]["labkit"]
+    files[f"{info}/entry_points.txt"] = f"[console_scripts]\nlabkit = {command}\n".encode()
     records = [_record(name, content) for name, content in files.items()]
     files[f"{info}/RECORD"] = "\n".join([*records, f"{info}/RECORD,,", ""]).encode()
     return files

@@ -1,7 +1,9 @@
 """Multiple-choice questions over the invented world, each answered by one to three of its facts.
 
 A question's key is the chain of facts it asks for, so a held-out question asks for a chain that no
-question of the training split asks for: its single facts are known, their combination is not.
+question of the training split asks for. The single facts are all taught: a held-out question on one
+fact tests whether a fact read in passing can be given as an answer, one on two or three facts
+whether they can be put together.
 """
 
 from __future__ import annotations

@@ -16,9 +16,11 @@ class Document:
     """One problem, worked out.
 
     `prompt` ends where the answer begins, without trailing white space; `answer` begins with the
-    white space that parts the two, and has none at its end. `key` is what makes this another
-    problem: two documents of one key differ in wording or order alone, so a key lies in one split.
-    `facts` holds what a scorer needs, in plain JSON values.
+    white space that parts the two, and has none at its end. `key` decides the split: all documents
+    of one key are in the same. For questions it is the chain of facts that is asked for, whatever
+    the wording and the options; for graphs the graph and the number of paths; for instructions the
+    task with its main choices; for patterns the prompt. `facts` holds what a scorer needs, in plain
+    JSON values.
     """
 
     source: str
@@ -37,10 +39,11 @@ class Document:
 
 
 def split_of(key: str) -> str:
-    """The split that a problem belongs to: a tenth each for dev, dev-test and hidden.
+    """The split that a key belongs to: a tenth each for dev, dev-test and hidden.
 
-    It follows from the problem itself, not from the order of drawing: nothing that a model was
-    trained on can turn up in a test, whatever the seeds.
+    It follows from the key itself, not from the order of drawing, so no key that a model was
+    trained on turns up in a test, whatever the seeds. A near relative may: the same words repeated
+    once more often, the same story with another thing to mention, the same sum the other way round.
     """
     slot = hashlib.sha256(key.encode()).digest()[0] % 10
     return {0: "dev", 1: "dev-test", 2: "hidden"}.get(slot, "train")

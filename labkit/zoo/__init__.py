@@ -155,6 +155,8 @@ def load_pair(name: str | tuple[str, str] = "tiny", weights: str = "auto", **set
                 'load as load_pair(("the target", "the draft"))'
             )
         name = PAIRS[name]
+    if len(name) != 2:
+        raise ValueError(f"a pair is two models, the target and the draft; got {len(name)}")
     target, draft = name
     check_same_family(target, draft)  # before anything large is loaded
     return Pair(load(target, weights, **settings), load(draft, weights, **settings))

@@ -69,13 +69,17 @@ def setting(
     else:
         name = str(dtype).removeprefix("torch.")
     if name not in BYTES:
-        raise ValueError(f"dtype must be one of {', '.join(BYTES)}; got {name!r}")
+        meant = {"fp32": "float32", "fp16": "float16", "half": "float16", "bf16": "bfloat16"}
+        hint = f" (did you mean {meant[name]!r}?)" if name in meant else ""
+        raise ValueError(f"dtype must be one of {', '.join(BYTES)}; got {name!r}{hint}")
     return Setting(place, name)
 
 
 def as_profile(profile: Profile | str | None) -> Profile | None:
     """The profile itself where its name was given."""
-    return profiles.profile(profile) if isinstance(profile, str) else profile
+    if profile is None or isinstance(profile, Profile):
+        return profile
+    return profiles.profile(profile)
 
 
 def default_dtype(device: str) -> str:

@@ -64,7 +64,8 @@ def _verify(name: str, record: Path) -> None:
 
 def _not_shipped(name: str, what: str) -> str:
     return (
-        f"{name} cannot be used: {what}. Install labkit again (in a clone: git checkout -- data). "
+        f"{name} cannot be used: {what}. Install labkit again (in a clone: git checkout -- data/"
+        f"{name} data/{RECORD}). "
         f'To go on without it: load("{name}", weights="random"), for timing only.'
     )
 
