@@ -166,7 +166,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--judge-key-env", metavar="VARIABLE", help="environment variable that holds the key")
     add("--judge-price", nargs=2, type=float, metavar=("IN", "OUT"), help="$ per million tokens")
     add("--judge-body", default="{}", metavar="JSON", help='such as {"temperature": 0}')
-    add("--judge-timeout", type=float, default=60.0, metavar="SECONDS", help="for each silence")
+    add(
+        "--judge-timeout",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="for each silence; a whole reply may take ten times that",
+    )
     add("--max-cost", type=float, metavar="USD", help=f"of judging; {MAX_USD:g} if not given")
 
 

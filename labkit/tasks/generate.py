@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from labkit.tasks.tool_calls import TOOL, WANTED, holds_call
+from labkit.tiny import KIT_MODELS
 
 if TYPE_CHECKING:
     import torch
@@ -62,9 +63,13 @@ def local(
     Raises: ValueError for a model without tokenizer or with random weights.
     """
     if loaded.tokenizer is None or loaded.weights == "random":
+        fix = (
+            "take tiny-target, which is trained"
+            if loaded.name in KIT_MODELS
+            else '--weights hub downloads the real ones (load(..., weights="hub"))'
+        )
         raise ValueError(
-            f"{loaded.name} has random weights here, so its answers mean nothing; "
-            '--weights hub downloads the real ones (load(..., weights="hub"))'
+            f"{loaded.name} has random weights here, so its answers mean nothing; {fix}"
         )
     import torch
 

@@ -2,24 +2,29 @@
 
 Servers fail in many ways; each becomes a `JudgeError` that says what happened and what to do. What
 may pass on its own (a busy server, a broken connection, a reply cut short) is tried again first.
-The key goes into the request header and nowhere else: no error, record or repr holds it.
+The key goes into the request header and nowhere else: no error, record or repr holds it, and where
+a server echoes it, stars replace it.
 """
 
 from __future__ import annotations
 
 import email.utils
 import json
+import re
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+from labkit.tasks.tool_calls import text_of
 
 if TYPE_CHECKING:
     import httpx
 
 MAX_WAIT_S = 60.0
+MAX_REPLY_TIMEOUTS = 10  # a whole reply may take so many times the timeout
 _FIXES = {
     400: "the server does not take this request: is --judge-body right for this model?",
     401: "the key is missing or wrong: put it into the variable that --judge-key-env names",
@@ -30,6 +35,8 @@ _FIXES = {
     413: "the request is too long for this server",
     422: "the server does not take this request: is --judge-body right for this model?",
 }
+
+_SECRET_NAME = re.compile(r"key|secret|password|auth|token(?!s)", re.IGNORECASE)
 
 
 class JudgeError(Exception):
@@ -58,9 +65,10 @@ class Judge:
     """A client for one model of one endpoint. Threads may share it; close it, or use `with`.
 
     base_url: ends like "http://localhost:8000/v1". timeout_s: for connecting, and for each silence
-    of the server. n_tries: per question. body: further fields of the request, for instance
-    {"temperature": 0} where the model takes it; by default none, since not all models do.
-    Raises: ValueError for an address or key that cannot be one.
+    of the server; a whole reply may take ten times as long. n_tries: per question. body: further
+    fields of the request, for instance {"temperature": 0} where the model takes it; by default
+    none, since not all models do. They are recorded, so none may hold a secret.
+    Raises: ValueError for an address, key, timeout or body that cannot be one.
     """
 
     def __init__(
@@ -77,10 +85,11 @@ class Judge:
         import httpx
 
         self.base_url, self.model = _checked_url(base_url), model
-        self.body = dict(body or {})
-        self.n_tries, self.timeout_s = n_tries, timeout_s
+        self.body = _checked_body(body or {})
+        self.n_tries, self.timeout_s = n_tries, _checked_timeout(timeout_s)
         self.input_tokens = self.output_tokens = self.n_calls = 0
         self._key = _checked_key(api_key)
+        self._echo = _echo_of(self._key)
         self._stopped = threading.Event()
         self._sleep = sleep or self._stopped.wait
         self._lock = threading.Lock()
@@ -133,7 +142,7 @@ class Judge:
         body = {"model": self.model, "messages": list(messages), **self.body}
         where = f"the judge at {self.base_url}"
         try:
-            response = self._client.post(f"{self.base_url}/chat/completions", json=body)
+            response = self._post(body, where)
         except httpx.ConnectError as error:
             raise JudgeError(
                 f"no connection to {where}: {self._hide(str(error))}. Is the server running, and "
@@ -150,6 +159,23 @@ class Judge:
             ) from None
         self._check_status(response, where)
         return self._read(response, where)
+
+    def _post(self, body: Mapping[str, Any], where: str) -> httpx.Response:
+        """The whole response, read piece by piece: each may be in time and all of them too late."""
+        import httpx
+
+        limit_s = MAX_REPLY_TIMEOUTS * self.timeout_s
+        deadline = time.monotonic() + limit_s
+        pieces = []
+        with self._client.stream("POST", f"{self.base_url}/chat/completions", json=body) as stream:
+            for piece in stream.iter_raw():
+                pieces.append(piece)
+                if time.monotonic() > deadline:
+                    raise JudgeError(
+                        f"{where} sends its reply so slowly that it was not over after "
+                        f"{limit_s:g} s: a larger --judge-timeout or a faster model may help"
+                    )
+        return httpx.Response(stream.status_code, headers=stream.headers, content=b"".join(pieces))
 
     def _check_status(self, response: httpx.Response, where: str) -> None:
         status = response.status_code
@@ -192,7 +218,7 @@ class Judge:
             raise _PassingError(f"{where} answers without a message: {fix}")
         usage = data.get("usage") if isinstance(data.get("usage"), dict) else {}
         return Reply(
-            text=_text(message.get("content")),
+            text=self._hide(text_of(message.get("content"))),
             finish_reason=str(choices[0].get("finish_reason")),
             input_tokens=_count(usage.get("prompt_tokens")),
             output_tokens=_count(usage.get("completion_tokens")),
@@ -200,7 +226,7 @@ class Judge:
 
     def _server_words(self, response: httpx.Response) -> str:
         """What the server says about an error, in short and without the key."""
-        words: Any = response.text[:2000]
+        words: Any = response.text
         try:
             error = json.loads(response.text)["error"]
             words = error["message"] if isinstance(error, dict) else error
@@ -210,18 +236,24 @@ class Judge:
         return self._hide(" ".join(str(words).split()))[:200]
 
     def _hide(self, text: str) -> str:
-        return text.replace(self._key, "***") if self._key else text
+        return self._echo.sub("***", text)
 
 
 def _checked_url(base_url: str) -> str:
-    parts = urlsplit(base_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    import httpx
+
+    if "@" in base_url or "?" in base_url:
+        raise ValueError("the judge's address must hold no name, password or query: give a key")
+    try:
+        parts, _ = urlsplit(base_url), httpx.URL(base_url)
+        is_address = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except (ValueError, httpx.InvalidURL):  # also by the port, if that is no number
+        is_address = False
+    if not is_address:
         raise ValueError(
             f"the judge's address wants http:// or https:// and a host, such as "
             f"http://localhost:8000/v1, got {base_url!r}"
         )
-    if parts.username or parts.password or parts.query:
-        raise ValueError("the judge's address must hold no name, password or query: give a key")
     return base_url.rstrip("/").removesuffix("/chat/completions")
 
 
@@ -232,6 +264,43 @@ def _checked_key(api_key: str | None) -> str:
             "the judge's key holds a space or a character that no key holds: copy it anew"
         )
     return key
+
+
+def _checked_timeout(timeout_s: float) -> float:
+    if not 0 < timeout_s <= 86_400:
+        raise ValueError(
+            f"--judge-timeout wants seconds: more than 0, at most a day, not {timeout_s:g}"
+        )
+    return timeout_s
+
+
+def _checked_body(body: Mapping[str, Any]) -> dict[str, Any]:
+    for name in _text_fields(body):
+        if _SECRET_NAME.search(name):
+            raise ValueError(
+                f"the field {name!r} of --judge-body would be recorded and may be secret: put the "
+                "key into an environment variable, and name that with --judge-key-env"
+            )
+    return dict(body)
+
+
+def _text_fields(value: Any, name: str = "") -> Iterator[str]:
+    """The names under which texts stand, at any depth."""
+    if isinstance(value, Mapping):
+        for inner, each in value.items():
+            yield from _text_fields(each, str(inner))
+    elif isinstance(value, list):
+        for each in value:
+            yield from _text_fields(each, name)
+    elif isinstance(value, str):
+        yield name
+
+
+def _echo_of(key: str) -> re.Pattern[str]:
+    """Finds a key in what a server says, also where JSON escapes its characters."""
+    if not key:
+        return re.compile(r"(?!)")
+    return re.compile("".join(rf"(?:\\?{re.escape(c)}|(?i:\\u{ord(c):04x}))" for c in key))
 
 
 def _retry_after_s(value: str | None) -> float | None:
@@ -246,13 +315,6 @@ def _retry_after_s(value: str | None) -> float | None:
         except ValueError:
             return None
     return max(0.0, seconds) if seconds < float("inf") else None
-
-
-def _text(content: Any) -> str:
-    if isinstance(content, list):  # some servers send parts
-        parts = [part.get("text", "") for part in content if isinstance(part, dict)]
-        return "".join(part for part in parts if isinstance(part, str))
-    return content if isinstance(content, str) else ""
 
 
 def _count(value: Any) -> int:

@@ -2,13 +2,15 @@
 
 Whatever the wrapping (a line of its own, a code fence, `<tool_call>` tags, an OpenAI message with
 `tool_calls`), a call is a JSON object with the tool's name and its arguments. If an answer holds
-several, the last one counts, also when it is the one that cannot be read.
+several, the last one counts, also when it is the one that cannot be read; an object that names the
+tool without arguments speaks of it, but calls nothing.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -41,6 +43,7 @@ MAX_CALL_CHARS = 100_000
 WANTED = '{"name": "submit_paths", "arguments": {"paths": [[0, 2, 5]], "weights": [7]}}'
 
 _NAMED = re.compile(r'"name"\s*:\s*"(\w{1,64})"')
+_MAX_MENTIONS = 100  # of the tool's name, from the last backward
 _MAX_OPEN_BRACES = 8  # how far outside the name the call may begin: its other keys may come first
 
 
@@ -78,35 +81,53 @@ def holds_call(text: str) -> bool:
     return True
 
 
+def text_of(content: Any) -> str:
+    """The text of a message's content, which some servers send in parts."""
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, Mapping)]
+        return "".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else ""
+
+
 def _last_in_message(message: Mapping[str, Any]) -> dict[str, Any]:
     calls = message.get("tool_calls")
     if not calls:
-        content = message.get("content")
-        return _last_in_text(content if isinstance(content, str) else "")
-    function = calls[-1].get("function") if isinstance(calls[-1], Mapping) else None
+        return _last_in_text(text_of(message.get("content")))
+    last = calls[-1] if isinstance(calls, list) else None
+    function = last.get("function") if isinstance(last, Mapping) else None
     if not isinstance(function, Mapping) or function.get("name") != TOOL_NAME:
         raise ToolCallError(f"the last tool call of the message is not a call of {TOOL_NAME}")
     return dict(function)
 
 
 def _last_in_text(text: str) -> dict[str, Any]:
-    named = other = None
+    named: deque[re.Match[str]] = deque(maxlen=_MAX_MENTIONS)
+    other = None
     for match in _NAMED.finditer(text):
         if match[1] == TOOL_NAME:
-            named = match
+            named.append(match)
         else:
             other = match
-    if named is None:
+    if not named:
         found = f"a call of {other[1]}" if other else "none"
         raise ToolCallError(f"no tool call: wanted {WANTED}, found {found}")
+    for mention in reversed(named):
+        call = _object_around(text, mention)
+        if "arguments" in call or "parameters" in call:
+            break
+    return call
+
+
+def _object_around(text: str, mention: re.Match[str]) -> dict[str, Any]:
+    """The JSON object that gives the tool's name at a place."""
     problem = None
-    for start in _braces_before(text, named.start()):
+    for start in _braces_before(text, mention.start()):
         try:
             call, length = _decode(text[start : start + MAX_CALL_CHARS])
         except ToolCallError as error:
             problem = problem or error
             continue
-        if start + length >= named.end() and call.get("name") == TOOL_NAME:
+        if start + length >= mention.end() and call.get("name") == TOOL_NAME:
             return call
     raise problem or ToolCallError(f"no tool call: {TOOL_NAME} is named, but not in a JSON object")
 

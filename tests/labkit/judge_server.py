@@ -70,6 +70,19 @@ def hangs(handler: _Handler, request: dict) -> None:
     handler.close_connection = True
 
 
+def drips(pause_s: float) -> Behaviour:
+    """Answer with one blank after the other, until the server stops."""
+
+    def behave(handler: _Handler, request: dict) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", "100000")
+        handler.end_headers()
+        while not handler.server.stopping.wait(pause_s):
+            handler.wfile.write(b" ")
+
+    return behave
+
+
 def judges(decide: Callable[[str], str]) -> Behaviour:
     """Answer each question by a function of the user's message."""
 

@@ -323,6 +323,13 @@ def test_one_unclear_verdict_is_asked_twice_then_left_without_a_score(tmp_path, 
     assert found["open"].score == 1
 
 
+def test_a_key_in_the_judges_reply_is_not_recorded(tmp_path, server):
+    server.then = says("Hmm Bearer sk-SECRET-abcdef")
+    with Judge(server.url, "m", api_key="sk-SECRET-abcdef") as judge:
+        run(Oracle().candidate(), tmp_path, tasks=["open"], n=1, judge=judge)
+    assert "was 'Hmm Bearer ***'" in rows(tmp_path)[-1]["reason"]
+
+
 def test_a_judge_of_nonsense_is_stopped_early(tmp_path, server, judge):
     server.then = says("As a language model, I like bananas.")
     with pytest.raises(JudgeError, match=r"does not keep to YES and NO.*bananas"):
@@ -409,7 +416,20 @@ MISTAKES = {
     "too many": (["--n", "101"], "n is 1 to 100"),
     "nothing stored": (["--stored"], "holds no answer of"),
     "batch": (["--batch-size", "0"], "want 1 or more"),
-    "random weights": (["tiny-mha"], "--weights hub"),
+    "never trained": (["tiny-untrained"], "take tiny-target"),
+    "random weights": (["tiny-mha"], "take tiny-target"),
+    "a judge's port": (
+        ["--judge", "http://localhost:notaport/v1", "--judge-model", "m"],
+        "wants http:// or https://",
+    ),
+    "no time": (
+        ["--judge", "http://h/v1", "--judge-model", "m", "--judge-timeout", "0"],
+        "--judge-timeout wants seconds",
+    ),
+    "a key in the body": (
+        ["--judge", "http://h/v1", "--judge-model", "m", "--judge-body", '{"api_key": "sk-1"}'],
+        "--judge-key-env",
+    ),
     "no such model": (["no-such-model"], "no-such-model"),
 }
 

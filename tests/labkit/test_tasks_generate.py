@@ -199,3 +199,6 @@ def test_random_weights_are_not_evaluated(tokenizer):
     ):
         with pytest.raises(ValueError, match="--weights hub"):
             local(loaded)
+    for name in ("tiny-untrained", "tiny-mha"):
+        with pytest.raises(ValueError, match="take tiny-target"):
+            local(Loaded(random_models.qwen(), tokenizer, name, "random"))

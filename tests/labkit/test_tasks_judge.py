@@ -7,7 +7,7 @@ import threading
 import time
 
 import pytest
-from judge_server import completion, fails, gives, hangs, judge_server, says, sends
+from judge_server import completion, drips, fails, gives, hangs, judge_server, says, sends
 
 from labkit.tasks.judge import Judge, JudgeError
 
@@ -145,6 +145,20 @@ def test_silence_ends_in_a_timeout(server):
     assert len(server.requests) == 2
 
 
+def test_a_reply_that_never_ends_is_given_up_on(server):
+    server.then = drips(0.02)
+    with Judge(server.url, "m", timeout_s=0.1, sleep=pytest.fail) as judge:
+        text = failure(judge)
+    assert "was not over after 1 s" in text and "--judge-timeout" in text
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("timeout_s", [0, -1, 1e9, float("nan"), float("inf")])
+def test_a_timeout_that_is_none(timeout_s):
+    with pytest.raises(ValueError, match="--judge-timeout wants seconds"):
+        Judge("http://host/v1", "m", timeout_s=timeout_s)
+
+
 def test_a_refused_connection_is_told_at_once():
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -164,6 +178,29 @@ def test_odd_contents_are_texts_of_their_own(server, judge, content, text):
     assert reply.text == text and reply.finish_reason == "length"
 
 
+@pytest.mark.parametrize("key", [KEY, 'sk-"quoted"\\/-0123', "sk-a+b.c?d*e"])
+def test_a_key_that_the_server_echoes_is_hidden(server, key):
+    escaped = json.dumps(key)[1:-1]
+    by_number = "".join(f"\\u{ord(letter):04X}" for letter in key)
+    server.plan = [says(f"Hmm Bearer {form}!") for form in (key, escaped, by_number)]
+    server.then = sends(f"{' ' * 1990}{escaped} {by_number}".encode(), 401, "text/plain")
+    with Judge(server.url, "m", api_key=key) as judge:
+        assert [judge.ask(QUESTION).text for _ in range(3)] == ["Hmm Bearer ***!"] * 3
+        with pytest.raises(JudgeError, match=r"answers 401, '\*\*\* \*\*\*'"):
+            judge.ask(QUESTION)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{"api_key": KEY}, {"extra": [{"Authorization": KEY}]}, {"access_token": KEY}, {"keys": [KEY]}],
+)
+def test_a_body_that_may_hold_a_secret_is_refused(body):
+    with pytest.raises(ValueError, match="--judge-key-env") as caught:
+        Judge("http://host/v1", "m", body=body)
+    assert KEY not in str(caught.value)
+    Judge("http://host/v1", "m", body={"max_tokens": 9, "stop_token_ids": [1], "stop": "x"}).close()
+
+
 @pytest.mark.parametrize("usage", [None, [], {"prompt_tokens": "many"}, {"prompt_tokens": -5}])
 def test_usage_that_tells_nothing_counts_as_nothing(server, judge, usage):
     server.then = gives({**completion("NO"), "usage": usage})
@@ -172,7 +209,24 @@ def test_usage_that_tells_nothing_counts_as_nothing(server, judge, usage):
 
 
 @pytest.mark.parametrize(
-    "url", ["", "localhost:8000/v1", "ftp://host/v1", "http://", "/v1", "http:///v1"]
+    "url",
+    [
+        *(
+            "",
+            "localhost:8000/v1",
+            "ftp://host/v1",
+            "http://",
+            "/v1",
+            "http:///v1",
+            "http://[::1/v1",
+        ),
+        *(
+            "http://localhost:notaport/v1",
+            "http://host:99999/v1",
+            "http://host:0/v1",
+            "http://a\x00",
+        ),
+    ],
 )
 def test_an_address_that_is_none(url):
     with pytest.raises(ValueError, match="wants http:// or https:// and a host"):
@@ -183,6 +237,8 @@ def test_addresses_and_keys_that_would_leak_or_fail():
     with pytest.raises(ValueError, match="no name, password or query") as caught:
         Judge(f"http://me:{KEY}@host/v1", "m")
     assert KEY not in str(caught.value)
+    with pytest.raises(ValueError, match="no name, password or query"):
+        Judge(f"http://host/v1?key={KEY}", "m")
     for key in (f"{KEY} x", f"{KEY}\nx", f"{KEY}ü"):
         with pytest.raises(ValueError, match="copy it anew") as caught:
             Judge("http://host/v1", "m", api_key=key)

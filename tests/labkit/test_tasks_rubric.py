@@ -25,6 +25,30 @@ REPLIES = {
     "Final answer: **NO**": False,
     "<think>No... it might be. Answer: NO?</think>\nYES": True,
     "YES or NO? YES": True,
+    "It does. YES": True,
+    "The text has five sentences, so YES.": True,
+    "It does not have five sentences, so the answer is NO.": False,
+    "It does not have five sentences so the answer is no": False,
+    "The text does not meet the requirement. NO": False,
+    "The text isn't long: NO": False,
+    "No sentence is missing.\n\nYES": True,
+    "Does the text have nine sentences? YES": True,
+    r"\boxed{YES}": True,
+    r"It has nine. The answer is $\boxed{\text{NO}}$.": False,
+    "1. YES": True,
+    "Yes it does": True,
+    "No it does not": False,
+    "No the text stops early": False,
+    # a word that is denied, or asked about, or means something else
+    "It is not true that the answer is yes": None,
+    "I can't answer yes": None,
+    "I can’t answer yes": None,
+    "I doubt that the answer is no": None,
+    "Can't answer: yes is too strong": None,
+    "No problem: yes": None,
+    "Yes? No!": None,
+    "Answer: YES?": None,
+    "Is anything missing? No.": None,
     # nonsense stays nonsense
     "": None,
     "banana": None,
@@ -43,6 +67,12 @@ REPLIES = {
 @pytest.mark.parametrize(("reply", "verdict"), REPLIES.items(), ids=range(len(REPLIES)))
 def test_reply(reply, verdict):
     assert rubric.read_verdict(reply) is verdict
+
+
+@pytest.mark.parametrize("piece", ["? ", ": ", "-", "\n", "no ", "Answer: not ", "YES or "])
+def test_a_long_reply_is_read_without_harm(piece):
+    flood = piece * (2 * 10**6 // len(piece))
+    assert rubric.read_verdict(f"{flood}. YES") in (True, None)
 
 
 def test_aggregation_equals_hand_values():

@@ -44,6 +44,7 @@ def test_the_tool_is_a_valid_schema_in_the_form_of_openai():
         json.dumps({"name": "submit_paths", "arguments": json.dumps(ARGUMENTS)}),
         json.dumps(message({"name": "submit_paths", "arguments": json.dumps(ARGUMENTS)})),
         f"First {OTHER}\nbut no, rather\n{CALL}",  # of two calls the last counts
+        CALL + ' The tool {"name": "submit_paths"} was called.',
         CALL.replace("7]", "7.0]"),  # an integer for JSON Schema
         f'{{"name": "search", "arguments": {{}}}}\n{CALL}\n{{"name": "stop"}}',
         message({"name": "submit_paths", "arguments": json.dumps(ARGUMENTS)}),
@@ -52,6 +53,8 @@ def test_the_tool_is_a_valid_schema_in_the_form_of_openai():
         message({"name": "search", "arguments": "{}"}, json.loads(CALL)),
         {"role": "assistant", "content": f"So: {CALL}"},
         {"role": "assistant", "content": CALL, "tool_calls": []},
+        {"content": [{"type": "text", "text": CALL}]},
+        {"content": [{"type": "text", "text": CALL[:9]}, 5, {"text": CALL[9:]}, {"text": None}]},
     ],
 )
 def test_a_call_is_read_in_any_wrapping(answer):
@@ -91,6 +94,11 @@ MALFORMED = {
     "another key": (CALL.replace('{"paths"', '{"sure": 1, "paths"'), "'sure' was unexpected"),
     "a list of arguments": (with_arguments("[[[0, 3]], [7]]"), "not of type 'object'"),
     "no arguments": ('{"name": "submit_paths"}', "not of type 'object'"),
+    "named again and again": ('{"name": "submit_paths"} ' * 10**5, "not of type 'object'"),
+    "a call without a name around it": (
+        with_arguments('{"name": "submit_paths"}'),
+        "'paths' is a required property",
+    ),
     "arguments as broken text": (with_arguments('"{"'), "not JSON"),
     "arguments with a tail": (with_arguments('"{} and more"'), "more follows the object"),
     "arguments as a text of a list": (with_arguments('"[1]"'), "wants an object, found list"),
@@ -102,6 +110,11 @@ MALFORMED = {
     ),
     "a message without content": ({"role": "assistant", "content": None}, "no tool call"),
     "a message with odd calls": (message("submit_paths"), "not a call of submit_paths"),
+    "a message whose calls are a number": ({"tool_calls": 5}, "not a call of submit_paths"),
+    "a message whose calls are an object": (
+        {"tool_calls": {"a": 1}},
+        "not a call of submit_paths",
+    ),
     "a message whose calls are text": (
         {"content": "", "tool_calls": "submit_paths"},
         "not a call of submit_paths",
