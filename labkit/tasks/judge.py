@@ -10,14 +10,19 @@ from __future__ import annotations
 
 import email.utils
 import json
-import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
+from labkit.tasks.judge_settings import (
+    checked_body,
+    checked_key,
+    checked_timeout,
+    checked_url,
+    echo_of,
+)
 from labkit.tasks.tool_calls import text_of
 
 if TYPE_CHECKING:
@@ -35,8 +40,6 @@ _FIXES = {
     413: "the request is too long for this server",
     422: "the server does not take this request: is --judge-body right for this model?",
 }
-
-_SECRET_NAME = re.compile(r"key|secret|password|auth|token(?!s)", re.IGNORECASE)
 
 
 class JudgeError(Exception):
@@ -84,12 +87,12 @@ class Judge:
     ):
         import httpx
 
-        self.base_url, self.model = _checked_url(base_url), model
-        self.body = _checked_body(body or {})
-        self.n_tries, self.timeout_s = n_tries, _checked_timeout(timeout_s)
+        self.base_url, self.model = checked_url(base_url), model
+        self.body = checked_body(body or {})
+        self.n_tries, self.timeout_s = n_tries, checked_timeout(timeout_s)
         self.input_tokens = self.output_tokens = self.n_calls = 0
-        self._key = _checked_key(api_key)
-        self._echo = _echo_of(self._key)
+        self._key = checked_key(api_key)
+        self._echo = echo_of(self._key)
         self._stopped = threading.Event()
         self._sleep = sleep or self._stopped.wait
         self._lock = threading.Lock()
@@ -237,70 +240,6 @@ class Judge:
 
     def _hide(self, text: str) -> str:
         return self._echo.sub("***", text)
-
-
-def _checked_url(base_url: str) -> str:
-    import httpx
-
-    if "@" in base_url or "?" in base_url:
-        raise ValueError("the judge's address must hold no name, password or query: give a key")
-    try:
-        parts, _ = urlsplit(base_url), httpx.URL(base_url)
-        is_address = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except (ValueError, httpx.InvalidURL):  # also by the port, if that is no number
-        is_address = False
-    if not is_address:
-        raise ValueError(
-            f"the judge's address wants http:// or https:// and a host, such as "
-            f"http://localhost:8000/v1, got {base_url!r}"
-        )
-    return base_url.rstrip("/").removesuffix("/chat/completions")
-
-
-def _checked_key(api_key: str | None) -> str:
-    key = (api_key or "").strip()
-    if not (key.isascii() and key.isprintable()) or " " in key:
-        raise ValueError(
-            "the judge's key holds a space or a character that no key holds: copy it anew"
-        )
-    return key
-
-
-def _checked_timeout(timeout_s: float) -> float:
-    if not 0 < timeout_s <= 86_400:
-        raise ValueError(
-            f"--judge-timeout wants seconds: more than 0, at most a day, not {timeout_s:g}"
-        )
-    return timeout_s
-
-
-def _checked_body(body: Mapping[str, Any]) -> dict[str, Any]:
-    for name in _text_fields(body):
-        if _SECRET_NAME.search(name):
-            raise ValueError(
-                f"the field {name!r} of --judge-body would be recorded and may be secret: put the "
-                "key into an environment variable, and name that with --judge-key-env"
-            )
-    return dict(body)
-
-
-def _text_fields(value: Any, name: str = "") -> Iterator[str]:
-    """The names under which texts stand, at any depth."""
-    if isinstance(value, Mapping):
-        for inner, each in value.items():
-            yield from _text_fields(each, str(inner))
-    elif isinstance(value, list):
-        for each in value:
-            yield from _text_fields(each, name)
-    elif isinstance(value, str):
-        yield name
-
-
-def _echo_of(key: str) -> re.Pattern[str]:
-    """Finds a key in what a server says, also where JSON escapes its characters."""
-    if not key:
-        return re.compile(r"(?!)")
-    return re.compile("".join(rf"(?:\\?{re.escape(c)}|(?i:\\u{ord(c):04x}))" for c in key))
 
 
 def _retry_after_s(value: str | None) -> float | None:
