@@ -1,0 +1,71 @@
+"""`labkit measure EXPERIMENT... --out FILE`: the labs' experiments from a command line."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `main`."""
+    parser.add_argument(
+        "experiments", nargs="+", metavar="EXPERIMENT", help="a name of an experiment, or all"
+    )
+    parser.add_argument("--out", type=Path, required=True, help="the record, made or continued")
+    parser.add_argument("--profile", help="cpu, t4 or gpu80; without it that of this machine")
+    parser.add_argument("--point-seconds", type=float, default=4.0, help="for one point's runs")
+    parser.add_argument("--skip-seconds", type=float, default=30.0, help="longest run to try")
+    parser.add_argument("--short", action="store_true", help="only the points of the tables")
+    parser.add_argument("--seed", type=int, default=0)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Measure; returns the exit status. What is measured stays, whatever happens after."""
+    from labkit.experiments import Bench, Harness, short
+    from labkit.profiles import profile
+    from labkit.provenance import Provenance
+    from labkit.records import Recorder, RecordError
+
+    known = experiments()
+    names = list(known) if args.experiments == ["all"] else args.experiments
+    try:
+        if unknown := [name for name in names if name not in known]:
+            raise ValueError(
+                f"no experiment is called {unknown[0]!r}; there are all, {', '.join(known)}"
+            )
+        setting = short(profile(args.profile)) if args.short else profile(args.profile)
+        command = f"labkit measure {' '.join(args.experiments)} --out {args.out.name}"
+        recorder = Recorder(args.out, Provenance.here(setting, command, args.seed))
+    except (RecordError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    bench = Bench(
+        setting,
+        recorder,
+        Harness.reference(),
+        point_s=args.point_seconds,
+        skip_s=args.skip_seconds,
+    )
+    print(recorder.record().provenance)
+    try:
+        for name in names:
+            known[name](bench)
+    except KeyboardInterrupt:
+        print(f"\nstopped; {args.out} has what was measured, the same command goes on from there")
+        return 130
+    return 0
+
+
+def experiments() -> dict[str, Callable]:
+    """The experiments of all labs by name, each a function of a `Bench`."""
+    from labkit import experiments as throughput
+
+    found: dict[str, Callable] = dict(throughput.EXPERIMENTS)
+    if importlib.util.find_spec("labkit.cache_experiments"):
+        from labkit import cache_experiments
+
+        found = dict(cache_experiments.EXPERIMENTS) | found  # the roofline here says more
+    return found
