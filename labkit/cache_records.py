@@ -1,0 +1,71 @@
+"""Reading lab 3's rows out of a record: curves, launch times, and what was predicted for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from labkit.records import Record, Row
+from labkit.roofline import ModelWork, Roofline
+
+
+def curve(record: Record, setting: str, use_cache: bool) -> tuple[list[int], list[float]]:
+    """Lengths and median times of one curve of `cache_or_not`, shortest first.
+
+    Raises: ValueError for a setting that the record does not have.
+    """
+    rows = [row for row in record.of("cache_or_not") if row.setting == setting]
+    if not rows:
+        raise ValueError(f"the record has no rows of the setting {setting!r}")
+    points = sorted((row.n_new, row.time_s) for row in rows if row.use_cache == use_cache)
+    points = [(n_new, time_s) for n_new, time_s in points if time_s is not None]
+    return [n_new for n_new, _ in points], [time_s for _, time_s in points]
+
+
+def launch_s(record: Record, setting: str) -> float:
+    """Median seconds of a pass over one token: what launching takes where a GPU waits for it.
+
+    Raises: ValueError for a setting that the record does not have.
+    """
+    for row in record.of("one_token_pass"):
+        if row.setting == setting and row.time_s is not None:
+            return row.time_s
+    raise ValueError(f"the record has no pass over one token of the setting {setting!r}")
+
+
+def roofline_of(record: Record) -> Roofline:
+    """The machine's roofline, as it was measured beside the rows.
+
+    Raises: ValueError if the record does not hold it.
+    """
+    dtype = record.provenance.dtype
+    for row in record.of("roofline"):
+        return Roofline("measured", row.counts["bandwidth"], {dtype: row.counts["peak"]})
+    raise ValueError("the record has no row of the experiment roofline: measure it first")
+
+
+def settings_of(record: Record) -> list[str]:
+    """The settings of `cache_or_not` that the record has, in the order of measurement."""
+    return list(dict.fromkeys(row.setting for row in record.of("cache_or_not")))
+
+
+def predicted_curve(
+    record: Record, setting: str, use_cache: bool, predicted_time_s: Callable[..., float]
+) -> tuple[list[int], list[float]]:
+    """Lengths, and the seconds predicted for them on the record's machine.
+
+    predicted_time_s(machine, work, n_prompt, n_new, use_cache, launch_s, dtype) is called with the
+    measured roofline and, as the launch time, with the measured pass over one token.
+    """
+    first = _first(record, setting)
+    lengths, _ = curve(record, setting, use_cache)
+    machine, work = roofline_of(record), ModelWork.of(first.model)
+    launch, dtype = launch_s(record, setting), record.provenance.dtype
+    predicted = [
+        predicted_time_s(machine, work, first.n_input, n_new, use_cache, launch, dtype)
+        for n_new in lengths
+    ]
+    return lengths, predicted
+
+
+def _first(record: Record, setting: str) -> Row:
+    return next(row for row in record.of("cache_or_not") if row.setting == setting)
