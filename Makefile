@@ -3,7 +3,7 @@ VENV   := .venv
 PYTHON := $(VENV)/bin/python
 READY  := $(VENV)/.ready
 
-.PHONY: demo test lab build bench lint clean
+.PHONY: demo test lab build bench figures clean
 
 demo: $(READY)  ## build the course, grade the sample class, compare with the marks it should get
 	$(PYTHON) -m autograder.demo
@@ -23,6 +23,9 @@ build: $(READY)  ## student notebooks in place; instructor notebooks and wheels 
 bench: $(READY)  ## seconds and memory per submission, beside plain nbgrader; the model pair's speed
 	$(PYTHON) -m autograder.bench
 	$(PYTHON) -m training.bench
+
+figures: $(READY)  ## redraw every figure of the labs from data/results into build/figures
+	$(PYTHON) -m labkit figures data/results build/figures
 
 clean:
 	rm -rf build $(VENV)

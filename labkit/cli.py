@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from labkit.machine import use_one_thread
 from labkit.tiny import KIT_MODELS
@@ -24,6 +25,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     generate.add_argument("--temperature", type=float, default=0.0, help="0 is greedy")
     generate.add_argument("--seed", type=int, default=0)
     _add_evaluate(commands)
+    _add_measure(commands)
+    figures = _add(commands, "figures", "redraw the labs' figures from records", _figures)
+    figures.add_argument("records", type=Path, help="a folder of records, such as data/results")
+    figures.add_argument("out", type=Path, help="the folder that gets the figures")
     args = parser.parse_args(argv)
     try:
         if getattr(args, "model", None) in KIT_MODELS:
@@ -48,6 +53,21 @@ def _add_evaluate(commands) -> None:
 
     summary = "evaluate a model on the shared tasks"
     evaluate.add_arguments(_add(commands, "evaluate", summary, evaluate.main))
+
+
+def _add_measure(commands) -> None:
+    from labkit import measure
+
+    summary = "run the labs' experiments and record them"
+    measure.add_arguments(_add(commands, "measure", summary, measure.main))
+
+
+def _figures(args: argparse.Namespace) -> None:
+    from labkit import cache_figures, figures
+
+    for draw_all in (figures.draw_all, cache_figures.draw_all):
+        for path in draw_all(args.records, args.out):
+            print(path)
 
 
 def _models(args: argparse.Namespace) -> None:

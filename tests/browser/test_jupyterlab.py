@@ -1,4 +1,4 @@
-"""Both labs in JupyterLab, in a real browser: every cell runs, figures and widgets are there.
+"""Every lab in JupyterLab, in a real browser: every cell runs, figures and widgets are there.
 
 The solved editions run against the student's labkit, in which this lab's answers are blanked, so
 nothing a student needs can depend on them. Screenshots go to build/browser.
@@ -17,25 +17,29 @@ SETTINGS = {
     "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"},  # keep all cells attached
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
 }
-RUN_TIMEOUT_MS = 400_000
+RUN_TIMEOUT_MS = 240_000
 
 
-@pytest.fixture(scope="module")
-def address(jupyter, tmp_path_factory):
-    """JupyterLab on the solved notebooks, with nobody's labkit but the student's."""
-    folder = tmp_path_factory.mktemp("lab")
-    settings = folder / "config" / "labconfig"
+@pytest.fixture(params=read_labs(), ids=lambda lab: lab.name)
+def lab(request):
+    """Each lab of the course."""
+    return request.param
+
+
+@pytest.fixture
+def address(jupyter, tmp_path, lab):
+    """JupyterLab on the solved notebook, with nobody's labkit but that of the lab's students."""
+    settings = tmp_path / "config" / "labconfig"
     settings.mkdir(parents=True)
     (settings / "default_setting_overrides.json").write_text(json.dumps(SETTINGS))
-    notebooks = folder / "notebooks"
+    notebooks = tmp_path / "notebooks"
     notebooks.mkdir()
-    for lab in read_labs():
-        (notebooks / f"{lab.name}.ipynb").write_text(json.dumps(solved_notebook(lab)))
-    write_folder(read_labs()[0], folder / "student")
+    (notebooks / f"{lab.name}.ipynb").write_text(json.dumps(solved_notebook(lab)))
+    write_folder(lab, tmp_path / "student")
     with jupyter(
         notebooks,
-        JUPYTER_CONFIG_DIR=str(folder / "config"),
-        PYTHONPATH=str(folder / "student"),
+        JUPYTER_CONFIG_DIR=str(tmp_path / "config"),
+        PYTHONPATH=str(tmp_path / "student"),
         PYTHONSAFEPATH="1",
         OMP_NUM_THREADS="1",  # threads that wait for each other on busy cores take minutes
     ) as address:
@@ -89,7 +93,6 @@ def move_a_slider(page, path):
     page.screenshot(path=path)
 
 
-@pytest.mark.parametrize("lab", read_labs(), ids=lambda lab: lab.name)
 def test_every_cell_runs_and_figures_checks_and_widgets_work(address, browser, screenshots, lab):
     page = browser.new_page(viewport={"width": 1200, "height": 900})
     run_all(page, address, lab.name)
