@@ -17,7 +17,8 @@ from torch import Tensor
 
 from labkit import zoo
 from labkit.cache_prompts import SHORT_PROMPT
-from labkit.cache_runs import free, load_role, peak_bytes, reset_peak, times_at, tokenize
+from labkit.cache_runs import times_at, tokenize
+from labkit.device import forget_peak, free_device_memory, peak_bytes
 from labkit.prefix_experiments import invalidation, multi_turn, offload
 from labkit.profiles import Profile
 from labkit.prompts import long_prompt
@@ -53,7 +54,7 @@ def cache_or_not(
         if setting not in SETTINGS:
             raise ValueError(f"no setting is called {setting!r}; there are {', '.join(SETTINGS)}")
         role, is_long = SETTINGS[setting]
-        model = load_role(role, profile)
+        model = zoo.load_for_timing(role, profile)
         tokens = tokenize(model, long_prompt() if is_long else SHORT_PROMPT)
         tokens = tokens[:, : profile.long_prompt_length]
         one = Row("one_token_pass", model.name, 1, 1, 1, False, outcome="-", setting=setting)
@@ -70,7 +71,7 @@ def cache_or_not(
                 budgets = (seconds_per_curve, longest_run_s)
                 yield from _measured_curve(model, tokens, rows, profile, *budgets)
         del model
-        free()
+        free_device_memory()
 
 
 def _measured_curve(
@@ -87,7 +88,7 @@ def _measured_curve(
     outcome = PAST_BUDGET
     try:
         times_at(model, tokens, lengths[: profile.n_warmup], use_cache, longest_run_s)
-        reset_peak()
+        forget_peak()
         start_s = time.perf_counter()
         while len(samples) < profile.n_repeats:
             spent_s = time.perf_counter() - start_s
@@ -98,7 +99,7 @@ def _measured_curve(
     except torch.OutOfMemoryError:
         outcome = OUT_OF_MEMORY
     n_peak_bytes = peak_bytes()
-    free()
+    free_device_memory()
     for i, row in enumerate(rows):
         kept = tuple(sample[i] for sample in samples if i < len(sample))
         yield _with_samples(row, kept, outcome, n_peak_bytes)

@@ -1,8 +1,7 @@
-"""What lab 3's experiments share: models by role, and generations timed at several lengths."""
+"""What lab 3's experiments share: text as tokens, and generations timed at several lengths."""
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Sequence
 
@@ -10,15 +9,7 @@ import torch
 from torch import Tensor
 
 from labkit import zoo
-from labkit.profiles import Profile
-from labkit.tiny import SHIPPED
-
-
-def load_role(role: str, profile: Profile) -> zoo.LoadedModel:
-    """The model of a role, with random weights unless they ship with the kit: no download."""
-    free()
-    name = profile.roles[role]
-    return zoo.load(name, "auto" if name in SHIPPED else "random", profile=profile)
+from labkit.device import synchronize
 
 
 def tokenize(model: zoo.LoadedModel, text: str) -> Tensor:
@@ -52,27 +43,3 @@ def times_at(
             if longer and times_s[-1] * longer[0] / n_made > budget_s:
                 break
     return times_s
-
-
-def synchronize() -> None:
-    """Wait for the accelerator, if there is one."""
-    if torch.accelerator.is_available():
-        torch.accelerator.synchronize()
-
-
-def reset_peak() -> None:
-    """Forget the highest memory use so far."""
-    if torch.cuda.is_available():
-        torch.cuda.reset_peak_memory_stats()
-
-
-def peak_bytes() -> int | None:
-    """The highest memory use since `reset_peak`; None without a GPU."""
-    return torch.cuda.max_memory_allocated() if torch.cuda.is_available() else None
-
-
-def free() -> None:
-    """Give memory back that nothing refers to any more."""
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()

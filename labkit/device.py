@@ -1,4 +1,4 @@
-"""The device under a measurement: waiting for it, giving memory back, one way to run out of it."""
+"""The device under a measurement: waiting for it, its memory, one way to run out of that."""
 
 from __future__ import annotations
 
@@ -21,10 +21,21 @@ def memory_errors_alive() -> int:
     return sum(issubclass(type(thing), MemoryError) for thing in gc.get_objects())
 
 
+def forget_peak() -> None:
+    """Let `peak_bytes` begin anew."""
+    if torch.cuda.is_available():
+        torch.cuda.reset_peak_memory_stats()
+
+
+def peak_bytes() -> int | None:
+    """The most memory that tensors took since `forget_peak`; None without a GPU."""
+    return torch.cuda.max_memory_allocated() if torch.cuda.is_available() else None
+
+
 def synchronize() -> None:
     """Wait until the device has done what was queued; a CPU never has anything left."""
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
+    if torch.accelerator.is_available():
+        torch.accelerator.synchronize()
 
 
 def out_of_memory_as_one(run: Callable[[], Any]) -> Any:

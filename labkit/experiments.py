@@ -16,7 +16,13 @@ from typing import Any
 import torch
 
 from labkit import zoo
-from labkit.device import free_device_memory, out_of_memory_as_one, synchronize
+from labkit.device import (
+    forget_peak,
+    free_device_memory,
+    out_of_memory_as_one,
+    peak_bytes,
+    synchronize,
+)
 from labkit.profiles import Profile
 from labkit.records import OUT_OF_MEMORY, Recorder, Row
 
@@ -61,10 +67,8 @@ class Bench:
         return 64 if self.profile.device == "cuda" else 16
 
     def load(self, role: str) -> zoo.LoadedModel:
-        """The model of a role, with random weights unless they ship with the kit."""
-        name = self.profile.roles[role]
-        ships = name in ("tiny-target", "tiny-draft")
-        return zoo.load(name, "auto" if ships else "random", profile=self.profile)
+        """The model of a role, as `zoo.load_for_timing` gives it."""
+        return zoo.load_for_timing(role, self.profile)
 
 
 def short(profile: Profile) -> Profile:
@@ -165,7 +169,7 @@ class _Sweeper:
             return []
         run, events = self._run(point), []
         if on_gpu:
-            torch.cuda.reset_peak_memory_stats()
+            forget_peak()
         if self.is_cold:  # a model's first run loads and allocates: it predicts nothing
             run()
             self.is_cold = False
@@ -178,7 +182,7 @@ class _Sweeper:
         )
         self.s_per_size = min(self.s_per_size, min(samples_s) / _size(point))
         if on_gpu:
-            self.peak_bytes = torch.cuda.max_memory_allocated()
+            self.peak_bytes = peak_bytes()
             pairs = events[-n_repeats:]
             self.events_s = tuple(begin.elapsed_time(end) / 1e3 for begin, end in pairs)
         return list(samples_s)

@@ -15,6 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from labkit.device import synchronize
+
 
 class LayerStore:
     """A layer's weights in host memory, flat; points the layer at the buffer they come to."""
@@ -72,7 +74,7 @@ def offloaded(model: Any, layers: Sequence[int], overlap: bool = False) -> Itera
     finally:
         for hook in hooks:
             hook.remove()
-        _wait(device)
+        synchronize()
         for store in stores:
             store.restore(device)
 
@@ -129,14 +131,9 @@ def copy_bandwidth(n_bytes: int, device: str | torch.device, n_repeats: int = 5)
     buffer = torch.empty(n_bytes, dtype=torch.uint8, device=place)
     samples_s = []
     for _ in range(n_repeats + 1):  # the first one finds its pages
-        _wait(place)
+        synchronize()
         start_s = time.perf_counter()
         buffer.copy_(host, non_blocking=True)
-        _wait(place)
+        synchronize()
         samples_s.append(time.perf_counter() - start_s)
     return n_bytes / min(samples_s[1:])
-
-
-def _wait(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)

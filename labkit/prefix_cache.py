@@ -17,6 +17,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from labkit.device import synchronize
+
 Block = list[tuple[Tensor, Tensor]]  # keys and values of every layer, each (1 Hkv block_size D)
 
 
@@ -125,7 +127,7 @@ class Engine:
         new tokens exceed the model's context.
         """
         self._check(tokens, n_new)
-        _synchronize()
+        synchronize()
         start_s = time.perf_counter()
         n_saved, blocks = (0, []) if self.cache is None else self.cache.find(tokens, salt)
         past = self._filled(blocks)
@@ -167,8 +169,3 @@ class Engine:
                 f"{len(tokens)} tokens and {n_new} new ones exceed the model's context of "
                 f"{n_context}: take a shorter document"
             )
-
-
-def _synchronize() -> None:
-    if torch.accelerator.is_available():
-        torch.accelerator.synchronize()

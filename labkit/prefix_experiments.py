@@ -10,7 +10,7 @@ import torch
 
 from labkit import cache_benchmark, zoo
 from labkit.cache_prompts import QUESTIONS, asked, document, edited_prompts
-from labkit.cache_runs import load_role, times_at, tokenize
+from labkit.cache_runs import times_at, tokenize
 from labkit.offload import copy_bandwidth, offloaded
 from labkit.prefix_cache import Answer, Engine, PrefixCache
 from labkit.profiles import Profile
@@ -35,7 +35,7 @@ def multi_turn(
     of one new token. n_input is what was computed; counts hold the prompt's tokens, those saved
     and those computed. Every answer is part of the next prompt.
     """
-    model = load_role("instruct", profile)
+    model = zoo.load_for_timing("instruct", profile)
     for use_cache in (False, True):
         conversations = []
         for _ in range(profile.n_warmup + profile.n_repeats):
@@ -69,7 +69,7 @@ def invalidation(
 
     Counts as in `multi_turn`.
     """
-    model = load_role("instruct", profile)
+    model = zoo.load_for_timing("instruct", profile)
     prompts = edited_prompts(_length(profile, n_characters))
     for setting, text in {"first": prompts["same"], **prompts}.items():
         answers = []
@@ -91,7 +91,7 @@ def offload(
     A row's time is that of n_steps steps. counts: the bytes that each step brings over, and the
     bytes per second at which such a copy alone arrives.
     """
-    model = load_role("instruct", profile)
+    model = zoo.load_for_timing("instruct", profile)
     layers = range(len(model.model.model.layers))
     plans = {"none": [], "half": list(layers)[::2], "all": list(layers)}
     settings = [(name, picked, False) for name, picked in plans.items()]

@@ -14,6 +14,8 @@ from typing import Any
 
 import torch
 
+from labkit.device import synchronize
+
 
 @dataclass(frozen=True, slots=True)
 class Timing:
@@ -71,13 +73,8 @@ def machine() -> str:
 
 
 def _time_once(run: Callable[[], Any]) -> float:
-    _synchronize()
+    synchronize()
     start = time.perf_counter()
     run()
-    _synchronize()
+    synchronize()
     return time.perf_counter() - start
-
-
-def _synchronize() -> None:
-    if torch.accelerator.is_available():
-        torch.accelerator.synchronize()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from labkit.memory import ModelShape
 from labkit.profiles import PAIRS, PROFILES, ROLES, Profile, profile
-from labkit.tiny import facts_of
+from labkit.tiny import SHIPPED, facts_of
 from labkit.zoo import choose
 from labkit.zoo.errors import DamagedModel, ModelError, UnavailableModel
 from labkit.zoo.table import describe
@@ -37,6 +37,7 @@ __all__ = [
     "check_same_vocabulary",
     "describe",
     "load",
+    "load_for_timing",
     "load_pair",
     "open_pair",
     "profile",
@@ -140,6 +141,15 @@ def load(
         dtype=setting.dtype,
         note=" ".join(filter(None, (origin.note, setting.note))),
     )
+
+
+def load_for_timing(role: str, profile: Profile) -> LoadedModel:
+    """The model of a role, with random weights unless they ship with the kit: no download.
+
+    Raises: ValueError for an unknown role.
+    """
+    name = choose.resolve(role, profile)
+    return load(name, "auto" if name in SHIPPED else "random", profile=profile)
 
 
 def load_pair(name: str | tuple[str, str] = "tiny", weights: str = "auto", **settings: Any) -> Pair:
