@@ -7,6 +7,7 @@ reaches one of them, with everything that was queued done. So a sweep to 512 tok
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -18,7 +19,7 @@ from torch import Tensor
 from labkit import zoo
 from labkit.cache_prompts import SHORT_PROMPT
 from labkit.cache_runs import times_at, tokenize
-from labkit.device import forget_peak, free_device_memory, peak_bytes
+from labkit.device import forget_peak, free_device_memory, out_of_memory_as_one, peak_bytes
 from labkit.prefix_experiments import invalidation, multi_turn, offload
 from labkit.profiles import Profile
 from labkit.prompts import long_prompt
@@ -82,27 +83,48 @@ def _measured_curve(
     budget_s: float,
     longest_run_s: float,
 ) -> Iterator[Row]:
-    """The rows of one curve, with their samples or with the reason why there are none."""
-    lengths, use_cache = [row.n_new for row in rows], rows[0].use_cache
-    samples: list[list[float]] = []
-    outcome = PAST_BUDGET
-    try:
-        times_at(model, tokens, lengths[: profile.n_warmup], use_cache, longest_run_s)
-        forget_peak()
-        start_s = time.perf_counter()
-        while len(samples) < profile.n_repeats:
-            spent_s = time.perf_counter() - start_s
-            if samples and spent_s * (len(samples) + 1) / len(samples) > budget_s:
-                break
-            samples.append(times_at(model, tokens, lengths, use_cache, longest_run_s))
-            lengths = lengths[: len(samples[0])]  # later samples need not try the others
-    except torch.OutOfMemoryError:
-        outcome = OUT_OF_MEMORY
+    """The rows of one curve, with their samples or with the reason why there are none.
+
+    The first run counts for nothing: it warms up, for every length, since some kernels are prepared
+    anew for each. What it took is kept in counts, as first_s.
+    """
+    use_cache, samples = rows[0].use_cache, []
+    forget_peak()
+    lengths = [row.n_new for row in rows]
+    first_s, outcome = _run(model, tokens, lengths, use_cache, longest_run_s)
+    start_s = time.perf_counter()
+    while first_s and len(samples) < profile.n_repeats:
+        spent_s = time.perf_counter() - start_s
+        if samples and spent_s * (len(samples) + 1) / len(samples) > budget_s:
+            break
+        samples.append(_run(model, tokens, lengths[: len(first_s)], use_cache, math.inf)[0])
     n_peak_bytes = peak_bytes()
     free_device_memory()
     for i, row in enumerate(rows):
         kept = tuple(sample[i] for sample in samples if i < len(sample))
-        yield _with_samples(row, kept, outcome, n_peak_bytes)
+        counts = {"first_s": first_s[i]} if kept else {}
+        yield replace(_with_samples(row, kept, outcome, n_peak_bytes), counts=counts)
+
+
+def _run(
+    model: zoo.LoadedModel,
+    tokens: Tensor,
+    lengths: Sequence[int],
+    use_cache: bool,
+    longest_s: float,
+) -> tuple[list[float], str]:
+    """The times of one generation, and why there are no more of them."""
+    times_s: list[float] = []
+
+    def generate() -> None:
+        for time_s in times_at(model, tokens, lengths, use_cache, longest_s):
+            times_s.append(time_s)  # one by one: they stay where the next runs out of memory
+
+    try:
+        out_of_memory_as_one(generate)
+    except MemoryError:
+        return times_s, OUT_OF_MEMORY
+    return times_s, PAST_BUDGET
 
 
 def _with_samples(
@@ -116,10 +138,9 @@ def _with_samples(
 def _one_token_pass(model: zoo.LoadedModel, profile: Profile, row: Row) -> Row:
     """A pass over one token, as often as the profile repeats, three times over: it is short."""
     token = torch.ones(1, 1, dtype=torch.long, device=model.device)
-    for _ in range(profile.n_warmup):
-        times_at(model, token, [1], False, 60.0)
-    samples = [times_at(model, token, [1], False, 60.0)[0] for _ in range(3 * profile.n_repeats)]
-    return _with_samples(row, tuple(samples))
+    n_warmup, n_repeats = profile.n_warmup, 3 * profile.n_repeats
+    samples = [next(times_at(model, token, [1], False)) for _ in range(n_warmup + n_repeats)]
+    return _with_samples(row, tuple(samples[n_warmup:]))
 
 
 def _into_record(experiment: Callable[..., Iterator[Row]], **settings: Any) -> Callable[..., None]:

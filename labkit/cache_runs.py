@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -22,24 +23,29 @@ def tokenize(model: zoo.LoadedModel, text: str) -> Tensor:
 
 @torch.inference_mode()
 def times_at(
-    model: zoo.LoadedModel, tokens: Tensor, lengths: Sequence[int], use_cache: bool, budget_s: float
-) -> list[float]:
-    """Seconds from the start of a greedy generation until it has each of these lengths.
+    model: zoo.LoadedModel,
+    tokens: Tensor,
+    lengths: Sequence[int],
+    use_cache: bool,
+    longest_s: float = math.inf,
+) -> Iterator[float]:
+    """Seconds from the start of a greedy generation until it has each of these lengths, rising.
 
-    Stops early where reaching the next length, at the present rate, would exceed the budget.
+    Ends early where reaching the next length, at the present rate, would take over longest_s.
     """
-    past, fed, times_s = None, tokens, []
+    past, fed = None, tokens
+    n_made, time_s = 0, 0.0
     synchronize()
     start_s = time.perf_counter()
-    for n_made in range(1, max(lengths, default=0) + 1):
-        out = model.model(fed, past_key_values=past, use_cache=use_cache, logits_to_keep=1)
-        new = out.logits[:, -1:].argmax(dim=-1)
-        past = out.past_key_values if use_cache else None
-        fed = new if use_cache else torch.cat([fed, new], dim=1)
-        if n_made in lengths:
-            synchronize()
-            times_s.append(time.perf_counter() - start_s)
-            longer = [n for n in lengths if n > n_made]
-            if longer and times_s[-1] * longer[0] / n_made > budget_s:
-                break
-    return times_s
+    for n_new in lengths:
+        if n_made and time_s * n_new / n_made > longest_s:
+            break
+        while n_made < n_new:
+            out = model.model(fed, past_key_values=past, use_cache=use_cache, logits_to_keep=1)
+            new = out.logits[:, -1:].argmax(dim=-1)
+            past = out.past_key_values if use_cache else None
+            fed = new if use_cache else torch.cat([fed, new], dim=1)
+            n_made += 1
+        synchronize()
+        time_s = time.perf_counter() - start_s
+        yield time_s

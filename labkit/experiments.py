@@ -147,6 +147,7 @@ class _Sweeper:
 
     def __init__(self, bench: Bench, experiment: str, loaded: zoo.LoadedModel) -> None:
         self.bench, self.experiment, self.loaded = bench, experiment, loaded
+        self.first_s = math.nan  # the first run of a point, which no sample counts
         self.events_s: tuple[float, ...] = ()
         self.peak_bytes: int | None = None
         self.s_per_size = math.inf  # the least so far: one disturbed point predicts nothing
@@ -173,19 +174,23 @@ class _Sweeper:
         if self.is_cold:  # a model's first run loads and allocates: it predicts nothing
             run()
             self.is_cold = False
-        first_s = bench.harness.time_runs(run, time.perf_counter, synchronize, 0, 1)[0]
-        n_repeats = max(2, min(bench.profile.n_repeats, int(bench.point_s / first_s)))
-        n_warmup = min(bench.profile.n_warmup - 1, int(bench.point_s / first_s))
+        (self.first_s,) = self._timed(run, 0, 1)  # every new length may be cold again
+        n_warmup = min(bench.profile.n_warmup - 1, int(bench.point_s / self.first_s))
         timed = _with_events(run, events) if on_gpu else run
-        samples_s = bench.harness.time_runs(
-            timed, time.perf_counter, synchronize, n_warmup, n_repeats
-        )
+        samples_s = self._timed(timed, n_warmup, 2)
+        n_repeats = min(bench.profile.n_repeats, int(bench.point_s / min(samples_s)))
+        if n_repeats > 2:
+            samples_s += self._timed(timed, 0, n_repeats - 2)
         self.s_per_size = min(self.s_per_size, min(samples_s) / _size(point))
         if on_gpu:
             self.peak_bytes = peak_bytes()
-            pairs = events[-n_repeats:]
+            pairs = events[-len(samples_s) :]
             self.events_s = tuple(begin.elapsed_time(end) / 1e3 for begin, end in pairs)
-        return list(samples_s)
+        return samples_s
+
+    def _timed(self, run: Callable[[], Any], n_warmup: int, n_repeats: int) -> list[float]:
+        clock = (time.perf_counter, synchronize)
+        return list(self.bench.harness.time_runs(run, *clock, n_warmup, n_repeats))
 
     def _run(self, point: tuple) -> Callable[[], Any]:
         batch_size, n_input, n_new = point
@@ -216,6 +221,7 @@ class _Sweeper:
                 peak_bytes=self.peak_bytes if is_ok else None,
                 outcome=outcome if is_ok or outcome == "skipped" else OUT_OF_MEMORY,
                 note=self.skipped or ("random weights" if self.loaded.weights == "random" else ""),
+                counts={"first_s": self.first_s} if is_ok else {},
             )
         )
 

@@ -116,7 +116,7 @@ def offload(
 def _step_times(model: zoo.LoadedModel, n_steps: int) -> float:
     """Seconds of n_steps decode steps after a prompt of one token."""
     token = torch.ones(1, 1, dtype=torch.long, device=model.device)
-    first, last = times_at(model, token, [1, n_steps + 1], True, float("inf"))
+    first, last = times_at(model, token, [1, n_steps + 1], True)
     return last - first
 
 

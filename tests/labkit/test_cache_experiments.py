@@ -1,5 +1,6 @@
 """Lab 3's experiments: what rows they give, how they resume, and what they do without memory."""
 
+import math
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -50,7 +51,7 @@ def test_times_of_one_run_rise_with_the_length():
     model = zoo.load("tiny-draft", profile="cpu")
     tokens = torch.arange(8)[None]
     for use_cache in (True, False):
-        times_s = cache_runs.times_at(model, tokens, [1, 3, 5], use_cache, 1e9)
+        times_s = list(cache_runs.times_at(model, tokens, [1, 3, 5], use_cache))
         assert len(times_s) == 3
         assert times_s == sorted(times_s)
 
@@ -64,15 +65,24 @@ def test_a_length_beyond_the_budget_is_a_row_that_says_so():
 def test_without_memory_the_rows_say_so_and_the_next_curve_is_measured(monkeypatch):
     real = cache_experiments.times_at
 
-    def times_at(model, tokens, lengths, use_cache, longest_run_s):
-        if use_cache:
-            raise torch.OutOfMemoryError("no room")
-        return real(model, tokens, lengths, use_cache, longest_run_s)
+    def times_at(model, tokens, lengths, use_cache, longest_s=math.inf):
+        for length, time_s in zip(lengths, real(model, tokens, lengths, use_cache), strict=False):
+            if use_cache and length > 2:
+                raise torch.OutOfMemoryError("no room")
+            yield time_s
 
     monkeypatch.setattr(cache_experiments, "times_at", times_at)
     rows = [r for r in cache_or_not(SMALL, ["baseline"]) if r.experiment == "cache_or_not"]
-    assert {r.outcome for r in rows if r.use_cache} == {OUT_OF_MEMORY}
-    assert {r.outcome for r in rows if not r.use_cache} == {"ok"}
+    with_cache = {row.n_new: row.outcome for row in rows if row.use_cache}
+    assert with_cache == {1: "ok", 2: "ok", 4: OUT_OF_MEMORY}
+    assert {row.outcome for row in rows if not row.use_cache} == {"ok"}
+
+
+def test_the_first_run_of_a_curve_is_no_sample_but_is_kept():
+    rows = [r for r in cache_or_not(SMALL, ["baseline"]) if r.experiment == "cache_or_not"]
+    for row in rows:
+        assert len(row.samples_s) <= SMALL.n_repeats
+        assert row.counts["first_s"] not in row.samples_s
 
 
 def test_an_unknown_setting_is_named():
