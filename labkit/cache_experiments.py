@@ -92,18 +92,26 @@ def _measured_curve(
     forget_peak()
     lengths = [row.n_new for row in rows]
     first_s, outcome = _run(model, tokens, lengths, use_cache, longest_run_s)
-    start_s = time.perf_counter()
-    while first_s and len(samples) < profile.n_repeats:
-        spent_s = time.perf_counter() - start_s
-        if samples and spent_s * (len(samples) + 1) / len(samples) > budget_s:
-            break
-        samples.append(_run(model, tokens, lengths[: len(first_s)], use_cache, math.inf)[0])
+    start_s, stopped = time.perf_counter(), None
+    try:
+        while first_s and len(samples) < profile.n_repeats:
+            spent_s = time.perf_counter() - start_s
+            if samples and spent_s * (len(samples) + 1) / len(samples) > budget_s:
+                break
+            samples.append(_run(model, tokens, lengths[: len(first_s)], use_cache, math.inf)[0])
+    except KeyboardInterrupt as interrupt:
+        stopped = interrupt
     n_peak_bytes = peak_bytes()
     free_device_memory()
     for i, row in enumerate(rows):
         kept = tuple(sample[i] for sample in samples if i < len(sample))
-        counts = {"first_s": first_s[i]} if kept else {}
-        yield replace(_with_samples(row, kept, outcome, n_peak_bytes), counts=counts)
+        if kept:
+            kept_row = _with_samples(row, kept, peak_bytes=n_peak_bytes)
+            yield replace(kept_row, counts={"first_s": first_s[i]})
+        elif not stopped:
+            yield replace(row, outcome=outcome)
+    if stopped:
+        raise stopped
 
 
 def _run(
@@ -127,11 +135,7 @@ def _run(
     return times_s, PAST_BUDGET
 
 
-def _with_samples(
-    row: Row, samples_s: tuple[float, ...], outcome: str = "", peak_bytes: int | None = None
-) -> Row:
-    if not samples_s:
-        return replace(row, outcome=outcome)
+def _with_samples(row: Row, samples_s: tuple[float, ...], peak_bytes: int | None = None) -> Row:
     return replace(row, samples_s=samples_s, outcome="ok", peak_bytes=peak_bytes)
 
 

@@ -172,7 +172,7 @@ class _Sweeper:
         if on_gpu:
             forget_peak()
         if self.is_cold:  # a model's first run loads and allocates: it predicts nothing
-            run()
+            self._check(run(), point)
             self.is_cold = False
         (self.first_s,) = self._timed(run, 0, 1)  # every new length may be cold again
         n_warmup = min(bench.profile.n_warmup - 1, int(bench.point_s / self.first_s))
@@ -190,7 +190,27 @@ class _Sweeper:
 
     def _timed(self, run: Callable[[], Any], n_warmup: int, n_repeats: int) -> list[float]:
         clock = (time.perf_counter, synchronize)
-        return list(self.bench.harness.time_runs(run, *clock, n_warmup, n_repeats))
+        samples_s = self.bench.harness.time_runs(run, *clock, n_warmup, n_repeats)
+        try:
+            found = [float(sample) for sample in samples_s]
+        except (TypeError, ValueError):
+            found = []
+        if len(found) != n_repeats or min(found) <= 0:
+            raise ValueError(
+                f"time_runs was asked for {n_repeats} runs and should give a list of their "
+                f"{n_repeats} times, in seconds; it gave {samples_s!r:.80}. Do its checks pass?"
+            )
+        return found
+
+    def _check(self, generated: Any, point: tuple) -> None:
+        """Refuse a generation of another size than was asked for: its times would mean nothing."""
+        batch_size, _, n_new = point
+        shape = tuple(getattr(generated, "shape", ()))
+        if n_new and shape != (batch_size, n_new):
+            raise ValueError(
+                f"generate_fixed was asked for {n_new} tokens of {batch_size} sequences and should "
+                f"give a tensor of ({batch_size}, {n_new}); it gave {shape or generated!r:.80}. Do its checks pass?"
+            )
 
     def _run(self, point: tuple) -> Callable[[], Any]:
         batch_size, n_input, n_new = point
@@ -234,7 +254,14 @@ def _sweep_generation(bench: Bench, experiment: str, role: str, points: Sequence
     ]
     if len(done) == len(points):
         return
-    sweeper = _Sweeper(bench, experiment, bench.load(role))
+    try:
+        loaded = out_of_memory_as_one(lambda: bench.load(role))
+    except (MemoryError, zoo.UnavailableModel) as error:
+        for sizes in (point for point in points if point not in done):
+            row = Row(experiment, name, *sizes, True, outcome=OUT_OF_MEMORY, note=str(error))
+            bench.recorder.save(row)
+        return
+    sweeper = _Sweeper(bench, experiment, loaded)
     bar = _with_bar(points, f"{experiment}, {name.rpartition('/')[2]}")
     bench.harness.sweep(bar, sweeper.measure, sweeper.save, free_device_memory, done)
     del sweeper

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -37,8 +38,7 @@ def main(args: argparse.Namespace) -> int:
                 f"no experiment is called {unknown[0]!r}; there are all, {', '.join(known)}"
             )
         setting = short(profile(args.profile)) if args.short else profile(args.profile)
-        command = f"labkit measure {' '.join(args.experiments)} --out {args.out.name}"
-        recorder = Recorder(args.out, Provenance.here(setting, command, args.seed))
+        recorder = Recorder(args.out, Provenance.here(setting, _command(args), args.seed))
     except (RecordError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
@@ -57,6 +57,16 @@ def main(args: argparse.Namespace) -> int:
         print(f"\nstopped; {args.out} has what was measured, the same command goes on from there")
         return 130
     return 0
+
+
+def _command(args: argparse.Namespace) -> str:
+    """The command that measures the same again; of paths only the name of the file."""
+    words = ["labkit", "measure", *args.experiments]
+    words += ["--profile", args.profile] if args.profile else []
+    words += ["--short"] if args.short else []
+    words += ["--point-seconds", f"{args.point_seconds:g}"]
+    words += ["--skip-seconds", f"{args.skip_seconds:g}", "--seed", str(args.seed)]
+    return shlex.join([*words, "--out", args.out.name])
 
 
 def experiments() -> dict[str, Callable]:

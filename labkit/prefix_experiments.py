@@ -17,6 +17,7 @@ from labkit.profiles import Profile
 from labkit.records import Row
 
 BLOCK_SIZE = 16
+SHORT_DOCUMENT = 1800  # characters, some 360 tokens
 IsDone = Callable[[tuple], bool]
 
 
@@ -36,12 +37,13 @@ def multi_turn(
     and those computed. Every answer is part of the next prompt.
     """
     model = zoo.load_for_timing("instruct", profile)
+    n_characters = n_characters or (24_000 if profile.device == "cuda" else SHORT_DOCUMENT)
     for use_cache in (False, True):
         conversations = []
         for _ in range(profile.n_warmup + profile.n_repeats):
             cache = _cache(block_hashes, longest_cached_prefix) if use_cache else None
             engine = Engine(model.model, cache)
-            tokens = tokenize(model, document(_length(profile, n_characters)))[0].tolist()
+            tokens = tokenize(model, document(n_characters))[0].tolist()
             answers = []
             for question in QUESTIONS:
                 tokens = tokens + tokenize(model, asked(question))[0].tolist()
@@ -59,7 +61,7 @@ def multi_turn(
 def invalidation(
     profile: Profile,
     *,
-    n_characters: int | None = None,
+    n_characters: int = SHORT_DOCUMENT,
     n_new: int = 1,
     block_hashes: Callable[..., Sequence] = cache_benchmark.block_hashes,
     longest_cached_prefix: Callable[..., int] = cache_benchmark.longest_cached_prefix,
@@ -67,10 +69,10 @@ def invalidation(
 ) -> Iterator[Row]:
     """A prompt, and small edits of it after it is cached; "first" is the run that fills the cache.
 
-    Counts as in `multi_turn`.
+    Counts as in `multi_turn`; the document has the same length on every machine.
     """
     model = zoo.load_for_timing("instruct", profile)
-    prompts = edited_prompts(_length(profile, n_characters))
+    prompts = edited_prompts(n_characters)
     for setting, text in {"first": prompts["same"], **prompts}.items():
         answers = []
         for _ in range(profile.n_warmup + profile.n_repeats):
@@ -141,11 +143,6 @@ def _answer_row(
 
 def _with_counts(row: Row, samples_s: Sequence[float], counts: dict[str, float]) -> Row:
     return replace(row, samples_s=tuple(samples_s), outcome="ok", counts=counts)
-
-
-def _length(profile: Profile, n_characters: int | None) -> int:
-    """Characters of the document: some 360 tokens on a CPU, some 6,000 on a GPU."""
-    return n_characters or (24_000 if profile.device == "cuda" else 1800)
 
 
 def _cache(block_hashes: Callable, longest_cached_prefix: Callable) -> PrefixCache:

@@ -78,6 +78,27 @@ def test_without_memory_the_rows_say_so_and_the_next_curve_is_measured(monkeypat
     assert {row.outcome for row in rows if not row.use_cache} == {"ok"}
 
 
+def test_an_interrupt_keeps_the_samples_that_are_there(monkeypatch):
+    real, runs = cache_experiments.times_at, []
+
+    def times_at(model, tokens, lengths, use_cache, longest_s=math.inf):
+        runs.append(lengths)
+        if len(runs) == 4:
+            raise KeyboardInterrupt
+        yield from real(model, tokens, lengths, use_cache)
+
+    def one_token(model, profile, row):
+        return replace(row, outcome="not measured here")
+
+    monkeypatch.setattr(cache_experiments, "times_at", times_at)
+    monkeypatch.setattr(cache_experiments, "_one_token_pass", one_token)
+    rows = []
+    with pytest.raises(KeyboardInterrupt):
+        rows.extend(cache_or_not(replace(SMALL, n_repeats=5), ["baseline"], seconds_per_curve=60))
+    kept = [row for row in rows if row.experiment == "cache_or_not"]
+    assert [(row.n_new, len(row.samples_s)) for row in kept] == [(1, 2), (2, 2), (4, 2)]
+
+
 def test_the_first_run_of_a_curve_is_no_sample_but_is_kept():
     rows = [r for r in cache_or_not(SMALL, ["baseline"]) if r.experiment == "cache_or_not"]
     for row in rows:

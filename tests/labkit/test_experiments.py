@@ -89,6 +89,35 @@ def test_out_of_memory_at_any_point_is_a_row_and_the_others_are_measured(bench, 
     assert device.memory_errors_alive() == n_before
 
 
+@pytest.mark.parametrize(
+    "answers",
+    [lambda *_: None, lambda *_: 0.5, lambda *_: [], lambda *_: [0.0] * 2, lambda *_: ["a"] * 2],
+)
+def test_a_timer_that_gives_no_times_is_told_what_was_wanted(bench, answers):
+    odd = replace(bench, harness=replace(bench.harness, time_runs=answers))
+    with pytest.raises(ValueError, match="time_runs was asked for 1 runs and should give a list"):
+        experiments.output_sweep(odd)
+
+
+def test_a_generation_of_another_length_is_told_what_was_wanted(bench):
+    def half(model, tokens, n_new):
+        return bench.harness.generate_fixed(model, tokens, n_new)[:, ::2]
+
+    with pytest.raises(ValueError, match=r"it gave \(2, 8\)\. Do its checks"):
+        experiments.input_sweep(replace(bench, harness=replace(bench.harness, generate_fixed=half)))
+
+
+def test_a_model_without_room_is_rows_that_say_so(bench, monkeypatch):
+    def full(self, role):
+        raise MemoryError("no room for the weights")
+
+    monkeypatch.setattr(experiments.Bench, "load", full)
+    experiments.input_sweep(bench)
+    rows = bench.recorder.record().rows
+    assert {row.outcome for row in rows} == {"out of memory"}
+    assert {row.note for row in rows} == {"no room for the weights"}
+
+
 def test_a_point_that_would_take_too_long_is_recorded_as_skipped(bench):
     experiments.input_sweep(replace(bench, skip_s=1e-9))
     first, *others = bench.recorder.record().rows
@@ -140,7 +169,9 @@ def test_the_command_line_measures_into_a_file(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(measure.experiments(), "roofline", experiments.roofline)
     out = tmp_path / "mine.jsonl"
     assert measure.main(arguments("roofline", "--profile", "cpu", "--out", str(out))) == 0
-    assert read_record(out).provenance.command == "labkit measure roofline --out mine.jsonl"
+    command = read_record(out).provenance.command
+    assert command.startswith("labkit measure roofline --profile cpu --point-seconds 4 ")
+    assert command.endswith(" --out mine.jsonl")
     assert "float32" in capsys.readouterr().out
 
 
