@@ -209,7 +209,8 @@ class _Sweeper:
         if n_new and shape != (batch_size, n_new):
             raise ValueError(
                 f"generate_fixed was asked for {n_new} tokens of {batch_size} sequences and should "
-                f"give a tensor of ({batch_size}, {n_new}); it gave {shape or generated!r:.80}. Do its checks pass?"
+                f"give a tensor of ({batch_size}, {n_new}); it gave {shape or generated!r:.80}. "
+                "Do its checks pass?"
             )
 
     def _run(self, point: tuple) -> Callable[[], Any]:
