@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
@@ -11,8 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
 from labkit.cache_records import curve, predicted_curve, settings_of
+from labkit.figures import has_rows, with_rows
 from labkit.plots import COLORS, FAMILY_COLORS, course_style
-from labkit.records import Record, Row, read_record
+from labkit.records import Record, Row
 
 LOOKS = {False: (COLORS["weights"], "without cache"), True: (COLORS["cache"], "with cache")}
 
@@ -28,7 +28,7 @@ def with_and_without(
     scale: "linear" or "log", of both axes.
     Raises: ValueError if no record has such rows.
     """
-    records = _with_rows(records, "cache_or_not")
+    records = with_rows(records, "cache_or_not")
     n_columns = max(len(settings_of(record)) for record in records.values())
     with course_style():
         size = (3.1 * n_columns + 0.6, 2.7 * len(records) + 0.5)
@@ -59,7 +59,7 @@ def slopes_by_length(records: Mapping[str, Record], slopes: Callable[..., Sequen
     that noise has made negative is left out.
     Raises: ValueError if no record has such rows.
     """
-    records = _with_rows(records, "cache_or_not")
+    records = with_rows(records, "cache_or_not")
     with course_style():
         size = (4.6 * len(records), 3.8)
         figure, (row,) = plt.subplots(
@@ -74,9 +74,11 @@ def slopes_by_length(records: Mapping[str, Record], slopes: Callable[..., Sequen
                     points = zip(lengths[1:], slopes(lengths, times_s), strict=True)
                     rising = [(n, 1e3 * slope) for n, slope in points if slope > 0]
                     label = setting if not use_cache else None
-                    axes.plot(*zip(*rising, strict=True), line, color=color, label=label, ms=3.5)
+                    places = zip(*rising, strict=True) if rising else ([], [])
+                    axes.plot(*places, line, color=color, label=label, ms=3.5)
             axes.set(title=name, xlabel="new tokens", xscale="log", yscale="log")
-            axes.legend(fontsize=8.5)
+            if axes.lines:
+                axes.legend(fontsize=8.5)
         row[0].set_ylabel("ms per further token (dashed: with cache)")
     plt.close(figure)
     return figure
@@ -123,7 +125,7 @@ def offloaded_steps(records: Mapping[str, Record]) -> Figure:
     copies overlap, the longer of the two.
     Raises: ValueError if no record has such rows.
     """
-    records = _with_rows(records, "offload")
+    records = with_rows(records, "offload")
     with course_style():
         size = (4.6 * len(records), 3.4)
         figure, (row,) = plt.subplots(
@@ -146,37 +148,24 @@ def offloaded_steps(records: Mapping[str, Record]) -> Figure:
     return figure
 
 
-def draw_all(folder: Path | str, out: Path | str) -> list[Path]:
-    """Draw every figure of lab 3 from the records `cache-*.jsonl` of a folder; returns the files.
-
-    Raises: ValueError if the folder has no such record.
-    """
+def figures_of(records: Mapping[str, Record]) -> dict[str, Figure]:
+    """Every figure of lab 3 that the records have rows for, by the name of its file."""
     from labkit.cache_benchmark import predicted_time_s, slopes
 
-    found = sorted(Path(folder).glob("cache-*.jsonl"))
-    if not found:
-        raise ValueError(f"{folder} has no record cache-*.jsonl: measure one first")
-    records = {path.stem.removeprefix("cache-"): read_record(path) for path in found}
-    figures = {
-        f"cache-{scale}": with_and_without(records, predicted_time_s, scale)
-        for scale in ("linear", "log")
-    }
-    figures["cache-slopes"] = slopes_by_length(records, slopes)
-    figures["cache-offload"] = offloaded_steps(records)
+    def have(experiment: str) -> bool:
+        return any(has_rows(record, experiment) for record in records.values())
+
+    found = {}
+    if have("cache_or_not"):
+        for scale in ("linear", "log"):
+            found[f"cache-{scale}"] = with_and_without(records, predicted_time_s, scale)
+        found["cache-slopes"] = slopes_by_length(records, slopes)
+    if have("offload"):
+        found["cache-offload"] = offloaded_steps(records)
     for name, record in records.items():
-        figures[f"cache-rounds-{name}"] = prefill_by_round(record.rows, str(record.provenance))
-    Path(out).mkdir(parents=True, exist_ok=True)
-    paths = [Path(out) / f"{name}.png" for name in figures]
-    for path, figure in zip(paths, figures.values(), strict=True):
-        figure.savefig(path)
-    return paths
-
-
-def _with_rows(records: Mapping[str, Record], experiment: str) -> dict[str, Record]:
-    kept = {name: record for name, record in records.items() if record.of(experiment)}
-    if not kept:
-        raise ValueError(f"no record has rows of the experiment {experiment}: measure it first")
-    return kept
+        if has_rows(record, "multi_turn"):
+            found[f"{name}-rounds"] = prefill_by_round(record.rows, str(record.provenance))
+    return found
 
 
 def _both_curves(
@@ -194,7 +183,8 @@ def _both_curves(
         if rows:
             lows, highs = zip(*(row.spread_s for row in rows), strict=True)
             axes.vlines(lengths, lows, highs, color=color, linewidth=5, alpha=0.3)
-        if predicted_time_s is not None and rows:
+        is_known = record.of("roofline") and record.of("one_token_pass")
+        if predicted_time_s is not None and rows and is_known:
             predicted = predicted_curve(record, setting, use_cache, predicted_time_s)
             label = "predicted" if use_cache else None
             axes.plot(*predicted, "--", color=COLORS["reference"], linewidth=1.2, label=label)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from labkit.bounds import roofline_of
 from labkit.records import Record, Row
-from labkit.roofline import ModelWork, Roofline
+from labkit.roofline import ModelWork
 
 
 def curve(record: Record, setting: str, use_cache: bool) -> tuple[list[int], list[float]]:
@@ -30,17 +31,6 @@ def launch_s(record: Record, setting: str) -> float:
         if row.setting == setting and row.time_s is not None:
             return row.time_s
     raise ValueError(f"the record has no pass over one token of the setting {setting!r}")
-
-
-def roofline_of(record: Record) -> Roofline:
-    """The machine's roofline, as it was measured beside the rows.
-
-    Raises: ValueError if the record does not hold it.
-    """
-    dtype = record.provenance.dtype
-    for row in record.of("roofline"):
-        return Roofline("measured", row.counts["bandwidth"], {dtype: row.counts["peak"]})
-    raise ValueError("the record has no row of the experiment roofline: measure it first")
 
 
 def settings_of(record: Record) -> list[str]:

@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _add_evaluate(commands)
     _add_measure(commands)
     figures = _add(commands, "figures", "redraw the labs' figures from records", _figures)
-    figures.add_argument("records", type=Path, help="a folder of records, such as data/results")
+    figures.add_argument("records", type=Path, help="a record, or a folder of them: data/results")
     figures.add_argument("out", type=Path, help="the folder that gets the figures")
     args = parser.parse_args(argv)
     try:
@@ -65,9 +65,13 @@ def _add_measure(commands) -> None:
 def _figures(args: argparse.Namespace) -> None:
     from labkit import cache_figures, figures
 
-    for draw_all in (figures.draw_all, cache_figures.draw_all):
-        for path in draw_all(args.records, args.out):
+    records, n_drawn = figures.read_records(args.records), 0
+    for figures_of in (figures.figures_of, cache_figures.figures_of):
+        for path in figures.save(figures_of(records), args.out):
             print(path)
+            n_drawn += 1
+    if not n_drawn:
+        raise ValueError(f"no record of {args.records} has an experiment that has a figure")
 
 
 def _models(args: argparse.Namespace) -> None:

@@ -9,20 +9,19 @@ held against what any machine of its kind stays below.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 
+from labkit.bounds import any_like, bound_of, machine_of
 from labkit.facts import gpus, vram_readings
-from labkit.memory import kv_cache_bytes, weight_bytes
-from labkit.records import Record, Row
+from labkit.memory import weight_bytes
+from labkit.records import OUT_OF_MEMORY, Record, Row
 from labkit.roofline import BYTES, Floor, ModelWork, Roofline, pass_floor
 from labkit.tiny import has_facts
 
-CARD_CACHE_BYTES = 2**27  # more than the L2 of any card of the table
-HOST_CACHE_BYTES = 2**29  # more than most processors have
-ANY_CPU = Roofline("any CPU", bandwidth=2e12, peaks=dict.fromkeys(BYTES, 1e13))
-ANY_GPU = Roofline("any GPU", bandwidth=2e13, peaks=dict.fromkeys(BYTES, 1e16))
+CARD_CACHE_BYTES = 2**28  # more than the caches of any card of the table
+HOST_CACHE_BYTES = 2**32  # more than any processor has
 NOISE = 0.8  # a longer run may come out this much faster before we doubt it
 ROUNDING = 0.02
+SCORE_BYTES = 12  # of a score that is kept: the product, its softmax in 32 bits, copies of both
 
 
 def implausible(
@@ -43,26 +42,54 @@ def implausible(
     """
     roofline = Roofline.of(machine) if isinstance(machine, str) else machine
     work = ModelWork.of(model) if isinstance(model, str) else model
+    roofline.peak(dtype)  # refuses a dtype without hardware
     if memory_bytes is None and roofline.name in gpus():
         memory_bytes = vram_readings(roofline.name)["driver"][0]
-    found = [*_too_fast(row, work, roofline, dtype), *_wrong_rate(row, tokens_per_s)]
-    if memory_bytes is not None:
-        found += _wrong_about_memory(row, work, dtype, memory_bytes)
-    return found
+    return [
+        *_too_fast(row, work, roofline, dtype),
+        *_wrong_rate(row, tokens_per_s),
+        *_wrong_about_memory(row, work, dtype, memory_bytes),
+        *_wrong_by_itself(row, memory_bytes),
+    ]
 
 
 def implausible_series(rows: Iterable[Row]) -> list[str]:
-    """Where more new tokens took less time, among runs that are otherwise the same."""
+    """Where more new tokens took less time, among runs that are otherwise the same.
+
+    Each run is held against all shorter ones: times may fall little by little. Only a clear case
+    counts, where every sample of the longer run is faster by a fifth than every one of the shorter.
+    """
     found = []
     for group in _groups(rows):
-        for shorter, longer in pairwise(group):
-            is_clear = max(longer.samples_s) < min(shorter.samples_s)
-            if is_clear and longer.time_s < NOISE * shorter.time_s:
+        for i, longer in enumerate(group):
+            most_s = max(longer.samples_s)
+            slower = [row for row in group[:i] if most_s < NOISE * min(row.samples_s)]
+            if slower:
+                shorter = max(slower, key=lambda row: row.time_s)
                 found.append(
-                    f"{longer.n_new} new tokens in {longer.time_s:.3g} s cannot take less than "
-                    f"{shorter.n_new} in {shorter.time_s:.3g} s, all else equal."
+                    f"{_name(longer)}: {longer.n_new} new tokens in {longer.time_s:.3g} s cannot "
+                    f"take less than {shorter.n_new} in {shorter.time_s:.3g} s, all else equal."
                 )
     return found
+
+
+def refusals(record: Record) -> list[str]:
+    """What is impossible in a whole record, each sentence naming its row; needs its roofline.
+
+    For a model without facts there are no floors, and no weights to hold memory against; its clocks
+    are compared all the same, and its times with one another. A dtype without hardware is emulated,
+    which is slow: the fastest dtype bounds it.
+    """
+    machine, memory_bytes = machine_of(record)
+    machine = bound_of(machine) if machine.name in gpus() else any_like(record.provenance)
+    dtype, found = record.provenance.dtype, []
+    for row in record.rows:
+        if has_facts(row.model) and dtype in machine.peaks:
+            reasons = implausible(row, row.model, machine, dtype, memory_bytes=memory_bytes)
+        else:
+            reasons = _wrong_by_itself(row, memory_bytes)
+        found += [f"{_name(row)}: {reason}" for reason in reasons]
+    return found + implausible_series(record.rows)
 
 
 def least_time_s(row: Row, model: ModelWork | str, machine: Roofline | str, dtype: str) -> float:
@@ -78,50 +105,13 @@ def least_time_s(row: Row, model: ModelWork | str, machine: Roofline | str, dtyp
 
 
 def floors_of(row: Row, model: ModelWork | str, machine: Roofline | str, dtype: str) -> list[Floor]:
-    """The floor of each pass that a run of this row makes, the prefill first."""
-    roofline = Roofline.of(machine) if isinstance(machine, str) else machine
+    """The floor of each pass that a run of this row makes, the prefill first; by `bound_of`."""
+    roofline = bound_of(Roofline.of(machine) if isinstance(machine, str) else machine)
     work = ModelWork.of(model) if isinstance(model, str) else model
     return [
         pass_floor(roofline, work, n_fed, n_cached, row.batch_size, dtype)
         for n_fed, n_cached in _passes(row)
     ]
-
-
-def refusals(record: Record) -> list[str]:
-    """What is impossible in a whole record, each sentence naming its row; needs its roofline."""
-    machine, memory_bytes = machine_of(record)
-    if machine.name not in gpus():
-        machine = ANY_GPU if record.provenance.driver else ANY_CPU
-    found = []
-    for row in record.rows:
-        if has_facts(row.model) and row.outcome in ("ok", "out of memory"):
-            reasons = implausible(
-                row, row.model, machine, record.provenance.dtype, memory_bytes=memory_bytes
-            )
-            found += [f"{_name(row)}: {reason}" for reason in reasons]
-    return found + implausible_series(record.rows)
-
-
-def machine_of(record: Record) -> tuple[Roofline, int | None]:
-    """The roofline of the machine that a record is from, and its memory in bytes if known.
-
-    A card of the table by its data sheet; another machine by what was measured at the time.
-    Raises: ValueError if the record has no row "roofline".
-    """
-    rows = record.of("roofline")
-    if not rows:
-        raise ValueError(
-            "this record has no row of the experiment roofline, so nothing says what its machine "
-            "can do: measure roofline into the same file"
-        )
-    row = rows[-1]
-    memory = int(row.counts["memory_bytes"]) if row.counts.get("memory_bytes") else None
-    if row.note in gpus():
-        return Roofline.of(row.note), memory
-    peaks = {name: value for name, value in row.counts.items() if name in BYTES}
-    peaks = peaks or {record.provenance.dtype: row.counts["peak"]}
-    name = f"{record.provenance.device}, measured"
-    return Roofline(name=name, bandwidth=row.counts["bandwidth"], peaks=peaks), memory
 
 
 def _passes(row: Row) -> list[tuple[int, int]]:
@@ -159,38 +149,80 @@ def _wrong_rate(row: Row, claimed: float | None) -> list[str]:
     ]
 
 
-def _wrong_about_memory(row: Row, work: ModelWork, dtype: str, memory_bytes: int) -> list[str]:
+def _wrong_about_memory(
+    row: Row, work: ModelWork, dtype: str, memory_bytes: int | None
+) -> list[str]:
+    """Less than the weights need, or more than there is; offloaded weights need no room."""
     width = BYTES[dtype.removeprefix("torch.")]
     n_tokens = row.n_input + row.n_new
     weights = weight_bytes(work.shape.n_params, width)
-    cache = kv_cache_bytes(work.shape, n_tokens - 1, row.batch_size, width) if n_tokens > 1 else 0
-    least = weights + (cache if row.use_cache and row.n_new > 1 else 0)
+    resident = weights - row.counts.get("offloaded_bytes", 0)
+    if row.is_ok and row.peak_bytes is not None and row.peak_bytes < (1 - ROUNDING) * resident:
+        return [
+            f"at its peak {_gb(row.peak_bytes)} were taken, which is less than the weights, "
+            f"{_gb(resident)}."
+        ]
+    if memory_bytes is None:
+        return []
+    cache = _cache_bytes(work, n_tokens - 1, row.batch_size, width)
+    least = resident + (cache if row.use_cache and row.n_new > 1 else 0)
     if row.is_ok and least > memory_bytes:
         return [
-            f"weights and cache are {least / 1e9:.1f} GB, the machine has "
-            f"{memory_bytes / 1e9:.1f}: this cannot have run."
+            f"weights and cache are {_gb(least)}, the machine has {_gb(memory_bytes)}: this cannot "
+            "have run."
         ]
-    # Logits of all positions in 32 bits, a dozen activations, the cache copied while it grows.
+    # Logits of all positions in 32 bits, a dozen activations, the cache copied while it grows; and
+    # every token's score against every other, which eager attention keeps.
     alive = row.batch_size * n_tokens * (work.shape.vocab_size * 6 + 48 * work.shape.d_model)
-    most = weights + 3 * cache + alive
-    if row.outcome == "out of memory" and most < memory_bytes / 2:
+    scores = row.batch_size * work.shape.n_heads * n_tokens**2 * SCORE_BYTES
+    most = weights + 3 * cache + alive + scores
+    if row.outcome == OUT_OF_MEMORY and most < memory_bytes / 2:
         return [
-            f"it needs {most / 1e9:.1f} GB at most, the machine has {memory_bytes / 1e9:.1f}: "
-            "memory cannot have run out unless something else held it."
+            f"it needs {_gb(most)} at most, the machine has {_gb(memory_bytes)}: memory cannot "
+            "have run out unless something else held it."
         ]
     return []
 
 
+def _cache_bytes(work: ModelWork, n_tokens: int, batch_size: int, width: int) -> int:
+    """Bytes of the KV cache, of which layers with a window keep only that."""
+    if n_tokens < 1:
+        return 0
+    return work.moved_bytes(n_tokens, batch_size, width) - work.moved_bytes(0, batch_size, width)
+
+
+def _wrong_by_itself(row: Row, memory_bytes: int | None) -> list[str]:
+    """What a row contradicts without any model: its own clocks, and the machine's memory."""
+    found = []
+    if memory_bytes is not None and (row.peak_bytes or 0) > memory_bytes:
+        found.append(
+            f"at its peak {_gb(row.peak_bytes)} were taken, the machine has {_gb(memory_bytes)}."
+        )
+    for event_s, sample_s in zip(row.events_s, row.samples_s, strict=False):
+        if event_s > 1.05 * sample_s + 1e-3:
+            found.append(
+                f"CUDA events saw the device at work for {event_s:.3g} s, the clock {sample_s:.3g} "
+                "s: it was read before the device was done."
+            )
+            break
+    return found
+
+
 def _groups(rows: Iterable[Row]) -> Sequence[list[Row]]:
     """Rows that differ in new tokens only, each group in the order of these."""
-    found: dict[tuple, list[Row]] = {}
+    found: dict[tuple, dict[int, Row]] = {}
     for row in rows:
         if row.samples_s and row.n_new:
             same = (row.experiment, row.model, row.batch_size, row.n_input, row.use_cache)
-            found.setdefault((*same, row.setting), []).append(row)
-    return [sorted(group, key=lambda row: row.n_new) for group in found.values()]
+            found.setdefault((*same, row.setting), {})[row.n_new] = row
+    return [[group[n_new] for n_new in sorted(group)] for group in found.values()]
 
 
 def _name(row: Row) -> str:
     sizes = f"batch {row.batch_size}, {row.n_input} in, {row.n_new} new"
-    return f"{row.experiment}, {row.model}, {sizes}"
+    how = [] if row.use_cache or not row.n_new else ["without cache"]
+    return ", ".join([row.experiment, row.model, *filter(None, [row.setting]), sizes, *how])
+
+
+def _gb(n_bytes: float) -> str:
+    return f"{n_bytes / 1e9:.1f} GB"

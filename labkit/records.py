@@ -60,6 +60,11 @@ class Row:
         for name, least in (("batch_size", 1), ("n_input", 0), ("n_new", 0)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
+        if self.peak_bytes is not None and self.peak_bytes < 0:
+            raise ValueError(f"peak_bytes must be at least 0, got {self.peak_bytes}")
+        for name, value in self.counts.items():
+            if not 0 <= value < math.inf:
+                raise ValueError(f"counts are numbers from 0 up, got {name} = {value}")
         for name in ("samples_s", "events_s"):
             for sample in getattr(self, name):
                 if not (math.isfinite(sample) and sample > 0):
@@ -126,7 +131,7 @@ class Recorder:
 
     def __init__(self, path: str | Path, provenance: Provenance) -> None:
         self.path = Path(path)
-        if not self.path.exists() or not self.path.stat().st_size:
+        if not self.path.exists() or (self.path.is_file() and not self.path.stat().st_size):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             _append(self.path, {"format": FORMAT_VERSION, "provenance": asdict(provenance)})
         record = read_record(self.path)
@@ -163,11 +168,18 @@ def read_record(path: str | Path) -> Record:
     Raises: RecordError naming the line, and the field if there is one to name.
     """
     path = Path(path)
+    if path.is_dir():
+        raise RecordError(f"{path} is a folder: name a file in it")
     lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
     whole, torn = lines[:-1], lines[-1]
     if torn.strip() and _parses(torn):
         whole.append(torn)  # only the end of the line is missing
     numbered = [(i, line) for i, line in enumerate(whole, start=1) if line.strip()]
+    if not numbered and torn.strip():
+        raise RecordError(
+            f"{path}, line 1 is torn and no other follows: nothing measured is in this file, so "
+            "delete it or name another"
+        )
     if not numbered:
         raise RecordError(f"{path} is empty: a record begins with a line of provenance")
     provenance = _provenance_in(*numbered[0], path)

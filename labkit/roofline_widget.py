@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy
 from matplotlib.figure import Figure
 
-from labkit.physics import machine_of
+from labkit.bounds import machine_of
 from labkit.plots import COLORS, course_style, png_bytes
 from labkit.records import Record
 from labkit.roofline import BYTES, ModelWork, Roofline, ridge_point

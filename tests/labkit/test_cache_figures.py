@@ -1,6 +1,7 @@
 """Lab 3's figures and its widget: what they show, from records alone."""
 
 import builtins
+from dataclasses import replace
 
 import matplotlib
 
@@ -12,7 +13,6 @@ import pytest
 from labkit import cache_figures, cache_widget
 from labkit.cache_benchmark import predicted_time_s, slopes
 from labkit.cache_records import curve, settings_of
-from labkit.facts import data_path
 from labkit.memory import kv_bytes_per_token
 from labkit.records import recorded_results
 
@@ -45,6 +45,8 @@ def test_slopes_that_noise_made_negative_are_left_out(records):
     figure = cache_figures.slopes_by_length(records, lambda n, t: [-1.0, *slopes(n, t)[1:]])
     for line in figure.axes[0].lines:
         assert (line.get_ydata() > 0).all() if len(line.get_ydata()) else True
+    figure = cache_figures.slopes_by_length(records, lambda n, t: [-1.0] * (len(n) - 1))
+    assert not any(len(line.get_xdata()) for line in figure.axes[0].lines)
 
 
 def test_a_record_without_the_experiment_is_refused(records):
@@ -52,15 +54,28 @@ def test_a_record_without_the_experiment_is_refused(records):
         cache_figures.offloaded_steps({})
     with pytest.raises(ValueError, match="no row of the experiment multi_turn"):
         cache_figures.prefill_by_round([])
-    with pytest.raises(ValueError, match="measure one first"):
-        cache_figures.draw_all("nowhere", "nowhere")
+    assert cache_figures.figures_of({}) == {}
 
 
-def test_all_figures_are_drawn_from_the_records(tmp_path):
-    paths = cache_figures.draw_all(data_path("results"), tmp_path)
-    assert {"cache-linear", "cache-log", "cache-slopes", "cache-offload"} <= {p.stem for p in paths}
-    assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths)
+def test_all_figures_are_drawn_from_the_records(records):
+    rounds = {f"{name}-rounds" for name in records}
+    drawn = cache_figures.figures_of(records)
+    assert set(drawn) == {"cache-linear", "cache-log", "cache-slopes", "cache-offload", *rounds}
     assert not plt.get_fignums()
+
+
+def test_what_a_record_does_not_hold_is_left_out(records):
+    record = next(iter(records.values()))
+    kept = {"cache_or_not": 1, "multi_turn": 8, "offload": 3}
+    for experiment, n_rows in kept.items():
+        rows = tuple(record.of(experiment)[:n_rows])
+        drawn = cache_figures.figures_of({"my": replace(record, rows=rows)})
+        names = {
+            "cache_or_not": ["cache-linear", "cache-log", "cache-slopes"],
+            "multi_turn": ["my-rounds"],
+            "offload": ["cache-offload"],
+        }
+        assert list(drawn) == names[experiment]
 
 
 def test_moving_a_slider_calls_the_function_and_redraws():

@@ -109,6 +109,9 @@ def test_another_command_or_day_may_go_on(path):
         ({"samples_s": []}, r"line 2.*exactly when"),
         ({"speed": 3}, r"line 2.*no field is called 'speed'"),
         ({"counts": {"tokens": "3"}}, r"line 2.*'counts'"),
+        ({"counts": {"tokens": float("nan")}}, r"line 2.*counts are numbers from 0.*tokens = nan"),
+        ({"counts": {"tokens": -3}}, r"line 2.*counts are numbers from 0.*tokens = -3"),
+        ({"peak_bytes": -1}, r"line 2.*peak_bytes must be at least 0, got -1"),
         ({"model": None}, r"line 2.*'model'"),
     ],
 )
@@ -134,6 +137,7 @@ def test_a_missing_field_is_named(path):
     [
         ("", "is empty"),
         ("not JSON\n", "line 1: not JSON"),
+        ('{"format": 1, "proven', "line 1 is torn.*delete it or name another"),
         ("[1]\n", "line 1: wanted an object"),
         ('{"format": 2, "provenance": {}}\n', "format 1, got 2"),
         ('{"rows": 3}\n', "got None"),
@@ -145,6 +149,16 @@ def test_a_file_that_is_no_record_says_why(tmp_path, first, message):
     path.write_text(first)
     with pytest.raises(RecordError, match=message):
         read_record(path)
+    if first:
+        with pytest.raises(RecordError, match=message):
+            Recorder(path, HERE)
+        assert path.read_text() == first
+
+
+def test_a_folder_is_no_record(tmp_path):
+    for read in (read_record, lambda path: Recorder(path, HERE)):
+        with pytest.raises(RecordError, match="is a folder: name a file in it"):
+            read(tmp_path)
 
 
 def test_a_broken_line_in_the_middle_is_no_torn_end(path):
