@@ -38,27 +38,28 @@ import torch
 from torch import Tensor
 
 from labkit import device, experiments, figures, roofline_widget, zoo
+from labkit.bounds import machine_of
 from labkit.checks import Checker
 from labkit.device import memory_errors_alive
 from labkit.facts import data_path
 from labkit.hardware import measure_roofline, pass_floor
-from labkit.physics import machine_of, refusals
+from labkit.machine import use_one_thread
+from labkit.physics import refusals
 from labkit.profiles import profile
 from labkit.records import Provenance, Recorder, recorded_results
 
+use_one_thread()  # two wait for each other, and a program beside us makes both late
 check = Checker("throughput", globals())
 
 # %% [markdown]
 # ## 1. A timer
 #
-# A GPU works behind our back: a call *queues* work and returns at once. On an H200, queueing one
-# step of an 8B model takes 33 ms in eager PyTorch, and a single large matrix product is queued in
-# some 10 µs and computed in 100 times as long. Whoever reads the clock without waiting for the
-# device measures the queueing.
+# A GPU works behind our back: a call *queues* work and returns at once. On an H200, a product of
+# two matrices of 8,192 rows is queued in 20 µs and computed in 1.4 ms, 70 times as long. Whoever
+# reads the clock without waiting for the device measures the queueing.
 #
-# And the first runs are not like the others. They load kernels, allocate memory, pick algorithms;
-# the cell below the exercise shows how much longer the first one takes here. So we warm up, and
-# keep no time of it.
+# And the first runs are not like the others: they load kernels, allocate memory, pick algorithms.
+# So we warm up, and keep no time of it.
 #
 # The clock, the device and the run are arguments. In the check below they are scripted, so the
 # same answer comes out on every machine: what is judged is *what you read when*, never how fast
@@ -66,17 +67,25 @@ check = Checker("throughput", globals())
 
 # %% exercise="labkit.throughput:time_runs" points=2
 
-# %% [markdown]
-# On a CPU we compute with one thread: two wait for each other whenever another program takes a core
-# from one of them, and a step of 8 ms can become one of 500.
-
 # %% experiment="cold_and_warm"
-torch.set_num_threads(1)
 loaded = zoo.load("tiny-target", profile="cpu")
 tokens = torch.randint(loaded.vocab_size, (4, 64))
 times_s = time_runs(lambda: loaded.model(tokens), time.perf_counter, device.synchronize, 0, 8)
 print("one forward pass after the other, in ms:", [round(1e3 * each, 1) for each in times_s])
 print(f"first over median: {times_s[0] / statistics.median(times_s):.1f}")
+
+# %% [markdown]
+# On a CPU the first run hardly stands out. On a GPU it does, and not only once: in our record of
+# an H200 the first run of *each new length* is slow again, because its attention kernels are
+# prepared anew for each length that they meet. The first generation of 64 tokens is cold at every
+# single step, even if the model has been running for minutes. So what we warm up is the very run
+# that we then time. The record keeps the first run of every point, and no median counts it.
+
+# %% experiment="first_runs"
+for name, record in recorded_results("throughput-*.jsonl").items():
+    rows = [row for row in record.of("output_sweep") if row.is_ok]
+    ratios = {row.n_new: round(row.counts["first_s"] / row.time_s, 1) for row in rows}
+    print(f"{name}, first run over median, by new tokens: {ratios}")
 
 # %% [markdown]
 # ## 2. Exactly so many tokens
@@ -201,9 +210,9 @@ for name, record in records.items():
 # %% [markdown]
 # ## 7. What does a step wait for?
 #
-# An H200 moves the weights of an 8B model in 3.4 ms. Its measured step takes 33 ms. Neither the
-# memory nor the arithmetic is what it waits for: the *processor* is, which launches a dozen kernels
-# for each layer, one after the other, at about 0.9 ms per layer. So there are three times to
+# An H200 moves the weights of an 8B model in 3.2 ms. Its measured step takes 34 ms. Neither the
+# memory nor the arithmetic is what it waits for: the *processor* is, which launches dozens of
+# kernels for each layer, one after the other, at 0.94 ms per layer. So there are three times to
 # compare, and the longest is the limit:
 #
 # | limit | takes | shrinks with |
@@ -395,12 +404,13 @@ roofline_widget.roofline_explorer(mine)
 # shared KV heads, the single layer of the small one 1.03 ms, although it has a fiftieth of the
 # weights. The floors of moving differ by that factor, the times per layer do not: launching is the
 # limit. (The small model's one layer also carries what every step costs beside its layers.) Whole
-# steps follow the number of layers. On an H200 it is the same: 1.7B and 8B cost about 0.9 ms per
-# layer, with floors that differ by a factor of five.
+# steps follow the number of layers. On an H200 it is the same: Qwen3-1.7B and 8B cost 0.85 and
+# 0.94 ms per layer, with floors that differ by a factor of four; OLMo-7B, whose layers launch fewer
+# kernels, costs 0.66.
 #
 # *Batch*: on one core a pass over 256 tokens takes 58 ms for one text and 419 ms for eight, in
-# proportion, since computing is the limit from the start. On a large GPU the time stays flat up to
-# some batch, as long as launching takes longer than computing, and rises after that. ("Time per
+# proportion, since computing is the limit from the start. On the H200 it is 27 to 28 ms for 1, 2
+# and 4 texts, as long as launching takes longer than computing, then 44 and 85 ms. ("Time per
 # batch" and "time per sequence" are different columns: the first rises, the second falls.)
 #
 # *Marking: half a point each for (1) input: flat region and growth, with the reason; (2) output:
@@ -411,7 +421,7 @@ roofline_widget.roofline_explorer(mine)
 # ## What we have seen
 #
 # A step of the tiny model takes 10 ms on one core; moving its weights would take 3.7, computing
-# 0.6. A step of an 8B model takes 33 ms on an H200 whose memory could feed it in 3.4. In the one
+# 0.6. A step of an 8B model takes 34 ms on an H200 whose memory could feed it in 3.2. In the one
 # most, in the other nine tenths of a step are spent telling the device what to do. Larger batches
 # share that cost (lab 5), graphs remove it, speculation (lab 6) makes fewer steps; a KV cache,
 # which comes next, saves arithmetic, and we now know where arithmetic is not what we wait for.
