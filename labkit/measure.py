@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Measure; returns the exit status. What is measured stays, whatever happens after."""
     from labkit.experiments import Bench, Harness, short
+    from labkit.machine import use_one_thread
     from labkit.profiles import profile
     from labkit.provenance import Provenance
     from labkit.records import Recorder, RecordError
@@ -38,6 +39,8 @@ def main(args: argparse.Namespace) -> int:
                 f"no experiment is called {unknown[0]!r}; there are all, {', '.join(known)}"
             )
         setting = short(profile(args.profile)) if args.short else profile(args.profile)
+        if setting.device == "cpu":
+            use_one_thread()
         recorder = Recorder(args.out, Provenance.here(setting, _command(args), args.seed))
     except (RecordError, ValueError) as error:
         print(error, file=sys.stderr)

@@ -22,6 +22,7 @@ class Provenance:
     command: str
     date: str
     seed: int
+    clock: str = ""  # the highest of the GPU's processors; empty on a CPU, and in older records
 
     @classmethod
     def here(cls, profile: Any, command: str, seed: int = 0) -> Provenance:
@@ -38,7 +39,7 @@ class Provenance:
         on_gpu = profile.device.startswith("cuda")
         return cls(
             device=machine.cards[0].name if on_gpu else machine.processor,
-            driver=_driver() if on_gpu else "",
+            driver=_from_driver("driver_version") if on_gpu else "",
             torch=torch.__version__,
             transformers=transformers.__version__,
             python=platform.python_version(),
@@ -49,6 +50,7 @@ class Provenance:
             command=command,
             date=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             seed=seed,
+            clock=_from_driver("clocks.max.sm") if on_gpu else "",
         )
 
     def __str__(self) -> str:
@@ -71,10 +73,10 @@ def _version() -> str:
         return "source"
 
 
-def _driver() -> str:
+def _from_driver(field: str) -> str:
     import subprocess
 
-    query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader", "--id=0"]
+    query = ["nvidia-smi", f"--query-gpu={field}", "--format=csv,noheader", "--id=0"]
     try:
         answer = subprocess.run(query, capture_output=True, text=True, timeout=20, check=True)
     except (OSError, subprocess.SubprocessError):
