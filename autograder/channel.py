@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from labkit.executor import MAX_KINDS
 from labkit.student import Student, answer_callback
 from labkit.wire import WireError, receive, send
 
@@ -268,4 +269,6 @@ def _bounded(reply: dict) -> dict:
         return reply
     lines = [clean_text(line, 200) for line in reply["lines"][:20]]
     kind, message = clean_text(reply.get("kind"), 100), clean_text(reply.get("message"), 2000)
-    return {"ok": False, "kind": kind, "message": message, "lines": lines}
+    kinds = reply.get("kinds")
+    kinds = [clean_text(each, 100) for each in kinds[:MAX_KINDS]] if isinstance(kinds, list) else []
+    return {"ok": False, "kind": kind, "kinds": kinds, "message": message, "lines": lines}

@@ -76,14 +76,16 @@ def _sweeps(rng: random.Random) -> list[SweepCase]:
         return tuple(sizes)
 
     plain, large, some, broken = points(6), points(7), points(6), points(5)
-    n_large = rng.randrange(1, 4)
+    early, later = large[rng.randrange(2)], large[rng.randrange(3, 6)]  # others come after both
     return [
         SweepCase(plain),
-        SweepCase(large, too_large=tuple(rng.sample(large, n_large))),
+        SweepCase(large, too_large=(early, later)),
         SweepCase(some, too_large=(some[-1],)),
-        SweepCase(some, done=tuple(rng.sample(some, 3))),
+        SweepCase(some, done=tuple(rng.sample(some[1:], 3))),
         SweepCase(some, done=some[:2]),
         SweepCase(broken, broken=broken[rng.randrange(2, 4)]),
+        SweepCase(broken, broken=broken[2], error=RuntimeError),
+        SweepCase(broken, broken=broken[1], error=TypeError),
     ]
 
 

@@ -7,6 +7,7 @@ submission gets no points for; everything else must come out in full.
 from __future__ import annotations
 
 import copy
+import importlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from autograder.builder.blank import BEGIN, END
 from autograder.builder.notebooks import build_notebook, cell_name
 from autograder.builder.source import Lab, find_lab
 from autograder.results import GRADED
+from labkit.checks.core import checks_in, points_by_weight
 
 ALL = ("*",)
 Edit = Callable[[dict], object]
@@ -26,7 +28,8 @@ class Sample:
     """One submission of the sample class.
 
     make(notebook) changes the solved notebook in place, or returns the file's bytes. loses: the
-    exercises and answers without points, ALL for none; status: what the grader must say of it.
+    exercises, answers and single checks without points, or ALL; status: what the grader must say of
+    it.
     """
 
     student: str
@@ -41,8 +44,23 @@ class Sample:
         """The mark it deserves; None if it cannot be graded."""
         if self.status == "ungradable":
             return None
-        kept = [] if self.loses == ALL else find_lab(self.lab).marked
-        return round(sum(cell.points for cell in kept if cell.name not in self.loses), 2)
+        if self.loses == ALL:
+            return 0.0
+        lab = find_lab(self.lab)
+        checks = checks_in(importlib.import_module(f"labkit.checks.{lab.topic}"))
+        return round(
+            sum(
+                points
+                for cell in lab.marked
+                for check, points in zip(
+                    checks[cell.name],
+                    points_by_weight(checks[cell.name], cell.points),
+                    strict=True,
+                )
+                if not {cell.name, check.name} & set(self.loses)
+            ),
+            2,
+        )
 
     def write(self, folder: Path) -> Path:
         """Write the submission in nbgrader's layout below `folder`; returns its file."""

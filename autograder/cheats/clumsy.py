@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from autograder.builder.notebooks import cell_kind, cell_name
-from autograder.cheats import ALL, Sample, cell_called, code_cell, copy_of, insert
+from autograder.cheats import ALL, Edit, Sample, cell_called, code_cell, copy_of, insert
 from autograder.cheats.honest import leave_blank
 from autograder.results import PARTLY, UNGRADABLE
 
@@ -147,6 +147,74 @@ def colab_only(notebook: dict) -> None:
     insert(notebook, "%load_ext does_not_exist\n!nvidia-smi", after="setup")
 
 
+def break_experiments(notebook: dict) -> None:
+    """Every second experiment raises, the others never end: marks do not rest on experiments."""
+    cells = [cell for cell in notebook["cells"] if cell_kind(cell) == "experiment"]
+    for i, cell in enumerate(cells):
+        cell["source"] += "\nwhile True:\n    pass" if i % 2 else "\nraise RuntimeError('no GPU')"
+
+
+def rewrite(name: str, *changes: tuple[str, str]) -> Edit:
+    """One cell of a solved notebook with pieces of its text replaced."""
+
+    def edit(notebook: dict) -> None:
+        cell = cell_called(notebook, name)
+        for old, new in changes:
+            assert old in cell["source"], f"{name} has no {old!r}"
+            cell["source"] = cell["source"].replace(old, new)
+
+    return edit
+
+
+def table_from_a_file(notebook: dict) -> None:
+    """A table computed from the record on the student's own disk, which nobody handed in."""
+    cell_called(notebook, "my_table")["source"] = (
+        "from labkit.records import read_record\n"
+        'own = read_record("my_throughput.jsonl").of("output_sweep")\n'
+        'my_table = {"rows": {f"{row.n_new} new": {"time_s": row.time_s} for row in own}}'
+    )
+
+
+def table_from_the_sweep(notebook: dict) -> None:
+    """A time that is left to the experiments, which take longer than grading waits for a cell."""
+    rewrite("my_table", ("0.23685", "rows[16].time_s"))(notebook)
+
+
+def with_own_clock(notebook: dict) -> None:
+    """Times runs by the machine's clock instead of the one that it is given."""
+    rewrite("time_runs", ("read_clock()", "time.perf_counter()"))(notebook)
+
+
+def computed_from_an_experiment(notebook: dict) -> None:
+    """An answer made from what an experiment has tokenized."""
+    cell_called(notebook, "tokens_found")["source"] = (
+        "def n_alike(one, other):\n"
+        "    differing = [i for i, pair in enumerate(zip(one, other)) if pair[0] != pair[1]]\n"
+        "    return min([*differing, len(one) - 1])\n\n"
+        "tokens_found = {\n"
+        '    name: n_alike(each, tokens["same"]) // 16 * 16 for name, each in tokens.items()\n'
+        "}"
+    )
+
+
+def tables_with_units(notebook: dict) -> None:
+    """Numbers as they would stand in a report, and a record that only this student has."""
+    rewrite("offload_plan", ("33.2", '"33.2 ms"'), ("114_558", '"114,558 tokens"'))(notebook)
+    rewrite("speed_up", ("cache-cpu", "here"))(notebook)
+
+
+def empty_the_cache(notebook: dict) -> None:
+    """Takes what it finds out of the container that it was only to look into."""
+    cell_called(notebook, "longest_cached_prefix")["source"] = (
+        "def longest_cached_prefix(hashes, cached, n_tokens, block_size):\n"
+        "    n_saved = 0\n"
+        "    while hashes and hashes[0] in cached and n_saved + block_size < n_tokens:\n"
+        "        cached.discard(hashes.pop(0))\n"
+        "        n_saved += block_size\n"
+        "    return n_saved"
+    )
+
+
 SAMPLES = [
     Sample("erin", "04_kv_cache", "saved by Colab", saved_by_colab),
     Sample("erin", "01_memory", "saved by Colab", saved_by_colab),
@@ -172,4 +240,28 @@ SAMPLES = [
     Sample("moritz", "04_kv_cache", "all in one cell, one answer to do", one_cell,
            ("attend_cached",)),
     Sample("nora", "01_memory", "Colab's own cells, input()", colab_only),
+    Sample("emil", "02_throughput", "all metadata lost", without_metadata),
+    Sample("olga", "02_throughput", "experiments that fail or never end", break_experiments),
+    Sample("otto", "02_throughput", "a table from a file that is not there", table_from_a_file,
+           ("my_table",)),
+    Sample("ole", "02_throughput", "a table that has to be measured first", table_from_the_sweep,
+           ("my_table",), PARTLY),
+    Sample("paul", "02_throughput", "text in a number field",
+           rewrite("my_table", ("0.23685", '"0.23685 s"')), ("my_table",)),
+    Sample("pia", "02_throughput", "a table with a row too few",
+           rewrite("my_table", ('"64 new"', '"32 new"')), ("my_table",)),
+    Sample("ria", "02_throughput", "rows that no machine of this kind can reach",
+           rewrite("my_table", ("tiny-target", "Qwen/Qwen3-32B")),
+           ("no_row_is_faster_than_the_machine",)),
+    Sample("rosa", "02_throughput", "a clock of its own", with_own_clock,
+           ("warm_up_runs_come_first_and_are_not_timed", "the_device_is_idle_when_a_sample_begins",
+            "the_device_is_idle_when_a_sample_ends", "samples_are_raw_one_per_run")),
+    Sample("jan", "03_cache_benchmark", "a script instead", as_script, file_name="cache.py"),
+    Sample("olga", "03_cache_benchmark", "experiments that fail or never end", break_experiments),
+    Sample("sven", "03_cache_benchmark", "an answer that needs an experiment",
+           computed_from_an_experiment),
+    Sample("tilda", "03_cache_benchmark", "numbers with units, a record of her own",
+           tables_with_units, ("offload_plan", "speed_up")),
+    Sample("uwe", "03_cache_benchmark", "a lookup that empties the cache", empty_the_cache,
+           ("any_container_will_do",)),
 ]  # fmt: skip

@@ -8,9 +8,10 @@ from autograder.builder.blank import blank_values, stub_cell
 from autograder.builder.source import Cell, find_lab, module_source
 from autograder.cheats import ALL, Edit, Sample, cell_called
 
-LABS = ("01_memory", "04_kv_cache")
 HALF = {
     "01_memory": ("largest_model", "longest_sequence", "kv_table"),
+    "02_throughput": ("sweep", "fit_steps", "my_table"),
+    "03_cache_benchmark": ("predicted_time_s", "block_hashes", "offload_plan"),
     "04_kv_cache": ("generate", "RingCache", "PagedCache"),
 }
 
@@ -47,7 +48,7 @@ def write_differently(lab: str) -> Edit:
 
 SAMPLES = [
     sample
-    for lab in LABS
+    for lab in HALF
     for sample in (
         Sample("ada", lab, "perfect"),
         Sample("bela", lab, "perfect, written differently", write_differently(lab)),

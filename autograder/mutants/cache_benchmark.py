@@ -127,6 +127,13 @@ COST_MUTANTS = [
     ),
     Mutant(
         "generation_cost",
+        "the cache alone is moved",
+        (_MOVED, _WIDTH),
+        "work.moved_bytes(n_cached + n_fed, 1, width)",
+        "work.moved_bytes(n_cached + n_fed, 1, width) - work.moved_bytes(0, 1, width)",
+    ),
+    Mutant(
+        "generation_cost",
         "always 16 bits",
         (_WIDTH,),
         "work.moved_bytes(n_cached + n_fed, 1, width)",
@@ -159,6 +166,13 @@ COST_MUTANTS = [
     ]
     moving, computing = sum(f.moving_s for f in floors), sum(f.computing_s for f in floors)
     return max(moving, computing, launch_s * n_new)""",
+    ),
+    Mutant(
+        "predicted_time_s",
+        "one cached token too many",
+        (_EACH,),
+        "n_cached, dtype=dtype)",
+        "n_cached + (n_cached > 0), dtype=dtype)",
     ),
     Mutant(
         "predicted_time_s",
@@ -201,6 +215,13 @@ COST_MUTANTS = [
         (_FIRST, _LAST, _NONE, _ONE, _FLOAT32),
         "return lengths[n_below] if n_below < len(lengths) else None",
         "return n_below",
+    ),
+    Mutant(
+        "leaves_launch_floor_at",
+        "the length of the context",
+        (_FIRST, _LAST, _NONE, _ONE, _FLOAT32),
+        "return lengths[n_below] if n_below < len(lengths) else None",
+        "return n_context",
     ),
     Mutant(
         "leaves_launch_floor_at",

@@ -218,6 +218,13 @@ def block_hashes(tokens, block_size, salt=""):
     ),
     Mutant(
         "longest_cached_prefix",
+        "one block, whatever is cached",
+        (_COUNTED, _GAP, _LEFT, _CONTAINER),
+        "return min(n_hits, (n_tokens - 1) // block_size) * block_size",
+        "return block_size",
+    ),
+    Mutant(
+        "longest_cached_prefix",
         "the missing block too",
         (_COUNTED, _GAP),
         "            break\n",

@@ -102,6 +102,13 @@ def time_runs(run, read_clock, synchronize, n_warmup, n_repeats):
         _RETURN,
         "return [sum(samples_s) / n_repeats] * n_repeats",
     ),
+    Mutant(
+        "time_runs",
+        "the mean, as a tensor",
+        (_RAW,),
+        _RETURN,
+        "return torch.tensor(samples_s).mean()",
+    ),
     Mutant("time_runs", "sorted", (_RAW,), _RETURN, "return sorted(samples_s)"),
     Mutant(
         "time_runs",
@@ -496,6 +503,13 @@ def sweep(points, measure, save, free_memory, done=()):
     ),
     Mutant(
         "sweep",
+        "takes torch's other errors for a lack of memory",
+        (_OTHERS,),
+        "except MemoryError:",
+        "except (MemoryError, RuntimeError):",
+    ),
+    Mutant(
+        "sweep",
         "any error ends the sweep quietly",
         (_OTHERS,),
         source="""\
@@ -512,6 +526,30 @@ def sweep(points, measure, save, free_memory, done=()):
         save(point, samples, outcome)
         if outcome != "ok":
             free_memory()
+""",
+    ),
+    Mutant(
+        "sweep",
+        "goes on after any error, and raises it at the end",
+        (_OTHERS,),
+        source="""\
+def sweep(points, measure, save, free_memory, done=()):
+    broken = None
+    for point in points:
+        if point in done:
+            continue
+        try:
+            samples, outcome = measure(point), "ok"
+        except MemoryError:
+            samples, outcome = [], "out of memory"
+        except Exception as error:
+            broken = error
+            continue
+        save(point, samples, outcome)
+        if outcome != "ok":
+            free_memory()
+    if broken is not None:
+        raise broken
 """,
     ),
     Mutant("sweep", "nothing is caught", (_OOM, _FREED), "except MemoryError:", "except KeyError:"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from copy import deepcopy
 from typing import Any
 
@@ -89,6 +90,14 @@ def table(
     return f"my_table = {answer!r}"
 
 
+def without_rows(*lengths: int, **settings: Any) -> str:
+    """The table with rows that did not run."""
+    text = table(**settings)
+    for n in lengths:
+        text = re.sub(f"'{n} new': {{[^}}]*}}", f"'{n} new': 'out of memory'", text)
+    return text
+
+
 def report(**changed: str) -> str:
     """The cell on the flawed report."""
     return f"flawed_report = {(FAULTY_ENTRIES | changed)!r}"
@@ -132,8 +141,15 @@ TABLE_CELLS = [
         run=ON_H100 | {"model": "Qwen/Qwen3-32B"})),
     ("weights in 4 bytes on a card", (_PHYSICS,), table(
         run={"model": "allenai/OLMo-7B-0724-hf", "machine": "L40S"})),
-    ("a dtype that the card has not", (_PHYSICS,), table(
-        run={"machine": "T4", "dtype": "bfloat16"})),
+    ("a card that may be any, and still too fast", (_PHYSICS,), table(
+        {n: 1e-4 * n for n in TIMES}, again=(64, 0.0065),
+        run=ON_H100 | {"machine": "another GPU"})),
+    ("too few rows that ran", (_RATE, _PHYSICS, _RISES, _AGAIN), without_rows(4, 16, 64)),
+    ("no first row", (_RATE, _PHYSICS, _RISES, _AGAIN), without_rows(1)),
+    ("a toaster", (_RATE, _PHYSICS, _RISES, _AGAIN), table(run={"machine": "toaster"})),
+    ("the same digits again", (_AGAIN,), table({64: 0.51137}, again=(64, 0.51137))),
+    ("a long prompt, and steps for nothing", (_RISES,), table(
+        {n: 5.2 - n / 1e4 for n in TIMES}, again=(64, 5.1), n_input=1024)),
     ("cold first row", (_RISES,), table({1: 1.84})),
     ("one row of another batch", (_RISES,), table({16: 0.045})),
     ("no time for the steps", (_RISES,), table(

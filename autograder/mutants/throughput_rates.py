@@ -221,6 +221,13 @@ def limit_of(step_s, n_layers, launch_s_per_layer, moving_s, computing_s):
     ),
     Mutant(
         "limit_of",
+        "the three times",
+        (_LAUNCH, _MEMORY, _COMPUTE),
+        _LONGEST,
+        "return numpy.array(list(least_s.values()))",
+    ),
+    Mutant(
+        "limit_of",
         "nothing is impossible",
         (_FLOOR,),
         "if step_s < max(moving_s, computing_s):",

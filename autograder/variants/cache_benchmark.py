@@ -80,6 +80,18 @@ def generation_cost(work, n_prompt, n_new, use_cache, width=2):
     ),
     Variant(
         "generation_cost",
+        "tensors in single precision",
+        """import torch
+
+def generation_cost(work, n_prompt, n_new, use_cache, width=2):
+    costs = torch.zeros(2)
+    for new, old in generation_passes(n_prompt, n_new, use_cache):
+        costs[0] += work.flops(new, old, n_logits=1)
+        costs[1] += work.moved_bytes(new + old, batch_size=1, width=width)
+    return costs""",
+    ),
+    Variant(
+        "generation_cost",
         "prefill and steps apart, as one prefill of all",
         """def generation_cost(work, n_prompt, n_new, use_cache, width=2):
     lengths = [n_prompt + i for i in range(n_new)]
@@ -127,6 +139,18 @@ def predicted_time_s(
     passes = generation_passes(n_prompt, n_new, use_cache)
     floors = [pass_floor(machine, work, *each, dtype=dtype).seconds for each in passes]
     return np.maximum(floors, launch_s).sum()""",
+    ),
+    Variant(
+        "predicted_time_s",
+        "tensors in single precision",
+        """import torch
+
+def predicted_time_s(
+    machine, work, n_prompt, n_new, use_cache, launch_s=0.0, dtype="float16"
+):
+    passes = generation_passes(n_prompt, n_new, use_cache)
+    floors = [pass_floor(machine, work, *each, dtype=dtype).seconds for each in passes]
+    return torch.tensor(floors).clamp(min=launch_s).sum().item()""",
     ),
     Variant(
         "leaves_launch_floor_at",

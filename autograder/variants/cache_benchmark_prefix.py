@@ -125,6 +125,18 @@ def offload_step_s(moved_bytes, offloaded_bytes, bandwidth, link_bandwidth, over
     ),
     Variant(
         "offload_step_s",
+        "tensors in single precision",
+        """import torch
+
+def offload_step_s(moved_bytes, offloaded_bytes, bandwidth, link_bandwidth, overlap=False):
+    if not 0 <= offloaded_bytes <= moved_bytes:
+        raise ValueError(f"cannot offload {offloaded_bytes}")
+    parts = torch.tensor([float(moved_bytes - offloaded_bytes), float(offloaded_bytes)])
+    seconds = parts / torch.tensor([bandwidth, link_bandwidth])
+    return seconds.amax() if overlap else seconds.sum()""",
+    ),
+    Variant(
+        "offload_step_s",
         "by what the link adds",
         """def offload_step_s(
     moved_bytes, offloaded_bytes, bandwidth, link_bandwidth, overlap=False

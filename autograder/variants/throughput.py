@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograder.mutants.throughput_answers import report, table, three, which
+from autograder.mutants.throughput_answers import report, table, three, which, without_rows
 from autograder.variants import Variant
 
 TIMER = [
@@ -260,6 +260,13 @@ def fit_steps(n_new, times_s):
     matrix = numpy.stack([numpy.ones(len(n_new)), numpy.array(n_new) - 1.0], axis=1)
     return numpy.linalg.lstsq(matrix, numpy.array(times_s), rcond=None)[0]
 """),
+    Variant("fit_steps", "torch in single precision", """\
+def fit_steps(n_new, times_s):
+    if len(set(n_new)) < 2:
+        raise ValueError("one length")
+    matrix = torch.stack([torch.ones(len(n_new)), torch.tensor(n_new) - 1.0], dim=1)
+    return torch.linalg.lstsq(matrix, torch.tensor(times_s)[:, None]).solution.flatten()
+"""),
     Variant("fit_steps", "statistics.linear_regression, read off at one token", """\
 def fit_steps(n_new, times_s):
     if len({*n_new}) == 1:
@@ -307,6 +314,17 @@ ANSWERS = [
     Variant("my_table", "a card of the handout", table(on_h100=True, again=(16, 0.5))),
     Variant("my_table", "whole numbers, a slow machine", table(
         {1: 1, 4: 3, 16: 8, 64: 30, 256: 121}, again=(64, 33))),
+    Variant("my_table", "a card that is not in the table", table(
+        on_h100=True, again=(16, 0.5), run={"machine": "Another GPU", "model": "Qwen/Qwen3-1.7B"})),
+    Variant("my_table", "a name as the driver has it", table(
+        on_h100=True, again=(16, 0.5), run={"machine": "NVIDIA H100 80GB HBM3"})),
+    Variant("my_table", "a dtype that the card emulates", table(
+        {n: 0.4 * n for n in (1, 4, 16, 64, 256)}, again=(16, 6.1),
+        run={"model": "Qwen/Qwen3-1.7B", "machine": "T4", "dtype": "bfloat16"})),
+    Variant("my_table", "the longest rows did not run", without_rows(64, 256, again=(16, 0.2))),
+    Variant("my_table", "after a long prompt", table(
+        {1: 5.21, 4: 5.26, 16: 5.45, 64: 6.31, 256: 9.52}, again=(64, 6.5), n_input=2048)),
+    Variant("my_table", "two digits, and the same ones again", table({64: 0.51}, again=(64, 0.51))),
     Variant("my_table", "noise among the short ones", table({1: 0.070, 4: 0.063})),
     Variant("flawed_report", "as it is", report()),
     Variant("flawed_report", "small letters", report().replace("'A'", "'a'").replace("'H'", "'h'")),

@@ -6,12 +6,18 @@ is expected comes with the case.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 from labkit.checks.compare import expect_equal, expect_number, number_in, refuse_blank, show
 from labkit.checks.core import Wrong, check
 from labkit.student import Student, hold
+
+# A sum over a dozen passes in single precision is this exact, whoever made it single: passes that
+# are tensors make tensors of all that is computed from them. The least slip that changes a sum, one
+# cached token more in every step, changes it by 1.2e-6.
+SINGLE_PRECISION = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +121,8 @@ def _costs(student: Student, case: CostCase, width: int = 2) -> list[Any]:
 
 
 def _expect_flops(student: Student, case: CostCase, why: str = "") -> None:
-    expect_number(_costs(student, case)[0], case.flops, "the FLOPs", why=why)
+    got = _costs(student, case)[0]
+    expect_number(got, case.flops, "the FLOPs", relative=SINGLE_PRECISION, why=why)
 
 
 @check(
@@ -155,7 +162,8 @@ def without_a_cache_every_pass_is_a_prefill(student: Student, case: CostCase) ->
 )
 def every_pass_moves_weights_and_cache(student: Student, case: CostCase) -> None:
     """Every pass moves the weights, and keys and values of all tokens that are there after it."""
-    expect_number(_costs(student, case)[1], case.moved_bytes, "the moved bytes")
+    got = _costs(student, case)[1]
+    expect_number(got, case.moved_bytes, "the moved bytes", relative=SINGLE_PRECISION)
 
 
 @check(
@@ -167,7 +175,12 @@ def the_width_of_numbers_is_an_argument(student: Student, case: CostCase) -> Non
     """Moved bytes are proportional to the width of a number."""
     n_bytes = number_in(_costs(student, case, case.width)[1], "the moved bytes")
     of_two = number_in(_costs(student, case, 2)[1], "the moved bytes at 2 bytes per number")
-    if not of_two > 0:
-        raise Wrong("the moved bytes", expected="more than none", got=show(of_two))
-    why = "2 bytes per number were taken; the call says otherwise." if n_bytes == of_two else ""
-    expect_number(n_bytes, case.width / 2 * of_two, "the moved bytes at that width", why=why)
+    if not case.moved_bytes / case.n_new / 2 < of_two < math.inf:
+        raise Wrong("the moved bytes", expected="the weights at least", got=show(of_two))
+    expect_number(
+        n_bytes,
+        case.width / 2 * of_two,
+        "the moved bytes at that width",
+        relative=SINGLE_PRECISION,
+        why="2 bytes per number were taken; the call says otherwise." if n_bytes == of_two else "",
+    )

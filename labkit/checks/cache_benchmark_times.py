@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from labkit.checks.cache_benchmark_costs import SINGLE_PRECISION
 from labkit.checks.compare import expect_number, number_in, refuse_blank, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.kv_storage import expect_refusal
@@ -80,7 +81,9 @@ def _expect_time(student: Student, case: TimeCase, why: str = "") -> None:
     arguments = (machine, work, case.n_prompt, case.n_new, case.use_cache)
     got = student.predicted_time_s(*arguments, launch_s=case.launch_s, dtype=case.dtype)
     factors = {1e3: "That is milliseconds: return seconds."}
-    expect_number(got, case.expected_s, "the seconds", factors=factors, why=why)
+    expect_number(
+        got, case.expected_s, "the seconds", relative=SINGLE_PRECISION, factors=factors, why=why
+    )
 
 
 @check(
@@ -145,6 +148,10 @@ def the_last_length_of_the_context_counts(student: Student, case: LeavingCase) -
     """A context that ends at that length still has it; one that ends before gives None."""
     got = _leaves(student, case, case.launch_s, case.expected)
     expect_number(got, case.expected, "the length where the context ends with it")
+    within = number_in(_leaves(student, case, case.launch_s, case.n_context), "the length")
+    if not within < case.n_context:
+        what = "the length where the context goes on"
+        raise Wrong(what, expected=f"less than {case.n_context:,}", got=show(within))
 
 
 @check("leaves_launch_floor_at", hint="What does the docstring want if every pass is fast enough?")

@@ -123,12 +123,11 @@ def tensor_in(got: Any, what: str) -> torch.Tensor:
 def expect_mapping(got: Any, keys: tuple[str, ...], what: str) -> dict:
     """The answer is a dict with these keys, every one filled in; returns it."""
     refuse_blank(got)
-    if not isinstance(got, dict) or any(key not in got for key in keys):
-        raise Wrong(
-            f"{what} should be a dict with the keys {', '.join(keys)}",
-            got=show(got),
-            expected="those keys",
-        )
+    claim, expected = f"{what} should be a dict with the keys {', '.join(keys)}", "those keys"
+    if not isinstance(got, dict):
+        raise Wrong(claim, expected=expected, got=show(got))
+    if missing := [key for key in keys if key not in got]:
+        raise Wrong(claim, expected=expected, got=f"none called {missing[0]!r}")
     return got
 
 

@@ -6,9 +6,11 @@ takes padding for padding wherever nobody says what to look at, as the real ones
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy
 import torch
 from torch import Tensor
 
@@ -54,7 +56,7 @@ class FixedCase:
 
 
 class ScriptedModel:
-    """Something to call `generate` on; records every call and what it made."""
+    """Something to call `generate` on; records every call that made tokens, and these."""
 
     def __init__(self, case: FixedCase) -> None:
         self.case = case
@@ -84,7 +86,6 @@ class ScriptedModel:
         settings = UNTOLD | config | given
         # A config without such a token leaves it to the model; saying None outright does not.
         settings["ends"] = given.get("eos_token_id", config.get("eos_token_id") or EOS)
-        self.calls.append({"tokens": tokens, "given": given, **settings})
         n_most = settings.get("max_new_tokens")
         if n_most is None:
             n_most = (settings.get("max_length") or 20) - self.case.n_input
@@ -92,6 +93,8 @@ class ScriptedModel:
             raise ValueError(f"max_new_tokens is {show(n_most)}")
         made = self._made(self._length(n_most, settings))
         self.made.append(made)
+        # Last, so that nothing that was given can stand for what the model got.
+        self.calls.append({**settings, "tokens": tokens, "given": given})
         return torch.cat([tokens.to(made.dtype), made], dim=1)
 
     def _length(self, n_most: int, settings: dict) -> int:
@@ -205,17 +208,27 @@ def every_token_of_the_prompt_is_seen(student: Student, case: FixedCase) -> None
 def decoding_is_greedy(student: Student, case: FixedCase) -> None:
     """Nothing is sampled, one beam is kept, and the cache is on."""
     call = play_of(student, case).call
-    if call.get("do_sample"):
+    if _setting(call, "do_sample"):
         raise Wrong(
             "`do_sample`",
             expected="False",
             got=show(call["do_sample"]),
             why="What a model's own settings say holds unless it is told otherwise.",
         )
-    if call.get("num_beams") not in (None, 1):
+    if _setting(call, "num_beams") not in (None, 1):
         raise Wrong("the beams", expected="1", got=show(call["num_beams"]))
-    if call.get("use_cache") in (False, 0):
+    if _setting(call, "use_cache") in (False, 0):
         raise Wrong("`use_cache`", expected="True", got="False")
+
+
+def _setting(call: dict, name: str) -> bool | float | None:
+    """A setting of the call: yes or no, a number, or nothing."""
+    value = call.get(name)
+    if isinstance(value, torch.Tensor | numpy.ndarray) and math.prod(value.shape) == 1:
+        value = value.item()
+    if value is not None and not isinstance(value, bool | int | float):
+        raise Wrong(f"`{name}`", expected="True, False or a number", got=show(value))
+    return value
 
 
 @check("generate_fixed", hint="The tokens are passed on as they are.")

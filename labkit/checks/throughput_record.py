@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from labkit.bounds import machine_of
 from labkit.checks.answers import AnswerCase, choice_in, fields_of, finite_number_in
 from labkit.checks.compare import expect_mapping, refuse_blank, show
 from labkit.checks.core import Wrong, check
 from labkit.facts import data_path
-from labkit.physics import machine_of
 from labkit.profiles import PROFILES
 from labkit.records import Record, Row, read_record
 from labkit.roofline import pass_floor

@@ -12,25 +12,26 @@ from typing import Any
 from labkit.checks.compare import expect_equal, number_in, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.throughput_forms import numbers_in
-from labkit.student import Student, StudentError
+from labkit.student import Student, StudentError, hold, hold_attribute, hold_item, place
 
 OOM = "out of memory"
 
 
 @dataclass(frozen=True, slots=True)
 class SweepCase:
-    """Points to measure; too_large run out of memory, in done are finished, broken fails."""
+    """Points to measure; too_large run out of memory, in done are finished, broken has an error."""
 
     points: tuple[tuple, ...]
     too_large: tuple[tuple, ...] = ()
     done: tuple[tuple, ...] = ()
     broken: tuple | None = None
+    error: type[Exception] = ValueError
 
     def __str__(self) -> str:
         parts = [f"{len(self.points)} points"]
         parts += [f"{len(self.too_large)} too large"] if self.too_large else []
         parts += [f"{len(self.done)} done"] if self.done else []
-        parts += ["one that fails with a ValueError"] if self.broken else []
+        parts += [f"one that fails with a {self.error.__name__}"] if self.broken else []
         return ", ".join(parts)
 
     def samples(self, point: tuple) -> list[float]:
@@ -65,7 +66,7 @@ class RecordedSweep:
         except StudentError as error:
             if error.is_a("NotImplementedError") or not case.broken:
                 raise
-            self.raised = error.message if error.is_a("ValueError") else str(error)
+            self.raised = error.message if error.is_a(case.error.__name__) else str(error)
         return self
 
     def measure(self, point: Any) -> list[float]:
@@ -75,7 +76,7 @@ class RecordedSweep:
         if point in self.case.too_large:
             raise MemoryError("tried to allocate 20.00 GiB")
         if point == self.case.broken:
-            raise ValueError("the measurement broke")
+            raise self.case.error("the measurement broke")
         return self.case.samples(point)
 
     def save(self, point: Any, samples_s: Any, outcome: Any) -> None:
@@ -182,6 +183,7 @@ def out_of_memory_is_a_row_and_the_sweep_goes_on(student: Student, case: SweepCa
 def memory_is_freed_once_the_exception_is_gone(student: Student, case: SweepCase) -> None:
     """After each point without memory, and only then, memory is freed, no exception holding it."""
     played = play_of(student, case)
+    _expect_honest_count(student)
     is_owed, n_freed = False, 0
     for entry in played.log:
         if entry[0] == "measure":
@@ -204,6 +206,26 @@ def memory_is_freed_once_the_exception_is_gone(student: Student, case: SweepCase
     if is_owed or n_freed != len(case.too_large):
         raise Wrong(
             "memory was freed", expected=f"{len(case.too_large)} times", got=f"{n_freed} times"
+        )
+
+
+def _expect_honest_count(student: Student) -> None:
+    """`memory_errors_alive` sees two that we keep: the name may stand for anything by now."""
+    count = student.memory_errors_alive
+    builtins = hold_attribute(count, "__builtins__")
+    made = hold(hold_item(builtins, "map"), hold_item(builtins, "MemoryError"), ["one", "two"])
+    kept = place(student, [])
+    n_alive = []
+    for change in (lambda: None, lambda: kept.extend(made), lambda: kept.clear()):
+        change()
+        n_alive.append(number_in(count(), "the exceptions alive"))
+    before, within, after = n_alive
+    if 2 not in (within - before, within - after):  # garbage may be collected in between, once
+        raise Wrong(
+            "`memory_errors_alive`, with two more alive",
+            expected="2 more",
+            got=show(within - before),
+            why="It has to stay what the first cell imports.",
         )
 
 
@@ -230,7 +252,7 @@ def other_errors_pass_through(student: Student, case: SweepCase) -> None:
     played = play_of(student, case)
     if played.raised != "the measurement broke":
         raise Wrong(
-            "a ValueError while measuring",
+            f"a {case.error.__name__} while measuring",
             expected="the same error",
             got=played.raised or "no error",
             why="A mistake that looks like a result is worse than one that stops.",
@@ -238,6 +260,8 @@ def other_errors_pass_through(student: Student, case: SweepCase) -> None:
     before = set(played.measured()) - {case.broken}
     if not before:
         raise Wrong("the points before the one that broke", expected="measured", got="none")
+    if played.measured()[-1] != case.broken:
+        raise Wrong("after the point that broke", expected="nothing more", got="measurements")
     missing = before - {row[0] for row in played.rows()}
     if missing:
         raise Wrong(f"the row of {min(missing)}", expected="saved before the error", got="lost")

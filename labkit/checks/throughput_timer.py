@@ -137,7 +137,7 @@ def warm_up_runs_come_first_and_are_not_timed(student: Student, case: TimerCase)
         raise Wrong("the number of runs", expected=show(wanted), got=show(n_runs), why=why)
     timed.timed()
     kept = timed.got
-    n_kept = len(kept) if hasattr(kept, "__len__") else 0
+    n_kept = len(kept) if isinstance(kept, list | tuple) or getattr(kept, "ndim", 0) else 0
     if n_kept == wanted != case.n_repeats:
         raise Wrong(
             "the samples kept",

@@ -356,6 +356,14 @@ def test_a_call_that_fails_ends_nothing(child: Child, body: str, kind: str) -> N
     assert child.student.g(1) == 1
 
 
+def test_an_exception_derived_from_the_wanted_one_is_known_as_such(child: Child) -> None:
+    run(child, "class Odd(ValueError): pass\ndef f(): raise Odd('three')")
+    with pytest.raises(StudentError) as caught:
+        child.student.f()
+    assert caught.value.kind == "Odd"
+    assert caught.value.is_a("ValueError") and not caught.value.is_a("TypeError")
+
+
 # ------------------------------------------------------------------ forks
 
 
