@@ -154,7 +154,7 @@ def _slopes_case(n_new: tuple, times_s: list[float], order: tuple = ()) -> Slope
 
 
 def _prompt(rng: random.Random, block_size: int) -> HashCase:
-    n_tokens = block_size * rng.randrange(3, 6) + rng.randrange(block_size)
+    n_tokens = block_size * rng.randrange(5, 7) + rng.randrange(block_size)
     n_tokens += not n_tokens % block_size and block_size > 1  # a tail, if there can be one
     return HashCase(tuple(rng.randrange(4, 60_000) for _ in range(n_tokens)), block_size)
 
@@ -163,7 +163,7 @@ def _prefixes(rng: random.Random) -> list[PrefixCase]:
     numbers = tuple(rng.sample(range(10**6), 6))
     words = tuple(f"{n:08x}" for n in numbers)
     digests = tuple(n.to_bytes(8, "big") for n in numbers)
-    size, gap = rng.choice([4, 16, 32]), rng.randrange(1, 5)
+    size, gap = rng.choice([4, 16, 32]), rng.randrange(2, 5)
     tail = rng.randrange(1, size)
     others = (10**7, 10**7 + 1)
     wanted = [

@@ -44,6 +44,17 @@ PREFIX_MUTANTS = [
     ),
     Mutant(
         "block_hashes",
+        "the first token and the last two blocks",
+        (_COVERS,),
+        source="""def block_hashes(tokens, block_size, salt=""):
+    hashes = []
+    for end in range(block_size, len(tokens) + 1, block_size):
+        seen = [salt, tokens[0], end, *tokens[max(0, end - 2 * block_size) : end]]
+        hashes.append(hashlib.sha256(str(seen).encode()).hexdigest())
+    return hashes""",
+    ),
+    Mutant(
+        "block_hashes",
         "the last full block forgotten",
         (_FULL, _EQUAL, _COVERS, _TOKENS, _APART, _SMALL, _SALTS),
         _ENDS,

@@ -260,6 +260,13 @@ def limit_of(step_s, n_layers, launch_s_per_layer, moving_s, computing_s):
     ),
     Mutant(
         "limit_of",
+        "launching cannot be beaten either",
+        (_FLOOR,),
+        "if step_s < max(moving_s, computing_s):",
+        "if step_s < max(moving_s, computing_s, n_layers * launch_s_per_layer):",
+    ),
+    Mutant(
+        "limit_of",
         "always launch",
         (_LAUNCH, _MEMORY, _COMPUTE, _FLOOR),
         source="def limit_of(*sizes):\n    return 'launch'\n",

@@ -131,6 +131,9 @@ def a_hash_covers_everything_before_it(student: Student, case: HashCase) -> None
     why = "The same block after another beginning has other keys and values."
     other = _full(student, _changed(case.tokens, 0), case)
     _expect_all_differ(whole, other, "after another first token", why)
+    for i in range(1, case.n_blocks - 1):
+        other = _full(student, _changed(case.tokens, i * size + size // 2), case)
+        _expect_all_differ(whole[i:], other[i:], f"after another token in block {i}", why)
     block = list(case.tokens[:size])
     if len(set(_full(student, block * 3, case))) < 3:
         raise Wrong("the hashes of one block three times", expected="three", got="equal", why=why)

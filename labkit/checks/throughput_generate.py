@@ -70,6 +70,7 @@ class ScriptedModel:
         return Offer(
             attributes={
                 "generate": self.generate,
+                "eval": lambda: None,
                 "generation_config": Offer(attributes=settings | config),
                 "config": Offer(attributes=config),
                 "device": "cpu",
@@ -103,7 +104,8 @@ class ScriptedModel:
         least = max(least, (settings.get("min_length") or 0) - self.case.n_input)
         ends = settings["ends"]
         is_listening = EOS in ends if isinstance(ends, list | tuple) else ends == EOS
-        if stops is None or not is_listening:
+        suppressed = settings.get("suppress_tokens") or ()
+        if stops is None or not is_listening or EOS in suppressed:
             return n_most
         return min(n_most, max(stops, least))
 

@@ -21,7 +21,7 @@
 #
 # At the end we count what a cached document is worth when four questions are asked about it.
 #
-# Everything runs on a CPU. **12 points.**
+# Everything runs on a CPU. **12 points**, 2 of them for words.
 
 # %% given="setup"
 import hashlib
