@@ -19,7 +19,7 @@ from torch import Tensor
 from labkit import zoo
 from labkit.cache_prompts import SHORT_PROMPT
 from labkit.cache_runs import times_at, tokenize
-from labkit.device import forget_peak, free_device_memory, out_of_memory_as_one, peak_bytes
+from labkit.device import forget_peak, free_device_memory, has_room_for, peak_bytes
 from labkit.prefix_experiments import invalidation, multi_turn, offload
 from labkit.profiles import Profile
 from labkit.prompts import long_prompt
@@ -128,11 +128,8 @@ def _run(
         for time_s in times_at(model, tokens, lengths, use_cache, longest_s):
             times_s.append(time_s)  # one by one: they stay where the next runs out of memory
 
-    try:
-        out_of_memory_as_one(generate)
-    except MemoryError:
-        return times_s, OUT_OF_MEMORY
-    return times_s, PAST_BUDGET
+    outcome = PAST_BUDGET if has_room_for(generate) else OUT_OF_MEMORY
+    return times_s, outcome
 
 
 def _with_samples(row: Row, samples_s: tuple[float, ...], peak_bytes: int | None = None) -> Row:

@@ -38,6 +38,19 @@ def synchronize() -> None:
         torch.accelerator.synchronize()
 
 
+def has_room_for(run: Callable[[], Any]) -> bool:
+    """Whether run() came to its end before the memory did."""
+    try:
+        run()
+    except (MemoryError, torch.OutOfMemoryError):
+        return False
+    except RuntimeError as error:
+        if _tells_of_memory(error):
+            return False
+        raise
+    return True
+
+
 def out_of_memory_as_one(run: Callable[[], Any]) -> Any:
     """What run() gives; torch's ways to run out of memory become a MemoryError.
 
@@ -48,6 +61,11 @@ def out_of_memory_as_one(run: Callable[[], Any]) -> Any:
     except torch.OutOfMemoryError as error:
         raise MemoryError(str(error).partition("\n")[0]) from None
     except RuntimeError as error:
-        if "can't allocate memory" in str(error):  # how torch says it on a CPU
+        if _tells_of_memory(error):
             raise MemoryError(str(error).partition("\n")[0]) from None
         raise
+
+
+def _tells_of_memory(error: RuntimeError) -> bool:
+    """Whether this is how torch says on a CPU that there is none left."""
+    return "can't allocate memory" in str(error)

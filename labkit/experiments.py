@@ -177,16 +177,16 @@ class _Sweeper:
         (self.first_s,) = self._timed(run, 0, 1)  # every new length may be cold again
         n_warmup = min(bench.profile.n_warmup - 1, int(bench.point_s / self.first_s))
         timed = _with_events(run, events) if on_gpu else run
-        samples_s = self._timed(timed, n_warmup, 2)
-        n_repeats = min(bench.profile.n_repeats, int(bench.point_s / min(samples_s)))
+        times_s = self._timed(timed, n_warmup, 2)
+        n_repeats = min(bench.profile.n_repeats, int(bench.point_s / min(times_s)))
         if n_repeats > 2:
-            samples_s += self._timed(timed, 0, n_repeats - 2)
-        self.s_per_size = min(self.s_per_size, min(samples_s) / _size(point))
+            times_s += self._timed(timed, 0, n_repeats - 2)
+        self.s_per_size = min(self.s_per_size, min(times_s) / _size(point))
         if on_gpu:
             self.peak_bytes = peak_bytes()
-            pairs = events[-len(samples_s) :]
+            pairs = events[-len(times_s) :]
             self.events_s = tuple(begin.elapsed_time(end) / 1e3 for begin, end in pairs)
-        return samples_s
+        return times_s
 
     def _timed(self, run: Callable[[], Any], n_warmup: int, n_repeats: int) -> list[float]:
         clock = (time.perf_counter, synchronize)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from autograder.builder.notebooks import cell_kind, cell_name
 from autograder.cheats import ALL, Edit, Sample, cell_called, code_cell, copy_of, insert
@@ -166,6 +167,18 @@ def rewrite(name: str, *changes: tuple[str, str]) -> Edit:
     return edit
 
 
+def rewrite_time_of_16(text: str) -> Edit:
+    """The table with another text where the time of 16 new tokens stood."""
+
+    def edit(notebook: dict) -> None:
+        cell = cell_called(notebook, "my_table")
+        pattern = r'("16 new": {"time_s": )[\d.]+'
+        cell["source"], n_found = re.subn(pattern, rf"\g<1>{text}", cell["source"])
+        assert n_found == 1
+
+    return edit
+
+
 def table_from_a_file(notebook: dict) -> None:
     """A table computed from the record on the student's own disk, which nobody handed in."""
     cell_called(notebook, "my_table")["source"] = (
@@ -177,7 +190,7 @@ def table_from_a_file(notebook: dict) -> None:
 
 def table_from_the_sweep(notebook: dict) -> None:
     """A time that is left to the experiments, which take longer than grading waits for a cell."""
-    rewrite("my_table", ("0.23685", "rows[16].time_s"))(notebook)
+    rewrite_time_of_16("rows[16].time_s")(notebook)
 
 
 def with_own_clock(notebook: dict) -> None:
@@ -247,7 +260,7 @@ SAMPLES = [
     Sample("ole", "02_throughput", "a table that has to be measured first", table_from_the_sweep,
            ("my_table",), PARTLY),
     Sample("paul", "02_throughput", "text in a number field",
-           rewrite("my_table", ("0.23685", '"0.23685 s"')), ("my_table",)),
+           rewrite_time_of_16('"0.2 s"'), ("my_table",)),
     Sample("pia", "02_throughput", "a table with a row too few",
            rewrite("my_table", ('"64 new"', '"32 new"')), ("my_table",)),
     Sample("ria", "02_throughput", "rows that no machine of this kind can reach",

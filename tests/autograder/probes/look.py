@@ -26,7 +26,8 @@ for number in range(1500):
     os.mkdir("deeper"); os.chdir("deeper")
 os.mkdir("closed", mode=0)
 """
-DISK_MB, FILE_MB, N_PROCESSES = 40, 60, 30
+DISK_MB, N_PROCESSES = 40, 30
+FILE_MB = {"namespaces": 60, "landlock": 30}  # on the latter, a full disk ends the cell
 SECRET = "only the grader knows"
 
 
@@ -65,7 +66,7 @@ def main(rung: str, folder: Path) -> None:
         read_only=(shown,),
         hidden=(shown / "hidden", shown / "half" / "answers.txt"),
         disk_mb=DISK_MB,
-        file_mb=FILE_MB,
+        file_mb=FILE_MB[rung],
         n_processes=N_PROCESSES,
     )
     os.environ["SECRET"] = SECRET
