@@ -13,6 +13,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from labkit.bounds import machine_of
 from labkit.physics import floors_of
@@ -175,6 +176,7 @@ def _draw_row(grid: Sequence[Axes], name: str, record: Record, experiment: str, 
     if all(floors):
         log.plot(x, floors, "--", color=COLORS["reference"], label="floor: moving or computing")
         log.legend(loc="best", fontsize=8)
+    linear.xaxis.set_major_locator(MaxNLocator(4))
     linear.set(title=f"{name}: {ok[0].model.rpartition('/')[2]}", ylabel="seconds", ylim=(0, None))
     log.set(title="logarithmic", xscale="log", yscale="log")
     if experiment == "forward_by_batch":
