@@ -451,6 +451,15 @@ def test_a_refused_judge_keeps_the_answers(folder, tmp_path, capsys):
     assert "wait for a judge" in told.out and len(rows(tmp_path)) == 3
 
 
+@pytest.fixture
+def heeds_ctrl_c():
+    """A run in the background begins with SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeds_ctrl_c")
 def test_ctrl_c_says_how_to_go_on(folder, tmp_path, monkeypatch, capsys):
     def interrupted(*_, **__):
         os.kill(os.getpid(), signal.SIGINT)
