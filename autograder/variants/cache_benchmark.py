@@ -249,6 +249,11 @@ def slopes(n_new, times_s):
     Variant("speed_up", "as in the key", speed_up()),
     Variant(
         "speed_up",
+        "the file's whole name",
+        speed_up().replace("'cache-cpu'", "'cache-cpu.jsonl'"),
+    ),
+    Variant(
+        "speed_up",
         "by hand",
         speed_up(
             "(with_cache[-1] - with_cache[-2]) / (lengths[-1] - lengths[-2])",

@@ -10,10 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from labkit.checks.compare import number_in, refuse_blank, show
 from labkit.checks.core import Unfinished, Wrong
+from labkit.facts import data_path
+from labkit.records import Record, read_record
 from labkit.student import Student, StudentError, value_of
 
 
@@ -65,6 +68,25 @@ def choice_in(got: Any, options: Sequence[str], what: str) -> str:
             if option.lower() in (text, text.lstrip("0123456789. ")):
                 return option
     raise Wrong(what, expected=" or ".join(f'"{option}"' for option in options), got=show(got))
+
+
+def record_named(name: Any, pattern: str) -> Record:
+    """The record of the kit that an answer names, with or without its file's ending.
+
+    Raises: Wrong if none of the pattern is called so.
+    """
+    refuse_blank(name)
+    stem = name.strip().removesuffix(".jsonl") if isinstance(name, str) else ""
+    known = sorted(path.stem for path in data_path("results").glob(pattern))
+    if stem not in known:
+        expected = " or ".join(f'"{each}"' for each in known)
+        raise Wrong("the record", expected=expected, got=show(name))
+    return _read(stem)
+
+
+@cache
+def _read(stem: str) -> Record:
+    return read_record(data_path("results") / f"{stem}.jsonl")
 
 
 def shape_of(functions: Any, model: str) -> Any:

@@ -17,6 +17,7 @@ from labkit.checks.answers import (
     fields_of,
     finite_number_in,
     is_near,
+    record_named,
     refuse,
 )
 from labkit.checks.compare import expect_mapping, show
@@ -180,11 +181,9 @@ def _launch_s(setting: str) -> float:
 def _curve(student: Student, case: AnswerCase, use_cache: bool) -> tuple[list, list]:
     """Lengths and times of the baseline in the record that the answer names."""
     from labkit.cache_records import curve
-    from labkit.records import recorded_results
 
-    known = recorded_results("cache-*.jsonl")
-    name = choice_in(fields_of(student, case, ("record",))["record"], list(known), "record")
-    return curve(known[name], "baseline", use_cache)
+    name = fields_of(student, case, ("record",))["record"]
+    return curve(record_named(name, "cache-*.jsonl"), "baseline", use_cache)
 
 
 def _last_slope(student: Student, case: AnswerCase, use_cache: bool) -> float:

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from labkit.bounds import machine_of
-from labkit.checks.answers import AnswerCase, choice_in, fields_of, finite_number_in
-from labkit.checks.compare import expect_mapping, refuse_blank, show
+from labkit.checks.answers import (
+    AnswerCase,
+    choice_in,
+    fields_of,
+    finite_number_in,
+    record_named,
+)
+from labkit.checks.compare import expect_mapping, show
 from labkit.checks.core import Wrong, check
-from labkit.facts import data_path
 from labkit.profiles import PROFILES
-from labkit.records import Record, Row, read_record
+from labkit.records import Record, Row
 from labkit.roofline import pass_floor
 from labkit.student import Student
 from labkit.tiny import facts_of
@@ -36,19 +40,7 @@ CLEAR = 1.5  # limits whose times are closer than this are both accepted
 
 def recorded(name: Any) -> Record:
     """The record of the kit that an answer names. Raises Wrong if there is none."""
-    refuse_blank(name)
-    stem = name.strip().removesuffix(".jsonl") if isinstance(name, str) else ""
-    known = sorted(path.stem for path in data_path("results").glob("throughput-*.jsonl"))
-    if stem not in known:
-        raise Wrong(
-            "the record", expected=" or ".join(f'"{each}"' for each in known), got=show(name)
-        )
-    return _read(stem)
-
-
-@cache
-def _read(stem: str) -> Record:
-    return read_record(data_path("results") / f"{stem}.jsonl")
+    return record_named(name, "throughput-*.jsonl")
 
 
 @dataclass(frozen=True, slots=True)
