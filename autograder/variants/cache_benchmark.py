@@ -250,7 +250,7 @@ def slopes(n_new, times_s):
     Variant(
         "speed_up",
         "the file's whole name",
-        speed_up().replace("'cache-cpu'", "'cache-cpu.jsonl'"),
+        speed_up().replace('"record": "cache-cpu"', '"record": "cache-cpu.jsonl"'),
     ),
     Variant(
         "speed_up",
