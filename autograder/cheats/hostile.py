@@ -235,7 +235,10 @@ def longest_cached_prefix(hashes, cached, n_tokens, block_size):
     return block_size * 10**90
 """
 
-MEMORY_BOMB = "hoard = []\nwhile True:\n    hoard.append(bytearray(1 << 31))"
+MEMORY_BOMB = (  # little of it is touched: a slow machine sees it go off in time
+    "import numpy\nhoard = [bytearray(1 << 28)]\n"
+    "while True:\n    hoard.append(numpy.empty(1 << 30, dtype='uint8'))"
+)
 FORK_BOMB = "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass"
 FILL_THE_DISK = (
     "with open('big', 'wb') as file:\n    while True:\n        file.write(bytes(1 << 20))"
