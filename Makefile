@@ -23,6 +23,7 @@ build: $(READY)  ## student notebooks in place; instructor notebooks and wheels 
 bench: $(READY)  ## seconds and memory per submission, beside plain nbgrader; the model pair's speed
 	$(PYTHON) -m autograder.bench
 	$(PYTHON) -m training.bench
+	$(PYTHON) -m labkit.serving.bench
 
 figures: $(READY)  ## redraw every figure of the labs from data/results into build/figures
 	$(PYTHON) -m labkit figures data/results build/figures

@@ -370,4 +370,8 @@ SAMPLES = [
            replace(RELATIONS, "generation_cost", "leaves_launch_floor_at",
                    "longest_cached_prefix"),
            ("generation_cost", "leaves_launch_floor_at", "longest_cached_prefix")),
+    Sample("x35", "05_batching", "objects equal to everything",
+           forge("05_batching", EQUAL_TO_EVERYTHING, "Anything(1)"), ALL),
+    Sample("x36", "05_batching", "imports the answers",
+           forge("05_batching", IMPORT_THE_ANSWER.format(topic="batching")), ALL),
 ]  # fmt: skip

@@ -1,0 +1,278 @@
+"""Continuous batching on two servers: which requests run when, and where their KV caches are.
+
+One loop looks after the prefill server, one after the decode server. Each is called again and again
+(`step`) and does what can be done now, by calling its server's primitives (`labkit.serving`). The
+loops share nothing but the store between the servers: in earnest they are two processes.
+
+Requests travel as dicts {"id", "input_length", "output_length"}, lengths in tokens; output_length
+is None where the client did not say. On the way to the decode server "token", the first new token,
+is added.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import islice
+from typing import Any
+
+STATES = ("queued", "prefill", "decode", "done")
+LOOK_AHEAD = 256  # requests that a loop looks through for one that fits
+
+
+class Request:
+    """One request on its way: its `state` goes from "queued" over "prefill", "decode" to "done".
+
+    id, input_length: as in `fields`. tokens: a list of the new tokens it has so far. limit: how
+    many it may get, by what the client wants and by what fits into max_length beside the prompt;
+    below 1 if none.
+    """
+
+    def __init__(self, fields: dict, max_length: int) -> None:
+        self.id, self.input_length = fields["id"], fields["input_length"]
+        room, wanted = max_length - self.input_length, fields["output_length"]
+        self.limit = room if wanted is None else min(room, wanted)
+        self.state = "queued"
+        self.tokens: list[int] = []
+
+    @property
+    def size(self) -> int:
+        """Tokens to reserve for it: its prompt, and all that it may still become."""
+        return self.input_length + self.limit
+
+    def add_token(self, token: int, eos: int) -> None:
+        """Keep a new token. The end-of-text token, or the last one allowed, makes it "done"."""
+        self.tokens.append(token)
+        if token == eos or len(self.tokens) >= self.limit:
+            self.state = "done"
+
+
+def has_prefill_requests(states: Iterable[str]) -> bool:
+    """Whether any request has not reached "decode" or "done"."""
+    return any(state in ("queued", "prefill") for state in states)
+
+
+def has_decode_requests(states: Iterable[str]) -> bool:
+    """Whether any request is not "done"."""
+    return any(state != "done" for state in states)
+
+
+def does_fit(size: int, in_memory: Iterable[int], capacity: int) -> bool:
+    """Whether a request fits beside those in memory. Sizes and capacity in tokens.
+
+    Sizes are what was reserved (`Request.size`): nobody knows when a request will stop, so the
+    answer is on the safe side.
+    """
+    return size + sum(in_memory) <= capacity
+
+
+class RequestQueue:
+    """Requests in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._requests: deque = deque()
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+    def add(self, request: Any) -> None:
+        """Put a request at the end."""
+        self._requests.append(request)
+
+    def oldest(self) -> Any:
+        """The request at the front, which stays there. Raises: IndexError if there is none."""
+        return self._requests[0]
+
+    def constrained_get(self, condition: Callable[[Any], bool], n_most: int | None = None) -> Any:
+        """Take out and return the oldest request for which condition(request) holds; None if none.
+
+        All others keep their places. n_most: only that many are looked at, from the front.
+        """
+        for i, request in enumerate(islice(self._requests, n_most)):
+            if condition(request):
+                del self._requests[i]
+                return request
+        return None
+
+
+class BucketQueue:
+    """Requests, as dicts, by the length of their prompts, in buckets of `width` tokens.
+
+    Bucket i holds lengths from i x width to (i + 1) x width - 1.
+    """
+
+    def __init__(self, width: int) -> None:
+        self._width, self._n_added = width, 0
+        self._buckets: dict[int, deque] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._buckets.values()))
+
+    def add(self, request: Any) -> None:
+        """Put a request at the end of its bucket."""
+        bucket = self._buckets.setdefault(request["input_length"] // self._width, deque())
+        bucket.append((self._n_added, request))
+        self._n_added += 1
+
+    def take(self, n_most: int) -> list:
+        """Take out up to n_most requests, oldest first, from the bucket with the oldest of all.
+
+        So no bucket waits for ever, however few requests it has. An empty list if there are none.
+        """
+        if not self._buckets:
+            return []
+        key = min(self._buckets, key=lambda i: self._buckets[i][0][0])
+        bucket = self._buckets[key]
+        taken = [bucket.popleft()[1] for _ in range(min(n_most, len(bucket)))]
+        if not bucket:
+            del self._buckets[key]
+        return taken
+
+
+class PrefillLoop:
+    """Computes the prompts: batches of similar length, saved for the decode server, freed at once.
+
+    step(server) is called again and again. What the server knows: capacity, max_batch, tolerance,
+    max_length, eos; and for refusing what can never run, decode_capacity and storage (None without
+    limit). Its primitives: arrivals(), free_tokens(), storage_room(), run_prefill(ids),
+    save_kv(id), free_kv(id), finish(id), refuse(id, reason).
+    """
+
+    def __init__(self) -> None:
+        self.waiting = RequestQueue()
+
+    def step(self, server: Any) -> None:
+        """Take what has arrived, and run one batch of those that fit."""
+        for fields in server.arrivals():
+            request = Request(fields, server.max_length)
+            if reason := self._why_never(request, server):
+                server.refuse(request.id, reason)
+            else:
+                self.waiting.add(request)
+        batch = self._next_batch(server)
+        if not batch:
+            return
+        for request in batch:
+            request.state = "prefill"
+        first = server.run_prefill([request.id for request in batch])
+        for request, token in zip(batch, first, strict=True):
+            request.add_token(token, server.eos)
+            if request.state == "done":
+                server.finish(request.id)
+            else:
+                server.save_kv(request.id)
+            server.free_kv(request.id)
+
+    def _why_never(self, request: Request, server: Any) -> str:
+        """Why a request can never run; empty if it can."""
+        if request.limit < 1:
+            return "no room for a token"
+        rooms = [(request.input_length, server.capacity), (request.size, server.decode_capacity)]
+        rooms += [] if server.storage is None else [(request.input_length, server.storage)]
+        return "too large" if any(size > room for size, room in rooms) else ""
+
+    def _next_batch(self, server: Any) -> list[Request]:
+        """The oldest request that fits, and all behind it that fit beside it and are like it."""
+        room, stored = server.free_tokens(), server.storage_room()
+        stored = float("inf") if stored is None else stored
+        batch: list[Request] = []
+        in_batch: list[int] = []
+
+        def fits(request: Request) -> bool:
+            if request.input_length > stored:
+                return False
+            lengths = [*in_batch, request.input_length]
+            alike = max(lengths) - min(lengths) <= server.tolerance
+            return alike and max(lengths) * len(lengths) <= room
+
+        while len(batch) < server.max_batch:
+            request = self.waiting.constrained_get(fits, LOOK_AHEAD)
+            if request is None:
+                break
+            batch.append(request)
+            in_batch.append(request.input_length)
+            stored -= request.input_length
+        return batch
+
+
+class DecodeLoop:
+    """Makes the tokens: a batch that requests join and leave between any two steps.
+
+    step(server) is called again and again. What the server knows: capacity, max_batch, max_length,
+    eos. Its primitives: arrivals(), free_tokens(), load_kv(id, reserve), free_stored(id),
+    decode_step(ids), finish(id), free_kv(id).
+    """
+
+    def __init__(self) -> None:
+        self.waiting = RequestQueue()
+        self.running: list[Request] = []
+
+    def step(self, server: Any) -> None:
+        """Let in whoever fits, make one token for everybody, and let out whoever is done."""
+        for fields in server.arrivals():
+            request = Request(fields, server.max_length)
+            request.add_token(fields["token"], server.eos)
+            self.waiting.add(request)
+        self._let_in(server)
+        if not self.running:
+            return
+        tokens = server.decode_step([request.id for request in self.running])
+        for request, token in zip(self.running, tokens, strict=True):
+            request.add_token(token, server.eos)
+            if request.state == "done":
+                server.finish(request.id)
+                server.free_kv(request.id)
+        self.running = [request for request in self.running if request.state != "done"]
+
+    def _let_in(self, server: Any) -> None:
+        in_memory = [request.size for request in self.running]
+
+        def fits(request: Request) -> bool:
+            return does_fit(request.size, in_memory, server.capacity)
+
+        while len(self.running) < server.max_batch:
+            request = self.waiting.constrained_get(fits, LOOK_AHEAD)
+            if request is None:
+                return
+            server.load_kv(request.id, request.size)
+            server.free_stored(request.id)
+            request.state = "decode"
+            self.running.append(request)
+            in_memory.append(request.size)
+
+
+def transfer_s(n_tokens: int, bytes_per_token: int, bandwidth: float, latency_s: float) -> float:
+    """Seconds to move the KV cache of n_tokens over a link: the latency, then the bytes."""
+    return latency_s + n_tokens * bytes_per_token / bandwidth
+
+
+def latencies(arrival_s: float, token_times_s: Sequence[float]) -> tuple[float, float]:
+    """Time to the first token, and mean time of each further one (0 for a single token).
+
+    token_times_s: when each of its new tokens was there, at least one.
+    Returns (TTFT, TPOT) in seconds. Source: DistServe (arXiv:2401.09670), section 2.
+    """
+    first_s, last_s = token_times_s[0], token_times_s[-1]
+    n_further = len(token_times_s) - 1
+    return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
+
+
+def goodput(
+    served: Collection[tuple[float, float]], ttft_s: float, tpot_s: float, seconds: float
+) -> float:
+    """Requests per second that met both limits.
+
+    served: a pair (TTFT, TPOT) for each request that was served, in any order.
+    """
+    n_good = sum(first <= ttft_s and further <= tpot_s for first, further in served)
+    return n_good / seconds
+
+
+def padding_waste(batches: Iterable[Sequence[int]]) -> float:
+    """What part of the computed prompt tokens is padding; 0 without any batch.
+
+    batches: the prompts' lengths of each prefill batch; all are padded to the longest of theirs.
+    """
+    lengths = [list(batch) for batch in batches]
+    computed = sum(max(batch) * len(batch) for batch in lengths)
+    return 1 - sum(map(sum, lengths)) / computed if computed else 0.0

@@ -1,0 +1,116 @@
+"""What clients ask for, and what the model would answer: the truth that a run is held against."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+EOS = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One request. All lengths are in tokens.
+
+    max_new: how many new tokens the client wants at most; None if it did not say. stops_after: the
+    number of new tokens after which the model ends its text, its end-of-text token included; None
+    if it never does.
+    Raises: ValueError for a prompt without tokens, and negative lengths or times.
+    """
+
+    id: int
+    n_input: int
+    max_new: int | None = None
+    stops_after: int | None = None
+    arrival_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        negative = self.max_new is not None and self.max_new < 0
+        if self.n_input < 1 or negative or self.stops_after == 0 or self.arrival_s < 0:
+            raise ValueError(f"no request can be like this: {self}")
+
+    def limit(self, max_length: int) -> int:
+        """How many tokens it may be given at most; below 1 if none."""
+        room = max_length - self.n_input
+        return room if self.max_new is None else min(room, self.max_new)
+
+    def n_output(self, max_length: int) -> int:
+        """How many tokens it must be given."""
+        limit = max(0, self.limit(max_length))
+        return limit if self.stops_after is None else min(limit, self.stops_after)
+
+    def size(self, max_length: int) -> int:
+        """What has to be reserved for it, for nobody knows when it will stop."""
+        return self.n_input + max(0, self.limit(max_length))
+
+    def token(self, i: int) -> int:
+        """The i-th new token, from 0; `EOS` where the text ends, and after it."""
+        if self.stops_after is not None and i + 1 >= self.stops_after:
+            return EOS
+        return 1 + (7919 * self.id + 104_729 * i) % 50_000
+
+    def as_request(self) -> dict:
+        """What a scheduler is told of it."""
+        return {"id": self.id, "input_length": self.n_input, "output_length": self.max_new}
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What the servers hold. Room and lengths in tokens.
+
+    A prefill batch is a rectangle: each of its requests takes as much room as the longest.
+    tolerance: how far the prompts of a prefill batch may differ in length. storage: room between
+    the servers, None for no limit. patience: how many prefill batches may start without the request
+    that has waited longest, although it would fit.
+    """
+
+    prefill_capacity: int = 4096
+    decode_capacity: int = 4096
+    prefill_batch: int = 8
+    decode_batch: int = 8
+    tolerance: int = 16
+    max_length: int = 1024
+    storage: int | None = None
+    patience: int = 3
+
+    def refuses(self, job: Job) -> str:
+        """Why a request can never be served; empty if it can."""
+        limit, rooms = job.limit(self.max_length), self.decode_capacity
+        if job.max_new == 0:
+            return "it asks for no token"
+        if limit < 1:
+            return "its prompt leaves no room for a token"
+        rooms = [(job.n_input, self.prefill_capacity), (job.size(self.max_length), rooms)]
+        if self.storage is not None:
+            rooms.append((job.n_input, self.storage))
+        if any(size > room for size, room in rooms):
+            return "it does not fit, even alone"
+        return ""
+
+
+def poisson(
+    n_jobs: int,
+    rate: float,
+    rng: random.Random,
+    *,
+    n_input: Sequence[int] = (64,),
+    n_output: Sequence[int] = (32,),
+    known: bool = True,
+) -> list[Job]:
+    """Requests at exponential intervals, `rate` per second; lengths drawn from the sequences.
+
+    known: whether the client says how many tokens it wants; otherwise the model stops by itself.
+    """
+    jobs, now_s = [], 0.0
+    for i in range(n_jobs):
+        now_s += rng.expovariate(rate)
+        length = rng.choice(n_output)
+        ends = {"max_new": length} if known else {"stops_after": length}
+        jobs.append(Job(i, rng.choice(n_input), **ends, arrival_s=now_s))
+    return jobs
+
+
+def exponential_lengths(n: int, mean: float, rng: random.Random) -> list[int]:
+    """Output lengths from an exponential law, rounded up: many short ones, a few very long."""
+    return [1 + int(rng.expovariate(1 / mean)) for _ in range(n)]
