@@ -13,7 +13,7 @@ HALF = {
     "02_throughput": ("sweep", "fit_steps", "my_table"),
     "03_cache_benchmark": ("predicted_time_s", "block_hashes", "offload_plan"),
     "04_kv_cache": ("generate", "RingCache", "PagedCache"),
-    "05_batching": ("RequestQueue", "DecodeLoop", "goodput"),
+    "05_batching": ("BucketQueue", "DecodeLoop", "goodput"),
 }
 
 
