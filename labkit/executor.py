@@ -142,11 +142,12 @@ def describe_error(error: BaseException) -> dict:
         message = str(error)[:MAX_MESSAGE_CHARS]
     except Exception:
         message = ""
+    names = [frame.f_code.co_qualname for frame, _ in traceback.walk_tb(error.__traceback__)]
     frames = traceback.extract_tb(error.__traceback__)
     ours = {__file__, Encoder.encode.__code__.co_filename}
     lines = [
-        f"line {frame.lineno}, in {frame.name}: {frame.line or ''}"[:200]
-        for frame in frames
+        f"line {frame.lineno}, in {name}: {frame.line or ''}"[:200]
+        for frame, name in zip(frames, names, strict=True)
         if frame.filename not in ours and "site-packages" not in frame.filename
     ]
     return {

@@ -16,6 +16,7 @@ grader. Cases describe themselves in words with `str(case)`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -126,11 +127,19 @@ def play_check(
             return Finding(check, "todo", f"the notebook does not define {missing}.")
         except StudentError as error:
             if error.is_a("NotImplementedError"):
-                return Finding(check, "todo", "not written yet.")
+                return Finding(check, "todo", _what_is_to_do(check.exercise, error))
             return Finding(check, "failed", _with_case(case, hidden, _raised(error)))
         except Wrong as wrong:
             return Finding(check, "failed", _with_case(case, hidden, wrong.sentences()))
     return Finding(check, "passed")
+
+
+def _what_is_to_do(exercise: str, error: StudentError) -> str:
+    """Whether this exercise is unwritten, or another one that it calls."""
+    where = re.search(r", in ([\w.]+)", error.lines[-1]) if error.lines else None
+    if where is None or where[1].split(".")[0] == exercise:
+        return "not written yet."
+    return f"this calls `{where[1]}`, which is not written yet."
 
 
 def play_exercise(

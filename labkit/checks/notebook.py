@@ -62,7 +62,8 @@ def _row(finding: Finding) -> str:
     if finding.passed:
         return f"<div>{claim}</div>"
     return (
-        f'<div>{claim}<div style="margin-left:1.4em">{as_html(finding.message)}'
+        f'<div>{claim}<div style="margin-left:1.4em;white-space:pre-line">'
+        f"{as_html(finding.message)}"
         f"<details><summary>hint</summary>{as_html(finding.check.hint)}</details></div></div>"
     )
 

@@ -57,6 +57,16 @@ def test_what_is_not_written_is_not_wrong():
     assert play_check(CHECKS[0], local_student({}), [1]).status == "todo"
 
 
+def test_what_calls_something_unwritten_says_so():
+    names = {}
+    stub = "raise NotImplementedError"
+    helper = f"class Helper:\n def half(self):\n  {stub}\n"
+    exec(helper + "def double(x):\n return Helper().half()", names)
+    assert play(names["double"])[0].message == "this calls `Helper.half`, which is not written yet."
+    exec(f"def double(x):\n {stub}", names)
+    assert play(names["double"])[0].message == "not written yet."
+
+
 def test_a_check_without_cases_cannot_pass():
     with pytest.raises(ValueError, match="no case"):
         play_check(CHECKS[1], local_student({"double": lambda x: x}), [1])
