@@ -18,7 +18,7 @@ from torch import Tensor
 
 from labkit import zoo
 from labkit.cache_prompts import SHORT_PROMPT
-from labkit.cache_runs import times_at, tokenize
+from labkit.cache_runs import IsDone, measured, times_at, tokenize
 from labkit.device import forget_peak, free_device_memory, has_room_for, peak_bytes
 from labkit.prefix_experiments import invalidation, multi_turn, offload
 from labkit.profiles import Profile
@@ -32,7 +32,6 @@ SETTINGS = {  # of the experiment with and without a cache: role, and whether th
     "older": ("cache-older", False),
 }
 PAST_BUDGET = "past the time budget"
-IsDone = Callable[[tuple], bool]
 
 
 def cache_or_not(
@@ -106,8 +105,7 @@ def _measured_curve(
     for i, row in enumerate(rows):
         kept = tuple(sample[i] for sample in samples if i < len(sample))
         if kept:
-            kept_row = _with_samples(row, kept, peak_bytes=n_peak_bytes)
-            yield replace(kept_row, counts={"first_s": first_s[i]})
+            yield measured(row, kept, {"first_s": first_s[i]}, n_peak_bytes)
         elif not stopped:
             yield replace(row, outcome=outcome)
     if stopped:
@@ -132,23 +130,19 @@ def _run(
     return times_s, outcome
 
 
-def _with_samples(row: Row, samples_s: tuple[float, ...], peak_bytes: int | None = None) -> Row:
-    return replace(row, samples_s=samples_s, outcome="ok", peak_bytes=peak_bytes)
-
-
 def _one_token_pass(model: zoo.LoadedModel, profile: Profile, row: Row) -> Row:
     """A pass over one token, as often as the profile repeats, three times over: it is short."""
     token = torch.ones(1, 1, dtype=torch.long, device=model.device)
     n_warmup, n_repeats = profile.n_warmup, 3 * profile.n_repeats
     samples = [next(times_at(model, token, [1], False)) for _ in range(n_warmup + n_repeats)]
-    return _with_samples(row, tuple(samples[n_warmup:]))
+    return measured(row, samples[n_warmup:], {})
 
 
-def _into_record(experiment: Callable[..., Iterator[Row]], **settings: Any) -> Callable[..., None]:
+def _into_record(experiment: Callable[..., Iterator[Row]]) -> Callable[..., None]:
     """The experiment as a function of a `labkit.experiments.Bench`."""
 
     def measure(bench: Any) -> None:
-        more = dict(settings)
+        more = {}
         if experiment is cache_or_not:
             more = {"seconds_per_curve": 10 * bench.point_s, "longest_run_s": 2 * bench.skip_s}
         for row in experiment(bench.profile, is_done=bench.recorder.is_done, **more):

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
-from labkit.cache_records import curve, predicted_curve, settings_of
+from labkit.cache_records import curve, curve_rows, first_row, predicted_curve, settings_of
 from labkit.figures import has_rows, with_rows
 from labkit.plots import COLORS, FAMILY_COLORS, course_style
 from labkit.records import Record, Row
@@ -172,12 +172,7 @@ def _both_curves(
     axes: Axes, record: Record, setting: str, predicted_time_s: Callable[..., float] | None
 ) -> None:
     for use_cache, (color, label) in LOOKS.items():
-        rows = [
-            row
-            for row in record.of("cache_or_not")
-            if row.setting == setting and row.use_cache == use_cache and row.is_ok
-        ]
-        rows.sort(key=lambda row: row.n_new)
+        rows = curve_rows(record, setting, use_cache)
         lengths = [row.n_new for row in rows]
         axes.plot(lengths, [row.time_s for row in rows], "o-", color=color, label=label, ms=3.5)
         if rows:
@@ -202,7 +197,7 @@ def _scaled(axes: Axes, scale: str) -> None:
 
 
 def _model(record: Record, setting: str) -> str:
-    row = next(row for row in record.of("cache_or_not") if row.setting == setting)
+    row = first_row(record, setting)
     return f"{row.model.rpartition('/')[2]}, {row.n_input:,} tokens"
 
 

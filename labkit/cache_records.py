@@ -14,12 +14,20 @@ def curve(record: Record, setting: str, use_cache: bool) -> tuple[list[int], lis
 
     Raises: ValueError for a setting that the record does not have.
     """
-    rows = [row for row in record.of("cache_or_not") if row.setting == setting]
-    if not rows:
+    rows = curve_rows(record, setting, use_cache)
+    return [row.n_new for row in rows], [row.time_s for row in rows]
+
+
+def curve_rows(record: Record, setting: str, use_cache: bool) -> list[Row]:
+    """The rows of a curve that have a time, shortest first.
+
+    Raises: ValueError for a setting that the record does not have.
+    """
+    if setting not in settings_of(record):
         raise ValueError(f"the record has no rows of the setting {setting!r}")
-    points = sorted((row.n_new, row.time_s) for row in rows if row.use_cache == use_cache)
-    points = [(n_new, time_s) for n_new, time_s in points if time_s is not None]
-    return [n_new for n_new, _ in points], [time_s for _, time_s in points]
+    ran = (row for row in record.of("cache_or_not") if row.time_s is not None)
+    chosen = [row for row in ran if (row.setting, row.use_cache) == (setting, use_cache)]
+    return sorted(chosen, key=lambda row: row.n_new)
 
 
 def launch_s(record: Record, setting: str) -> float:
@@ -46,7 +54,7 @@ def predicted_curve(
     predicted_time_s(machine, work, n_prompt, n_new, use_cache, launch_s, dtype) is called with the
     measured roofline and, as the launch time, with the measured pass over one token.
     """
-    first = _first(record, setting)
+    first = first_row(record, setting)
     lengths, _ = curve(record, setting, use_cache)
     machine, work = roofline_of(record), ModelWork.of(first.model)
     launch, dtype = launch_s(record, setting), record.provenance.dtype
@@ -57,5 +65,6 @@ def predicted_curve(
     return lengths, predicted
 
 
-def _first(record: Record, setting: str) -> Row:
+def first_row(record: Record, setting: str) -> Row:
+    """The first row of a setting: it has the model, and the length of the prompt."""
     return next(row for row in record.of("cache_or_not") if row.setting == setting)

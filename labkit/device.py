@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 from collections.abc import Callable
 from typing import Any
@@ -40,15 +41,10 @@ def synchronize() -> None:
 
 def has_room_for(run: Callable[[], Any]) -> bool:
     """Whether run() came to its end before the memory did."""
-    try:
-        run()
-    except (MemoryError, torch.OutOfMemoryError):
-        return False
-    except RuntimeError as error:
-        if _tells_of_memory(error):
-            return False
-        raise
-    return True
+    with contextlib.suppress(MemoryError):
+        out_of_memory_as_one(run)
+        return True
+    return False
 
 
 def out_of_memory_as_one(run: Callable[[], Any]) -> Any:
@@ -61,11 +57,6 @@ def out_of_memory_as_one(run: Callable[[], Any]) -> Any:
     except torch.OutOfMemoryError as error:
         raise MemoryError(str(error).partition("\n")[0]) from None
     except RuntimeError as error:
-        if _tells_of_memory(error):
+        if "can't allocate memory" in str(error):  # how torch says it on a CPU
             raise MemoryError(str(error).partition("\n")[0]) from None
         raise
-
-
-def _tells_of_memory(error: RuntimeError) -> bool:
-    """Whether this is how torch says on a CPU that there is none left."""
-    return "can't allocate memory" in str(error)

@@ -154,9 +154,6 @@ class _Sweeper:
         self.is_cold = True
         self.skipped: str = ""
 
-    def key(self, point: tuple) -> tuple:
-        return (self.experiment, self.loaded.name, *point, True, "")
-
     def measure(self, point: tuple) -> list[float]:
         """The samples of a point; none if it would take too long."""
         self.events_s, self.peak_bytes, self.skipped = (), None, ""

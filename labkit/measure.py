@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import shlex
 import sys
 from collections.abc import Callable
@@ -74,11 +73,7 @@ def _command(args: argparse.Namespace) -> str:
 
 def experiments() -> dict[str, Callable]:
     """The experiments of all labs by name, each a function of a `Bench`."""
+    from labkit import cache_experiments
     from labkit import experiments as throughput
 
-    found: dict[str, Callable] = dict(throughput.EXPERIMENTS)
-    if importlib.util.find_spec("labkit.cache_experiments"):
-        from labkit import cache_experiments
-
-        found = dict(cache_experiments.EXPERIMENTS) | found  # the roofline here says more
-    return found
+    return dict(cache_experiments.EXPERIMENTS) | throughput.EXPERIMENTS

@@ -14,7 +14,7 @@ from labkit.bounds import any_like, bound_of, machine_of
 from labkit.facts import gpus, vram_readings
 from labkit.memory import weight_bytes
 from labkit.records import OUT_OF_MEMORY, Record, Row
-from labkit.roofline import BYTES, Floor, ModelWork, Roofline, pass_floor
+from labkit.roofline import BYTES, Floor, ModelWork, Roofline, as_roofline, as_work, pass_floor
 from labkit.tiny import has_facts
 
 CARD_CACHE_BYTES = 2**28  # more than the caches of any card of the table
@@ -40,8 +40,8 @@ def implausible(
     claims beside the time.
     Raises: ValueError for a model or a card without facts, a dtype without hardware.
     """
-    roofline = Roofline.of(machine) if isinstance(machine, str) else machine
-    work = ModelWork.of(model) if isinstance(model, str) else model
+    roofline = as_roofline(machine)
+    work = as_work(model)
     roofline.peak(dtype)  # refuses a dtype without hardware
     if memory_bytes is None and roofline.name in gpus():
         memory_bytes = vram_readings(roofline.name)["driver"][0]
@@ -97,7 +97,7 @@ def least_time_s(row: Row, model: ModelWork | str, machine: Roofline | str, dtyp
 
     Bytes that a processor's caches may hold are not counted, for they may not have to move.
     """
-    roofline = Roofline.of(machine) if isinstance(machine, str) else machine
+    roofline = as_roofline(machine)
     cache_bytes = CARD_CACHE_BYTES if roofline.name in gpus() else HOST_CACHE_BYTES
     floors = floors_of(row, model, roofline, dtype)
     cached_s = cache_bytes / roofline.bandwidth
@@ -106,8 +106,8 @@ def least_time_s(row: Row, model: ModelWork | str, machine: Roofline | str, dtyp
 
 def floors_of(row: Row, model: ModelWork | str, machine: Roofline | str, dtype: str) -> list[Floor]:
     """The floor of each pass that a run of this row makes, the prefill first; by `bound_of`."""
-    roofline = bound_of(Roofline.of(machine) if isinstance(machine, str) else machine)
-    work = ModelWork.of(model) if isinstance(model, str) else model
+    roofline = bound_of(as_roofline(machine))
+    work = as_work(model)
     return [
         pass_floor(roofline, work, n_fed, n_cached, row.batch_size, dtype)
         for n_fed, n_cached in _passes(row)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import torch
 
 from labkit import cache_benchmark, zoo
 from labkit.cache_prompts import QUESTIONS, asked, document, edited_prompts
-from labkit.cache_runs import times_at, tokenize
+from labkit.cache_runs import IsDone, measured, times_at, tokenize
 from labkit.offload import copy_bandwidth, offloaded
 from labkit.prefix_cache import Answer, Engine, PrefixCache
 from labkit.profiles import Profile
@@ -18,7 +17,6 @@ from labkit.records import Row
 
 BLOCK_SIZE = 16
 SHORT_DOCUMENT = 1800  # characters, some 360 tokens
-IsDone = Callable[[tuple], bool]
 
 
 def multi_turn(
@@ -112,7 +110,7 @@ def offload(
             "offloaded_bytes": n_bytes,
             "link_bandwidth": copy_bandwidth(largest, model.device),
         }
-        yield _with_counts(row, samples[profile.n_warmup :], counts)
+        yield measured(row, samples[profile.n_warmup :], counts)
 
 
 def _step_times(model: zoo.LoadedModel, n_steps: int) -> float:
@@ -138,11 +136,7 @@ def _answer_row(
     row = Row(
         experiment, model.name, 1, first.n_computed, 1, use_cache, outcome="-", setting=setting
     )
-    return _with_counts(row, [answer.prefill_s for answer in answers], counts)
-
-
-def _with_counts(row: Row, samples_s: Sequence[float], counts: dict[str, float]) -> Row:
-    return replace(row, samples_s=tuple(samples_s), outcome="ok", counts=counts)
+    return measured(row, [answer.prefill_s for answer in answers], counts)
 
 
 def _cache(block_hashes: Callable, longest_cached_prefix: Callable) -> PrefixCache:

@@ -84,7 +84,7 @@ def ridge_point(machine: Roofline | str, dtype: str = "float16") -> float:
     machine: a roofline, or the name of a card of the table.
     Source: Williams et al. 2009, "Roofline".
     """
-    roofline = _roofline(machine)
+    roofline = as_roofline(machine)
     return roofline.peak(dtype) / roofline.bandwidth
 
 
@@ -189,8 +189,8 @@ def pass_floor(
             "wanted at least 1 new token, 1 sequence, 1 to n_new logits, 0 or more cached tokens; "
             f"got {n_new} new, {batch_size} sequences, {n_logits} logits, {n_cached} cached"
         )
-    roofline = _roofline(machine)
-    work = ModelWork.of(model) if isinstance(model, str) else model
+    roofline = as_roofline(machine)
+    work = as_work(model)
     peak = roofline.peak(dtype)  # refuses a dtype that has no width here either
     moved = work.moved_bytes(n_cached + n_new, batch_size, BYTES[_name_of(dtype)])
     flops = batch_size * work.flops(n_new, n_cached, n_logits)
@@ -223,8 +223,14 @@ def prefill_floor_s(
     return pass_floor(machine, model, n_tokens, 0, batch_size, dtype).seconds
 
 
-def _roofline(machine: Roofline | str) -> Roofline:
+def as_roofline(machine: Roofline | str) -> Roofline:
+    """A roofline, or that of a card of the fact table by its name."""
     return Roofline.of(machine) if isinstance(machine, str) else machine
+
+
+def as_work(model: ModelWork | str) -> ModelWork:
+    """A model's work, or that of a model of the fact table by its name."""
+    return ModelWork.of(model) if isinstance(model, str) else model
 
 
 def _name_of(dtype: object) -> str:
