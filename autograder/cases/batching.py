@@ -130,10 +130,12 @@ def _buckets(rng: random.Random) -> list[BucketCase]:
     while one in (sorted(one), sorted(one)[::-1]):
         rng.shuffle(one)
     common, n_more = rng.choice((3, 4)), 16
+    turns = rng.choice(((2, 2, 3, 3), (5, 5, 4, 4)))
     return [
         BucketCase("edges", width, tuple(rng.sample(edges, len(edges)))),
         BucketCase("edges", 1, (3, 2, 3, 1, 2)),
         BucketCase("many", width, tuple(many)),
+        BucketCase("turns", width, tuple(map(within, turns))),
         BucketCase("one", width, tuple(one)),
         *(
             BucketCase("rare", width, tuple(within(i) for i in (common, rare, *[common] * n_more)))

@@ -13,11 +13,13 @@ _SIZE = "decode_steps_keep_their_size"
 _ALL_RUN = "everybody_runs_in_every_step"
 _LEAVE = "who_is_done_leaves_at_once"
 _JOIN = "who_fits_joins_at_the_next_step"
+_CALL = "one_call_makes_one_step"
 _IDLE = "decode_never_idles_beside_work"
 _END = "decode_serves_to_the_end"
 _BOUND = "steps_stay_below_the_bound"
 _NEAR = "steps_are_near_the_least"
-_RULES = (_ONCE, _LENGTH, _MEMORY, _GROWTH, _MOVED, _SIZE, _ALL_RUN, _LEAVE, _JOIN, _IDLE, _END)
+_MOVES = (_ONCE, _LENGTH, _MEMORY, _GROWTH, _MOVED, _SIZE, _ALL_RUN, _LEAVE, _JOIN)
+_RULES = (*_MOVES, _CALL, _IDLE, _END)
 _EVERY = (*_RULES, _BOUND, _NEAR)
 
 _FIRST = '            request.add_token(fields["token"], server.eos)\n'
@@ -90,9 +92,13 @@ def _let_in(title: str, caught_by: tuple[str, ...], **changed: str) -> Mutant:
     return _mutant(title, caught_by, _AS_LET_IN, _OWN_LET_IN.format(**(parts | changed)))
 
 
+def _both(size: str) -> dict[str, str]:
+    return {"needs": f"({size})", "reserve": size}
+
+
 DECODE_LOOP = [
     _mutant("finishes twice", (_ONCE,), _FINISH, f"{_FINISH}\n                {_FINISH}"),
-    _mutant("finishes who waits with one token left", (_ONCE, _LEAVE, _END), _ADD,
+    _mutant("finishes who waits with one token left", (_ONCE, _LEAVE), _ADD,
             f"{_ADD}            if request.limit == 2:\n                {_FINISH}\n"),
     _mutant("forgets the token of the prefill", (_LENGTH,), _FIRST, ""),
     _mutant("counts the token of the prefill twice", (_LENGTH,), _FIRST,
@@ -113,6 +119,10 @@ DECODE_LOOP = [
             reserve="request.input_length"),
     _let_in("reserves for two tokens", (_GROWTH,), needs="request.input_length + 2",
             reserve="request.input_length + 2"),
+    _let_in("reserves for twelve tokens where the length is open", (_GROWTH, _JOIN), **_both(
+            "request.size if request.size < server.max_length else request.input_length + 12")),
+    _let_in("reserves for twenty tokens at most", (_GROWTH,), **_both(
+            "min(request.size, request.input_length + 20)")),
     _mutant("reserves for the prompt", (_GROWTH, _JOIN), _LOAD,
             "server.load_kv(request.id, request.input_length)"),
     _mutant("frees twice", (_MOVED,), _FREE, f"{_FREE}\n                {_FREE}"),
@@ -135,6 +145,14 @@ DECODE_LOOP = [
           "(len(request.tokens) == request.limit or request not in batch)"),
     _mutant("static batches in disguise", (_JOIN, _NEAR), _LET_IN,
             "        if not self.running:\n            self._let_in(server)\n"),
+    _mutant("its batch to the end in one call", (_CALL,), _AS_STEP, """\
+    def step(self, server):
+        self._once(server)
+        while self.running:
+            self._once(server)
+
+    def _once(self, server):
+"""),
     _mutant("lets in one for each step", (_JOIN,), _SLOTS,
             "for _ in range(len(self.running) < server.max_batch):"),
     _mutant("tries one, which goes to the end if it does not fit", (_JOIN,), _GET,
@@ -160,9 +178,10 @@ DECODE_LOOP = [
             "            while not server.arrivals():\n"
             "                pass\n"
             "            return\n"),
-    _mutant("an error of its own when twenty are done", (_END,), _FREE,
+    _mutant("an error of its own when twelve are done in fours", (_END,), _FREE,
             f"{_FREE}\n                self.n_done = getattr(self, 'n_done', 0) + 1\n"
-            "                self.share_left = 1 / (20 - self.n_done)"),
+            "                if server.max_batch < 8:\n"
+            "                    self.share_left = 1 / (12 - self.n_done)"),
     _mutant("loses who does not fit", _EVERY, _GET,
             "request = self.waiting.constrained_get(lambda one: True)\n"
             "            if request is not None and not fits(request):\n"

@@ -16,9 +16,11 @@ _ALIKE = "prompts_of_a_batch_are_similar"
 _SIZE = "prefill_batches_keep_their_size"
 _FILLED = "prefill_batches_are_filled"
 _IDLE = "prefill_never_idles_beside_work"
+_SENT = "a_batch_is_sent_before_the_next"
 _FAIR = "nobody_is_passed_over"
 _STORE = "the_store_is_never_exceeded"
-_ALL = (_ONCE, _FIRST, _REFUSED, _MEMORY, _MOVED, _ALIKE, _SIZE, _FILLED, _IDLE, _FAIR, _STORE)
+_RULES = (_ONCE, _FIRST, _REFUSED, _MEMORY, _MOVED, _ALIKE, _SIZE, _FILLED, _IDLE, _SENT, _FAIR)
+_ALL = (*_RULES, _STORE)
 
 _RUN = "first = server.run_prefill([request.id for request in batch])"
 _END = """\
@@ -35,6 +37,13 @@ _TOLERANCE = "max(lengths) - min(lengths) <= server.tolerance"
 _NEXT = "batch = self._next_batch(server)"
 _NO_BATCH = "        if not batch:\n            return\n"
 
+_MIDDLE = """\
+        for request in batch:
+            request.state = "prefill"
+        first = server.run_prefill([request.id for request in batch])
+        for request, token in zip(batch, first, strict=True):
+            request.add_token(token, server.eos)
+"""
 _SORTED = """\
 every = [self.waiting.constrained_get(lambda request: True) for _ in range(len(self.waiting))]
         for request in sorted(every, key=lambda request: {}):
@@ -47,7 +56,7 @@ PREFILL_LOOP = [
     _mutant("runs each prefill twice", (_ONCE,), _RUN, f"{_RUN}\n        {_RUN}"),
     _mutant(
         "loses who does not fit",
-        (_ONCE, _FILLED, _IDLE, _FAIR),
+        _ALL,
         _GET,
         "request = self.waiting.constrained_get(lambda request: True)\n"
         "            if request is not None and not fits(request):\n"
@@ -142,7 +151,7 @@ PREFILL_LOOP = [
             "len(batch) < max(1, server.max_batch - 1)"),
     _mutant("fills up with neighbours only", (_FILLED,), _GET,
             "request = self.waiting.constrained_get(fits, 1 if batch else LOOK_AHEAD)"),
-    _mutant("blocked by the first that does not fit", (_FILLED, _IDLE), _GET,
+    _mutant("blocked by the first that does not fit", (_FILLED,), _GET,
             "request = self.waiting.constrained_get(fits, 1)"),
     _mutant("works in every second call only", (_IDLE,), _NEXT,
             "self.n_calls = getattr(self, 'n_calls', 0) + 1\n"
@@ -154,7 +163,41 @@ PREFILL_LOOP = [
             "            for request in batch:\n"
             "                self.waiting.add(request)\n"
             "            return\n"),
-    _mutant("the newest first", (_FAIR,), _NEXT, _SORTED.format("-request.id")),
+    _mutant("answers the short ones when nothing is left to compute", (_SENT,), _NO_BATCH + _MIDDLE
+            + _END, """\
+        self.ended = getattr(self, "ended", [])
+        if not batch:
+            for request in self.ended:
+                server.finish(request.id)
+            self.ended = []
+            return
+""" + _MIDDLE + """\
+            if request.state == "done":
+                self.ended.append(request)
+            else:
+                server.save_kv(request.id)
+            server.free_kv(request.id)
+"""),
+    _mutant("decode waits for all prefill", (_SENT,), _NO_BATCH + _MIDDLE + _END, """\
+        self.computed = getattr(self, "computed", [])
+        send = self.computed if server.storage is not None or not batch else []
+        if batch:
+            first = server.run_prefill([request.id for request in batch])
+            for request, token in zip(batch, first, strict=True):
+                request.add_token(token, server.eos)
+                self.computed.append(request)
+        while send:
+            request = send.pop()
+            if request.state == "done":
+                server.finish(request.id)
+            else:
+                server.save_kv(request.id)
+            server.free_kv(request.id)
+"""),
+    _mutant("the commonest length first", (_FAIR,), _NEXT, _SORTED.format(
+            "-sum(one.input_length == request.input_length for one in every)")),
+    _mutant("the newest first", (_FAIR,), _NEXT, _SORTED.format("-every.index(request)")),
+    _mutant("by their ids", (_FAIR,), _NEXT, _SORTED.format("request.id")),
     _mutant("the shortest first", (_FAIR,), _NEXT, _SORTED.format("request.input_length")),
     _mutant("who does not fit goes to the end", (_FAIR,), _GET,
             "request = None\n"

@@ -287,7 +287,7 @@ class BucketQueue:
            "            bucket.remove(pair)"),
     Mutant("BucketQueue", "the whole bucket", (_ASKED,), "range(min(n_most, len(bucket)))",
            "range(len(bucket))"),
-    Mutant("BucketQueue", "the rest is lost", (_ASKED, _ALL), _CLEAN,
+    Mutant("BucketQueue", "the rest is lost", (_NEXT, _ASKED, _ALL), _CLEAN,
            "        del self._buckets[key]\n"),
     Mutant("BucketQueue", "all or nothing", (_ONE, _NEXT, _ASKED, _RARE), _TAKEN,
            "taken = [bucket.popleft()[1] for _ in range(n_most if n_most <= len(bucket) else 0)]"),
@@ -309,6 +309,28 @@ class BucketQueue:
                 return bucket[:n_most]
         return []
 """),
+    Mutant("BucketQueue", "the bucket that has waited longest for its turn", (_NEXT,), source="""\
+class BucketQueue:
+    def __init__(self, width):
+        self.width, self.buckets = width, {}
+
+    def __len__(self):
+        return sum(len(bucket) for bucket in self.buckets.values())
+
+    def add(self, request):
+        self.buckets.setdefault(request["input_length"] // self.width, []).append(request)
+
+    def take(self, n_most):
+        for i, bucket in self.buckets.items():
+            if bucket:
+                del self.buckets[i]
+                if bucket[n_most:]:
+                    self.buckets[i] = bucket[n_most:]
+                return bucket[:n_most]
+        return []
+"""),
+    Mutant("BucketQueue", "the bucket of the smallest id", (_NEXT, _RARE), _KEY,
+           'key = min(self._buckets, key=lambda i: self._buckets[i][0][1]["id"])'),
     Mutant("BucketQueue", "a first bucket of none", (_EMPTY,),
            "        if not self._buckets:\n            return []\n", ""),
     Mutant("BucketQueue", "nothing is None", (_EMPTY,), "return []", "return None"),

@@ -8,6 +8,45 @@ from autograder.variants.batching_decode import DECODE_LOOP
 PREFILL_LOOP = [
     Variant(
         "PrefillLoop",
+        "the oldest begins every batch, and if it has no room, all wait",
+        """\
+class PrefillLoop:
+    def __init__(self):
+        self.line = []
+
+    def step(self, server):
+        for fields in server.arrivals():
+            one = Request(fields, server.max_length)
+            fits = one.input_length <= server.capacity and one.size <= server.decode_capacity
+            fits = fits and (server.storage is None or one.input_length <= server.storage)
+            if one.limit > 0 and fits:
+                self.line.append(one)
+            else:
+                server.refuse(one.id, "impossible")
+        if not self.line:
+            return
+        room, store = server.free_tokens(), server.storage_room()
+        first, batch, rest = self.line[0], [], []
+        for one in self.line:
+            together = [each.input_length for each in [*batch, one]]
+            is_alike = max(together) - min(together) <= server.tolerance
+            fits = len(together) * max(together) <= room
+            fits = fits and (store is None or sum(together) <= store)
+            if len(batch) < server.max_batch and is_alike and fits:
+                batch.append(one)
+            elif one is first:
+                return
+            else:
+                rest.append(one)
+        self.line = rest
+        for one, token in zip(batch, server.run_prefill([one.id for one in batch])):
+            one.add_token(token, server.eos)
+            (server.finish if one.state == "done" else server.save_kv)(one.id)
+            server.free_kv(one.id)
+""",
+    ),
+    Variant(
+        "PrefillLoop",
         "peeks and pops on a list",
         """\
 class PrefillLoop:

@@ -51,6 +51,7 @@ PUBLIC_CASES: dict[str, list] = {
     "BucketQueue": [
         BucketCase("edges", width=8, lengths=(7, 8, 1, 15, 16, 9)),
         BucketCase("many", width=10, lengths=(25, 4, 33, 36, 24, 35)),
+        BucketCase("turns", width=10, lengths=(24, 25, 33, 35)),
         BucketCase("one", width=32, lengths=(44, 35, 46, 38, 41)),
         BucketCase("rare", width=16, lengths=(40, 10, *[40] * 12)),
     ],

@@ -16,8 +16,9 @@ class BucketCase:
     """Lengths of prompts in the order in which they come.
 
     kind: "edges" where lengths lie at the ends of buckets, "many" where each bucket has some well
-    inside and the oldest's is neither the fullest nor the shortest, "one" where all lengths are
-    in one bucket, "rare" where the second length is alone in its bucket and many others come.
+    inside and the oldest's is neither the fullest nor the shortest, "turns" where the oldest two
+    are in one bucket and others in another, "one" where all lengths are in one bucket, "rare" where
+    the second length is alone in its bucket and many others come.
     """
 
     kind: str
@@ -28,34 +29,42 @@ class BucketCase:
         return f"buckets of {self.width}, prompts of {', '.join(map(str, self.lengths))} tokens"
 
     def build(self, student: Student, n_added: int | None = None) -> Queue:
-        """A queue with the requests of these lengths; their ids are their places in the order."""
+        """A queue with the requests of these lengths; their ids say nothing of the order."""
         queue = Queue(hold(student.BucketQueue, self.width), ("add", "take"))
         self.add(queue, range(len(self.lengths))[:n_added])
         return queue
 
     def add(self, queue: Queue, ids: Sequence[int]) -> None:
         for i in ids:
-            fields = {"id": i, "input_length": self.lengths[i], "output_length": None}
+            fields = {"id": id_at(i), "input_length": self.lengths[i], "output_length": None}
             queue.add(fields)
 
     def bucket(self, i: int) -> int:
         return self.lengths[i] // self.width
 
 
-def _only(kind: str) -> Callable[[BucketCase], bool]:
-    return lambda case: case.kind == kind
+def id_at(i: int) -> int:
+    """The id of the request at this place in the order of arrival."""
+    return (37 * i + 58) % 101
+
+
+PLACES = {id_at(i): i for i in range(101)}
+
+
+def _only(*kinds: str) -> Callable[[BucketCase], bool]:
+    return lambda case: case.kind in kinds
 
 
 def _taken(queue: Queue, case: BucketCase, n_most: int) -> list[int]:
-    """The ids of what `take` gives."""
+    """What `take` gives, by place in the order of arrival."""
     got = queue.take(n_most)
     if not isinstance(got, list | tuple):
         refuse_blank(got)
         raise Wrong("what `take` gives", expected="a list of requests", got=show(got))
-    ids = [id_of(each, "in the list that `take` gives") for each in got]
-    if any(i is None or not 0 <= i < len(case.lengths) for i in ids):
+    places = [PLACES.get(id_of(each, "in the list that `take` gives")) for each in got]
+    if any(i is None or i >= len(case.lengths) for i in places):
         raise Wrong("what `take` gives", expected="requests that were added", got=show(got))
-    return ids
+    return places
 
 
 def _batches(student: Student, case: BucketCase, n_most: int) -> list[list[int]]:
@@ -85,16 +94,17 @@ def a_batch_is_one_bucket(student: Student, case: BucketCase) -> None:
     expect_equal(taken, list(range(len(lengths))), "who was taken, in all batches together")
 
 
-@check("BucketQueue", hint="Of each bucket, look at the first.", applies_to=_only("many"))
+@check("BucketQueue", hint="Of each bucket, look at the first.", applies_to=_only("many", "turns"))
 def the_bucket_of_the_oldest_is_next(student: Student, case: BucketCase) -> None:
     """The next batch is from the bucket that has the oldest of all who wait."""
     waiting = set(range(len(case.lengths)))
-    for batch in _batches(student, case, len(waiting)):
-        if min(waiting) not in batch:
+    for batch in _batches(student, case, 1 if case.kind == "turns" else len(waiting)):
+        oldest = min(waiting)
+        if case.bucket(batch[0]) != case.bucket(oldest):
             raise Wrong(
-                f"the batch when request {min(waiting)} has waited longest",
+                f"the batch when request {id_at(oldest)} has waited longest",
                 expected="its bucket",
-                got=f"that of request {batch[0]}",
+                got=f"that of request {id_at(batch[0])}",
                 why="The fullest bucket, or that of the shortest prompts, makes others starve.",
             )
         waiting -= set(batch)
@@ -106,8 +116,9 @@ def within_a_bucket_the_oldest_come_first(student: Student, case: BucketCase) ->
     """Out of one bucket, requests come in the order in which they were added."""
     taken = [i for batch in _batches(student, case, 2) for i in batch]
     if taken != sorted(taken) or len(taken) < 2:
-        right = show(list(range(len(case.lengths))))
-        raise Wrong("the order in which they come", expected=right, got=show(taken))
+        right = show([id_at(i) for i in range(len(case.lengths))])
+        got = show([id_at(i) for i in taken])
+        raise Wrong("the order in which they come", expected=right, got=got)
 
 
 @check("BucketQueue", hint="How many may come, how many are there?", applies_to=_only("one"))

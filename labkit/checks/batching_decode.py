@@ -92,6 +92,12 @@ def who_fits_joins_at_the_next_step(student: Student, case: LoopCase) -> None:
     expect_rules(student, case, "DecodeLoop", "who fits joins")
 
 
+@_rule(hint="Return after a step: what comes meanwhile is in the next call's `arrivals()`.")
+def one_call_makes_one_step(student: Student, case: LoopCase) -> None:
+    """A call of `step` makes at most one decode step, so that whoever comes is seen at once."""
+    expect_rules(student, case, "DecodeLoop", "one step in a call")
+
+
 @_rule(hint="Do not wait for more requests: those that are there can run.")
 def decode_never_idles_beside_work(student: Student, case: LoopCase) -> None:
     """No call does nothing while a request is loaded, or waits and fits."""

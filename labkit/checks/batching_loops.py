@@ -192,6 +192,11 @@ WORKLOADS = [
         SMALL,
     ),
     LoopCase(
+        "one long prompt in a crowd of short ones",
+        requests(*[(6, 2)] * 5, (40, 3), *[(5, 2)] * 12),
+        replace(SMALL, prefill_batch=2),
+    ),
+    LoopCase(
         "some that can never run",
         requests((32, 5), (128, 3), (18, 0), (33, 6), (70, 40), (31, 4), (97, 2), (60, 36), (9, 3)),
         replace(SMALL, max_length=128),
@@ -205,7 +210,7 @@ WORKLOADS = [
     ),
     LoopCase(
         "nobody says when to stop",
-        requests(*[(4 + 3 * i % 7, None, 5 + i % 6) for i in range(14)]),
+        requests(*[(4 + 3 * i % 7, None, 5 + i % 6) for i in range(14)], (4, None)),
         replace(SMALL, max_length=32, decode_batch=8),
         "prefill first",
         FixedCosts(prefill=0.0),

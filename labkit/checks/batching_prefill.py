@@ -59,10 +59,16 @@ def prefill_batches_are_filled(student: Student, case: LoopCase) -> None:
     expect_rules(student, case, "PrefillLoop", "batches are filled")
 
 
-@_rule(hint="A full store or a large request may block one, not all.")
+@_rule(hint="Who waits need not wait for more of its kind.")
 def prefill_never_idles_beside_work(student: Student, case: LoopCase) -> None:
-    """No call does nothing while a waiting request fits, here and in the store."""
+    """No call does nothing while whoever has waited longest fits, here and in the store."""
     expect_rules(student, case, "PrefillLoop", "no idle prefill")
+
+
+@_rule(hint="The decode server can begin with them while you go on.")
+def a_batch_is_sent_before_the_next(student: Student, case: LoopCase) -> None:
+    """Whoever was computed is saved or finished before the next batch is computed."""
+    expect_rules(student, case, "PrefillLoop", "sent before the next")
 
 
 @_rule(hint="Start each batch with the oldest request that fits.")

@@ -69,7 +69,10 @@ class Gate:
 
 
 class StaticDecodeLoop(Gate):
-    """Lets requests in only when its batch is empty, and runs until all of them are done."""
+    """Lets requests in only when its batch is empty, and runs until all of them are done.
+
+    A batch starts with whoever is there: nobody says whether more will come.
+    """
 
     def choose(self, server: Any) -> list[dict]:
         """The next batch; nobody while one is running."""

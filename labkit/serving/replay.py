@@ -23,7 +23,8 @@ class Fault:
 class State:
     """What is known at a place in the log. All dicts are by request, oldest first.
 
-    waiting: can be prefilled. unsaved: prompts that were prefilled and go to the store, in tokens.
+    waiting: can be prefilled. unsent: prefilled, and neither saved nor finished yet. unsaved: those
+    of them that go to the store, in tokens.
     prefill_room, stored, reserved: tokens held on the prefill server, between the servers and on
     the decode server. ready: can be loaded. running: loaded and not finished. n_tokens: new tokens
     so far. finished: by which server. refused: for what reason.
@@ -31,6 +32,7 @@ class State:
 
     run: Run
     waiting: dict[int, Job] = field(default_factory=dict)
+    unsent: dict[int, Job] = field(default_factory=dict)
     unsaved: dict[int, int] = field(default_factory=dict)
     prefill_room: dict[int, int] = field(default_factory=dict)
     stored: dict[int, int] = field(default_factory=dict)
@@ -70,8 +72,11 @@ class State:
 
     def oldest_to_prefill(self) -> Job | None:
         """The oldest waiting request for which there is room, here and in the store."""
-        room = min(self.prefill_free, self.store_free)
-        return next((job for job in self.waiting.values() if job.n_input <= room), None)
+        return next((job for job in self.waiting.values() if self.has_prefill_room(job)), None)
+
+    def has_prefill_room(self, job: Job) -> bool:
+        """Whether there is room for this prompt, here and in the store."""
+        return job.n_input <= min(self.prefill_free, self.store_free)
 
     def oldest_can_join(self, n_running: int) -> Job | None:
         """The oldest request to load, if it fits beside those on the decode server."""
@@ -95,6 +100,7 @@ class State:
                 case "save", _:
                     self.stored[i] = event.tokens
                     self.saved.add(i)
+                    self.unsent.pop(i, None)
                     self.unsaved.pop(i, None)
                 case "free", server:
                     (self.prefill_room if server == PREFILL else self.reserved).pop(i, None)
@@ -106,6 +112,7 @@ class State:
                     self.n_tokens[i] = self.n_made(i) + 1
                 case "finish", server:
                     self.finished.setdefault(i, server)
+                    self.unsent.pop(i, None)
                     self.unsaved.pop(i, None)
                     self.running.pop(i, None)
                 case "refuse", _:
@@ -116,8 +123,10 @@ class State:
         self.waiting.pop(job.id, None)
         self.prefill_room[job.id] = room
         self.n_tokens.setdefault(job.id, 1)
-        if job.id not in self.saved and self.n_output(job.id) > 1:
-            self.unsaved[job.id] = job.n_input
+        if job.id not in self.saved and job.id not in self.finished:
+            self.unsent[job.id] = job
+            if self.n_output(job.id) > 1:
+                self.unsaved[job.id] = job.n_input
 
     def _loaded(self, job: Job, reserve: int) -> None:
         self.ready.pop(job.id, None)

@@ -158,6 +158,18 @@ def who_fits_joins(run: Run) -> Iterator[Fault]:
                 yield Fault(job.id, place, text)
 
 
+def one_step_in_a_call(run: Run) -> Iterator[Fault]:
+    """No call of the decode loop makes two steps: it would not see who comes between them."""
+    n_steps = 0
+    for place, event in enumerate(run.log):
+        if event.server == DECODE and event.what == "step":
+            n_steps = 0
+        elif event.what == "decode":
+            n_steps += 1
+            if n_steps == 2:
+                yield Fault(event.ids[0], place, "a second decode step is made in one call")
+
+
 def no_idle_decode(run: Run) -> Iterator[Fault]:
     """No call of the decode loop does nothing while somebody is loaded, or fits."""
     for place, state in idle_calls(run, DECODE):
@@ -194,6 +206,7 @@ DECODE_RULES = {
     "everybody runs": everybody_runs,
     "done leave at once": done_leave_at_once,
     "who fits joins": who_fits_joins,
+    "one step in a call": one_step_in_a_call,
     "no idle decode": no_idle_decode,
     "all is served": all_is_served,
 }

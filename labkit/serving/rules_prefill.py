@@ -145,14 +145,24 @@ def batches_are_filled(run: Run) -> Iterator[Fault]:
 
 
 def no_idle_prefill(run: Run) -> Iterator[Fault]:
-    """No call of the prefill loop does nothing while somebody waits and fits."""
+    """No call of the prefill loop does nothing while the request that has waited longest fits."""
     for place, state in idle_calls(run, PREFILL):
-        if (job := state.oldest_to_prefill()) is not None:
+        job = next(iter(state.waiting.values()), None)
+        if job is not None and state.has_prefill_room(job):
             text = (
                 f"the prefill loop does nothing, although request {job.id} with {job.n_input} "
                 f"tokens waits, and {min(state.prefill_free, state.store_free)} fit"
             )
             yield Fault(job.id, place, text)
+
+
+def sent_before_the_next(run: Run) -> Iterator[Fault]:
+    """Whoever was prefilled is saved or finished before the next batch is computed."""
+    for place, event, state in replay(run):
+        if event.what == "prefill":
+            for i in state.unsent.keys() - {*event.ids}:
+                text = f"a batch starts, and request {i} from one before is not saved or finished"
+                yield Fault(i, place, text)
 
 
 def nobody_is_passed_over(run: Run) -> Iterator[Fault]:
@@ -203,6 +213,7 @@ PREFILL_RULES = {
     "prefill batch size": prefill_batch_size,
     "batches are filled": batches_are_filled,
     "no idle prefill": no_idle_prefill,
+    "sent before the next": sent_before_the_next,
     "nobody is passed over": nobody_is_passed_over,
     "storage": storage,
 }

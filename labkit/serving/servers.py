@@ -14,9 +14,9 @@ from typing import NoReturn
 
 from labkit.serving.costs import Costs
 from labkit.serving.log import DECODE, PREFILL, Event, Run
-from labkit.serving.workload import EOS, Job
+from labkit.serving.workload import Job
 
-MAX_POLLS = 1000, 100  # questions without anything done: in a step, and more for each request
+MAX_POLLS = 300, 40  # questions without anything done: in a step, and more for each request
 MAX_RESERVE = 1 << 32
 TOO_MANY = "far more calls than these requests can need"
 
@@ -39,7 +39,7 @@ class Server:
         self.coming: deque[tuple[float, int]] = deque()  # (from when on, request), in order
         self.alarm_s = inf
         self.n_actions = 0
-        self.max_length, self.eos = run.setup.max_length, EOS
+        self.max_length, self.eos = run.setup.max_length, run.setup.eos
         self._ready: list[int] = []
         self._n_polls, self._most_polls = 0, MAX_POLLS[0] + MAX_POLLS[1] * len(run.jobs)
         self._most_actions = run.most_calls()
@@ -153,7 +153,7 @@ class PrefillServer(Server):
         self.max_batch, self.tolerance = setup.prefill_batch, setup.tolerance
         self.decode_capacity, self.storage = setup.decode_capacity, setup.storage
         self._store = store
-        arriving = sorted(run.jobs.values(), key=lambda job: (job.arrival_s, job.id))
+        arriving = sorted(run.jobs.values(), key=lambda job: job.arrival_s)
         self.coming.extend((job.arrival_s, job.id) for job in arriving)
 
     def storage_room(self) -> int | None:
@@ -168,7 +168,7 @@ class PrefillServer(Server):
         self.room_taken |= {job.id: n_longest for job in jobs}
         seconds = self.costs.prefill_s([job.n_input for job in jobs])
         self._act("prefill", ids, n_longest * len(jobs), seconds)
-        return [job.token(0) for job in jobs]
+        return [job.token(0, self.eos) for job in jobs]
 
     def save_kv(self, request_id: int) -> None:
         """Send a request's KV cache to the store; it arrives there while other work goes on."""
@@ -217,14 +217,14 @@ class DecodeServer(Server):
         tokens = []
         for job in jobs:
             n_made = made.get(job.id, 1)
-            tokens.append(job.token(n_made))
+            tokens.append(job.token(n_made, self.eos))
             made[job.id] = n_made + 1
             n_cached += job.n_input + n_made
         self._act("decode", ids, n_cached, self.costs.decode_s(len(jobs), n_cached))
         return tokens
 
     def _described(self, job: Job) -> dict:
-        return job.as_request() | {"token": job.token(0)}
+        return job.as_request() | {"token": job.token(0, self.eos)}
 
 
 class Store:
@@ -252,4 +252,4 @@ class Store:
         return None if self._room is None else self._room - sum(self._held.values())
 
 
-__all__ = ["EOS", "MAX_POLLS", "Clock", "DecodeServer", "PrefillServer", "Server", "Store"]
+__all__ = ["MAX_POLLS", "Clock", "DecodeServer", "PrefillServer", "Server", "Store"]

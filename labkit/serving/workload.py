@@ -44,10 +44,10 @@ class Job:
         """What has to be reserved for it, for nobody knows when it will stop."""
         return self.n_input + max(0, self.limit(max_length))
 
-    def token(self, i: int) -> int:
-        """The i-th new token, from 0; `EOS` where the text ends, and after it."""
+    def token(self, i: int, eos: int = EOS) -> int:
+        """The i-th new token, from 0; `eos` where the text ends, and after it."""
         if self.stops_after is not None and i + 1 >= self.stops_after:
-            return EOS
+            return eos
         return 1 + (7919 * self.id + 104_729 * i) % 50_000
 
     def as_request(self) -> dict:
@@ -62,7 +62,8 @@ class Setup:
     A prefill batch is a rectangle: each of its requests takes as much room as the longest.
     tolerance: how far the prompts of a prefill batch may differ in length. storage: room between
     the servers, None for no limit. patience: how many prefill batches may start without the request
-    that has waited longest, although it would fit.
+    that has waited longest, although it would fit. eos: the token that ends a text, 0 or above
+    50,000; all others are between.
     """
 
     prefill_capacity: int = 4096
@@ -73,6 +74,7 @@ class Setup:
     max_length: int = 1024
     storage: int | None = None
     patience: int = 3
+    eos: int = EOS
 
     def refuses(self, job: Job) -> str:
         """Why a request can never be served; empty if it can."""

@@ -95,17 +95,26 @@ for n in (1, 4, 16, 64, 256, 1024):
 # * How many it may have is what the client wants, but prompt and answer together have at most
 #   `max_length` tokens. Where the client said nothing, that is the only limit. The limit of a
 #   prompt that is too long is zero or negative; such a request will be refused.
+#
+# A new request is "queued". A token can make it "done"; the two states between are set by the loops
+# that you write in section 6, each of which makes a `Request` of its own from the dict.
 
 # %% exercise="labkit.batching:Request" points=1.5
 
 # %% [markdown]
 # ## 3. Is there anything left to do?
 #
-# Two loops run side by side, so each has to know when it may stop. The handout's pseudo-code has
-# two functions for that, which look at the states of all requests. Read literally, as conditions of
-# a `while`, they answer:
+# Two loops run side by side, so each has to know when it may stop. A first draft of this lab, as
+# pseudo-code, had two functions for that:
 #
-# | states | `has_prefill_requests`, as printed | `has_decode_requests`, as printed |
+# ```
+# has_prefill_requests(requests):  all requests are in "decode" or "done"
+# has_decode_requests(requests):   all requests are in "done"
+# ```
+#
+# As conditions of a `while`, they answer:
+#
+# | states | `has_prefill_requests`, as drafted | `has_decode_requests`, as drafted |
 # |---|---|---|
 # | no requests at all | True | True |
 # | queued | False | False |
@@ -171,7 +180,8 @@ print("nobody has fewer than 50:", queue.constrained_get(lambda each: each["inpu
 #
 # The loops share nothing but that store. You write `step(server)`, which does what can be done now
 # and returns; somebody else calls it, again and again. Through `server` a loop knows what its
-# server holds, and gets things done:
+# server holds (`capacity`, `max_batch` and a few more numbers: the cells below list them) and gets
+# things done:
 #
 # | | | |
 # |---|---|---|
@@ -180,7 +190,7 @@ print("nobody has fewer than 50:", queue.constrained_get(lambda each: each["inpu
 # | | `free_kv(id)` | gives a request's room on this server back |
 # | | `finish(id)` | tells the client that it has all its tokens |
 # | prefill | `run_prefill(ids)` | computes prompts, takes room; returns their first tokens |
-# | | `save_kv(id)` | sends a KV cache to the store; returns at once |
+# | | `save_kv(id)` | sends a copy of a KV cache to the store, and takes its room there at once |
 # | | `storage_room()` | room left in the store; `None` if that has no limit |
 # | | `refuse(id, reason)` | tells the client that it will not be served |
 # | decode | `load_kv(id, reserve)` | fetches a KV cache, reserves room for so many tokens in all |
@@ -188,7 +198,8 @@ print("nobody has fewer than 50:", queue.constrained_get(lambda each: each["inpu
 # | | `decode_step(ids)` | one more token for each; returns them |
 #
 # These do what they are told. A server that is full lets you take more, and memory can be freed
-# twice; but every call is in a log, and the checks read the log.
+# twice; but every call is in a log, and the checks read the log. What comes while `step` runs is in
+# the `arrivals()` of its next call.
 #
 # ### The prefill loop
 #
@@ -208,15 +219,20 @@ print("nobody has fewer than 50:", queue.constrained_get(lambda each: each["inpu
 #   that is *back-pressure*.
 # * **No room wasted**: at most `server.max_batch` requests; and whoever waits, is exactly as long
 #   as one of the batch, and fits, comes along.
-# * **Fairness**: equal lengths go in the order in which they came. And the request that has waited
-#   longest, if it fits, is left out of at most three batches in a row. A loop that always takes the
-#   commonest length lets the rare ones starve.
+# * **Fairness**: equal lengths go in the order in which they came. And among the requests that
+#   fit, the one that has waited longest is left out of at most three batches in all. A loop that
+#   always takes the commonest length lets the rare ones starve.
+# * **No idling**: a call does something if the request that has waited longest fits. (If it does
+#   not, you may wait for room, or let others pass it. Passing keeps the server busy, and a large
+#   prompt may wait for long behind many small ones.)
 # * **Refusing**: whoever could not be served even on empty servers is refused, with a reason, and
 #   nobody else is. The prompt has to fit on this server and in the store; prompt and answer have to
-#   fit into `server.decode_capacity`; and there has to be room for one new token at least.
+#   fit into `server.decode_capacity`; there has to be room for one new token at least, and the
+#   client has to want one.
 #
 # After the prefill, whoever is done is finished here. All others are saved. Each gives its room
-# back once.
+# back once. All that is done before the next batch is computed, so that the decode server can begin
+# with them meanwhile.
 
 # %% exercise="labkit.batching:PrefillLoop" points=3
 
@@ -226,12 +242,14 @@ print("nobody has fewer than 50:", queue.constrained_get(lambda each: each["inpu
 # This is where batching becomes continuous. Between any two steps
 #
 # * whoever is **done** has left: finished, its room free for others in the very next step;
-# * whoever **fits** has come in: as long as there is a slot (`server.max_batch`) and room, the
-#   oldest that fits does not wait for anybody's end. (So a small one may pass a large one.)
+# * whoever **fits** has come in: as long as there is a slot (`server.max_batch`) and room, nobody
+#   waits for anybody's end. Whom you let in first is yours to choose (a small one may pass a large
+#   one); but no step starts without the request that has waited longest if that one fits.
 #
 # Whoever comes in has its KV cache loaded, with room reserved for all that it may become, and freed
 # in the store. Its dict carries one thing more, `"token"`: the first new token, which the prefill
-# has made. Then one step makes one token for everybody in the batch.
+# has made. Then one step makes one token for everybody in the batch, and the call is over: one step
+# in a call, so that whoever has come meanwhile can be in the next.
 
 # %% exercise="labkit.batching:DecodeLoop" points=3
 
@@ -384,7 +402,8 @@ timeline.draw(split_run, "The tiny target, in two processes")
 # ## 9. Length buckets
 #
 # `PrefillLoop` looks through its queue for requests of a similar length. With thousands waiting,
-# that is a long look for every batch. The other way is to sort them when they come: a bucket for
+# either that is a long look for every batch, or it sees only the first few hundred. The other way
+# is to sort them when they come: a bucket for
 # each range of lengths, and batches from one bucket. Which bucket is next? Taking the fullest would
 # starve the rare lengths, so it is the one that holds the oldest request of all.
 
@@ -581,6 +600,10 @@ for rate in (4, 8, 12, 16):
 # * **Dynamic**: the same, but it also starts when its first request has waited for a set time.
 # * **Continuous**: requests come and go between any two steps.
 #
+# (`StaticDecodeLoop`, with which you compare yours below, starts with whoever is there when the
+# batch before it is done. It cannot know whether anybody else will come, and the last requests
+# would wait for ever.)
+#
 # ### Question: which is it?
 #
 # Six servers with eight places each. Which way does each of them batch?
@@ -701,11 +724,11 @@ for way in ("static", "static, grouped by length", "continuous", "continuous, lo
 # prefill and freed there at once; freed in the store when it is loaded; freed on the decode server
 # with the last token.
 #
-# *The first change.* Reserving up to the limit left half of the reserved memory unfilled in section
-# 7. With blocks that are taken as an answer grows, and preempting the newest when they run out,
-#    more requests fit: tokens per second would rise, as long as memory and not the slots is the
-#    limit. (Also good: let small requests pass a large one only so many times, for its TTFT or
-#    waiting; chunked prefill on one card, for the longest pause; a goodput limit per client.)
+# *The first change.* In section 7, reserving up to the limit left half of the reserved memory
+# unfilled. With blocks that are taken as an answer grows, and preempting the newest when they run
+# out, more requests fit: tokens per second would rise, as long as memory and not the slots is the
+# limit. (Also good: let small requests pass a large one only so many times, for its TTFT or
+# waiting; chunked prefill on one card, for the longest pause; a goodput limit per client.)
 #
 # *Marking: half a point for the description (at least four of the six decisions, and an assumption
 # that the code relies on), half for a change with the measure that it improves and a reason. A

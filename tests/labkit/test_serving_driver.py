@@ -14,8 +14,7 @@ from labkit.serving.costs import FixedCosts, RooflineCosts
 from labkit.serving.driver import ORDERS, serve
 from labkit.serving.log import DECODE, PREFILL, WORDS, Event, Run
 from labkit.serving.rules import faults
-from labkit.serving.servers import EOS
-from labkit.serving.workload import Job, Setup, exponential_lengths, poisson
+from labkit.serving.workload import EOS, Job, Setup, exponential_lengths, poisson
 
 
 class Loop:
@@ -323,8 +322,8 @@ def test_what_a_prefill_server_knows_and_says():
     setup = Setup(prefill_capacity=50, decode_capacity=60, storage=30, max_length=80)
     run = serve([Job(1, 5), Job(0, 7, 3)], setup, Loop(look), Loop(idle), costs=FixedCosts(2.5))
     asked = [
-        {"id": 0, "input_length": 7, "output_length": 3},
         {"id": 1, "input_length": 5, "output_length": None},
+        {"id": 0, "input_length": 7, "output_length": 3},
     ]
     assert seen[:5] == [
         (50, 8, 16, 80, EOS), (60, 30, 0.0), (50, 30, asked), (36, 25, []), (43, 2.5)
@@ -348,10 +347,11 @@ def test_what_a_decode_server_knows_and_says():
             seen.append(server.free_tokens())
 
     job = Job(0, 7, max_new=4, stops_after=3)
-    run = serve([job], Setup(decode_capacity=60, max_length=80), PrefillLoop(), Loop(look))
+    setup = Setup(decode_capacity=60, max_length=80, eos=50_256)
+    run = serve([job], setup, PrefillLoop(), Loop(look))
     fields = {"id": 0, "input_length": 7, "output_length": 4, "token": job.token(0)}
-    tokens = [job.token(1)], [EOS]
-    assert seen == [fields, (60, 8, 80, EOS), (49, *tokens), 60]
+    tokens = [job.token(1)], [50_256]
+    assert seen == [fields, (60, 8, 80, 50_256), (49, *tokens), 60]
     assert [event.tokens for event in run.events("decode")] == [8, 9]
 
 

@@ -99,10 +99,24 @@ def swap(run: Run, a: int, b: int) -> None:
 
 
 def split(run: Run, n_th: int) -> None:
-    """A decode step became one for each of its requests."""
+    """A decode step became one for each of its requests, each in a call of its own."""
     place = place_of(run, "decode", n_th=n_th)
-    event = run.log[place]
-    run.log[place : place + 1] = [replace(event, ids=(i,)) for i in event.ids]
+    call, event = run.log[place_of(run, "step", server=DECODE)], run.log[place]
+    each = [(replace(event, ids=(i,)), call) for i in event.ids]
+    run.log[place : place + 1] = [one for pair in each for one in pair][:-1]
+
+
+def join_calls(run: Run) -> None:
+    """The second decode step was made in the call of the first."""
+    first, second = (place_of(run, "decode", n_th=n_th) for n_th in (0, 1))
+    run.log[first:second] = [event for event in run.log[first:second] if event.what != "step"]
+
+
+def send_late(run: Run, i: int) -> None:
+    """A request of the first batch was saved and freed when the second had been computed."""
+    sent = [run.log.pop(place_of(run, what, server=PREFILL, i=i)) for what in ("save", "free")]
+    place = place_of(run, "prefill", n_th=1) + 1
+    run.log[place:place] = sent
 
 
 def delay_free(run: Run, i: int) -> None:
@@ -131,6 +145,7 @@ DOCTORED = {
     "similar lengths": lambda run: set_up(run, tolerance=0),
     "prefill batch size": lambda run: set_up(run, prefill_batch=1),
     "batches are filled": lambda run: set_up(run, prefill_batch=3),
+    "sent before the next": lambda run: send_late(run, 0),
     "no idle prefill": lambda run: again(run, "step", server=PREFILL, n_th=1),
     "nobody is passed over": lambda run: swap(run, 0, 3),
     "storage": lambda run: set_up(run, storage=15),
@@ -143,6 +158,7 @@ DOCTORED = {
     "everybody runs": lambda run: split(run, 1),
     "done leave at once": lambda run: delay_free(run, 0),
     "who fits joins": lambda run: set_up(run, decode_batch=3),
+    "one step in a call": join_calls,
     "no idle decode": lambda run: again(run, "step", server=DECODE, n_th=2),
     "all is served": stop,
 }
