@@ -12,6 +12,7 @@ from statistics import fmean, median
 
 from labkit import batching
 from labkit.serving.log import DECODE, PREFILL, Run
+from labkit.serving.yardsticks import least_steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +66,10 @@ class Summary:
     """A whole run. Rates are per second of the whole run, sizes in tokens.
 
     seconds: until the last thing ended. padding_waste: the part of the computed prompt tokens that
-    is padding. n_steps: decode steps. occupancy: mean part of the decode slots that is taken in a
-    step. prefill_idle_s, decode_idle_s: seconds of the run in which a server computed nothing.
-    prefill_peak, store_peak, decode_peak: the most KV cache that was reserved at one time.
+    is padding. n_steps: decode steps; least_steps: their lower bound.
+    occupancy: mean part of the decode slots that is taken in a step. prefill_idle_s, decode_idle_s:
+    seconds of the run in which a server computed nothing. prefill_peak, store_peak, decode_peak:
+    the most KV cache that was reserved at one time.
     """
 
     n_requests: int
@@ -83,6 +85,7 @@ class Summary:
     limits_s: tuple[float, float] | None
     padding_waste: float
     n_steps: int
+    least_steps: int
     occupancy: float
     prefill_idle_s: float
     decode_idle_s: float
@@ -99,8 +102,8 @@ class Summary:
             "TTFT": str(self.ttft_s),
             "TPOT": str(self.tpot_s),
             "prefill": f"{self.padding_waste:.1%} padding, idle for {self.prefill_idle_s:.4g} s",
-            "decode": f"{self.n_steps:,} steps, {self.occupancy:.1%} of the slots taken, "
-            f"idle for {self.decode_idle_s:.4g} s",
+            "decode": f"{self.n_steps:,} steps (at least {self.least_steps:,}), "
+            f"{self.occupancy:.1%} of the slots taken, idle for {self.decode_idle_s:.4g} s",
             "KV peaks": f"prefill {self.prefill_peak:,}, store {self.store_peak:,}, "
             f"decode {self.decode_peak:,} tokens",
         }
@@ -151,6 +154,7 @@ def summarize(
         limits_s=limits_s,
         padding_waste=formulas.padding_waste(batches),
         n_steps=len(steps),
+        least_steps=least_steps([*run.jobs.values()], run.setup),
         occupancy=fmean(steps) / run.setup.decode_batch if steps else 0.0,
         prefill_idle_s=seconds - _busy_s(run, PREFILL),
         decode_idle_s=seconds - _busy_s(run, DECODE),

@@ -24,9 +24,9 @@ class PagedModel:
     lengths: the cached tokens of each request that has any.
     """
 
-    def __init__(self, model: Any, n_blocks: int) -> None:
-        config = model.config
-        shape = (n_blocks, BLOCK_SIZE, config.num_key_value_heads, config.head_dim)
+    def __init__(self, model: Any, n_blocks: int, block_size: int = BLOCK_SIZE) -> None:
+        config, self._block_size = model.config, block_size
+        shape = (n_blocks, block_size, config.num_key_value_heads, config.head_dim)
         self._model = model
         self._layers = [PagedCache(*shape) for _ in range(config.num_hidden_layers)]
         self.n_kept: dict[int, int] = {}
@@ -40,10 +40,10 @@ class PagedModel:
         """
         n_past = torch.tensor([self.n_kept.get(i, 0) for i in ids])
         n_fed = torch.tensor([len(each) for each in fed])
-        n_blocks = -(-int((n_past + n_fed).max()) // BLOCK_SIZE)
+        n_blocks = -(-int((n_past + n_fed).max()) // self._block_size)
         tokens = pad_sequence([torch.tensor(each) for each in fed], batch_first=True)
         positions = n_past[:, None] + torch.arange(tokens.shape[1])
-        is_later = torch.arange(n_blocks * BLOCK_SIZE) > positions[:, None, :, None]
+        is_later = torch.arange(n_blocks * self._block_size) > positions[:, None, :, None]
         mask = torch.zeros(is_later.shape).masked_fill(is_later, torch.finfo(torch.float32).min)
 
         def update(keys: Tensor, values: Tensor, layer: int, *_: Any) -> LayerCache:
@@ -91,5 +91,5 @@ def _gather(pages: PagedCache, ids: Sequence[int]) -> LayerCache:
     """
     tables = [torch.tensor(pages.block_table(i)) for i in ids]
     blocks = pad_sequence(tables, batch_first=True)
-    keys, values = pages.keys[blocks], pages.values[blocks]  # (B blocks Hkv BLOCK_SIZE D)
+    keys, values = pages.keys[blocks], pages.values[blocks]  # (B blocks Hkv block_size D)
     return keys.transpose(1, 2).flatten(2, 3), values.transpose(1, 2).flatten(2, 3)

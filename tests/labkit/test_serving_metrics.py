@@ -54,7 +54,7 @@ def test_one_request():
     assert found.ttft_s == Spread(2.0, 2.0, 2.0)
     assert found.tpot_s == Spread(1.5, 1.5, 1.5)
     assert found.padding_waste == 0
-    assert (found.n_steps, found.occupancy) == (2, 0.25)
+    assert (found.n_steps, found.least_steps, found.occupancy) == (2, 2, 0.25)
     assert (found.prefill_idle_s, found.decode_idle_s) == (4.0, 4.0)
     assert (found.prefill_peak, found.store_peak, found.decode_peak) == (10, 10, 13)
 

@@ -112,6 +112,17 @@ def test_what_can_never_run_is_refused_and_without_requests_there_is_nothing_to_
     assert (list(run.events("prefill", "decode")), run.stopped, tokens) == ([], "", {})
 
 
+def test_where_the_caches_lie_does_not_matter():
+    def made(n_blocks, block_size):
+        model = PagedModel(target().model, n_blocks, block_size)
+        steps = [model.forward([0, 1], [(5, 9, 11), tuple(range(20, 57))])]
+        for _ in range(20):
+            steps.append(model.forward([0, 1], [[token] for token in steps[-1]]))
+        return steps
+
+    assert made(n_blocks=40, block_size=4) == made(n_blocks=2, block_size=64)  # in one piece each
+
+
 def test_a_ragged_batch_in_pages_continues_like_each_alone_and_gives_all_pages_back():
     lengths = [1, BLOCK_SIZE - 1, BLOCK_SIZE, BLOCK_SIZE + 1, 3 * BLOCK_SIZE]
     rng = torch.Generator().manual_seed(0)
