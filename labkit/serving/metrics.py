@@ -6,13 +6,14 @@ tokens per second, what was computed for nothing, and how full the servers were.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from statistics import fmean, median
 
 from labkit import batching
 from labkit.serving.log import DECODE, PREFILL, Run
-from labkit.serving.yardsticks import least_steps
+from labkit.serving.yardsticks import least_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +155,7 @@ def summarize(
         limits_s=limits_s,
         padding_waste=formulas.padding_waste(batches),
         n_steps=len(steps),
-        least_steps=least_steps([*run.jobs.values()], run.setup),
+        least_steps=_least_steps(run),
         occupancy=fmean(steps) / run.setup.decode_batch if steps else 0.0,
         prefill_idle_s=seconds - _busy_s(run, PREFILL),
         decode_idle_s=seconds - _busy_s(run, DECODE),
@@ -162,6 +163,13 @@ def summarize(
         store_peak=_peak(run, "save", "free stored"),
         decode_peak=_peak(run, "load", "free", server=DECODE),
     )
+
+
+def _least_steps(run: Run) -> int:
+    """For the decode tokens that were made, whatever else was still to come."""
+    n_steps = Counter(i for event in run.events("decode") for i in event.ids)
+    sizes = [run.jobs[i].size(run.setup.max_length) for i in n_steps]
+    return least_for([*n_steps.values()], sizes, run.setup)
 
 
 def _token_times(run: Run) -> dict[int, list[float]]:

@@ -15,7 +15,11 @@ from labkit.serving.workload import Job, Setup
 
 def least_steps(jobs: Sequence[Job], setup: Setup) -> int:
     """No schedule needs fewer: not the longest request, nor all slots, nor all memory, allow it."""
-    steps, sizes = _steps_and_sizes(jobs, setup)
+    return least_for(*_steps_and_sizes(jobs, setup), setup)
+
+
+def least_for(steps: Sequence[int], sizes: Sequence[int], setup: Setup) -> int:
+    """The least steps for requests that take part in so many, and hold so many tokens meanwhile."""
     held = sum(n * size for n, size in zip(steps, sizes, strict=True))
     by_slots = -(-sum(steps) // setup.decode_batch)
     by_memory = -(-held // setup.decode_capacity)
