@@ -1,0 +1,141 @@
+"""Whole steps as CUDA graphs: what the host launches is one thing, however many kernels are in it.
+
+All that a step reads and writes stays where it was when the step was captured: tokens, lengths of
+the caches, the block's outcome. The host replays, and looks at the device once per block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from labkit.engine.decoder import Decoder
+from labkit.engine.sampling import accept, draw, left_over, warped
+
+
+@dataclass(frozen=True, slots=True)
+class Warp:
+    """How logits become probabilities; see `sampling.warped`."""
+
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float | None = None
+
+    def __call__(self, logits: Tensor) -> Tensor:
+        return warped(logits, self.temperature, self.top_k, self.top_p)
+
+
+@torch.inference_mode()
+def captured(step: Callable[[], None]) -> Callable[[], None]:
+    """The step as a graph; it is run twice before, to make what is made only once.
+
+    What it changes has to be set again afterwards.
+    """
+    for _ in range(2):
+        step()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    return graph.replay
+
+
+class Autoregression:
+    """One token after another on a GPU. last: (1,), the token that is not in the cache yet."""
+
+    def __init__(self, target: Decoder, warp: Warp, n_most: int) -> None:
+        self._target, self._warp = target, warp
+        device = target.weights.device
+        self.last = torch.zeros(1, dtype=torch.long, device=device)
+        self._made = torch.zeros(n_most, dtype=torch.long, device=device)
+        self._n_made = torch.zeros(1, dtype=torch.long, device=device)
+        self._replay = captured(self._step)
+
+    def _step(self) -> None:
+        target = self._target
+        token = draw(self._warp(target.forward(self.last[None])[0]))
+        target.arena.lengths.add_(1)
+        self._made.index_copy_(0, self._n_made, token)
+        self._n_made.add_(1)
+        self.last.copy_(token)
+
+    def run(self, last: int, n_new: int) -> list[int]:
+        """n_new tokens after `last`, which comes after what the cache holds."""
+        self.last.fill_(last)
+        self._n_made.zero_()
+        for _ in range(n_new):
+            self._replay()
+        return self._made[:n_new].tolist()
+
+
+class Speculation:
+    """Blocks of drafted and verified tokens on a GPU.
+
+    outcome: (gamma + 2,), how many drafted tokens were kept, the drafted ones, the one after them.
+    script: (blocks,), how many to keep in each block, to time steps at a given acceptance; None to
+    let chance decide.
+    """
+
+    def __init__(
+        self,
+        target: Decoder,
+        draft: Decoder,
+        gamma: int,
+        warp: Warp,
+        script: Tensor | None = None,
+    ) -> None:
+        self.target, self.draft, self.gamma, self._warp = target, draft, gamma, warp
+        device = target.weights.device
+        self.last = torch.zeros(1, dtype=torch.long, device=device)
+        self.outcome = torch.zeros(gamma + 2, dtype=torch.long, device=device)
+        self._script = script
+        self._n_blocks = torch.zeros(1, dtype=torch.long, device=device)
+        self._probs = torch.zeros(gamma, target.shape.vocab_size, device=device)
+        self._replay_block = captured(self._block)
+        self._replay_catch_up = captured(self._catch_up)
+
+    def _block(self) -> None:
+        drafted = self._drafted()
+        tokens = torch.cat([self.last, drafted])
+        target_probs = self._warp(self.target.forward(tokens[None])[0])
+        n_kept, after = accept(drafted, self._probs, target_probs)
+        if self._script is not None:
+            n_kept = self._script.index_select(0, self._n_blocks)
+            after = draw(left_over(n_kept, self._probs, target_probs))
+            self._n_blocks.add_(1)
+        self.target.arena.lengths.add_(n_kept + 1)
+        self.draft.arena.lengths.add_((n_kept + 1).clamp_max(self.gamma) - self.gamma)
+        self.outcome.copy_(torch.cat([n_kept, drafted, after]))
+        self.last.copy_(after)
+
+    def _drafted(self) -> Tensor:
+        """gamma tokens; the cache of the draft grows with each."""
+        tokens = [self.last]
+        for i in range(self.gamma):
+            self._probs[i] = self._warp(self.draft.forward(tokens[-1][None])[0, 0])
+            self.draft.arena.lengths.add_(1)
+            tokens.append(draw(self._probs[i : i + 1]))
+        return torch.cat(tokens[1:])
+
+    def _catch_up(self) -> None:
+        """Feed the draft the last of a block that was kept whole."""
+        self.draft.forward(self.outcome[None, self.gamma : self.gamma + 1])
+        self.draft.arena.lengths.add_(1)
+
+    def begin(self, last: int) -> None:
+        """Start behind what the caches hold, with a token that they do not."""
+        self.last.fill_(last)
+        self._n_blocks.zero_()
+        self._is_behind = False
+
+    def block(self) -> list[int]:
+        """The next block: the drafted tokens that were kept, and the one after them."""
+        if self._is_behind:
+            self._replay_catch_up()
+        self._replay_block()
+        n_kept, *tokens = self.outcome.tolist()  # the one time that the host waits
+        self._is_behind = n_kept == self.gamma
+        return [*tokens[:n_kept], tokens[-1]]

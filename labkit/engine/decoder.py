@@ -1,0 +1,78 @@
+"""The decoder: tokens in, logits out, keys and values into the arena."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+import torch
+from torch import Tensor
+
+from labkit.engine import registry
+from labkit.engine.arena import Arena
+from labkit.engine.weights import Weights
+
+
+class Decoder:
+    """A model and its arena. without: backends of `registry` that it must not use."""
+
+    def __init__(
+        self,
+        weights: Weights,
+        n_positions: int,
+        n_sequences: int = 1,
+        without: Collection[str] = (),
+    ) -> None:
+        if n_positions > len(weights.cos):
+            raise ValueError(
+                f"the weights have angles for {len(weights.cos)} positions, wanted {n_positions}"
+            )
+        self.weights, self.shape = weights, weights.shape
+        self.arena = Arena.empty(
+            weights.shape, n_positions, n_sequences, dtype=weights.dtype, device=weights.device
+        )
+        self.kernels = {
+            name: registry.choose(name, weights, without) for name in ("linear", "attention")
+        }
+        self._few = self._made(self.kernels.values())
+        plain = [registry.choose(name, weights, ("triton",)) for name in self.kernels]
+        self._many = self._made(plain)  # for more tokens than the kernels for decoding take
+
+    def _made(self, kernels: Collection[registry.Kernel]) -> list[Callable]:
+        place = (self.shape, self.arena.n_sequences, self.weights.device)
+        return [kernel.make(*place) for kernel in kernels]
+
+    @torch.inference_mode()
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Logits (B T V), float32, after each of some new tokens (B T) of every sequence.
+
+        Their keys and values are in the arena then; `arena.lengths` stay as they were, for it is
+        the caller who knows which of the tokens stay. Positions beyond the arena are lost.
+        """
+        is_few = tokens.numel() <= registry.MOST_VECTORS
+        linear, attention = self._few if is_few else self._many
+        weights, arena, eps = self.weights, self.arena, self.shape.eps
+        x = weights.embedding[tokens.flatten()]
+        for layer, keys, values in zip(weights.layers, arena.keys, arena.values, strict=True):
+            qkv = linear(x, layer.qkv, normed=True, eps=eps)
+            norms = (layer.query_norm, layer.key_norm)
+            mixed = attention(qkv, keys, values, arena.lengths, weights.cos, weights.sin, norms)
+            x = linear(mixed, layer.output, residual=x)
+            inner = linear(x, layer.gate_up, normed=True, eps=eps, gated=True)
+            x = linear(inner, layer.down, residual=x)
+        logits = linear(x, weights.head, normed=True, eps=eps, dtype=torch.float32)
+        return logits.view(*tokens.shape, -1)
+
+    def feed(self, tokens: Tensor) -> Tensor:
+        """As `forward`, and the tokens stay.
+
+        Raises: ValueError if a sequence has no room for them; nothing has been fed then.
+        """
+        n_longest = int(self.arena.lengths.max()) + tokens.shape[1]
+        if n_longest > self.arena.n_positions:
+            raise ValueError(
+                f"wanted room for {n_longest} tokens, the arena has {self.arena.n_positions} "
+                "positions; make the decoder with more"
+            )
+        logits = self.forward(tokens)
+        self.arena.lengths.add_(tokens.shape[1])
+        return logits

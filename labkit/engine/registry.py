@@ -1,0 +1,94 @@
+"""Which implementation of an operation runs here: the first of its list that can.
+
+Each says why it cannot, so that a missing compiler or a wrong number format is a reason and no
+surprise. All give the same results, within the rounding of the number format; `operations` is the
+reference. On a GPU, PyTorch's own are CUDA kernels (cuBLAS, FlashAttention).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+
+from labkit.engine import operations
+from labkit.engine.weights import DecoderShape, Weights
+
+MOST_VECTORS = 16  # that the Triton kernels take at once
+HALF_PRECISION = (torch.bfloat16, torch.float16)
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One implementation. why_not(weights): why it cannot run with them, "" if it can.
+
+    make(shape, n_sequences, device): the function that does it.
+    """
+
+    operation: str
+    backend: str
+    why_not: Callable[[Weights], str]
+    make: Callable[..., Callable[..., Any]]
+
+
+def _why_no_triton(weights: Weights) -> str:
+    if weights.device.type != "cuda":
+        return "the weights are not on a GPU"
+    if torch.version.hip or torch.cuda.get_device_capability(weights.device) < (9, 0):
+        return "these kernels start early, which needs a GPU of compute capability 9.0 or more"
+    if weights.dtype not in HALF_PRECISION:
+        return f"they are for half precision, the weights are {weights.dtype}"
+    return "" if importlib.util.find_spec("triton") else "Triton is not installed"
+
+
+def _always(weights: Weights) -> str:
+    return ""
+
+
+def _triton_linear(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
+    from labkit.engine.triton_linear import linear
+
+    return linear
+
+
+def _triton_attention(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
+    from labkit.engine.triton_attention import Attention
+
+    return Attention(shape, n_sequences, device)
+
+
+def _torch_linear(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
+    return operations.linear
+
+
+def _torch_attention(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
+    return partial(operations.attention, n_heads=shape.n_heads, eps=shape.eps)
+
+
+KERNELS = (
+    Kernel("linear", "triton", _why_no_triton, _triton_linear),
+    Kernel("linear", "torch", _always, _torch_linear),
+    Kernel("attention", "triton", _why_no_triton, _triton_attention),
+    Kernel("attention", "torch", _always, _torch_attention),
+)
+
+
+def choose(operation: str, weights: Weights, without: Collection[str] = ()) -> Kernel:
+    """The first implementation that can run with these weights; none of the backends `without`.
+
+    Raises: ValueError, with every reason, if there is none.
+    """
+    reasons = []
+    for kernel in KERNELS:
+        if kernel.operation != operation:
+            continue
+        reason = "left out" if kernel.backend in without else kernel.why_not(weights)
+        if not reason:
+            return kernel
+        reasons.append(f"{kernel.backend}: {reason}")
+    listed = "; ".join(reasons) or "no implementation is known"
+    raise ValueError(f"nothing can do {operation!r} here ({listed})")

@@ -1,0 +1,204 @@
+"""What a decoder is made of: its sizes, its weights as few large matrices, its rotary angles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+KNOWN = ("qwen3", "llama")
+
+
+@dataclass(frozen=True, slots=True)
+class DecoderShape:
+    """Sizes of a Qwen3- or Llama-shaped model. has_head_norms: queries and keys are normalized."""
+
+    n_layers: int
+    n_heads: int
+    n_kv_heads: int
+    head_dim: int
+    d_model: int
+    d_feedforward: int
+    vocab_size: int
+    eps: float
+    has_head_norms: bool
+    is_tied: bool
+
+    @classmethod
+    def of(cls, config: Any) -> DecoderShape:
+        """The shape that a transformers config describes.
+
+        Raises: ValueError for another architecture, or for a part of it that is not built here.
+        """
+        if config.model_type not in KNOWN:
+            raise ValueError(
+                f"the engine runs {' and '.join(KNOWN)} models, this one is {config.model_type!r}; "
+                "run it with transformers"
+            )
+        unusual = [
+            name
+            for name in ("attention_bias", "mlp_bias", "use_sliding_window")
+            if getattr(config, name, False)
+        ]
+        if unusual or config.hidden_act != "silu":
+            raise ValueError(
+                f"the engine has no {', '.join(unusual) or config.hidden_act}; run this model with "
+                "transformers"
+            )
+        return cls(
+            n_layers=config.num_hidden_layers,
+            n_heads=config.num_attention_heads,
+            n_kv_heads=config.num_key_value_heads,
+            head_dim=getattr(config, "head_dim", 0)
+            or config.hidden_size // config.num_attention_heads,
+            d_model=config.hidden_size,
+            d_feedforward=config.intermediate_size,
+            vocab_size=config.vocab_size,
+            eps=config.rms_norm_eps,
+            has_head_norms=config.model_type == "qwen3",
+            is_tied=config.tie_word_embeddings,
+        )
+
+    @property
+    def qkv_rows(self) -> int:
+        """Rows of the matrix that makes queries, keys and values at once."""
+        return (self.n_heads + 2 * self.n_kv_heads) * self.head_dim
+
+
+@dataclass(frozen=True, slots=True)
+class LayerWeights:
+    """One layer. Matrices are (out, in): qkv and gate_up hold several, below each other.
+
+    The scales of the norms before qkv and gate_up are multiplied into those.
+    """
+
+    qkv: Tensor
+    query_norm: Tensor | None
+    key_norm: Tensor | None
+    output: Tensor
+    gate_up: Tensor
+    down: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A whole model. cos, sin: (positions, head_dim / 2), float32."""
+
+    shape: DecoderShape
+    embedding: Tensor
+    layers: tuple[LayerWeights, ...]
+    head: Tensor
+    cos: Tensor
+    sin: Tensor
+
+    @property
+    def step_bytes(self) -> int:
+        """Bytes of the weights that every step has to read."""
+        layers = sum(
+            tensor.nbytes
+            for layer in self.layers
+            for tensor in (layer.qkv, layer.output, layer.gate_up, layer.down)
+        )
+        return layers + self.head.nbytes
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of the matrices."""
+        return self.head.dtype
+
+    @property
+    def device(self) -> torch.device:
+        """Where the matrices are."""
+        return self.head.device
+
+
+def weights_of(model: Any, n_positions: int) -> Weights:
+    """The weights of a transformers model, in its dtype and on its device; the model may go then.
+
+    Raises: ValueError for an architecture that the engine does not have.
+    """
+    shape, state = DecoderShape.of(model.config), model.state_dict()
+
+    def layer(i: int) -> LayerWeights:
+        def get(*names: str) -> Tensor:
+            found = [state[f"model.layers.{i}.{name}.weight"] for name in names]
+            return found[0] if len(found) == 1 else torch.cat(found)
+
+        norms = ("self_attn.q_norm", "self_attn.k_norm") if shape.has_head_norms else ()
+        query_norm, key_norm = (get(name) for name in norms) if norms else (None, None)
+        return LayerWeights(
+            qkv=scaled(
+                get("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
+                get("input_layernorm"),
+            ),
+            query_norm=query_norm,
+            key_norm=key_norm,
+            output=get("self_attn.o_proj"),
+            gate_up=scaled(get("mlp.gate_proj", "mlp.up_proj"), get("post_attention_layernorm")),
+            down=get("mlp.down_proj"),
+        )
+
+    embedding = state["model.embed_tokens.weight"]
+    head = embedding if shape.is_tied else state["lm_head.weight"]
+    head = scaled(head, state["model.norm.weight"])
+    layers = tuple(layer(i) for i in range(shape.n_layers))
+    cos, sin = _angles(model.config, n_positions, embedding.device)
+    return Weights(shape, embedding, layers, head, cos, sin)
+
+
+def scaled(matrix: Tensor, scale: Tensor) -> Tensor:
+    """The matrix that does to x what `matrix` does to x * scale; itself if all scales are one."""
+    if bool((scale == 1).all()):
+        return matrix
+    return (matrix.float() * scale.float()).to(matrix.dtype)
+
+
+def random_weights(
+    config: Any, n_positions: int, device: str, dtype: torch.dtype, seed: int = 0
+) -> Weights:
+    """Weights of this shape, drawn as training starts: normal, 0.02, norms at one.
+
+    Raises: ValueError for an architecture that the engine does not have.
+    """
+    shape = DecoderShape.of(config)
+    generator = torch.Generator(device).manual_seed(seed)
+
+    def normal(*sizes: int) -> Tensor:
+        empty = torch.empty(sizes, dtype=dtype, device=device)
+        return empty.normal_(0.0, 0.02, generator=generator)
+
+    def ones(size: int) -> Tensor:
+        return torch.ones(size, dtype=dtype, device=device)
+
+    embedding = normal(shape.vocab_size, shape.d_model)
+    head = embedding if shape.is_tied else normal(shape.vocab_size, shape.d_model)
+    layers = tuple(_random_layer(shape, normal, ones) for _ in range(shape.n_layers))
+    cos, sin = _angles(config, n_positions, torch.device(device))
+    return Weights(shape, embedding, layers, head, cos, sin)
+
+
+def _random_layer(
+    shape: DecoderShape, normal: Callable[..., Tensor], ones: Callable[[int], Tensor]
+) -> LayerWeights:
+    d_model, d_feedforward = shape.d_model, shape.d_feedforward
+    return LayerWeights(
+        qkv=normal(shape.qkv_rows, d_model),
+        query_norm=ones(shape.head_dim) if shape.has_head_norms else None,
+        key_norm=ones(shape.head_dim) if shape.has_head_norms else None,
+        output=normal(d_model, shape.n_heads * shape.head_dim),
+        gate_up=normal(2 * d_feedforward, d_model),
+        down=normal(d_model, d_feedforward),
+    )
+
+
+def _angles(config: Any, n_positions: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Cosines and sines of every position, by transformers' own rule for this config."""
+    from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
+
+    rotary = LlamaRotaryEmbedding(config)
+    angles = torch.arange(n_positions)[:, None].float() * rotary.inv_freq.cpu()[None].float()
+    scale = rotary.attention_scaling
+    return (angles.cos() * scale).to(device), (angles.sin() * scale).to(device)
