@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -18,7 +19,7 @@ from labkit.engine.sampling import accept, draw, left_over, warped
 
 @dataclass(frozen=True, slots=True)
 class Warp:
-    """How logits become probabilities; see `sampling.warped`."""
+    """How a model's logits become those that tokens are drawn from; see `sampling.warped`."""
 
     temperature: float = 1.0
     top_k: int | None = None
@@ -93,37 +94,35 @@ class Speculation:
         self.outcome = torch.zeros(gamma + 2, dtype=torch.long, device=device)
         self._script = script
         self._n_blocks = torch.zeros(1, dtype=torch.long, device=device)
-        self._probs = torch.zeros(gamma, target.shape.vocab_size, device=device)
-        self._replay_block = captured(self._block)
-        self._replay_catch_up = captured(self._catch_up)
+        self._logits = torch.zeros(gamma, target.shape.vocab_size, device=device)
+        self._is_behind = False
+        self._replay = {n_lacked: captured(partial(self._block, n_lacked)) for n_lacked in (1, 2)}
 
-    def _block(self) -> None:
-        drafted = self._drafted()
+    def _block(self, n_lacked: int) -> None:
+        """n_lacked: the draft's cache is without the last token, or without the last two."""
+        drafted = self._drafted(n_lacked)
         tokens = torch.cat([self.last, drafted])
-        target_probs = self._warp(self.target.forward(tokens[None])[0])
-        n_kept, after = accept(drafted, self._probs, target_probs)
+        target_logits = self._warp(self.target.forward(tokens[None])[0])
+        n_kept, after = accept(drafted, self._logits, target_logits)
         if self._script is not None:
             n_kept = self._script.index_select(0, self._n_blocks)
-            after = draw(left_over(n_kept, self._probs, target_probs))
+            after = draw(left_over(n_kept, self._logits, target_logits))
             self._n_blocks.add_(1)
         self.target.arena.lengths.add_(n_kept + 1)
         self.draft.arena.lengths.add_((n_kept + 1).clamp_max(self.gamma) - self.gamma)
         self.outcome.copy_(torch.cat([n_kept, drafted, after]))
         self.last.copy_(after)
 
-    def _drafted(self) -> Tensor:
+    def _drafted(self, n_lacked: int) -> Tensor:
         """gamma tokens; the cache of the draft grows with each."""
-        tokens = [self.last]
+        lacked = [self.outcome[self.gamma : self.gamma + 1], self.last][-n_lacked:]
+        fed, tokens = torch.cat(lacked), []
         for i in range(self.gamma):
-            self._probs[i] = self._warp(self.draft.forward(tokens[-1][None])[0, 0])
-            self.draft.arena.lengths.add_(1)
-            tokens.append(draw(self._probs[i : i + 1]))
-        return torch.cat(tokens[1:])
-
-    def _catch_up(self) -> None:
-        """Feed the draft the last of a block that was kept whole."""
-        self.draft.forward(self.outcome[None, self.gamma : self.gamma + 1])
-        self.draft.arena.lengths.add_(1)
+            self._logits[i] = self._warp(self.draft.forward(fed[None])[0, -1])
+            self.draft.arena.lengths.add_(len(fed))
+            fed = draw(self._logits[i : i + 1])
+            tokens.append(fed)
+        return torch.cat(tokens)
 
     def begin(self, last: int) -> None:
         """Start behind what the caches hold, with a token that they do not."""
@@ -133,9 +132,7 @@ class Speculation:
 
     def block(self) -> list[int]:
         """The next block: the drafted tokens that were kept, and the one after them."""
-        if self._is_behind:
-            self._replay_catch_up()
-        self._replay_block()
+        self._replay[2 if self._is_behind else 1]()
         n_kept, *tokens = self.outcome.tolist()  # the one time that the host waits
         self._is_behind = n_kept == self.gamma
         return [*tokens[:n_kept], tokens[-1]]

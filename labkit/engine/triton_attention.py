@@ -16,8 +16,8 @@ from triton.language.extra import cuda as tl_cuda
 
 from labkit.engine.weights import DecoderShape
 
-N_PARTS = 16
-S_BLOCK = 64
+N_PARTS = 8
+S_BLOCK = 128
 
 
 @triton.jit
@@ -190,7 +190,7 @@ class Attention:
             N_NEW=n_new, N_HEADS=shape.n_heads, N_KV_HEADS=shape.n_kv_heads,
             HALF=shape.head_dim // 2, HAS_NORM=query_norm is not None, ROWS=n_rows,
             NEW_BLOCK=max(16, triton.next_power_of_2(n_new)), BLOCK=S_BLOCK, PARTS=N_PARTS,
-            launch_pdl=True, num_warps=4,
+            launch_pdl=True, num_warps=8,
         )  # fmt: skip
         return out
 
