@@ -86,13 +86,15 @@ def who_is_done_leaves_at_once(student: Student, case: LoopCase) -> None:
     expect_rules(student, case, "DecodeLoop", "done leave at once")
 
 
-@_rule(hint="Let requests in before every step, not only into an empty batch.")
+@_rule(hint="Let requests in before every step, not only into an empty batch.", weight=4)
 def who_fits_joins_at_the_next_step(student: Student, case: LoopCase) -> None:
     """No decode step starts without the oldest waiting request if that one fits."""
     expect_rules(student, case, "DecodeLoop", "who fits joins")
 
 
-@_rule(hint="Return after a step: what comes meanwhile is in the next call's `arrivals()`.")
+@_rule(
+    hint="Return after a step: what comes meanwhile is in the next call's `arrivals()`.", weight=2
+)
 def one_call_makes_one_step(student: Student, case: LoopCase) -> None:
     """A call of `step` makes at most one decode step, so that whoever comes is seen at once."""
     expect_rules(student, case, "DecodeLoop", "one step in a call")
