@@ -63,13 +63,13 @@ class Autoregression:
         self._n_made.add_(1)
         self.last.copy_(token)
 
-    def run(self, last: int, n_new: int) -> list[int]:
-        """n_new tokens after `last`, which comes after what the cache holds."""
+    def run(self, last: int, n_tokens: int) -> list[int]:
+        """n_tokens tokens after `last`, which comes after what the cache holds."""
         self.last.fill_(last)
         self._n_made.zero_()
-        for _ in range(n_new):
+        for _ in range(n_tokens):
             self._replay()
-        return self._made[:n_new].tolist()
+        return self._made[:n_tokens].tolist()
 
 
 class Speculation:
