@@ -7,26 +7,13 @@ the caches, the block's outcome. The host replays, and looks at the device once 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import torch
 from torch import Tensor
 
 from labkit.engine.decoder import Decoder
-from labkit.engine.sampling import accept, draw, left_over, warped
-
-
-@dataclass(frozen=True, slots=True)
-class Warp:
-    """How a model's logits become those that tokens are drawn from; see `sampling.warped`."""
-
-    temperature: float = 1.0
-    top_k: int | None = None
-    top_p: float | None = None
-
-    def __call__(self, logits: Tensor) -> Tensor:
-        return warped(logits, self.temperature, self.top_k, self.top_p)
+from labkit.engine.sampling import Warp, accept, draw, left_over
 
 
 @torch.inference_mode()

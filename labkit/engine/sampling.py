@@ -7,6 +7,8 @@ log(noise), so a draw needs no softmax.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
@@ -33,6 +35,29 @@ def warped(
         kept = torch.zeros_like(scaled, dtype=torch.bool).scatter_(-1, places, before < top_p)
         scaled = scaled.masked_fill(~kept, NEVER)
     return scaled
+
+
+@dataclass(frozen=True, slots=True)
+class Warp:
+    """How a model's logits become those that tokens are drawn from; see `warped`.
+
+    Raises: ValueError for a temperature below 0, top_k below 1, or top_p outside 0 to 1.
+    """
+
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.temperature >= 0:
+            raise ValueError(f"wanted a temperature of at least 0, got {self.temperature}")
+        if self.top_k is not None and self.top_k < 1:
+            raise ValueError(f"wanted a top_k of at least 1, got {self.top_k}")
+        if self.top_p is not None and not 0 < self.top_p <= 1:
+            raise ValueError(f"wanted a top_p above 0 and at most 1, got {self.top_p}")
+
+    def __call__(self, logits: Tensor) -> Tensor:
+        return warped(logits, self.temperature, self.top_k, self.top_p)
 
 
 def draw(logits: Tensor) -> Tensor:

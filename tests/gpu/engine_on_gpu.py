@@ -12,8 +12,9 @@ from pathlib import Path
 
 import torch
 
-from labkit.engine.captured import Autoregression, Speculation, Warp, captured
+from labkit.engine.captured import Autoregression, Speculation, captured
 from labkit.engine.decoder import Decoder
+from labkit.engine.sampling import Warp
 from labkit.engine.weights import Weights, random_weights, weights_of
 from labkit.zoo.shape import config_of
 
