@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from labkit.engine.decoder import Decoder
-from labkit.engine.sampling import Warp, accept, draw, left_over
+from labkit.engine.sampling import Warp, draw, left_over, n_accepted
 
 
 @torch.inference_mode()
@@ -90,11 +90,11 @@ class Speculation:
         drafted = self._drafted(n_lacked)
         tokens = torch.cat([self.last, drafted])
         target_logits = self._warp(self.target.forward(tokens[None])[0])
-        n_kept, after = accept(drafted, self._logits, target_logits)
+        n_kept = n_accepted(drafted, self._logits, target_logits)
         if self._script is not None:
             n_kept = self._script.index_select(0, self._n_blocks)
-            after = draw(left_over(n_kept, self._logits, target_logits))
             self._n_blocks.add_(1)
+        after = draw(left_over(n_kept, self._logits, target_logits))
         self.target.arena.lengths.add_(n_kept + 1)
         self.draft.arena.lengths.add_((n_kept + 1).clamp_max(self.gamma) - self.gamma)
         self.outcome.copy_(torch.cat([n_kept, drafted, after]))

@@ -67,7 +67,13 @@ def draw(logits: Tensor) -> Tensor:
 
 
 def accept(drafted: Tensor, draft_logits: Tensor, target_logits: Tensor) -> tuple[Tensor, Tensor]:
-    """How many drafted tokens stay, and the token after them, both (1,), on the device.
+    """How many drafted tokens stay, and the token after them, both (1,); see `n_accepted`."""
+    n_kept = n_accepted(drafted, draft_logits, target_logits)
+    return n_kept, draw(left_over(n_kept, draft_logits, target_logits))
+
+
+def n_accepted(drafted: Tensor, draft_logits: Tensor, target_logits: Tensor) -> Tensor:
+    """How many drafted tokens stay, (1,), on the device.
 
     Shapes: drafted (k,), draft_logits (k V), target_logits (k+1 V), warped.
     Source: Leviathan et al. (arXiv:2211.17192), algorithm 1.
@@ -77,8 +83,7 @@ def accept(drafted: Tensor, draft_logits: Tensor, target_logits: Tensor) -> tupl
     wanted = target_logits[:n_drafted].gather(1, drafted[:, None])[:, 0] - target_sums[:n_drafted]
     had = draft_logits.gather(1, drafted[:, None])[:, 0] - draft_sums
     stays = torch.rand_like(had).log() < wanted - had
-    n_kept = stays.int().cumprod(dim=0).sum(dim=0, keepdim=True)
-    return n_kept, draw(left_over(n_kept, draft_logits, target_logits))
+    return stays.int().cumprod(dim=0).sum(dim=0, keepdim=True)
 
 
 def left_over(n_kept: Tensor, draft_logits: Tensor, target_logits: Tensor) -> Tensor:

@@ -56,6 +56,11 @@ class Run:
     log: list[Event] = field(default_factory=list)
     stopped: str = ""
 
+    @property
+    def arriving(self) -> list[Job]:
+        """The requests in the order in which they come; at one time, as they were given."""
+        return sorted(self.jobs.values(), key=lambda job: job.arrival_s)
+
     def events(self, *what: str, server: str | None = None) -> Iterator[Event]:
         """The events of these kinds, in order; of one server if it is named."""
         return (e for e in self.log if e.what in what and server in (None, e.server))

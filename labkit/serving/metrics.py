@@ -121,13 +121,15 @@ def served(run: Run, formulas: Formulas | None = None) -> list[Served]:
     A token is there when the prefill or the decode step that made it ends.
     """
     formulas, times = formulas or Formulas(), _token_times(run)
-    found = []
-    for i in {i: None for event in run.events("finish") for i in event.ids if i in times}:
-        job, times_s = run.jobs[i], times[i]
+    found, finished = [], {i for event in run.events("finish") for i in event.ids}
+    for job in run.arriving:
+        if job.id not in finished or job.id not in times:
+            continue
+        times_s = times[job.id]
         latencies = formulas.latencies(job.arrival_s, times_s)
         ends = job.arrival_s, times_s[0], times_s[-1]
-        found.append(Served(i, job.n_input, len(times_s), *ends, *latencies))
-    return sorted(found, key=lambda each: (each.arrival_s, each.id))
+        found.append(Served(job.id, job.n_input, len(times_s), *ends, *latencies))
+    return found
 
 
 def summarize(

@@ -146,6 +146,14 @@ def replay(run: Run) -> Iterator[tuple[int, Event, State]]:
     yield len(run.log), Event(end_s, end_s, "", "end"), state
 
 
+def too_many(run: Run, what: str, most: int, kind: str) -> Iterator[Fault]:
+    """The events of a kind with more requests than that."""
+    for place, event in enumerate(run.log):
+        if event.what == what and len(event.ids) > most:
+            text = f"{len(event.ids)} requests are in a {kind}, which may have {most}"
+            yield Fault(event.ids[0], place, text)
+
+
 def idle_calls(run: Run, server: str) -> Iterator[tuple[int, State]]:
     """The calls of a server's loop in which nothing was done."""
     for place, event, state in replay(run):
@@ -155,4 +163,4 @@ def idle_calls(run: Run, server: str) -> Iterator[tuple[int, State]]:
                 yield place, state
 
 
-__all__ = ["DECODE", "PREFILL", "Fault", "State", "idle_calls", "replay"]
+__all__ = ["DECODE", "PREFILL", "Fault", "State", "idle_calls", "replay", "too_many"]

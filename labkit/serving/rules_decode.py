@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from labkit.serving.log import DECODE, Run
-from labkit.serving.replay import Fault, State, idle_calls, replay
+from labkit.serving.replay import Fault, State, idle_calls, replay, too_many
 
 WORK = ("prefill", "save", "load", "decode")
 
@@ -109,11 +109,7 @@ def _wrong_move(what: str, server: str, i: int, state: State) -> str:
 
 def decode_batch_size(run: Run) -> Iterator[Fault]:
     """A decode step has no more requests than allowed."""
-    most = run.setup.decode_batch
-    for place, event, _ in replay(run):
-        if event.what == "decode" and len(event.ids) > most:
-            text = f"{len(event.ids)} requests are in a decode step, which may have {most}"
-            yield Fault(event.ids[0], place, text)
+    return too_many(run, "decode", run.setup.decode_batch, "decode step")
 
 
 def everybody_runs(run: Run) -> Iterator[Fault]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from labkit.serving.log import PREFILL, Run
-from labkit.serving.replay import Fault, idle_calls, replay
+from labkit.serving.replay import Fault, idle_calls, replay, too_many
 
 
 def prefilled_once(run: Run) -> Iterator[Fault]:
@@ -119,11 +119,7 @@ def similar_lengths(run: Run) -> Iterator[Fault]:
 
 def prefill_batch_size(run: Run) -> Iterator[Fault]:
     """A prefill batch has no more requests than allowed."""
-    most = run.setup.prefill_batch
-    for place, event, _ in replay(run):
-        if event.what == "prefill" and len(event.ids) > most:
-            text = f"{len(event.ids)} requests are in a prefill batch, which may have {most}"
-            yield Fault(event.ids[0], place, text)
+    return too_many(run, "prefill", run.setup.prefill_batch, "prefill batch")
 
 
 def batches_are_filled(run: Run) -> Iterator[Fault]:

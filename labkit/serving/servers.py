@@ -153,8 +153,7 @@ class PrefillServer(Server):
         self.max_batch, self.tolerance = setup.prefill_batch, setup.tolerance
         self.decode_capacity, self.storage = setup.decode_capacity, setup.storage
         self._store = store
-        arriving = sorted(run.jobs.values(), key=lambda job: job.arrival_s)
-        self.coming.extend((job.arrival_s, job.id) for job in arriving)
+        self.coming.extend((job.arrival_s, job.id) for job in run.arriving)
 
     def storage_room(self) -> int | None:
         """Room left in the store, in tokens; None if it has no limit."""

@@ -26,9 +26,8 @@ class Span:
 
 def lanes(run: Run) -> dict[int, list[Span]]:
     """What each request went through; requests in the order in which they came."""
-    arriving = sorted(run.jobs.values(), key=lambda job: (job.arrival_s, job.id))
-    found: dict[int, list[Span]] = {job.id: [] for job in arriving}
-    since = {job.id: ("waiting", job.arrival_s) for job in arriving}  # what has not ended yet
+    found: dict[int, list[Span]] = {job.id: [] for job in run.arriving}
+    since = {i: ("waiting", run.jobs[i].arrival_s) for i in found}  # what has not ended yet
     for event in run.log:
         follows = _what_follows(event)
         for i in event.ids if follows is not None else ():
