@@ -1,0 +1,72 @@
+"""What the samplers ask of their arguments, and where a text ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor
+
+
+def check_sampling(temperature: float, top_k: int | None, top_p: float | None) -> None:
+    """Raise ValueError unless temperature >= 0, top_k >= 1 or None, 0 < top_p <= 1 or None."""
+    if not temperature >= 0:
+        raise ValueError(f"temperature must be at least 0 (0 is greedy), not {temperature}")
+    if top_k is not None and top_k < 1:
+        raise ValueError(f"top_k must be at least 1, or None to keep all tokens; got {top_k}")
+    if top_p is not None and not 0 < top_p <= 1:
+        raise ValueError(f"top_p must lie in (0, 1], or be None to keep all; got {top_p}")
+
+
+def check_start(
+    prompt: Sequence[int], n_new: int, target: Any, draft: Any = None, gamma: Any = 1
+) -> None:
+    """Raise ValueError if generation cannot start: what the samplers' docstrings list.
+
+    A callable gamma passes, and so does the absence of a draft.
+    """
+    check_wanted(prompt, n_new, gamma)
+    if draft is not None:
+        check_vocabularies(target, draft)
+    for name, model in (("target", target), ("draft", draft)):
+        if model is not None and model.n_cached() != 0:
+            raise ValueError(
+                f"the {name}'s cache holds {model.n_cached()} tokens of another text; "
+                f"call {name}.rewind(0) first"
+            )
+
+
+def check_wanted(prompt: Sequence[int], n_new: int, gamma: Any) -> None:
+    """Raise ValueError for an empty prompt, n_new < 0 or gamma < 1; a callable gamma passes."""
+    if len(prompt) == 0:
+        raise ValueError("the prompt is empty: there must be a token to go on from")
+    if n_new < 0:
+        raise ValueError(f"n_new must be at least 0, not {n_new}")
+    if not callable(gamma) and gamma < 1:
+        raise ValueError(f"gamma must be at least 1, not {gamma}; `autoregressive` drafts nothing")
+
+
+def check_vocabularies(target: Any, draft: Any) -> None:
+    """Raise ValueError unless both number as many tokens."""
+    if target.vocab_size != draft.vocab_size:
+        raise ValueError(
+            f"target and draft must number the same tokens: the target has {target.vocab_size}, "
+            f"the draft {draft.vocab_size}"
+        )
+
+
+def check_rows(drafted: Sequence[int], draft_probs: Tensor, target_probs: Tensor) -> None:
+    """Raise ValueError unless k drafted tokens come with shapes (k V) and (k+1 V)."""
+    k, vocab_size = len(drafted), target_probs.shape[-1]
+    wanted = ((k, vocab_size), (k + 1, vocab_size))
+    found = (tuple(draft_probs.shape), tuple(target_probs.shape))
+    if found != wanted:
+        raise ValueError(
+            f"{k} drafted tokens need draft_probs {wanted[0]} and target_probs {wanted[1]}; "
+            f"got {found[0]} and {found[1]}"
+        )
+
+
+def cut_after(tokens: list[int], eos: int | None) -> list[int]:
+    """The tokens up to the first end-of-text token, it included; all if there is none."""
+    return tokens[: tokens.index(eos) + 1] if eos in tokens else tokens
