@@ -56,6 +56,10 @@ class Executor:
         match message["op"]:
             case "call":
                 return target(*args, **kwargs)
+            case "scripted":
+                from labkit.random_source import run_scripted
+
+                return run_scripted(args[0], target, *args[1:], **kwargs)
             case "attribute":
                 return getattr(target, message["name"])
             case "length":

@@ -9,7 +9,7 @@ Sources: Leviathan et al. 2023 (arXiv:2211.17192), Chen et al. 2023 (arXiv:2302.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -230,88 +230,3 @@ def speculative(
         if text[-1] == eos:
             break
     return text[len(prompt) :]
-
-
-def ngram_draft(tokens: Sequence[int], gamma: int, longest: int = 3) -> list[int]:
-    """Prompt lookup: up to gamma tokens that followed when the text last read as it does now.
-
-    The last `longest` tokens are looked for earlier in the text; then, if they are nowhere, one
-    token less, and so on down to one. Of several places the earliest counts. What stood
-    behind it is copied, to the end of the text at most; nothing is found: an empty list.
-
-    Raises: ValueError for gamma < 1 or longest < 1.
-    Source: Saxena 2023, prompt lookup decoding; `prompt_lookup_num_tokens` in transformers.
-    """
-    if gamma < 1 or longest < 1:
-        raise ValueError(f"gamma and longest must be at least 1, not {gamma} and {longest}")
-    tokens = list(tokens)
-    for n in range(min(longest, len(tokens) - 1), 0, -1):
-        for start in range(len(tokens) - n):
-            if tokens[start : start + n] == tokens[-n:]:
-                return tokens[start + n : start + n + gamma]
-    return []
-
-
-def expected_tokens(alpha: float, gamma: int) -> float:
-    """Tokens per block, on average, if each drafted token is accepted with probability alpha.
-
-    The token that the target adds included: (1 - alpha^(gamma + 1)) / (1 - alpha), and gamma + 1
-    for alpha = 1.
-
-    Raises: ValueError for alpha outside [0, 1] or gamma < 0.
-    Source: Leviathan et al., equation 1.
-    """
-    if not 0 <= alpha <= 1:
-        raise ValueError(f"alpha is a probability, from 0 to 1; got {alpha}")
-    if gamma < 0:
-        raise ValueError(f"gamma must be at least 0, not {gamma}")
-    return float(sum(alpha**n_accepted for n_accepted in range(gamma + 1)))
-
-
-def speedup(alpha: float, gamma: int, draft_s: float, target_s: float, verify_s: float) -> float:
-    """How many times faster than plain decoding: seconds per token of that, over those of this.
-
-    Seconds of one step of the draft, of one step of the target, and of one call of the target that
-    verifies gamma tokens.
-
-    Raises: as `expected_tokens`.
-    Source: Leviathan et al., Theorem 3.8, where verify_s = target_s.
-    """
-    block_s = gamma * draft_s + verify_s
-    return expected_tokens(alpha, gamma) * target_s / block_s
-
-
-def best_gamma(
-    alpha: float,
-    draft_s: float,
-    target_s: float,
-    verify_s: Callable[[int], float],
-    max_gamma: int = 64,
-) -> int:
-    """The gamma from 1 to max_gamma with the largest speedup; 0 if none is faster than plain.
-
-    verify_s(gamma): seconds of a call of the target that verifies gamma tokens. Of equals the
-    smallest.
-
-    Raises: as `expected_tokens`.
-    """
-
-    def gain(gamma: int) -> float:
-        return speedup(alpha, gamma, draft_s, target_s, verify_s(gamma)) if gamma else 1.0
-
-    return max(range(max_gamma + 1), key=gain)
-
-
-def acceptance_rate(blocks: Iterable[Block]) -> float:
-    """Accepted tokens per examined one, over all blocks: the estimate of alpha.
-
-    Drafted tokens behind a rejected one were never examined; to count them would make the rate fall
-    with gamma although nothing about the models has changed.
-
-    Raises: ValueError if no token was examined.
-    """
-    blocks = list(blocks)
-    n_examined = sum(block.examined for block in blocks)
-    if n_examined == 0:
-        raise ValueError("no drafted token was examined, so there is no acceptance rate")
-    return sum(block.n_accepted for block in blocks) / n_examined

@@ -191,6 +191,11 @@ def hold(proxy: Proxy, *args: Any, **kwargs: Any) -> Proxy:
     return proxy._student.ask("call", proxy, args, kwargs, hold=True)
 
 
+def scripted(proxy: Proxy, source: Offer, /, *args: Any, **kwargs: Any) -> Any:
+    """Call `proxy` while `source` decides all that is random in it; see `labkit.random_source`."""
+    return proxy._student.ask("scripted", proxy, (source, *args), kwargs)
+
+
 def hold_attribute(proxy: Proxy, name: str) -> Proxy:
     """An attribute as it is now, left in the student's process."""
     return proxy._student.ask("attribute", proxy, name=name, hold=True)

@@ -14,7 +14,8 @@ from statistics import NormalDist, fmean, stdev
 
 from torch import Tensor
 
-from labkit.speculative import Block, acceptance_rate, expected_tokens
+from labkit.speculation.gains import acceptance_rate, expected_tokens
+from labkit.speculative import Block
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from labkit.speculative import Block, CachedModel, best_gamma
+from labkit.speculation.gains import best_gamma
+from labkit.speculative import Block, CachedModel
 
 
 class AdaptiveGamma:

@@ -29,8 +29,9 @@ from labkit.checks.law_sampling import (
     probes,
     threshold,
 )
-from labkit.random_source import run_scripted, scripted
+from labkit.random_source import scripted
 from labkit.student import local_student
+from labkit.student import scripted as ask_scripted
 
 PROMPT = [1, 0]
 REFERENCE = assembled(Parts())
@@ -251,10 +252,10 @@ def sample(threshold):
 
 def test_the_source_may_sit_behind_a_students_wall():
     """The three questions travel as callbacks with plain numbers, as they do in the grader."""
-    namespace = {"run_scripted": run_scripted}
+    namespace = {}
     exec(STUDENT, namespace)
     student = local_student(namespace)
-    law = exact_law(lambda source: student.run_scripted(source.offer(), student.sample, 0.5))
+    law = exact_law(lambda source: ask_scripted(student.sample, source.offer(), 0.5))
     expected = {(1, 0): 0.05, (1, 1): 0.2, (0, 0): 0.15, (0, 1): 0.6}
     assert law.probabilities == pytest.approx(expected)
 

@@ -6,16 +6,9 @@ from every_outcome import deviation, exact_law
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from labkit.speculation.drafts import ngram_draft
 from labkit.speculation.models import Counted, TableModel
-from labkit.speculative import (
-    Block,
-    autoregressive,
-    distribution,
-    ngram_draft,
-    residual,
-    speculative,
-    verify,
-)
+from labkit.speculative import Block, autoregressive, distribution, residual, speculative, verify
 
 
 def table(seed, vocab_size=3, spread=1.0):

@@ -21,16 +21,9 @@ from labkit.speculation.acceptance import (
     overlap,
     ratio_of_alpha,
 )
+from labkit.speculation.gains import acceptance_rate, best_gamma, expected_tokens, speedup
 from labkit.speculation.models import TableModel
-from labkit.speculative import (
-    Block,
-    acceptance_rate,
-    best_gamma,
-    expected_tokens,
-    speculative,
-    speedup,
-    verify,
-)
+from labkit.speculative import Block, speculative, verify
 
 alphas = st.floats(0, 1)
 

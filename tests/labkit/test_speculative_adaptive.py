@@ -7,8 +7,9 @@ import torch
 from every_outcome import deviation, exact_law
 
 from labkit.speculation.adaptive import AdaptiveGamma, ConfidentDraft, StepwiseGamma
+from labkit.speculation.gains import best_gamma
 from labkit.speculation.models import TableModel
-from labkit.speculative import Block, autoregressive, best_gamma, speculative
+from labkit.speculative import Block, autoregressive, speculative
 
 
 def table(seed, vocab_size=2):

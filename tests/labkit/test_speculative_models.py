@@ -7,10 +7,16 @@ from every_outcome import deviation, exact_law
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labkit.speculation.drafts import CopyDraft, NGramDraft, ReferenceDraft, reference_draft
+from labkit.speculation.drafts import (
+    CopyDraft,
+    NGramDraft,
+    ReferenceDraft,
+    ngram_draft,
+    reference_draft,
+)
 from labkit.speculation.masks import ancestor_mask, depths
 from labkit.speculation.models import Counted, TableModel, TransformersModel
-from labkit.speculative import autoregressive, distribution, ngram_draft, speculative
+from labkit.speculative import autoregressive, distribution, speculative
 
 
 def table(seed, vocab_size=3):
