@@ -1,4 +1,18 @@
-"""Where the KV caches of a decoder lie: made once, never moved, cut by moving a number."""
+"""Where the KV caches of a decoder lie: made once, never moved, cut by moving a number.
+
+What holds, after every call of a decoder:
+1. A token's position is the number of tokens before it in its sequence; nobody passes positions.
+2. The keys and values of position i lie at index i. A step over T tokens of a sequence that has n
+   writes to n up to n + T, in every layer, and nowhere else.
+3. A new token sees the positions up to its own, and none after.
+4. What lies beyond a sequence's length has no influence, whatever it is.
+5. Each sequence has its own length, and no influence on another.
+6. `forward` leaves the lengths as they are; `feed` adds T to each.
+7. Tokens that do not fit are refused by `feed`, and nothing has changed then.
+8. Taking tokens back sets a length. No key and no value moves, however many tokens it is.
+9. After that, all is as if the tokens had never been fed.
+10. Keys, values and lengths stay where they were made: no step makes new ones.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +29,7 @@ class Arena:
     """Room for the keys and values of n_sequences, n_positions each, in every layer.
 
     keys, values: (L, B, Hkv, S, D). lengths: (B,), int32, on the device: how many positions of each
-    sequence count. What lies beyond is never read, and written over by what is fed next, so taking
-    tokens back means setting a length: nothing moves, whatever the number of tokens.
+    sequence count. What lies beyond is written over by what is fed next.
     """
 
     keys: Tensor
@@ -58,8 +71,15 @@ class Arena:
         return self.keys.nbytes + self.values.nbytes
 
     def rewind(self, lengths: int | Tensor) -> None:
-        """Let each sequence have its first tokens only; an int stands for all sequences."""
+        """Let each sequence have its first tokens only; an int stands for all sequences.
+
+        Raises: ValueError for an int below 0 or above n_positions.
+        """
         if isinstance(lengths, int):
+            if not 0 <= lengths <= self.n_positions:
+                raise ValueError(
+                    f"wanted a length from 0 to the {self.n_positions} positions, got {lengths}"
+                )
             self.lengths.fill_(lengths)
         else:
             self.lengths.copy_(lengths)

@@ -12,15 +12,18 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from labkit.engine.decoder import Decoder
-from labkit.engine.sampling import Warp, draw, left_over, n_accepted
+from labkit.engine import registry
+from labkit.engine.decoder import Decoder, check_pair
+from labkit.engine.profiler import Profile, Stopwatch
+from labkit.engine.sampling import Warp
 
 
 @torch.inference_mode()
 def captured(step: Callable[[], None]) -> Callable[[], None]:
     """The step as a graph; it is run twice before, to make what is made only once.
 
-    What it changes has to be set again afterwards.
+    What it changes has to be set again afterwards. The tensors that it reads live as long as the
+    graph does.
     """
     for _ in range(2):
         step()
@@ -28,7 +31,17 @@ def captured(step: Callable[[], None]) -> Callable[[], None]:
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         step()
-    return graph.replay
+    return partial(_replay, graph, step)
+
+
+def _replay(graph: torch.cuda.CUDAGraph, step: Callable[[], None]) -> None:
+    """`step` is here for its tensors: a graph does not own what it reads."""
+    graph.replay()
+
+
+def _check(tokens: list[int]) -> None:
+    if min(tokens, default=0) < 0:
+        raise ValueError("a model gives logits that are not numbers; look at its weights")
 
 
 class Autoregression:
@@ -36,6 +49,7 @@ class Autoregression:
 
     def __init__(self, target: Decoder, warp: Warp, n_most: int) -> None:
         self._target, self._warp = target, warp
+        self._draw = registry.made("draw", target.weights)
         device = target.weights.device
         self.last = torch.zeros(1, dtype=torch.long, device=device)
         self._made = torch.zeros(n_most, dtype=torch.long, device=device)
@@ -44,7 +58,7 @@ class Autoregression:
 
     def _step(self) -> None:
         target = self._target
-        token = draw(self._warp(target.forward(self.last[None])[0]))
+        token = self._draw(self._warp(target.forward(self.last[None])[0]))
         target.arena.lengths.add_(1)
         self._made.index_copy_(0, self._n_made, token)
         self._n_made.add_(1)
@@ -56,7 +70,9 @@ class Autoregression:
         self._n_made.zero_()
         for _ in range(n_tokens):
             self._replay()
-        return self._made[:n_tokens].tolist()
+        tokens = self._made[:n_tokens].tolist()
+        _check(tokens)
+        return tokens
 
 
 class Speculation:
@@ -74,8 +90,12 @@ class Speculation:
         gamma: int,
         warp: Warp,
         script: Tensor | None = None,
+        profile: Profile | None = None,
     ) -> None:
+        check_pair(target, draft, gamma)
         self.target, self.draft, self.gamma, self._warp = target, draft, gamma, warp
+        self._draw = registry.made("draw", draft.weights)
+        self._accept = registry.made("accept", target.weights)
         device = target.weights.device
         self.last = torch.zeros(1, dtype=torch.long, device=device)
         self.outcome = torch.zeros(gamma + 2, dtype=torch.long, device=device)
@@ -83,22 +103,28 @@ class Speculation:
         self._n_blocks = torch.zeros(1, dtype=torch.long, device=device)
         self._logits = torch.zeros(gamma, target.shape.vocab_size, device=device)
         self._is_behind = False
+        self._watches = {n_lacked: Stopwatch(profile, device) for n_lacked in (1, 2)}
         self._replay = {n_lacked: captured(partial(self._block, n_lacked)) for n_lacked in (1, 2)}
 
     def _block(self, n_lacked: int) -> None:
         """n_lacked: the draft's cache is without the last token, or without the last two."""
+        watch = self._watches[n_lacked]
         drafted = self._drafted(n_lacked)
+        watch.mark("draft")
         tokens = torch.cat([self.last, drafted])
         target_logits = self._warp(self.target.forward(tokens[None])[0])
-        n_kept = n_accepted(drafted, self._logits, target_logits)
+        watch.mark("verify")
+        n_kept = None
         if self._script is not None:
             n_kept = self._script.index_select(0, self._n_blocks)
             self._n_blocks.add_(1)
-        after = draw(left_over(n_kept, self._logits, target_logits))
+        n_kept, after = self._accept(drafted, self._logits, target_logits, n_kept=n_kept)
+        watch.mark("accept")
         self.target.arena.lengths.add_(n_kept + 1)
         self.draft.arena.lengths.add_((n_kept + 1).clamp_max(self.gamma) - self.gamma)
         self.outcome.copy_(torch.cat([n_kept, drafted, after]))
         self.last.copy_(after)
+        watch.mark("cache")
 
     def _drafted(self, n_lacked: int) -> Tensor:
         """gamma tokens; the cache of the draft grows with each."""
@@ -107,7 +133,7 @@ class Speculation:
         for i in range(self.gamma):
             self._logits[i] = self._warp(self.draft.forward(fed[None])[0, -1])
             self.draft.arena.lengths.add_(len(fed))
-            fed = draw(self._logits[i : i + 1])
+            fed = self._draw(self._logits[i : i + 1])
             tokens.append(fed)
         return torch.cat(tokens)
 
@@ -119,7 +145,12 @@ class Speculation:
 
     def block(self) -> list[int]:
         """The next block: the drafted tokens that were kept, and the one after them."""
-        self._replay[2 if self._is_behind else 1]()
+        n_lacked = 2 if self._is_behind else 1
+        watch = self._watches[n_lacked]
+        watch.begin()
+        self._replay[n_lacked]()
         n_kept, *tokens = self.outcome.tolist()  # the one time that the host waits
+        watch.end(self.gamma, n_kept)
+        _check(tokens)
         self._is_behind = n_kept == self.gamma
         return [*tokens[:n_kept], tokens[-1]]

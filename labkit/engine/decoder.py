@@ -52,10 +52,11 @@ class Decoder:
         linear, attention = self._few if is_few else self._many
         weights, arena, eps = self.weights, self.arena, self.shape.eps
         x = weights.embedding[tokens.flatten()]
+        places = attention.places(arena.lengths, tokens.shape[1], weights.cos, weights.sin)
         for layer, keys, values in zip(weights.layers, arena.keys, arena.values, strict=True):
             qkv = linear(x, layer.qkv, normed=True, eps=eps)
             norms = (layer.query_norm, layer.key_norm)
-            mixed = attention(qkv, keys, values, arena.lengths, weights.cos, weights.sin, norms)
+            mixed = attention(qkv, keys, values, places, norms)
             x = linear(mixed, layer.output, residual=x)
             inner = linear(x, layer.gate_up, normed=True, eps=eps, gated=True)
             x = linear(inner, layer.down, residual=x)
@@ -76,3 +77,14 @@ class Decoder:
         logits = self.forward(tokens)
         self.arena.lengths.add_(tokens.shape[1])
         return logits
+
+
+def check_pair(target: Decoder, draft: Decoder, gamma: int) -> None:
+    """Raise ValueError for gamma below 1, and for models of different vocabularies."""
+    if gamma < 1:
+        raise ValueError(f"wanted at least 1 drafted token in a block, got gamma = {gamma}")
+    if target.shape.vocab_size != draft.shape.vocab_size:
+        raise ValueError(
+            f"the target has {target.shape.vocab_size:,} tokens and the draft "
+            f"{draft.shape.vocab_size:,}; wanted a pair with one vocabulary"
+        )

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from labkit.engine.decoder import Decoder
+from labkit.engine.decoder import Decoder, check_pair
+from labkit.engine.profiler import Profile, Stopwatch
 from labkit.engine.sampling import Warp, accept, draw
 
 
@@ -26,11 +27,12 @@ def autoregressive(
     that are not numbers.
     """
     text = _begin([target], prompt, n_new)
-    while len(text) < len(prompt) + n_new:
+    n_prompt = len(text)
+    for _ in range(n_new):
         text.append(_drawn(warp(_fed(target, text[-1:]))))
-        if text[-1] == eos:
+        if eos in text[-1:]:
             break
-    return text[len(prompt) :]
+    return text[n_prompt:]
 
 
 @torch.inference_mode()
@@ -42,40 +44,43 @@ def speculative(
     gamma: int,
     warp: Warp,
     eos: int | None = None,
-    blocks: list[tuple[int, int]] | None = None,
+    records: list[tuple[int, int]] | None = None,
+    profile: Profile | None = None,
 ) -> list[int]:
     """As `autoregressive`, by the same law: the draft proposes, the target verifies in one step.
 
-    blocks: gets, for each block, how many tokens were drafted and how many of them kept.
+    records: gets, for each block, how many tokens were drafted and how many of them kept. profile:
+    gets the times of its parts.
     Raises: ValueError as there, for gamma below 1, and for models of different vocabularies.
     """
-    if gamma < 1:
-        raise ValueError(f"wanted at least 1 drafted token in a block, got gamma = {gamma}")
-    if target.shape.vocab_size != draft.shape.vocab_size:
-        raise ValueError(
-            f"the target has {target.shape.vocab_size:,} tokens and the draft "
-            f"{draft.shape.vocab_size:,}; wanted a pair with one vocabulary"
-        )
+    check_pair(target, draft, gamma)
+    watch = Stopwatch(profile, target.weights.device)
     text = _begin([target, draft], prompt, n_new)
-    end = len(prompt) + n_new
-    n_in_draft = len(text) - 1  # tokens that the draft has in its cache
-    while len(text) < end:
+    n_prompt, n_most = len(text), len(text) + n_new
+    n_in_draft = n_prompt - 1  # tokens that the draft has in its cache
+    while len(text) < n_most:
+        watch.begin()
         lacked, rows, drafted = text[n_in_draft:], [], []
-        for _ in range(min(gamma, end - len(text) - 1)):
+        for _ in range(min(gamma, n_most - len(text) - 1)):
             rows.append(warp(_fed(draft, drafted[-1:] or lacked)))
             drafted.append(_drawn(rows[-1]))
+        watch.mark("draft")
         verified = warp(_fed(target, [*text[-1:], *drafted], len(drafted) + 1))
+        watch.mark("verify")
         n_kept, after = _verdict(drafted, rows, verified)
-        if blocks is not None:
-            blocks.append((len(drafted), n_kept))
+        watch.mark("accept")
+        if records is not None:
+            records.append((len(drafted), n_kept))
         if drafted:
             n_in_draft = len(text) + min(n_kept, len(drafted) - 1)
         text += [*drafted[:n_kept], after]
         target.arena.rewind(len(text) - 1)
         draft.arena.rewind(n_in_draft)
+        watch.mark("cache")
+        watch.end(len(drafted), n_kept)
         if eos in text[-n_kept - 1 :]:
-            return text[len(prompt) : text.index(eos, len(text) - n_kept - 1) + 1]
-    return text[len(prompt) :]
+            return text[n_prompt : text.index(eos, len(text) - n_kept - 1) + 1]
+    return text[n_prompt:]
 
 
 def _begin(decoders: Sequence[Decoder], prompt: Sequence[int], n_new: int) -> list[int]:
@@ -106,16 +111,17 @@ def _fed(decoder: Decoder, tokens: Sequence[int], n_rows: int = 1) -> Tensor:
 
 
 def _drawn(logits: Tensor) -> int:
-    token = draw(logits)
-    if not logits[0, token].isfinite().item():
-        raise ValueError("the model gives logits that are not numbers; look at its weights")
-    return int(token)
+    return _known(draw(logits))
 
 
 def _verdict(drafted: list[int], rows: list[Tensor], verified: Tensor) -> tuple[int, int]:
     if not drafted:
         return 0, _drawn(verified)
-    if verified.isnan().any():
-        raise ValueError("the target gives logits that are not numbers; look at its weights")
     n_kept, after = accept(torch.tensor(drafted, device=verified.device), torch.cat(rows), verified)
-    return int(n_kept), int(after)
+    return int(n_kept), _known(after, "target")
+
+
+def _known(token: Tensor, model: str = "model") -> int:
+    if token < 0:
+        raise ValueError(f"the {model} gives logits that are not numbers; look at its weights")
+    return int(token)

@@ -5,16 +5,18 @@ Rows of all matrices here are tokens: B sequences with T new tokens each, sequen
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from labkit.engine.weights import DecoderShape
+
 
 def rms_norm(x: Tensor, weight: Tensor | None, eps: float) -> Tensor:
     """Divide vectors by their root mean square, then scale. Source: arXiv:1910.07467, eq. 4."""
-    wide = x.float()
-    normed = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + eps)
-    normed = normed.to(x.dtype)
+    normed = functional.rms_norm(x, x.shape[-1:], eps=eps)
     return normed if weight is None else weight * normed
 
 
@@ -45,46 +47,81 @@ def linear(
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Turn the halves of each head against each other. Shapes: x (B T H D), cos and sin (B T D/2).
+    """Turn the halves of each head against each other.
 
+    Shapes: x (B T H D); cos and sin (B T 1 D), of the half that sin takes away negative.
     Source: RoFormer (arXiv:2104.09864), eq. 34, halves instead of neighbours.
     """
-    low, high = x.float().chunk(2, dim=-1)
-    cos, sin = cos[:, :, None], sin[:, :, None]
-    return torch.cat([low * cos - high * sin, high * cos + low * sin], dim=-1).to(x.dtype)
+    wide = x.float()
+    return torch.addcmul(wide * cos, wide.roll(x.shape[-1] // 2, -1), sin).to(x.dtype)
 
 
-def attention(
-    qkv: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    lengths: Tensor,
-    cos: Tensor,
-    sin: Tensor,
-    norms: tuple[Tensor | None, Tensor | None],
-    n_heads: int,
-    eps: float,
-) -> Tensor:
-    """Put the new keys and values into the arena, and attend to them and all before.
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where new tokens stand: the same for all layers.
 
-    Shapes: qkv (B T, (H + 2 Hkv) D); keys and values (B Hkv S D), written to; lengths (B,), the
-    tokens that each sequence has before; returns (B T, H D). norms: of queries and of keys.
+    Shapes: sequences (B 1), positions (B T), cos and sin as in `rotate`, seen (B 1 T S) or None.
     """
-    n_sequences, n_kv_heads, _, head_dim = keys.shape
-    n_new = qkv.shape[0] // n_sequences
-    heads = qkv.view(n_sequences, n_new, -1, head_dim)
-    queries, new_keys, new_values = heads.split([n_heads, n_kv_heads, n_kv_heads], dim=2)
-    if norms[0] is not None:
-        queries, new_keys = rms_norm(queries, norms[0], eps), rms_norm(new_keys, norms[1], eps)
-    longest = int(lengths.max()) + n_new
-    positions = lengths[:, None].long() + torch.arange(n_new, device=qkv.device)
-    queries = rotate(queries, cos[positions], sin[positions]).transpose(1, 2)
-    new_keys = rotate(new_keys, cos[positions], sin[positions])
-    sequences = torch.arange(n_sequences, device=qkv.device)[:, None]
-    keys[sequences, :, positions] = new_keys
-    values[sequences, :, positions] = new_values
-    seen = torch.arange(longest, device=qkv.device) <= positions[:, None, :, None]
-    mixed = functional.scaled_dot_product_attention(
-        queries, keys[:, :, :longest], values[:, :, :longest], attn_mask=seen, enable_gqa=True
-    )
-    return mixed.transpose(1, 2).reshape(qkv.shape[0], -1)
+
+    sequences: Tensor
+    positions: Tensor
+    n_longest: int
+    cos: Tensor
+    sin: Tensor
+    seen: Tensor | None
+
+
+class Attention:
+    """Put the new keys and values into the arena, and attend to them and all before."""
+
+    def __init__(self, shape: DecoderShape) -> None:
+        self._shape = shape
+
+    def places(self, lengths: Tensor, n_new: int, cos: Tensor, sin: Tensor) -> Places:
+        """Of n_new tokens behind `lengths` (B,), by the angles of all positions (S, D/2)."""
+        positions = lengths[:, None].long() + torch.arange(n_new, device=lengths.device)
+        n_longest = int(lengths.max()) + n_new
+        cos, sin = cos[positions], sin[positions]
+        seen = None
+        if positions.numel() > 1:
+            seen = torch.arange(n_longest, device=lengths.device) <= positions[:, None, :, None]
+        return Places(
+            sequences=torch.arange(len(lengths), device=lengths.device)[:, None],
+            positions=positions,
+            n_longest=n_longest,
+            cos=torch.cat([cos, cos], dim=-1)[:, :, None],
+            sin=torch.cat([-sin, sin], dim=-1)[:, :, None],
+            seen=seen,
+        )
+
+    def __call__(
+        self,
+        qkv: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        places: Places,
+        norms: tuple[Tensor | None, Tensor | None],
+    ) -> Tensor:
+        """The mixed values (B T, H D) of each head.
+
+        Shapes: qkv (B T, (H + 2 Hkv) D); keys and values (B Hkv S D), written to. norms: of
+        queries and of keys.
+        """
+        n_heads, n_kv_heads = self._shape.n_heads, self._shape.n_kv_heads
+        heads = qkv.view(*places.positions.shape, -1, self._shape.head_dim)
+        turned, new_values = heads.split([n_heads + n_kv_heads, n_kv_heads], dim=2)
+        if norms[0] is not None:
+            each = (norms[0].expand(n_heads, -1), norms[1].expand(n_kv_heads, -1))
+            turned = rms_norm(turned, torch.cat(each), self._shape.eps)
+        turned = rotate(turned, places.cos, places.sin)
+        queries, new_keys = turned.split([n_heads, n_kv_heads], dim=2)
+        keys[places.sequences, :, places.positions] = new_keys
+        values[places.sequences, :, places.positions] = new_values
+        mixed = functional.scaled_dot_product_attention(
+            queries.transpose(1, 2),
+            keys[:, :, : places.n_longest],
+            values[:, :, : places.n_longest],
+            attn_mask=places.seen,
+            enable_gqa=True,
+        )
+        return mixed.transpose(1, 2).reshape(qkv.shape[0], -1)

@@ -1,8 +1,8 @@
 """Which implementation of an operation runs here: the first of its list that can.
 
 Each says why it cannot, so that a missing compiler or a wrong number format is a reason and no
-surprise. All give the same results, within the rounding of the number format; `operations` is the
-reference. On a GPU, PyTorch's own are CUDA kernels (cuBLAS, FlashAttention).
+surprise. All give the same results, within the rounding of the number format; `operations` and
+`sampling` are the reference. On a GPU, PyTorch's own are CUDA kernels (cuBLAS, FlashAttention).
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
 
-from labkit.engine import operations
+from labkit.engine import operations, sampling
 from labkit.engine.weights import DecoderShape, Weights
 
 MOST_VECTORS = 16  # that the Triton kernels take at once
@@ -42,6 +41,12 @@ def _why_no_triton(weights: Weights) -> str:
         return "these kernels start early, which needs a GPU of compute capability 9.0 or more"
     if weights.dtype not in HALF_PRECISION:
         return f"they are for half precision, the weights are {weights.dtype}"
+    return _why_no_triton_sampling(weights)
+
+
+def _why_no_triton_sampling(weights: Weights) -> str:
+    if weights.device.type != "cuda":
+        return "the weights are not on a GPU"
     return "" if importlib.util.find_spec("triton") else "Triton is not installed"
 
 
@@ -61,12 +66,32 @@ def _triton_attention(shape: DecoderShape, n_sequences: int, device: torch.devic
     return Attention(shape, n_sequences, device)
 
 
+def _triton_draw(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
+    from labkit.engine.triton_accept import Draw
+
+    return Draw(shape.vocab_size, n_sequences, device)
+
+
+def _triton_accept(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
+    from labkit.engine.triton_accept import Accept
+
+    return Accept(shape.vocab_size, device)
+
+
 def _torch_linear(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
     return operations.linear
 
 
 def _torch_attention(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
-    return partial(operations.attention, n_heads=shape.n_heads, eps=shape.eps)
+    return operations.Attention(shape)
+
+
+def _torch_draw(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
+    return sampling.draw
+
+
+def _torch_accept(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
+    return sampling.accept
 
 
 KERNELS = (
@@ -74,6 +99,10 @@ KERNELS = (
     Kernel("linear", "torch", _always, _torch_linear),
     Kernel("attention", "triton", _why_no_triton, _triton_attention),
     Kernel("attention", "torch", _always, _torch_attention),
+    Kernel("draw", "triton", _why_no_triton_sampling, _triton_draw),
+    Kernel("draw", "torch", _always, _torch_draw),
+    Kernel("accept", "triton", _why_no_triton_sampling, _triton_accept),
+    Kernel("accept", "torch", _always, _torch_accept),
 )
 
 
@@ -92,3 +121,8 @@ def choose(operation: str, weights: Weights, without: Collection[str] = ()) -> K
         reasons.append(f"{kernel.backend}: {reason}")
     listed = "; ".join(reasons) or "no implementation is known"
     raise ValueError(f"nothing can do {operation!r} here ({listed})")
+
+
+def made(operation: str, weights: Weights, without: Collection[str] = ()) -> Callable[..., Any]:
+    """What `choose` chooses, made for one sequence."""
+    return choose(operation, weights, without).make(weights.shape, 1, weights.device)

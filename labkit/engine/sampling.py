@@ -7,6 +7,7 @@ log(noise), so a draw needs no softmax.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -21,15 +22,16 @@ def warped(
     """Logits (... V) of the law that tokens follow: temperature, then top_k, then top_p.
 
     temperature 0 leaves the largest alone. top_p keeps the fewest tokens that have that much.
+    Logits that are not numbers stay so.
     """
-    if temperature == 0:
-        best = logits.argmax(-1, keepdim=True)
-        return torch.full_like(logits, NEVER).scatter_(-1, best, 0.0)
+    if not temperature:
+        largest, best = logits.max(-1, keepdim=True)
+        return torch.full_like(logits, NEVER).scatter_(-1, best, largest * 0)
     scaled = logits if temperature == 1 else logits / temperature
     if top_k is not None and top_k < logits.shape[-1]:
         least = scaled.topk(top_k, dim=-1).values[..., -1:]
         scaled = scaled.masked_fill(scaled < least, NEVER)
-    if top_p is not None and top_p < 1:
+    if top_p not in (None, 1):
         ordered, places = scaled.softmax(dim=-1).sort(dim=-1, descending=True)
         before = ordered.cumsum(dim=-1) - ordered
         kept = torch.zeros_like(scaled, dtype=torch.bool).scatter_(-1, places, before < top_p)
@@ -60,30 +62,71 @@ class Warp:
         return warped(logits, self.temperature, self.top_k, self.top_p)
 
 
-def draw(logits: Tensor) -> Tensor:
-    """A token (...) from each row of logits (... V)."""
-    noise = torch.empty_like(logits).exponential_()
-    return (logits - noise.log_()).argmax(dim=-1)
+def exponential(sizes: Sequence[int], device: torch.device) -> Tensor:
+    """Noise of mean 1, float32; a CPU makes it faster from uniform numbers."""
+    if device.type == "cpu":
+        return torch.rand(sizes).clamp_min_(2**-25).log_().neg_()
+    return torch.empty(sizes, device=device).exponential_()
 
 
-def accept(drafted: Tensor, draft_logits: Tensor, target_logits: Tensor) -> tuple[Tensor, Tensor]:
-    """How many drafted tokens stay, and the token after them, both (1,); see `n_accepted`."""
-    n_kept = n_accepted(drafted, draft_logits, target_logits)
-    return n_kept, draw(left_over(n_kept, draft_logits, target_logits))
+def draw(logits: Tensor, noise: Tensor | None = None) -> Tensor:
+    """A token (...) from each row of logits (... V); -1 from a row that is not of numbers.
+
+    noise: (... V), exponential, if not its own.
+    """
+    if noise is None:
+        noise = exponential(logits.shape, logits.device)
+    best, token = (logits - noise.log()).max(dim=-1)
+    return token.where(best.isfinite(), -1)
 
 
-def n_accepted(drafted: Tensor, draft_logits: Tensor, target_logits: Tensor) -> Tensor:
+def accept(
+    drafted: Tensor,
+    draft_logits: Tensor,
+    target_logits: Tensor,
+    noise: Tensor | None = None,
+    n_kept: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """How many drafted tokens stay, and the token after them, both (1,); see `n_accepted`.
+
+    noise: (V + k,), exponential, if not its own: for the race of all tokens, then for the drafted
+    ones. n_kept: (1,), how many stay, where chance does not decide that. The token is -1 where the
+    target's logits are not numbers.
+    """
+    race, coins = split_noise(noise, draft_logits)
+    if n_kept is None:
+        n_kept = n_accepted(drafted, draft_logits, target_logits, coins)
+    return n_kept, draw(left_over(n_kept, draft_logits, target_logits), race)
+
+
+def split_noise(noise: Tensor | None, draft_logits: Tensor) -> tuple[Tensor, Tensor]:
+    """The noise of `accept` in its parts, (V,) and (k,); it is made if there is none."""
+    n_drafted, vocab_size = draft_logits.shape
+    if noise is None:
+        noise = exponential((vocab_size + n_drafted,), draft_logits.device)
+    return noise[:vocab_size], noise[vocab_size:]
+
+
+def n_accepted(
+    drafted: Tensor, draft_logits: Tensor, target_logits: Tensor, coins: Tensor | None = None
+) -> Tensor:
     """How many drafted tokens stay, (1,), on the device.
 
-    Shapes: drafted (k,), draft_logits (k V), target_logits (k+1 V), warped.
+    Shapes: drafted (k,), draft_logits (k V), target_logits (k+1 V), warped. coins: (k,),
+    exponential, as the negative logarithm of a uniform number is.
     Source: Leviathan et al. (arXiv:2211.17192), algorithm 1.
     """
-    n_drafted = len(drafted)
-    target_sums, draft_sums = (each.logsumexp(dim=-1) for each in (target_logits, draft_logits))
-    wanted = target_logits[:n_drafted].gather(1, drafted[:, None])[:, 0] - target_sums[:n_drafted]
-    had = draft_logits.gather(1, drafted[:, None])[:, 0] - draft_sums
-    stays = torch.rand_like(had).log() < wanted - had
+    had = _log_probs(draft_logits, drafted)
+    wanted = _log_probs(target_logits[: len(drafted)], drafted)
+    if coins is None:
+        coins = exponential(had.shape, had.device)
+    stays = coins > had - wanted
     return stays.int().cumprod(dim=0).sum(dim=0, keepdim=True)
+
+
+def _log_probs(logits: Tensor, tokens: Tensor) -> Tensor:
+    wide = logits.float()
+    return wide.gather(1, tokens[:, None])[:, 0] - wide.logsumexp(dim=-1)
 
 
 def left_over(n_kept: Tensor, draft_logits: Tensor, target_logits: Tensor) -> Tensor:
@@ -93,7 +136,7 @@ def left_over(n_kept: Tensor, draft_logits: Tensor, target_logits: Tensor) -> Te
     where rounding has left nothing.
     """
     n_drafted = len(draft_logits)
-    target = target_logits.index_select(0, n_kept).softmax(dim=-1)
-    draft = draft_logits.index_select(0, n_kept.clamp_max(n_drafted - 1)).softmax(dim=-1)
+    target = target_logits.index_select(0, n_kept).float().softmax(dim=-1)
+    draft = draft_logits.index_select(0, n_kept.clamp_max(n_drafted - 1)).float().softmax(dim=-1)
     beyond = (target - draft * (n_kept < n_drafted)).clamp_min(0)
     return torch.where(beyond.sum() > 0, beyond, target).log()

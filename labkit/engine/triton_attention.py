@@ -18,6 +18,8 @@ from labkit.engine.weights import DecoderShape
 
 N_PARTS = 8
 S_BLOCK = 128
+N_WARPS = 8
+WIDE = 64  # rows of queries from which Triton takes other tensor core instructions: 4 warps then
 
 
 @triton.jit
@@ -163,17 +165,19 @@ class Attention:
         self._done = torch.zeros(self._n_pairs, dtype=torch.int32, device=device)
         self._scratch: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
 
+    def places(self, lengths: Tensor, n_new: int, cos: Tensor, sin: Tensor) -> tuple:
+        """What the kernel needs to know of it: where new tokens stand it finds out itself."""
+        return lengths, cos, sin
+
     def __call__(
         self,
         qkv: Tensor,
         keys: Tensor,
         values: Tensor,
-        lengths: Tensor,
-        cos: Tensor,
-        sin: Tensor,
+        places: tuple[Tensor, Tensor, Tensor],
         norms: tuple[Tensor | None, Tensor | None],
     ) -> Tensor:
-        """As `labkit.engine.operations.attention`."""
+        """As `labkit.engine.operations.Attention`."""
         shape, n_sequences = self._shape, keys.shape[0]
         n_new = qkv.shape[0] // n_sequences
         group = shape.n_heads // shape.n_kv_heads
@@ -183,14 +187,14 @@ class Attention:
             qkv.shape[0], shape.n_heads * shape.head_dim, dtype=qkv.dtype, device=qkv.device
         )
         _attention[(N_PARTS, shape.n_kv_heads, n_sequences)](
-            qkv, keys, values, lengths, cos, sin,
+            qkv, keys, values, *places,
             qkv if query_norm is None else query_norm, qkv if key_norm is None else key_norm,
             *self._memory(n_rows), self._done, out,
             keys.shape[2], shape.eps, shape.head_dim**-0.5 * 1.4426950408889634,
             N_NEW=n_new, N_HEADS=shape.n_heads, N_KV_HEADS=shape.n_kv_heads,
             HALF=shape.head_dim // 2, HAS_NORM=query_norm is not None, ROWS=n_rows,
             NEW_BLOCK=max(16, triton.next_power_of_2(n_new)), BLOCK=S_BLOCK, PARTS=N_PARTS,
-            launch_pdl=True, num_warps=8,
+            launch_pdl=True, num_warps=N_WARPS if n_rows < WIDE else 4,
         )  # fmt: skip
         return out
 

@@ -20,8 +20,9 @@ from labkit.engine.registry import MOST_VECTORS
 
 LARGE = 50_000  # rows of a matrix that is long enough for tensor cores, even with one vector
 # rows, columns, warps[, stages]: what was fastest on an H200, by the sizes of the matrix
-_ONE_GATED, _ONE_NARROW, _ONE = (1, 1024, 4), (4, 512, 4), (2, 1024, 4)
-_SEVERAL_LARGE, _SEVERAL = (64, 128, 4, 4), (16, 128, 2, 6)
+_ONE = {"normed": (2, 1024, 1), "added": (2, 1024, 4), "gated": (1, 1024, 4)}
+_ONE_SMALL = {"normed": (8, 1024, 4), "added": (4, 2048, 4), "gated": (1, 1024, 1)}
+_SEVERAL, _SEVERAL_GATED, _SEVERAL_ADDED = (64, 128, 4, 5), (64, 128, 4, 3), (64, 256, 4, 5)
 
 
 @triton.jit
@@ -133,14 +134,14 @@ def linear(
     tensors = (x, weight, x if residual is None else residual, out)
     flags = {"HAS_NORM": normed, "HAS_RESIDUAL": residual is not None, "IS_GATED": gated}
     if n_vectors == 1 and n_out < LARGE:
-        n_block, k_block, n_warps = _plan_for_one(n_out, n_in, gated)
+        n_block, k_block, n_warps = _plan_for_one(n_out, n_in, gated, residual is not None)
         blocks = {"N_BLOCK": n_block, "K_BLOCK": k_block, "num_warps": n_warps}
         blocks["IS_EVEN"] = n_in % k_block == 0 and n_out % n_block == 0
         grid = (triton.cdiv(n_out, n_block),)
         _one[grid](*tensors, n_out, n_in, eps, **flags, **blocks, launch_pdl=True)
         return out
-    is_large = gated or n_out > 5000
-    n_block, k_block, n_warps, n_stages = _SEVERAL_LARGE if is_large else _SEVERAL
+    plan = _SEVERAL if residual is None else _SEVERAL_ADDED
+    n_block, k_block, n_warps, n_stages = _SEVERAL_GATED if gated and n_in > 2048 else plan
     blocks = {"N_BLOCK": n_block, "K_BLOCK": k_block, "T_BLOCK": MOST_VECTORS}
     blocks |= {"num_warps": n_warps, "num_stages": n_stages}
     grid = (triton.cdiv(n_out, n_block),)
@@ -148,7 +149,6 @@ def linear(
     return out
 
 
-def _plan_for_one(n_out: int, n_in: int, gated: bool) -> tuple[int, int, int]:
-    if n_in < 2048:
-        return _ONE_NARROW
-    return _ONE_GATED if gated else _ONE
+def _plan_for_one(n_out: int, n_in: int, gated: bool, added: bool) -> tuple[int, int, int]:
+    plans = _ONE_SMALL if min(n_out, n_in) <= 2048 else _ONE
+    return plans["gated" if gated else "added" if added else "normed"]

@@ -130,20 +130,24 @@ def weights_of(model: Any, n_positions: int) -> Weights:
         norms = ("self_attn.q_norm", "self_attn.k_norm") if shape.has_head_norms else ()
         query_norm, key_norm = (get(name) for name in norms) if norms else (None, None)
         return LayerWeights(
-            qkv=scaled(
-                get("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
-                get("input_layernorm"),
+            qkv=laid_out(
+                scaled(
+                    get("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
+                    get("input_layernorm"),
+                )
             ),
             query_norm=query_norm,
             key_norm=key_norm,
-            output=get("self_attn.o_proj"),
-            gate_up=scaled(get("mlp.gate_proj", "mlp.up_proj"), get("post_attention_layernorm")),
-            down=get("mlp.down_proj"),
+            output=laid_out(get("self_attn.o_proj")),
+            gate_up=laid_out(
+                scaled(get("mlp.gate_proj", "mlp.up_proj"), get("post_attention_layernorm"))
+            ),
+            down=laid_out(get("mlp.down_proj")),
         )
 
     embedding = state["model.embed_tokens.weight"]
     head = embedding if shape.is_tied else state["lm_head.weight"]
-    head = scaled(head, state["model.norm.weight"])
+    head = laid_out(scaled(head, state["model.norm.weight"]))
     layers = tuple(layer(i) for i in range(shape.n_layers))
     cos, sin = _angles(model.config, n_positions, embedding.device)
     return Weights(shape, embedding, layers, head, cos, sin)
@@ -154,6 +158,11 @@ def scaled(matrix: Tensor, scale: Tensor) -> Tensor:
     if bool((scale == 1).all()):
         return matrix
     return (matrix.float() * scale.float()).to(matrix.dtype)
+
+
+def laid_out(matrix: Tensor) -> Tensor:
+    """The matrix as it is read fastest: on a CPU column by column, for MKL with few vectors."""
+    return matrix if matrix.is_cuda else matrix.t().contiguous().t()
 
 
 def random_weights(

@@ -56,7 +56,7 @@ def test_a_draft_does_not_change_greedy_tokens(gamma):
     n_kept = 0
     for prompt in texts():
         blocks = []
-        made = speculative(target, draft, prompt, N_NEW, gamma, GREEDY, eos=0, blocks=blocks)
+        made = speculative(target, draft, prompt, N_NEW, gamma, GREEDY, eos=0, records=blocks)
         assert made == autoregressive(target, prompt, N_NEW, GREEDY, eos=0)
         n_kept += sum(kept for _, kept in blocks)
         assert len(made) <= sum(kept + 1 for _, kept in blocks)
@@ -70,7 +70,7 @@ def test_no_more_comes_than_was_asked_for(n_new):
     for seed in range(3):
         torch.manual_seed(seed)
         blocks = []
-        made = speculative(target, draft, texts()[0], n_new, 4, Warp(1.0), blocks=blocks)
+        made = speculative(target, draft, texts()[0], n_new, 4, Warp(1.0), records=blocks)
         assert len(made) == n_new
         assert sum(kept + 1 for _, kept in blocks) == n_new
 
@@ -80,7 +80,7 @@ def test_the_draft_as_its_own_target_keeps_everything():
     twin = Decoder(draft.weights, 512)
     torch.manual_seed(0)
     blocks = []
-    made = speculative(draft, twin, texts()[1], 41, 4, Warp(1.0), blocks=blocks)
+    made = speculative(draft, twin, texts()[1], 41, 4, Warp(1.0), records=blocks)
     assert len(made) == 41
     assert sum(kept for _, kept in blocks) >= 0.98 * sum(drafted for drafted, _ in blocks)
 

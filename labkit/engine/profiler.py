@@ -1,0 +1,114 @@
+"""Where the time of a block goes: drafting, verifying, accepting, and the caches.
+
+A stopwatch is told when a part has ended. On a GPU it leaves CUDA events between the kernels and
+waits for nothing; recorded while a step is captured, they are part of the graph and take the time
+again at each replay.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import torch
+
+PARTS = ("draft", "verify", "accept", "cache")
+
+
+@dataclass(frozen=True, slots=True)
+class BlockTimes:
+    """One block: seconds of its parts, and of all of it by the host's clock; tokens."""
+
+    draft_s: float
+    verify_s: float
+    accept_s: float
+    cache_s: float
+    total_s: float
+    n_drafted: int
+    n_kept: int
+
+
+@dataclass(slots=True)
+class Profile:
+    """The times of all blocks of some runs."""
+
+    blocks: list[BlockTimes] = field(default_factory=list)
+
+    def seconds(self, part: str) -> float:
+        """Of a part, or of the "total", over all blocks."""
+        return sum(getattr(block, f"{part}_s") for block in self.blocks)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Sums in seconds, then every block, ready for JSON."""
+        sums = {f"{part}_s": self.seconds(part) for part in (*PARTS, "total")}
+        return sums | {"blocks": [asdict(block) for block in self.blocks]}
+
+    def write(self, path: Path) -> None:
+        """As JSON."""
+        path.write_text(json.dumps(self.as_dict(), indent=1) + "\n", encoding="utf-8")
+
+    def table(self) -> str:
+        """A line for each part: milliseconds per block, and its share of the total."""
+        if not self.blocks:
+            return "no blocks"
+        sums = {part: self.seconds(part) for part in (*PARTS, "total")}
+        return "\n".join(
+            f"{part:<8}{1e3 * seconds / len(self.blocks):9.3f} ms{seconds / sums['total']:8.1%}"
+            for part, seconds in sums.items()
+        )
+
+
+class Stopwatch:
+    """Takes the time of one block after another; without a profile it does nothing.
+
+    `begin`, then `mark` at the end of each of `PARTS`, in their order, then `end`. The first part
+    begins with the block. Where a step is captured, `mark` is in the step and the others are not.
+    """
+
+    def __init__(self, profile: Profile | None, device: torch.device | str) -> None:
+        self._profile = profile
+        self._on_gpu = torch.device(device).type == "cuda"
+        self._marks: dict[str, Any] = {}
+        self._began = 0.0
+
+    def begin(self) -> None:
+        """A block begins."""
+        if self._profile is None:
+            return
+        if not self._on_gpu:
+            self._marks.clear()
+        self._began = perf_counter()
+        self.mark("begin")
+
+    def mark(self, part: str) -> None:
+        """All since the last mark was this part."""
+        if self._profile is None:
+            return
+        if not self._on_gpu:
+            self._marks[part] = perf_counter()
+            return
+        if part not in self._marks:
+            self._marks[part] = torch.cuda.Event(enable_timing=True, external=True)
+        self._marks[part].record()
+
+    def end(self, n_drafted: int, n_kept: int) -> None:
+        """The block is over, on the device too. Raises: ValueError if a part was not marked."""
+        if self._profile is None:
+            return
+        missing = [part for part in ("begin", *PARTS) if part not in self._marks]
+        if missing:
+            raise ValueError(f"the block ends without a mark for {', '.join(missing)}")
+        total_s = perf_counter() - self._began
+        marks = [self._marks[part] for part in ("begin", *PARTS)]
+        seconds = [self._between(*pair) for pair in pairwise(marks)]
+        self._profile.blocks.append(BlockTimes(*seconds, total_s, n_drafted, n_kept))
+
+    def _between(self, first: Any, last: Any) -> float:
+        if not self._on_gpu:
+            return last - first
+        last.synchronize()
+        return first.elapsed_time(last) / 1e3

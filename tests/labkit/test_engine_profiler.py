@@ -1,0 +1,109 @@
+"""Where the time of a block goes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+
+from labkit import zoo
+from labkit.engine import profiler
+from labkit.engine.decoder import Decoder
+from labkit.engine.generate import speculative
+from labkit.engine.profiler import PARTS, BlockTimes, Profile, Stopwatch
+from labkit.engine.sampling import Warp
+from labkit.engine.weights import weights_of
+
+
+@pytest.fixture(scope="module")
+def pair():
+    loaded = zoo.load_pair("tiny")
+    return [Decoder(weights_of(one.model, 128), 128) for one in (loaded.target, loaded.draft)]
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Seconds that pass only when a test says so."""
+    now = [100.0]
+    monkeypatch.setattr(profiler, "perf_counter", lambda: now[0])
+
+    def let_pass(seconds):
+        now[0] += seconds
+
+    return let_pass
+
+
+def test_each_part_gets_the_time_since_the_mark_before(clock):
+    profile = Profile()
+    watch = Stopwatch(profile, "cpu")
+    for scale in (1, 2):
+        watch.begin()
+        for part, seconds in zip(PARTS, (0.5, 0.25, 0.125, 0.0625), strict=True):
+            clock(scale * seconds)
+            watch.mark(part)
+        clock(scale)
+        watch.end(4, scale)
+        clock(50)
+    first, second = profile.blocks
+    assert first == BlockTimes(0.5, 0.25, 0.125, 0.0625, 1.9375, 4, 1)
+    assert second == BlockTimes(1.0, 0.5, 0.25, 0.125, 3.875, 4, 2)
+    assert profile.seconds("verify") == 0.75
+    assert profile.seconds("total") == 5.8125
+    assert profile.table().splitlines()[0].split() == ["draft", "750.000", "ms", "25.8%"]
+
+
+def test_parts_sum_to_the_total_and_blocks_are_those_of_the_run(pair):
+    profile, blocks = Profile(), []
+    torch.manual_seed(0)
+    made = speculative(*pair, range(5, 40), 60, 4, Warp(1.0), records=blocks, profile=profile)
+    assert len(made) == 60
+    assert [(block.n_drafted, block.n_kept) for block in profile.blocks] == blocks
+    total = profile.seconds("total")
+    assert 0.95 * total <= sum(profile.seconds(part) for part in PARTS) <= total
+
+
+def test_a_profile_changes_no_token(pair):
+    runs = []
+    for profile in (None, Profile()):
+        torch.manual_seed(1)
+        runs.append(speculative(*pair, range(5, 20), 30, 3, Warp(1.0), profile=profile))
+    assert runs[0] == runs[1]
+
+
+def test_the_last_block_counts_where_the_text_ends_in_it(pair):
+    made = speculative(*pair, range(5, 20), 20, 3, Warp(0.0))
+    profile = Profile()
+    speculative(*pair, range(5, 20), 20, 3, Warp(0.0), eos=made[0], profile=profile)
+    assert len(profile.blocks) == 1
+
+
+def test_a_profile_is_written_as_json(tmp_path):
+    profile = Profile([BlockTimes(0.5, 0.25, 0.125, 0.0625, 1.0, 4, 2)] * 2)
+    profile.write(tmp_path / "profile.json")
+    record = json.loads((tmp_path / "profile.json").read_text())
+    assert set(record) == {"draft_s", "verify_s", "accept_s", "cache_s", "total_s", "blocks"}
+    assert (record["draft_s"], record["total_s"]) == (1.0, 2.0)
+    assert record["blocks"][1]["n_kept"] == 2
+    assert Profile().table() == "no blocks"
+
+
+def test_a_part_without_a_mark_is_an_error(clock):
+    watch = Stopwatch(Profile(), "cpu")
+    for parts in (PARTS, ("draft", "accept", "cache")):
+        watch.begin()
+        for part in parts:
+            watch.mark(part)
+        if parts == PARTS:
+            watch.end(1, 1)
+        else:
+            with pytest.raises(ValueError, match="ends without a mark for verify"):
+                watch.end(1, 1)
+
+
+def test_without_a_profile_nothing_is_timed(monkeypatch):
+    monkeypatch.setattr(profiler, "perf_counter", None)
+    watch = Stopwatch(None, "cuda")
+    watch.begin()
+    watch.mark("draft")
+    watch.end(1, 0)
