@@ -15,11 +15,12 @@ from pathlib import Path
 
 import torch
 
-from labkit.engine import triton_accept
+from labkit.engine import operations, triton_accept, triton_attention
 from labkit.engine.captured import captured
 from labkit.engine.profiler import PARTS, Profile, Stopwatch
 from labkit.engine.sampling import Warp, accept, draw, exponential
 from labkit.engine.triton_accept import Accept, Draw
+from labkit.engine.weights import DecoderShape
 
 WARPS = (Warp(1.0), Warp(0.0), Warp(0.7, top_k=20), Warp(1.0, top_p=0.8))
 N_TIMED = 50  # calls in one graph, so that its launch weighs nothing
@@ -133,6 +134,36 @@ def check_profiler(device: torch.device) -> dict[str, float]:
     return shares
 
 
+def check_attention(device: torch.device) -> float:
+    """As in PyTorch for every number of new tokens and of heads; returns the largest error."""
+    angles = torch.arange(400, device=device)[:, None] * torch.rand(1, 64, device=device)
+    worst = 0.0
+    for n_heads, head_dim, has_norms in ((32, 64, False), (32, 128, True), (16, 128, True)):
+        sizes = {"n_layers": 1, "d_model": 1, "d_feedforward": 1, "vocab_size": 1, "eps": 1e-6}
+        heads = {"n_heads": n_heads, "n_kv_heads": 8, "head_dim": head_dim, "is_tied": True}
+        shape = DecoderShape(**sizes, **heads, has_head_norms=has_norms)
+        ways = (operations.Attention(shape), triton_attention.Attention(shape, 1, device))
+        turns = [each[:, : head_dim // 2].contiguous() for each in (angles.cos(), angles.sin())]
+        norms = (torch.full((head_dim,), 1.5, device=device).bfloat16(),) * 2
+        for n_new, n_past in product((1, 4, 11, 16), (0, 1, 127, 300)):
+            qkv = torch.randn(n_new, (n_heads + 16) * head_dim, device=device).bfloat16()
+            cache = torch.randn(2, 1, 8, 400, head_dim, device=device).bfloat16()
+            lengths = torch.tensor([n_past], dtype=torch.int32, device=device)
+            wanted, found = (
+                way(
+                    qkv,
+                    *cache.clone(),
+                    way.places(lengths, n_new, *turns),
+                    norms if has_norms else (None, None),
+                ).float()
+                for way in ways
+            )
+            error = float((found - wanted).norm() / wanted.norm())
+            assert error < 1e-2, (n_heads, head_dim, n_new, n_past, error)
+            worst = max(worst, error)
+    return worst
+
+
 def microseconds(run: Callable[[], object]) -> float:
     """Of one call among many in a graph: the median of ten replays."""
 
@@ -202,6 +233,7 @@ def main(out: str | None) -> None:
         return
     record = {"device": torch.cuda.get_device_name(), "torch": torch.__version__}
     record |= {"n_compared": n_compared, "law_deviation": check_law(device)}
+    record |= {"attention_error": check_attention(device)}
     record |= {"profiled": check_profiler(device), "times": []}
     for vocab_size, gamma in product((128_256, 151_936), (2, 5, 7, 10)):
         record["times"].append(times(vocab_size, gamma, torch.float32, device))
