@@ -20,10 +20,11 @@ lab: $(READY)  ## JupyterLab on the student notebooks
 build: $(READY)  ## student notebooks in place; instructor notebooks and wheels below build/
 	$(PYTHON) -m autograder build
 
-bench: $(READY)  ## seconds and memory per submission, beside plain nbgrader; the model pair's speed
+bench: $(READY)  ## seconds and memory per submission, beside plain nbgrader; speed of pair, serving, engine
 	$(PYTHON) -m autograder.bench
 	$(PYTHON) -m training.bench
 	$(PYTHON) -m labkit.serving.bench
+	$(PYTHON) -m labkit.engine.bench
 
 figures: $(READY)  ## redraw every figure of the labs from data/results into build/figures
 	$(PYTHON) -m labkit figures data/results build/figures

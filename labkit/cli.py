@@ -63,11 +63,11 @@ def _add_measure(commands) -> None:
 
 
 def _figures(args: argparse.Namespace) -> None:
-    from labkit import cache_figures, figures
+    from labkit import cache_figures, figures, speculative_figures
 
     records, n_drawn = figures.read_records(args.records), 0
-    for figures_of in (figures.figures_of, cache_figures.figures_of):
-        for path in figures.save(figures_of(records), args.out):
+    for topic in (figures, cache_figures, speculative_figures):
+        for path in figures.save(topic.figures_of(records), args.out):
             print(path)
             n_drawn += 1
     if not n_drawn:

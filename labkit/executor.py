@@ -148,11 +148,12 @@ def describe_error(error: BaseException) -> dict:
         message = ""
     names = [frame.f_code.co_qualname for frame, _ in traceback.walk_tb(error.__traceback__)]
     frames = traceback.extract_tb(error.__traceback__)
-    ours = {__file__, Encoder.encode.__code__.co_filename}
+    here = __file__.removesuffix("executor.py")
+    ours = (__file__, Encoder.encode.__code__.co_filename, f"{here}random_")
     lines = [
         f"line {frame.lineno}, in {name}: {frame.line or ''}"[:200]
         for frame, name in zip(frames, names, strict=True)
-        if frame.filename not in ours and "site-packages" not in frame.filename
+        if not frame.filename.startswith(ours) and "site-packages" not in frame.filename
     ]
     return {
         "kind": type(error).__name__[:100],

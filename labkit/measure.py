@@ -73,7 +73,8 @@ def _command(args: argparse.Namespace) -> str:
 
 def experiments() -> dict[str, Callable]:
     """The experiments of all labs by name, each a function of a `Bench`."""
-    from labkit import cache_experiments
+    from labkit import cache_experiments, speculative_experiments
     from labkit import experiments as throughput
 
-    return dict(cache_experiments.EXPERIMENTS) | throughput.EXPERIMENTS
+    topics = (throughput, cache_experiments, speculative_experiments)
+    return {name: run for topic in topics for name, run in topic.EXPERIMENTS.items()}

@@ -14,6 +14,7 @@ HALF = {
     "03_cache_benchmark": ("predicted_time_s", "block_hashes", "offload_plan"),
     "04_kv_cache": ("generate", "RingCache", "PagedCache"),
     "05_batching": ("BucketQueue", "DecodeLoop", "goodput"),
+    "06_speculative": ("speculative", "ngram_draft", "best_gamma"),
 }
 
 

@@ -297,6 +297,23 @@ def deep_json(notebook: dict) -> bytes:
     return b'{"cells": ' + b"[" * 200_000 + b"]" * 200_000 + b"}"
 
 
+ASK_THE_SCRIPT = """
+import gc
+
+def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=None, top_p=None,
+                eos=None, rng=None, blocks=None):
+    scripts = [each for each in gc.get_objects() if type(each).__name__ == '_Scripted']
+    text = list(prompt)
+    while len(text) < len(prompt) + n_new:
+        row = distribution(target.feed(text[target.n_cached():])[-1], temperature, top_k, top_p)
+        row = row.tolist()
+        text.append(scripts[0].source.choose(row) if scripts else row.index(max(row)))
+        if text[-1] == eos:
+            break
+    return text[len(prompt):]
+"""
+
+
 def relabel_cells(notebook: dict) -> None:
     """Metadata that makes tests into answers and answers worth a hundred points."""
     leave_blank("04_kv_cache")(notebook)
@@ -374,4 +391,10 @@ SAMPLES = [
            forge("05_batching", EQUAL_TO_EVERYTHING, "Anything(1)"), ALL),
     Sample("x36", "05_batching", "imports the answers",
            forge("05_batching", IMPORT_THE_ANSWER.format(topic="batching")), ALL),
+    Sample("x37", "06_speculative", "objects equal to everything",
+           forge("06_speculative", EQUAL_TO_EVERYTHING, "Anything(1)"), ALL),
+    Sample("x38", "06_speculative", "imports the answers",
+           forge("06_speculative", IMPORT_THE_ANSWER.format(topic="speculative")), ALL),
+    Sample("x39", "06_speculative", "asks the script for the target's own law",
+           replace(ASK_THE_SCRIPT, "speculative"), ("speculative",)),
 ]  # fmt: skip

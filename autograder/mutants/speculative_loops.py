@@ -1,3 +1,9 @@
-"""Of lab 06."""
+"""Wrong answers of lab 06, as students give them: the two samplers."""
 
-LOOPS = []
+from __future__ import annotations
+
+from autograder.mutants.speculative_alone import AUTOREGRESSIVE
+from autograder.mutants.speculative_chance import CHANCE
+from autograder.mutants.speculative_feeding import FEEDING
+
+LOOPS = [*AUTOREGRESSIVE, *CHANCE, *FEEDING]

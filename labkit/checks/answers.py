@@ -40,7 +40,7 @@ def fields_of(student: Student, case: AnswerCase, keys: Sequence[str]) -> dict:
     if not isinstance(answer, dict):
         refuse_blank(answer)
     if not isinstance(answer, dict) or any(key not in answer for key in keys):
-        names = ", ".join(keys)
+        names = ", ".join(map(str, keys))
         raise Wrong(f"`{case.cell}` needs the keys {names}", expected="a dict", got=show(answer))
     for key in keys:
         refuse_blank(answer[key])

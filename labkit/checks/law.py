@@ -236,7 +236,7 @@ def text_law(
     """
     law: dict[Outcome, float] = {}
     open_texts = {(): 1.0}
-    for _ in range(n_new):
+    for _position in range(n_new):
         longer: dict[Outcome, float] = {}
         for text, probability in open_texts.items():
             for token, share in enumerate(next_probs(text)):

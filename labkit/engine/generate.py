@@ -6,7 +6,7 @@ for its token here; `captured` does without that.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -14,6 +14,7 @@ from torch import Tensor
 from labkit.engine.decoder import Decoder, check_pair
 from labkit.engine.profiler import Profile, Stopwatch
 from labkit.engine.sampling import Warp, accept, draw
+from labkit.speculative import Block
 
 
 @torch.inference_mode()
@@ -41,19 +42,19 @@ def speculative(
     draft: Decoder,
     prompt: Sequence[int],
     n_new: int,
-    gamma: int,
+    gamma: int | Callable[[], int],
     warp: Warp,
     eos: int | None = None,
-    records: list[tuple[int, int]] | None = None,
+    records: list[Block] | None = None,
     profile: Profile | None = None,
 ) -> list[int]:
     """As `autoregressive`, by the same law: the draft proposes, the target verifies in one step.
 
-    records: gets, for each block, how many tokens were drafted and how many of them kept. profile:
-    gets the times of its parts.
+    gamma: a number, or a function that is asked for one before each block, such as a policy of
+    `labkit.speculation.adaptive`. records: gets every block. profile: gets the times of its parts.
     Raises: ValueError as there, for gamma below 1, and for models of different vocabularies.
     """
-    check_pair(target, draft, gamma)
+    check_pair(target, draft, 1 if callable(gamma) else gamma)
     watch = Stopwatch(profile, target.weights.device)
     text = _begin([target, draft], prompt, n_new)
     n_prompt, n_most = len(text), len(text) + n_new
@@ -61,7 +62,8 @@ def speculative(
     while len(text) < n_most:
         watch.begin()
         lacked, rows, drafted = text[n_in_draft:], [], []
-        for _ in range(min(gamma, n_most - len(text) - 1)):
+        n_wanted = gamma() if callable(gamma) else gamma
+        for _ in range(min(n_wanted, n_most - len(text) - 1)):
             rows.append(warp(_fed(draft, drafted[-1:] or lacked)))
             drafted.append(_drawn(rows[-1]))
         watch.mark("draft")
@@ -70,7 +72,7 @@ def speculative(
         n_kept, after = _verdict(drafted, rows, verified)
         watch.mark("accept")
         if records is not None:
-            records.append((len(drafted), n_kept))
+            records.append(Block(len(drafted), n_kept, len(text)))
         if drafted:
             n_in_draft = len(text) + min(n_kept, len(drafted) - 1)
         text += [*drafted[:n_kept], after]

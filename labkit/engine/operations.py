@@ -33,16 +33,16 @@ def linear(
 
     normed: the vectors are divided by their root mean square first. gated: the matrix has two
     halves, and what the first gives goes through SiLU and scales what the second gives. residual:
-    is added. dtype: of what is returned, (tokens, out); by default that of x.
+    is added, where nothing is gated. dtype: of what is returned, (tokens, out); else that of x.
     """
     if normed:
         x = rms_norm(x, None, eps)
+    if residual is not None:
+        return torch.addmm(residual, x, weight.t()).to(dtype or x.dtype)
     out = functional.linear(x, weight)
     if gated:
         gate, up = out.chunk(2, dim=-1)
         out = functional.silu(gate) * up
-    if residual is not None:
-        out = out + residual
     return out.to(dtype or out.dtype)
 
 

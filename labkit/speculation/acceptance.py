@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, fmean, stdev
 
+import numpy
 from torch import Tensor
 
 from labkit.speculation.gains import acceptance_rate, expected_tokens
@@ -34,8 +35,8 @@ def acceptance(blocks: Iterable[Block], confidence: float = 0.95) -> Estimate:
     Raises: ValueError if no token was examined.
     Source: Wilson 1927; unlike +-1.96 standard errors it stays inside [0, 1].
     """
-    blocks = list(blocks)
-    rate, n = acceptance_rate(blocks), sum(block.examined for block in blocks)
+    records = list(blocks)
+    rate, n = acceptance_rate(records), sum(block.examined for block in records)
     z = _normal_quantile(confidence)
     centre = (rate + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
@@ -46,22 +47,25 @@ def clustered_acceptance(blocks: Iterable[Block], confidence: float = 0.95) -> E
     """alpha with an interval that allows for prompts of unlike difficulty.
 
     Tokens of one prompt share its difficulty, so they tell less than as many independent ones. The
-    trials here are prompts (`prompt_id`): the interval comes from how they differ.
+    trials here are prompts (`prompt_id`): the interval comes from how they differ, and is never
+    narrower than that of `acceptance`, for a few prompts may be alike by chance.
 
     Raises: ValueError if no token was examined, or with fewer than two prompts.
-    Source: the linearised variance of a ratio estimator, Cochran 1977, equation 2.39.
+    Source: the linearised variance of a ratio estimator, Cochran 1977, equation 2.39, with the
+    quantile of Student's t for one prompt less than there are.
     """
     prompts = list(group(blocks, lambda block: block.prompt_id).values())
-    if len(prompts) < 2:
-        raise ValueError(f"an interval over prompts needs two prompts or more; got {len(prompts)}")
-    rate = acceptance_rate(block for prompt in prompts for block in prompt)
+    n = len(prompts)
+    if n < 2:
+        raise ValueError(f"an interval over prompts needs two prompts or more; got {n}")
+    plain = acceptance((block for prompt in prompts for block in prompt), confidence)
     examined = [sum(block.examined for block in prompt) for prompt in prompts]
     accepted = [sum(block.n_accepted for block in prompt) for prompt in prompts]
-    n, total = len(prompts), sum(examined)
-    left = [a - rate * e for a, e in zip(accepted, examined, strict=True)]
-    error = math.sqrt(n / (n - 1) * sum(x * x for x in left)) / total
-    half = _normal_quantile(confidence) * error
-    return Estimate(rate, max(0.0, rate - half), min(1.0, rate + half), n)
+    left = [a - plain.value * e for a, e in zip(accepted, examined, strict=True)]
+    error = math.sqrt(n / (n - 1) * sum(x * x for x in left)) / sum(examined)
+    half = student_quantile(confidence, n - 1) * error
+    low, high = max(0.0, plain.value - half), min(1.0, plain.value + half)
+    return Estimate(plain.value, min(low, plain.low), max(high, plain.high), n)
 
 
 def acceptance_by(
@@ -105,7 +109,7 @@ def acceptance_from_overlaps(overlaps: Sequence[float], confidence: float = 0.95
     if n < 2:
         raise ValueError(f"an interval needs two positions or more; got {n}")
     mean = fmean(overlaps)
-    half = _normal_quantile(confidence) * stdev(overlaps) / math.sqrt(n)
+    half = student_quantile(confidence, n - 1) * stdev(overlaps) / math.sqrt(n)
     return Estimate(mean, max(0.0, mean - half), min(1.0, mean + half), n)
 
 
@@ -194,26 +198,49 @@ def measured_times(seconds: Mapping[int, float]) -> Callable[[int], float]:
     """
     if not seconds:
         raise ValueError("there are no measured times")
-    points = sorted(seconds.items())
+    gammas, times_s = zip(*sorted(seconds.items()), strict=True)
 
     def at(gamma: int) -> float:
-        if not points[0][0] <= gamma <= points[-1][0]:
-            known = f"from {points[0][0]} to {points[-1][0]}"
+        if not gammas[0] <= gamma <= gammas[-1]:
+            known = f"from {gammas[0]} to {gammas[-1]}"
             raise ValueError(f"times were measured for gamma {known}, not for {gamma}")
-        (left, left_s), (right, right_s) = points[0], points[-1]
-        for point in points:
-            if point[0] <= gamma:
-                left, left_s = point
-        for point in reversed(points):
-            if point[0] >= gamma:
-                right, right_s = point
-        share = (gamma - left) / (right - left) if right > left else 0.0
-        return left_s + share * (right_s - left_s)
+        return float(numpy.interp(gamma, gammas, times_s))
 
     return at
 
 
+def student_quantile(confidence: float, n_degrees: int) -> float:
+    """How many standard errors, estimated from few numbers, lie to both sides of their mean.
+
+    n_degrees: of freedom, one less than there are numbers.
+    Raises: ValueError for a confidence outside of (0, 1) or n_degrees < 1.
+    Source: Abramowitz and Stegun, equations 26.7.3 and 26.7.4, inverted by bisection.
+    """
+    _check_confidence(confidence)
+    if n_degrees < 1:
+        raise ValueError(f"an interval needs a degree of freedom, not {n_degrees}")
+    is_odd = n_degrees % 2
+
+    def inside(angle: float) -> float:
+        """The chance of being less than sqrt(n_degrees) tan(angle) away from 0."""
+        total, term = 0.0, math.sin(angle) * math.cos(angle) ** is_odd
+        for i in range(1, n_degrees // 2 + 1):
+            total += term
+            term *= math.cos(angle) ** 2 * (2 * i - 1 + is_odd) / (2 * i + is_odd)
+        return (angle + total) * 2 / math.pi if is_odd else total
+
+    low, high = 0.0, math.pi / 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if inside(middle) < confidence else (low, middle)
+    return math.sqrt(n_degrees) * math.tan(high)
+
+
 def _normal_quantile(confidence: float) -> float:
+    _check_confidence(confidence)
+    return NormalDist().inv_cdf((1 + confidence) / 2)
+
+
+def _check_confidence(confidence: float) -> None:
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence lies between 0 and 1, not at {confidence}")
-    return NormalDist().inv_cdf((1 + confidence) / 2)

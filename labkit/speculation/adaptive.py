@@ -10,6 +10,7 @@ distribution before a token is drawn from it), never by a drafted token that is 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 
 import torch
 from torch import Tensor
@@ -39,7 +40,17 @@ class AdaptiveGamma:
         prior_n: float = 4.0,
         probe_every: int = 8,
     ) -> None:
-        """Seconds as `best_gamma` takes them. window: how many of the last blocks count."""
+        """Seconds as `best_gamma` takes them. window: how many of the last blocks count.
+
+        Raises: ValueError for window, probe_every or max_gamma < 1, prior outside [0, 1], or
+        prior_n <= 0.
+        """
+        if min(window, probe_every, max_gamma) < 1:
+            raise ValueError("window, probe_every and max_gamma must be at least 1")
+        if not (0 <= prior <= 1 and prior_n > 0):
+            raise ValueError(
+                f"prior is a probability and prior_n a positive number; got {prior} and {prior_n}"
+            )
         self.blocks: list[Block] = []
         self._times = (draft_s, target_s, verify_s, max_gamma)
         self._window, self._probe_every = window, probe_every
@@ -58,26 +69,32 @@ class AdaptiveGamma:
         gamma = best_gamma(self.alpha, *self._times)
         if gamma > 0:
             return gamma
-        last = self.blocks[-self._probe_every :]
-        is_due = len(last) == self._probe_every and not any(block.n_drafted for block in last)
-        return 1 if is_due else 0
+        n_plain = sum(
+            1 for _ in takewhile(lambda block: not block.n_drafted, reversed(self.blocks))
+        )
+        return 1 if n_plain >= self._probe_every - 1 else 0
 
 
 class StepwiseGamma:
     """Two more after a block that was accepted in full, one less after any other, at least 1.
 
-    It needs no measured times, and knows no reason to stop.
+    It needs no measured times, and knows no reason to stop. Blocks without a draft change nothing.
     Source: transformers, `num_assistant_tokens_schedule="heuristic"`.
     """
 
     def __init__(self, first: int = 5, max_gamma: int = 32) -> None:
-        """first: tokens to draft in the first block."""
+        """first: tokens to draft in the first block.
+
+        Raises: ValueError unless 1 <= first <= max_gamma.
+        """
+        if not 1 <= first <= max_gamma:
+            raise ValueError(f"1 <= first <= max_gamma is wanted; got {first} and {max_gamma}")
         self.blocks: list[Block] = []
         self._gamma, self._max_gamma, self._n_seen = first, max_gamma, 0
 
     def __call__(self) -> int:
         """Tokens to draft in the next block."""
-        for block in self.blocks[self._n_seen :]:
+        for block in filter(lambda block: block.n_drafted, self.blocks[self._n_seen :]):
             step = 2 if block.n_accepted == block.n_drafted else -1
             self._gamma = min(max(1, self._gamma + step), self._max_gamma)
         self._n_seen = len(self.blocks)
@@ -105,8 +122,8 @@ class ConfidentDraft:
     def feed(self, tokens: Sequence[int]) -> Tensor:
         """As the draft's, but -inf in the rows where it is not sure enough."""
         logits = self._draft.feed(tokens)
-        is_sure = torch.softmax(logits, dim=-1).amax(dim=-1, keepdim=True) >= self._least
-        return logits.where(is_sure, -torch.inf)
+        is_unsure = torch.softmax(logits, dim=-1).amax(dim=-1, keepdim=True) < self._least
+        return logits.masked_fill(is_unsure, -torch.inf)  # NaN is not unsure, but an error
 
     def rewind(self, n_cached: int) -> None:
         """As the draft's."""

@@ -16,7 +16,12 @@ class RowsModel:
     """One model with a cache per row, fed one after the other: the plain form."""
 
     def __init__(self, models: Sequence[CachedModel]) -> None:
-        """A batch with as many rows as models. Raises: ValueError for none, or two vocabularies."""
+        """A batch with as many rows as models.
+
+        Raises: ValueError for none, for two vocabularies, and for one model in two rows.
+        """
+        if len(set(map(id, models))) < len(models):
+            raise ValueError("a model has one cache: each row needs a model of its own")
         sizes = {model.vocab_size for model in models}
         if len(sizes) != 1:
             raise ValueError(f"all rows must have one vocabulary; got {sorted(sizes) or 'no row'}")
@@ -43,6 +48,7 @@ class RowsModel:
 
     def rewind(self, n_cached: Sequence[int]) -> None:
         """Forget all but the first n_cached[i] tokens of row i. Raises: ValueError if too few."""
+        check_rewinds(n_cached, self.n_cached())
         for model, n in zip(self._models, n_cached, strict=True):
             model.rewind(n)
 
@@ -84,7 +90,7 @@ class TransformersBatch:
         is_token = steps < lengths[:, None]
         fed = torch.zeros(len(rows), n_longest, dtype=torch.long)
         fed[is_token] = torch.tensor([token for row in rows for token in row])
-        positions = torch.tensor(self.n_cached())[:, None] + steps
+        positions = (torch.tensor(self.n_cached())[:, None] + steps).where(is_token, 0)
 
         own = (is_token[:, None, :] & (steps <= steps[:, None])) | torch.eye(n_longest).bool()
         past = self._held[:, None, :].expand(-1, n_longest, -1)
@@ -106,14 +112,11 @@ class TransformersBatch:
 
     def rewind(self, n_cached: Sequence[int]) -> None:
         """Forget all but the first n_cached[i] tokens of row i. Raises: ValueError if too few."""
-        for n, n_now in zip(n_cached, self.n_cached(), strict=True):
-            check_rewind(n, n_now)
+        check_rewinds(n_cached, self.n_cached())
         self._held &= self._held.cumsum(dim=1) <= torch.tensor(list(n_cached))[:, None]
         used = self._held.any(dim=0).nonzero()
         n_used = int(used[-1]) + 1 if len(used) else 0
-        if n_used == 0:
-            self._cache = empty_cache()
-        elif n_used < self.n_slots:
+        if n_used < self.n_slots:
             self._cache.crop(n_used - self.n_slots)
         self._held = self._held[:, :n_used]
 
@@ -124,3 +127,11 @@ def check_fed(rows: Sequence[Sequence[int]], n_rows: int) -> None:
         raise ValueError(f"feed one list of tokens per row: {n_rows} are wanted, {len(rows)} came")
     if not any(len(row) for row in rows):
         raise ValueError("feed at least one token in one of the rows")
+
+
+def check_rewinds(n_cached: Sequence[int], n_now: Sequence[int]) -> None:
+    """Raise ValueError unless each row's cache can go back that far; then none of them has."""
+    if len(n_cached) != len(n_now):
+        raise ValueError(f"rewind each row: {len(n_now)} lengths are wanted, {len(n_cached)} came")
+    for pair in zip(n_cached, n_now, strict=True):
+        check_rewind(*pair)

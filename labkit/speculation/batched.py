@@ -58,10 +58,8 @@ def verify_batch(
     n_rows, k = drafted.shape
     index = torch.arange(n_rows, device=drafted.device)
     is_drafted = torch.arange(k, device=drafted.device) < n_drafted[:, None]
-    ratios = (
-        target_probs[:, :k].gather(2, drafted[..., None])
-        / draft_probs.gather(2, drafted[..., None])
-    )[..., 0]
+    tokens = drafted.where(is_drafted, 0)[..., None]
+    ratios = (target_probs[:, :k].gather(2, tokens) / draft_probs.gather(2, tokens))[..., 0]
     uniforms = torch.rand(
         n_rows, k, generator=rng, dtype=target_probs.dtype, device=target_probs.device
     )
@@ -107,6 +105,7 @@ def speculative_batch(
     _check(target, draft, prompts, n_new, gamma, rng)
     warp = (temperature, top_k, top_p)
     check_sampling(*warp)
+    records = [] if blocks is None else blocks
     texts = [list(prompt) for prompt in prompts]
     running = list(range(len(texts))) if n_new > 0 else []
     if running and max(map(len, texts)) > 1:
@@ -123,8 +122,7 @@ def speculative_batch(
         target_probs = distribution(target.feed(fed), *warp)
         verdicts = _verify_rows(running, drafted, draft_probs, target_probs, rng)
         for row, (n_kept, token) in zip(running, verdicts, strict=True):
-            if blocks is not None:
-                blocks.append(Block(len(drafted[row]), n_kept, len(texts[row]), "", str(row)))
+            records.append(Block(len(drafted[row]), n_kept, len(texts[row]), prompt_id=str(row)))
             texts[row] += cut_after([*drafted[row][:n_kept], token], eos)
         kept = [len(text) - 1 for text in texts]
         for model in (target, draft):
@@ -151,7 +149,7 @@ def _draft_rows(
             for row, text in enumerate(texts)
         ]
         logits = draft.feed(fed)
-        proposing = [row for row in drafting if logits[row, len(fed[row]) - 1].max() > -torch.inf]
+        proposing = [row for row in drafting if logits[row, len(fed[row]) - 1].max() != -torch.inf]
         if not proposing:
             break
         last = torch.stack([logits[row, len(fed[row]) - 1] for row in proposing])

@@ -19,7 +19,7 @@ N_AHEAD = 64  # tokens that a draft copies before it looks again
 
 
 def ngram_draft(tokens: Sequence[int], gamma: int, longest: int = 3) -> list[int]:
-    """Prompt lookup: up to gamma tokens that followed when the text last read as it does now.
+    """Prompt lookup: up to gamma tokens that followed where the text read before as it does now.
 
     The last `longest` tokens are looked for earlier in the text; then, if they are nowhere, one
     token less, and so on down to one. Of several places the earliest counts. What stood
@@ -127,10 +127,10 @@ def reference_draft(
 
     As `ngram_draft`, but looked for in other texts, not in this one. Nothing found: an empty list.
     """
-    tokens = list(tokens)
-    for n in range(min(longest, len(tokens)), shortest - 1, -1):
+    written = list(tokens)
+    for n in range(min(longest, len(written)), shortest - 1, -1):
         for reference in references:
             for start in range(len(reference) - n):
-                if list(reference[start : start + n]) == tokens[-n:]:
+                if list(reference[start : start + n]) == written[-n:]:
                     return list(reference[start + n : start + n + gamma])
     return []

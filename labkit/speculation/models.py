@@ -23,7 +23,9 @@ def check_rewind(n_cached: int, n_now: int) -> None:
 
 def check_full_attention(model: Any) -> None:
     """Raise ValueError for a transformers model with layers that do not see the whole text."""
-    kinds = set(getattr(model.config, "layer_types", None) or ["full_attention"])
+    window = getattr(model.config, "sliding_window", None)
+    all_layers = ["sliding_attention" if window else "full_attention"]
+    kinds = set(getattr(model.config, "layer_types", None) or all_layers)
     if kinds != {"full_attention"}:
         raise ValueError(f"all layers must have full attention for this; they have {sorted(kinds)}")
 

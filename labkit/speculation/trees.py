@@ -87,7 +87,7 @@ def expand(
 
 
 def expand_top(draft: CachedModel, text: Sequence[int], widths: Sequence[int]) -> Tree:
-    """As `expand`, with the most likely tokens as children (all, if that many are wanted).
+    """As `expand`, with the most likely tokens as children (those the draft deems possible).
 
     Nothing was drawn, so each one's distribution is one-hot: a child x is accepted with the
     target's probability of x, not with target(x) / draft(x), which would change the law.
@@ -96,7 +96,7 @@ def expand_top(draft: CachedModel, text: Sequence[int], widths: Sequence[int]) -
         draft,
         text,
         widths,
-        lambda probs, width: probs.topk(min(width, len(probs))).indices,
+        lambda probs, width: probs.topk(min(width, int(probs.count_nonzero()))).indices,
         (1.0,),
         sampled=False,
     )
@@ -110,8 +110,7 @@ def _expand(
     warp: tuple,
     sampled: bool,
 ) -> Tree:
-    if any(width < 1 for width in widths):
-        raise ValueError(f"widths must be at least 1, not {list(widths)}")
+    _check_widths(widths)
     tokens, parents = [text[-1]], [-1]
     rows = [torch.zeros(draft.vocab_size)]
 
@@ -119,7 +118,7 @@ def _expand(
         if depth == len(widths):
             return
         logits = draft.feed(fed)[-1]
-        if torch.isneginf(logits).all():
+        if logits.max() == -torch.inf:
             return
         probs = distribution(logits, *warp)
         here = draft.n_cached()
@@ -132,6 +131,11 @@ def _expand(
 
     grow(0, list(text)[draft.n_cached() :], 0)
     return Tree(tokens, parents, torch.stack([row.to(rows[-1]) for row in rows]))
+
+
+def _check_widths(widths: Sequence[int]) -> None:
+    if any(width < 1 for width in widths):
+        raise ValueError(f"widths must be at least 1, not {list(widths)}")
 
 
 def one_hot(token: int, like: Tensor) -> Tensor:
@@ -206,34 +210,38 @@ def speculative_tree(
 
     Temperature 0 takes the draft's most likely tokens as children. `blocks` gets a `Block` per
     block, in which n_drafted counts the tree's levels: a level is accepted if one of its nodes is.
+    Levels that stand only in branches other than the path's do not count where the path runs out
+    of guesses, for nothing was rejected there.
 
     Returns: the new tokens; the end-of-text token, if it comes, is the last.
     Raises: ValueError as `speculative`, and for no widths or one below 1.
     """
     check_start(prompt, n_new, target, draft, len(widths))
+    _check_widths(widths)
     warp = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
     check_sampling(**warp)
-    text, end = list(prompt), len(prompt) + n_new
-    if n_new > 0 and len(prompt) > 1:
-        target.feed(text[:-1])
-        draft.feed(text[:-1])
-    while len(text) < end:
-        usable = widths[: end - len(text) - 1]
-        if temperature == 0:
-            tree = expand_top(draft, text, usable)
-        else:
-            tree = expand(draft, text, usable, rng=rng, **warp)
-        logits = target.feed_tree(tree.tokens, tree.parents)
-        target_probs = distribution(logits, **warp)
-        if temperature == 0:
-            path, token = verify_tree_greedy(tree, target_probs.argmax(-1).tolist())
-        else:
-            path, token = verify_tree(tree, target_probs, rng)
-        if blocks is not None:
-            blocks.append(Block(tree.depth, len(path) - 1, len(text)))
-        n_before = len(text) - 1
-        text += cut_after([*(tree.tokens[node] for node in path[1:]), token], eos)
-        target.keep(n_before, path[: len(text) - 1 - n_before])
-        if text[-1] == eos:
-            break
-    return text[len(prompt) :]
+    records = [] if blocks is None else blocks
+    new: list[int] = []
+    if n_new and len(prompt) > 1:
+        for model in (target, draft):
+            model.feed(list(prompt[:-1]))
+    while len(new) < n_new and eos not in new[-1:]:
+        text, usable = [*prompt, *new], widths[: n_new - len(new) - 1]
+        is_greedy = temperature == 0
+        tree = (
+            expand_top(draft, text, usable)
+            if is_greedy
+            else expand(draft, text, usable, rng=rng, **warp)
+        )
+        target_probs = distribution(target.feed_tree(tree.tokens, tree.parents), **warp)
+        path, token = (
+            verify_tree_greedy(tree, target_probs.argmax(-1).tolist())
+            if is_greedy
+            else verify_tree(tree, target_probs, rng)
+        )
+        n_levels = tree.depth if tree.children(path[-1]) else len(path) - 1
+        records.append(Block(n_levels, len(path) - 1, len(text)))
+        written = cut_after([*(tree.tokens[node] for node in path[1:]), token], eos)
+        target.keep(len(text) - 1, path[: len(written)])
+        new += written
+    return new

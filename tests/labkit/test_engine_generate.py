@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from functools import cache
 
@@ -58,9 +59,9 @@ def test_a_draft_does_not_change_greedy_tokens(gamma):
         blocks = []
         made = speculative(target, draft, prompt, N_NEW, gamma, GREEDY, eos=0, records=blocks)
         assert made == autoregressive(target, prompt, N_NEW, GREEDY, eos=0)
-        n_kept += sum(kept for _, kept in blocks)
-        assert len(made) <= sum(kept + 1 for _, kept in blocks)
-        assert all(kept <= drafted <= gamma for drafted, kept in blocks)
+        n_kept += sum(block.n_accepted for block in blocks)
+        assert len(made) <= sum(block.n_accepted + 1 for block in blocks)
+        assert all(block.n_drafted <= gamma for block in blocks)
     assert n_kept > 20
 
 
@@ -72,7 +73,7 @@ def test_no_more_comes_than_was_asked_for(n_new):
         blocks = []
         made = speculative(target, draft, texts()[0], n_new, 4, Warp(1.0), records=blocks)
         assert len(made) == n_new
-        assert sum(kept + 1 for _, kept in blocks) == n_new
+        assert sum(block.n_accepted + 1 for block in blocks) == n_new
 
 
 def test_the_draft_as_its_own_target_keeps_everything():
@@ -82,7 +83,19 @@ def test_the_draft_as_its_own_target_keeps_everything():
     blocks = []
     made = speculative(draft, twin, texts()[1], 41, 4, Warp(1.0), records=blocks)
     assert len(made) == 41
-    assert sum(kept for _, kept in blocks) >= 0.98 * sum(drafted for drafted, _ in blocks)
+    assert sum(block.n_accepted for block in blocks) >= 0.98 * sum(
+        block.n_drafted for block in blocks
+    )
+
+
+def test_gamma_may_change_from_block_to_block():
+    target, draft = decoders()
+    prompt, wishes, blocks = texts()[0], [3, 0, 1, 5, 0, 2], []
+    asked = itertools.cycle(wishes)
+    made = speculative(target, draft, prompt, 24, lambda: next(asked), GREEDY, records=blocks)
+    assert made == autoregressive(target, prompt, 24, GREEDY)
+    drafted = [block.n_drafted for block in blocks]
+    assert drafted[:4] == wishes[:4] and min(drafted) == 0
 
 
 def test_a_prompt_of_one_token_and_the_end_inside_a_block():

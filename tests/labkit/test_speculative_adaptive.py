@@ -1,6 +1,7 @@
 """Choosing gamma as one goes: the law stays, and the choice comes to be the right one."""
 
 import random
+from itertools import pairwise
 
 import pytest
 import torch
@@ -99,7 +100,8 @@ def test_drafting_stops_where_it_does_not_pay_and_begins_again_where_it_does():
     policy, rng = adaptive(0.5), random.Random(0)
     speculate(policy, 0.9, 60, rng)
     stopped = speculate(policy, 0.1, 400, rng)[-100:]
-    assert set(stopped) == {0, 1} and sum(stopped) <= 100 / 8
+    probes = [i for i, gamma in enumerate(stopped) if gamma]
+    assert set(stopped) == {0, 1} and {b - a for a, b in pairwise(probes)} == {8}
     again = speculate(policy, 0.95, 800, rng)[-100:]
     assert min(again) >= 2
 
@@ -124,3 +126,30 @@ def test_steps_of_two_up_and_one_down():
         policy.blocks.append(Block(gamma, min(gamma, n_accepted)))
         seen.append(gamma)
     assert seen == [3, 5, 6, 5, 4, 6, 5, 4, 3, 2]
+
+
+def test_blocks_without_a_draft_are_no_success():
+    policy = StepwiseGamma(first=3)
+    policy.blocks += [Block(0, 0)] * 5
+    assert policy() == 3
+    policy.blocks += [Block(0, 0), Block(3, 2)]
+    assert policy() == 2
+
+
+def test_a_model_gone_wrong_is_not_taken_for_an_unsure_one():
+    draft = table(2, 3)
+    draft._logits[:] = torch.nan
+    with pytest.raises(ValueError, match="finite"):
+        speculative(table(1, 3), ConfidentDraft(draft, 0.5), [1], 3, 2)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"window": 0}, {"probe_every": 0}, {"max_gamma": 0}, {"prior": 1.1},
+                 {"prior_n": 0}, {"prior": float("nan")}],
+    ids=str,
+)  # fmt: skip
+def test_settings_that_mean_nothing_are_refused(settings):
+    with pytest.raises(ValueError, match=r"must be at least 1|prior is a probability"):
+        adaptive(**settings)
+    with pytest.raises(ValueError, match="1 <= first <= max_gamma"):
+        StepwiseGamma(first=0)

@@ -1,6 +1,7 @@
 """Rows of a batch: each has the law, and with its own stream the text, that it has alone."""
 
 from itertools import product
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -8,6 +9,7 @@ from cached_models import REAL
 from every_outcome import deviation, exact_law
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from transformers import GPT2Config, GPT2LMHeadModel
 
 from labkit.speculation.batch_models import RowsModel, TransformersBatch
 from labkit.speculation.batched import speculative_batch, verify_batch
@@ -128,12 +130,12 @@ def test_verified_rows_keep_what_their_uniforms_say(seed):
 
 def test_what_stands_behind_a_rows_drafts_is_not_looked_at(monkeypatch):
     target = torch.tensor([[[0.6, 0.4], [0.3, 0.7], [0.5, 0.5]]])
-    for garbage in ([0.2, 0.8], [0.0, 0.0], [torch.nan, torch.nan]):
+    for garbage, padding in (([0.2, 0.8], 1), ([0.0, 0.0], -1), ([torch.nan, torch.nan], 99)):
         draft = torch.tensor([[[0.9, 0.1], garbage]])
 
-        def play(draft=draft):
+        def play(draft=draft, padding=padding):
             first = int(torch.multinomial(draft[0, 0], 1))
-            drafted, n_drafted = torch.tensor([[first, 1]]), torch.tensor([1])
+            drafted, n_drafted = torch.tensor([[first, padding]]), torch.tensor([1])
             (n_kept,), (token,) = verify_batch(drafted, n_drafted, draft, target)
             return (first, int(token)) if n_kept else (int(token),)
 
@@ -164,6 +166,16 @@ def test_a_real_batch_writes_greedily_what_each_row_writes_alone(draft_rows):
     assert target.n_slots >= max(target.n_cached())
 
 
+def test_a_real_batch_draws_with_a_stream_each_what_each_row_draws_alone():
+    prompts, model = [[3, 1, 4, 1, 5], [6], [5, 3, 5]], REAL["qwen3"]
+    target, draft = TransformersBatch(model, 3), rows(3, 3, 11)
+    streams = [seeded(row) for row in range(3)]
+    texts = speculative_batch(target, draft, prompts, 20, 3, temperature=2.0, rng=streams)
+    for row, (prompt, text) in enumerate(zip(prompts, texts, strict=True)):
+        alone = TransformersModel(model), table(3, 11)
+        assert text == speculative(*alone, prompt, 20, 3, temperature=2.0, rng=seeded(row))
+
+
 def test_a_real_batch_has_the_logits_of_its_rows_through_ragged_feeds_and_rewinds():
     rng = seeded(0)
     batch, texts = TransformersBatch(REAL["qwen3"], 3), [[], [], []]
@@ -186,6 +198,56 @@ def test_a_real_batch_has_the_logits_of_its_rows_through_ragged_feeds_and_rewind
         assert batch.n_cached() == keep
     batch.rewind([0, 0, 0])
     assert batch.n_slots == 0
+    again = batch.feed([[1, 2, 3], [], [4]])
+    expected = REAL["qwen3"](torch.tensor([[1, 2, 3]])).logits[0]
+    torch.testing.assert_close(again[0], expected, rtol=1e-4, atol=1e-4)
+
+
+def test_a_row_at_the_end_of_its_positions_does_not_mind_a_longer_neighbour():
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 11, "n_positions": 6, "n_embd": 16, "n_layer": 2, "n_head": 2}
+    model = GPT2LMHeadModel(GPT2Config(**sizes)).eval()
+    batch = TransformersBatch(model, 2)
+    batch.feed([[1, 2, 3, 4, 5], []])
+    logits = batch.feed([[6], [7, 8, 9]])
+    for row, text in enumerate(([1, 2, 3, 4, 5, 6], [7, 8, 9])):
+        expected = model(torch.tensor([text])).logits[0, -1]
+        torch.testing.assert_close(logits[row, (0, 2)[row]], expected, rtol=1e-4, atol=1e-4)
+
+
+def test_rows_that_end_early_are_left_alone():
+    """A row that has met its end-of-text token is fed nothing more, by either model."""
+    target, draft = rows(1, 2, 3), rows(2, 2, 3)
+    for seed in range(20):
+        target.rewind([0, 0])
+        draft.rewind([0, 0])
+        blocks = []
+        texts = speculative_batch(
+            target, draft, [[1], [0, 2]], 8, 3, eos=0, rng=seeded(seed), blocks=blocks
+        )  # fmt: skip
+        for row, (prompt, text) in enumerate(zip([[1], [0, 2]], texts, strict=True)):
+            assert 0 not in text[:-1] and (len(text) == 8 or text[-1] == 0)
+            assert target.n_cached()[row] == len(prompt) + len(text) - 1
+            own = [block for block in blocks if block.prompt_id == str(row)]
+            assert len(text) <= sum(block.n_accepted + 1 for block in own)
+            assert own[-1].position < len(prompt) + len(text)
+
+
+@pytest.mark.parametrize("where", ["target", "draft"])
+def test_a_model_gone_wrong_is_an_error_in_any_row(where):
+    models = {"target": rows(1, 2), "draft": rows(2, 2)}
+    models[where]._models[1]._logits[:] = torch.nan
+    with pytest.raises(ValueError, match="finite"):
+        speculative_batch(*models.values(), PROMPTS[:2], 3, 2)
+
+
+def test_a_rewind_that_one_row_cannot_do_is_done_by_none():
+    for batch in (rows(1, 2, 11), TransformersBatch(REAL["qwen3"], 2)):
+        batch.feed([[1, 2, 3], [4]])
+        for wrong, message in (([1, 2], "cannot rewind to 2"), ([1], "2 lengths are wanted")):
+            with pytest.raises(ValueError, match=message):
+                batch.rewind(wrong)
+        assert batch.n_cached() == [3, 1]
 
 
 def test_batches_that_do_not_fit_are_refused():
@@ -209,5 +271,9 @@ def test_batches_that_do_not_fit_are_refused():
         rows(1, 2).feed([[1]])
     with pytest.raises(ValueError, match="one vocabulary; got no row"):
         RowsModel([])
+    with pytest.raises(ValueError, match="each row needs a model of its own"):
+        RowsModel([table(1)] * 2)
     with pytest.raises(ValueError, match="full attention"):
         TransformersBatch(REAL["gemma3, windows of 4"], 2)
+    with pytest.raises(ValueError, match="full attention"):
+        TransformersBatch(SimpleNamespace(config=SimpleNamespace(sliding_window=4096)), 2)

@@ -7,7 +7,9 @@ import torch
 from cached_models import REAL
 from every_outcome import deviation, exact_law
 
+from labkit.speculation.adaptive import ConfidentDraft
 from labkit.speculation.drafts import NGramDraft
+from labkit.speculation.gains import acceptance_rate
 from labkit.speculation.models import Counted, TableModel, TransformersModel
 from labkit.speculation.trees import (
     Tree,
@@ -130,6 +132,21 @@ def test_more_children_are_accepted_more_often():
     assert rates == sorted(rates) and rates[-1] > rates[0] + 0.05
 
 
+def test_what_was_never_tried_was_not_rejected():
+    """The draft is the target, but silent in places; so whatever is examined is accepted."""
+    target, blocks = table(1), []
+    draft = ConfidentDraft(table(1), 0.5)
+    speculative_tree(target, draft, [0, 1], 60, [2, 2, 2], rng=seeded(), blocks=blocks)
+    assert acceptance_rate(blocks) == 1
+    assert {block.n_drafted for block in blocks} == {0, 1, 2, 3}
+
+
+def test_a_copy_is_no_reason_to_guess_anything_else():
+    draft, text = NGramDraft(6), [1, 4, 2, 1, 4]
+    draft.feed(text[:-1])
+    assert expand_top(draft, text, [3, 3]).tokens == [4, 2, 1]
+
+
 def test_shapes_of_trees():
     draft = table(2)
     tree = expand(draft, [0, 2], [2, 3], rng=seeded())
@@ -152,6 +169,8 @@ def test_greedy_walks_need_no_distributions():
 def test_what_is_no_tree_is_refused():
     with pytest.raises(ValueError, match="widths must be at least 1"):
         expand(table(1), [0], [2, 0])
+    with pytest.raises(ValueError, match="widths must be at least 1"):
+        speculative_tree(table(1), table(2), [0], 1, [2, 0])
     with pytest.raises(ValueError, match="gamma must be at least 1"):
         speculative_tree(table(1), table(2), [0], 3, [])
     with pytest.raises(ValueError, match=r"\(2, 3\); got \(1, 3\)"):
