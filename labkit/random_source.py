@@ -61,8 +61,8 @@ def run_scripted(source: Source, function: Callable, /, *args: Any, **kwargs: An
 
     The names that its module or notebook imported follow too. Raises: as `scripted`.
     """
-    names = getattr(function, "__globals__", {})
-    with scripted(source, names):
+    names = getattr(function, "__globals__", None)
+    with scripted(source, *([names] if type(names) is dict else [])):
         return function(*args, **kwargs)
 
 

@@ -29,7 +29,7 @@ def autoregressive(
     """
     text = _begin([target], prompt, n_new)
     n_prompt = len(text)
-    for _ in range(n_new):
+    for _number in range(n_new):
         text.append(_drawn(warp(_fed(target, text[-1:]))))
         if eos in text[-1:]:
             break
