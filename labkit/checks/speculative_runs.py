@@ -70,13 +70,15 @@ def play_once(
         got = scripted(sampler, source.offer(), *models, *asked, **settings)
     new = tokens_in(got, 100 + case.n_new)
     if case.draft is not None and min(case.gammas) > 1 and len(new) > 2:
-        _expect_asked(tape.calls, len(case.prompt))
+        _expect_asked(tape.calls, tuple(case.prompt))
     probability = 1.0 if source is None else source.probability
     return Run(new, tape.calls, probability)
 
 
-def _expect_asked(calls: Sequence[Call], n_prompt: int) -> None:
-    if not any(call.model == "draft" and len(call.text) >= n_prompt for call in calls):
+def _expect_asked(calls: Sequence[Call], prompt: tuple[int, ...]) -> None:
+    """The draft has seen more than the beginning of the prompt."""
+    begun = [prompt[:n] for n in range(len(prompt))]
+    if not any(call.model == "draft" and call.text not in begun for call in calls):
         raise Wrong(
             "the draft is never asked",
             why="A text that the target writes by itself has the right law and gains nothing.",

@@ -1,6 +1,7 @@
 """The matrix behind the wall: sample class, mutants and right variants in one grading.
 
-All of them share one class, so a submission that harmed another would show in the other's mark.
+All of them share one class, so a submission that harmed another would show in the other's mark. Of
+the mutants, which test_matrix plays one and all, there is one for each check that it alone fails.
 """
 
 import importlib
@@ -33,7 +34,8 @@ def as_samples(package, attribute):
         module = importlib.import_module(f"autograder.{package}.{lab.topic}")
         solved = {cell.name: solved_text(cell) for cell in lab.marked}
         packs = []
-        for item in getattr(module, attribute):
+        items = getattr(module, attribute)
+        for item in one_for_each_check(items) if package == "mutants" else items:
             text = item.cell(solved[item.exercise]) if package == "mutants" else item.source
             behind = names_behind(item.exercise, solved | {item.exercise: text})
             pack = next((pack for pack in packs if pack.takes(item.exercise, behind)), None)
@@ -43,6 +45,12 @@ def as_samples(package, attribute):
         for i, pack in enumerate(packs):
             about = "; ".join(f"{item.exercise}: {item.title}" for item in pack.items)
             yield Sample(f"{package}-{i:03d}", lab.name, about, pack.write), pack.items
+
+
+def one_for_each_check(mutants):
+    """The first mutant that a check catches alone, for every check."""
+    alone = [mutant for mutant in reversed(mutants) if len(mutant.caught_by) == 1]
+    return {(mutant.exercise, *mutant.caught_by): mutant for mutant in alone}.values()
 
 
 class Pack:
