@@ -66,12 +66,12 @@ def regimes(record: Record, speedup: Speedup | None = None) -> Figure:
     return done(figure)
 
 
-def by_batch(record: Record) -> Figure:
+def by_batch(record: Record, speedup: Speedup | None = None) -> Figure:
     """alpha by the size of the batch, and tokens per second with the draft and without.
 
     Raises: ValueError if the record has no such rows.
     """
-    every = gains(record, experiment="batch_sweep")
+    every = gains(record, speedup, "batch_sweep")
     sizes = [gain.row.batch_size for gain in every]
     alone = {r.batch_size: r for r in record.of("batch_sweep") if r.setting == ALONE}
     figure, ((left, right),) = panels(1, 2, (4.4, 3.0))

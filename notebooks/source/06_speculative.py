@@ -532,7 +532,7 @@ for card in ("L4", "A100-SXM-80GB", "H100-SXM", "H200-SXM"):
 # %% experiment="batches"
 recorded = recorded_results("batched-*.jsonl")["batched-cpu"]
 print(gains_table(recorded, speedup, "batch_sweep"))
-speculative_sweep_figures.by_batch(recorded)
+speculative_sweep_figures.by_batch(recorded, speedup)
 
 # %% [markdown]
 # α stays within its interval, whatever the batch. The speedup does not stay: the rows that draft
