@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from labkit.checks.batching_queues import Queue, id_of
 from labkit.checks.compare import expect_equal, refuse_blank, show
-from labkit.checks.core import Wrong, check
+from labkit.checks.core import Wrong, check, of_kind
 from labkit.student import Student, hold
 
 
@@ -51,10 +51,6 @@ def id_at(i: int) -> int:
 PLACES = {id_at(i): i for i in range(101)}
 
 
-def _only(*kinds: str) -> Callable[[BucketCase], bool]:
-    return lambda case: case.kind in kinds
-
-
 def _taken(queue: Queue, case: BucketCase, n_most: int) -> list[int]:
     """What `take` gives, by place in the order of arrival."""
     got = queue.take(n_most)
@@ -78,7 +74,7 @@ def _batches(student: Student, case: BucketCase, n_most: int) -> list[list[int]]
     return batches
 
 
-@check("BucketQueue", hint="Divide by the width, round down.", applies_to=_only("edges"))
+@check("BucketQueue", hint="Divide by the width, round down.", applies_to=of_kind("edges"))
 def a_batch_is_one_bucket(student: Student, case: BucketCase) -> None:
     """A batch is a whole bucket: lengths from i x width to (i + 1) x width - 1, nobody else."""
     lengths = case.lengths
@@ -94,7 +90,9 @@ def a_batch_is_one_bucket(student: Student, case: BucketCase) -> None:
     expect_equal(taken, list(range(len(lengths))), "who was taken, in all batches together")
 
 
-@check("BucketQueue", hint="Of each bucket, look at the first.", applies_to=_only("many", "turns"))
+@check(
+    "BucketQueue", hint="Of each bucket, look at the first.", applies_to=of_kind("many", "turns")
+)
 def the_bucket_of_the_oldest_is_next(student: Student, case: BucketCase) -> None:
     """The next batch is from the bucket that has the oldest of all who wait."""
     waiting = set(range(len(case.lengths)))
@@ -111,7 +109,7 @@ def the_bucket_of_the_oldest_is_next(student: Student, case: BucketCase) -> None
     expect_equal(len(waiting), 0, "the number of those who were never taken")
 
 
-@check("BucketQueue", hint="In at one end, out at the other.", applies_to=_only("one"))
+@check("BucketQueue", hint="In at one end, out at the other.", applies_to=of_kind("one"))
 def within_a_bucket_the_oldest_come_first(student: Student, case: BucketCase) -> None:
     """Out of one bucket, requests come in the order in which they were added."""
     taken = [i for batch in _batches(student, case, 2) for i in batch]
@@ -121,7 +119,7 @@ def within_a_bucket_the_oldest_come_first(student: Student, case: BucketCase) ->
         raise Wrong("the order in which they come", expected=right, got=got)
 
 
-@check("BucketQueue", hint="How many may come, how many are there?", applies_to=_only("one"))
+@check("BucketQueue", hint="How many may come, how many are there?", applies_to=of_kind("one"))
 def no_more_come_than_were_asked_for(student: Student, case: BucketCase) -> None:
     """`take` gives n_most requests if the bucket has so many, else all it has; the rest stays."""
     queue, n_left = case.build(student), len(case.lengths)
@@ -132,7 +130,7 @@ def no_more_come_than_were_asked_for(student: Student, case: BucketCase) -> None
 
 
 @check("BucketQueue", hint="When did its oldest come, not: when was it first used?",
-       applies_to=_only("rare"))  # fmt: skip
+       applies_to=of_kind("rare"))  # fmt: skip
 def a_rare_length_does_not_starve(student: Student, case: BucketCase) -> None:
     """While others keep coming, a request of a rare length is next once it is the oldest."""
     n_added = 4
@@ -153,7 +151,7 @@ def a_rare_length_does_not_starve(student: Student, case: BucketCase) -> None:
         n_added += len(new)
 
 
-@check("BucketQueue", hint="Is there a first bucket when there is none?", applies_to=_only("one"))
+@check("BucketQueue", hint="Is there a first bucket when there is none?", applies_to=of_kind("one"))
 def an_empty_queue_gives_an_empty_list(student: Student, case: BucketCase) -> None:
     """Without requests, or when all are taken, `take` gives an empty list."""
     queue, n = case.build(student, 0), len(case.lengths)
@@ -164,7 +162,7 @@ def an_empty_queue_gives_an_empty_list(student: Student, case: BucketCase) -> No
     expect_equal(_taken(queue, case, n), [], "what it gives when all are taken")
 
 
-@check("BucketQueue", hint="Requests, not buckets, and all of them.", applies_to=_only("many"))
+@check("BucketQueue", hint="Requests, not buckets, and all of them.", applies_to=of_kind("many"))
 def the_length_counts_all_buckets(student: Student, case: BucketCase) -> None:
     """`len` is the number of requests in all buckets together."""
     expect_equal(len(case.build(student, 0)), 0, "the length of a new queue")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from labkit.checks.compare import expect_number, number_in, show
-from labkit.checks.core import Wrong, check
+from labkit.checks.core import Wrong, check, of_kind
 from labkit.checks.throughput_forms import numbers_in
 from labkit.student import Student
 
@@ -140,10 +139,6 @@ class GoodputCase:
         return student.goodput(served, self.ttft_s, self.tpot_s, self.seconds)
 
 
-def _of_kind(*kinds: str) -> Callable[[GoodputCase], bool]:
-    return lambda case: case.kind in kinds
-
-
 def _expect_goodput(student: Student, case: GoodputCase, why: str) -> None:
     right = case.n_good / case.seconds
     slips = {case.seconds: "That is a number of requests: how many per second?"}
@@ -153,25 +148,25 @@ def _expect_goodput(student: Student, case: GoodputCase, why: str) -> None:
     expect_number(got, right, "goodput", relative=SINGLE_PRECISION, factors=slips, why=why)
 
 
-@check("goodput", hint="Of a fast first token and slow further ones?", applies_to=_of_kind("mixed"))
+@check("goodput", hint="Of a fast first token and slow further ones?", applies_to=of_kind("mixed"))
 def both_limits_have_to_be_met(student: Student, case: GoodputCase) -> None:
     """A request counts if its TTFT and its TPOT are both within their limits."""
     _expect_goodput(student, case, "Who misses one of the limits does not count.")
 
 
-@check("goodput", hint="Is the limit itself within the limit?", applies_to=_of_kind("edge"))
+@check("goodput", hint="Is the limit itself within the limit?", applies_to=of_kind("edge"))
 def a_limit_just_met_is_met(student: Student, case: GoodputCase) -> None:
     """A request that takes exactly as long as a limit allows has met it."""
     _expect_goodput(student, case, "At the limit is not over it.")
 
 
-@check("goodput", hint="Requests per second.", applies_to=_of_kind("time"))
+@check("goodput", hint="Requests per second.", applies_to=of_kind("time"))
 def good_requests_are_counted_per_second(student: Student, case: GoodputCase) -> None:
     """Goodput is the number of good requests over the seconds that it took."""
     _expect_goodput(student, case, "")
 
 
-@check("goodput", hint="None of none.", applies_to=_of_kind("none"))
+@check("goodput", hint="None of none.", applies_to=of_kind("none"))
 def nobody_served_is_no_goodput(student: Student, case: GoodputCase) -> None:
     """Without any request, goodput is 0."""
     expect_number(case.ask(student), 0.0, "goodput of no requests")
@@ -215,7 +210,7 @@ def _expect_waste(student: Student, case: PaddingCase, why: str) -> None:
 @check(
     "padding_waste",
     hint="A batch is a rectangle: how many of its places hold no token of a prompt?",
-    applies_to=lambda case: case.kind == "longest",
+    applies_to=of_kind("longest"),
 )
 def each_batch_is_padded_to_its_own_longest(student: Student, case: PaddingCase) -> None:
     """Waste is what prompts lack to the longest of their batch, over all that is computed."""
@@ -226,7 +221,7 @@ def each_batch_is_padded_to_its_own_longest(student: Student, case: PaddingCase)
 @check(
     "padding_waste",
     hint="Add up first, divide once.",
-    applies_to=lambda case: case.kind == "weights",
+    applies_to=of_kind("weights"),
 )
 def batches_count_by_their_tokens(student: Student, case: PaddingCase) -> None:
     """Of several batches all padding counts, over all that is computed: no mean of parts."""
@@ -236,7 +231,7 @@ def batches_count_by_their_tokens(student: Student, case: PaddingCase) -> None:
 @check(
     "padding_waste",
     hint="What if there is nothing to divide by?",
-    applies_to=lambda case: case.kind == "none",
+    applies_to=of_kind("none"),
 )
 def without_batches_nothing_is_wasted(student: Student, case: PaddingCase) -> None:
     """Without any batch, and of a batch of equal lengths, the waste is 0."""

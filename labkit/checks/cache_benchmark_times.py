@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from labkit.checks.cache_benchmark_costs import SINGLE_PRECISION
 from labkit.checks.compare import expect_number, number_in, refuse_blank, show
-from labkit.checks.core import Wrong, check
+from labkit.checks.core import Wrong, check, of_kind
 from labkit.checks.kv_storage import expect_refusal
 from labkit.student import Proxy, Student, hold
 
@@ -89,7 +89,7 @@ def _expect_time(student: Student, case: TimeCase, why: str = "") -> None:
 @check(
     "predicted_time_s",
     hint="A prefill is bound by computing, a decode step by moving: take the longer pass by pass.",
-    applies_to=lambda case: case.kind == "floors",
+    applies_to=of_kind("floors"),
 )
 def each_pass_has_its_own_limit(student: Student, case: TimeCase) -> None:
     """Each pass takes the longer of moving and computing, its own."""
@@ -99,7 +99,7 @@ def each_pass_has_its_own_limit(student: Student, case: TimeCase) -> None:
 @check(
     "predicted_time_s",
     hint="The GPU computes while the host launches: which of the two is a pass waiting for?",
-    applies_to=lambda case: case.kind == "launch",
+    applies_to=of_kind("launch"),
 )
 def no_pass_is_shorter_than_its_launch(student: Student, case: TimeCase) -> None:
     """A pass whose floor is below the launch time takes the launch time."""
@@ -109,7 +109,7 @@ def no_pass_is_shorter_than_its_launch(student: Student, case: TimeCase) -> None
 @check(
     "predicted_time_s",
     hint="use_cache decides which passes there are.",
-    applies_to=lambda case: case.kind == "uncached",
+    applies_to=of_kind("uncached"),
 )
 def without_a_cache_passes_grow(student: Student, case: TimeCase) -> None:
     """Without a cache the passes are longer and longer prefills."""
@@ -119,7 +119,7 @@ def without_a_cache_passes_grow(student: Student, case: TimeCase) -> None:
 @check(
     "predicted_time_s",
     hint="pass_floor wants to know the dtype.",
-    applies_to=lambda case: case.kind == "dtype",
+    applies_to=of_kind("dtype"),
 )
 def floors_follow_the_dtype(student: Student, case: TimeCase) -> None:
     """The dtype decides the bytes of a number and the peak rate."""

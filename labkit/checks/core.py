@@ -97,6 +97,11 @@ def check(
     return mark
 
 
+def of_kind(*kinds: str) -> Callable[[Any], bool]:
+    """For `applies_to`: whether a case is of one of these kinds."""
+    return lambda case: case.kind in kinds
+
+
 def checks_in(module: ModuleType) -> dict[str, list[Check]]:
     """The checks of a module by exercise, in the order in which they are written."""
     by_exercise: dict[str, list[Check]] = {}

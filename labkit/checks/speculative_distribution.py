@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +10,7 @@ import torch
 from torch import Tensor
 
 from labkit.checks.compare import expect_equal, expect_tensor, show, tensor_in
-from labkit.checks.core import Wrong, check
+from labkit.checks.core import Wrong, check, of_kind
 from labkit.checks.kv_storage import expect_refusal, expect_unchanged
 from labkit.student import Student, place, value_of
 
@@ -65,11 +64,6 @@ class DistributionCase:
         expected = torch.tensor(self.expected, dtype=torch.float64)
         expect_tensor(got, expected, "the probabilities", why=why, tolerance=tolerance)
         return got
-
-
-def of_kind(*kinds: str) -> Callable[[Any], bool]:
-    """Whether a case is of one of these kinds."""
-    return lambda case: case.kind in kinds
 
 
 @check(

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from labkit.checks.answers import is_near
 from labkit.checks.compare import expect_equal, expect_number, number_in
-from labkit.checks.core import check
+from labkit.checks.core import check, of_kind
 from labkit.checks.kv_storage import expect_refusal
 from labkit.student import Student, hold
 
 SINGLE_PRECISION = 1e-5
-
-
-def of_kind(*kinds: str) -> Callable[[Any], bool]:
-    """Whether a case is of one of these kinds."""
-    return lambda case: case.kind in kinds
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from labkit.checks.answers import is_near
 from labkit.checks.compare import expect_number, number_in, show
-from labkit.checks.core import Wrong, check
+from labkit.checks.core import Wrong, check, of_kind
 from labkit.checks.kv_storage import expect_refusal
 from labkit.checks.speculative_drafts import *  # noqa: F403
 from labkit.checks.speculative_drafts import CASES as DRAFTS
-from labkit.checks.speculative_drafts import SINGLE_PRECISION, of_kind
+from labkit.checks.speculative_drafts import SINGLE_PRECISION
 from labkit.checks.speculative_search import *  # noqa: F403
 from labkit.checks.speculative_search import CASES as SEARCHES
 from labkit.checks.speculative_search import NO_CHANCE

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from labkit.checks.compare import expect_tensor, tensor_in
-from labkit.checks.core import Wrong, check
+from labkit.checks.core import Wrong, check, of_kind
 from labkit.checks.kv_storage import expect_unchanged
-from labkit.checks.speculative_distribution import Rows, of_kind
+from labkit.checks.speculative_distribution import Rows
 from labkit.student import Student, place, value_of
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from labkit.checks.compare import expect_number, number_in, show
-from labkit.checks.core import Wrong, check
+from labkit.checks.core import Wrong, check, of_kind
 from labkit.checks.kv_storage import expect_refusal
-from labkit.checks.speculative_drafts import of_kind
 from labkit.student import Student
 
 NO_CHANCE = (1.03, -0.25, 2.0)  # what some report as an acceptance rate
