@@ -7,7 +7,6 @@ show that picture too.
 from __future__ import annotations
 
 import random
-from base64 import b64encode
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -22,6 +21,7 @@ from labkit.serving.driver import Loop, serve
 from labkit.serving.log import Run
 from labkit.serving.policies import DynamicDecodeLoop, StaticDecodeLoop
 from labkit.serving.workload import Job, Setup
+from labkit.widgets import with_still
 
 MODEL, CARD = "meta-llama/Llama-3.1-8B", "H200-SXM"
 N_REQUESTS, MEAN_OUTPUT, LONGEST = 24, 60, 1024
@@ -83,7 +83,9 @@ def batching_player(prefill_loop: LoopMaker, decode_loop: LoopMaker) -> Any:
     serve_again()
     load, servers = list(controls.values())[:2], list(controls.values())[2:]
     columns = [ipywidgets.VBox([*load, ipywidgets.HBox([play, time])]), ipywidgets.VBox(servers)]
-    return _with_still(ipywidgets.VBox)([ipywidgets.HBox(columns), picture])
+    return with_still(ipywidgets.VBox, lambda box: box.children[-1].value)(
+        [ipywidgets.HBox(columns), picture]
+    )
 
 
 def simulate(
@@ -137,17 +139,6 @@ def draw(run: Run, now_s: float | None = None) -> Figure:
 def _named_spreads() -> Sequence[tuple[str, float]]:
     names = {0.0: "all alike", 1.0: "exponential"}
     return [(names.get(spread, f"± {spread:.0%}"), spread) for spread in SPREADS]
-
-
-def _with_still(box: type) -> type:
-    """A box that takes a picture of itself along, for viewers that know no widgets."""
-
-    class Player(box):
-        def _repr_mimebundle_(self, **kwargs: Any) -> dict:
-            still = b64encode(self.children[-1].value).decode()
-            return super()._repr_mimebundle_(**kwargs) | {"image/png": still}
-
-    return Player
 
 
 POLICIES: dict[str, Callable[[Loop], Loop]] = {

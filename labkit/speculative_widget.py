@@ -6,7 +6,6 @@ there is the picture of one block. Viewers that know no widgets show that pictur
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
@@ -18,6 +17,7 @@ from labkit.plots import png_bytes
 from labkit.prompts import prompts
 from labkit.speculation.moments import Distribution, Moment, Residual, moments
 from labkit.speculation.pictures import draw, draw_block
+from labkit.widgets import with_still
 from labkit.zoo import LoadedModel, Pair, load_pair
 
 N_NEW, FRAME_MS = 24, 1500
@@ -79,7 +79,7 @@ def speculation_player(
     still = png_bytes(draw_block(telling_block(played), name))
     left, right = list(controls.values())[:2], list(controls.values())[2:]
     columns = [ipywidgets.VBox([*left, ipywidgets.HBox([button, moment])]), ipywidgets.VBox(right)]
-    return _with_still(ipywidgets.VBox, still)([ipywidgets.HBox(columns), picture])
+    return with_still(ipywidgets.VBox, lambda box: still)([ipywidgets.HBox(columns), picture])
 
 
 def play(
@@ -137,13 +137,3 @@ def _logits(loaded: LoadedModel) -> Callable[[Sequence[int]], torch.Tensor]:
             return loaded.model(torch.tensor([tokens], device=loaded.device)).logits[0].cpu()
 
     return logits
-
-
-def _with_still(box: type, still: bytes) -> type:
-    """A box that takes a picture along, for viewers that know no widgets."""
-
-    class Player(box):
-        def _repr_mimebundle_(self, **kwargs: Any) -> dict:
-            return super()._repr_mimebundle_(**kwargs) | {"image/png": b64encode(still).decode()}
-
-    return Player

@@ -5,6 +5,7 @@ They need ipywidgets; without it a calculator prints the same numbers as a table
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
@@ -71,6 +72,20 @@ def vram_calculator(
     first, second = list(controls.values())[::2], list(controls.values())[1::2]
     columns = ipywidgets.HBox([ipywidgets.VBox(first), ipywidgets.VBox(second)])
     return ipywidgets.VBox([columns, picture])
+
+
+def with_still(box: type, still: Callable[[Any], bytes]) -> type:
+    """A box that takes a picture along, for viewers that know no widgets.
+
+    still: makes the PNG from the box, when the box is shown.
+    """
+
+    class Player(box):
+        def _repr_mimebundle_(self, **kwargs: Any) -> dict:
+            picture = b64encode(still(self)).decode()
+            return super()._repr_mimebundle_(**kwargs) | {"image/png": picture}
+
+    return Player
 
 
 def vram_table(

@@ -2,6 +2,8 @@
 
 A categorical draw forks over its support. A uniform is a symbol: comparing it with a threshold
 forks into below and not below, and may be done once. So no tolerance is needed but for rounding.
+
+It shares nothing with `labkit.checks.law`, by which students are judged: two ways to the same law.
 """
 
 from collections import defaultdict

@@ -10,6 +10,7 @@ matplotlib.use("agg")
 
 import pytest
 from matplotlib.figure import Figure
+from shown import controls_of
 
 from labkit import batching_widget
 from labkit.batching import DecodeLoop, PrefillLoop
@@ -19,16 +20,6 @@ from labkit.serving.spans import memory
 
 def run_with(**changed):
     return simulate(PrefillLoop, DecodeLoop, **CHOSEN | changed)
-
-
-def controls_of(player):
-    sliders, picture = player.children
-    found, boxes = {}, [sliders]
-    while boxes:
-        box = boxes.pop()
-        boxes += getattr(box, "children", ())
-        found[getattr(box, "description", "")] = box
-    return found, picture
 
 
 def test_moving_a_slider_runs_the_students_loops_again():

@@ -13,6 +13,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
+from shown import controls_of
 
 from labkit import speculative_widget
 from labkit.speculation.models import TableModel, TransformersModel
@@ -159,16 +160,6 @@ def test_all_writing_stays_inside_and_apart():
         for i, box in enumerate(boxes):
             assert edges.x0 <= box.x0 and box.x1 <= edges.x1 and box.y1 <= edges.y1
             assert not any(box.overlaps(other) for other in boxes[:i])
-
-
-def controls_of(player):
-    sliders, picture = player.children
-    found, boxes = {}, [sliders]
-    while boxes:
-        box = boxes.pop()
-        boxes += getattr(box, "children", ())
-        found[getattr(box, "description", "")] = box
-    return found, picture
 
 
 def test_sliders_play_the_students_functions_again():

@@ -3,15 +3,10 @@
 import builtins
 
 import pytest
+from shown import controls_of
 
 from labkit import widgets
 from labkit.memory import kv_cache_bytes, weight_bytes
-
-
-def controls_of(calculator):
-    columns, picture = calculator.children
-    found = {box.description: box for column in columns.children for box in column.children}
-    return found, picture
 
 
 def test_moving_a_slider_calls_the_functions_and_redraws():
