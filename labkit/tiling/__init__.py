@@ -1,0 +1,1 @@
+"""Around `labkit.flash_attention`: a memory that counts, closed forms, the backward pass, times."""

@@ -1,0 +1,92 @@
+"""The way back through attention: gradients of Q, K and V, from dO, the gradient of O.
+
+Standard attention kept its weights P for this, N x N numbers. FlashAttention keeps two numbers a
+query (l and m, or L alone) and computes the weights again, tile by tile.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from labkit.tiling.memory import Memory, tile_scores, tiles
+
+
+def standard_backward(memory: Memory) -> None:
+    """Write dQ, dK and dV from the stored P; step by step, each matrix as a whole.
+
+    Source: FlashAttention (arXiv:2205.14135), algorithm 3.
+    """
+    weights, d_output = memory.load("P").float(), memory.load("dO").float()
+    memory.store("dV", 0, weights.T @ d_output)
+    memory.store("dP", 0, memory.load("dO").float() @ memory.load("V").float().T)
+    weights, d_weights = memory.load("P").float(), memory.load("dP").float()
+    mean = (weights * d_weights).sum(dim=-1, keepdim=True)
+    memory.store("dS", 0, weights * (d_weights - mean))
+    scale = memory.head_dim**-0.5
+    memory.store("dQ", 0, memory.load("dS").float() @ memory.load("K").float() * scale)
+    memory.store("dK", 0, memory.load("dS").float().T @ memory.load("Q").float() * scale)
+
+
+def flash_backward_1(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
+    """Write dQ, dK and dV, with the weights computed again from l and m.
+
+    Source: FlashAttention (arXiv:2205.14135), algorithm 4, without dropout.
+    """
+    for name in ("dQ", "dK", "dV"):
+        memory.store(name, 0, torch.zeros(memory.n_rows, memory.head_dim))
+    for first_key, last_key in tiles(memory.n_rows, tile_kv):
+        keys, values = memory.load("K", first_key, last_key), memory.load("V", first_key, last_key)
+        d_keys, d_values = torch.zeros(keys.shape), torch.zeros(keys.shape)
+        for start, stop in tiles(memory.n_rows, tile_q):
+            if is_causal and stop <= first_key:
+                continue
+            queries, output = memory.load("Q", start, stop), memory.load("O", start, stop)
+            d_output = memory.load("dO", start, stop).float()
+            total, maximum = memory.load("l", start, stop), memory.load("m", start, stop)
+            mean = (d_output * output.float()).sum(dim=-1)
+            d_queries = memory.load("dQ", start, stop)
+            scores = tile_scores(queries, keys, start, first_key, is_causal)
+            weights = (scores - maximum[:, None]).exp() / total[:, None]
+            parts = _tile_gradients(weights, queries, keys, values, d_output, mean)
+            memory.store("dQ", start, d_queries.float() + parts[0])
+            d_keys, d_values = d_keys + parts[1], d_values + parts[2]
+        memory.store("dK", first_key, d_keys)
+        memory.store("dV", first_key, d_values)
+
+
+def flash_backward_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
+    """As `flash_backward_1`, from L, and with the mean of the gradients computed once, in D.
+
+    O is loaded in the turns too, as the paper prints it, though only D needs it.
+    Source: FlashAttention-2 (arXiv:2307.08691), algorithm 2.
+    """
+    output, d_output = memory.load("O").float(), memory.load("dO").float()
+    memory.store("D", 0, (output * d_output).sum(dim=-1))
+    memory.store("dQ", 0, torch.zeros(memory.n_rows, memory.head_dim))
+    for first_key, last_key in tiles(memory.n_rows, tile_kv):
+        keys, values = memory.load("K", first_key, last_key), memory.load("V", first_key, last_key)
+        d_keys, d_values = torch.zeros(keys.shape), torch.zeros(keys.shape)
+        for start, stop in tiles(memory.n_rows, tile_q):
+            if is_causal and stop <= first_key:
+                continue
+            queries, _ = memory.load("Q", start, stop), memory.load("O", start, stop)
+            d_output = memory.load("dO", start, stop).float()
+            d_queries = memory.load("dQ", start, stop)
+            level, mean = memory.load("L", start, stop), memory.load("D", start, stop)
+            scores = tile_scores(queries, keys, start, first_key, is_causal)
+            weights = (scores - level[:, None]).exp()
+            parts = _tile_gradients(weights, queries, keys, values, d_output, mean)
+            memory.store("dQ", start, d_queries.float() + parts[0])
+            d_keys, d_values = d_keys + parts[1], d_values + parts[2]
+        memory.store("dK", first_key, d_keys)
+        memory.store("dV", first_key, d_values)
+
+
+def _tile_gradients(
+    weights: Tensor, queries: Tensor, keys: Tensor, values: Tensor, d_output: Tensor, mean: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """What one pair of tiles adds to dQ, dK and dV. mean (Q,): of dO times O, by row."""
+    d_weights = d_output @ values.float().T
+    d_scores = weights * (d_weights - mean[:, None]) * queries.shape[1] ** -0.5
+    return d_scores @ keys.float(), d_scores.T @ queries.float(), weights.T @ d_output

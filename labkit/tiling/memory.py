@@ -1,0 +1,184 @@
+"""A memory that counts: large arrays far away, tiles of them on the chip.
+
+A program on a GPU computes on what lies in the chip's small, fast memory (SRAM), and moves that to
+and from the large, slow one (HBM) tile by tile. Here both are counted, and the small one refuses
+what does not fit. Each array has one buffer on the chip: the next tile of an array takes the place
+of the one before. Only arrays of rows are charged there, for a vector's few numbers, like the
+scores of a tile, are held in registers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+
+class SramOverflow(MemoryError):
+    """More was loaded than fits on the chip."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One move. kind: "load" or "store"; rows from start to stop, without stop."""
+
+    kind: str
+    name: str
+    start: int
+    stop: int
+    n_numbers: int
+    n_bytes: int
+
+
+@dataclass(eq=False, slots=True)
+class Memory:
+    """Arrays by name (rows first), and sram_bytes on the chip; None for as many as one likes.
+
+    accesses: every move so far. on_chip: bytes of each array's buffer.
+    """
+
+    arrays: dict[str, Tensor]
+    sram_bytes: int | None = None
+    accesses: list[Access] = field(default_factory=list)
+    on_chip: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the queries, and of every other array."""
+        return len(self.arrays["Q"])
+
+    @property
+    def head_dim(self) -> int:
+        """Numbers in a row of the queries."""
+        return self.arrays["Q"].shape[1]
+
+    def load(self, name: str, start: int = 0, stop: int | None = None) -> Tensor:
+        """A copy of the rows from start to stop (all, if none is given), on the chip now.
+
+        Raises: KeyError for an array that is not there, ValueError for rows that it does not have,
+        SramOverflow if the tile does not fit beside the other arrays' tiles.
+        """
+        rows = self._rows(name, start, stop)
+        self._take(name, rows)
+        self._note("load", name, start, rows)
+        return rows.clone()
+
+    def store(self, name: str, start: int, rows: Tensor) -> None:
+        """Write rows back, from `start` on; they were computed on the chip and lie there.
+
+        Raises: as `load`, and ValueError for rows of another width.
+        """
+        room = self._rows(name, start, start + len(rows))
+        if rows.shape != room.shape:
+            raise ValueError(f"wanted rows of {tuple(room.shape)} for {name}, got {_shape(rows)}")
+        self._take(name, room)
+        room.copy_(rows)
+        self._note("store", name, start, room)
+
+    @property
+    def n_read(self) -> int:
+        """Numbers loaded so far."""
+        return sum(self.numbers("load").values())
+
+    @property
+    def n_written(self) -> int:
+        """Numbers stored so far."""
+        return sum(self.numbers("store").values())
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes moved so far, both ways."""
+        return sum(access.n_bytes for access in self.accesses)
+
+    def numbers(self, kind: str) -> Counter[str]:
+        """Numbers moved by "load" or "store", by array."""
+        moved: Counter[str] = Counter()
+        for access in self.accesses:
+            if access.kind == kind:
+                moved[access.name] += access.n_numbers
+        return moved
+
+    def _rows(self, name: str, start: int, stop: int | None) -> Tensor:
+        if name not in self.arrays:
+            raise KeyError(f"there is no array {name!r}; there are {', '.join(self.arrays)}")
+        array = self.arrays[name]
+        stop = len(array) if stop is None else stop
+        if not 0 <= start < stop <= len(array):
+            raise ValueError(
+                f"wanted rows from {start} up to {stop} of {name}, which has {len(array)}; "
+                "the last tile may be smaller than the others"
+            )
+        return array[start:stop]
+
+    def _take(self, name: str, rows: Tensor) -> None:
+        if rows.dim() < 2:
+            return
+        others = sum(size for other, size in self.on_chip.items() if other != name)
+        if self.sram_bytes is not None and others + rows.nbytes > self.sram_bytes:
+            held = ", ".join(f"{other} {size:,}" for other, size in self.on_chip.items())
+            raise SramOverflow(
+                f"{len(rows)} rows of {name} take {rows.nbytes:,} B, and the chip has "
+                f"{self.sram_bytes:,} B ({held or 'all free'}); make the tiles smaller"
+            )
+        self.on_chip[name] = rows.nbytes
+
+    def _note(self, kind: str, name: str, start: int, rows: Tensor) -> None:
+        stop = start + len(rows)
+        self.accesses.append(Access(kind, name, start, stop, rows.numel(), rows.nbytes))
+
+
+def attention_memory(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    sram_bytes: int | None = None,
+    more: Mapping[str, Tensor] | None = None,
+) -> Memory:
+    """Memory for attention of one head: Q, K and V (N D), and room for whatever is computed.
+
+    The room: O, dQ, dK, dV (N D) and S, P, dP, dS (N N) like the queries; l, m, L, D (N,) in
+    float32. It holds NaN until it is written. more: further arrays, such as dO.
+    Raises: ValueError for matrices of different shapes, or without rows.
+    """
+    if not (queries.dim() == 2 and queries.shape == keys.shape == values.shape and len(queries)):
+        shapes = ", ".join(str(_shape(each)) for each in (queries, keys, values))
+        raise ValueError(f"wanted Q, K and V of one shape (rows, head_dim), got {shapes}")
+    n_rows = len(queries)
+    arrays = {"Q": queries, "K": keys, "V": values, **(more or {})}
+    for name in ("O", "dQ", "dK", "dV"):
+        arrays[name] = torch.full_like(queries, torch.nan)
+    for name in ("S", "P", "dP", "dS"):
+        arrays[name] = queries.new_full((n_rows, n_rows), torch.nan)
+    for name in ("l", "m", "L", "D"):
+        arrays[name] = torch.full((n_rows,), torch.nan)
+    return Memory(arrays, sram_bytes)
+
+
+def tiles(n_rows: int, tile: int) -> Iterator[tuple[int, int]]:
+    """First and last row (exclusive) of each tile; the last may be smaller.
+
+    Raises: ValueError for a tile without rows.
+    """
+    if tile < 1:
+        raise ValueError(f"wanted at least 1 row in a tile, got {tile}")
+    for start in range(0, n_rows, tile):
+        yield start, min(start + tile, n_rows)
+
+
+def tile_scores(
+    queries: Tensor, keys: Tensor, first_query: int, first_key: int, is_causal: bool
+) -> Tensor:
+    """Scores (Q S) of a tile, float32: products over sqrt(head_dim); -inf for keys yet to come."""
+    scores = queries.float() @ keys.float().T * queries.shape[1] ** -0.5
+    if not is_causal:
+        return scores
+    query = first_query + torch.arange(len(queries))[:, None]
+    key = first_key + torch.arange(len(keys))
+    return scores.masked_fill(key > query, -torch.inf)
+
+
+def _shape(tensor: Tensor) -> tuple[int, ...]:
+    return tuple(tensor.shape)
