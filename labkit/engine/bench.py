@@ -34,7 +34,7 @@ from labkit.timing import machine
 
 OUT = Path("build/bench/engine.json")
 DRAWN = Warp(1.0)
-N_NEW, N_ROUNDS, GAMMA = 64, 3, 4
+N_NEW, N_ROUNDS, GAMMA = 64, 3, 5
 RATIOS = {  # numerator, denominator: seconds of the one over those of the other
     "speculative_over_autoregressive": ("autoregressive", "speculative"),
     "autoregressive_over_transformers": ("transformers", "autoregressive"),

@@ -55,8 +55,7 @@ class Decoder:
         places = attention.places(arena.lengths, tokens.shape[1], weights.cos, weights.sin)
         for layer, keys, values in zip(weights.layers, arena.keys, arena.values, strict=True):
             qkv = linear(x, layer.qkv, normed=True, eps=eps)
-            norms = (layer.query_norm, layer.key_norm)
-            mixed = attention(qkv, keys, values, places, norms)
+            mixed = attention(qkv, keys, values, places, layer.head_norms)
             x = linear(mixed, layer.output, residual=x)
             inner = linear(x, layer.gate_up, normed=True, eps=eps, gated=True)
             x = linear(inner, layer.down, residual=x)

@@ -60,11 +60,11 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 class Places:
     """Where new tokens stand: the same for all layers.
 
-    Shapes: sequences (B 1), positions (B T), cos and sin as in `rotate`, seen (B 1 T S) or None.
+    where: indices of them in a cache (B S Hkv D), slices if there is one sequence. Shapes: cos and
+    sin as in `rotate`, seen (B 1 T S) or None if a single token sees all.
     """
 
-    sequences: Tensor
-    positions: Tensor
+    where: tuple
     n_longest: int
     cos: Tensor
     sin: Tensor
@@ -79,15 +79,20 @@ class Attention:
 
     def places(self, lengths: Tensor, n_new: int, cos: Tensor, sin: Tensor) -> Places:
         """Of n_new tokens behind `lengths` (B,), by the angles of all positions (S, D/2)."""
-        positions = lengths[:, None].long() + torch.arange(n_new, device=lengths.device)
-        n_longest = int(lengths.max()) + n_new
-        cos, sin = cos[positions], sin[positions]
-        seen = None
-        if positions.numel() > 1:
-            seen = torch.arange(n_longest, device=lengths.device) <= positions[:, None, :, None]
+        n_longest, is_one = int(lengths.max()) + n_new, len(lengths) == 1
+        positions, seen = None, None
+        if n_new > 1 or not is_one:
+            every = torch.arange(n_longest, device=lengths.device)
+            positions = lengths[:, None].long() + every[:n_new]
+            seen = every <= positions[:, None, :, None]
+        if is_one:
+            new = slice(n_longest - n_new, n_longest)
+            where, cos, sin = (slice(None), new), cos[None, new], sin[None, new]
+        else:
+            sequences = torch.arange(len(lengths), device=lengths.device)[:, None]
+            where, cos, sin = (sequences, positions), cos[positions], sin[positions]
         return Places(
-            sequences=torch.arange(len(lengths), device=lengths.device)[:, None],
-            positions=positions,
+            where=where,
             n_longest=n_longest,
             cos=torch.cat([cos, cos], dim=-1)[:, :, None],
             sin=torch.cat([-sin, sin], dim=-1)[:, :, None],
@@ -95,28 +100,22 @@ class Attention:
         )
 
     def __call__(
-        self,
-        qkv: Tensor,
-        keys: Tensor,
-        values: Tensor,
-        places: Places,
-        norms: tuple[Tensor | None, Tensor | None],
+        self, qkv: Tensor, keys: Tensor, values: Tensor, places: Places, head_norms: Tensor | None
     ) -> Tensor:
         """The mixed values (B T, H D) of each head.
 
-        Shapes: qkv (B T, (H + 2 Hkv) D); keys and values (B Hkv S D), written to. norms: of
-        queries and of keys.
+        Shapes: qkv (B T, (H + 2 Hkv) D); keys and values (B Hkv S D), written to; head_norms
+        (H + Hkv, D), scales of the queries and of the keys.
         """
         n_heads, n_kv_heads = self._shape.n_heads, self._shape.n_kv_heads
-        heads = qkv.view(*places.positions.shape, -1, self._shape.head_dim)
+        heads = qkv.view(*places.cos.shape[:2], -1, self._shape.head_dim)
         turned, new_values = heads.split([n_heads + n_kv_heads, n_kv_heads], dim=2)
-        if norms[0] is not None:
-            each = (norms[0].expand(n_heads, -1), norms[1].expand(n_kv_heads, -1))
-            turned = rms_norm(turned, torch.cat(each), self._shape.eps)
+        if head_norms is not None:
+            turned = rms_norm(turned, head_norms, self._shape.eps)
         turned = rotate(turned, places.cos, places.sin)
         queries, new_keys = turned.split([n_heads, n_kv_heads], dim=2)
-        keys[places.sequences, :, places.positions] = new_keys
-        values[places.sequences, :, places.positions] = new_values
+        keys.transpose(1, 2)[places.where] = new_keys
+        values.transpose(1, 2)[places.where] = new_values
         mixed = functional.scaled_dot_product_attention(
             queries.transpose(1, 2),
             keys[:, :, : places.n_longest],

@@ -175,24 +175,24 @@ class Attention:
         keys: Tensor,
         values: Tensor,
         places: tuple[Tensor, Tensor, Tensor],
-        norms: tuple[Tensor | None, Tensor | None],
+        head_norms: Tensor | None,
     ) -> Tensor:
         """As `labkit.engine.operations.Attention`."""
         shape, n_sequences = self._shape, keys.shape[0]
         n_new = qkv.shape[0] // n_sequences
         group = shape.n_heads // shape.n_kv_heads
         n_rows = max(16, triton.next_power_of_2(n_new * group))
-        query_norm, key_norm = norms
+        has_norm = head_norms is not None
+        query_norm, key_norm = (head_norms[0], head_norms[-1]) if has_norm else (qkv, qkv)
         out = torch.empty(
             qkv.shape[0], shape.n_heads * shape.head_dim, dtype=qkv.dtype, device=qkv.device
         )
         _attention[(N_PARTS, shape.n_kv_heads, n_sequences)](
             qkv, keys, values, *places,
-            qkv if query_norm is None else query_norm, qkv if key_norm is None else key_norm,
-            *self._memory(n_rows), self._done, out,
+            query_norm, key_norm, *self._memory(n_rows), self._done, out,
             keys.shape[2], shape.eps, shape.head_dim**-0.5 * 1.4426950408889634,
             N_NEW=n_new, N_HEADS=shape.n_heads, N_KV_HEADS=shape.n_kv_heads,
-            HALF=shape.head_dim // 2, HAS_NORM=query_norm is not None, ROWS=n_rows,
+            HALF=shape.head_dim // 2, HAS_NORM=has_norm, ROWS=n_rows,
             NEW_BLOCK=max(16, triton.next_power_of_2(n_new)), BLOCK=S_BLOCK, PARTS=N_PARTS,
             launch_pdl=True, num_warps=N_WARPS if n_rows < WIDE else 4,
         )  # fmt: skip

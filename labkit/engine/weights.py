@@ -72,12 +72,12 @@ class DecoderShape:
 class LayerWeights:
     """One layer. Matrices are (out, in): qkv and gate_up hold several, below each other.
 
-    The scales of the norms before qkv and gate_up are multiplied into those.
+    The scales of the norms before qkv and gate_up are multiplied into those. head_norms: scales
+    (H + Hkv, D) of the queries' norms, then of the keys'.
     """
 
     qkv: Tensor
-    query_norm: Tensor | None
-    key_norm: Tensor | None
+    head_norms: Tensor | None
     output: Tensor
     gate_up: Tensor
     down: Tensor
@@ -127,8 +127,12 @@ def weights_of(model: Any, n_positions: int) -> Weights:
             found = [state[f"model.layers.{i}.{name}.weight"] for name in names]
             return found[0] if len(found) == 1 else torch.cat(found)
 
-        norms = ("self_attn.q_norm", "self_attn.k_norm") if shape.has_head_norms else ()
-        query_norm, key_norm = (get(name) for name in norms) if norms else (None, None)
+        norms = None
+        if shape.has_head_norms:
+            of_query, of_key = get("self_attn.q_norm"), get("self_attn.k_norm")
+            norms = torch.cat(
+                [of_query.expand(shape.n_heads, -1), of_key.expand(shape.n_kv_heads, -1)]
+            )
         return LayerWeights(
             qkv=laid_out(
                 scaled(
@@ -136,8 +140,7 @@ def weights_of(model: Any, n_positions: int) -> Weights:
                     get("input_layernorm"),
                 )
             ),
-            query_norm=query_norm,
-            key_norm=key_norm,
+            head_norms=norms,
             output=laid_out(get("self_attn.o_proj")),
             gate_up=laid_out(
                 scaled(get("mlp.gate_proj", "mlp.up_proj"), get("post_attention_layernorm"))
@@ -179,8 +182,8 @@ def random_weights(
         empty = torch.empty(sizes, dtype=dtype, device=device)
         return empty.normal_(0.0, 0.02, generator=generator)
 
-    def ones(size: int) -> Tensor:
-        return torch.ones(size, dtype=dtype, device=device)
+    def ones(*sizes: int) -> Tensor:
+        return torch.ones(sizes, dtype=dtype, device=device)
 
     embedding = normal(shape.vocab_size, shape.d_model)
     head = embedding if shape.is_tied else normal(shape.vocab_size, shape.d_model)
@@ -190,13 +193,14 @@ def random_weights(
 
 
 def _random_layer(
-    shape: DecoderShape, normal: Callable[..., Tensor], ones: Callable[[int], Tensor]
+    shape: DecoderShape, normal: Callable[..., Tensor], ones: Callable[..., Tensor]
 ) -> LayerWeights:
     d_model, d_feedforward = shape.d_model, shape.d_feedforward
     return LayerWeights(
         qkv=normal(shape.qkv_rows, d_model),
-        query_norm=ones(shape.head_dim) if shape.has_head_norms else None,
-        key_norm=ones(shape.head_dim) if shape.has_head_norms else None,
+        head_norms=ones(shape.n_heads + shape.n_kv_heads, shape.head_dim)
+        if shape.has_head_norms
+        else None,
         output=normal(d_model, shape.n_heads * shape.head_dim),
         gate_up=normal(2 * d_feedforward, d_model),
         down=normal(d_model, d_feedforward),

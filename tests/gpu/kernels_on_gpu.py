@@ -144,7 +144,8 @@ def check_attention(device: torch.device) -> float:
         shape = DecoderShape(**sizes, **heads, has_head_norms=has_norms)
         ways = (operations.Attention(shape), triton_attention.Attention(shape, 1, device))
         turns = [each[:, : head_dim // 2].contiguous() for each in (angles.cos(), angles.sin())]
-        norms = (torch.full((head_dim,), 1.5, device=device).bfloat16(),) * 2
+        norms = torch.full((n_heads + 8, head_dim), 1.5, device=device).bfloat16()
+        norms[n_heads:] = 0.5
         for n_new, n_past in product((1, 4, 11, 16), (0, 1, 127, 300)):
             qkv = torch.randn(n_new, (n_heads + 16) * head_dim, device=device).bfloat16()
             cache = torch.randn(2, 1, 8, 400, head_dim, device=device).bfloat16()
@@ -154,7 +155,7 @@ def check_attention(device: torch.device) -> float:
                     qkv,
                     *cache.clone(),
                     way.places(lengths, n_new, *turns),
-                    norms if has_norms else (None, None),
+                    norms if has_norms else None,
                 ).float()
                 for way in ways
             )
