@@ -1,7 +1,7 @@
 """The matrix behind the wall: sample class, mutants and right variants in one grading.
 
 All of them share one class, so a submission that harmed another would show in the other's mark. Of
-the mutants, which test_matrix plays one and all, there is one for each check that it alone fails.
+the mutants, which test_matrix plays one and all, there is one for each exercise.
 """
 
 import importlib
@@ -35,7 +35,7 @@ def as_samples(package, attribute):
         solved = {cell.name: solved_text(cell) for cell in lab.marked}
         packs = []
         items = getattr(module, attribute)
-        for item in one_for_each_check(items) if package == "mutants" else items:
+        for item in one_for_each_exercise(items) if package == "mutants" else items:
             text = item.cell(solved[item.exercise]) if package == "mutants" else item.source
             behind = names_behind(item.exercise, solved | {item.exercise: text})
             pack = next((pack for pack in packs if pack.takes(item.exercise, behind)), None)
@@ -47,10 +47,9 @@ def as_samples(package, attribute):
             yield Sample(f"{package}-{i:03d}", lab.name, about, pack.write), pack.items
 
 
-def one_for_each_check(mutants):
-    """The first mutant that a check catches alone, for every check."""
-    alone = [mutant for mutant in reversed(mutants) if len(mutant.caught_by) == 1]
-    return {(mutant.exercise, *mutant.caught_by): mutant for mutant in alone}.values()
+def one_for_each_exercise(mutants):
+    """The first mutant of every exercise."""
+    return {mutant.exercise: mutant for mutant in reversed(mutants)}.values()
 
 
 class Pack:
