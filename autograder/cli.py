@@ -46,11 +46,14 @@ def build(
 def release(
     lab: LabName,
     out: Annotated[Path, typer.Option("-o", help="where the zip goes")] = Path("build/release"),
+    explained: Annotated[
+        bool, typer.Option("--explained", help="after the deadline: with lab 8's reasons")
+    ] = False,
 ) -> None:
     """Pack what students of a lab get, as one zip."""
     from autograder.builder.course import release_lab
 
-    typer.echo(release_lab(_lab(lab), out))
+    typer.echo(release_lab(_lab(lab), out, explained=explained))
 
 
 @app.command()

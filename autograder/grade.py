@@ -26,6 +26,13 @@ from autograder.report import write_feedback, write_marks, write_report
 from autograder.results import ERROR, Result, ResultLog, write_whole
 from autograder.wall import strongest_rung
 
+MARKING_FILES = (
+    "labkit/**/*.py",
+    "autograder/**/*.py",
+    "autograder/keys/**/*.toml",
+    "data/papers/*.toml",
+)
+
 
 @dataclass(frozen=True)
 class Run:
@@ -131,8 +138,8 @@ def _common_key(lab: Lab, seed: int, rung: str, limits: Limits) -> bytes:
     """A digest of all that marks depend on besides the submission."""
     digest = hashlib.sha256(json.dumps([lab.name, seed, rung, asdict(limits)]).encode())
     digest.update(to_bytes(build_notebook(lab, "student")))
-    for package in ("labkit", "autograder"):
-        for path in sorted((REPOSITORY / package).rglob("*.py")):
+    for pattern in MARKING_FILES:
+        for path in sorted(REPOSITORY.glob(pattern)):
             digest.update(path.read_bytes())
     return digest.digest()
 

@@ -39,8 +39,8 @@ c.GenerateAssignment.preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 c.Autograde.sanitize_preprocessors = [
-    "nbgrader.preprocessors.ClearOutput",
     "autograder.nbgrader_plugin.Rebuild",
+    "nbgrader.preprocessors.ClearOutput",
     "nbgrader.preprocessors.OverwriteKernelspec",
     "nbgrader.preprocessors.CheckCellMetadata",
 ]

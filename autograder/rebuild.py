@@ -22,6 +22,7 @@ from autograder.names import (
     used_names,
 )
 from autograder.read import SubmittedCell
+from autograder.stored_answers import with_stored_answers
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,13 @@ class Rebuilt:
 
 
 def rebuild(master: Master, submitted: list[SubmittedCell]) -> Rebuilt:
-    """Match the submitted cells with the master's, then lay out what to run and what to show."""
+    """Match the submitted cells with the master's, then lay out what to run and what to show.
+
+    Answers that were clicked are in the code then.
+    """
+    submitted, notes = with_stored_answers(master, submitted)
     match = _Match(master, submitted)
-    return Rebuilt(match.steps(), match.notebook(), match.notes)
+    return Rebuilt(match.steps(), match.notebook(), match.notes + notes)
 
 
 class _Match:

@@ -7,6 +7,7 @@ from pathlib import Path
 from autograder.builder.notebooks import build_notebook, to_bytes
 from autograder.builder.source import NOTEBOOKS, Lab, read_labs
 from autograder.builder.wheel import wheel_name, write_wheel, zip_bytes
+from autograder.keys import explanations
 
 
 def student_notebook_path(lab: Lab) -> Path:
@@ -35,9 +36,12 @@ def stale_notebooks() -> list[Path]:
     return sorted(stale)
 
 
-def release_lab(lab: Lab, folder: Path) -> Path:
-    """Pack what students of one lab get, notebook and labkit, as one zip; returns its path."""
-    wheel = write_wheel(lab, folder)
+def release_lab(lab: Lab, folder: Path, *, explained: bool = False) -> Path:
+    """Pack what students of one lab get, notebook and labkit, as one zip; returns its path.
+
+    explained: with the reasons of lab 8's keys, for the days after the deadline.
+    """
+    wheel = write_wheel(lab, folder, explanations() if explained else {})
     files = {
         f"{lab.name}.ipynb": to_bytes(build_notebook(lab, "student")),
         wheel_name(lab): wheel.read_bytes(),

@@ -37,7 +37,7 @@ def build_notebook(lab: Lab, edition: str) -> NotebookNode:
     for cell in lab.cells:
         text = _student_text(cell) if edition == "student" else _instructor_text(cell)
         cells.append(_notebook_cell(cell, text))
-        if cell.kind in ("exercise", "answer"):
+        if cell in lab.marked:
             cells.append(_check_cell(cell))
     notebook = new_notebook(
         cells=cells, metadata={"kernelspec": KERNELSPEC, "labkit": {"lab": lab.name}}

@@ -7,6 +7,7 @@ says what it is, what it is called and what it is worth.
     # %% given="setup"                                          code that students get as it is
     # %% exercise="labkit.memory:weight_bytes" points=1         filled in from labkit
     # %% answer="largest_model" points=2                        assignments with the right values
+    # %% item="q16_numbers" points=0.25                         an item of data/papers, from its key
     # %% [markdown] written="growth" points=2                   the model answer in prose
     # %% experiment="kv_growth"                                 code to run and change, never marked
 """
@@ -23,16 +24,21 @@ from pathlib import Path
 import jupytext
 
 from autograder.builder.blank import Target, parse_target
+from autograder.keys import solved_answer
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 NOTEBOOKS = REPOSITORY / "notebooks"
 SOURCES = NOTEBOOKS / "source"
-KINDS = ("given", "exercise", "answer", "written", "experiment")
+KINDS = ("given", "exercise", "answer", "item", "written", "experiment")
+MARKED_KINDS = ("exercise", "answer", "item", "written")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a lab. kind: "prose" or one of KINDS; text: empty for an exercise."""
+    """One cell of a lab. kind: "prose" or one of KINDS; text: empty for an exercise.
+
+    An item has become an answer; an answer without points is the student's and not marked.
+    """
 
     kind: str
     name: str
@@ -67,7 +73,7 @@ class Lab:
     @property
     def marked(self) -> list[Cell]:
         """Cells that the grader marks by checks: exercises and answers."""
-        return [cell for cell in self.cells if cell.kind in ("exercise", "answer")]
+        return [cell for cell in self.cells if cell.kind in ("exercise", "answer") and cell.points]
 
 
 @dataclass(frozen=True)
@@ -124,10 +130,14 @@ def _read_cell(path: Path, index: int, cell: dict) -> Cell:
     if not kinds:
         return Cell("prose", f"prose-{index:02d}", text)
     kind, points = kinds[0], float(metadata.get("points", 0))
-    if (kind in ("exercise", "answer", "written")) != (points > 0):
+    is_marked = "points" in metadata if kind == "answer" else points > 0
+    if (kind in MARKED_KINDS) != is_marked:
         raise ValueError(
             f"{path.name}, cell {index}: {kind} cells and only marked ones have points"
         )
+    if kind == "item":
+        name = _checked_name(where, metadata[kind])
+        return Cell("answer", name, solved_answer(name), points)
     if kind != "exercise":
         return Cell(kind, _checked_name(where, metadata[kind]), text, points)
     if text.strip():

@@ -10,7 +10,7 @@ import hashlib
 import io
 import tomllib
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
@@ -18,7 +18,7 @@ from autograder.builder.blank import blank_functions
 from autograder.builder.source import REPOSITORY, Lab, read_labs
 
 EPOCH = (2020, 1, 1, 0, 0, 0)  # one time for all: the bytes depend on the content alone
-DATA_SUFFIXES = (".json", ".jsonl", ".md", ".safetensors", ".txt")
+DATA_SUFFIXES = (".json", ".jsonl", ".md", ".safetensors", ".toml", ".txt")
 INCOMPRESSIBLE = (".safetensors", ".whl")
 WHEEL_TAG = """\
 Wheel-Version: 1.0
@@ -69,11 +69,14 @@ def wheel_name(lab: Lab) -> str:
     return f"labkit-{_version(lab)}-py3-none-any.whl"
 
 
-def write_wheel(lab: Lab, folder: Path) -> Path:
-    """Write the student's labkit as a wheel into `folder`; returns its path."""
+def write_wheel(lab: Lab, folder: Path, more: Mapping[str, bytes] | None = None) -> Path:
+    """Write the student's labkit as a wheel into `folder`; returns its path.
+
+    more: further files by path, such as explanations after the deadline.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / wheel_name(lab)
-    path.write_bytes(zip_bytes(_wheel_files(lab)))
+    path.write_bytes(zip_bytes(_wheel_files(lab, more or {})))
     return path
 
 
@@ -87,9 +90,9 @@ def zip_bytes(files: dict[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def _wheel_files(lab: Lab) -> dict[str, bytes]:
+def _wheel_files(lab: Lab, more: Mapping[str, bytes]) -> dict[str, bytes]:
     info = f"labkit-{_version(lab)}.dist-info"
-    files = student_files(lab)
+    files = {**student_files(lab), **more}
     files[f"{info}/METADATA"] = _metadata(lab).encode()
     files[f"{info}/WHEEL"] = WHEEL_TAG.encode()
     command = _project()["scripts"]["labkit"]

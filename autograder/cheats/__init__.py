@@ -114,7 +114,7 @@ def copy_of(cell: dict) -> dict:
 
 def sample_class() -> list[Sample]:
     """The whole class, in order of name."""
-    from autograder.cheats import clumsy, honest, hostile
+    from autograder.cheats import clumsy, honest, hostile, papers
 
-    samples = [*honest.SAMPLES, *clumsy.SAMPLES, *hostile.SAMPLES]
+    samples = [*honest.SAMPLES, *clumsy.SAMPLES, *hostile.SAMPLES, *papers.SAMPLES]
     return sorted(samples, key=lambda sample: (sample.lab, sample.student))

@@ -102,11 +102,12 @@ def test_every_cell_runs_and_figures_checks_and_widgets_work(address, browser, s
     assert errors == []
     assert page.locator(".jp-OutputArea img").count() >= 1
     shown = page.locator(".jp-OutputArea").all_text_contents()
-    verdicts = [text for text in shown if "points on the open cases" in text]
+    said = "●" if lab == find_lab("papers") else "points on the open cases"
+    verdicts = [text for text in shown if said in text]
     assert len(verdicts) == len(lab.marked)
     for text in verdicts:
-        earned, full = re.search(r"([\d.]+) of ([\d.]+) points", text).groups()
-        assert earned == full, text
+        points = re.search(r"([\d.]+) of ([\d.]+) points", text)
+        assert points is None or points[1] == points[2], text
     if lab == find_lab("memory"):
         move_a_slider(page, screenshots / "calculator.png")
     page.close()

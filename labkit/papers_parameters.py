@@ -1,0 +1,76 @@
+"""The values that each student's own numbers are drawn from, for the items that ask for numbers.
+
+By item: a name, or several names that belong together, and what they are drawn from. In every
+combination the known wrong ways of computing end somewhere else than the right one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+TABLES: Mapping[str, Mapping[str, tuple]] = {
+    "q02": {
+        "alpha": (0.6, 0.7, 0.75, 0.8),
+        "gamma": (3, 4, 5, 6),
+        "cost": (0.05, 0.08, 0.1, 0.15),
+    },
+    "q03": {  # both like the first token best, the draft far too much
+        "target draft": (
+            ((0.4, 0.3, 0.2, 0.1), (0.8, 0.1, 0.06, 0.04)),
+            ((0.5, 0.2, 0.2, 0.1), (0.9, 0.02, 0.05, 0.03)),
+            ((0.45, 0.25, 0.2, 0.1), (0.9, 0.04, 0.04, 0.02)),
+            ((0.36, 0.3, 0.24, 0.1), (0.9, 0.03, 0.05, 0.02)),
+            ((0.6, 0.2, 0.1, 0.1), (0.96, 0.02, 0.01, 0.01)),
+            ((0.42, 0.28, 0.2, 0.1), (0.84, 0.06, 0.08, 0.02)),
+            ((0.55, 0.25, 0.15, 0.05), (0.88, 0.02, 0.04, 0.06)),
+        ),
+    },
+    "q05": {
+        "expansion": ((3, 2, 2), (2, 3, 2), (4, 2, 2), (2, 2, 3), (3, 3, 2), (2, 4, 3), (4, 3, 1)),
+    },
+    "q08": {
+        "length": (2048, 4096, 8192),
+        "head_dim": (64, 128),
+        "tile_q tile_kv": ((64, 128), (128, 256), (64, 256), (128, 64)),
+        "dtype": ("float16", "bfloat16", "float32"),
+    },
+    "q11": {  # over the tokens w, x, y, z; of this one the target thinks more than the draft
+        "target draft token": (
+            ((0.4, 0.3, 0.2, 0.1), (0.1, 0.5, 0.1, 0.3), "w"),
+            ((0.5, 0.15, 0.25, 0.1), (0.3, 0.5, 0.1, 0.1), "w"),
+            ((0.1, 0.35, 0.25, 0.3), (0.4, 0.15, 0.2, 0.25), "x"),
+            ((0.2, 0.2, 0.45, 0.15), (0.3, 0.4, 0.25, 0.05), "y"),
+            ((0.3, 0.15, 0.2, 0.35), (0.25, 0.4, 0.25, 0.1), "z"),
+            ((0.25, 0.4, 0.05, 0.3), (0.15, 0.2, 0.4, 0.25), "x"),
+        ),
+    },
+    "q16": {
+        "length": (1024, 2048, 4096),
+        "head_dim": (64, 128),
+        "sram_kib": (96, 128, 160),
+        "dtype": ("float16", "float32"),
+    },
+    "q17": {
+        "length": (2048, 4096, 8192),
+        "head_dim": (64,),
+        "sram_kib": (160, 192, 224, 256),
+        "dtype": ("float32",),
+        "peak_tflops bandwidth_gbs": ((8.1, 320), (30.3, 300), (31.2, 600)),
+    },
+    "q18": {
+        "document": (413, 540, 638, 748, 827, 956, 1051),
+        "question": (17, 21, 26, 33, 37),
+        "params_b": (1.2, 3.2, 8.0),
+    },
+    "q19": {
+        "length": (400, 480, 560),
+        "position": (70, 117, 139, 203, 246, 311),
+        "block": (16, 32),
+    },
+    "q20": {
+        "offloaded_gb": (2, 3, 4, 6),
+        "link_gbs": (12, 16, 25),
+        "n_sequences": (4, 8, 16),
+    },
+}
+ITEM_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4}

@@ -1,0 +1,79 @@
+"""What lab 8 says about answers, in both languages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+WORDS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "no id": "write your student id in the first cell: your letters and numbers depend on it.",
+        "blank": "not answered yet.",
+        "field blank": "`{field}` is not filled in yet.",
+        "twice": (
+            "answered twice: the cell says {written}, you clicked {clicked}; "
+            "delete the one or clear the other."
+        ),
+        "not letters": 'the answer should be letters, such as "A C"; read was {read}.',
+        "no such letter": "there is no option {letter}; they end with {last}.",
+        "doubled": "the letter {letter} stands there twice: {read}.",
+        "wrong count": "read was {read}; the number of letters should be {wanted}, not {n}.",
+        "not fields": "the answer should be a dict with {fields}; read was {read}.",
+        "not a number": "`{field}` is not a number: {read}.",
+        "read letters": "{read}, {n} of {n} letters; marked when you hand it in.",
+        "read": "{read}; marked when you hand it in.",
+        "right letters": "of your letters {read}, {n} of {wanted} are right.",
+        "missed": "You missed {letter}. {why}",
+        "chosen": "You chose {letter}. {why}",
+        "no step": "in the right order {second} follows {first} directly.",
+        "wrong number": "`{field}`, {read}, does not follow from your numbers.",
+        "nothing stored": "Nothing is stored yet.",
+        "stored": "Stored: {line}",
+        "written": "The cell says: {line}",
+        "to go": " ({n} of {wanted} so far)",
+        "clear": "clear",
+        "choose": "Choose {n}.",
+        "order": "Put the steps in order, from first to last.",
+        "fill": "Fill in.",
+        "in numbers": ", in numbers",
+    },
+    "zh": {
+        "no id": "請先在第一格填上你的學號：選項的順序與數字都由學號決定。",
+        "blank": "尚未作答。",
+        "field blank": "`{field}` 尚未填寫。",
+        "twice": "作答了兩次：程式格裡寫的是 {written}，點選的是 {clicked}；請刪去其一。",
+        "not letters": '答案應該是字母，例如 "A C"；讀到的是 {read}。',
+        "no such letter": "沒有選項 {letter}，最後一個選項是 {last}。",
+        "doubled": "字母 {letter} 出現了兩次：{read}。",
+        "wrong count": "讀到 {n} 個字母：{read}；這一題需要 {wanted} 個。",
+        "not fields": "答案應該是含有 {fields} 的 dict；讀到的是 {read}。",
+        "not a number": "`{field}` 不是數字：{read}。",
+        "read letters": "{read}，{n} 個字母都有了；繳交後才會評分。",
+        "read": "{read}；繳交後才會評分。",
+        "right letters": "你選的 {read} 當中，{wanted} 個對了 {n} 個。",
+        "missed": "漏選 {letter}。{why}",
+        "chosen": "選了 {letter}。{why}",
+        "no step": "正確順序裡，{first} 的下一步就是 {second}。",
+        "wrong number": "`{field}` 填的 {read} 與你的數字不符。",
+        "nothing stored": "尚未儲存任何答案。",
+        "stored": "已儲存：{line}",
+        "written": "程式格裡寫的是：{line}",
+        "to go": "（目前 {n} 個，共需 {wanted} 個）",
+        "clear": "清除",
+        "choose": "請選 {n} 項。",
+        "order": "請由先到後排出順序。",
+        "fill": "請填入數字。",
+        "in numbers": "（計算）",
+    },
+}
+
+
+def say(what: str, language: str, **values: Any) -> str:
+    """A sentence of the table with its values."""
+    return WORDS[language][what].format(**values)
+
+
+def language_of(wanted: Any) -> str:
+    """The language that is meant: "zh" for anything like Chinese, else "en"."""
+    text = wanted.strip().casefold() if isinstance(wanted, str) else ""
+    return "zh" if text.startswith(("zh", "中", "繁")) else "en"
