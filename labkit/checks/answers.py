@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from labkit.checks.compare import number_in, refuse_blank, show
 from labkit.checks.core import Unfinished, Wrong
@@ -26,6 +26,8 @@ class AnswerCase:
 
     The cell's name is that of the variable it assigns.
     """
+
+    is_own: ClassVar[bool] = True  # the student wrote it
 
     cell: str
     right: Any = None

@@ -117,8 +117,8 @@ def play_check(
 ) -> Finding:
     """Play every case that applies, up to the first that goes wrong.
 
-    `hidden` keeps the case itself out of the message. Raises: ValueError if no case applies, for
-    then the check could not fail.
+    `hidden` keeps the case itself out of the message, unless it is the student's own answer
+    (`is_own`). Raises: ValueError if no case applies, for then the check could not fail.
     """
     applicable = [case for case in cases if check.applies_to(case)]
     if not applicable:
@@ -174,4 +174,6 @@ def _raised(error: StudentError) -> str:
 
 
 def _with_case(case: Any, hidden: bool, text: str) -> str:
-    return f"On a hidden case: {text}" if hidden else f"{case}: {text}"
+    """The text and where it was found; an answer of the student's own is no secret."""
+    is_secret = hidden and not getattr(case, "is_own", False)
+    return f"On a hidden case: {text}" if is_secret else f"{case}: {text}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from labkit.checks.answers import is_near
 from labkit.checks.compare import number_in, show
@@ -27,6 +27,8 @@ Play = Callable[[Student, "ItemCase"], None]
 @dataclass(frozen=True)
 class ItemCase:
     """An answer to read. answer: its variable; key: what is right, which the grader alone has."""
+
+    is_own: ClassVar[bool] = True  # the student wrote it
 
     answer: str
     key: Any = None

@@ -49,6 +49,13 @@ def test_a_hidden_case_is_not_in_the_message():
     assert play(lambda x: 0, hidden=True)[0].message.startswith("On a hidden case: ")
 
 
+def test_an_answer_of_ones_own_is_no_hidden_case():
+    class Own(int):
+        is_own = True
+
+    assert play(lambda x: 0, [Own(3), -2], hidden=True)[0].message.startswith("3: ")
+
+
 def test_what_is_not_written_is_not_wrong():
     def stub(x):
         raise NotImplementedError
