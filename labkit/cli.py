@@ -63,10 +63,10 @@ def _add_measure(commands) -> None:
 
 
 def _figures(args: argparse.Namespace) -> None:
-    from labkit import cache_figures, figures, speculative_figures
+    from labkit import cache_figures, figures, flash_figures, speculative_figures
 
     records, n_drawn = figures.read_records(args.records), 0
-    for topic in (figures, cache_figures, speculative_figures):
+    for topic in (figures, cache_figures, speculative_figures, flash_figures):
         for path in figures.save(topic.figures_of(records), args.out):
             print(path)
             n_drawn += 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -85,27 +85,31 @@ def short(profile: Profile) -> Profile:
 
 def roofline(bench: Bench) -> None:
     """What the machine can do: the measured roofline, its memory, its name in the fact table."""
+    for row in roofline_rows(bench.profile, bench.recorder.is_done):
+        bench.recorder.save(row)
+
+
+def roofline_rows(profile: Profile, is_done: Callable[[tuple], bool]) -> Iterator[Row]:
+    """The row of `roofline`, unless it is done."""
     from labkit.hardware import detect, measure_roofline
 
-    key = ("roofline", bench.profile.device, 1, 0, 0, False, "")
-    if bench.recorder.is_done(key):
+    key = ("roofline", profile.device, 1, 0, 0, False, "")
+    if is_done(key):
         return
-    measured, machine = measure_roofline(bench.profile.device), detect()
-    on_gpu = bench.profile.device == "cuda"
+    measured, machine = measure_roofline(profile.device), detect()
+    on_gpu = profile.device == "cuda"
     card = machine.cards[0] if on_gpu else None
     memory_bytes = card.memory_bytes if card else machine.memory_bytes or 0
     counts = {
         "bandwidth": measured.bandwidth,
-        "peak": measured.peak(bench.profile.dtype),
+        "peak": measured.peak(profile.dtype),
         "memory_bytes": memory_bytes,
     }
-    bench.recorder.save(
-        Row(
-            *key[:6],
-            outcome="counted",
-            note=(card.fact_name or "") if card else "",
-            counts=counts | dict(measured.peaks),
-        )
+    yield Row(
+        *key[:6],
+        outcome="counted",
+        note=(card.fact_name or "") if card else "",
+        counts=counts | dict(measured.peaks),
     )
 
 

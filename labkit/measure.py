@@ -73,8 +73,8 @@ def _command(args: argparse.Namespace) -> str:
 
 def experiments() -> dict[str, Callable]:
     """The experiments of all labs by name, each a function of a `Bench`."""
-    from labkit import cache_experiments, speculative_experiments
+    from labkit import cache_experiments, flash_experiments, speculative_experiments
     from labkit import experiments as throughput
 
-    topics = (throughput, cache_experiments, speculative_experiments)
+    topics = (throughput, cache_experiments, speculative_experiments, flash_experiments)
     return {name: run for topic in topics for name, run in topic.EXPERIMENTS.items()}

@@ -15,6 +15,7 @@ HALF = {
     "04_kv_cache": ("generate", "RingCache", "PagedCache"),
     "05_batching": ("BucketQueue", "DecodeLoop", "goodput"),
     "06_speculative": ("speculative", "ngram_draft", "best_gamma"),
+    "07_flash_attention": ("flash_attention_1", "run_times", "homework"),
     "08_papers": ("q02", "q06", "q16_numbers"),
 }
 

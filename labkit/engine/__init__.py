@@ -5,5 +5,5 @@ KV caches lie, and says what holds of them; `decoder` feeds tokens; `sampling` d
 them where the logits are; `generate` goes step by step on any device, and `captured` runs whole
 steps as CUDA graphs; `profiler` tells where their time goes. `registry` knows the implementations
 of an operation: in PyTorch (`operations`, `sampling`), and in Triton (`triton_linear`,
-`triton_attention`, `triton_accept`).
+`triton_attention`, `triton_accept`, `triton_flash`).
 """

@@ -56,6 +56,18 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return torch.addcmul(wide * cos, wide.roll(x.shape[-1] // 2, -1), sin).to(x.dtype)
 
 
+def flash_attention(
+    queries: Tensor, keys: Tensor, values: Tensor, is_causal: bool = False
+) -> Tensor:
+    """The mixed values (B H N D) of whole texts; a query sees all keys, or those up to its own.
+
+    Shapes: queries (B H N D), keys and values (B Hkv N D).
+    """
+    return functional.scaled_dot_product_attention(
+        queries, keys, values, is_causal=is_causal, enable_gqa=True
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Places:
     """Where new tokens stand: the same for all layers.

@@ -50,6 +50,16 @@ def _why_no_triton_sampling(weights: Weights) -> str:
     return "" if importlib.util.find_spec("triton") else "Triton is not installed"
 
 
+def _why_no_triton_flash(weights: Weights) -> str:
+    if weights.device.type != "cuda":
+        return "the weights are not on a GPU"
+    if torch.version.hip or torch.cuda.get_device_capability(weights.device) < (8, 0):
+        return "this kernel needs a GPU of compute capability 8.0 or more"
+    if weights.dtype not in HALF_PRECISION:
+        return f"it is for half precision, the weights are {weights.dtype}"
+    return _why_no_triton_sampling(weights)
+
+
 def _always(weights: Weights) -> str:
     return ""
 
@@ -78,12 +88,22 @@ def _triton_accept(shape: DecoderShape, n_sequences: int, device: torch.device) 
     return Accept(shape.vocab_size, device)
 
 
+def _triton_flash(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
+    from labkit.engine.triton_flash import flash_attention
+
+    return flash_attention
+
+
 def _torch_linear(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
     return operations.linear
 
 
 def _torch_attention(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
     return operations.Attention(shape)
+
+
+def _torch_flash(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
+    return operations.flash_attention
 
 
 def _torch_draw(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
@@ -99,6 +119,8 @@ KERNELS = (
     Kernel("linear", "torch", _always, _torch_linear),
     Kernel("attention", "triton", _why_no_triton, _triton_attention),
     Kernel("attention", "torch", _always, _torch_attention),
+    Kernel("flash_attention", "triton", _why_no_triton_flash, _triton_flash),
+    Kernel("flash_attention", "torch", _always, _torch_flash),
     Kernel("draw", "triton", _why_no_triton_sampling, _triton_draw),
     Kernel("draw", "torch", _always, _torch_draw),
     Kernel("accept", "triton", _why_no_triton_sampling, _triton_accept),

@@ -6,6 +6,8 @@ query (l and m, or L alone) and computes the weights again, tile by tile.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 
@@ -35,24 +37,20 @@ def flash_backward_1(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool 
     """
     for name in ("dQ", "dK", "dV"):
         memory.store(name, 0, torch.zeros(memory.n_rows, memory.head_dim))
-    for first_key, last_key in tiles(memory.n_rows, tile_kv):
-        keys, values = memory.load("K", first_key, last_key), memory.load("V", first_key, last_key)
-        d_keys, d_values = torch.zeros(keys.shape), torch.zeros(keys.shape)
-        for start, stop in tiles(memory.n_rows, tile_q):
-            if is_causal and stop <= first_key:
-                continue
-            queries, output = memory.load("Q", start, stop), memory.load("O", start, stop)
-            d_output = memory.load("dO", start, stop).float()
-            total, maximum = memory.load("l", start, stop), memory.load("m", start, stop)
-            mean = (d_output * output.float()).sum(dim=-1)
-            d_queries = memory.load("dQ", start, stop)
-            scores = tile_scores(queries, keys, start, first_key, is_causal)
+    for columns, met in _turns(memory.n_rows, tile_q, tile_kv, is_causal):
+        keys, values = _loaded(memory, "K V", columns)
+        d_keys, d_values = torch.zeros_like(keys), torch.zeros_like(keys)
+        for rows in met:
+            queries, output, d_output, d_queries = _loaded(memory, "Q O dO dQ", rows)
+            total, maximum = _loaded(memory, "l m", rows)
+            scores = tile_scores(queries, keys, rows[0], columns[0], is_causal)
             weights = (scores - maximum[:, None]).exp() / total[:, None]
+            mean = (d_output * output).sum(dim=-1)
             parts = _tile_gradients(weights, queries, keys, values, d_output, mean)
-            memory.store("dQ", start, d_queries.float() + parts[0])
+            memory.store("dQ", rows[0], d_queries + parts[0])
             d_keys, d_values = d_keys + parts[1], d_values + parts[2]
-        memory.store("dK", first_key, d_keys)
-        memory.store("dV", first_key, d_values)
+        memory.store("dK", columns[0], d_keys)
+        memory.store("dV", columns[0], d_values)
 
 
 def flash_backward_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
@@ -61,32 +59,42 @@ def flash_backward_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool 
     O is loaded in the turns too, as the paper prints it, though only D needs it.
     Source: FlashAttention-2 (arXiv:2307.08691), algorithm 2.
     """
-    output, d_output = memory.load("O").float(), memory.load("dO").float()
+    output, d_output = _loaded(memory, "O dO", (0, memory.n_rows))
     memory.store("D", 0, (output * d_output).sum(dim=-1))
     memory.store("dQ", 0, torch.zeros(memory.n_rows, memory.head_dim))
-    for first_key, last_key in tiles(memory.n_rows, tile_kv):
-        keys, values = memory.load("K", first_key, last_key), memory.load("V", first_key, last_key)
-        d_keys, d_values = torch.zeros(keys.shape), torch.zeros(keys.shape)
-        for start, stop in tiles(memory.n_rows, tile_q):
-            if is_causal and stop <= first_key:
-                continue
-            queries, _ = memory.load("Q", start, stop), memory.load("O", start, stop)
-            d_output = memory.load("dO", start, stop).float()
-            d_queries = memory.load("dQ", start, stop)
-            level, mean = memory.load("L", start, stop), memory.load("D", start, stop)
-            scores = tile_scores(queries, keys, start, first_key, is_causal)
-            weights = (scores - level[:, None]).exp()
+    for columns, met in _turns(memory.n_rows, tile_q, tile_kv, is_causal):
+        keys, values = _loaded(memory, "K V", columns)
+        d_keys, d_values = torch.zeros_like(keys), torch.zeros_like(keys)
+        for rows in met:
+            queries, _, d_output, d_queries = _loaded(memory, "Q O dO dQ", rows)
+            logsumexp, mean = _loaded(memory, "L D", rows)
+            scores = tile_scores(queries, keys, rows[0], columns[0], is_causal)
+            weights = (scores - logsumexp[:, None]).exp()
             parts = _tile_gradients(weights, queries, keys, values, d_output, mean)
-            memory.store("dQ", start, d_queries.float() + parts[0])
+            memory.store("dQ", rows[0], d_queries + parts[0])
             d_keys, d_values = d_keys + parts[1], d_values + parts[2]
-        memory.store("dK", first_key, d_keys)
-        memory.store("dV", first_key, d_values)
+        memory.store("dK", columns[0], d_keys)
+        memory.store("dV", columns[0], d_values)
+
+
+def _turns(
+    n_rows: int, tile_q: int, tile_kv: int, is_causal: bool
+) -> Iterator[tuple[tuple[int, int], list[tuple[int, int]]]]:
+    """Each tile of keys, with the tiles of queries that see any of them."""
+    every = list(tiles(n_rows, tile_q))
+    for columns in tiles(n_rows, tile_kv):
+        yield columns, [rows for rows in every if not is_causal or rows[1] > columns[0]]
+
+
+def _loaded(memory: Memory, names: str, rows: tuple[int, int]) -> list[Tensor]:
+    """These rows of several arrays, in float32."""
+    return [memory.load(name, *rows).float() for name in names.split()]
 
 
 def _tile_gradients(
     weights: Tensor, queries: Tensor, keys: Tensor, values: Tensor, d_output: Tensor, mean: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """What one pair of tiles adds to dQ, dK and dV. mean (Q,): of dO times O, by row."""
-    d_weights = d_output @ values.float().T
+    d_weights = d_output @ values.T
     d_scores = weights * (d_weights - mean[:, None]) * queries.shape[1] ** -0.5
-    return d_scores @ keys.float(), d_scores.T @ queries.float(), weights.T @ d_output
+    return d_scores @ keys, d_scores.T @ queries, weights.T @ d_output

@@ -1,15 +1,13 @@
 """What attention of one head moves and computes, in closed form: N rows of D numbers.
 
-Traffic is counted in numbers; its bytes follow from the number format. The functions without a
-mask are for every length, also where the last tile is smaller.
+Traffic is counted in numbers; its bytes follow from the number format. All are for every length,
+also where the last tile is smaller, and without a mask; `more_counts` has the others.
 """
 
 from __future__ import annotations
 
 from math import ceil
 from typing import NamedTuple
-
-from labkit.tiling.memory import tiles
 
 
 class Traffic(NamedTuple):
@@ -35,10 +33,8 @@ def tile_sizes(sram_bytes: int, head_dim: int, bytes_per_number: int) -> tuple[i
     """
     tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
     if tile_kv < 1:
-        raise ValueError(
-            f"four rows of {head_dim} numbers of {bytes_per_number} bytes do not fit into "
-            f"{sram_bytes} bytes"
-        )
+        row_bytes = head_dim * bytes_per_number
+        raise ValueError(f"four rows of {row_bytes:,} bytes do not fit into {sram_bytes:,} bytes")
     return min(tile_kv, head_dim), tile_kv
 
 
@@ -108,60 +104,8 @@ def least_tile(n_rows: int, head_dim: int) -> int | None:
 
     None if no number of rows up to n_rows is enough.
     """
-    standard = standard_traffic(n_rows, head_dim).total
+    standard = sum(standard_traffic(n_rows, head_dim))
     for tile_kv in range(1, n_rows + 1):
-        if flash_1_traffic(n_rows, head_dim, tile_kv).total < standard:
+        if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) < standard:
             return tile_kv
     return None
-
-
-def causal_flash_1_traffic(n_rows: int, head_dim: int, tile_q: int, tile_kv: int) -> Traffic:
-    """Of `flash_attention_1` with is_causal."""
-    n_seen = sum(
-        last - start
-        for first_key, _ in tiles(n_rows, tile_kv)
-        for start, last in tiles(n_rows, tile_q)
-        if last > first_key
-    )
-    return Traffic(
-        reads=2 * n_rows * head_dim + n_seen * (2 * head_dim + 2),
-        writes=(n_rows + n_seen) * (head_dim + 2),
-    )
-
-
-def causal_flash_2_traffic(n_rows: int, head_dim: int, tile_q: int, tile_kv: int) -> Traffic:
-    """Of `flash_attention_2` with is_causal."""
-    n_seen = sum(
-        last_key - first_key
-        for _, last in tiles(n_rows, tile_q)
-        for first_key, last_key in tiles(n_rows, tile_kv)
-        if last > first_key
-    )
-    return Traffic(
-        reads=n_rows * head_dim + 2 * n_seen * head_dim,
-        writes=n_rows * head_dim + n_rows,
-    )
-
-
-def standard_backward_traffic(n_rows: int, head_dim: int) -> Traffic:
-    """Of `backward.standard_backward`."""
-    matrices, squares = n_rows * head_dim, n_rows**2
-    return Traffic(reads=5 * squares + 5 * matrices, writes=2 * squares + 3 * matrices)
-
-
-def flash_1_backward_traffic(n_rows: int, head_dim: int, tile_kv: int) -> Traffic:
-    """Of `backward.flash_backward_1`, the first writing of dQ, dK and dV included."""
-    n_turns = ceil(n_rows / tile_kv)
-    return Traffic(
-        reads=2 * n_rows * head_dim + n_turns * n_rows * (4 * head_dim + 2),
-        writes=(5 + n_turns) * n_rows * head_dim,
-    )
-
-
-def flash_2_backward_traffic(n_rows: int, head_dim: int, tile_kv: int) -> Traffic:
-    """Of `backward.flash_backward_2`, as printed: D, then the turns; dQ is written first."""
-    n_turns = ceil(n_rows / tile_kv)
-    return Traffic(
-        reads=4 * n_rows * head_dim + n_turns * n_rows * (4 * head_dim + 2),
-        writes=(n_turns + 3) * n_rows * head_dim + n_rows,
-    )

@@ -9,9 +9,9 @@
 # %% [markdown]
 # # Lab 8: seven papers
 #
-# The earlier labs built what these papers describe. Here we read them: four on speculative decoding,
-# three on FlashAttention, and what three runs of a serving engine show. Twenty questions, each worth
-# half a point, **10 points** in all; every question names the place to read.
+# The earlier labs built what these papers describe. Here we read them: four on speculative
+# decoding, three on FlashAttention, and what three runs of a serving engine show. Twenty questions,
+# each worth half a point, **10 points** in all; every question names the place to read.
 #
 # * [Fast Inference from Transformers via Speculative Decoding](https://arxiv.org/abs/2211.17192)
 # * [Accelerating Large Language Model Decoding with Speculative
@@ -54,26 +54,27 @@ language = "en"  # "en" or "zh"; English as long as it is left open
 # ## How to answer, and how it is marked
 #
 # Run a cell and click; the line below the question says what is stored, and as which line of code.
-# Or write the answer into the cell: `q02 = "A C E"`. Either is enough. If both are there and differ,
-# the question counts as answered twice and earns nothing until one of them goes. Clicks are stored
-# in this notebook (and beside it, in `papers-answers.json`, so that they survive a restart). After
-# reloading the page, run a question's cell again before you click. **Before you hand it in: run all
-# cells, and save.**
+# Or write the answer into the cell: `q02 = "A C E"`. Either is enough. If both are there and
+# differ, the question counts as answered twice and earns nothing until one of them goes. Clicks are
+# stored in this notebook (and beside it, in `papers-answers.json`, so that they survive a restart).
+# After reloading the page, run a question's cell again before you click. **Before you hand it in:
+# run all cells, and save.**
 #
 # * **Letters.** Each question says how many options are right; name that many. It earns the right
 #   ones less the wrong ones, over how many there are, and never less than nothing: of three, three
 #   right ones earn all, two right and one wrong a third.
 # * **Order.** Name all steps, first to last. Each step that is directly followed by the right one
 #   counts the same.
-# * **Numbers.** Ten questions have a second half with numbers of your own, worth a quarter of a point
-#   like the first. Counts have to be exact, all else within half a percent.
+# * **Numbers.** Ten questions have a second half with numbers of your own, worth a quarter of a
+#   point like the first. Counts have to be exact, all else within half a percent.
 #
 # The check below a question says whether your answer can be read and is complete. Whether it is
 # right is said after you hand it in.
 #
 # 點選或直接在程式格裡寫答案皆可，擇一即可；兩者不一致時視為重複作答，不計分。選擇題得分為（選對數 −
-# 選錯數）÷ 應選數，最低 0 分；排序題看每一步後面緊接的是不是正確的下一步；計算題中，個數須完全正確，其餘容許
-# 0.5 % 的誤差。重新整理網頁後，請先重跑該題的程式格再點選。**繳交前請先全部執行一次並存檔。**
+# 選錯數）÷ 應選數，最低 0 分；排序題看每一步後面緊接的是不是正確的下一步；計算題中，個數須完全正
+# 確，其餘容許 0.5 % 的誤差。重新整理網頁後，請先重跑該題的程式格再點選。**繳交前請先全部執行一次
+# 並存檔。**
 
 # %% [markdown]
 # ## Drafting and judging: the papers on speculative decoding

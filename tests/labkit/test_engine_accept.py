@@ -11,7 +11,7 @@ import torch
 from labkit.engine import registry, sampling
 from labkit.engine.sampling import accept, draw, warped
 
-OPERATIONS = ("linear", "attention", "draw", "accept")
+OPERATIONS = ("linear", "attention", "flash_attention", "draw", "accept")
 TARGET = torch.tensor([[0.5, 0.25, 0.25], [0.25, 0.25, 0.5], [0.0, 1.0, 0.0]]).log()
 DRAFT = torch.tensor([[0.25, 0.5, 0.25], [0.5, 0.25, 0.25]]).log()
 EVEN = [1.0, 1.0, 1.0]
@@ -97,7 +97,7 @@ def test_older_gpus_and_wider_numbers_keep_the_kernels_for_sampling(dtype, on_a_
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 5))
     on_a_gpu.dtype = dtype
     chosen = [registry.choose(operation, on_a_gpu).backend for operation in OPERATIONS]
-    assert chosen == ["torch", "torch", "triton", "triton"]
+    assert chosen == ["torch", "torch", "torch", "triton", "triton"]
 
 
 def test_what_stands_in_is_the_reference():

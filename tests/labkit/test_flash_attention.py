@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 from labkit import flash_attention as flash
-from labkit.tiling import backward, counts
+from labkit.tiling import backward, counts, more_counts
 from labkit.tiling.memory import SramOverflow, attention_memory, tiles
 
 N_SHAPES = 300
@@ -44,8 +44,10 @@ def test_every_order_gives_the_same_and_moves_what_it_should(shape):
         torch.testing.assert_close(memory.arrays["O"], wanted, atol=1e-5, rtol=1e-5)
     assert moved(standard) == counts.standard_traffic(n_rows, head_dim)
     if is_causal:
-        assert moved(first) == counts.causal_flash_1_traffic(n_rows, head_dim, tile_q, tile_kv)
-        assert moved(second) == counts.causal_flash_2_traffic(n_rows, head_dim, tile_q, tile_kv)
+        assert moved(first) == more_counts.causal_flash_1_traffic(n_rows, head_dim, tile_q, tile_kv)
+        assert moved(second) == more_counts.causal_flash_2_traffic(
+            n_rows, head_dim, tile_q, tile_kv
+        )
     else:
         assert moved(first) == counts.flash_1_traffic(n_rows, head_dim, tile_kv)
         assert moved(second) == counts.flash_2_traffic(n_rows, head_dim, tile_q)
@@ -70,9 +72,9 @@ def test_every_way_back_gives_the_same_and_moves_what_it_should(shape):
         ),
     }
     traffic = {
-        backward.standard_backward: counts.standard_backward_traffic(n_rows, head_dim),
-        backward.flash_backward_1: counts.flash_1_backward_traffic(n_rows, head_dim, tile_kv),
-        backward.flash_backward_2: counts.flash_2_backward_traffic(n_rows, head_dim, tile_kv),
+        backward.standard_backward: more_counts.standard_backward_traffic(n_rows, head_dim),
+        backward.flash_backward_1: more_counts.flash_1_backward_traffic(n_rows, head_dim, tile_kv),
+        backward.flash_backward_2: more_counts.flash_2_backward_traffic(n_rows, head_dim, tile_kv),
     }
     for way, forward in ways.items():
         memory = attention_memory(queries, keys, values, more={"dO": d_output})
@@ -133,7 +135,7 @@ def test_tile_sizes(sram_bytes, bytes_per_number, wanted):
 
 
 def test_a_chip_too_small_for_one_row_is_refused():
-    with pytest.raises(ValueError, match="four rows of 64 numbers of 4 bytes do not fit into 1023"):
+    with pytest.raises(ValueError, match="four rows of 256 bytes do not fit into 1,023"):
         counts.tile_sizes(1023, 64, 4)
 
 

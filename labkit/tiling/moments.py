@@ -1,0 +1,126 @@
+"""A run of tiled attention as moments, for a picture of each: read off what its memory noted.
+
+Moves that follow each other belong to one moment if they are of one kind and over the same rows,
+as those of K and V. Nothing but the log is used, so it is the run of whoever wrote the loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import torch
+from torch import Tensor
+
+from labkit.tiling.memory import Access, Memory, tile_scores
+
+NEEDED = frozenset("QKV")  # what must be there before scores are
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The chip after moves of one kind ("load" or "store") over the same rows.
+
+    on_chip: the rows of each array's buffer. stored (N,): which rows of each array were written so
+    far. seen (N N): pairs of a query and a key that were on the chip together, those
+    to come among causal ones left out; is_new: those of them that came in this moment. n_bytes:
+    loaded and stored so far.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    rows: tuple[int, int]
+    on_chip: dict[str, tuple[int, int]]
+    stored: dict[str, Tensor]
+    seen: Tensor
+    is_new: Tensor
+    n_bytes: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Softmax:
+    """The running softmax of one query: the keys it has seen, weights exp(score - maximum).
+
+    weights (N,): 0 for keys not seen. rescaled: the factor of what was there before, 1 if the
+    maximum stayed.
+    """
+
+    maximum: float
+    total: float
+    weights: Tensor
+    rescaled: float
+
+
+def moments(memory: Memory, is_causal: bool) -> list[Moment]:
+    """Of everything that was moved."""
+    seen = torch.zeros(memory.n_rows, memory.n_rows, dtype=torch.bool)
+    stored: dict[str, Tensor] = {}
+    on_chip: dict[str, tuple[int, int]] = {}
+    n_bytes = {"load": 0, "store": 0}
+    groups = list(_groups(memory.accesses))
+    told = []
+    for i, group in enumerate(groups):
+        kind, rows = group[0].kind, (group[0].start, group[0].stop)
+        names = tuple(access.name for access in group)
+        on_chip |= dict.fromkeys(names, rows)
+        n_bytes = n_bytes | {kind: n_bytes[kind] + sum(access.n_bytes for access in group)}
+        if kind == "store":
+            stored = stored | {name: _with(stored.get(name), rows, memory.n_rows) for name in names}
+        before = seen
+        if kind == "load" and _is_complete(names, on_chip, groups[i + 1 : i + 2]):
+            seen = _with_pairs(seen, on_chip, is_causal)
+        told.append(Moment(kind, names, rows, dict(on_chip), stored, seen, seen & ~before, n_bytes))
+    return told
+
+
+def all_scores(memory: Memory) -> Tensor:
+    """Of every query and key (N N), without a mask."""
+    return tile_scores(memory.arrays["Q"], memory.arrays["K"], 0, 0, is_causal=False)
+
+
+def softmax_of(scores: Tensor, moment: Moment, query: int) -> Softmax | None:
+    """The running softmax of a query at a moment; None while it has seen no key."""
+    seen, earlier = moment.seen[query], moment.seen[query] & ~moment.is_new[query]
+    if not seen.any():
+        return None
+    maximum = scores[query, seen].max()
+    weights = (scores[query] - maximum).exp().where(seen, torch.zeros(()))
+    rescaled = (scores[query, earlier].max() - maximum).exp().item() if earlier.any() else 1.0
+    return Softmax(maximum.item(), weights.sum().item(), weights, rescaled)
+
+
+def _groups(accesses: Sequence[Access]) -> Iterator[list[Access]]:
+    for _, same in groupby(accesses, key=lambda each: (each.kind, each.start, each.stop)):
+        group: list[Access] = []
+        for access in same:
+            if access.name in [each.name for each in group]:
+                yield group
+                group = []
+            group.append(access)
+        yield group
+
+
+def _is_complete(
+    names: Sequence[str], on_chip: dict[str, tuple[int, int]], coming: list[list[Access]]
+) -> bool:
+    """Whether scores follow: Q, K and V are there, and none of them is loaded next.
+
+    Loading the same again is the next turn of a loop, which says that this one is over.
+    """
+    if not (NEEDED & set(names) and set(on_chip) >= NEEDED):
+        return False
+    more = {access.name for group in coming for access in group if access.kind == "load"}
+    return not (more & NEEDED) - set(names)
+
+
+def _with(rows: Tensor | None, new: tuple[int, int], n_rows: int) -> Tensor:
+    marked = torch.zeros(n_rows, dtype=torch.bool) if rows is None else rows.clone()
+    marked[slice(*new)] = True
+    return marked
+
+
+def _with_pairs(seen: Tensor, on_chip: dict[str, tuple[int, int]], is_causal: bool) -> Tensor:
+    marked = seen.clone()
+    marked[slice(*on_chip["Q"]), slice(*on_chip["K"])] = True
+    return marked.tril() if is_causal else marked
