@@ -76,9 +76,9 @@ def traffic_by_tile(
             sharey=True, squeeze=False,
         )  # fmt: skip
         for axes, head_dim in zip(grid[0], head_dims, strict=True):
-            standard = sum(standard_traffic(n_rows, head_dim))
+            whole = sum(standard_traffic(n_rows, head_dim))
             ways = {
-                "standard": [standard] * len(tiles),
+                "standard": [whole] * len(tiles),
                 "FlashAttention": [sum(flash_1_traffic(n_rows, head_dim, n)) for n in tiles],
                 "FlashAttention-2": [sum(flash_2_traffic(n_rows, head_dim, n)) for n in tiles],
             }
@@ -86,7 +86,7 @@ def traffic_by_tile(
             if least := least_tile(n_rows, head_dim):
                 axes.axvline(least, color=COLORS["reference"], linewidth=1, linestyle=":")
                 axes.annotate(
-                    f"the first order moves less\nfrom {least} rows on", (least, standard / 1e6),
+                    f"the first order moves less\nfrom {least} rows on", (least, whole / 1e6),
                     (5, 14), textcoords="offset points", fontsize=8,
                 )  # fmt: skip
             axes.set(

@@ -197,7 +197,7 @@ def flash_attention_1(memory, tile_q, tile_kv, is_causal=False):
 _ORDER = Mutant(
     "flash_attention_1",
     "the order of FlashAttention-2",
-    (_LOADS, _STORES, _SKIPS, _KEPT),
+    (_LOADS, _STORES, _SKIPS, _FIT, _KEPT),
     source=_IN_THE_OTHER_ORDER,
 )
 FLASH_1 = [_ORDER, *_SOFTMAX, *_TILES, *_MOVES]

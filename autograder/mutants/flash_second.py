@@ -142,7 +142,7 @@ memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
         _QUERY_LOOP: f'    all_queries = memory.load("Q")\n{_QUERY_LOOP}',
         _LOAD_Q: "queries = all_queries[start:stop]",
     }),
-    _mutant("K and V are loaded once and kept", _LOADS, _SKIPS, _KEPT, edits={
+    _mutant("K and V are loaded once and kept", _LOADS, _SKIPS, _FIT, _KEPT, edits={
         _QUERY_LOOP: f"    tiles_of = {{}}\n{_QUERY_LOOP}",
         f"            {_LOAD_K}\n            {_LOAD_V}\n": """\
             if first_key not in tiles_of:

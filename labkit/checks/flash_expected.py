@@ -182,19 +182,27 @@ def expect_fit(student: Student, case: AttentionCase, exercise: str) -> None:
     n_stored = len(_stored_rows(watched, "O"))
     if n_stored < case.n_rows:
         raise Wrong("rows of O that are stored", expected=f"{case.n_rows}", got=f"{n_stored}")
+    _expect_meetings(watched)
+
+
+def _expect_meetings(watched: WatchedMemory) -> None:
+    """Every query was on the chip together with some keys, in the order of the algorithm."""
+    has_met = watched.pairs.any(-1).tolist()
+    if not all(has_met):
+        outer = " and ".join(watched.order.once)
+        raise Wrong(
+            f"keys that query {has_met.index(False)} meets on the chip, for a tile of {outer} "
+            "after the other",
+            expected="all of them",
+            got="none",
+        )
 
 
 def expect_nothing_kept(student: Student, case: AttentionCase, exercise: str) -> None:
     """The output follows from what was loaded last, not from copies of an earlier turn."""
     watched = run_of(student, case, exercise)
     order = ORDERS[exercise]
-    if not watched.pairs.any(-1).all():
-        row = watched.pairs.any(-1).tolist().index(False)
-        raise Wrong(
-            f"keys that query {row} meets, one tile of {' and '.join(order.once)} after the other",
-            expected="all of them",
-            got="none",
-        )
+    _expect_meetings(watched)
     names = ", ".join(order.in_turns + order.state)
     why = (
         "If the output is right elsewhere, a copy from an earlier turn was used: others may write "

@@ -35,8 +35,8 @@ def flash_backward_1(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool 
 
     Source: FlashAttention (arXiv:2205.14135), algorithm 4, without dropout.
     """
-    for name in ("dQ", "dK", "dV"):
-        memory.store(name, 0, torch.zeros(memory.n_rows, memory.head_dim))
+    _clear(memory, "dQ", tile_q)
+    _clear(memory, "dK dV", tile_kv)
     for columns, met in _turns(memory.n_rows, tile_q, tile_kv, is_causal):
         keys, values = _loaded(memory, "K V", columns)
         d_keys, d_values = torch.zeros_like(keys), torch.zeros_like(keys)
@@ -59,9 +59,10 @@ def flash_backward_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool 
     O is loaded in the turns too, as the paper prints it, though only D needs it.
     Source: FlashAttention-2 (arXiv:2307.08691), algorithm 2.
     """
-    output, d_output = _loaded(memory, "O dO", (0, memory.n_rows))
-    memory.store("D", 0, (output * d_output).sum(dim=-1))
-    memory.store("dQ", 0, torch.zeros(memory.n_rows, memory.head_dim))
+    for rows in tiles(memory.n_rows, tile_q):
+        output, d_output = _loaded(memory, "O dO", rows)
+        memory.store("D", rows[0], (output * d_output).sum(dim=-1))
+    _clear(memory, "dQ", tile_q)
     for columns, met in _turns(memory.n_rows, tile_q, tile_kv, is_causal):
         keys, values = _loaded(memory, "K V", columns)
         d_keys, d_values = torch.zeros_like(keys), torch.zeros_like(keys)
@@ -75,6 +76,13 @@ def flash_backward_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool 
             d_keys, d_values = d_keys + parts[1], d_values + parts[2]
         memory.store("dK", columns[0], d_keys)
         memory.store("dV", columns[0], d_values)
+
+
+def _clear(memory: Memory, names: str, tile: int) -> None:
+    """Write zeros, tile by tile."""
+    for name in names.split():
+        for first, last in tiles(memory.n_rows, tile):
+            memory.store(name, first, torch.zeros(last - first, memory.head_dim))
 
 
 def _turns(
