@@ -238,7 +238,7 @@ def test_without_an_id_nothing_is_read_and_nothing_breaks(missing):
     )
 
 
-@pytest.mark.parametrize("language", [..., None, 5, "fr", "EN ", [], object()], ids=str)
+@pytest.mark.parametrize("language", [..., None, 5, "fr", "EN ", []], ids=str)
 def test_any_other_language_is_english(language):
     assert said("q02", q02="A", language=language).startswith("read was A;")
     assert said("q02", q02="A", language="zh-TW").startswith("讀到 1 個字母")
