@@ -69,8 +69,11 @@ class Memory:
     def store(self, name: str, start: int, rows: Tensor) -> None:
         """Write rows back, from `start` on; they were computed on the chip and lie there.
 
+        NumPy's arrays are taken too.
+
         Raises: as `load`, and ValueError for rows of another width.
         """
+        rows = torch.as_tensor(rows)
         room = self._rows(name, start, start + len(rows))
         if rows.shape != room.shape:
             raise ValueError(f"wanted rows of {tuple(room.shape)} for {name}, got {_shape(rows)}")

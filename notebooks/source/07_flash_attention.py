@@ -9,21 +9,22 @@
 # %% [markdown]
 # # Lab 7: FlashAttention, counted
 #
-# Attention over N tokens makes N × N scores. For N = 8,192 and one head that is 67 million numbers,
-# which are written to memory, read, turned into weights, written and read again, although the
-# queries, keys, values and the output together are only 2 million. A GPU computes faster than it
-# can move numbers (lab 2), so those trips decide the time.
+# Attention over N tokens makes N × N scores. For N = 8,192 and one head with D = 64 that is 67
+# million numbers, which are written to memory, read, turned into weights, written and read again,
+# although the queries, keys, values and the output together are only 2 million. A GPU computes
+# faster than it can move numbers (lab 2), so those trips decide the time.
 #
-# FlashAttention computes the same output, to the last rounding, and never writes a score. In this
-# lab we build it on a memory that counts, and
+# FlashAttention computes the same output, up to rounding, and never writes a score. In this lab we
+# build it on a memory that counts, and
 #
 # 1. write the one trick behind it: a softmax that sees its scores in pieces;
 # 2. write standard attention and both orders of FlashAttention, and look at what each of them
 #    moves;
-# 3. find closed forms for the counts, and see a well-known slide and a homework go wrong by ten;
+# 3. find closed forms for the counts, and see a well-known slide go wrong by more than ten and a
+#    homework by almost three;
 # 4. predict times, find where the clever method loses, and compare with real kernels.
 #
-# Everything runs on a CPU in a minute. Records of an H200 stand beside it. **15 points**, 2 of them
+# Everything runs on a CPU in a minute. Records of an H200 stand beside it. **17 points**, 2 of them
 # for words.
 
 # %% answer="student_id" points=0
@@ -79,7 +80,8 @@ scores = tile_scores(queries[:4], keys, 0, 0, is_causal=False)
 for size in (96, 32, 5, 1):
     state = torch.full((4,), -math.inf), torch.zeros(4), torch.zeros(4, 16)
     for start, stop in tiles(96, size):
-        state = online_softmax(*state, scores[:, start:stop], values[start:stop])
+        tile = scores[:, start:stop].clone(), values[start:stop].clone()
+        state = [torch.as_tensor(each) for each in online_softmax(*state, *tile)]
     maximum, total, output = state
     error = (output / total[:, None] - scores.softmax(-1) @ values).abs().max()
     print(f"pieces of {size:>2}: largest error {error:.1e}")
@@ -97,6 +99,13 @@ for size in (96, 32, 5, 1):
 # last one, and a tile that does not fit beside the other buffers is refused. Do not keep a tile in
 # a variable beyond its turn: on a chip it would be gone. (Scores of one pair of tiles, and vectors,
 # live in registers, which we do not count.)
+#
+# `memory.n_rows` is N and `memory.head_dim` is D; matrices have N rows, and "m", "l" and "L" one
+# number for each. `tiles(n_rows, tile)` gives first and last row (exclusive) of each tile, the last
+# one smaller if need be, and `tile_scores(queries, keys, first_query, first_key, is_causal)` the
+# scores of a pair of tiles, scaled, with -inf for keys that a query must not see. Nothing else of a
+# memory is needed, and the checks offer nothing else. Load the tile of the outer loop before those
+# of the inner one.
 #
 # First the standard way, where every matrix comes and goes as a whole. Assume that the chip is
 # large enough for that.
@@ -188,9 +197,9 @@ my_head = {
 # ### Question: a slide
 #
 # A lecture slide lists what FlashAttention moves: it reads Q, K, V, O, l and m and writes O, l and
-# m, each once, in all N (5 D + 4) numbers; wait for the first writing apart. For how many turns of
-# the outer loop is that right (`n_turns`)? And for your own head: how many times more does
-# `flash_attention_1` move than the slide says, the first writing left out (`ratio`)?
+# m, each once, in all N (5 D + 4) numbers. The first writing of O, l and m is not in it; leave it
+# out here too. For how many turns of the outer loop is the slide right (`n_turns`)? And for your
+# own head: how many times *as much* as the slide says does `flash_attention_1` move (`ratio`)?
 
 # %% answer="slide" points=0.5
 slide = {"n_turns": 1, "ratio": 13.11}
@@ -208,9 +217,9 @@ homework = {"numbers_64000": 796_672, "numbers_65536": 663_552, "bytes_65536": 2
 # %% [markdown]
 # ### In words
 #
-# The slide would give 331,776 numbers in all for this head; the second and third reading of M give
-# 663,552 and 2,260,992 reads. Say for each of the three what exactly was assumed, and which of the
-# four counts a T4 with its 64 KB comes closest to.
+# The slide gives 331,776 numbers in all for this head, the homework about 800,000 reads. Two other
+# readings of M have given you two more counts. Say for each of the four what exactly was assumed,
+# and which of them a T4 with its 64 KB comes closest to.
 
 # %% [markdown] written="wrong_numbers" points=1
 # The slide loads and stores Q, O, l and m once, as if one tile of K held all keys. Algorithm 1 does
@@ -341,5 +350,5 @@ flash_figures.back_ends(records, standard_traffic, flash_2_traffic)
 # %% [markdown]
 # ## What you have now
 #
-# The same output with a tenth of the traffic, and counts that you can check by hand for any chip.
+# The same output without one score in memory, and counts that you can check by hand for any chip.
 # Lab 8 asks about the papers behind labs 6 and 7, with these numbers at hand.
