@@ -14,7 +14,7 @@ from typing import Any
 from autograder.master import Master
 from autograder.names import defined_names
 from autograder.read import SubmittedCell
-from labkit.papers import folded, items
+from labkit.papers import folded, item_of, items
 from labkit.papers_answers import both, code_line, is_blank
 from labkit.papers_store import answers_in
 
@@ -67,7 +67,7 @@ def _with_answer(source: str, name: str, clicked: Any) -> str:
             lines[node.lineno - 1 : node.end_lineno] = [line]
             return "\n".join(lines)
         return f"{source}\n{line}"
-    if written is not _COMPUTED and both(written, clicked) == written:
+    if written is not _COMPUTED and both(item_of(name), written, clicked) == written:
         return source
     value = line.removeprefix(f"{name} = ")
     return f'{source}\n{name} = {{"written": {name}, "clicked": {value}}}'

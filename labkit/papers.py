@@ -24,7 +24,10 @@ LANGUAGES = ("en", "zh")
 KINDS = ("choice", "order")
 EXPLAINED = "papers_explained"  # a folder that only editions after the deadline have
 MAX_ID_CHARS, MAX_ANSWER_CHARS = 100, 1000
-SEPARATORS = re.compile(r"[\s,;.:/|>()\[\]{}<'\"、，；。→-]+|\band\b|和|與")
+BETWEEN = r"\s,;.:/|<>()\[\]{}'\"`_&+=、，；。・·→⇒\u2013\u2014\-"
+UNSEEN = r"\u00ad\u200b-\u200f\u2060-\u2064\ufeff"  # of no width
+SEPARATORS = re.compile(rf"[{BETWEEN}{UNSEEN}]+|(?<![a-z])and(?![a-z])|和|與|及", re.IGNORECASE)
+PLACES = re.compile(r"(?<!\d)(\d{1,2})[.):、]\s*(?=[a-z])", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -167,11 +170,30 @@ def folded(student_id: str) -> str:
 def letters_in(text: str) -> list[str]:
     """The letters of an answer, in capitals; what is between them does not matter.
 
+    Places before them may only count: 1, 2, 3.
+
     >>> letters_in("Ｄ、b and A")
     ['D', 'B', 'A']
+    >>> letters_in("1. D 2. B")
+    ['D', 'B']
     """
     plain = unicodedata.normalize("NFKC", text[:MAX_ANSWER_CHARS])
+    places = [int(place) for place in PLACES.findall(plain)]
+    if places == list(range(1, len(places) + 1)):
+        plain = PLACES.sub(" ", plain)
     return list(printable(SEPARATORS.sub("", plain)).upper())
+
+
+def number_in(text: str) -> int | float | None:
+    """The number that was typed, "2,260,992" or "1.5e-3"; None if there is none, as in "0,5"."""
+    plain = unicodedata.normalize("NFKC", text[:MAX_ANSWER_CHARS])
+    plain = re.sub(rf"[\s_{UNSEEN}]", "", plain)
+    if re.fullmatch(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?", plain):
+        plain = plain.replace(",", "")
+    try:
+        return int(plain) if re.fullmatch(r"[+-]?\d{1,30}", plain) else float(plain)
+    except ValueError:
+        return None
 
 
 def printable(text: str) -> str:

@@ -1,21 +1,26 @@
 """Reading what students answer to the items of lab 8, typed or clicked.
 
 An answer is letters ("A C E", a list, a set) or a dict of numbers. One that was typed and clicked
-differently is `{"written": ..., "clicked": ...}`, until the student settles it.
+differently is `{"written": ..., "clicked": ...}`, until the student settles it. Of numbers some may
+be typed and others clicked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from numbers import Real
 from string import ascii_uppercase as LETTERS
 from typing import Any
 
-from labkit.papers import Item, item_of, letters_in, printable
+from labkit.checks.compare import number_in as plain_number_in
+from labkit.checks.core import Unfinished, Wrong
+from labkit.papers import Item, item_of, letters_in, number_in, printable
 from labkit.papers_words import say
 
 BOTH = {"written", "clicked"}
 MAX_SHOWN_CHARS = 60
 LARGEST = 1e30
+ROUNDING = 1e-3  # between what a cell computes and what was clicked for it, relative
 
 
 class Unreadable(ValueError):
@@ -31,11 +36,21 @@ def is_blank(answer: Any) -> bool:
     return answer is None or answer is ... or (isinstance(answer, str) and not answer.strip())
 
 
-def both(written: Any, clicked: Any) -> Any:
-    """One answer of what was typed and what was clicked; both of them if they differ."""
+def both(item: Item, written: Any, clicked: Any) -> Any:
+    """One answer of what was typed and what was clicked; both of them if they differ.
+
+    Numbers are taken field by field.
+    """
     if is_blank(clicked) or is_blank(written):
         return written if is_blank(clicked) else clicked
-    return written if _same(written, clicked) else {"written": written, "clicked": clicked}
+    if isinstance(written, dict) and isinstance(clicked, dict):
+        filled = {name: value for name, value in clicked.items() if not is_blank(value)}
+        more = {name: value for name, value in filled.items() if is_blank(written.get(name))}
+        is_one = all(_agree(written[name], filled[name]) for name in filled.keys() - more.keys())
+        answer = written | more
+    else:
+        is_one, answer = _same_letters(item, written, clicked), written
+    return answer if is_one else {"written": written, "clicked": clicked}
 
 
 def is_twofold(answer: Any) -> bool:
@@ -48,7 +63,7 @@ def letters_of(item: Item, answer: Any, language: str) -> list[str]:
 
     Raises: Unreadable saying what was read.
     """
-    answer = _settled(answer, language)
+    answer = _settled(item, answer, language)
     letters = _letters(answer)
     known = LETTERS[: len(item.options["en"])]
     read = shown(" ".join(letters or ()) or answer)
@@ -71,11 +86,22 @@ def numbers_of(item: Item, answer: Any, language: str) -> dict[str, Any]:
 
     Raises: Unreadable if it is no dict with the item's fields, or answered twice.
     """
-    answer = _settled(answer, language)
+    answer = _settled(item, answer, language)
     fields = item.numbers.fields
     if not isinstance(answer, dict) or not set(fields) <= set(answer):
         raise Unreadable(say("not fields", language, fields=", ".join(fields), read=shown(answer)))
     return {name: answer[name] for name in fields}
+
+
+def number_of(value: Any) -> int | float | None:
+    """The plain number in a value, or in a text as it is typed; None if there is none."""
+    if isinstance(value, str):
+        return number_in(value)
+    is_exact = isinstance(value, int) or not isinstance(value, Real)
+    try:
+        return plain_number_in(value if is_exact else float(value), "")
+    except (Wrong, Unfinished, ArithmeticError):
+        return None
 
 
 def clean(name: str, answer: Any) -> str | dict[str, Any]:
@@ -116,10 +142,10 @@ def shown(answer: Any) -> str:
     return text if len(text) <= MAX_SHOWN_CHARS else text[: MAX_SHOWN_CHARS - 3] + "..."
 
 
-def _settled(answer: Any, language: str) -> Any:
+def _settled(item: Item, answer: Any, language: str) -> Any:
     """The one answer, where it was given twice alike."""
     if is_twofold(answer):
-        answer = both(**answer)
+        answer = both(item, **answer)
     if is_twofold(answer):
         raise Unreadable(say("twice", language, **{name: shown(answer[name]) for name in BOTH}))
     return answer
@@ -141,16 +167,16 @@ def _letters(answer: Any) -> list[str] | None:
     return None
 
 
-def _same(written: Any, clicked: Any) -> bool:
-    """Whether what was typed says what was clicked."""
-    if isinstance(clicked, Mapping):
-        filled = {name: value for name, value in clicked.items() if not is_blank(value)}
-        return isinstance(written, Mapping) and all(
-            isinstance(written.get(name), int | float) and written[name] == value
-            for name, value in filled.items()
-        )
-    letters = _letters(written)
-    unordered = isinstance(written, set | frozenset)
-    return letters is not None and (
-        letters == letters_in(clicked) or (unordered and set(letters) == set(letters_in(clicked)))
-    )
+def _same_letters(item: Item, written: Any, clicked: Any) -> bool:
+    """Whether the same is chosen, or put in the same order."""
+    both_read = [_letters(written), _letters(clicked)]
+    if None in both_read:
+        return False
+    one, other = both_read if item.kind == "order" else map(sorted, both_read)
+    return one == other
+
+
+def _agree(written: Any, clicked: Any) -> bool:
+    """Whether two numbers are one, but for rounding."""
+    numbers = number_of(written), number_of(clicked)
+    return None not in numbers and math.isclose(*numbers, rel_tol=ROUNDING)

@@ -6,13 +6,12 @@ Every control calls `take` with the whole answer as it is then: letters, or a di
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable
 from typing import Any, Protocol
 
 import ipywidgets
 
-from labkit.papers import options_for
+from labkit.papers import number_in, options_for
 from labkit.papers_text import STYLE, inline_html
 
 Take = Callable[[Any], None]
@@ -137,15 +136,6 @@ class NumberFields:
 
     def _changed(self, _: Any) -> None:
         self._take({name: number_in(field.value) for name, field in self._fields.items()})
-
-
-def number_in(text: str) -> int | float | None:
-    """The number that was typed, "2,260,992" or "1.5e-3"; None if there is none."""
-    plain = re.sub(r"[\s,_]", "", unicodedata.normalize("NFKC", text))
-    try:
-        return int(plain) if re.fullmatch(r"[+-]?\d{1,30}", plain) else float(plain)
-    except ValueError:
-        return None
 
 
 def _text(text: str) -> ipywidgets.HTML:

@@ -44,16 +44,24 @@ TABLES: Mapping[str, Mapping[str, tuple]] = {
             ((0.25, 0.4, 0.05, 0.3), (0.15, 0.2, 0.4, 0.25), "x"),
         ),
     },
-    "q16": {
-        "length": (1024, 2048, 4096),
+    "q16": {  # tiles that divide the length, so that slightly smaller ones are one more
+        "length": (1536, 3072, 6144),
         "head_dim": (64, 128),
-        "sram_kib": (96, 128, 160),
+        "sram_kib": (96, 128, 192, 256),
         "dtype": ("float16", "float32"),
     },
-    "q17": {
-        "length": (2048, 4096, 8192),
+    "q17": {  # few tiles, which divide the length: each writing shows
+        "length sram_kib": (
+            (1024, 128),
+            (1280, 128),
+            (1152, 192),
+            (1536, 192),
+            (1024, 256),
+            (1536, 256),
+            (1280, 320),
+            (1536, 384),
+        ),
         "head_dim": (64,),
-        "sram_kib": (160, 192, 224, 256),
         "dtype": ("float32",),
         "peak_tflops bandwidth_gbs": ((8.1, 320), (30.3, 300), (31.2, 600)),
     },

@@ -104,7 +104,7 @@ class Asked:
 
     def line(self, clicked: Any) -> str:
         """What is stored, as people read it."""
-        answer = both(self.written, clicked)
+        answer = both(self.item, self.written, clicked)
         if is_blank(answer):
             return say("nothing stored", self.language)
         if is_twofold(answer):
@@ -114,21 +114,23 @@ class Asked:
             line = code_line(self.name, text) if answer == text else f"{self.name} = {text}"
             return say("written", self.language, line=line)
         stored = say("stored", self.language, line=code_line(self.name, clicked))
-        n, wanted = self._n_of(clicked)
+        n, wanted = self._n_of(answer if isinstance(answer, Mapping) else clicked)
         return stored + (say("to go", self.language, n=n, wanted=wanted) if n != wanted else "")
 
     def explanation(self, clicked: Any) -> str:
         """Why it is so, if the edition says why and the answer is complete."""
         try:
-            self.read(both(self.written, clicked))
+            self.read(both(self.item, self.written, clicked))
         except Unreadable:
             return ""
         return explained_html(self.item, self.name, self.student_id, self.language)
 
-    def _n_of(self, clicked: Any) -> tuple[int, int]:
-        if isinstance(clicked, Mapping):
-            return sum(value is not ... for value in clicked.values()), len(clicked)
-        return len(clicked.split()), self.item.n_letters
+    def _n_of(self, answer: Any) -> tuple[int, int]:
+        """How many letters or numbers there are of those that are wanted, typed or clicked."""
+        if isinstance(answer, Mapping):
+            fields = self.item.numbers.fields
+            return sum(not is_blank(answer.get(name)) for name in fields), len(fields)
+        return len(answer.split()), self.item.n_letters
 
 
 class Panel:
@@ -172,7 +174,8 @@ class Panel:
     def _set(self) -> None:
         """The variable is what counts: the text, the click, or both if they differ."""
         if not is_blank(self._clicked):
-            self._names[self._asked.name] = both(self._asked.written, self._clicked)
+            asked = self._asked
+            self._names[asked.name] = both(asked.item, asked.written, self._clicked)
         elif self._was_clicked:
             self._names[self._asked.name] = self._asked.written
         self._why.value = self._asked.explanation(self._clicked)

@@ -142,12 +142,18 @@ def _speedup() -> dict[str, Slip]:
         *,
         held_width: int = 0,
         moved_width: int = 0,
+        kib: int = KIB,
         **changed: object,
     ) -> Fields:
         width = ITEM_BYTES[dtype]
-        tile_kv = tile_holding(head_dim, sram_kib * KIB / (held_width or width))
+        tile_kv = tile_holding(head_dim, sram_kib * kib / (held_width or width))
         per_s = rates(peak_tflops, bandwidth_gbs, moved_width or width)
         return speedup_of_tiles(length, head_dim, tile_kv, per_s, **changed)
+
+    def no_start(length: int, head_dim: int, sram_kib: int, dtype: str, **given: float) -> Fields:
+        tile_kv = tile_holding(head_dim, sram_kib * KIB / ITEM_BYTES[dtype])
+        moved = flash_1_traffic(length, head_dim, tile_kv).total - length * (head_dim + 2)
+        return another(length, head_dim, sram_kib, dtype, **given, moved=moved)
 
     return {
         "overlap": lambda **given: another(**given, together=max),
@@ -157,6 +163,8 @@ def _speedup() -> dict[str, Slip]:
             length, head_dim, **given, moved=length * (5 * head_dim + 4)
         ),
         "inverse": lambda **given: {"speedup": 1 / speedup(**given)["speedup"]},
+        "no_start": no_start,
+        "kibi": lambda **given: another(**given, kib=1000),
     }
 
 

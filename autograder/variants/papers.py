@@ -27,7 +27,7 @@ def letters(key: Key) -> Iterator[Variant]:
 
 
 def numbers(key: Key) -> Iterator[Variant]:
-    """Rounded, as floats, as arrays of one number."""
+    """Rounded, as floats, as texts, as arrays of one number."""
     answer, right = f"{key.item.id}_numbers", key.numbers(INSTRUCTOR)
     rounded = {
         name: value if isinstance(value, int) else float(f"{value:.3g}")
@@ -36,6 +36,8 @@ def numbers(key: Key) -> Iterator[Variant]:
     floats = {name: float(value) for name, value in right.items()}
     yield Variant(answer, "three digits", f"{answer} = {rounded!r}")
     yield Variant(answer, "floats", f"{answer} = {floats!r}")
+    texts = {name: f"{value:,}" for name, value in right.items()}
+    yield Variant(answer, "texts", f"{answer} = {texts!r}")
     arrays = f"{{name: np.array([value]) for name, value in {right!r}.items()}}"
     yield Variant(answer, "arrays", f"import numpy as np\n\n{answer} = {arrays}")
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from labkit.checks.answers import is_near
-from labkit.checks.compare import number_in, show
+from labkit.checks.compare import show
 from labkit.checks.core import Unfinished, Wrong
 from labkit.papers import Item, id_in, item_of, options_for
-from labkit.papers_answers import Unreadable, is_blank, letters_of, numbers_of
+from labkit.papers_answers import Unreadable, is_blank, letters_of, number_of, numbers_of
 from labkit.papers_words import language_of, say
 from labkit.student import MissingName, Proxy, Student, value_of
 
@@ -131,11 +131,8 @@ def read_number(student: Student, case: ItemCase, field: str) -> float:
         raise Told(str(error)) from None
     if is_blank(value):
         raise Unfinished(say("field blank", language, field=field))
-    try:
-        number = number_in(value, field)
-    except Wrong:
-        number = math.nan
-    if not math.isfinite(number):
+    number = number_of(value)
+    if number is None or not math.isfinite(number):
         raise Told(say("not a number", language, field=field, read=show(value)))
     return number
 

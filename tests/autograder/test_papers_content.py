@@ -17,7 +17,8 @@ from labkit.facts import data_path
 from labkit.papers import LANGUAGES, items
 from labkit.records import read_record
 
-FOUND = {  # of the homework's questions: option letters or step numbers in our ids, and the answer
+FOUND = {  # of the homework's questions: option letters or step numbers in our ids, and the answer;
+    # an option without a letter is our own
     "q01": ("1 extra 2 screen 3 append 4 draft 5 score", "45213"),
     "q02": ("A draft-size B task C arithmetic D empty-step E ceiling", "BCE"),
     "q03": ("A confident B architecture C greedy D length E sequential", "ABCD"),
@@ -201,8 +202,10 @@ def test_the_rounds_are_those_of_the_record():
             assert f" {1e3 * row.time_s:.0f} ms" in shown
 
 
-def test_the_edits_are_those_of_the_record():
-    found, shown = rows("cache-cpu", "invalidation"), table_of("q19")
+def test_the_edits_are_those_of_the_record_that_is_named():
+    name = "cache-h200"
+    assert f"our record data/results/{name}.jsonl" in items()["q19"].source
+    found, shown = rows(name, "invalidation"), table_of("q19")
     for edit, name in (("same", "none"), ("space before",) * 2, ("space after",) * 2):
         counts = found[edit, True].counts
         numbers = (counts[f"{key}_tokens"] for key in ("prompt", "saved", "prefill"))
@@ -218,6 +221,29 @@ def test_the_offloaded_steps_are_those_of_the_record():
 
 
 # The words.
+
+
+def test_a_guess_may_earn_nothing(item):
+    n_wrong = len(item.options["en"]) - item.n_right
+    assert item.kind == "order" or item.n_right <= 2 * n_wrong
+
+
+def test_no_item_says_what_another_asks():
+    """What a student reads elsewhere: neither the correction's formula nor what is read again."""
+    texts = {item.id: " ".join([*item.options["en"].values(), *item.options["zh"].values()])
+             for item in items().values()}  # fmt: skip
+    for words in ("positive part", "正部", "p − q"):
+        assert not [name for name, text in texts.items() if name != "q11" and words in text]
+    for text in items()["q08"].numbers.text.values():
+        assert not re.search("again|再讀|(all|整個) (of )?(Q|K)|logsumexp", text)
+
+
+def test_what_holds_on_average_is_said_to():
+    options = items()["q02"].options
+    for name in ("arithmetic", "ceiling"):
+        assert "on average" in options["en"][name] and "平均" in options["zh"][name]
+    drafts = items()["q03"].options
+    assert "kept less often" in drafts["en"]["length"] and "較少被留下" in drafts["zh"]["length"]
 
 
 def test_both_languages_say_the_same_kinds_of_things(item):

@@ -19,6 +19,7 @@ from labkit.papers import (
     item_of,
     items,
     letters_in,
+    number_in,
     numbers_text,
     options_for,
     parameters_for,
@@ -148,7 +149,10 @@ def test_the_tables_are_those_of_the_items():
 RIGHT_WAYS = [
     "A C E", "a c e", "A,C,E", "ACE", "Ａ、Ｃ、Ｅ", "A; C; E.", " A\tC\nE ", "A, C and E",
     "[A, C, E]", "A/C/E", "(A) (C) (E)", ["A", "C", "E"], ("a", "c", "e"), ["A C", "E"],
-    "A -> C -> E", "A → C → E", "A 和 C 和 E",
+    "A -> C -> E", "A → C → E", "A 和 C 和 E", "A 及 C 及 E", "A AND C And E", "A & C & E",
+    "A + C + E", "A=C=E", "A · C ・ E", "A – C — E", "A ⇒ C => E", "A_C_E", "`A` `C` `E`",
+    "\u200bA\ufeff C\u2060 E\u200d", "1. A 2. C 3. E", "1) A, 2) C, 3) E", "（1）A （2）C （3）E",
+    ["1. A", "2. C", "3. E"], "1、A 2、C 3、E",
 ]  # fmt: skip
 
 
@@ -177,6 +181,7 @@ def test_a_blank_answer_is_not_answered_yet(blank):
         ("A B C D", "read was A B C D; the number of letters should be 3, not 4."),
         ("A C Z", "there is no option Z; they end with E."),
         ("A C 3", "there is no option 3; they end with E."),
+        ("2. A 1. C 3. E", "there is no option 2; they end with E."),
         ("A A C", "the letter A stands there twice: A A C."),
         (42, 'the answer should be letters, such as "A C"; read was 42.'),
         (["A", 2, "C"], "the answer should be letters, such as \"A C\"; read was ['A', 2, 'C']."),
@@ -203,8 +208,10 @@ def test_an_answer_that_was_typed_and_clicked_differently_shows_both():
     assert said("q02", q02=twice).startswith(
         "answered twice: the cell says A C E, you clicked A B E"
     )
-    alike = {"written": ["e", "A", "c"], "clicked": "E A C"}
+    alike = {"written": ["e", "A", "c"], "clicked": "A C E"}
     assert said("q02", q02=alike).startswith("E A C, 3 of 3")
+    turned = {"written": "E D C B A", "clicked": "A B C D E"}
+    assert said("q01", q01=turned).startswith("answered twice")
     number = {"written": {"factor": 2.0}, "clicked": {"factor": 2.5}}
     assert said("q02_numbers", q02_numbers=number).startswith("answered twice")
 
@@ -217,15 +224,29 @@ def test_an_answer_that_was_typed_and_clicked_differently_shows_both():
         ("A C", "", "A C"),
         ("a,c", "A C", "a,c"),
         ({"C", "A"}, "A C", {"C", "A"}),
-        ("C A", "A C", {"written": "C A", "clicked": "A C"}),
+        ("C A", "A C", "C A"),
+        ("C B", "A C", {"written": "C B", "clicked": "A C"}),
+        ("C A", 7, {"written": "C A", "clicked": 7}),
         ({"x": ...}, {"x": 2}, {"x": 2}),
         ({"x": 2.0}, {"x": 2, "y": ...}, {"x": 2.0}),
+        ({"x": 2.0, "y": ...}, {"y": 3}, {"x": 2.0, "y": 3}),
+        ({"x": 2.0, "y": 4}, {"y": 3}, {"written": {"x": 2.0, "y": 4}, "clicked": {"y": 3}}),
+        ({"x": 4 / 7}, {"x": 0.571}, {"x": 4 / 7}),
+        ({"x": 4 / 7}, {"x": 0.57}, {"written": {"x": 4 / 7}, "clicked": {"x": 0.57}}),
+        ({"x": "1,024"}, {"x": 1024}, {"x": "1,024"}),
+        ({"x": np.float32(0.5)}, {"x": 0.5}, {"x": np.float32(0.5)}),
+        ({"x": "many"}, {"x": 2}, {"written": {"x": "many"}, "clicked": {"x": 2}}),
         ({"x": 3}, {"x": 2}, {"written": {"x": 3}, "clicked": {"x": 2}}),
         (7, "A", {"written": 7, "clicked": "A"}),
     ],
 )
 def test_one_answer_of_two(written, clicked, expected):
-    assert both(written, clicked) == expected
+    assert both(CHOICE, written, clicked) == expected
+
+
+def test_an_order_is_the_same_only_in_order():
+    assert both(ORDER, "b a c", "B A C") == "b a c"
+    assert both(ORDER, "A B", "B A") == {"written": "A B", "clicked": "B A"}
 
 
 @pytest.mark.parametrize("missing", [..., "", "   ", None, 1.5, [], True, 10**4200], ids=str)
@@ -251,7 +272,12 @@ def test_numbers_are_read_field_by_field():
     values = {"top_kept": np.float32(0.5), "any_kept": np.array([0.58])}
     assert said("q03_numbers", q03_numbers=values).startswith("top_kept = 0.5, any_kept = 0.58")
     assert said("q03_numbers", q03_numbers=[1, 2]).startswith("the answer should be a dict with")
-    for strange in ("0.5", True, float("nan"), float("inf"), 10**400, [1]):
+    values = {"top_kept": " 5e-1", "any_kept": "1,024"}
+    assert said("q03_numbers", q03_numbers=values).startswith("top_kept = 0.5, any_kept = 1,024;")
+    one_each = {"written": {"top_kept": 4 / 7, "any_kept": ...}, "clicked": {"any_kept": 0.58}}
+    read = "top_kept = 0.571429, any_kept = 0.58;"
+    assert said("q03_numbers", q03_numbers=one_each).startswith(read)
+    for strange in ("half", "nan", True, float("nan"), float("inf"), 10**400, [1]):
         values = {"top_kept": strange, "any_kept": 1}
         assert said("q03_numbers", q03_numbers=values).startswith("`top_kept` is not a number")
 
@@ -294,7 +320,7 @@ def credit(item, letters, points=1):
     ("item_id", "letters", "expected"),
     [
         ("q02", "ABC", 1), ("q02", "ABD", 1 / 3), ("q02", "ADE", 0), ("q02", "CBA", 1),
-        ("q03", "ABCD", 1), ("q03", "ABCE", 1 / 2),
+        ("q03", "ABCD", 1), ("q03", "ABCE", 1 / 2), ("q03", "ABEF", 0),
         ("q04", "AB", 1), ("q04", "AC", 0), ("q04", "CD", 0),
         ("q05", "A", 1), ("q05", "B", 0),
         ("q02", "AB", 0), ("q02", "ABCD", 0), ("q02", "AAB", 0), ("q02", "", 0),
@@ -336,3 +362,12 @@ def test_any_stored_answer_becomes_letters_numbers_or_nothing(name, value):
         assert set(letters_in(found)) <= set("ABCDEF")
     else:
         assert all(value is ... or isinstance(value, int | float) for value in found.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("2,260,992", 2260992), ("1,024.5", 1024.5), ("-3,000", -3000), ("１，０２４", 1024),
+     ("1e3", 1000.0), ("0,5", None), ("12,34", None), ("", None), ("half", None)],
+)  # fmt: skip
+def test_commas_stand_between_thousands_and_nowhere_else(text, expected):
+    assert number_in(text) == expected

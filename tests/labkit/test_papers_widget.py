@@ -8,8 +8,7 @@ import IPython.display
 import pytest
 
 from labkit import papers_widget
-from labkit.papers import explained, items, options_for
-from labkit.papers_controls import number_in
+from labkit.papers import explained, items, number_in, options_for
 from labkit.papers_store import ANSWER_TYPE, FILE_NAME, this_notebook
 from labkit.papers_text import as_html, as_markdown
 from labkit.papers_widget import Asker
@@ -172,15 +171,27 @@ def test_a_folder_that_cannot_be_written_to_does_not_matter(screen, tmp_path):
 
 
 def test_what_the_cell_says_counts_until_something_else_is_clicked(screen):
-    notebook = asked("q02", "a, c, e")
-    assert notebook["q02"] == "a, c, e" and screen.record is None
-    assert screen.line == 'The cell says: q02 = "a, c, e"'
+    notebook = asked("q02", "e, c, a")
+    assert notebook["q02"] == "e, c, a" and screen.record is None
+    assert screen.line == 'The cell says: q02 = "e, c, a"'
     boxes = screen.controls("Checkbox")
     boxes[0].value = True
-    assert screen.line.startswith("answered twice: the cell says a, c, e, you clicked A;")
-    assert notebook["q02"] == {"written": "a, c, e", "clicked": "A"}
+    assert screen.line.startswith("answered twice: the cell says e, c, a, you clicked A;")
+    assert notebook["q02"] == {"written": "e, c, a", "clicked": "A"}
     boxes[2].value = boxes[4].value = True
-    assert notebook["q02"] == "a, c, e" and screen.line == 'Stored: q02 = "A C E"'
+    assert notebook["q02"] == "e, c, a" and screen.line == 'Stored: q02 = "A C E"'
+
+
+def test_one_number_may_be_typed_and_the_other_clicked(screen):
+    notebook = asked("q03_numbers", {"top_kept": 4 / 7, "any_kept": ...})
+    top, rest = screen.controls("Text")
+    rest.value = "0.58"
+    assert notebook["q03_numbers"] == {"top_kept": 4 / 7, "any_kept": 0.58}
+    assert screen.line == 'Stored: q03_numbers = {"top_kept": ..., "any_kept": 0.58}'
+    top.value = "0.571"
+    assert notebook["q03_numbers"] == {"top_kept": 4 / 7, "any_kept": 0.58}
+    top.value = "0.5"
+    assert screen.line.startswith("answered twice")
 
 
 def test_numbers_in_the_cell_are_shown_as_they_stand(screen):
