@@ -112,6 +112,7 @@ SLIDES = [
     ("in percent", (_FACTOR,), slide(ratio=100 * RATIO)),
     ("how many are missing", (_FACTOR,), slide(ratio=TOTAL - ONCE - SLIDE)),
     ("one times", (_FACTOR,), slide(ratio=1)),
+    ("how much more", (_FACTOR,), slide(ratio=RATIO - 1)),
 ]  # fmt: skip
 
 _DECIMAL, _BINARY, _BYTES = (

@@ -82,6 +82,12 @@ new_maximum = torch.maximum(maximum, scores.amax(-1))
     _mutant("O is never divided by its total", *_NUMBERS, edits={
         "total[:, None] * output.float()": "output", _STORE_O: 'memory.store("O", start, output)',
     }),
+    _mutant("O is divided in the last turn only", _KEPT, edits={
+        "total[:, None] * output.float()": "output",
+        _STORE_O: """\
+is_last = last_key == memory.n_rows or is_causal and last_key >= stop
+            memory.store("O", start, output / total[:, None] if is_last else output)""",
+    }),
     _mutant("O is divided, but not multiplied again", *_NUMBERS,
             edits={"total[:, None] * output.float()": "output"}),
     _mutant("a softmax for each tile, added up", *_NUMBERS, edits={
@@ -161,7 +167,20 @@ queries = memory.load("Q", start, stop)
         if start == 0:
             memory.store("O", 0, torch.zeros(memory.n_rows, memory.head_dim))
 """}),
-    _mutant("K and V are loaded as a whole", _FIT, _KEPT, _SKIPS, edits={
+    _mutant("Q comes before the pair is skipped", _SKIPS, edits={
+        _SKIP: f'            queries = memory.load("Q", start, stop)\n{_SKIP}',
+        _LOAD_O: 'output = memory.load("O", start, stop)',
+    }),
+    _mutant("all tiles of K and V are loaded before the first of Q", _FIT, _KEPT, _SKIPS, edits={
+        _KEY_LOOP: f"""\
+    loaded = {{
+        first: (memory.load("K", first, last), memory.load("V", first, last))
+        for first, last in tiles(memory.n_rows, tile_kv)
+    }}
+{_KEY_LOOP}""",
+        _LOAD_KEYS: "keys, values = loaded[first_key]",
+    }),
+    _mutant("K and V are loaded as a whole", _FIT, edits={
         _KEY_LOOP: f'    all_keys, all_values = memory.load("K"), memory.load("V")\n{_KEY_LOOP}',
         _LOAD_KEYS:
             "keys, values = all_keys[first_key:last_key], all_values[first_key:last_key]",
@@ -170,11 +189,17 @@ queries = memory.load("Q", start, stop)
         _KEY_LOOP: f"    copies = {{}}\n{_KEY_LOOP}",
         _SCORES: f"queries = copies.setdefault(start, queries)\n            {_SCORES}",
     }),
-    _mutant("m is loaded, but the one in a variable used", _KEPT, edits={
-        _KEY_LOOP: f"    maxima = {{}}\n{_KEY_LOOP}",
-        _SCORES: f"maximum = maxima.get(start, maximum)\n            {_SCORES}",
-        _STORE_M: f"maxima[start] = maximum\n            {_STORE_M}",
-    }),
+    *(
+        _mutant(f"{title} loaded, but not used: kept in variables", _KEPT, edits={
+            _KEY_LOOP: f"    kept = {{}}\n{_KEY_LOOP}",
+            _SCORES: f"{names} = kept.get(start, ({names}))\n            {_SCORES}",
+            _STORE_O: f"output = output / total[:, None]\n            kept[start] = {names}\n"
+                      '            memory.store("O", start, output)',
+        })
+        for title, names in (("O is", "output"), ("l is", "total"), ("m is", "maximum"),
+                             ("O and l are", "output, total"),
+                             ("O, l and m are", "output, total, maximum"))
+    ),
 ]  # fmt: skip
 
 _IN_THE_OTHER_ORDER = """\

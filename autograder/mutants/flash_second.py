@@ -138,7 +138,7 @@ memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
         f"        {_STORE_O}\n": "        outputs.append(output / total[:, None])\n",
         _STORE_L: f'{_STORE_L}\n    memory.store("O", 0, torch.cat(outputs))',
     }),
-    _mutant("Q is loaded as a whole", _FIT, _SKIPS, _KEPT, edits={
+    _mutant("Q is loaded as a whole", _FIT, edits={
         _QUERY_LOOP: f'    all_queries = memory.load("Q")\n{_QUERY_LOOP}',
         _LOAD_Q: "queries = all_queries[start:stop]",
     }),
@@ -163,7 +163,7 @@ memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
 _ORDER = Mutant(
     "flash_attention_2",
     "the order of FlashAttention-1",
-    (_LOADS, _STORES, _LOG, _SKIPS, _KEPT),
+    (_LOADS, _STORES, _LOG, _SKIPS, _FIT, _KEPT),
     source="""\
 def flash_attention_2(memory, tile_q, tile_kv, is_causal=False):
     flash_attention_1(memory, tile_q, tile_kv, is_causal)

@@ -71,7 +71,7 @@ def flash_attention_1(memory, tile_q, tile_kv, is_causal=False):
     ),
     Variant(
         "flash_attention_1",
-        "all tiles from the last to the first, O in memory without its total until the end",
+        "all tiles from the last to the first",
         """\
 def flash_attention_1(memory, tile_q, tile_kv, is_causal=False):
     every_q = list(tiles(memory.n_rows, tile_q))
@@ -87,12 +87,10 @@ def flash_attention_1(memory, tile_q, tile_kv, is_causal=False):
             m, l = memory.load("m", start, stop), memory.load("l", start, stop)
             o, q = memory.load("O", start, stop), memory.load("Q", start, stop)
             scores = tile_scores(q, keys, start, first, is_causal)
-            m, l, o = online_softmax(m, l, o, scores, values)
-            if first == 0:
-                o = o / l[:, None]
+            m, l, o = online_softmax(m, l, l[:, None] * o, scores, values)
             memory.store("m", start, m)
             memory.store("l", start, l)
-            memory.store("O", start, o)
+            memory.store("O", start, o / l.clamp(min=1e-30)[:, None])
 """,
     ),
     Variant(
@@ -207,6 +205,57 @@ def flash_attention_1(memory, tile_q, tile_kv, is_causal=False):
 
     for number, (first, last) in enumerate(tiles(memory.n_rows, tile_kv)):
         turn(first, last, is_first=number == 0)
+""",
+    ),
+    Variant(
+        "flash_attention_1",
+        "K and V come after the first tile of Q that needs them",
+        """\
+def flash_attention_1(memory, tile_q, tile_kv, is_causal=False):
+    for start, stop in tiles(memory.n_rows, tile_q):
+        memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
+        memory.store("l", start, torch.zeros(stop - start))
+        memory.store("m", start, torch.full((stop - start,), -torch.inf))
+    for a, b in reversed(list(tiles(memory.n_rows, tile_kv))):
+        keys = None
+        for start, stop in reversed(list(tiles(memory.n_rows, tile_q))):
+            if is_causal and a >= stop:
+                break
+            queries = memory.load("Q", start, stop)
+            if keys is None:
+                keys, values = memory.load("K", a, b), memory.load("V", a, b)
+            o, l, m = (memory.load(name, start, stop) for name in "Olm")
+            scores = tile_scores(queries, keys, start, a, is_causal)
+            m, l, o = online_softmax(m, l, l[:, None] * o, scores, values)
+            memory.store("m", start, m)
+            memory.store("l", start, l)
+            memory.store("O", start, o / l.clamp(min=1e-30)[:, None])
+""",
+    ),
+    Variant(
+        "flash_attention_1",
+        "logarithms of sums inside, from l and m as they are loaded",
+        """\
+def flash_attention_1(memory, tile_q, tile_kv, is_causal=False):
+    for start, stop in tiles(memory.n_rows, tile_q):
+        memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
+        memory.store("l", start, torch.zeros(stop - start))
+        memory.store("m", start, torch.full((stop - start,), -torch.inf))
+    for a, b in tiles(memory.n_rows, tile_kv):
+        keys, values = memory.load("K", a, b), memory.load("V", a, b)
+        for start, stop in tiles(memory.n_rows, tile_q):
+            if is_causal and a >= stop:
+                continue
+            queries = memory.load("Q", start, stop)
+            o, l, m = (memory.load(name, start, stop) for name in "Olm")
+            scores = tile_scores(queries, keys, start, a, is_causal)
+            before = m + l.log()
+            level = torch.logaddexp(before, scores.logsumexp(-1))
+            weights = (scores - level[:, None]).exp()
+            m = torch.maximum(m, scores.amax(-1))
+            memory.store("O", start, (before - level).exp()[:, None] * o + weights @ values)
+            memory.store("m", start, m)
+            memory.store("l", start, (level - m).exp())
 """,
     ),
 ]

@@ -133,4 +133,44 @@ def flash_attention_2(memory, tile_q, tile_kv, is_causal=False):
             memory.store("L", a, ((m + l.log2()) / log2e)[a - start : b - start])
 """,
     ),
+    Variant(
+        "flash_attention_2",
+        "Q comes after the first tiles of K and V",
+        """\
+def flash_attention_2(memory, tile_q, tile_kv, is_causal=False):
+    for start, stop in reversed(list(tiles(memory.n_rows, tile_q))):
+        queries = None
+        m, l = torch.full((stop - start,), -torch.inf), torch.zeros(stop - start)
+        o = torch.zeros(stop - start, memory.head_dim)
+        for first, last in reversed(list(tiles(memory.n_rows, tile_kv))):
+            if is_causal and first >= stop:
+                continue
+            keys, values = memory.load("K", first, last), memory.load("V", first, last)
+            if queries is None:
+                queries = memory.load("Q", start, stop)
+            scores = tile_scores(queries, keys, start, first, is_causal)
+            m, l, o = online_softmax(m, l, o, scores, values)
+        memory.store("O", start, o / l[:, None])
+        memory.store("L", start, m + l.log())
+""",
+    ),
+    Variant(
+        "flash_attention_2",
+        "the next tile of K comes while the softmax of this one is taken",
+        """\
+def flash_attention_2(memory, tile_q, tile_kv, is_causal=False):
+    for start, stop in tiles(memory.n_rows, tile_q):
+        todo = [pair for pair in tiles(memory.n_rows, tile_kv) if not is_causal or pair[0] < stop]
+        queries, keys = memory.load("Q", start, stop), memory.load("K", *todo[0])
+        m, l = torch.full((stop - start,), -torch.inf), torch.zeros(stop - start)
+        o = torch.zeros(stop - start, memory.head_dim)
+        for now, coming in zip(todo, [*todo[1:], None]):
+            scores = tile_scores(queries, keys, start, now[0], is_causal)
+            if coming:
+                keys = memory.load("K", *coming)
+            m, l, o = online_softmax(m, l, o, scores, memory.load("V", *now))
+        memory.store("O", start, o / l[:, None])
+        memory.store("L", start, m + l.log())
+""",
+    ),
 ]

@@ -84,6 +84,22 @@ def online_softmax(maximum, total, output, scores, values):
     return new, old * total + part, old[:, None] * output + part[:, None] * own
 """,
     ),
+    Variant(
+        "online_softmax",
+        "the logarithm of the sum carried on inside",
+        """\
+def online_softmax(maximum, total, output, scores, values):
+    new = torch.maximum(maximum, scores.amax(1))
+    before = torch.where(total > 0, maximum + total.log(), -torch.inf)
+    level = torch.logaddexp(before, scores.logsumexp(1))
+    safe = torch.where(level == -torch.inf, 0.0, level)
+    mean = (before - safe).exp() / torch.where(total > 0, total, 1.0)
+    mean = mean[:, None] * output + (scores - safe[:, None]).exp() @ values
+    mean = torch.where(total[:, None] > 0, mean, (scores - safe[:, None]).exp() @ values)
+    after = torch.where(new == -torch.inf, 0.0, (level - new).exp())
+    return new, after, after[:, None] * mean
+""",
+    ),
 ]
 
 STANDARD = [

@@ -109,6 +109,7 @@ def own_tiles_fit_the_chip(student: Student, case: AnswerCase) -> None:
     right_q, right_kv = _tiles(functions, head)
     slips = {
         right_q: "That is tile_q.",
+        right_kv + 1: "That is a row too many: the paper rounds up, but here it has to fit.",
         _tiles(functions, head, kib=1000)[1]: "1 KiB is 1,024 bytes.",
         _tiles(functions, head, width=1)[1]: f"A number takes {head.bytes_per_number} bytes.",
     }
@@ -187,6 +188,7 @@ def the_slide_is_too_small_by_a_factor(student: Student, case: AnswerCase) -> No
     moved = right.total - right.once
     slips = {
         slide / moved: "That is the slide over the algorithm.",
+        moved / slide - 1: "How many times as much is asked for, not how much more.",
         right.total / slide: "Leave the first writing of O, l and m out.",
         head.bytes_per_number * moved / slide: "Compare numbers with numbers.",
         right.reads / slide: "The slide counts reads and writes.",

@@ -6,8 +6,9 @@ to be had by loading alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import exp
 from operator import index
 from typing import Any
 
@@ -16,10 +17,10 @@ import torch
 from torch import Tensor
 
 from labkit.student import Offer
-from labkit.tiling.memory import Memory, SramOverflow
+from labkit.tiling.memory import Access, Memory, SramOverflow
 
 MOST_MOVES = 20_000
-LIFT = 0.75  # by which a moving memory raises m
+SHIFTS = {"O": 0.2, "l": -0.4, "m": 0.75}  # what a moving memory adds: to m, to logarithms of O, l
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +41,18 @@ class Order:
 class WatchedMemory:
     """A memory of one head, offered to a student's function.
 
-    drift: what is added to the rows of an array after each loading, by array; then m is raised
-    too, each time it has been stored. turned: arrays that come back with every row moved on by
-    one column. refusal: the last tile that did not fit, in words.
+    tiles: rows of a tile of each array. drift: what is added to the rows of an array after each
+    loading, by array; then O, l and m change too, each time they have been stored. turned: arrays
+    that come back with every row moved on by one column. refusal: the last tile that did not fit,
+    in words.
     """
 
     memory: Memory
     order: Order
+    tiles: Mapping[str, int] = field(default_factory=dict)
     drift: Mapping[str, Tensor] = field(default_factory=dict)
     turned: str = ""
     refusal: str = ""
-
-    def __post_init__(self) -> None:
-        arrays, n_rows = self.memory.arrays, self.memory.n_rows
-        self.scores = torch.full((n_rows, n_rows), -torch.inf, dtype=torch.float64)
-        self.values = arrays["V"].double().repeat(n_rows, 1, 1)
-        self._partners: list[int] = []  # rows of the outer loop's tile
-        self._is_new_turn = True
 
     def offer(self) -> Offer:
         """What the student's function gets for it."""
@@ -67,12 +63,10 @@ class WatchedMemory:
         """As `Memory.load`, with every refusal as one that reaches the student in words."""
         first, last = index(start), None if stop is None else index(stop)
         loaded = self._allowed(name, lambda: self.memory.load(name, first, last))
-        rows = slice(first, first + len(loaded))
         if name in self.turned:
             return loaded.roll(1, dims=1)
-        if self.order.in_turns:
-            self._follow(name, rows, loaded.double())
         if name in self.drift:
+            rows = slice(first, first + len(loaded))
             self.memory.arrays[name][rows] += self.drift[name][rows]
         return loaded
 
@@ -84,28 +78,51 @@ class WatchedMemory:
             raise TypeError(f"what is stored in {name} should be a tensor of real numbers")
         first = index(start)
         self._allowed(name, lambda: self.memory.store(name, first, rows))
-        if self.drift and name == "m":
-            self.memory.arrays["m"][first : first + len(rows)] += LIFT
-            self.scores[first : first + len(rows)] += LIFT
+        if self.drift and name in self.order.state:
+            changed = self.memory.arrays[name][first : first + len(rows)]
+            changed.copy_(changed + SHIFTS["m"] if name == "m" else changed * exp(SHIFTS[name]))
 
     def times(self, kind: str, name: str) -> float:
         """How often the whole array was loaded or stored; parts count as parts."""
         return self.memory.numbers(kind)[name] / self.memory.arrays[name].numel()
 
-    def turns(self, tiles_of: Iterable[tuple[int, int]]) -> float:
-        """How often all of Q (or of K and V, in the other order) met tiles of the outer loop."""
-        pairs = self.pairs if "Q" in self.order.in_turns else self.pairs.T
-        met = sum(int(pairs[:, start:stop].any(1).sum()) for start, stop in tiles_of)
-        return min(met / len(pairs), self.times("load", self.order.in_turns[0]))
+    def loads(self, name: str) -> list[int]:
+        """How often each row of an array was loaded."""
+        counts = [0] * self.memory.n_rows
+        for access in self._loaded(name):
+            for row in range(access.start, access.stop):
+                counts[row] += 1
+        return counts
 
-    @property
-    def pairs(self) -> Tensor:
-        """Which query met which key: true (N N) where both were on the chip."""
-        return self.scores.isfinite()
+    def first_loads(self, name: str) -> list[int]:
+        """The rows of an array in the order in which they came, each once."""
+        came = (row for each in self._loaded(name) for row in range(each.start, each.stop))
+        return list(dict.fromkeys(came))
 
-    def output(self) -> Tensor:
-        """The output (N D) that follows from what was loaded, as it was at each loading."""
-        return (self.scores.softmax(-1)[:, :, None] * self.values).sum(1)
+    def meetings(self, one: str, other: str, coming: str) -> Tensor:
+        """Which rows of two arrays met: true (N N) where a row of either was there as one came.
+
+        coming: the arrays whose arrival counts. What came earlier is there until another tile of
+        the same array comes.
+        """
+        n_rows = self.memory.n_rows
+        met = torch.zeros(n_rows, n_rows, dtype=torch.bool)
+        present: dict[str, set[int]] = {one: set(), other: set()}
+        for access in self._loaded(one + other):
+            name, rows = access.name, set(range(access.start, access.stop))
+            is_same = self._numbers(name, rows) == self._numbers(name, present[name])
+            present[name] = rows | present[name] if is_same else rows
+            if name in coming and all(present.values()):
+                here = present | {name: rows}
+                met[torch.tensor(list(here[one]))[:, None], list(here[other])] = True
+        return met
+
+    def _loaded(self, names: str) -> list[Access]:
+        return [each for each in self.memory.accesses if each.kind == "load" and each.name in names]
+
+    def _numbers(self, name: str, rows: set[int]) -> set[int]:
+        """Of the tiles that these rows belong to."""
+        return {row // self.tiles[name] for row in rows}
 
     def _allowed(self, name: Any, move: Callable[[], Tensor | None]) -> Any:
         if len(self.memory.accesses) >= MOST_MOVES:
@@ -118,21 +135,3 @@ class WatchedMemory:
         except KeyError:
             known = "Q, K, V, O, S, P, l, m and L"
             raise ValueError(f"there is no array {name!r}; there are {known}") from None
-
-    def _follow(self, name: str, rows: slice, loaded: Tensor) -> None:
-        """Keep the scores of every pair that meets, and the values that go with it."""
-        inner, outer = ("Q", "K") if "Q" in self.order.in_turns else ("K", "Q")
-        here = range(rows.start, rows.stop)
-        if name == outer and not set(here) <= set(self._partners):
-            self._partners = [*([] if self._is_new_turn else self._partners), *here]
-            self._is_new_turn = False
-        elif name == inner:
-            others = self.memory.arrays[outer][self._partners].double()
-            met = loaded @ others.T * self.memory.head_dim**-0.5
-            if inner == "Q":
-                self.scores[rows, self._partners] = met
-            else:
-                self.scores[self._partners, rows] = met.T
-            self._is_new_turn = True
-        elif name == "V" and outer == "Q":
-            self.values[self._partners, rows] = loaded

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from labkit.checks.core import Wrong
-from labkit.checks.flash_memory import Order, WatchedMemory
+from labkit.checks.flash_memory import SHIFTS, Order, WatchedMemory
 from labkit.student import Student, StudentError, hold
 from labkit.tiling.memory import attention_memory, tile_scores, tiles
 
@@ -88,7 +88,8 @@ def _play(student: Student, case: AttentionCase, exercise: str) -> WatchedMemory
         for name in order.in_turns:
             drift[name] = torch.randn(case.n_rows, case.head_dim, generator=rng) / 2
     memory = attention_memory(*case.matrices(), case.sram_bytes)
-    watched = WatchedMemory(memory, order, drift, turned)
+    tile_rows = {"Q": case.tile_q, "K": case.tile_kv, "V": case.tile_kv}
+    watched = WatchedMemory(memory, order, tile_rows, drift, turned)
     sizes = (case.tile_q, case.tile_kv) if order.in_turns else ()
     try:
         hold(getattr(student, exercise), watched.offer(), *sizes, case.is_causal)
@@ -118,3 +119,101 @@ def right_level(case: AttentionCase) -> tuple[Tensor, Tensor]:
     queries, keys, _ = case.matrices()
     scores = tile_scores(queries, keys, 0, 0, case.is_causal).double()
     return scores.amax(-1), scores.logsumexp(-1)
+
+
+def slipped_outputs(case: AttentionCase) -> dict[str, Tensor]:
+    """What known mistakes make of the output (N D), by what to say."""
+    queries, keys, values = (each.double()[None, None] for each in case.matrices())
+    n_rows, tile = case.n_rows, case.tile_kv or case.n_rows
+    n_left, n_missing = n_rows % tile, -n_rows % tile
+
+    def output(some_keys: Tensor, some_values: Tensor) -> Tensor:
+        return functional.scaled_dot_product_attention(queries, some_keys, some_values)[0, 0]
+
+    slips = {
+        "Each score is divided by the square root of head_dim.": right_output(
+            case, case.is_causal, scale=1.0
+        ),
+        "No query sees the keys behind it if is_causal, and only then.": right_output(
+            case, not case.is_causal
+        ),
+    }
+    if tile < n_rows:
+        last = n_left or tile
+        slips["Only the last tile of keys is in it: what was there before is to be kept."] = output(
+            keys[:, :, -last:], values[:, :, -last:]
+        )
+    if n_left and tile < n_rows:
+        slips["The last, smaller tile of keys is missing."] = output(
+            keys[:, :, :-n_left], values[:, :, :-n_left]
+        )
+    if n_missing:
+        padding = (0, 0, 0, n_missing)
+        slips["Zeros stand in for keys that are not there, and get weights."] = output(
+            functional.pad(keys, padding), functional.pad(values, padding)
+        )
+    return slips
+
+
+def output_not_multiplied(case: AttentionCase) -> Tensor:
+    """The output (N D) if O, as loaded, is taken for one that is not divided by its total yet."""
+    queries, keys, values = (each.double() for each in case.matrices())
+    scores = tile_scores(queries, keys, 0, 0, case.is_causal).double()
+    last_queries = torch.arange(case.n_rows) // case.tile_q * case.tile_q + case.tile_q - 1
+    output, before = torch.zeros_like(values), scores.new_full((case.n_rows,), -torch.inf)
+    for start, stop in tiles(case.n_rows, case.tile_kv):
+        level = scores[:, :stop].amax(-1)
+        weights = (scores[:, :stop] - level[:, None]).exp()
+        undivided = weights[:, start:] @ values[start:stop]
+        undivided += (before - level).exp()[:, None] * output
+        is_skipped = (last_queries < start) & torch.tensor(case.is_causal)
+        output = output.where(is_skipped[:, None], undivided / weights.sum(-1, keepdim=True))
+        before = level
+    return output
+
+
+def seen_pairs(case: AttentionCase) -> Tensor:
+    """Whether a causal mask leaves anything of the two tiles of a query and a key: (N N)."""
+    row = torch.arange(case.n_rows)
+    stop = row // case.tile_q * case.tile_q + case.tile_q
+    return stop[:, None] > row // case.tile_kv * case.tile_kv
+
+
+def moved_output(watched: WatchedMemory, case: AttentionCase, is_divided: bool = True) -> Tensor:
+    """The output (N D) of a memory that changes, if every turn uses what it loaded last.
+
+    is_divided: whether O was divided by its total as it lay there.
+    Raises: Wrong if a row was not loaded equally often in every turn.
+    """
+    order, came = watched.order, watched.first_loads(watched.order.once[0])
+    outer = sorted(case.outer_tiles(order), key=lambda tile: came.index(tile[0]))
+    scores, shifts = torch.zeros(2, case.n_rows, case.n_rows, dtype=torch.float64)
+    values = torch.zeros(case.n_rows, case.n_rows, case.head_dim, dtype=torch.float64)
+    for turn, (start, stop) in enumerate(outer):
+        queries, keys, now = (
+            _as_loaded(watched, name, rows, turn, len(outer))
+            for name, rows in zip("QKV", case.matrices(), strict=True)
+        )
+        pairs = (slice(None), slice(start, stop))
+        if order.once == "Q":
+            pairs = pairs[::-1]
+        scores[pairs] = (queries @ keys.T * case.head_dim**-0.5)[pairs]
+        values[pairs] = now.expand_as(values)[pairs]
+        shifts[pairs] = len(outer) - turn if order.state else 0
+    below = (scores + shifts * (SHIFTS["m"] + SHIFTS["l"])).exp()
+    factors = shifts * SHIFTS["O"] - (0 if is_divided else (shifts - 1) * SHIFTS["l"])
+    return ((below * factors.exp())[:, :, None] * values).sum(1) / below.sum(1, keepdim=True)
+
+
+def _as_loaded(watched: WatchedMemory, name: str, given: Tensor, turn: int, n_turns: int) -> Tensor:
+    """The rows of Q, K or V as they were when they were loaded last in a turn."""
+    if name not in watched.drift:
+        return given.double()
+    n_loads = torch.tensor(watched.loads(name))
+    is_uneven = (n_loads < 1) | (n_loads % n_turns > 0)
+    if is_uneven.any():
+        row = int(is_uneven.nonzero()[0])
+        what = f"how often row {row} of {name} is loaded in {n_turns} turns"
+        raise Wrong(what, expected=f"{n_turns} times", got=f"{n_loads[row]} times")
+    n_before = n_loads // n_turns * (turn + 1) - 1
+    return given.double() + n_before[:, None] * watched.drift[name]

@@ -20,6 +20,7 @@ from labkit.student import Student
 NAMES = ("maximum", "total", "output")
 TOLERANCE = 1e-4
 LEVEL = 1e4
+LARGE_TOLERANCE = 5e-3  # float32 has steps of 1e-3 there
 N_BLIND = 3  # queries that miss all earlier keys, all new ones, or both
 
 
@@ -120,7 +121,8 @@ def expect_sum(
     factor = at_own_level(maximum, right_maximum)
     found = sums[is_output] * (factor[:, None] if is_output else factor)
     right = right_sums[is_output][:n_queries]
-    expect_tensor(found[:n_queries], right, f"the {which}", why=why, tolerance=TOLERANCE)
+    tolerance = LARGE_TOLERANCE if case.kind == "large" else TOLERANCE
+    expect_tensor(found[:n_queries], right, f"the {which}", why=why, tolerance=tolerance)
 
 
 _check = partial(check, "online_softmax")

@@ -15,7 +15,8 @@ from torch import Tensor
 
 from labkit.tiling.memory import Access, Memory, tile_scores
 
-NEEDED = frozenset("QKV")  # what must be there before scores are
+SCORED = frozenset("QK")  # what must be there before scores are
+NEEDED = SCORED | {"V"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +24,9 @@ class Moment:
     """The chip after moves of one kind ("load" or "store") over the same rows.
 
     on_chip: the rows of each array's buffer. stored (N,): which rows of each array were written so
-    far. seen (N N): pairs of a query and a key that were on the chip together, those
-    to come among causal ones left out; is_new: those of them that came in this moment. n_bytes:
-    loaded and stored so far.
+    far. seen (N N): pairs of a query and a key that were on the chip together, and whose query met
+    the value too, those to come among causal ones left out; is_new: those of them that came in this
+    moment. n_bytes: loaded and stored so far.
     """
 
     kind: str
@@ -54,12 +55,12 @@ class Softmax:
 
 def moments(memory: Memory, is_causal: bool) -> list[Moment]:
     """Of everything that was moved."""
-    seen = torch.zeros(memory.n_rows, memory.n_rows, dtype=torch.bool)
+    scored, seen = torch.zeros(2, memory.n_rows, memory.n_rows, dtype=torch.bool)
     stored: dict[str, Tensor] = {}
     on_chip: dict[str, tuple[int, int]] = {}
     n_bytes = {"load": 0, "store": 0}
     groups = list(_groups(memory.accesses))
-    told = []
+    told, is_waiting = [], False
     for i, group in enumerate(groups):
         kind, rows = group[0].kind, (group[0].start, group[0].stop)
         names = tuple(access.name for access in group)
@@ -68,8 +69,12 @@ def moments(memory: Memory, is_causal: bool) -> list[Moment]:
         if kind == "store":
             stored = stored | {name: _with(stored.get(name), rows, memory.n_rows) for name in names}
         before = seen
-        if kind == "load" and _is_complete(names, on_chip, groups[i + 1 : i + 2]):
-            seen = _with_pairs(seen, on_chip, is_causal)
+        if kind == "load" and SCORED & set(names):
+            is_waiting = not is_waiting and _waits(names, groups[i + 1 : i + 2])
+            if not is_waiting and set(on_chip) >= SCORED:
+                scored = scored | _pairs(on_chip, "K", memory.n_rows, is_causal)
+        if kind == "load" and set(on_chip) >= NEEDED:
+            seen = seen | scored & _pairs(on_chip, "V", memory.n_rows, is_causal)
         told.append(Moment(kind, names, rows, dict(on_chip), stored, seen, seen & ~before, n_bytes))
     return told
 
@@ -101,17 +106,13 @@ def _groups(accesses: Sequence[Access]) -> Iterator[list[Access]]:
         yield group
 
 
-def _is_complete(
-    names: Sequence[str], on_chip: dict[str, tuple[int, int]], coming: list[list[Access]]
-) -> bool:
-    """Whether scores follow: Q, K and V are there, and none of them is loaded next.
+def _waits(names: Sequence[str], coming: list[list[Access]]) -> bool:
+    """Whether a tile of Q or of K waits for the other, which is loaded next.
 
     Loading the same again is the next turn of a loop, which says that this one is over.
     """
-    if not (NEEDED & set(names) and set(on_chip) >= NEEDED):
-        return False
     more = {access.name for group in coming for access in group if access.kind == "load"}
-    return not (more & NEEDED) - set(names)
+    return bool((more & SCORED) - set(names))
 
 
 def _with(rows: Tensor | None, new: tuple[int, int], n_rows: int) -> Tensor:
@@ -120,7 +121,8 @@ def _with(rows: Tensor | None, new: tuple[int, int], n_rows: int) -> Tensor:
     return marked
 
 
-def _with_pairs(seen: Tensor, on_chip: dict[str, tuple[int, int]], is_causal: bool) -> Tensor:
-    marked = seen.clone()
-    marked[slice(*on_chip["Q"]), slice(*on_chip["K"])] = True
+def _pairs(on_chip: dict[str, tuple[int, int]], name: str, n_rows: int, is_causal: bool) -> Tensor:
+    """The queries on the chip with the rows of K or V there: (N N)."""
+    marked = torch.zeros(n_rows, n_rows, dtype=torch.bool)
+    marked[slice(*on_chip["Q"]), slice(*on_chip[name])] = True
     return marked.tril() if is_causal else marked
