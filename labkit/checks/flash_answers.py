@@ -181,7 +181,7 @@ def the_slide_counts_so_many_turns(student: Student, case: AnswerCase) -> None:
 
 @check("slide", hint="All that your head moves, less the first writing, over the slide's number.")
 def the_slide_is_too_small_by_a_factor(student: Student, case: AnswerCase) -> None:
-    """ratio is how many times more is moved for your head than the slide says, to 1 %."""
+    """ratio is how many times as much is moved for your head as the slide says, to 1 %."""
     head, ratio = _head_of(student), field_of(student, case, "ratio")
     right = _right(case.right or student, head)
     slide = _of_the_slide(head.n_rows, head.head_dim)
