@@ -258,6 +258,16 @@ for n_rows in (1024, 2048, 4096, 8192):
     print(f"{n_rows:>6}{flash_1_traffic(n_rows, 64, 250).reads:>12,}{line}")
 
 # %% [markdown]
+# Your functions take any card. With the shared memory, rates and bandwidth of each data sheet:
+
+# %% experiment="cards"
+standard, flash_1 = (standard_traffic, standard_flops), (flash_1_traffic, flash_flops)
+print(flash_tables.cards_table(tile_sizes, standard, flash_1, run_times))
+
+# %% [markdown]
+# In float32 an A100 computes so slowly that moving hides behind it (overlap 1.00): there is nothing
+# to gain. In float16 its tensor cores are sixteen times as fast, and moving decides.
+#
 # ## 7. Where the clever method loses
 #
 # A small chip makes small tiles, small tiles many turns, and in every turn all of O comes and goes.

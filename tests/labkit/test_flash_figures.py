@@ -9,6 +9,7 @@ import torch
 
 from labkit import flash_attention as flash
 from labkit import flash_figures, flash_tables
+from labkit.facts import gpus
 from labkit.flash_records import BACK_ENDS, Point
 from labkit.plots import png_bytes
 from labkit.profiles import CPU
@@ -136,6 +137,16 @@ def test_the_table_has_every_point():
     assert f"{moved_ms:.3g}" in with_counts[2].split()
     bare = flash_tables.back_ends_table(record(has_machine=False), COUNTS[0], COUNTS[2])
     assert "products" not in bare and "moved" not in bare
+
+
+def test_every_card_of_the_facts_has_its_gain():
+    standard, flash_1 = (COUNTS[0], counts.standard_flops), (COUNTS[1], counts.flash_flops)
+    table = flash_tables.cards_table(counts.tile_sizes, standard, flash_1, counts.run_times)
+    lines = [line.split() for line in table.splitlines()]
+    assert all(f"\n{name} " in table for name in gpus())
+    assert lines[2] == ["T4", "64", "float32", "64", "1.16", "1.31"]
+    in_float32 = next(line for line in lines if line[0] == "A100-SXM-80GB")
+    assert in_float32[-1] == "1.00"  # computing takes longer than all that is moved
 
 
 def test_the_papers_measurement_stands_beside_our_count():
