@@ -14,7 +14,8 @@ from typing import Any
 from autograder.master import Master
 from autograder.names import defined_names
 from autograder.read import SubmittedCell
-from labkit.papers import folded, item_of, items
+from labkit.own_numbers import folded
+from labkit.papers import item_of, items
 from labkit.papers_answers import both, code_line, is_blank
 from labkit.papers_store import answers_in
 

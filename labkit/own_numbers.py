@@ -6,11 +6,10 @@ import random
 
 
 def own_random(student_id: str, item: str) -> random.Random:
-    """Chance that is always the same for one student and one item, and nobody else's.
+    """Chance that is always the same for one student and one item, and nobody else's."""
+    return random.Random(f"{folded(student_id)}:{item}")
 
-    Capitals and spaces around the id do not matter. Raises: ValueError for an empty id.
-    """
-    name = student_id.strip().casefold()
-    if not name:
-        raise ValueError("write your student id into the cell at the top, and run it")
-    return random.Random(f"{name}:{item}")
+
+def folded(student_id: str) -> str:
+    """A student id as it is compared: capitals and spaces around it do not matter."""
+    return student_id.strip().casefold()

@@ -6,7 +6,6 @@ question, is drawn from the student's id. What is right is not here: the grader 
 
 from __future__ import annotations
 
-import random
 import re
 import tomllib
 import unicodedata
@@ -18,6 +17,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from labkit.facts import data_path
+from labkit.own_numbers import own_random
 from labkit.papers_parameters import TABLES
 
 LANGUAGES = ("en", "zh")
@@ -130,13 +130,13 @@ def explained(item: Item) -> dict | None:
 def options_for(item: Item, student_id: str) -> dict[str, str]:
     """Option ids by letter, in the order in which this student sees them."""
     ids = sorted(item.options["en"])
-    random.Random(f"{folded(student_id)}:{item.id}").shuffle(ids)
+    own_random(student_id, item.id).shuffle(ids)
     return dict(zip(ascii_uppercase, ids, strict=False))
 
 
 def parameters_for(item: Item, student_id: str) -> dict[str, Any]:
     """This student's own values, by name; none if the item asks for no numbers."""
-    rng = random.Random(f"{folded(student_id)}:{item.id}:numbers")
+    rng = own_random(student_id, f"{item.id}:numbers")
     drawn: dict[str, Any] = {}
     for names, rows in TABLES.get(item.id, {}).items():
         row = rng.choice(rows)
@@ -160,11 +160,6 @@ def id_in(value: Any) -> str:
     if type(value) is int and 0 <= value < 10**MAX_ID_CHARS:
         return str(value)
     return value.strip() if isinstance(value, str) else ""
-
-
-def folded(student_id: str) -> str:
-    """A student id as it is compared."""
-    return printable(student_id.strip().casefold()[:MAX_ID_CHARS])
 
 
 def letters_in(text: str) -> list[str]:

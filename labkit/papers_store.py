@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from labkit.papers import folded
+from labkit.own_numbers import folded
 from labkit.papers_answers import clean, is_blank
 
 ANSWER_TYPE = "application/vnd.labkit.answer+json"

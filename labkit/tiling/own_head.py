@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from labkit.own_numbers import own_random
+from labkit.own_numbers import folded, own_random
 
 NOBODY = "nobody"
 FORMATS = {4: ("float32",), 2: ("float16", "bfloat16")}
@@ -78,7 +78,10 @@ def head_of(student_id: Any) -> Head:
 
     Raises: ValueError if it is anything else, or blank.
     """
-    rng = own_random(str(student_id) if isinstance(student_id, str | int) else "", "head")
+    name = str(student_id) if isinstance(student_id, str | int) else ""
+    if not folded(name):
+        raise ValueError("write your student id into the cell at the top, and run it")
+    rng = own_random(name, "head")
     head_dim, sram_kib, width = rng.choice(list(LENGTHS))
     n_rows = rng.choice(LENGTHS[head_dim, sram_kib, width])
     return Head(n_rows, head_dim, sram_kib, rng.choice(FORMATS[width]), width)

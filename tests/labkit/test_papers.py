@@ -14,8 +14,8 @@ from labkit.checks.core import play_check, share_of_points
 from labkit.checks.papers_marks import ItemCase
 from labkit.checks.papers_notebook import PapersChecker, what_is_read
 from labkit.facts import data_path
+from labkit.own_numbers import folded
 from labkit.papers import (
-    folded,
     item_of,
     items,
     letters_in,
