@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+MAX_ID_CHARS = 100
+
 
 def own_random(student_id: str, item: str) -> random.Random:
     """Chance that is always the same for one student and one item, and nobody else's."""
@@ -12,4 +14,9 @@ def own_random(student_id: str, item: str) -> random.Random:
 
 def folded(student_id: str) -> str:
     """A student id as it is compared: capitals and spaces around it do not matter."""
-    return student_id.strip().casefold()
+    return printable(student_id.strip().casefold()[:MAX_ID_CHARS])
+
+
+def printable(text: str) -> str:
+    """Text that every file and page takes."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)

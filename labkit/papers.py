@@ -17,13 +17,13 @@ from string import ascii_uppercase
 from typing import Any
 
 from labkit.facts import data_path
-from labkit.own_numbers import own_random
+from labkit.own_numbers import MAX_ID_CHARS, own_random, printable
 from labkit.papers_parameters import TABLES
 
 LANGUAGES = ("en", "zh")
 KINDS = ("choice", "order")
 EXPLAINED = "papers_explained"  # a folder that only editions after the deadline have
-MAX_ID_CHARS, MAX_ANSWER_CHARS = 100, 1000
+MAX_ANSWER_CHARS = 1000
 BETWEEN = r"\s,;.:/|<>()\[\]{}'\"`_&+=、，；。・·→⇒\u2013\u2014\-"
 UNSEEN = r"\u00ad\u200b-\u200f\u2060-\u2064\ufeff"  # of no width
 SEPARATORS = re.compile(rf"[{BETWEEN}{UNSEEN}]+|(?<![a-z])and(?![a-z])|和|與|及", re.IGNORECASE)
@@ -189,11 +189,6 @@ def number_in(text: str) -> int | float | None:
         return int(plain) if re.fullmatch(r"[+-]?\d{1,30}", plain) else float(plain)
     except ValueError:
         return None
-
-
-def printable(text: str) -> str:
-    """Text that every file and page takes."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def _names_of(item_id: str) -> list[str]:

@@ -14,7 +14,8 @@ from typing import Any
 
 from labkit.checks.compare import number_in as plain_number_in
 from labkit.checks.core import Unfinished, Wrong
-from labkit.papers import Item, item_of, letters_in, number_in, printable
+from labkit.own_numbers import printable
+from labkit.papers import Item, item_of, letters_in, number_in
 from labkit.papers_words import say
 
 BOTH = {"written", "clicked"}

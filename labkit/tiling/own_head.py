@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from labkit.own_numbers import folded, own_random
+from labkit.own_numbers import own_random
 
 NOBODY = "nobody"
 FORMATS = {4: ("float32",), 2: ("float16", "bfloat16")}
@@ -78,8 +78,8 @@ def head_of(student_id: Any) -> Head:
 
     Raises: ValueError if it is anything else, or blank.
     """
-    name = str(student_id) if isinstance(student_id, str | int) else ""
-    if not folded(name):
+    name = str(student_id).strip() if isinstance(student_id, str | int) else ""
+    if not (name and name.isprintable()):
         raise ValueError("write your student id into the cell at the top, and run it")
     rng = own_random(name, "head")
     head_dim, sram_kib, width = rng.choice(list(LENGTHS))
