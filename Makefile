@@ -34,7 +34,7 @@ clean:
 
 $(READY): pyproject.toml constraints.txt
 	python3 -m venv $(VENV)
-	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[grade,dev]'
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[grade,cluster,dev]'
 	touch $@
 
 $(VENV)/.browser: $(READY)

@@ -32,9 +32,10 @@ class NoSubmissions(ValueError):
 
 @dataclass(frozen=True)
 class Submission:
-    """What one student handed in for a lab.
+    """What one student handed in for a lab, once.
 
-    problem: why there is no content, in a sentence; extra: the other files beside the notebook.
+    problem: why there is no content, in a sentence; extra: the other files beside the notebook;
+    submitted_at: ISO 8601, "" if unknown; group: whom it was handed in for, "" if for one.
     """
 
     student: str
@@ -42,6 +43,9 @@ class Submission:
     content: bytes = b""
     problem: str = ""
     extra: dict[str, bytes] = field(default_factory=dict)
+    attempt: int = 1
+    submitted_at: str = ""
+    group: str = ""
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,9 @@ class Result:
     status: "graded"; "partly" (`problem` says what ended it); "ungradable" (`problem` says why, for
     the TA and the student); "error" (ours; such a row never counts as zero points).
     written: the answers to be marked by hand, with their points; they are not part of the score.
+    attempt: which of n_attempts counts here, handed in at submitted_at ("" if unknown) by `group`
+    ("" if alone). late: what the course's policy says of that, in a sentence; late_factor: what is
+    left of all marks, those given by hand included. score is what the checks gave, before that.
     key: what the result depends on, hashed; seconds and peak_mb are the only parts that vary.
     """
 
@@ -54,6 +57,12 @@ class Result:
     problem: str = ""
     flags: list[str] = field(default_factory=list)
     file_name: str = ""
+    group: str = ""
+    attempt: int = 1
+    n_attempts: int = 1
+    submitted_at: str = ""
+    late: str = ""
+    late_factor: float = 1.0
     key: str = ""
     seconds: float = 0.0
     peak_mb: float = 0.0
