@@ -7,6 +7,8 @@ import os
 import platform
 import sys
 
+from autograder.errors import Refusal
+
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
 PR_SET_SECCOMP = 22
@@ -115,7 +117,7 @@ NUMBERS: dict[str, tuple[str, ...]] = {
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-class NoWall(RuntimeError):
+class NoWall(Refusal, RuntimeError):
     """This machine cannot wall student code in; the message says what is missing."""
 
 

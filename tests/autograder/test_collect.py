@@ -66,7 +66,9 @@ def test_two_unnamed_notebooks_are_a_problem_to_be_seen(tmp_path):
 
 def test_a_student_without_a_notebook_is_a_row(tmp_path):
     files = {f"ann/{LAB}/notes.txt": b"?", f"bob/{LAB}/x.ipynb": b"b"}
-    assert found(write(tmp_path, **files))["ann"] == "no .ipynb or .py file was handed in"
+    assert found(write(tmp_path, **files))["ann"] == (
+        "no .ipynb or .py file was handed in, only notes.txt"
+    )
 
 
 def test_files_beside_the_notebook_come_along(tmp_path):

@@ -1,0 +1,149 @@
+"""What the time of a submission means for its marks."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from autograder.times import instant
+
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class LateRule:
+    """What a late submission loses: a share of its marks per started day, up to a largest share."""
+
+    per_day: float
+    at_most: float = 1.0
+
+    def factor(self, n_days: int) -> float:
+        """What is left of the marks of a submission that is late by `n_days` started days."""
+        return round(1 - min(n_days * self.per_day, self.at_most), 4)
+
+    def sentence(self, n_days: int) -> str:
+        """What that means, in words."""
+        lost = round(100 * (1 - self.factor(n_days)), 2)
+        if lost == 0:
+            return "late work counts in full"
+        if lost == 100 and self.per_day == 1:
+            return "late work is not accepted, so it earns no marks"
+        days = "1 started day" if n_days == 1 else f"{n_days} started days"
+        return f"late by {days}, it loses {lost:g}% of its marks"
+
+
+ACCEPT, REFUSE = LateRule(0.0), LateRule(1.0)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a submission's time means: what is left of its marks, and why ("" if all is well)."""
+
+    late_factor: float = 1.0
+    sentence: str = ""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The rules of a course. deadlines: by lab; extensions: by student, then by lab.
+
+    bonus_at_most: the points that extra credit given by hand may add to one lab.
+    """
+
+    timezone: tzinfo = UTC
+    attempts: str = "best"
+    late: LateRule = ACCEPT
+    grace_minutes: float = 0.0
+    bonus_at_most: float = 3.0
+    deadlines: Mapping[str, datetime] = field(default_factory=dict)
+    extensions: Mapping[str, Mapping[str, datetime]] = field(default_factory=dict)
+
+    def standing(self, lab: str, student: str, submitted_at: str, marked_late: bool) -> Standing:
+        """What the time of a submission means for its marks; what is left of a second is left out.
+
+        submitted_at: ISO 8601, in the course's zone if it names none, "" if unknown; marked_late:
+        whether the learning platform calls it late.
+        """
+        extension = self.extensions.get(folded(student), {}).get(lab)
+        deadline = extension or self.deadlines.get(lab)
+        moment = instant(submitted_at, self.timezone)
+        if deadline is None or moment is None:
+            return self._without_times(deadline, extension, marked_late)
+        return self._measured(moment.replace(microsecond=0), deadline, extension, marked_late)
+
+    def strangers(self, students: Iterable[str]) -> list[str]:
+        """Those with an extension who are not among `students`: their names may be mistyped."""
+        known = {folded(student) for student in students}
+        return sorted(name for name in self.extensions if name not in known)
+
+    def _measured(
+        self,
+        moment: datetime,
+        deadline: datetime,
+        extension: datetime | None,
+        marked_late: bool,
+    ) -> Standing:
+        overdue = moment - deadline - timedelta(minutes=self.grace_minutes)
+        if overdue <= timedelta(0):
+            if extension:
+                return Standing(1.0, f"In time by the extension until {self._shown(deadline)}.")
+            if marked_late:
+                return Standing(
+                    1.0,
+                    "The learning platform marked it late, but it is in time for the deadline of "
+                    f"{self._shown(deadline)}.",
+                )
+            return Standing()
+        n_days = -(-overdue // DAY)
+        what = "the extension until" if extension else "the deadline of"
+        return Standing(
+            self.late.factor(n_days),
+            f"Handed in at {self._shown(moment)}, {_duration(moment - deadline)} after {what} "
+            f"{self._shown(deadline)}: {self.late.sentence(n_days)}.",
+        )
+
+    def _without_times(
+        self, deadline: datetime | None, extension: datetime | None, marked_late: bool
+    ) -> Standing:
+        if not marked_late:
+            if deadline is None:
+                return Standing()
+            return Standing(
+                1.0,
+                "The time of submission is not known, so the deadline of "
+                f"{self._shown(deadline)} was not checked.",
+            )
+        if extension:
+            return Standing(
+                1.0,
+                "The learning platform marked it late without a time; because of the extension "
+                f"until {self._shown(extension)} it counts in full until a person has checked.",
+            )
+        return Standing(
+            self.late.factor(1),
+            f"The learning platform marked it late without a time: {self.late.sentence(1)}.",
+        )
+
+    def _shown(self, moment: datetime) -> str:
+        local = moment.astimezone(self.timezone)
+        offset = local.isoformat()[-6:]
+        return f"{local:%Y-%m-%d %H:%M:%S} (UTC{'' if offset == '+00:00' else offset})"
+
+
+def _duration(span: timedelta) -> str:
+    """A length of time in its two largest units."""
+    seconds = math.ceil(span.total_seconds())
+    parts = []
+    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1)):
+        n_units, seconds = divmod(seconds, length)
+        if n_units:
+            parts.append(f"{n_units} {unit}{'s' if n_units > 1 else ''}")
+    return " and ".join(parts[:2])
+
+
+def folded(name: str) -> str:
+    """A name as it is compared: composed letters, without case."""
+    return unicodedata.normalize("NFC", name).casefold()

@@ -1,0 +1,60 @@
+"""Somebody in the class, and all that platforms and file names make of a name."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody in the class. row: the line of the file as it stands, by column.
+
+    lms_id: the platform's own number: Canvas's ID, the one in Moodle's "Participant 123";
+    submitted_at: ISO 8601, from a table that tells it.
+    """
+
+    name: str
+    student_id: str = ""
+    email: str = ""
+    login: str = ""
+    lms_id: str = ""
+    group: str = ""
+    section: str = ""
+    submitted_at: str = ""
+    row: dict[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """What nobody else has, as far as the file tells it."""
+        ids = (self.student_id, self.login, self.email, self.lms_id)
+        return ids if any(ids) else ()
+
+    def spellings(self) -> set[str]:
+        """All that a platform or the name of a file may call this person, as it is compared."""
+        own = (self.student_id, self.login, self.email, self.email.partition("@")[0])
+        last, comma, first = self.name.partition(",")
+        if not comma:
+            first, _, last = self.name.strip().rpartition(" ")
+        names = (letters_of(first + last), letters_of(last + first))
+        return {*map(exactly, filter(None, own)), *filter(None, names)}
+
+
+def canvas_name(name: str) -> str:
+    """A name as Canvas writes it in the names of files: its letters and digits, in lower case."""
+    return "".join(filter(_is_word, name.lower()))
+
+
+def letters_of(name: str) -> str:
+    """What is left of a name to compare it by, whatever a platform made of it."""
+    folded = unicodedata.normalize("NFC", name).casefold()
+    return unicodedata.normalize("NFC", "".join(filter(_is_word, folded)))
+
+
+def exactly(name: str) -> str:
+    """An id as it is compared; it never equals the letters of a name."""
+    return "=" + unicodedata.normalize("NFC", name.strip()).casefold()
+
+
+def _is_word(letter: str) -> bool:
+    return letter.isalnum() or unicodedata.category(letter).startswith("M")

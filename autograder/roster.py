@@ -1,0 +1,194 @@
+"""Who is in the class: the tables that learning platforms export, and any other with a header.
+
+A `Roster` finds the person behind a submission's student, whatever the platform made of the name
+in the names of its files. Nobody and several are told; nobody is ever guessed.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from autograder.errors import Refusal
+from autograder.person import Person, canvas_name, exactly, letters_of
+from autograder.times import iso_time
+
+__all__ = ["Person", "Roster", "RosterError", "canvas_name", "read_roster"]
+
+MAX_BYTES = 32 << 20
+CANVAS_NUMBER = re.compile(r"(?P<name>.+?)_(?:LATE_)?(?P<number>[0-9]+)_[0-9]+_.+", re.DOTALL)
+BLIND_LETTERS = "participant"
+CANVAS_TEST_STUDENT = "Student, Test"
+NAME_AND_NUMBER = re.compile(r"(?P<name>.+) (?P<number>[0-9]+)", re.DOTALL)
+COLUMNS = {
+    "name": ("student", "full name", "student name", "name", "names", "姓名", "學生姓名"),
+    "first": ("first name", "given name", "名字", "名"),
+    "last": ("last name", "surname", "family name", "姓氏", "姓"),
+    "student_id": ("sis user id", "id number", "sid", "student id", "student number", "student no",
+                   "學號", "user id", "id"),
+    "lms_id": ("canvas user id", "identifier"),
+    "email": ("email", "email address", "e-mail", "電子郵件", "電子郵件地址",
+              "電子郵件信箱", "信箱"),
+    "login": ("sis login id", "login id", "username", "login", "帳號"),
+    "group": ("group name", "group", "groups", "team", "組別", "小組"),
+    "section": ("section", "sections"),
+    "submitted_at": ("last modified (submission)", "submission time", "submitted at"),
+}  # fmt: skip
+
+
+class RosterError(Refusal, ValueError):
+    """A class list that cannot be read, or a student whom it does not name clearly."""
+
+
+@dataclass(frozen=True)
+class Roster:
+    """The people of a class, in the order of the file.
+
+    columns: the header as it stands; kind: "canvas", "moodle", "gradescope" or "table"; extra_rows:
+    Canvas's lines about no person, such as the points possible; source: the file, for messages.
+    """
+
+    people: list[Person]
+    columns: list[str]
+    kind: str
+    extra_rows: list[dict[str, str]] = field(default_factory=list)
+    source: str = "the roster"
+
+    def find(self, student: str, file_name: str = "") -> Person:
+        """The one person behind a submission's student.
+
+        file_name: as Canvas names files, with the number that tells two people of a name apart.
+        Raises: RosterError if nobody fits, or several people do.
+        """
+        people = self.matches(student)
+        named = NAME_AND_NUMBER.fullmatch(student)
+        if not people and named:
+            people = self.matches(named["name"], named["number"])
+        on_canvas = CANVAS_NUMBER.fullmatch(file_name)
+        if len(people) > 1 and on_canvas and letters_of(student) == letters_of(on_canvas["name"]):
+            people = self.matches(student, on_canvas["number"])
+        if len(people) == 1:
+            return people[0]
+        if not people:
+            raise RosterError(f"{self.source} names nobody who could be {student!r}")
+        names = ", ".join(f"{each.name} {next(filter(None, each.ids), '')}" for each in people[:5])
+        raise RosterError(f"{student!r} could be {len(people)} people of {self.source}: {names}")
+
+    def matches(self, name: str, number: str = "") -> list[Person]:
+        """Everybody who may be called `name`; the platform's `number` tells who, where it fits."""
+        spellings = {exactly(name), letters_of(name)}
+        places = {place for each in spellings for place in self._by_spelling.get(each, ())}
+        called = [self.people[place] for place in sorted(places)]
+        if not number:
+            return called
+        blind = letters_of(name) == BLIND_LETTERS
+        among = self.people if blind else called
+        numbered = [person for person in among if person.lms_id == number]
+        return numbered if blind else numbered or called
+
+    def members(self, group: str) -> list[Person]:
+        """The people in a group, by its name as file names have it."""
+        letters = letters_of(group)
+        return [each for each in self.people if letters and letters_of(each.group) == letters]
+
+    @cached_property
+    def _by_spelling(self) -> dict[str, list[int]]:
+        places: dict[str, list[int]] = {}
+        for place, person in enumerate(self.people):
+            for spelling in person.spellings():
+                places.setdefault(spelling, []).append(place)
+        return places
+
+
+def read_roster(path: Path) -> Roster:
+    """The class in a CSV file with a header. Raises RosterError."""
+    lines = _lines(path)
+    header = lines[0] if lines else []
+    kind = _kind({_heading(cell) for cell in header})
+    places = {name: _column(header, name, kind) for name in COLUMNS}
+    if all(places[name] is None for name in ("name", "last", "student_id", "email", "lms_id")):
+        raise RosterError(
+            f"{path} has no column for a name, an id or an e-mail address: its first line must "
+            "name the columns, such as Name, Student ID, Email"
+        )
+    everybody = [_person(line, header, places, kind) for line in lines[1:]]
+    people = _once_each(person for person in everybody if _is_somebody(person, kind))
+    if not people:
+        raise RosterError(f"{path} names nobody below its header")
+    extra_rows = [each.row for each in everybody if kind == "canvas" and not each.lms_id]
+    return Roster(people, header, kind, extra_rows, path.name)
+
+
+def _lines(path: Path) -> list[list[str]]:
+    """The cells of a CSV file, line by line, whatever separates them."""
+    try:
+        content = path.read_bytes()
+        if len(content) > MAX_BYTES:
+            raise RosterError(f"{path} has over {MAX_BYTES >> 20} MB, which is no class list")
+        encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+        text = content.decode(encoding)
+        first_line = text.lstrip().partition("\n")[0]
+        delimiter = max(",;\t", key=first_line.count)
+        lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        return [line for line in lines if any(map(str.strip, line))]
+    except OSError as error:
+        raise RosterError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise RosterError(f"{path} is not UTF-8: save it again as CSV UTF-8") from None
+    except csv.Error as error:
+        raise RosterError(f"{path} is no CSV file: {error}") from None
+
+
+def _heading(cell: str) -> str:
+    return " ".join(cell.casefold().replace("_", " ").split())
+
+
+def _kind(headings: set[str]) -> str:
+    if {"student", "id", "section"} <= headings:
+        return "canvas"
+    if "identifier" in headings:
+        return "moodle"
+    return "gradescope" if {"sid", "email"} <= headings else "table"
+
+
+def _column(header: list[str], name: str, kind: str) -> int | None:
+    """Where the column for `name` stands; of several the one whose heading is surest."""
+    headings = [_heading(cell) for cell in header]
+    if kind == "canvas" and name == "lms_id":
+        return headings.index("id")
+    wanted = [each for each in COLUMNS[name] if not (kind == "canvas" and each == "id")]
+    return next((headings.index(each) for each in wanted if each in headings), None)
+
+
+def _person(line: list[str], header: list[str], places: dict[str, int | None], kind: str) -> Person:
+    line = line + [""] * (len(header) - len(line))
+    cells = {name: "" if place is None else line[place].strip() for name, place in places.items()}
+    first, last = cells.pop("first"), cells.pop("last")
+    cells["name"] = cells["name"] or ", ".join(part for part in (last, first) if part)
+    cells["submitted_at"] = iso_time(cells["submitted_at"])
+    if kind == "moodle":
+        cells["lms_id"] = cells["lms_id"].rpartition(" ")[2]
+    return Person(**cells, row=dict(zip(header, line, strict=False)))
+
+
+def _is_somebody(person: Person, kind: str) -> bool:
+    """Whether a line is about a person; Canvas adds the points possible and a test student."""
+    if kind == "canvas":
+        return bool(person.lms_id) and person.name != CANVAS_TEST_STUDENT
+    return bool(person.name or person.ids)
+
+
+def _once_each(people: Iterable[Person]) -> list[Person]:
+    """Without a second line about one person; people of whom only the name is known may be two."""
+    seen: set[tuple[str, ...]] = set()
+    once: list[Person] = []
+    for person in people:
+        if not person.ids or (person.name, *person.ids) not in seen:
+            once.append(person)
+        seen.add((person.name, *person.ids))
+    return once
