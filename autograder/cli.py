@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from autograder.builder.source import Lab, find_lab
+from autograder.errors import Refusal
+
+if TYPE_CHECKING:
+    from autograder.results import Result
 
 app = typer.Typer(
     add_completion=False,
@@ -62,44 +68,194 @@ def grade(
     submissions: Annotated[Path, typer.Argument(help="a folder or a zip of submissions")],
     out: Annotated[Path, typer.Option("-o", help="results, pages and gradebook go here")],
     jobs: Annotated[int, typer.Option(min=1, help="how many to grade side by side")] = 1,
+    policy: Annotated[
+        Path | None, typer.Option(help="deadlines, late work, attempts: a .toml")
+    ] = None,
+    roster: Annotated[
+        Path | None, typer.Option(help="the class as a table: names flags, members of groups")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="seed of the hidden cases")] = None,
+    shard: Annotated[
+        str, typer.Option(metavar="I/N", help="grade part I of N; then once more without")
+    ] = "",
+    cluster: Annotated[str, typer.Option(metavar="ADDRESS", help="a Dask scheduler: tls://…")] = "",
+    cluster_keys: Annotated[Path | None, typer.Option(help="folder of `cluster-keys`")] = None,
     sandbox: Annotated[
         bool, typer.Option("--sandbox/--no-sandbox", help="only turn off for people you trust")
     ] = True,
 ) -> None:
     """Grade a lab; run again to go on or to grade what changed. Marks are in OUT/marks.csv."""
-    from autograder.collect import NoSubmissions
-    from autograder.grade import Run
+    from autograder.grade import Run, Shard, grade_shard
     from autograder.grade import grade as grade_lab
-    from autograder.gradebook import GradebookError
-    from autograder.results import ERROR, BusyError
-    from autograder.wall import NoWall
+    from autograder.results import ERROR
 
-    try:
-        run = Run(jobs=jobs, seed=seed, sandbox=sandbox)
-        results = grade_lab(_lab(lab), submissions, out, run)
-    except (NoSubmissions, NoWall, BusyError, GradebookError) as error:
-        _refuse(error)
+    run = Run(
+        jobs, seed, policy, sandbox, roster=roster, cluster=cluster, cluster_keys=cluster_keys
+    )
+    with _refusals():
+        if shard:
+            part = Shard.from_text(shard)
+            results = grade_shard(_lab(lab), submissions, out, run, part)
+            next_step = "Grade once more without --shard when all shards are done"
+        else:
+            results = grade_lab(_lab(lab), submissions, out, run)
+            next_step = f"Marks: {out / 'marks.csv'}"
     counts = Counter(result.status for result in results)
     summary = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
-    typer.echo(f"{len(results)} submissions: {summary}. Marks: {out / 'marks.csv'}")
+    typer.echo(f"{len(results)} submissions: {summary}. {next_step}")
     if counts[ERROR]:
         raise typer.Exit(1)
 
 
+@app.command("cluster-keys")
+def cluster_keys(
+    folder: Annotated[Path, typer.Argument(help="a new folder, for your eyes alone")],
+) -> None:
+    """Make the keys that scheduler, workers and grader of a cluster share."""
+    from autograder.cluster.keys import write_keys
+
+    with _refusals():
+        typer.echo(write_keys(folder))
+
+
 @app.command()
 def report(out: Annotated[Path, typer.Argument(help="the output folder of a grading")]) -> None:
-    """Write the class report and the table of marks again, from the results alone."""
-    from autograder.report import write_feedback, write_marks, write_report
+    """Write all pages and the table of marks again, with what people have given by hand."""
+    from autograder.marks import marks_of, write_marks
+    from autograder.report import write_pages
     from autograder.results import read_results
 
-    results = read_results(out / "results.jsonl")
+    with _refusals():
+        results = read_results(out / "results.jsonl")
+        if not results:
+            _refuse(f"{out / 'results.jsonl'} holds no results: grade first")
+        typer.echo(write_marks(out, results))
+        typer.echo(write_pages(out, results, marks_of(out, results)))
+
+
+@app.command()
+def similar(
+    out: Annotated[Path, typer.Argument(help="the output folder of a grading")], lab: LabName
+) -> None:
+    """Write the page of answers that are alike: evidence for a person, for staff alone."""
+    from autograder.similarity import write_similarity
+
+    with _refusals():
+        name = _lab(lab).name
+        typer.echo(write_similarity(out, name, _results_of(out, name)))
+
+
+@app.command()
+def integrity(
+    out: Annotated[Path, typer.Argument(help="the output folder of a grading")],
+    lab: LabName,
+    roster: Annotated[
+        Path | None, typer.Option(help="the class as a table: whose student id is whose")
+    ] = None,
+) -> None:
+    """Write the page of flags again: evidence for a person, for staff alone."""
+    from autograder.folder import roster_of
+    from autograder.integrity import write_integrity
+
+    with _refusals():
+        name = _lab(lab).name
+        typer.echo(write_integrity(out, name, _results_of(out, name), roster_of(out, roster)))
+
+
+@app.command()
+def export(
+    out: Annotated[Path, typer.Argument(help="the output folder of a grading")],
+    path: Annotated[Path, typer.Option("-o", help="the file to write")],
+    form: Annotated[
+        str, typer.Option("--format", help="csv, canvas, moodle or gradescope")
+    ] = "csv",
+    roster: Annotated[
+        Path | None, typer.Option(help="the platform's own export, or a list of people")
+    ] = None,
+    labs: Annotated[
+        list[str] | None, typer.Option(help="a lab, may be repeated; all if left out")
+    ] = None,
+    points: Annotated[
+        list[str] | None, typer.Option(metavar="LAB=N", help="convert to N points")
+    ] = None,
+    column: Annotated[
+        list[str] | None, typer.Option(metavar="LAB=NAME", help="what the platform calls it")
+    ] = None,
+) -> None:
+    """Write the marks for Canvas, Moodle, Gradescope or a spreadsheet; says who has none."""
+    from autograder.exports import Order, points_of
+    from autograder.exports import export as export_marks
+    from autograder.roster import read_roster
+
+    with _refusals():
+        order = Order(
+            form,
+            [_lab(name).name for name in labs or []],
+            points_of(_by_lab("--points", points)),
+            _by_lab("--column", column),
+        )
+        notes = export_marks(out, order, path, read_roster(roster) if roster else None)
+    for note in notes:
+        typer.echo(note)
+    typer.echo(path)
+
+
+@app.command()
+def regrade(
+    lab: LabName,
+    submissions: Annotated[Path, typer.Argument(help="a folder or a zip of submissions")],
+    out: Annotated[Path, typer.Option("-o", help="the output folder of the grading")],
+    exercise: Annotated[str, typer.Option(help="whose checks to play again")],
+    write: Annotated[bool, typer.Option("--write", help="not only show the changes")] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="how many to grade side by side")] = 1,
+    sandbox: Annotated[
+        bool, typer.Option("--sandbox/--no-sandbox", help="only turn off for people you trust")
+    ] = True,
+) -> None:
+    """After a corrected check: play one exercise again, show whose marks change, then write."""
+    from autograder.grade import Run
+    from autograder.regrade import plan_regrade
+
+    with _refusals():
+        plan = plan_regrade(_lab(lab), submissions, out, exercise, Run(jobs=jobs, sandbox=sandbox))
+        for line in plan.told():
+            typer.echo(line)
+        if write:
+            plan.write()
+    typer.echo("Written." if write else "Nothing is written; --write does it.")
+
+
+def _by_lab(option: str, given: list[str] | None) -> dict[str, str]:
+    """LAB=VALUE, as often as it was given."""
+    pairs = [text.partition("=") for text in given or []]
+    for lab, _, value in pairs:
+        if not value:
+            _refuse(f"{option} wants LAB=VALUE, got {lab}")
+    return {_lab(lab).name: value for lab, _, value in pairs}
+
+
+def _results_of(out: Path, lab: str) -> list[Result]:
+    """A lab's results; refused if there are none."""
+    from autograder.results import read_results
+
+    results = [result for result in read_results(out / "results.jsonl") if result.lab == lab]
     if not results:
-        _refuse(f"{out / 'results.jsonl'} holds no results: grade first")
-    for result in results:
-        write_feedback(out, result)
-    typer.echo(write_marks(out, results))
-    typer.echo(write_report(out, results))
+        _refuse(f"{out / 'results.jsonl'} holds no results of {lab}: grade it first")
+    return results
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What a person can mend is said in one sentence."""
+    try:
+        yield
+    except Refusal as error:
+        _refuse(error)
+    except OSError as error:
+        _refuse(
+            f"{error.filename or 'a file'}: {error.strerror or error}; what is on record stays: "
+            "mend that and give the command again"
+        )
 
 
 def _lab(name: str) -> Lab:

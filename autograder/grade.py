@@ -1,149 +1,192 @@
 """Grading a lab: submissions in, results, gradebook and pages out.
 
-Slots grade side by side; this process alone writes. A result's line in `results.jsonl` is written
-last, so a grader that is killed at any moment goes on where it was: whatever has a line is done.
+Slots grade side by side, here or on a cluster; this process alone writes. A result's line in
+`results.jsonl` is written last, so a grader that is killed at any moment goes on where it was:
+whatever has a line is done.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from tqdm import tqdm
 
-from autograder.builder.notebooks import build_notebook, to_bytes
-from autograder.builder.source import REPOSITORY, Lab
-from autograder.builder.wheel import write_folder
+from autograder.attempts import Work, contents_of, counted_works, due_works, works_of
+from autograder.builder.notebooks import build_notebook
+from autograder.builder.source import Lab
 from autograder.collect import Submission, collect
-from autograder.gradebook import CourseBook
-from autograder.jobs import Limits, SlotSettings, pack_submission
+from autograder.errors import Refusal
+from autograder.fingerprint import grading_digest
+from autograder.folder import policy_of, roster_of, seed_of
+from autograder.gradebook import CourseBook, recorded_students
+from autograder.integrity import write_integrity
+from autograder.jobs import Limits, SlotSettings
+from autograder.marks import marks_of, write_marks
 from autograder.pool import Outcome, grade_side_by_side
-from autograder.report import write_feedback, write_marks, write_report
-from autograder.results import ERROR, Result, ResultLog, write_whole
+from autograder.report import write_feedback, write_report
+from autograder.results import ERROR, Result, ResultLog, read_results
+from autograder.scratch import scratch_folder
+from autograder.slot import write_slot_files
+from autograder.spool import Shard, Spool
 from autograder.wall import strongest_rung
-
-MARKING_FILES = (
-    "labkit/**/*.py",
-    "autograder/**/*.py",
-    "autograder/keys/**/*.toml",
-    "data/papers/*.toml",
-)
 
 
 @dataclass(frozen=True)
 class Run:
-    """The settings of one grading. seed: None takes the output folder's, or a fresh one."""
+    """The settings of one grading.
+
+    seed, policy, roster (a table of the class): None takes the output folder's, or a fresh seed, no
+    deadlines, no groups. cluster: the address of a Dask
+    scheduler, "" for this machine; cluster_keys: its keys' folder.
+    """
 
     jobs: int = 1
     seed: int | None = None
+    policy: Path | None = None
     sandbox: bool = True
     limits: Limits = field(default_factory=Limits)
+    roster: Path | None = None
+    cluster: str = ""
+    cluster_keys: Path | None = None
 
 
 def grade(lab: Lab, place: Path, out: Path, run: Run) -> list[Result]:
     """Grade all submissions of `lab` at `place` into the folder `out`; returns the lab's results.
 
-    What has been graded with the same content, checks and seed is not graded again.
-    Raises: NoSubmissions, NoWall, BusyError.
+    What has been graded with the same content, checks, policy and seed is not graded again.
+    Raises: NoSubmissions, PolicyError, NoWall, BusyError, GradebookError, ClusterError.
     """
-    submissions = collect(place, lab.name)
-    rung = strongest_rung() if run.sandbox else "none"
-    log = ResultLog(out / "results.jsonl")
-    try:
-        seed = _seed_of(out, run.seed)
-        common = _common_key(lab, seed, rung, run.limits)
-        keys = {submission.student: _key(submission, common) for submission in submissions}
-        todo = [s for s in submissions if not _is_done(log, lab.name, s.student, keys[s.student])]
-        if todo:
-            _grade_all(lab, todo, keys, log, out, run, seed, rung)
-        results = log.finish(lab.name, set(keys))
-        write_marks(out, results)
-        write_report(out, results)
+    submissions = collect(place, lab.name, roster_of(out, run.roster))
+    with closing(ResultLog(out / "results.jsonl")) as log:
+        grading = Grading(lab, out, run)
+        works = grading.works(submissions)
+        due = due_works(works, grading.on_record(log.results.values()))
+        if due:
+            grading.record(due, log)
+        results = log.finish(lab.name, {work.student for work in works})
+        write_class(out, lab, results)
+        grading.spool.clear()
         return [result for result in results if result.lab == lab.name]
-    finally:
-        log.close()
 
 
-def _grade_all(
-    lab: Lab,
-    todo: list[Submission],
-    keys: dict[str, str],
-    log: ResultLog,
-    out: Path,
-    run: Run,
-    seed: int,
-    rung: str,
-) -> None:
-    with TemporaryDirectory(prefix="autograder-") as scratch:
-        settings = _slot_settings(lab, Path(scratch), seed, rung, run.limits)
-        outcomes = grade_side_by_side(todo, settings, run.jobs)
-        book = CourseBook(out / "course")  # the slots warm up while nbgrader is imported
-        try:
-            book.add_assignment(lab.name, build_notebook(lab, "instructor"))
-            for outcome in tqdm(outcomes, total=len(todo), desc=lab.name, disable=None):
-                result = replace(outcome.result, key=keys[outcome.submission.student])
-                log.append(_recorded(result, outcome, book, out))
-        finally:
-            book.close()
+def grade_shard(lab: Lab, place: Path, out: Path, run: Run, shard: Shard) -> list[Result]:
+    """Grade one part of the submissions; a grading of the whole takes the outcomes over.
+
+    Shards may run at the same time on any machines that share the output folder.
+    Raises: NoSubmissions, PolicyError, NoWall, ClusterError.
+    """
+    grading = Grading(lab, out, run)
+    works = grading.works(collect(place, lab.name, roster_of(out, run.roster)))
+    known = grading.on_record(read_results(out / "results.jsonl"))
+    todo = contents_of(due_works(works, known))
+    todo = {key: todo[key] for key in shard.part_of(sorted(todo))}
+    with ExitStack() as stack:
+        outcomes = _shown(grading.outcomes(todo, stack), lab, len(todo))
+        return [_spooled(grading.spool, key, outcome) for key, outcome in outcomes]
 
 
-def _recorded(result: Result, outcome: Outcome, book: CourseBook, out: Path) -> Result:
+class Grading:
+    """What the parts of one grading share."""
+
+    def __init__(self, lab: Lab, out: Path, run: Run) -> None:
+        self._lab, self._out, self._run = lab, out, run
+        self._rung = strongest_rung() if run.sandbox else "none"
+        self._policy = policy_of(out, run.policy)
+        self._seed = seed_of(out, run.seed)
+        self.spool = Spool(out, lab.name)
+
+    def works(self, submissions: Sequence[Submission]) -> list[Work]:
+        """The submissions by student."""
+        run = self._run
+        common = grading_digest(self._lab, self._seed, run.limits, walled=run.sandbox)
+        return works_of(submissions, self._lab.name, self._policy, common)
+
+    def on_record(self, rows: Iterable[Result]) -> dict[str, Result]:
+        """The rows of this lab by student, as far as the gradebook has them, too."""
+        students = recorded_students(self._out / "course", self._lab.name)
+        own = [row for row in rows if row.lab == self._lab.name]
+        return {row.student: row for row in own if row.student in students}
+
+    def record(self, works: list[Work], log: ResultLog) -> None:
+        """Grade these and write each to gradebook, page and log as soon as it is known."""
+        with ExitStack() as stack:
+            outcomes = self.outcomes(contents_of(works), stack)  # slots warm up from here on
+            book = stack.enter_context(closing(CourseBook(self._out / "course")))
+            book.add_assignment(self._lab.name, build_notebook(self._lab, "instructor"))
+            for outcome in _shown(counted_works(works, outcomes), self._lab, len(works)):
+                log.append(recorded(outcome, book, self._out))
+
+    def outcomes(
+        self, todo: Mapping[str, Submission], stack: ExitStack, exercises: tuple[str, ...] = ()
+    ) -> Iterator[tuple[str, Outcome]]:
+        """The outcome of each content: left by a shard, else graded now, which starts at once.
+
+        exercises: those whose checks are played, then on all of `todo` and now; all if empty.
+        """
+        spooled = {k: v for k, v in todo.items() if not exercises and self.spool.take(k, v)}
+        rest = {key: each for key, each in todo.items() if key not in spooled}
+        key_of = {id(each): key for key, each in rest.items()}
+        graded = self._start(list(rest.values()), stack, exercises) if rest else ()
+        return chain(
+            ((key, self.spool.take(key, each)) for key, each in spooled.items()),
+            ((key_of[id(each.submission)], each) for each in graded),
+        )
+
+    def _start(
+        self, todo: list[Submission], stack: ExitStack, exercises: tuple[str, ...]
+    ) -> Iterator[Outcome]:
+        run, scratch = self._run, stack.enter_context(scratch_folder())
+        files = write_slot_files(self._lab, scratch)
+        settings = SlotSettings(
+            lab=self._lab.name,
+            **files,
+            seed=self._seed,
+            rung=self._rung,
+            **asdict(run.limits),
+            exercises=exercises,
+        )
+        if not run.cluster:
+            return grade_side_by_side(todo, settings, run.jobs)
+        from autograder.cluster.grading import grade_on_cluster
+
+        return grade_on_cluster(todo, settings, run.cluster, run.cluster_keys)
+
+
+def write_class(out: Path, lab: Lab, results: Sequence[Result]) -> None:
+    """Write the table of marks, the flags, the class report and what hands have given."""
+    write_marks(out, results)
+    write_integrity(out, lab.name, results, roster_of(out, None))
+    marks = marks_of(out, results)
+    by_student = {mark.student: mark for mark in marks if mark.lab == lab.name and mark.hand}
+    for result in results:
+        if result.lab == lab.name and result.student in by_student:
+            write_feedback(out, result, by_student[result.student])
+    write_report(out, results, marks)
+
+
+def _shown(items: Iterable, lab: Lab, n: int) -> Iterable:
+    return tqdm(items, total=n, desc=lab.name, disable=None)
+
+
+def recorded(outcome: Outcome, book: CourseBook, out: Path) -> Result:
     """The result once gradebook and page have it; an "error" that says so if they cannot."""
+    result = outcome.result
     try:
         book.record(result, outcome.notebook, outcome.submission.content)
         write_feedback(out, result)
+    except (OSError, Refusal):
+        raise  # no room, no permission: what is on record stays, and the next grading goes on
     except Exception as error:
         problem = f"Our error: the marks could not be recorded ({type(error).__name__}: {error})."
         return replace(result, status=ERROR, score=None, problem=problem)
     return result
 
 
-def _slot_settings(lab: Lab, scratch: Path, seed: int, rung: str, limits: Limits) -> SlotSettings:
-    """Write what slots read, the master and the student's labkit, and say where it is."""
-    scratch.chmod(0o755)
-    master = scratch / "master" / f"{lab.name}.ipynb"
-    write_whole(master, to_bytes(build_notebook(lab, "student")))
-    student_path = scratch / "student"
-    write_folder(lab, student_path)
-    return SlotSettings(
-        lab=lab.name,
-        master=str(master),
-        student_path=str(student_path),
-        seed=seed,
-        rung=rung,
-        **asdict(limits),
-    )
-
-
-def _is_done(log: ResultLog, lab: str, student: str, key: str) -> bool:
-    known = log.results.get((lab, student))
-    return known is not None and known.key == key and known.status != ERROR
-
-
-def _seed_of(out: Path, wanted: int | None) -> int:
-    """The seed of the hidden cases: as asked, else as this folder has it, else a fresh one."""
-    path = out / "seed"
-    if wanted is None and path.exists():
-        return int(path.read_text())
-    seed = secrets.randbits(32) if wanted is None else wanted
-    write_whole(path, f"{seed}\n".encode())
-    return seed
-
-
-def _common_key(lab: Lab, seed: int, rung: str, limits: Limits) -> bytes:
-    """A digest of all that marks depend on besides the submission."""
-    digest = hashlib.sha256(json.dumps([lab.name, seed, rung, asdict(limits)]).encode())
-    digest.update(to_bytes(build_notebook(lab, "student")))
-    for pattern in MARKING_FILES:
-        for path in sorted(REPOSITORY.glob(pattern)):
-            digest.update(path.read_bytes())
-    return digest.digest()
-
-
-def _key(submission: Submission, common: bytes) -> str:
-    packed = json.dumps(pack_submission(submission), sort_keys=True)
-    return hashlib.sha256(common + packed.encode()).hexdigest()
+def _spooled(spool: Spool, key: str, outcome: Outcome) -> Result:
+    if outcome.result.status != ERROR:
+        spool.put(key, outcome)
+    return outcome.result

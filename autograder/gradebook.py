@@ -7,21 +7,29 @@ hand in formgrader stay when a submission is graded again.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import os
+import shutil
+import sqlite3
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_notebook
 
 from autograder.builder.notebooks import to_bytes
+from autograder.errors import Refusal
 from autograder.results import Result, write_whole
 from autograder.shown import notes_cells
+
+if TYPE_CHECKING:
+    from nbgrader.api import Gradebook
 
 CONFIG = '''\
 """nbgrader's settings for this course: its tools, with our engine as the judge."""
@@ -54,7 +62,15 @@ c.Autograde.autograde_preprocessors = [
 '''
 
 
-class GradebookError(RuntimeError):
+DATABASE = "gradebook.db"
+STUDENTS_OF = """
+    select student_id from submitted_assignment
+    join assignment on assignment.id = submitted_assignment.assignment_id
+    where assignment.name = ?
+"""
+
+
+class GradebookError(Refusal):
     """nbgrader refused something; the message says what and what to do."""
 
 
@@ -62,51 +78,71 @@ class CourseBook:
     """An nbgrader course folder and its gradebook, open for one writer."""
 
     def __init__(self, folder: Path) -> None:
-        from nbgrader.api import Gradebook  # takes seconds: only who records pays for it
-
         self.folder = folder.resolve()
         self.folder.mkdir(parents=True, exist_ok=True)
         write_whole(self.folder / "nbgrader_config.py", CONFIG.encode())
-        with _own_programs_first():
-            url = f"sqlite:///{self.folder / 'gradebook.db'}"
-            self._gradebook = Gradebook(url, "labkit")
+        database = self.folder / DATABASE
+        with _sentences(database):
+            if not database.exists():
+                _make(database)
+            self._gradebook = _open(database)
 
     def add_assignment(self, lab: str, instructor: NotebookNode) -> None:
         """Make `lab` known to the gradebook, with nbgrader's own generate_assignment.
 
         Raises: GradebookError if cells were added or removed after submissions were recorded.
         """
-        path = self.folder / "source" / lab / f"{lab}.ipynb"
         content = to_bytes(instructor)
-        released = self.folder / "release" / lab / f"{lab}.ipynb"
-        if released.exists() and path.exists() and path.read_bytes() == content:
+        known = self.folder / f".{lab}.known"  # written last: then gradebook and release are whole
+        digest = hashlib.sha256(content).hexdigest().encode()
+        if known.exists() and known.read_bytes() == digest:
             return
-        write_whole(path, content)
+        write_whole(self.folder / "source" / lab / f"{lab}.ipynb", content)
         try:
             _generate_assignment(self.folder, lab)
         except Exception as error:
-            path.unlink()
             raise GradebookError(
-                f"nbgrader cannot take the new version of {lab} ({error}); grade into a new "
-                "output folder, or remove the assignment there first"
+                f"nbgrader cannot take {lab} into {self.folder} ({error}): if cells were added or "
+                "removed since it was first graded there, grade into a new output folder"
             ) from error
+        write_whole(known, digest)
 
     def record(self, result: Result, notebook: list[NotebookNode], submitted: bytes) -> None:
-        """Write one result: the marks, and the notebook that formgrader shows."""
-        try:
-            with _quietly():
-                self._record_marks(result)
-        except Exception:
-            self._gradebook.db.rollback()  # the next submission finds a clean session
-            raise
-        student, lab = result.student, result.lab
-        if result.file_name.endswith(".ipynb"):
-            write_whole(self.folder / "submitted" / student / lab / f"{lab}.ipynb", submitted)
-        shown = new_notebook(cells=notes_cells(result) + notebook)
-        path = self.folder / "autograded" / student / lab / f"{lab}.ipynb"
-        write_whole(path, json.dumps(shown, indent=1).encode())
+        """Write one result: the marks, and the notebook that formgrader shows.
 
-    def _record_marks(self, result: Result) -> None:
+        A mark given by hand stays; where the answer has changed since, it waits to be confirmed.
+        """
+        try:
+            with _quietly(), _sentences(self.folder / DATABASE):
+                self._record_marks(result, self._unchanged(result, notebook, submitted))
+        except Exception:
+            with suppress(Exception):  # the next submission finds a clean session
+                self._gradebook.db.rollback()
+            raise
+        if result.file_name.endswith(".ipynb"):
+            write_whole(self._path("submitted", result), submitted)
+        shown = new_notebook(cells=notes_cells(result) + notebook)
+        write_whole(self._path("autograded", result), json.dumps(shown, indent=1).encode())
+
+    def _path(self, step: str, result: Result) -> Path:
+        return self.folder / step / result.student / result.lab / f"{result.lab}.ipynb"
+
+    def _unchanged(self, result: Result, cells: list[NotebookNode], submitted: bytes) -> set[str]:
+        """The names of the answers that are, to the letter, those recorded last.
+
+        What could not be graded has no answers that could be compared: there the file counts.
+        """
+        last, file = self._path("autograded", result), self._path("submitted", result)
+        is_same_file = file.exists() and file.read_bytes() == submitted
+        if not last.exists() or (result.score is None and not is_same_file):
+            return set()
+        try:
+            before = _sources(json.loads(last.read_bytes())["cells"])
+        except ValueError:  # a power cut has torn it
+            return set()
+        return {name for name, source in _sources(cells).items() if before.get(name) == source}
+
+    def _record_marks(self, result: Result, unchanged: set[str]) -> None:
         book, student, lab = self._gradebook, result.student, result.lab
         book.update_or_create_student(student)
         book.update_or_create_submission(lab, student)
@@ -116,7 +152,10 @@ class CourseBook:
             exercise = grade.name.removeprefix("check_")
             by_hand = grade.name in result.written
             grade.auto_score = None if by_hand else _recorded(points.get(exercise), result)
-            grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
+            if grade.manual_score is None:
+                grade.needs_manual_grade = grade.auto_score is None
+            elif exercise not in unchanged:
+                grade.needs_manual_grade = True
         book.db.commit()
 
     def close(self) -> None:
@@ -124,11 +163,66 @@ class CourseBook:
         self._gradebook.close()
 
 
+def recorded_students(folder: Path, lab: str) -> set[str]:
+    """Who has marks for a lab in the gradebook of a course folder. Raises: GradebookError."""
+    database = folder / DATABASE
+    if not database.exists():
+        return set()
+    try:
+        with closing(sqlite3.connect(database)) as book:
+            return {student for (student,) in book.execute(STUDENTS_OF, (lab,))}
+    except sqlite3.DatabaseError as error:
+        raise _unusable(database, error) from error
+
+
+def _make(database: Path) -> None:
+    """Make an empty gradebook aside, so that a killed grader never leaves half of one."""
+    aside = database.with_name(".new")
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir()
+    _open(aside / DATABASE).close()
+    (aside / DATABASE).replace(database)
+    aside.rmdir()
+
+
+def _open(database: Path) -> Gradebook:
+    from nbgrader.api import Gradebook  # takes seconds: only who records pays for it
+
+    with _own_programs_first():
+        return Gradebook(f"sqlite:///{database}", "labkit")
+
+
+@contextmanager
+def _sentences(database: Path) -> Iterator[None]:
+    """A gradebook that the disk does not give or take is for a person to mend."""
+    from sqlalchemy.exc import DatabaseError, OperationalError
+
+    try:
+        yield
+    except DatabaseError as error:
+        if type(error) not in (DatabaseError, OperationalError):
+            raise  # about one submission, not about the disk
+        raise _unusable(database, error.orig) from error
+
+
+def _unusable(database: Path, error: object) -> GradebookError:
+    return GradebookError(
+        f"{database} cannot be used ({error}): make room on the disk, close what else has it open, "
+        "or put a copy back in its place, and give the command again; what is on record stays"
+    )
+
+
 def _recorded(points: float | None, result: Result) -> float | None:
     """The score of a test cell; a submission that could not be graded has none, not zero."""
     if result.score is None:
         return None
     return round(points or 0.0, 4)
+
+
+def _sources(cells: list[dict]) -> dict[str, str]:
+    """The text of the cells that nbgrader knows, by name."""
+    named = [cell for cell in cells if "nbgrader" in cell["metadata"]]
+    return {cell["metadata"]["nbgrader"]["grade_id"]: "".join(cell["source"]) for cell in named}
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from autograder.collect import Submission
@@ -24,7 +24,8 @@ class SlotSettings:
 
     master: the master notebook's file; student_path: the folder with the student's labkit; rung:
     how strong the wall is; uid: the user that student code runs as when the grader is root; cpu:
-    the processor to stay on, for judge and student take turns and every change of it costs.
+    the processor to stay on, for judge and student take turns and every change of it costs;
+    exercises: those whose checks are played, all if empty.
     """
 
     lab: str
@@ -38,6 +39,7 @@ class SlotSettings:
     check_s: float = 20.0
     cells_s: float = 120.0
     memory_mb: int = 4096
+    exercises: tuple[str, ...] = ()
 
     @property
     def limits(self) -> Limits:
@@ -45,12 +47,19 @@ class SlotSettings:
         return Limits(self.cell_s, self.check_s, self.cells_s)
 
 
+def pack_content(submission: Submission) -> dict[str, Any]:
+    """What the outcome of a submission depends on, as JSON."""
+    return {
+        "file_name": submission.file_name,
+        "problem": submission.problem,
+        "content": b64encode(submission.content).decode(),
+        "extra": {name: b64encode(data).decode() for name, data in submission.extra.items()},
+    }
+
+
 def pack_submission(submission: Submission) -> dict[str, Any]:
-    """A submission as JSON."""
-    packed = asdict(submission)
-    packed["content"] = b64encode(submission.content).decode()
-    packed["extra"] = {name: b64encode(data).decode() for name, data in submission.extra.items()}
-    return packed
+    """A submission as JSON; who handed it in, and when, stays here."""
+    return {"student": submission.student, **pack_content(submission)}
 
 
 def unpack_submission(packed: dict[str, Any]) -> Submission:

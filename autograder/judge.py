@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import time
 import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nbformat import NotebookNode
@@ -19,7 +20,7 @@ from autograder.client import StudentEnded, Zygote, ZygoteError
 from autograder.collect import Submission
 from autograder.jobs import Limits
 from autograder.master import Master, MasterCell
-from autograder.names import is_check_call
+from autograder.names import defined_names, is_check_call
 from autograder.read import Unreadable, read_notebook
 from autograder.rebuild import Rebuilt, rebuild
 from autograder.results import ERROR, GRADED, PARTLY, UNGRADABLE, CheckResult, Result, score_of
@@ -68,13 +69,26 @@ class Verdict:
 class Judge:
     """Grades submissions of one assignment, one after the other, over one zygote."""
 
-    def __init__(self, master: Master, zygote: Zygote, limits: Limits, seed: int) -> None:
+    def __init__(
+        self,
+        master: Master,
+        zygote: Zygote,
+        limits: Limits,
+        seed: int,
+        exercises: Sequence[str] = (),
+    ) -> None:
+        """exercises: those whose checks are played; all if empty."""
         self._master = master
         self._zygote = zygote
         self._limits = limits
-        self._marked = list(_marked_cells(master, seed))
-        self._written = {cell.name: cell.points for cell in master.of_kind("written")}
-        self.max_score = round(sum(marked.cell.points for marked in self._marked), 2)
+        marked = _marked_cells(master, seed)
+        self._marked = [one for one in marked if not exercises or one.exercise in exercises]
+        self._answers = [
+            name for cell in master.of_kind("answer") for name in defined_names(cell.source)
+        ]
+        written = {cell.name: cell.points for cell in master.of_kind("written")}
+        self._written = dict(sorted(written.items()))  # as the record has them
+        self.max_score = round(sum(one.cell.points for one in marked), 2)
 
     def grade(self, submission: Submission) -> tuple[Result, list[NotebookNode]]:
         """The result of one submission and the notebook to show for it.
@@ -96,10 +110,12 @@ class Judge:
             if submission.problem:
                 raise Unreadable(submission.problem)
             submitted = read_notebook(submission.content, submission.file_name)
+            rebuilt = rebuild(self._master, submitted)
+            if rebuilt.problem:
+                raise Unreadable(rebuilt.problem)
         except Unreadable as unreadable:
             problem = f"This submission could not be graded: {unreadable}."
             return self._without_mark(submission, UNGRADABLE, problem)
-        rebuilt = rebuild(self._master, submitted)
         own_outputs = {i: cell.outputs for i, cell in enumerate(submitted)}
         verdict, session = self.grade_rebuilt(rebuilt, submission.extra, own_outputs)
         problem = _in_sentences(verdict.broken or session.problems)
@@ -129,6 +145,7 @@ class Judge:
         session = Session(self._zygote, rebuilt.steps, files or {}, self._limits)
         try:
             session.run()
+            session.look_at(self._answers)
             verdict = self._judge(session)
         finally:
             session.close()

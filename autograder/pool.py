@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 
 from nbformat import NotebookNode, from_dict
@@ -34,6 +35,20 @@ class Outcome:
     submission: Submission
     result: Result
     notebook: list[NotebookNode]
+
+    def to_json(self) -> str:
+        """The outcome as a line of text, without the submission."""
+        return json.dumps({"result": asdict(self.result), "notebook": self.notebook})
+
+    @classmethod
+    def from_json(cls, submission: Submission, text: str | bytes) -> Outcome:
+        """What `to_json` wrote of this submission. Raises ValueError for anything else."""
+        try:
+            content = json.loads(text)
+            result = Result.from_json(json.dumps(content["result"]))
+            return cls(submission, result, [from_dict(cell) for cell in content["notebook"]])
+        except (TypeError, KeyError, AttributeError) as error:
+            raise ValueError(f"not an outcome: {error}") from error
 
 
 def grade_side_by_side(
@@ -61,29 +76,40 @@ def _taken(done: queue.SimpleQueue) -> Outcome:
 
 
 def _work(waiting: queue.SimpleQueue, done: queue.SimpleQueue, settings: SlotSettings) -> None:
-    """Feed one slot until nothing waits; replace it when it fails, and try that one again."""
-    slot = None
-    try:
-        while True:
+    """Feed one slot until nothing waits."""
+    with closing(SteadySlot(settings)) as slot:
+        try:
+            while True:
+                done.put(slot.grade(waiting.get_nowait()))
+        except queue.Empty:
+            return
+        except BaseException as error:
+            done.put(error)
+
+
+class SteadySlot:
+    """A slot that is replaced when it fails; the submission is then tried once more."""
+
+    def __init__(self, settings: SlotSettings) -> None:
+        self._settings = settings
+        self._slot: Slot | None = None
+
+    def grade(self, submission: Submission) -> Outcome:
+        """The outcome, which is our error if slots fail again and again."""
+        for _ in range(N_ATTEMPTS):
             try:
-                submission = waiting.get_nowait()
-            except queue.Empty:
-                return
-            for attempt in range(1, N_ATTEMPTS + 1):
-                slot = slot or Slot(settings)
-                try:
-                    done.put(slot.grade(submission))
-                    break
-                except SlotError as error:
-                    slot.close()
-                    slot = None
-                    if attempt == N_ATTEMPTS:
-                        done.put(_our_error(submission, settings, error))
-    except BaseException as error:
-        done.put(error)
-    finally:
-        if slot is not None:
-            slot.close()
+                self._slot = self._slot or Slot(self._settings)
+                return self._slot.grade(submission)
+            except SlotError as error:
+                self.close()
+                why = f"{error}, twice"
+        return our_error(submission, self._settings.lab, why)
+
+    def close(self) -> None:
+        """End the slot's process, if there is one."""
+        if self._slot is not None:
+            self._slot.close()
+            self._slot = None
 
 
 class Slot:
@@ -101,7 +127,11 @@ class Slot:
         )
         limits = settings.limits
         self._patience_s = 10 * limits.cells_s + 100 * limits.check_s
-        self._ready = self._ask(asdict(settings))
+        try:
+            self._ready = self._ask(asdict(settings))
+        except SlotError:
+            self.close()
+            raise
 
     def grade(self, submission: Submission) -> Outcome:
         """Grade one submission. Raises SlotError if the slot fails."""
@@ -134,14 +164,15 @@ class Slot:
             watchdog.cancel()
 
 
-def _our_error(submission: Submission, settings: SlotSettings, error: SlotError) -> Outcome:
+def our_error(submission: Submission, lab: str, why: str) -> Outcome:
+    """The outcome of what we could not grade, which is never zero points."""
     result = Result(
         student=submission.student,
-        lab=settings.lab,
+        lab=lab,
         status=ERROR,
         score=None,
         max_score=0.0,
-        problem=f"Our error, not the student's: {error}, twice. Grade this one again or by hand.",
+        problem=f"Our error, not the student's: {why}. Grade this one again or by hand.",
         file_name=submission.file_name,
     )
     return Outcome(submission, result, [])

@@ -1,124 +1,132 @@
-"""Pages to read: feedback for each student, a report for the class, a table of marks.
+"""Pages to read: feedback for each student, a report for the class, one of times.
 
-Every page is one file without external assets and without a clock: the same results give the same
-bytes.
+Every page is one file without scripts, external assets or a clock: the same results give the same
+bytes. What varies from run to run, times and memory, has a page of its own.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import fmean
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
+from autograder.flags import KINDS, Flag, read_flags
+from autograder.marks import Mark
+from autograder.pages import render_page
 from autograder.results import CheckResult, Result, write_whole
-from labkit.checks.notebook import as_html
+from autograder.statistics import (
+    Cause,
+    CheckStatistics,
+    Distribution,
+    check_statistics,
+    distribution,
+    frequent_causes,
+    is_unwritten,
+    slowest,
+)
 
-N_MISCONCEPTIONS = 8
+Marks = dict[tuple[str, str], Mark]
 
 
 @dataclass(frozen=True)
-class CheckRow:
-    """How a check was passed by the class."""
+class NextStep:
+    """Where a student goes on: the first check that failed, and how many others did."""
 
-    exercise: str
-    claim: str
-    n: int
-    n_passed: int
+    check: CheckResult
+    is_unwritten: bool
+    n_others: int
 
 
 @dataclass(frozen=True)
 class LabReport:
-    """One lab of the class report."""
+    """One lab of the class report. has_similarity: whether there is a page of similar answers."""
 
     name: str
     results: list[Result]
+    flags: list[Flag] = field(default_factory=list)
+    has_similarity: bool = False
 
     @property
-    def max_score(self) -> float:
-        return max(result.max_score for result in self.results)
+    def distribution(self) -> Distribution:
+        return distribution(self.results)
 
     @property
-    def mean(self) -> float:
-        scores = [result.score for result in self.results if result.score is not None]
-        return fmean(scores) if scores else 0.0
+    def statuses(self) -> list[tuple[str, int]]:
+        return sorted(Counter(result.status for result in self.results).items())
 
     @property
-    def checks(self) -> list[CheckRow]:
-        groups: dict[tuple[str, str], list[CheckResult]] = {}
-        for check in self._all_checks():
-            groups.setdefault((check.exercise, check.check), []).append(check)
-        return [
-            CheckRow(exercise, rows[0].claim or name, len(rows), sum(row.passed for row in rows))
-            for (exercise, name), rows in groups.items()
-        ]
+    def checks(self) -> list[CheckStatistics]:
+        return check_statistics(self.results)
 
     @property
-    def misconceptions(self) -> list[tuple[str, int]]:
-        """The messages that most students got, most frequent first."""
-        counts = Counter(check.message for check in self._all_checks() if not check.passed)
-        frequent = [(message, n) for message, n in counts.items() if message and n > 1]
-        return sorted(frequent, key=lambda pair: (-pair[1], pair[0]))[:N_MISCONCEPTIONS]
+    def causes(self) -> list[Cause]:
+        return frequent_causes(self.results)
 
-    def _all_checks(self) -> list[CheckResult]:
-        return [check for result in self.results for check in result.checks]
+    @property
+    def slowest(self) -> list[Result]:
+        return slowest(self.results)
+
+    @property
+    def waiting(self) -> list[Result]:
+        """The submissions that have no mark by checks, or one that something cut short."""
+        return [result for result in self.results if result.problem]
+
+    def flags_of(self, student: str) -> int:
+        """In how many of the lab's flags a student is named."""
+        return sum(student in flag.students for flag in self.flags)
 
 
-def write_feedback(folder: Path, result: Result) -> Path:
-    """Write one student's page, `feedback/LAB/STUDENT.html`; returns its path."""
+def write_feedback(folder: Path, result: Result, mark: Mark | None = None) -> Path:
+    """Write one student's page, `feedback/LAB/STUDENT.html`; returns its path.
+
+    mark: what people have given by hand, and the total.
+    """
     path = folder / "feedback" / result.lab / f"{result.student}.html"
-    write_whole(path, _render("feedback.html", result=result))
+    by_hand = {each.exercise: each for each in mark.hand} if mark else {}
+    write_whole(
+        path,
+        render_page(
+            "feedback.html", result=result, mark=mark, by_hand=by_hand, step=next_step(result)
+        ),
+    )
     return path
 
 
-def write_report(folder: Path, results: Sequence[Result]) -> Path:
-    """Write the class report, `report.html`; returns its path."""
+def write_report(folder: Path, results: Sequence[Result], marks: Iterable[Mark] = ()) -> Path:
+    """Write the class report, `report.html`, and `timing.html` beside it; returns its path."""
     names = sorted({result.lab for result in results})
-    labs = [LabReport(name, [r for r in results if r.lab == name]) for name in names]
+    labs = [_lab_report(folder, name, results) for name in names]
+    by_student = _by_student(marks)
     versions = dict(sorted(results[0].versions.items())) if results else {}
     path = folder / "report.html"
-    write_whole(path, _render("report.html", labs=labs, versions=versions))
+    shown = {"labs": labs, "marks": by_student, "versions": versions}
+    write_whole(path, render_page("report.html", kinds=KINDS, quiet_flags=("starter",), **shown))
+    write_whole(folder / "timing.html", render_page("timing.html", labs=labs))
     return path
 
 
-def write_marks(folder: Path, results: Sequence[Result]) -> Path:
-    """Write `marks.csv`: a row per lab and student; an empty mark means that a person must look."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["lab", "student", "mark", "of", "status", "remark"])
+def write_pages(folder: Path, results: Sequence[Result], marks: Sequence[Mark]) -> Path:
+    """Write every student's page and the class report; returns the report's path."""
+    by_student = _by_student(marks)
     for result in results:
-        mark = "" if result.score is None else f"{result.score:g}"
-        row = [result.lab, result.student, mark, f"{result.max_score:g}", result.status]
-        writer.writerow([*map(_no_formula, row), _no_formula(result.problem)])
-    path = folder / "marks.csv"
-    write_whole(path, buffer.getvalue().encode())
-    return path
+        write_feedback(folder, result, by_student.get((result.lab, result.student)))
+    return write_report(folder, results, marks)
 
 
-def _no_formula(text: str) -> str:
-    """Text that a spreadsheet will not take for a formula; a student chooses file names."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+def next_step(result: Result) -> NextStep | None:
+    """What a student should look at first; None if every check passed."""
+    failed = [check for check in result.checks if not check.passed]
+    if not failed:
+        return None
+    return NextStep(failed[0], is_unwritten(failed[0].message), len(failed) - 1)
 
 
-def _render(template: str, **values: object) -> bytes:
-    return _environment().get_template(template).render(**values).encode()
+def _lab_report(folder: Path, name: str, results: Sequence[Result]) -> LabReport:
+    own = [result for result in results if result.lab == name]
+    has_similarity = (folder / "similarity" / f"{name}.html").exists()
+    return LabReport(name, own, read_flags(folder, name), has_similarity)
 
 
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("autograder"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["prose"] = lambda text: Markup(as_html(text))
-    return environment
+def _by_student(marks: Iterable[Mark]) -> Marks:
+    return {(mark.lab, mark.student): mark for mark in marks}

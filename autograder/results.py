@@ -1,22 +1,31 @@
 """The result of one submission, and the log that keeps results whatever happens to the grader.
 
 `results.jsonl` is the record: one JSON object per line, appended and synced as each submission is
-done, sorted by student when a run is complete. A torn last line is dropped; the rest stands.
+done, sorted by student when a run is complete. Every line has its own checksum: a damaged one is
+told and its submission graded again, the rest stands.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
+import logging
 import os
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from autograder.errors import Refusal
+
 GRADED, PARTLY, UNGRADABLE, ERROR = "graded", "partly", "ungradable", "error"
+TEXTS = ("student", "lab", "status", "problem", "file_name", "group", "submitted_at", "late", "key")
+NUMBERS = ("max_score", "attempt", "n_attempts", "late_factor", "seconds", "peak_mb")
+log = logging.getLogger(__name__)
 
 
-class BusyError(RuntimeError):
+class BusyError(Refusal):
     """Another grading holds the output folder."""
 
 
@@ -77,22 +86,34 @@ class Result:
         return groups
 
     def to_json(self) -> str:
-        """One line of results.jsonl."""
-        return json.dumps(asdict(self), sort_keys=True)
+        """One line of results.jsonl, with its checksum."""
+        fields = asdict(self)
+        return json.dumps(fields | {"checksum": _checksum(fields)})
 
     @classmethod
     def from_json(cls, line: str) -> Result:
-        """Read a line that `to_json` wrote. Raises ValueError for anything else."""
+        """Read a line that `to_json` wrote, or the bare fields. Raises ValueError otherwise."""
         try:
             fields = json.loads(line)
+            if fields.pop("checksum", None) not in (None, _checksum(fields)):
+                raise ValueError("the line is damaged")
             checks = [CheckResult(**check) for check in fields.pop("checks")]
-            return cls(checks=checks, **fields)
-        except (TypeError, KeyError, AttributeError) as error:
+            result = cls(checks=checks, **fields)
+        except (TypeError, KeyError, AttributeError, RecursionError) as error:
             raise ValueError(f"not a result: {error}") from error
+        texts = all(isinstance(getattr(result, name), str) for name in TEXTS)
+        numbers = all(isinstance(getattr(result, name), int | float) for name in NUMBERS)
+        if not (texts and numbers and isinstance(result.score, int | float | None)):
+            raise ValueError("not a result: a value of the wrong type")
+        return result
 
     def without_measurements(self) -> dict:
         """All of it that must be the same in every grading of the same submission."""
         return {k: v for k, v in asdict(self).items() if k not in ("seconds", "peak_mb")}
+
+
+def _checksum(fields: dict) -> str:
+    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def score_of(checks: Iterable[CheckResult]) -> float:
@@ -144,18 +165,30 @@ class ResultLog:
         self._lock = path.with_name(".lock").open("w")
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _drop_torn_line(path)
         except BlockingIOError:
             self._lock.close()
             raise BusyError(f"another grading is writing to {path.parent}: wait for it") from None
-        _drop_torn_line(path)
+        except OSError:
+            self._lock.close()
+            raise
         self.results = {(result.lab, result.student): result for result in read_results(path)}
 
     def append(self, result: Result) -> None:
-        """Write one result so that it survives the grader being killed right after."""
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(result.to_json() + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        """Write one result so that it survives the grader being killed right after.
+
+        Raises: OSError if the disk does not take it; nothing of the line is left then.
+        """
+        size = self._path.stat().st_size if self._path.exists() else 0
+        try:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(result.to_json() + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError:
+            with suppress(OSError):
+                os.truncate(self._path, size)
+            raise
         self.results[result.lab, result.student] = result
 
     def finish(self, lab: str, students: Collection[str]) -> list[Result]:
@@ -175,13 +208,15 @@ class ResultLog:
 
 
 def read_results(path: Path) -> list[Result]:
-    """The results in a log; damaged lines are passed over, to be graded again."""
+    """The results in a log; damaged lines are told and passed over, to be graded again."""
     results: dict[tuple[str, str], Result] = {}
-    lines = path.read_text(encoding="utf-8", errors="replace").split("\n") if path.exists() else []
-    for line in lines:
+    text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+    for number, line in enumerate(text.split("\n"), 1):
         try:
             result = Result.from_json(line)
         except ValueError:
+            if line:
+                log.warning("line %d of %s is damaged: grade again to mend it", number, path)
             continue
         results[result.lab, result.student] = result
     return [results[key] for key in sorted(results)]
@@ -202,9 +237,14 @@ def write_whole(path: Path, content: bytes, *, sync: bool = False) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.tmp")
-    with temporary.open("wb") as file:
-        file.write(content)
-        if sync:
-            file.flush()
-            os.fsync(file.fileno())
-    temporary.replace(path)
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError:
+        with suppress(OSError):  # on a full disk, every bit of room counts
+            temporary.unlink()
+        raise

@@ -7,19 +7,23 @@ checks are played in forks of that child.
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from autograder.client import CellResult, Child, StudentEnded, Zygote
 from autograder.jobs import Limits
 from autograder.rebuild import Step
+from autograder.steady import SteadyAnswers
 from labkit.student import Student
 
 T = TypeVar("T")
 MAX_RESTARTS = 8
+REPLAY_SHARE = 4  # running cells again, for one that ended the process, may take so many times
+CHECKS_SHARE = 30  # what the cells may take; all checks so many times what one may
 
 
 @dataclass
@@ -33,9 +37,12 @@ class Session:
     problems: list[str] = field(default_factory=list)
     results: dict[int, CellResult] = field(default_factory=dict)
     peak_mb: float = 0.0
+    _answers: SteadyAnswers = field(default_factory=SteadyAnswers)
     _child: Child | None = None
     _left_out: set[int] = field(default_factory=set)
     _n_starts: int = 0
+    _replayed_s: float = 0.0
+    _checks_end: float = math.inf
 
     def run(self) -> None:
         """Run every step once, and those before a killer again in its place."""
@@ -52,28 +59,53 @@ class Session:
                 return
             self._run_step(position, step)
 
+    def look_at(self, names: Iterable[str]) -> None:
+        """See what these answers are, before anything of the student's is called."""
+        if self._child is not None:
+            try:
+                with self._child.deadline(self.limits.check_s):
+                    self._answers.over(self._child).look_at(names)
+            except StudentEnded:
+                self._restart(len(self.steps))
+
     def in_fork(self, play: Callable[[Student], T]) -> T:
         """Play against a fork of the child as it is now.
 
         Raises: StudentEnded when the student's code ends the fork, overruns its time or sends
-        something unreadable; the next call has a fresh fork all the same.
+        something unreadable; the next call has a fresh fork all the same, until all of them have
+        taken too long.
         """
+        if self._checks_end == math.inf:
+            self._checks_end = time.monotonic() + CHECKS_SHARE * self.limits.check_s
+        self._refuse_endless_checks()
         if self._child is None:
             raise StudentEnded("the notebook ended its process again and again")
         try:
             with self._child.forked():
-                return play(self._child.student)
+                return play(Student(self._answers.over(self._child)))
         finally:
             if not self._child.alive:
                 self._restart(len(self.steps))
 
-    def deadline(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def deadline(self) -> Iterator[None]:
         """The time that one check may take, within `in_fork`."""
-        return self._child.deadline(self.limits.check_s)
+        self._refuse_endless_checks()
+        with self._child.deadline(self.limits.check_s):
+            yield
 
     def close(self) -> None:
         """End the child."""
         self._end()
+
+    def _refuse_endless_checks(self) -> None:
+        """Many checks that are each slow enough to be in time would keep a slot for hours."""
+        if time.monotonic() > self._checks_end:
+            limit_s = CHECKS_SHARE * self.limits.check_s
+            self.problems.append(
+                f"the checks had not ended after {limit_s:g} s: those still to play have no points"
+            )
+            raise StudentEnded(f"the checks before it had taken {limit_s:g} s")
 
     def _run_step(self, position: int, step: Step) -> None:
         try:
@@ -106,9 +138,12 @@ class Session:
     def _restart(self, upto: int) -> None:
         """A fresh child with the steps before `upto`, but for the killers."""
         self._end()
-        while self._n_starts <= MAX_RESTARTS:
+        replay_limit_s = REPLAY_SHARE * self.limits.cells_s
+        while self._n_starts <= MAX_RESTARTS and self._replayed_s < replay_limit_s:
             self._start()
+            started = time.monotonic()
             killer = self._replay(upto)
+            self._replayed_s += time.monotonic() - started
             if killer is None:
                 return
             self._left_out.add(killer)

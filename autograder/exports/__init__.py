@@ -1,0 +1,66 @@
+"""Marks for other systems: a table, Canvas, Moodle, Gradescope.
+
+Only marks that are complete leave the house. Whoever has none, and every mark that belongs to
+nobody on the roster, is told in a sentence. Numbers are totals after what lateness took off,
+rounded to the cent; `points` converts them to what a lab is worth elsewhere, bonus included.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from autograder.exports import canvas, gradescope, moodle, table
+from autograder.exports.sheet import ExportError, gather
+from autograder.results import write_whole
+from autograder.roster import Roster
+
+FORMATS = {
+    "csv": table.as_table,
+    "canvas": canvas.as_gradebook,
+    "moodle": moodle.as_worksheet,
+    "gradescope": gradescope.as_autograder,
+}
+
+__all__ = ["FORMATS", "ExportError", "Order", "export", "points_of"]
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to export, and how.
+
+    labs: all that have results if empty; points: what a lab is worth elsewhere, where it is not its
+    own points; columns: the LMS's name of a lab, where it does not contain the lab's.
+    """
+
+    form: str
+    labs: Sequence[str] = ()
+    points: Mapping[str, float] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+
+def export(out: Path, order: Order, path: Path, roster: Roster | None = None) -> list[str]:
+    """Write the marks of an output folder to `path`; returns what is not in it, in sentences.
+
+    Raises: ExportError, MarksError.
+    """
+    if order.form not in FORMATS:
+        raise ExportError(f"there is no format {order.form!r}; there are {', '.join(FORMATS)}")
+    sheet = gather(out, order.labs, order.points, roster)
+    write_whole(path, FORMATS[order.form](sheet, order.columns))
+    return [_printable(note) for note in sheet.notes]
+
+
+def points_of(given: Mapping[str, str]) -> dict[str, float]:
+    """What labs are worth, read from text. Raises: ExportError."""
+    for lab, text in given.items():
+        if not re.fullmatch(r"\d{1,6}(\.\d{1,4})?", text, re.ASCII) or not float(text):
+            raise ExportError(f"--points wants a number above 0 for {lab}, got {text}")
+    return {lab: float(text) for lab, text in given.items()}
+
+
+def _printable(text: str) -> str:
+    """A sentence that a terminal only shows: names in it come from students."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)

@@ -1,0 +1,54 @@
+"""Canvas: the gradebook that it exports, with our marks in it, for Grades > Import.
+
+Only the columns that say who somebody is, and those of the labs, are written: Canvas then changes
+nothing else, whatever happened there since its export. An empty cell would erase a mark in Canvas,
+so whoever has none here keeps what stands there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from autograder.exports.sheet import ExportError, Sheet, as_csv, called, check_worth, find_column
+from autograder.marks import as_points
+
+LAST_OF_PERSON = "Section"
+POINTS_ROW = "Points Possible"
+KEPT = ("EX", "N/A")  # excused, not assigned
+TITLE_AND_ID = re.compile(r".*\s\(\d+\)", re.DOTALL)
+
+
+def as_gradebook(sheet: Sheet, columns: Mapping[str, str]) -> bytes:
+    """The roster's own rows with the marks of the labs.
+
+    Raises: ExportError if the roster is no gradebook of Canvas, or a column is missing or of other
+    points.
+    """
+    roster = sheet.roster
+    if roster is None or roster.kind != "canvas" or LAST_OF_PERSON not in roster.columns:
+        raise ExportError(
+            "a Canvas export wants the gradebook that Canvas exports (Grades, Export) as --roster"
+        )
+    width = roster.columns.index(LAST_OF_PERSON) + 1
+    about = roster.columns[:width]
+    assignments = [name for name in roster.columns[width:] if TITLE_AND_ID.fullmatch(name)]
+    place = {lab: find_column(lab, assignments, columns.get(lab)) for lab in sheet.labs}
+    shown = [*about, *place.values()]
+    above = [row for row in roster.extra_rows if POINTS_ROW in row.get(about[0], "")]
+    for row in above:
+        for lab, column in place.items():
+            check_worth(lab, sheet.worth[lab], "Canvas", row.get(column, ""))
+    rows = [shown, *([row.get(column, "") for column in shown] for row in above)]
+    for person, entries in sheet.rows():
+        cells = dict(person.row)
+        for lab, entry in entries.items():
+            before, points = cells.get(place[lab], ""), as_points(entry.points)
+            if before.strip().upper() in KEPT:
+                sheet.notes.append(
+                    f"{lab}: {before} of {called(person)} stays in Canvas, not {points}."
+                )
+                continue
+            cells[place[lab]] = points
+        rows.append([cells.get(column, "") for column in shown])
+    return as_csv(rows)

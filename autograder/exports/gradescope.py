@@ -1,0 +1,119 @@
+"""Gradescope: an autograder to upload, which hands everyone the result that we have for them.
+
+Gradescope imports no marks, but it believes an autograder. This one runs nothing of the student's:
+it looks up who has submitted and copies that person's `results.json`. Files go by a digest of the
+e-mail address, so that no name from a roster is ever a path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import stat
+import zipfile
+from collections.abc import Mapping
+from importlib.resources import files
+
+from autograder.exports.sheet import Entry, ExportError, Sheet, as_csv, called
+from autograder.marks import HandMark, as_points, no_formula
+from autograder.results import CheckResult
+
+SETUP = "#!/usr/bin/env bash\n"
+PLAIN = {"output_format": "text", "test_output_format": "text", "test_name_format": "text"}
+
+
+def as_autograder(sheet: Sheet, columns: Mapping[str, str]) -> bytes:
+    """A zip with setup.sh, run_autograder, a result for each e-mail address, and marks.csv.
+
+    Raises: ExportError if there are several labs, or no e-mail addresses.
+    """
+    lab = sheet.one_lab("Gradescope")
+    if sheet.roster is None or not any(person.email for person in sheet.people):
+        raise ExportError("a Gradescope export wants a --roster with e-mail addresses")
+    marks = [["Email", "SID", "Name", columns.get(lab, lab), "Max Points"]]
+    content = {"setup.sh": SETUP, "run_autograder": _runner()}
+    for person, entries in sheet.rows():
+        for entry in entries.values():
+            if not person.email:
+                sheet.notes.append(
+                    f"{lab}: no result for {called(person)}: the roster has no e-mail address."
+                )
+                continue
+            content[f"results/{_digest(person.email)}.json"] = json.dumps(
+                results_json(entry, sheet.worth[lab]), indent=1
+            )
+            known = [person.email, person.student_id, person.name]
+            points = [as_points(entry.points), as_points(sheet.worth[lab])]
+            marks.append([no_formula(text) for text in [*known, *points]])
+    content["marks.csv"] = as_csv(marks).decode()
+    return _zipped(content)
+
+
+def results_json(entry: Entry, worth: float) -> dict:
+    """One person's result as Gradescope's autograder specification has it.
+
+    The score is the total, so it counts whatever the tests below it add up to.
+    """
+    mark, result = entry.mark, entry.result
+    by_hand = {hand.exercise: hand for hand in mark.hand if hand.points is not None}
+    checks = [_of_check(check) for check in result.checks if check.exercise not in by_hand]
+    lines = [mark.remark, *_sums(entry, worth)]
+    return {
+        "score": entry.points,
+        "execution_time": round(result.seconds),
+        "output": "\n".join(filter(None, lines)),
+        **PLAIN,
+        "tests": [*checks, *map(_of_hand, by_hand.values())],
+        "extra_data": {"lab": mark.lab, "attempt": result.attempt, "late_factor": mark.late_factor},
+    }
+
+
+def _sums(entry: Entry, worth: float) -> list[str]:
+    mark = entry.mark
+    lines = [f"{as_points(mark.total)} of {as_points(mark.of)} points."]
+    if mark.late_factor != 1:
+        lines.append(f"{as_points(mark.late_factor)} of all points count.")
+    if worth != mark.of:
+        lines.append(f"On this scale {as_points(entry.points)} of {as_points(worth)}.")
+    return lines
+
+
+def _of_check(check: CheckResult) -> dict:
+    return {
+        "name": f"{check.exercise}: {check.claim or check.check}",
+        "score": check.points,
+        "max_score": check.max_points,
+        "status": "passed" if check.passed else "failed",
+        "output": check.message,
+    }
+
+
+def _of_hand(hand: HandMark) -> dict:
+    return {
+        "name": f"{hand.exercise}: read by a person",
+        "score": hand.points,
+        "max_score": hand.of,
+        "status": "passed" if hand.points >= hand.of else "failed",
+        "output": hand.comment,
+    }
+
+
+def _digest(email: str) -> str:
+    return hashlib.sha256(email.strip().casefold().encode()).hexdigest()
+
+
+def _runner() -> str:
+    return (files("autograder.exports") / "run_autograder.py").read_text(encoding="utf-8")
+
+
+def _zipped(content: Mapping[str, str]) -> bytes:
+    """A zip of these files, the same bytes each time; scripts may be executed."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in sorted(content.items()):
+            info = zipfile.ZipInfo(name)
+            info.external_attr = (stat.S_IFREG | (0o755 if text.startswith("#!") else 0o644)) << 16
+            info.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(info, text)
+    return buffer.getvalue()

@@ -1,0 +1,194 @@
+"""Who gets which mark: the marks of an output folder, matched with the people of a roster."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+
+from autograder.errors import Refusal
+from autograder.marks import Mark, as_points, marks_of, to_cents
+from autograder.results import Result, read_results
+from autograder.roster import Person, Roster, RosterError
+
+Results = Mapping[tuple[str, str], Result]  # by lab and student
+Found = dict[tuple[int, str], list[Mark]]  # by place in the roster and lab
+
+
+class ExportError(Refusal):
+    """The marks cannot be written as asked; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One mark of one person. points: the total on the export's scale."""
+
+    person: Person
+    mark: Mark
+    result: Result
+    points: float
+
+
+@dataclass
+class Sheet:
+    """What is to be written: people in the roster's order, and the mark of each by lab.
+
+    worth: the points of each lab on the export's scale; notes: what is not in it, in sentences.
+    """
+
+    labs: tuple[str, ...]
+    worth: dict[str, float]
+    roster: Roster | None
+    people: list[Person]
+    entries: dict[tuple[int, str], Entry] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def rows(self) -> Iterator[tuple[Person, dict[str, Entry]]]:
+        """Everyone, with the marks to write."""
+        for index, person in enumerate(self.people):
+            entries = {lab: self.entries.get((index, lab)) for lab in self.labs}
+            yield person, {lab: entry for lab, entry in entries.items() if entry}
+
+    def one_lab(self, form: str) -> str:
+        """The only lab. Raises ExportError if there are several."""
+        if len(self.labs) == 1:
+            return self.labs[0]
+        raise ExportError(
+            f"a {form} export is of one lab, got {', '.join(self.labs)}: give --labs with one"
+        )
+
+
+def gather(
+    out: Path, labs: Sequence[str], points: Mapping[str, float], roster: Roster | None
+) -> Sheet:
+    """The marks of these labs, or of all, by person; without a roster everyone found is a person.
+
+    Raises: ExportError, MarksError.
+    """
+    results = {(result.lab, result.student): result for result in _results(out, [*labs, *points])}
+    chosen = tuple(dict.fromkeys(lab for lab, _ in results if lab in labs or not labs))
+    marks = [mark for mark in marks_of(out, list(results.values())) if mark.lab in chosen]
+    worth = {mark.lab: float(points.get(mark.lab, mark.of)) for mark in marks}
+    sheet = Sheet(chosen, worth, roster, _people(marks, roster))
+    found = _by_person(sheet, marks, results)
+    unmarked: dict[tuple[str, str], list[str]] = {}
+    for (index, lab), own in sorted(found.items()):
+        person = sheet.people[index]
+        if len(own) == 1 and own[0].total is not None:
+            scaled = _scaled(own[0], worth[lab])
+            entry = Entry(person, own[0], results[lab, own[0].student], scaled)
+            sheet.entries[index, lab] = entry
+        else:
+            unmarked.setdefault((lab, _why(own)), []).append(called(person))
+    for (lab, why), names in unmarked.items():
+        sheet.notes.append(f"{lab}: no mark for {'; '.join(names)}: {why}.")
+    sheet.notes += _absent(sheet, set(found))
+    sheet.notes.sort()
+    return sheet
+
+
+def called(person: Person) -> str:
+    """What to call somebody in a sentence."""
+    return person.name or person.email or person.student_id
+
+
+def _results(out: Path, wanted: Sequence[str]) -> list[Result]:
+    results = read_results(out / "results.jsonl")
+    known = sorted({result.lab for result in results})
+    if not known:
+        raise ExportError(f"{out} holds no results: grade first")
+    for lab in wanted:
+        if lab not in known:
+            raise ExportError(f"{out} has no results of {lab}; it has {', '.join(known)}")
+    return results
+
+
+def _people(marks: Sequence[Mark], roster: Roster | None) -> list[Person]:
+    """The class; without a roster those who handed something in."""
+    if roster is not None:
+        return list(roster.people)
+    return [Person(name=student) for student in sorted({mark.student for mark in marks})]
+
+
+def _by_person(sheet: Sheet, marks: Sequence[Mark], results: Results) -> Found:
+    """The marks of each person and lab; a mark of nobody is noted."""
+    places = {id(person): index for index, person in enumerate(sheet.people)}
+    names = {person.name: index for index, person in enumerate(sheet.people)}
+    found: Found = {}
+    for mark in marks:
+        try:
+            if sheet.roster is None:
+                index = names[mark.student]
+            else:
+                file_name = results[mark.lab, mark.student].file_name
+                index = places[id(sheet.roster.find(mark.student, file_name))]
+        except RosterError as error:
+            got = "no mark yet" if mark.total is None else f"{as_points(mark.total)} points"
+            sheet.notes.append(f"{mark.lab}: {mark.student} ({got}) is nobody's: {error}.")
+            continue
+        found.setdefault((index, mark.lab), []).append(mark)
+    return found
+
+
+def _scaled(mark: Mark, worth: float) -> float:
+    scale = Decimal(str(worth)) / Decimal(str(mark.of))
+    return float(to_cents(Decimal(str(mark.total)) * scale))
+
+
+def _why(marks: Sequence[Mark]) -> str:
+    if len(marks) > 1:
+        return f"more than one submission is theirs ({', '.join(m.student for m in marks)})"
+    return f"a person has yet to read {', '.join(marks[0].waits_for)}"
+
+
+def _absent(sheet: Sheet, found: set[tuple[int, str]]) -> Iterator[str]:
+    for lab in sheet.labs:
+        people = enumerate(sheet.people)
+        names = [called(person) for index, person in people if (index, lab) not in found]
+        if names:
+            yield f"{lab}: nothing was handed in by {'; '.join(names)}."
+
+
+def find_column(lab: str, names: Sequence[str], wanted: str | None) -> str:
+    """The LMS's column for a lab: the one asked for, else the one whose title holds the lab's name.
+
+    Raises: ExportError if there is none, or more than one.
+    """
+    if wanted is None:
+        found = [name for name in names if _squeezed(lab) in _squeezed(name)]
+    else:
+        found = [name for name in names if wanted in (name, name.rpartition(" (")[0])]
+    if len(found) == 1:
+        return found[0]
+    what = f"called {wanted!r}" if wanted else f"whose name holds {lab}"
+    some = ", ".join(found or names) or "none"
+    raise ExportError(
+        f"the roster has {len(found)} columns {what}: give --column {lab}=NAME with one of {some}"
+    )
+
+
+def check_worth(lab: str, worth: float, lms: str, wanted: str) -> None:
+    """Refuse to write points of one scale into a column of another."""
+    try:
+        is_same = not wanted.strip() or float(wanted.replace(",", ".")) == worth
+    except ValueError:
+        raise ExportError(f"{lms} says of {lab}'s column {wanted!r}, not how many points") from None
+    if not is_same:
+        raise ExportError(
+            f"{lab} is worth {as_points(worth)} points here and {wanted} in {lms}: give "
+            f"--points {lab}={wanted} to convert"
+        )
+
+
+def as_csv(rows: Iterable[Sequence[str]]) -> bytes:
+    """A CSV file as RFC 4180 has it, in UTF-8."""
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\r\n").writerows(rows)
+    return buffer.getvalue().encode()
+
+
+def _squeezed(text: str) -> str:
+    return "".join(letter for letter in text.casefold() if letter.isalnum())

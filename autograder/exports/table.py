@@ -1,0 +1,42 @@
+"""A table for people: everyone in a row, labs side by side, and their sum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+
+from autograder.exports.sheet import Entry, Sheet, as_csv
+from autograder.marks import as_points, no_formula
+
+PERSON = ("name", "student_id", "email", "section")
+
+
+def as_table(sheet: Sheet, columns: Mapping[str, str]) -> bytes:
+    """A CSV that spreadsheets open: an empty mark means that there is none.
+
+    The sum is empty until all labs have a mark. columns: other headings for labs.
+    """
+    headings = [f"{columns.get(lab, lab)} ({as_points(sheet.worth[lab])})" for lab in sheet.labs]
+    full = f"sum ({as_points(float(_sum(sheet.worth.values())))})"
+    rows = [[*PERSON, *headings, full, "remark"]]
+    for person, entries in sheet.rows():
+        known = [getattr(person, key) for key in PERSON]
+        marks = [as_points(entries[lab].points) if lab in entries else "" for lab in sheet.labs]
+        rows.append([*known, *marks, _sum_of(sheet, entries), _remark(entries)])
+    return b"\xef\xbb\xbf" + as_csv([map(no_formula, row) for row in rows])
+
+
+def _sum_of(sheet: Sheet, entries: Mapping[str, Entry]) -> str:
+    if len(entries) < len(sheet.labs):
+        return ""
+    return as_points(float(_sum(entry.points for entry in entries.values())))
+
+
+def _remark(entries: Mapping[str, Entry]) -> str:
+    return " ".join(
+        f"{lab}: {entry.mark.remark}" for lab, entry in entries.items() if entry.mark.remark
+    )
+
+
+def _sum(values: Iterable[float]) -> Decimal:
+    return sum((Decimal(str(value)) for value in values), Decimal(0))

@@ -1,0 +1,220 @@
+"""Marks: what the checks gave and what people gave by hand, put together.
+
+The checks' points stand in `results.jsonl`, those given by hand in nbgrader's gradebook, where
+formgrader writes them. A mark by hand goes before one by checks. All arithmetic is decimal; what
+the checks gave, and then the total, is rounded to the cent, halves up.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import sqlite3
+import unicodedata
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+
+from autograder.errors import Refusal
+from autograder.folder import policy_of
+from autograder.results import ERROR, Result, read_results, write_whole
+
+COLUMNS = (
+    "lab student mark of by_checks by_hand bonus waits_for late_factor attempt submitted_at group "
+    "status remark"
+).split()
+BY_HAND = """
+    select assignment.name, submitted_assignment.student_id, base_cell.name,
+           grade.manual_score, grade.extra_credit, grade.needs_manual_grade, grade_cells.max_score,
+           (select manual_comment from comment join base_cell as commented
+                on commented.id = comment.cell_id
+             where comment.notebook_id = grade.notebook_id and commented.name = base_cell.name)
+      from grade
+      join base_cell on base_cell.id = grade.cell_id
+      join grade_cells on grade_cells.id = grade.cell_id
+      join submitted_notebook on submitted_notebook.id = grade.notebook_id
+      join submitted_assignment on submitted_assignment.id = submitted_notebook.assignment_id
+      join assignment on assignment.id = submitted_assignment.assignment_id
+"""
+
+
+class MarksError(Refusal):
+    """The gradebook cannot be read; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class HandMark:
+    """What a person gave for one answer, or for an exercise in place of the checks.
+
+    points: None if nobody has; is_current: False while the answer has changed since.
+    """
+
+    name: str
+    points: float | None
+    of: float
+    bonus: float = 0.0
+    comment: str = ""
+    is_current: bool = True
+
+    @property
+    def is_given(self) -> bool:
+        """Whether a person has left anything here."""
+        return self.points is not None or bool(self.bonus or self.comment)
+
+    @property
+    def exercise(self) -> str:
+        """The exercise whose checks it replaces; a written answer has its own name."""
+        return self.name.removeprefix("check_")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What one student has for one lab.
+
+    by_checks: the points of the checks, None if there are none; by_hand: the points that people
+    gave; bonus: extra credit as far as it counts; waits_for: what a person has yet to read; total:
+    all of it after `late_factor`, None while a person has to look; remark: why, and what lateness
+    took.
+    """
+
+    lab: str
+    student: str
+    status: str
+    by_checks: float | None
+    by_hand: float
+    bonus: float
+    waits_for: tuple[str, ...]
+    late_factor: float
+    total: float | None
+    of: float
+    remark: str = ""
+    hand: tuple[HandMark, ...] = ()
+
+
+def marks_of(out: Path, results: Sequence[Result] | None = None) -> list[Mark]:
+    """The marks of an output folder, sorted by lab and student, as of now.
+
+    Raises: MarksError, PolicyError.
+    """
+    bonus_at_most = policy_of(out, None).bonus_at_most
+    by_hand = _marks_by_hand(out / "course" / "gradebook.db")
+    rows = read_results(out / "results.jsonl") if results is None else results
+    of: dict[str, float] = {}
+    for result in rows:
+        points = float(_sum([result.max_score, *result.written.values()]))
+        of[result.lab] = max(points, of.get(result.lab, 0.0))  # a row of our errors knows none
+    return [
+        _mark(result, by_hand.get((result.lab, result.student), {}), of[result.lab], bonus_at_most)
+        for result in sorted(rows, key=lambda result: (result.lab, result.student))
+    ]
+
+
+def write_marks(out: Path, results: Sequence[Result] | None = None) -> Path:
+    """Write `marks.csv`: a row per lab and student; an empty mark means that a person must look."""
+    rows = read_results(out / "results.jsonl") if results is None else results
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    known = {(result.lab, result.student): result for result in rows}
+    for mark in marks_of(out, rows):
+        result = known[mark.lab, mark.student]
+        writer.writerow(map(no_formula, _cells(mark, result)))
+    path = out / "marks.csv"
+    write_whole(path, buffer.getvalue().encode())
+    return path
+
+
+def as_points(value: float | None) -> str:
+    """A number of points as people write it; nothing for None."""
+    return "" if value is None else f"{Decimal(str(value)).normalize():f}"
+
+
+def to_cents(value: Decimal) -> Decimal:
+    """Rounded to two places, halves up."""
+    return value.quantize(Decimal("0.01"), ROUND_HALF_UP)
+
+
+def no_formula(text: str) -> str:
+    """Text that a spreadsheet will not take for a formula; a student chooses file names."""
+    start = unicodedata.normalize("NFKC", text[:1])
+    return f"'{text}" if start in ("=", "+", "-", "@", "\t", "\r", "\n") else text
+
+
+def _cells(mark: Mark, result: Result) -> list[str]:
+    points = map(as_points, (mark.total, mark.of, mark.by_checks, mark.by_hand, mark.bonus))
+    return [
+        mark.lab,
+        mark.student,
+        *points,
+        " ".join(mark.waits_for),
+        as_points(mark.late_factor),
+        f"{result.attempt} of {result.n_attempts}",
+        result.submitted_at,
+        result.group,
+        result.status,
+        mark.remark,
+    ]
+
+
+def _mark(result: Result, hand: dict[str, HandMark], of: float, bonus_at_most: float) -> Mark:
+    given = {name: mark for name, mark in hand.items() if mark.points is not None}
+    replaced = {mark.exercise for mark in given.values()}
+    checks = [check for check in result.checks if check.exercise not in replaced]
+    by_checks = to_cents(_sum(check.points for check in checks))
+    by_hand = _sum(mark.points for mark in given.values())
+    earned = _sum(mark.bonus for mark in hand.values())
+    bonus = min(earned, Decimal(str(bonus_at_most)))
+    waits_for = _waiting(result, hand)
+    factor = Decimal(str(result.late_factor))
+    is_refused = result.late_factor == 0 and result.status != ERROR
+    total = None if waits_for and not is_refused else (by_checks + by_hand + bonus) * factor
+    capped = f"Of {earned:f} bonus points {bonus:f} count." if bonus < earned else ""
+    return Mark(
+        lab=result.lab,
+        student=result.student,
+        status=result.status,
+        by_checks=None if result.score is None else float(by_checks),
+        by_hand=float(by_hand),
+        bonus=float(bonus),
+        waits_for=waits_for,
+        late_factor=result.late_factor,
+        total=None if total is None else float(to_cents(total)),
+        of=of,
+        remark=" ".join(filter(None, (result.problem, result.late, capped))),
+        hand=tuple(mark for _, mark in sorted(hand.items()) if mark.is_given),
+    )
+
+
+def _waiting(result: Result, hand: dict[str, HandMark]) -> tuple[str, ...]:
+    """What a person has yet to mark: answers, and exercises that no check could."""
+    given = {name: mark for name, mark in hand.items() if mark.points is not None}
+    if result.score is None and not given:
+        return ("everything",)
+    wanted = [*(hand if result.score is None else result.written), *given]
+    read = {name for name, mark in given.items() if mark.is_current}
+    return tuple(sorted(set(wanted) - read))
+
+
+def _sum(points: Iterable[float]) -> Decimal:
+    return sum((Decimal(str(value)) for value in points), Decimal(0))
+
+
+def _marks_by_hand(database: Path) -> dict[tuple[str, str], dict[str, HandMark]]:
+    """The gradebook's rows by lab and student, then by name."""
+    marks: dict[tuple[str, str], dict[str, HandMark]] = {}
+    if not database.exists():
+        return marks
+    try:
+        with closing(sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro", uri=True)) as book:
+            rows = book.execute(BY_HAND).fetchall()
+    except sqlite3.DatabaseError as error:
+        raise MarksError(
+            f"{database} cannot be read ({error}): restore it from a copy, or move it away and "
+            "grade again; marks given by hand are only there"
+        ) from error
+    for lab, student, name, points, bonus, needs_hand, of, comment in rows:
+        mark = HandMark(name, points, of, bonus or 0.0, comment or "", not needs_hand)
+        marks.setdefault((lab, student), {})[name] = mark
+    return marks
