@@ -20,7 +20,7 @@ lab: $(READY)  ## JupyterLab on the student notebooks
 build: $(READY)  ## student notebooks in place; instructor notebooks and wheels below build/
 	$(PYTHON) -m autograder build
 
-bench: $(READY)  ## seconds and memory per submission, beside plain nbgrader; speed of pair, serving, engine
+bench: $(READY)  ## cost of grading beside plain nbgrader and by class size; speed of pair, serving, engine
 	$(PYTHON) -m autograder.bench
 	$(PYTHON) -m training.bench
 	$(PYTHON) -m labkit.serving.bench
