@@ -34,30 +34,29 @@ class Kernel:
     make: Callable[..., Callable[..., Any]]
 
 
-def _why_no_triton(weights: Weights) -> str:
-    if weights.device.type != "cuda":
-        return "the weights are not on a GPU"
-    if torch.version.hip or torch.cuda.get_device_capability(weights.device) < (9, 0):
-        return "these kernels start early, which needs a GPU of compute capability 9.0 or more"
+def _why_no_early_start(weights: Weights) -> str:
+    return _why_no_triton(weights, (9, 0))  # the kernels start before the one ahead has ended
+
+
+def _why_no_tensor_cores(weights: Weights) -> str:
+    return _why_no_triton(weights, (8, 0))
+
+
+def _why_no_triton(weights: Weights, capability: tuple[int, int]) -> str:
+    """Why kernels for half precision on GPUs of this compute capability cannot run."""
+    if reason := _why_no_triton_at_all(weights):
+        return reason
+    if torch.version.hip or torch.cuda.get_device_capability(weights.device) < capability:
+        return f"it needs a GPU of compute capability {capability[0]}.{capability[1]} or more"
     if weights.dtype not in HALF_PRECISION:
-        return f"they are for half precision, the weights are {weights.dtype}"
-    return _why_no_triton_sampling(weights)
+        return f"it is for half precision, the weights are {weights.dtype}"
+    return ""
 
 
-def _why_no_triton_sampling(weights: Weights) -> str:
+def _why_no_triton_at_all(weights: Weights) -> str:
     if weights.device.type != "cuda":
         return "the weights are not on a GPU"
     return "" if importlib.util.find_spec("triton") else "Triton is not installed"
-
-
-def _why_no_triton_flash(weights: Weights) -> str:
-    if weights.device.type != "cuda":
-        return "the weights are not on a GPU"
-    if torch.version.hip or torch.cuda.get_device_capability(weights.device) < (8, 0):
-        return "this kernel needs a GPU of compute capability 8.0 or more"
-    if weights.dtype not in HALF_PRECISION:
-        return f"it is for half precision, the weights are {weights.dtype}"
-    return _why_no_triton_sampling(weights)
 
 
 def _always(weights: Weights) -> str:
@@ -115,15 +114,15 @@ def _torch_accept(shape: DecoderShape, n_sequences: int, device: torch.device) -
 
 
 KERNELS = (
-    Kernel("linear", "triton", _why_no_triton, _triton_linear),
+    Kernel("linear", "triton", _why_no_early_start, _triton_linear),
     Kernel("linear", "torch", _always, _torch_linear),
-    Kernel("attention", "triton", _why_no_triton, _triton_attention),
+    Kernel("attention", "triton", _why_no_early_start, _triton_attention),
     Kernel("attention", "torch", _always, _torch_attention),
-    Kernel("flash_attention", "triton", _why_no_triton_flash, _triton_flash),
+    Kernel("flash_attention", "triton", _why_no_tensor_cores, _triton_flash),
     Kernel("flash_attention", "torch", _always, _torch_flash),
-    Kernel("draw", "triton", _why_no_triton_sampling, _triton_draw),
+    Kernel("draw", "triton", _why_no_triton_at_all, _triton_draw),
     Kernel("draw", "torch", _always, _torch_draw),
-    Kernel("accept", "triton", _why_no_triton_sampling, _triton_accept),
+    Kernel("accept", "triton", _why_no_triton_at_all, _triton_accept),
     Kernel("accept", "torch", _always, _torch_accept),
 )
 
