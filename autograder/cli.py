@@ -63,6 +63,18 @@ def release(
 
 
 @app.command()
+def practice(
+    lab: LabName,
+    out: Annotated[Path, typer.Option("-o", help="where the files go")] = Path("practice"),
+) -> None:
+    """Write a class to practise on: submissions as Canvas packs them, its gradebook, a policy."""
+    from autograder.practice import write_practice_class
+
+    for path in write_practice_class(_lab(lab), out):
+        typer.echo(path)
+
+
+@app.command()
 def grade(
     lab: LabName,
     submissions: Annotated[Path, typer.Argument(help="a folder or a zip of submissions")],

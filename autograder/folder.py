@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from autograder.policy import Policy, read_policy
@@ -20,10 +21,11 @@ def seed_of(out: Path, wanted: int | None) -> int:
     if wanted is not None:
         _remember(path, f"{wanted}\n".encode())
     elif not path.exists():
-        own = _own_file(path, f"{secrets.randbits(32)}\n".encode())
-        with suppress(FileExistsError):
+        with (
+            _own_file(path, f"{secrets.randbits(32)}\n".encode()) as own,
+            suppress(FileExistsError),
+        ):
             os.link(own, path)  # never over an existing one, not even on a network
-        own.unlink()
     return int(path.read_text())
 
 
@@ -55,12 +57,17 @@ def roster_of(out: Path, wanted: Path | None) -> Roster | None:
 
 def _remember(path: Path, content: bytes) -> None:
     """Write a file at once, though other shards may do the same."""
-    _own_file(path, content).replace(path)
+    with _own_file(path, content) as own:
+        own.replace(path)
 
 
-def _own_file(path: Path, content: bytes) -> Path:
-    """Content in a file beside `path` that no other process uses."""
+@contextmanager
+def _own_file(path: Path, content: bytes) -> Iterator[Path]:
+    """Content in a file beside `path` that no other process uses, for as long as needed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     own = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    own.write_bytes(content)
-    return own
+    try:
+        own.write_bytes(content)
+        yield own
+    finally:
+        own.unlink(missing_ok=True)
