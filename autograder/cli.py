@@ -112,6 +112,7 @@ def grade(
         else:
             results = grade_lab(_lab(lab), submissions, out, run)
             next_step = f"Marks: {out / 'marks.csv'}"
+            _tell_strangers(out, _lab(lab).name, [result.student for result in results])
     counts = Counter(result.status for result in results)
     summary = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
     typer.echo(f"{len(results)} submissions: {summary}. {next_step}")
@@ -194,7 +195,7 @@ def export(
         list[str] | None, typer.Option(metavar="LAB=NAME", help="what the platform calls it")
     ] = None,
 ) -> None:
-    """Write the marks for Canvas, Moodle, Gradescope or a spreadsheet; says who has none."""
+    """Write marks, after what lateness took off, for a platform; says whose are missing."""
     from autograder.exports import Order, points_of
     from autograder.exports import export as export_marks
     from autograder.roster import read_roster
@@ -235,6 +236,13 @@ def regrade(
         if write:
             plan.write()
     typer.echo("Written." if write else "Nothing is written; --write does it.")
+
+
+def _tell_strangers(out: Path, lab: str, students: list[str]) -> None:
+    from autograder.folder import policy_of
+
+    for name in policy_of(out, None).strangers(lab, students):
+        typer.echo(f"{name} has an extension and handed in nothing by that name", err=True)
 
 
 def _by_lab(option: str, given: list[str] | None) -> dict[str, str]:

@@ -61,11 +61,13 @@ class Policy:
     deadlines: Mapping[str, datetime] = field(default_factory=dict)
     extensions: Mapping[str, Mapping[str, datetime]] = field(default_factory=dict)
 
-    def standing(self, lab: str, student: str, submitted_at: str, marked_late: bool) -> Standing:
+    def standing(
+        self, lab: str, student: str, submitted_at: str, marked_late: bool | None
+    ) -> Standing:
         """What the time of a submission means for its marks; what is left of a second is left out.
 
         submitted_at: ISO 8601, in the course's zone if it names none, "" if unknown; marked_late:
-        whether the learning platform calls it late.
+        whether the learning platform calls it late, None if it does not say.
         """
         extension = self.extensions.get(folded(student), {}).get(lab)
         deadline = extension or self.deadlines.get(lab)
@@ -74,17 +76,18 @@ class Policy:
             return self._without_times(deadline, extension, marked_late)
         return self._measured(moment.replace(microsecond=0), deadline, extension, marked_late)
 
-    def strangers(self, students: Iterable[str]) -> list[str]:
-        """Those with an extension who are not among `students`: their names may be mistyped."""
+    def strangers(self, lab: str, students: Iterable[str]) -> list[str]:
+        """Who has an extension for `lab` and is not among `students`: a name may be mistyped."""
         known = {folded(student) for student in students}
-        return sorted(name for name in self.extensions if name not in known)
+        extended = (name for name, labs in self.extensions.items() if lab in labs)
+        return sorted(name for name in extended if name not in known)
 
     def _measured(
         self,
         moment: datetime,
         deadline: datetime,
         extension: datetime | None,
-        marked_late: bool,
+        marked_late: bool | None,
     ) -> Standing:
         overdue = moment - deadline - timedelta(minutes=self.grace_minutes)
         if overdue <= timedelta(0):
@@ -106,10 +109,10 @@ class Policy:
         )
 
     def _without_times(
-        self, deadline: datetime | None, extension: datetime | None, marked_late: bool
+        self, deadline: datetime | None, extension: datetime | None, marked_late: bool | None
     ) -> Standing:
         if not marked_late:
-            if deadline is None:
+            if deadline is None or marked_late is False:  # in time, as the platform has it
                 return Standing()
             return Standing(
                 1.0,

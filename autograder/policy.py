@@ -41,10 +41,10 @@ def read_policy(path: Path) -> Policy:
         return _policy(table)
     except OSError as error:
         raise PolicyError(f"the policy {path} cannot be read: {error.strerror}") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise PolicyError(f"the policy {path} is not TOML: {error}") from None
     except PolicyError as error:
         raise PolicyError(f"in the policy {path}, {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise PolicyError(f"the policy {path} is not TOML: {error}") from None
 
 
 def _policy(table: dict) -> Policy:

@@ -104,7 +104,7 @@ def _is_of_another_lab(name: str, files: list[File], lab_name: str) -> bool:
         return lab_name not in name
     paths = [str(file.path) for file in files if file.suffix in NOTEBOOKS]
     n_others = sum(any(other in path for other in others) for path in paths)
-    return n_others > sum(lab_name in path for path in paths)
+    return n_others > max(1, len(paths) / 2)
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

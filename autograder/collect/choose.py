@@ -2,8 +2,8 @@
 
 A file called after the lab wins over others, one that lies higher over one that lies deeper, a
 notebook over a zip and a zip over a script. "lab.ipynb", "lab-1.ipynb" and "lab (2).ipynb" are
-attempts, as Canvas and browsers number them. Anything else that could be either of two files is a
-problem for a person, never a guess.
+attempts where a platform or the TA numbers them, not where one student hands them in at once.
+Anything else that could be either of two files is a problem for a person, never a guess.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 
 from autograder.collect.files import ZIP_ERRORS, File, files_of_student, shown_name
-from autograder.collect.layouts import ATTEMPT, of_lab
+from autograder.collect.layouts import ATTEMPT, Parcel, of_lab
 from autograder.collect.submission import Submission
 from autograder.read import MAX_BYTES
 
@@ -56,6 +56,7 @@ class _Wanted:
     lab_name: str
     suffix: str
     opened: ExitStack
+    is_numbered: bool
     n_zips_left: int = MAX_ZIPS
 
     def files_of(self, packed: File) -> list[File]:
@@ -65,24 +66,26 @@ class _Wanted:
         return files_of_student(packed, self.opened)
 
 
-def attempts_in(files: tuple[File, ...], lab_name: str) -> list[tuple[int, Submission]]:
+def attempts_in(parcel: Parcel, lab_name: str) -> list[tuple[int, Submission]]:
     """The attempts among the files of a parcel, in order, each with the LMS's number of its file.
 
     They are not yet anybody's: the student's name is empty.
     """
     with ExitStack() as opened:
         try:
-            choices = _notebooks_or_scripts(files, lab_name, opened)
+            choices = _notebooks_or_scripts(parcel, lab_name, opened)
         except _Undecided as reason:
-            is_late = any(file.is_late for file in files)
+            told = [file.is_late for file in parcel.files if file.is_late is not None]
+            is_late = any(told) if told else None
             return [(0, Submission("", "", problem=str(reason), marked_late=is_late))]
         return [(choice.file.serial, _submission(choice)) for choice in choices]
 
 
-def _notebooks_or_scripts(files: Sequence[File], lab_name: str, opened: ExitStack) -> list[_Choice]:
+def _notebooks_or_scripts(parcel: Parcel, lab_name: str, opened: ExitStack) -> list[_Choice]:
+    files = parcel.files
     for suffix in (".ipynb", ".py"):
         with suppress(_Nothing):
-            choices = _choices(files, _Wanted(lab_name, suffix, opened), MAX_DEPTH)
+            choices = _choices(files, _Wanted(lab_name, suffix, opened, parcel.is_numbered), 0)
             n_bytes = sum(choice.file.size for choice in choices)
             if len(choices) > MAX_ATTEMPTS or n_bytes > MAX_ATTEMPTS_BYTES:
                 raise _Undecided(
@@ -98,12 +101,14 @@ def _notebooks_or_scripts(files: Sequence[File], lab_name: str, opened: ExitStac
 
 
 def _choices(files: Sequence[File], wanted: _Wanted, depth: int) -> list[_Choice]:
-    """The attempts among files, or else in the zips among them. Raises _Undecided."""
+    """The attempts among files that lie in `depth` zips, or else in the zips among them.
+
+    Raises: _Undecided.
+    """
     candidates = [file for file in files if file.suffix == wanted.suffix]
     if not candidates:
         return _unpacked([file for file in files if file.suffix == ".zip"], wanted, depth)
-    chosen = _in_order(_best_named(candidates, wanted.lab_name), wanted.lab_name)
-    return [_Choice(file, _beside(file, files)) for file in chosen]
+    return [_Choice(file, _beside(file, files)) for file in _attempts(candidates, wanted, depth)]
 
 
 def _unpacked(packed: list[File], wanted: _Wanted, depth: int) -> list[_Choice]:
@@ -112,10 +117,10 @@ def _unpacked(packed: list[File], wanted: _Wanted, depth: int) -> list[_Choice]:
     reasons: list[str] = []
     for file in packed:
         try:
-            if depth == 0:
+            if depth == MAX_DEPTH:
                 raise ValueError(f"zips lie in zips, more than {MAX_DEPTH} deep")
             inside = of_lab(wanted.files_of(file), wanted.lab_name)
-            found[file] = _choices(inside, wanted, depth - 1)
+            found[file] = _choices(inside, wanted, depth + 1)
         except _Nothing:
             continue
         except ValueError as error:
@@ -124,7 +129,7 @@ def _unpacked(packed: list[File], wanted: _Wanted, depth: int) -> list[_Choice]:
         raise _Undecided("; ".join(reasons)) if reasons else _Nothing
     return [
         _from_zip(choice, file)
-        for file in _in_order(_best_named(list(found), wanted.lab_name), wanted.lab_name)
+        for file in _attempts(list(found), wanted, depth)
         for choice in found[file]
     ]
 
@@ -134,33 +139,33 @@ def _from_zip(choice: _Choice, packed: File) -> _Choice:
     return _Choice(file, choice.beside, shown_name(packed.shown))
 
 
-def _best_named(candidates: list[File], lab_name: str) -> list[File]:
-    """Those that are called after the lab, the ones that lie highest; if there are none, all."""
-    latest = list({(file.path, file.serial): file for file in candidates}.values())
-    exact = [file for file in latest if _numbered(file, lab_name)[0] == lab_name]
-    named = [file for file in latest if lab_name in file.path.stem.casefold()]
-    if not exact and not named:
-        return latest
-    depth = min(len(file.path.parts) for file in exact or named)
-    return [file for file in exact or named if len(file.path.parts) == depth]
-
-
-def _in_order(files: list[File], lab_name: str) -> list[File]:
-    """Files that are attempts, in order. Raises _Undecided if they cannot be told apart so."""
-    numbered = {file: _numbered(file, lab_name) for file in files}
-    order = {(file.serial, number): file for file, (_, number) in numbered.items()}
-    same_stem = len({stem for stem, _ in numbered.values()}) == 1
-    if not same_stem or len(order) < len(files):
-        names = ", ".join(sorted(shown_name(file.shown) for file in files)[:5])
-        raise _Undecided(f"several notebooks and none called {lab_name}.ipynb: {names}")
+def _attempts(candidates: list[File], wanted: _Wanted, depth: int) -> list[File]:
+    """The files that count, in order. Raises _Undecided if that takes a guess."""
+    is_numbered = wanted.is_numbered and depth == 0
+    latest = {(file.path, file.serial): file for file in candidates}.values()
+    stems = {file: _stem_and_number(file, wanted.lab_name, is_numbered) for file in latest}
+    best = _best_named(stems, wanted.lab_name)
+    order = {(file.serial, stems[file][1]): file for file in best}
+    same_stem = len({stems[file][0] for file in best}) == 1
+    if len(best) > 1 and not (is_numbered and same_stem and len(order) == len(best)):
+        names = ", ".join(sorted(shown_name(file.shown) for file in best)[:5])
+        raise _Undecided(f"several notebooks and none called {wanted.lab_name}.ipynb: {names}")
     return [order[key] for key in sorted(order)]
 
 
-def _numbered(file: File, lab_name: str) -> tuple[str, int]:
-    """The stem of a file without the number of its attempt, in lower case, and that number."""
+def _best_named(stems: dict[File, tuple[str, int]], lab_name: str) -> list[File]:
+    """Those that are called after the lab, the ones that lie highest; if there are none, all."""
+    exact = [file for file, (stem, _) in stems.items() if stem == lab_name]
+    named = exact or [file for file, (stem, _) in stems.items() if lab_name in stem]
+    depth = min((len(file.path.parts) for file in named), default=0)
+    return [file for file in named if len(file.path.parts) == depth] or list(stems)
+
+
+def _stem_and_number(file: File, lab_name: str, is_numbered: bool) -> tuple[str, int]:
+    """The stem of a file's name in lower case, without the number of its attempt, and that."""
     stem = file.path.stem.casefold()
-    match = NUMBERED.fullmatch(stem)
-    if stem == lab_name or match is None:
+    match = NUMBERED.fullmatch(stem) if is_numbered and stem != lab_name else None
+    if match is None:
         return stem, 0
     return match["stem"], int(match["dash"] or match["bracket"] or match["number"] or 0)
 

@@ -41,7 +41,7 @@ class File:
     """A file of a delivery: where it lies in it, what a TA knows it as, and how to get at it.
 
     problem: why it cannot be read, in a sentence; serial: the number that the LMS gave it, which
-    grows with time; is_late: the LMS says so.
+    grows with time; is_late: what the LMS says of that, None if nothing.
     """
 
     path: PurePosixPath
@@ -51,7 +51,7 @@ class File:
     source: Path | zipfile.ZipFile
     member: str | zipfile.ZipInfo
     serial: int = 0
-    is_late: bool = False
+    is_late: bool | None = None
 
     @property
     def suffix(self) -> str:

@@ -22,6 +22,7 @@ METADATA = PurePosixPath("submission_metadata.yml")
 FOLDER = re.compile(r"submission_[0-9]+")
 MAX_METADATA_BYTES = 64 << 20
 MAX_SUBMITTERS = 100
+MAX_DEPTH = 50
 
 
 def is_gradescope(files: list[File]) -> bool:
@@ -65,6 +66,7 @@ def _entries(table: File) -> dict[str, Any]:
         content = table.read(MAX_METADATA_BYTES)
         if len(content) > MAX_METADATA_BYTES:
             raise ValueError(f"it has over {MAX_METADATA_BYTES >> 20} MB")
+        _check_depth(content)
         entries = yaml.load(content, Loader=yaml.CBaseLoader)
     except (*ZIP_ERRORS, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
@@ -74,6 +76,16 @@ def _entries(table: File) -> dict[str, Any]:
     if not isinstance(entries, dict):
         raise NoSubmissions(f"{METADATA} is no table of submissions: export them again")
     return entries
+
+
+def _check_depth(content: bytes) -> None:
+    """Raise ValueError for what is nested too deeply to be loaded: libyaml would crash on it."""
+    depth = 0
+    for event in yaml.parse(content, Loader=yaml.CBaseLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise ValueError("it is nested too deeply")
 
 
 def _folder_of(file: File) -> str:

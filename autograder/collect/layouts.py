@@ -41,7 +41,8 @@ class Parcel:
 
     label: what the layout calls them; number: what tells two of one label apart, "" if nothing;
     paths of files begin inside the parcel. attempt: 0 if the layout does not say; delivery: which
-    of several exports it came in.
+    of several exports it came in; is_numbered: whether numbers in the names of files are of
+    attempts, given by the platform or the TA, and not names that one student chose at once.
     """
 
     label: str
@@ -52,6 +53,7 @@ class Parcel:
     group: str = ""
     attempt: int = 0
     delivery: int = 0
+    is_numbered: bool = False
 
     @property
     def person(self) -> tuple[str, str]:
@@ -124,7 +126,8 @@ def _loose(file: File, lab_name: str) -> Parcel | None:
             serial=int(canvas["serial"] or 0),
             is_late=bool(canvas["late"] or canvas["anon_late"]),
         )
-        return Parcel(canvas["name"] or number, (inside,), CANVAS_SYSTEM, number)
+        label = canvas["name"] or number
+        return Parcel(label, (inside,), CANVAS_SYSTEM, number, is_numbered=True)
     if file.suffix not in NOTEBOOKS + ARCHIVES:
         return None
     attempt = ATTEMPT.search(file.path.stem)
@@ -140,17 +143,22 @@ def _in_folder(name: str, files: list[File], lab_name: str) -> Iterator[Parcel]:
         if inbound["lab"] == lab_name:
             yield Parcel(inbound["student"], tuple(files), submitted_at=time)
         return
-    time = _nbgrader_time(files, lab_name)
     attempts: dict[int, list[File]] = {}
-    for file in of_lab(files, lab_name):
-        folder = file.path.parts[0] if len(file.path.parts) > 1 else ""
-        match = ATTEMPT.fullmatch(folder)
+    for file in files:
+        match = ATTEMPT.fullmatch(file.path.parts[0]) if len(file.path.parts) > 1 else None
         attempt = int(match["number"]) if match else 0
         attempts.setdefault(attempt, []).append(below(file) if match else file)
     for attempt, group in attempts.items():
-        if attempt == 0 and len(attempts) > 1 and not _has_notebook(group):
+        own = of_lab(group, lab_name)
+        if not own or (attempt == 0 and len(attempts) > 1 and not _has_notebook(own)):
             continue
-        yield Parcel(name, tuple(group), submitted_at=time, attempt=attempt)
+        yield Parcel(
+            name,
+            tuple(own),
+            submitted_at=_nbgrader_time(group, lab_name),
+            attempt=attempt,
+            is_numbered=not any(lab_name in file.path.parts[:-1] for file in group),
+        )
 
 
 def _nbgrader_time(files: list[File], lab_name: str) -> str:

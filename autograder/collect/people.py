@@ -70,7 +70,7 @@ def submissions_of(parcels: list[Parcel], lab_name: str, roster: Roster | None) 
 
 def _attempts_in(parcel: Parcel, lab_name: str) -> Iterator[_Attempt]:
     group = safe_name(parcel.group) if parcel.group else ""
-    for serial, submission in attempts_in(parcel.files, lab_name):
+    for serial, submission in attempts_in(parcel, lab_name):
         told = replace(submission, submitted_at=parcel.submitted_at, group=group)
         yield _Attempt(told, parcel, serial)
 

@@ -21,7 +21,8 @@ class Submission:
 
     problem: why there is no content, in a sentence; extra: the other files beside the notebook;
     attempt: 1 for the first; submitted_at: ISO 8601, without an offset if the export names none,
-    "" if unknown; marked_late: by the LMS; group: whom it was handed in for, "" if for one.
+    "" if unknown; marked_late: what the LMS says of that, None if nothing; group: whom it was
+    handed in for, "" if for one.
     """
 
     student: str
@@ -31,7 +32,7 @@ class Submission:
     extra: dict[str, bytes] = field(default_factory=dict)
     attempt: int = 1
     submitted_at: str = ""
-    marked_late: bool = False
+    marked_late: bool | None = None
     group: str = ""
 
 

@@ -28,6 +28,7 @@ def delivered(folder, files):
 
 def both(tmp_path, files):
     """The same delivery as a folder and as a zip."""
+    tmp_path.mkdir(exist_ok=True)
     packed = tmp_path / "packed.zip"
     packed.write_bytes(zipped(files))
     return delivered(tmp_path / "unpacked", files), packed

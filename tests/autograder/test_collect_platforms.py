@@ -32,6 +32,7 @@ def test_canvas_names_and_late_marks(tmp_path):
         }  # fmt: skip
         late = {name for name, each in found.items() if each.marked_late}
         assert late == {"o_neil", "anon_q9", "dan"}
+        assert {each.marked_late for each in found.values()} == {True, False}
         assert all(each.attempt == 1 and not each.submitted_at for each in found.values())
         assert found["cat"].problem == (
             "no .ipynb or .py file was handed in, only cat_15_39_report.pdf"
@@ -50,7 +51,7 @@ def test_canvas_attempts_are_in_the_order_of_the_files_numbers(tmp_path):
         "ann_12_90_lab.ipynb": "third",
         "ann_12_40_lab-1.ipynb": "second",
         "ann_LATE_12_100_lab-2.ipynb": "fourth",
-        "ann_12_9_lab-3.ipynb": "first",
+        "ann_12_9_lab-1.ipynb": "first",
     }
     for place in both(tmp_path, files):
         found = collect(place, LAB)
@@ -91,22 +92,36 @@ def test_exports_made_over_time_are_attempts_and_what_did_not_change_is_one(tmp_
     assert (bob.student, bob.attempt, bob.content) == ("bob", 1, b"b")
 
 
-def test_of_the_exports_of_all_labs_the_ones_of_this_lab_are_taken(tmp_path):
+def test_a_file_handed_in_again_unchanged_is_an_attempt_of_its_own(tmp_path):
     exports = {
-        "01_memory.zip": zipped({"ann_12_34_x.ipynb": "other"}),
-        "download.zip": zipped({"ann_12_35_05_batching.ipynb": "other", "bob_13_36_x.ipynb": "?"}),
-        "download (1).zip": zipped({f"ann_12_37_{LAB}.ipynb": "a"}),
-        "download (2).zip": zipped({f"ann_12_38_{LAB}-1.ipynb": "b", "bob_13_39_x.ipynb": "c"}),
+        "a.zip": zipped({"ann_LATE_12_50_x.ipynb": "same"}),
+        "b.zip": zipped({"ann_12_34_x.ipynb": "same"}),
     }
-    place = delivered(tmp_path / "in", exports)
+    first, second = collect(delivered(tmp_path / "canvas", exports), LAB)
+    assert (first.marked_late, second.marked_late) == (False, True)
+    folders = {f"ann/attempt_{n}/x.ipynb": "same" for n in (1, 2)}
+    assert collected(delivered(tmp_path / "folders", folders)) == {"ann": [b"same", b"same"]}
+
+
+def test_of_the_exports_of_all_labs_the_ones_of_this_lab_are_taken(tmp_path):
+    others = {"ann_12_35_05_batching.ipynb": "?", "bob_13_36_05_batching-1.ipynb": "?"}
+    exports = {
+        "01_memory.zip": zipped({"ann_12_34_x.ipynb": "?"}),
+        "download.zip": zipped(others | {"cy_14_37_x.ipynb": "?"}),
+        "download (1).zip": zipped({f"ann_12_38_{LAB}.ipynb": "a"}),
+        "download (2).zip": zipped({"ann_12_39_x.ipynb": "b", "bob_13_40_01_memory.ipynb": "c"}),
+    }
+    place = delivered(tmp_path / "all", exports)
     assert collected(place) == {"ann": [b"a", b"b"], "bob": [b"c"]}
+    place = delivered(tmp_path / "others", {name: exports[name] for name in list(exports)[:2]})
     with pytest.raises(NoSubmissions, match="no submission of 02_throughput"):
         collect(place, "02_throughput")
 
 
-@pytest.mark.parametrize(
-    "folder", ["Ann_12_assignsubmission_file", f"ann+{LAB}+2026-10-15 15:58 Z"]
-)
+ONLY_FOLDERS = ("Ann_12_assignsubmission_file", f"ann+{LAB}+2026-10-15 15:58 Z")
+
+
+@pytest.mark.parametrize("folder", ONLY_FOLDERS)
 def test_the_only_students_folder_is_not_taken_for_a_class(tmp_path, folder):
     for place in both(tmp_path, {f"{folder}/a.ipynb": "a", f"{folder}/b.ipynb": "b"}):
         (problems,) = collected(place).values()
@@ -114,10 +129,13 @@ def test_the_only_students_folder_is_not_taken_for_a_class(tmp_path, folder):
 
 
 def test_no_students_own_zip_passes_for_an_export_beside_others(tmp_path):
-    forged = zipped({"ann_12_34_x.ipynb": "not ann's", f"bob/{LAB}/{LAB}.ipynb": "not bob's"})
-    files = {"ann.zip": zipped({"x.ipynb": "a"}), "eve.zip": forged}
-    for place in both(tmp_path, files):
-        assert collected(place) == {"ann": [b"a"], "eve": [b"not bob's"]}
+    forged = zipped({"ann_12_34_x.ipynb": "not ann's", "bob_13_35_y.ipynb": "not bob's"})
+    for name, own in (("ann.zip", zipped({"x.ipynb": "a"})), ("ann.ipynb", "a")):
+        for place in both(tmp_path / name, {name: own, "eve.zip": forged}):
+            found = collected(place)
+            assert set(found) == {"ann", "eve"}
+            assert found["ann"] == [b"a"]
+            assert "several notebooks" in found["eve"][0]
 
 
 def test_an_emailed_file_of_a_canvas_name_is_a_problem_and_no_guess(tmp_path):
@@ -211,6 +229,15 @@ def test_a_moodle_team_is_its_members(tmp_path):
         )  # fmt: skip
 
 
+def test_a_teams_time_is_that_of_its_latest_export(tmp_path):
+    name = "Team A_99_assignsubmission_file/x.ipynb"
+    exports = {"1.zip": zipped({name: "old"}), "2.zip": zipped({name: "new"})}
+    found = collect(delivered(tmp_path / "in", exports), LAB, roster_of(tmp_path, WORKSHEET))
+    times = {(each.student, each.content): each.submitted_at for each in found}
+    assert times["Bob Ray", b"old"] == ""
+    assert times["Bob Ray", b"new"] == "2026-10-16T00:01:00"
+
+
 def test_a_time_that_a_student_uploads_is_no_time(tmp_path):
     early = "2026-01-01 00:00:00 UTC"
     files = {
@@ -259,6 +286,7 @@ def test_gradescope_tells_people_groups_times_and_earlier_attempts(tmp_path):
     for place in both(tmp_path, GRADESCOPE):
         found = {each.student: each for each in collect(place, LAB)}
         assert set(found) == {"0012", "bob@x", "7", "Dan", "submission_4"}
+        assert {each.marked_late for each in found.values()} == {None}
         for name in ("0012", "bob@x"):
             each = found[name]
             assert (each.content, each.group, each.attempt) == (b"g", "Ann Lee, Bob Ray", 2)
@@ -284,9 +312,19 @@ def test_gradescope_exports_made_over_time(tmp_path):
     assert (third.attempt, third.content) == (3, b"of day 14")
 
 
-@pytest.mark.parametrize(
-    "table", ["a: [", "- 1", "\0", "a: &a [*a]", "? [a]\n: b", "- " * 3000, "%YAML 9\n---\n"]
-)
+TABLES = [
+    "a: [",
+    "- 1",
+    "\0",
+    "a: &a [*a]",
+    "? [a]\n: b",
+    "- " * 3000,
+    "[" * 300_000,
+    "%YAML 9\n---",
+]
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table[:9])
 def test_a_damaged_table_of_gradescope_is_a_sentence(tmp_path, table):
     files = {"submission_metadata.yml": table, "submission_1/x.ipynb": "a"}
     with pytest.raises(NoSubmissions, match=r"submission_metadata\.yml.*export"):
@@ -317,11 +355,35 @@ def test_nbgraders_timestamp_and_exchange(tmp_path):
         assert (cy.content, cy.submitted_at) == (b"c", "")
 
 
+@pytest.mark.parametrize(
+    "folder",
+    [f"eve/{LAB}", f"eve/x.zip/{LAB}", "eve_1_2_x.zip", "Eve_7_assignsubmission_file", "eve.zip"],
+)
+def test_what_one_student_hands_in_at_once_is_one_attempt(tmp_path, folder):
+    variants = [
+        "{lab}-1.ipynb",
+        "{lab} (2).ipynb",
+        "attempt_3/{lab}.ipynb",
+        "attempt_4/{lab}.ipynb",
+    ]
+    exact = {f"{LAB}.ipynb": "e"}
+    for names, expected in ((exact, b"e"), ({}, "several notebooks")):
+        inside = dict(names) | {name.format(lab=LAB): "guess" for name in variants}
+        files = {"bob/x.ipynb": "b"}
+        if folder.endswith(".zip"):
+            files[folder] = zipped(inside)
+        else:
+            files |= {f"{folder}/{name}": text for name, text in inside.items()}
+        found = collected(delivered(tmp_path / str(len(names)), files))
+        (got,) = next(own for student, own in found.items() if student != "bob")
+        assert got == expected or expected in got
+
+
 def test_folders_and_files_called_attempts(tmp_path):
     files = {
-        f"ann/{LAB}/attempt_1/x.ipynb": "a1",
-        f"ann/{LAB}/attempt_10/x.ipynb": "a10",
-        f"ann/{LAB}/Attempt 2/y.ipynb": "a2",
+        f"ann/attempt_1/{LAB}/x.ipynb": "a1",
+        "ann/attempt_10/x.ipynb": "a10",
+        f"ann/Attempt 2/{LAB}/y.ipynb": "a2",
         f"bob/{LAB}-1.ipynb": "b1",
         f"bob/{LAB}.ipynb": "b0",
         f"bob/{LAB} (2).ipynb": "b2",
