@@ -95,11 +95,14 @@ class CourseBook:
         content = to_bytes(instructor)
         known = self.folder / f".{lab}.known"  # written last: then gradebook and release are whole
         digest = hashlib.sha256(content).hexdigest().encode()
-        if known.exists() and known.read_bytes() == digest:
+        if known.exists() and known.read_bytes() == digest and self._has(lab):
             return
         write_whole(self.folder / "source" / lab / f"{lab}.ipynb", content)
         try:
-            _generate_assignment(self.folder, lab)
+            with _sentences(self.folder / DATABASE):
+                _generate_assignment(self.folder, lab)
+        except GradebookError:
+            raise
         except Exception as error:
             raise GradebookError(
                 f"nbgrader cannot take {lab} into {self.folder} ({error}): if cells were added or "
@@ -123,6 +126,9 @@ class CourseBook:
             write_whole(self._path("submitted", result), submitted)
         shown = new_notebook(cells=notes_cells(result) + notebook)
         write_whole(self._path("autograded", result), json.dumps(shown, indent=1).encode())
+
+    def _has(self, lab: str) -> bool:
+        return any(assignment.name == lab for assignment in self._gradebook.assignments)
 
     def _path(self, step: str, result: Result) -> Path:
         return self.folder / step / result.student / result.lab / f"{result.lab}.ipynb"
@@ -199,10 +205,13 @@ def _sentences(database: Path) -> Iterator[None]:
 
     try:
         yield
-    except DatabaseError as error:
-        if type(error) not in (DatabaseError, OperationalError):
-            raise  # about one submission, not about the disk
-        raise _unusable(database, error.orig) from error
+    except Exception as error:
+        reason: BaseException | None = error  # nbgrader wraps what happened in errors of its own
+        while reason is not None and type(reason) not in (DatabaseError, OperationalError):
+            reason = reason.__cause__ or reason.__context__
+        if reason is None:
+            raise
+        raise _unusable(database, reason.orig) from error
 
 
 def _unusable(database: Path, error: object) -> GradebookError:

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import csv
 import io
-import sqlite3
 import unicodedata
 from collections.abc import Iterable, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
-from autograder.errors import Refusal
+from autograder.by_hand import HandMark, marks_by_hand
 from autograder.folder import policy_of
 from autograder.results import ERROR, Result, read_results, write_whole
 
@@ -25,48 +23,6 @@ COLUMNS = (
     "lab student mark of by_checks by_hand bonus waits_for late_factor attempt submitted_at group "
     "status remark"
 ).split()
-BY_HAND = """
-    select assignment.name, submitted_assignment.student_id, base_cell.name,
-           grade.manual_score, grade.extra_credit, grade.needs_manual_grade, grade_cells.max_score,
-           (select manual_comment from comment join base_cell as commented
-                on commented.id = comment.cell_id
-             where comment.notebook_id = grade.notebook_id and commented.name = base_cell.name)
-      from grade
-      join base_cell on base_cell.id = grade.cell_id
-      join grade_cells on grade_cells.id = grade.cell_id
-      join submitted_notebook on submitted_notebook.id = grade.notebook_id
-      join submitted_assignment on submitted_assignment.id = submitted_notebook.assignment_id
-      join assignment on assignment.id = submitted_assignment.assignment_id
-"""
-
-
-class MarksError(Refusal):
-    """The gradebook cannot be read; the message says what to do."""
-
-
-@dataclass(frozen=True)
-class HandMark:
-    """What a person gave for one answer, or for an exercise in place of the checks.
-
-    points: None if nobody has; is_current: False while the answer has changed since.
-    """
-
-    name: str
-    points: float | None
-    of: float
-    bonus: float = 0.0
-    comment: str = ""
-    is_current: bool = True
-
-    @property
-    def is_given(self) -> bool:
-        """Whether a person has left anything here."""
-        return self.points is not None or bool(self.bonus or self.comment)
-
-    @property
-    def exercise(self) -> str:
-        """The exercise whose checks it replaces; a written answer has its own name."""
-        return self.name.removeprefix("check_")
 
 
 @dataclass(frozen=True)
@@ -99,8 +55,8 @@ def marks_of(out: Path, results: Sequence[Result] | None = None) -> list[Mark]:
     Raises: MarksError, PolicyError.
     """
     bonus_at_most = policy_of(out, None).bonus_at_most
-    by_hand = _marks_by_hand(out / "course" / "gradebook.db")
     rows = read_results(out / "results.jsonl") if results is None else results
+    by_hand = marks_by_hand(out / "course" / "gradebook.db", rows)
     of: dict[str, float] = {}
     for result in rows:
         points = float(_sum([result.max_score, *result.written.values()]))
@@ -199,22 +155,3 @@ def _waiting(result: Result, hand: dict[str, HandMark]) -> tuple[str, ...]:
 
 def _sum(points: Iterable[float]) -> Decimal:
     return sum((Decimal(str(value)) for value in points), Decimal(0))
-
-
-def _marks_by_hand(database: Path) -> dict[tuple[str, str], dict[str, HandMark]]:
-    """The gradebook's rows by lab and student, then by name."""
-    marks: dict[tuple[str, str], dict[str, HandMark]] = {}
-    if not database.exists():
-        return marks
-    try:
-        with closing(sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro", uri=True)) as book:
-            rows = book.execute(BY_HAND).fetchall()
-    except sqlite3.DatabaseError as error:
-        raise MarksError(
-            f"{database} cannot be read ({error}): restore it from a copy, or move it away and "
-            "grade again; marks given by hand are only there"
-        ) from error
-    for lab, student, name, points, bonus, needs_hand, of, comment in rows:
-        mark = HandMark(name, points, of, bonus or 0.0, comment or "", not needs_hand)
-        marks.setdefault((lab, student), {})[name] = mark
-    return marks

@@ -58,6 +58,7 @@ class Rebuild(NbGraderPreprocessor):
         for note in rebuilt.notes:
             self.log.warning("%s: %s", names["student"], note)
         nb.cells = rebuilt.notebook
+        nb.metadata.pop("kernelspec", None)  # nbgrader puts the master's, but checks this one first
         nb.metadata["labkit_steps"] = [[step.source, step.index] for step in rebuilt.steps]
         _take_checksums(nb, names)
         return nb, resources

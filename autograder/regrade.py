@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,6 +29,8 @@ from autograder.outputs import check_outputs
 from autograder.pool import Outcome
 from autograder.results import (
     ERROR,
+    GRADED,
+    PARTLY,
     UNGRADABLE,
     CheckResult,
     Result,
@@ -94,9 +97,8 @@ class Plan:
 
     def told(self) -> list[str]:
         """The changes, a line each, and what else a TA should know."""
-        changes = self.changes()
-        n = len(self.outcomes)
-        lines = [f"{self.exercise} of {self.lab.name}: {len(changes)} of {n} change."]
+        changes, of = self.changes(), len(self.outcomes)
+        lines = [f"{self.exercise} of {self.lab.name}: {len(changes)} of {of} change."]
         lines += map(str, changes)
         if self.in_full:
             lines.append(f"Graded anew in full: {', '.join(self.in_full)}.")
@@ -163,8 +165,7 @@ def _outcomes(
     todo = contents_of(works)
     if not todo:
         return {}
-    outcomes = grading.outcomes(todo, stack, exercises)
-    return dict(tqdm(outcomes, total=len(todo), desc=" ".join(exercises), disable=None))
+    return dict(tqdm(grading.outcomes(todo, stack, exercises), total=len(todo), disable=None))
 
 
 @dataclass(frozen=True)
@@ -215,19 +216,24 @@ def _merged(row: Result, played: Outcome, exercise: str) -> Outcome | None:
     None if the row has no other checks, for the file could not be read then and can be now.
     """
     fresh = played.result
-    if row.status == UNGRADABLE:
+    if UNGRADABLE in (row.status, fresh.status):
         return played if fresh.status == UNGRADABLE else None
+    if (
+        row.status == PARTLY and fresh.status == GRADED
+    ):  # another exercise's checks may have shown it
+        fresh = replace(fresh, status=PARTLY, problem=row.problem)
     others = [check for check in row.checks if check.exercise != exercise]
     before = [check.exercise for check in row.checks]
     at = before.index(exercise) if exercise in before else len(others)
     checks = [*others[:at], *fresh.checks, *others[at:]]
     score = None if fresh.score is None else score_of(checks)
-    for node in played.notebook:
+    notebook = deepcopy(played.notebook)  # equal files of several students share it
+    for node in notebook:
         flags = node.metadata.get("nbgrader", {})
         if node.cell_type == "code" and flags.get("grade"):
             name = flags["grade_id"].removeprefix("check_")
             node.outputs = check_outputs([check for check in checks if check.exercise == name])
-    return replace(played, result=replace(fresh, checks=checks, score=score))
+    return replace(played, result=replace(fresh, checks=checks, score=score), notebook=notebook)
 
 
 def _differing(before: Iterable[CheckResult], after: Iterable[CheckResult]) -> Iterator[str]:

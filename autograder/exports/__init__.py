@@ -14,6 +14,7 @@ from pathlib import Path
 
 from autograder.exports import canvas, gradescope, moodle, table
 from autograder.exports.sheet import ExportError, gather
+from autograder.folder import roster_of
 from autograder.results import write_whole
 from autograder.roster import Roster
 
@@ -23,6 +24,7 @@ FORMATS = {
     "moodle": moodle.as_worksheet,
     "gradescope": gradescope.as_autograder,
 }
+WRITTEN_BACK = ("canvas", "moodle")  # into the platform's own export, which must be a fresh one
 
 __all__ = ["FORMATS", "ExportError", "Order", "export", "points_of"]
 
@@ -44,10 +46,12 @@ class Order:
 def export(out: Path, order: Order, path: Path, roster: Roster | None = None) -> list[str]:
     """Write the marks of an output folder to `path`; returns what is not in it, in sentences.
 
-    Raises: ExportError, MarksError.
+    Without a roster the folder's own counts, if it has one. Raises: ExportError, MarksError.
     """
     if order.form not in FORMATS:
         raise ExportError(f"there is no format {order.form!r}; there are {', '.join(FORMATS)}")
+    if roster is None and order.form not in WRITTEN_BACK:
+        roster = roster_of(out, None)
     sheet = gather(out, order.labs, order.points, roster)
     write_whole(path, FORMATS[order.form](sheet, order.columns))
     return [_printable(note) for note in sheet.notes]

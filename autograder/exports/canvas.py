@@ -1,8 +1,8 @@
 """Canvas: the gradebook that it exports, with our marks in it, for Grades > Import.
 
-Only the columns that say who somebody is, and those of the labs, are written: Canvas then changes
-nothing else, whatever happened there since its export. An empty cell would erase a mark in Canvas,
-so whoever has none here keeps what stands there.
+Only those who have a mark are written, with the columns that say who somebody is and those of the
+labs: Canvas then changes nothing else, whatever happened there since its export. An empty cell
+would erase a mark in Canvas, so a lab without a mark keeps what stands there.
 """
 
 from __future__ import annotations
@@ -36,19 +36,20 @@ def as_gradebook(sheet: Sheet, columns: Mapping[str, str]) -> bytes:
     place = {lab: find_column(lab, assignments, columns.get(lab)) for lab in sheet.labs}
     shown = [*about, *place.values()]
     above = [row for row in roster.extra_rows if POINTS_ROW in row.get(about[0], "")]
-    for row in above:
-        for lab, column in place.items():
-            check_worth(lab, sheet.worth[lab], "Canvas", row.get(column, ""))
+    for lab, column in place.items():
+        check_worth(sheet, lab, "Canvas", [row.get(column, "") for row in above])
+        sheet.notes.append(f"{lab}: written to Canvas's column {column}.")
     rows = [shown, *([row.get(column, "") for column in shown] for row in above)]
     for person, entries in sheet.rows():
-        cells = dict(person.row)
+        marks: dict[str, str] = {}
         for lab, entry in entries.items():
-            before, points = cells.get(place[lab], ""), as_points(entry.points)
+            before, points = person.row.get(place[lab], ""), as_points(entry.points)
             if before.strip().upper() in KEPT:
                 sheet.notes.append(
                     f"{lab}: {before} of {called(person)} stays in Canvas, not {points}."
                 )
-                continue
-            cells[place[lab]] = points
-        rows.append([cells.get(column, "") for column in shown])
+            else:
+                marks[place[lab]] = points
+        if marks:
+            rows.append([(person.row | marks).get(column, "") for column in shown])
     return as_csv(rows)

@@ -12,11 +12,13 @@ import io
 import json
 import stat
 import zipfile
+from collections import Counter
 from collections.abc import Mapping
 from importlib.resources import files
 
+from autograder.by_hand import HandMark
 from autograder.exports.sheet import Entry, ExportError, Sheet, as_csv, called
-from autograder.marks import HandMark, as_points, no_formula
+from autograder.marks import as_points, no_formula
 from autograder.results import CheckResult
 
 SETUP = "#!/usr/bin/env bash\n"
@@ -29,8 +31,12 @@ def as_autograder(sheet: Sheet, columns: Mapping[str, str]) -> bytes:
     Raises: ExportError if there are several labs, or no e-mail addresses.
     """
     lab = sheet.one_lab("Gradescope")
-    if sheet.roster is None or not any(person.email for person in sheet.people):
+    emails = Counter(_digest(person.email) for person in sheet.people if person.email)
+    if sheet.roster is None or not emails:
         raise ExportError("a Gradescope export wants a --roster with e-mail addresses")
+    for person in sheet.people:
+        if emails[_digest(person.email)] > 1:
+            raise ExportError(f"the roster has {person.email} more than once: mend it first")
     marks = [["Email", "SID", "Name", columns.get(lab, lab), "Max Points"]]
     content = {"setup.sh": SETUP, "run_autograder": _runner()}
     for person, entries in sheet.rows():

@@ -1,7 +1,8 @@
 """Moodle: the grading worksheet of an assignment, with our marks in its Grade column.
 
-Moodle takes it under "Upload grading worksheet". It passes over rows whose grade is empty, locked,
-above the maximum or was changed there after the worksheet was downloaded.
+Moodle takes it under "Upload grading worksheet". It passes over rows whose grade is locked, above
+the maximum or was changed there after the worksheet was downloaded. Whoever has no mark is not in
+it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ NO = ("no", "否", "不")
 
 
 def as_worksheet(sheet: Sheet, columns: Mapping[str, str]) -> bytes:
-    """The roster's own rows with the marks of the one lab. columns: has another name for Grade.
+    """The rows of those who have a mark for the one lab. columns: has another name for Grade.
 
     Raises: ExportError if the roster is no grading worksheet, or of other points.
     """
@@ -30,22 +31,20 @@ def as_worksheet(sheet: Sheet, columns: Mapping[str, str]) -> bytes:
             "a Moodle export wants the assignment's grading worksheet (Download grading worksheet) "
             "as --roster"
         )
-    maximum = next((name for name in MAXIMUM if name in known), None)
-    is_open = next((name for name in IS_OPEN if name in known), None)
+    maximum = next((name for name in MAXIMUM if name in known), "")
+    is_open = next((name for name in IS_OPEN if name in known), "")
     rows = [roster.columns]
+    check_worth(sheet, lab, "Moodle", [each.row.get(maximum, "") for each in sheet.people])
     for person, entries in sheet.rows():
-        cells = dict(person.row)
-        if maximum is not None:
-            check_worth(lab, sheet.worth[lab], "Moodle", cells.get(maximum, ""))
         for entry in entries.values():
             points, whose = as_points(entry.points), called(person)
-            if is_open is not None and cells.get(is_open, "").strip().casefold() in NO:
+            if person.row.get(is_open, "").strip().casefold() in NO:
                 sheet.notes.append(f"{lab}: Moodle has locked the grade of {whose}, not {points}.")
             elif entry.points > sheet.worth[lab]:
                 sheet.notes.append(
                     f"{lab}: the {points} of {whose} are above Moodle's maximum and not written."
                 )
             else:
-                cells[grade] = points
-        rows.append([cells.get(column, "") for column in roster.columns])
+                cells = person.row | {grade: points}
+                rows.append([cells.get(column, "") for column in roster.columns])
     return as_csv(rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -158,7 +159,9 @@ def find_column(lab: str, names: Sequence[str], wanted: str | None) -> str:
     Raises: ExportError if there is none, or more than one.
     """
     if wanted is None:
-        found = [name for name in names if _squeezed(lab) in _squeezed(name)]
+        words = r"[\W_]*".join(map(re.escape, lab.split("_")))
+        title = re.compile(rf"(?<![^\W_]){words}(?![^\W_])", re.IGNORECASE)
+        found = [name for name in names if title.search(name)]
     else:
         found = [name for name in names if wanted in (name, name.rpartition(" (")[0])]
     if len(found) == 1:
@@ -170,17 +173,26 @@ def find_column(lab: str, names: Sequence[str], wanted: str | None) -> str:
     )
 
 
-def check_worth(lab: str, worth: float, lms: str, wanted: str) -> None:
-    """Refuse to write points of one scale into a column of another."""
-    try:
-        is_same = not wanted.strip() or float(wanted.replace(",", ".")) == worth
-    except ValueError:
-        raise ExportError(f"{lms} says of {lab}'s column {wanted!r}, not how many points") from None
-    if not is_same:
-        raise ExportError(
-            f"{lab} is worth {as_points(worth)} points here and {wanted} in {lms}: give "
-            f"--points {lab}={wanted} to convert"
+def check_worth(sheet: Sheet, lab: str, lms: str, wanted: Iterable[str]) -> None:
+    """Refuse to write points of one scale into a column of another.
+
+    wanted: what the LMS says of the column's points, wherever it says something.
+    """
+    worth = sheet.worth[lab]
+    said = {text.strip() for text in wanted} - {""}
+    if not said:
+        sheet.notes.append(
+            f"{lab}: written as of {as_points(worth)} points; the roster does not say what {lms} "
+            "takes it for."
         )
+    for text in said:
+        if not re.fullmatch(r"\d+([.,]\d+)?", text, re.ASCII):
+            raise ExportError(f"{lms} says of {lab}'s column {text!r}, not how many points")
+        if float(text.replace(",", ".")) != worth:
+            raise ExportError(
+                f"{lab} is worth {as_points(worth)} points here and {text} in {lms}: give "
+                f"--points {lab}={text} to convert"
+            )
 
 
 def as_csv(rows: Iterable[Sequence[str]]) -> bytes:
@@ -188,7 +200,3 @@ def as_csv(rows: Iterable[Sequence[str]]) -> bytes:
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\r\n").writerows(rows)
     return buffer.getvalue().encode()
-
-
-def _squeezed(text: str) -> str:
-    return "".join(letter for letter in text.casefold() if letter.isalnum())

@@ -1,11 +1,16 @@
 """nbgrader's own formgrader on what we recorded: students, marks, and answers to be read."""
 
+import csv
+
 import pytest
+from nbgrader.api import Gradebook
 
 from autograder.builder.source import find_lab
 from autograder.cheats import sample_class
 from autograder.demo import grade_class
-from autograder.grade import Run
+from autograder.exports import Order, export
+from autograder.grade import Run, grade
+from autograder.regrade import plan_regrade
 
 LAB = "01_memory"
 STUDENTS = ("ada", "carol", "ida")
@@ -28,7 +33,7 @@ def address(jupyter, course):
 def rows(page, url):
     page.goto(url)
     page.wait_for_selector("table tbody tr", timeout=60_000)
-    page.wait_for_timeout(500)
+    page.wait_for_function("!document.body.innerText.includes('Loading, please wait')")
     return page.locator("table tbody tr").all_inner_texts()
 
 
@@ -51,3 +56,48 @@ def test_formgrader_shows_students_marks_and_written_answers(address, browser, s
     assert sum("Marking: a third for linear" in text for text in answers) == 2
     page.screenshot(path=screenshots / "formgrader_answer.png")
     page.close()
+
+
+def exported(course):
+    """The marks that a TA gets for a spreadsheet, by name, and what is told beside them."""
+    path = course.parent / "export.csv"
+    notes = export(course.parent, Order("csv"), path)
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return {row["name"]: row[f"{LAB} (12)"] for row in csv.DictReader(file)}, "\n".join(notes)
+
+
+def type_marks(page, address, course, student, marks):
+    """Give marks and a comment in formgrader as a person does."""
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}", "labkit") as book:
+        submission = book.find_submission_notebook(LAB, LAB, student).id
+    page.goto(f"{address}/formgrader/submissions/{submission}/")
+    for name, points in marks.items():
+        page.wait_for_selector(f"input.score#{name}.needs_manual_grade", timeout=60_000)
+        with page.expect_response("**/api/grade/**"):
+            page.fill(f"input.score#{name}", points)
+            page.press(f"input.score#{name}", "Tab")
+    with page.expect_response("**/api/comment/**"):
+        page.fill(f"textarea#{name}-comment", "Say what the unknown is.")
+        page.press(f"textarea#{name}-comment", "Tab")
+    page.locator(f"textarea#{name}-comment").scroll_into_view_if_needed()
+    page.wait_for_timeout(500)  # else the picture below is taken before it is painted
+
+
+def test_a_mark_typed_in_formgrader_is_exported_and_outlives_regrading(
+    address, browser, course, screenshots
+):
+    marks, told = exported(course)
+    assert marks["ada"] == ""
+    assert "to read growth, training_or_generation" in told
+    page = browser.new_page(viewport={"width": 1200, "height": 800})
+    type_marks(page, address, course, "ada", {"growth": "0.75", "training_or_generation": "0.5"})
+    page.screenshot(path=screenshots / "formgrader_marked.png")
+    page.close()
+    assert exported(course)[0]["ada"] == "11.25"
+    out, memory = course.parent, find_lab(LAB)
+    plan_regrade(memory, out / "submissions", out, "kv_table", Run()).write()
+    assert exported(course)[0]["ada"] == "11.25"
+    grade(memory, out / "submissions", out, Run(seed=1))
+    assert exported(course)[0]["ada"] == "11.25"
+    feedback = (out / "feedback" / LAB / "ada.html").read_text(encoding="utf-8")
+    assert "Say what the unknown is." in feedback
