@@ -24,11 +24,12 @@ MAX_BYTES = 32 << 20
 CANVAS_NUMBER = re.compile(r"(?P<name>.+?)_(?:LATE_)?(?P<number>[0-9]+)_[0-9]+_.+", re.DOTALL)
 BLIND_LETTERS = "participant"
 CANVAS_TEST_STUDENT = "Student, Test"
+SPLIT_NAME = {"lastname", "firstname"}  # in place of "student", where Canvas is set so
 NAME_AND_NUMBER = re.compile(r"(?P<name>.+) (?P<number>[0-9]+)", re.DOTALL)
 COLUMNS = {
     "name": ("student", "full name", "student name", "name", "names", "姓名", "學生姓名"),
-    "first": ("first name", "given name", "名字", "名"),
-    "last": ("last name", "surname", "family name", "姓氏", "姓"),
+    "first": ("firstname", "first name", "given name", "名字", "名"),
+    "last": ("lastname", "last name", "surname", "family name", "姓氏", "姓"),
     "student_id": ("sis user id", "id number", "sid", "student id", "student number", "student no",
                    "學號", "user id", "id"),
     "lms_id": ("canvas user id", "identifier"),
@@ -149,7 +150,8 @@ def _heading(cell: str) -> str:
 
 
 def _kind(headings: set[str]) -> str:
-    if {"student", "id", "section"} <= headings:
+    has_names = "student" in headings or headings >= SPLIT_NAME
+    if has_names and {"id", "section"} <= headings:
         return "canvas"
     if "identifier" in headings:
         return "moodle"

@@ -54,6 +54,17 @@ def test_canvas_gradebook(tmp_path):
     assert found.columns[0] == "Student"
 
 
+def test_canvas_gradebook_with_names_in_two_columns(tmp_path):
+    found = roster(
+        tmp_path,
+        "LastName,FirstName,ID,SIS User ID,SIS Login ID,Section,Lab 4 (99)\n"
+        "    Points Possible,,,,,,15\nLee,Ann,1001,B001,ann@ntu.edu,A,\nStudent,Test,9,,,A,\n",
+    )
+    assert (found.kind, [person.name for person in found.people]) == ("canvas", ["Lee, Ann"])
+    assert found.find("leeann").lms_id == "1001"
+    assert found.extra_rows[0]["Lab 4 (99)"] == "15"
+
+
 def test_moodle_worksheet_tells_the_time_of_submission(tmp_path):
     found = roster(tmp_path, MOODLE)
     assert found.kind == "moodle"
