@@ -3,7 +3,9 @@ VENV   := .venv
 PYTHON := $(VENV)/bin/python
 READY  := $(VENV)/.ready
 
-.PHONY: demo test lab build bench figures clean
+.PHONY: demo test lab build bench fuzz figures clean
+
+SECONDS ?= 60
 
 demo: $(READY)  ## build the course, grade the sample class, compare with the marks it should get
 	$(PYTHON) -m autograder.demo
@@ -25,6 +27,10 @@ bench: $(READY)  ## cost of grading beside plain nbgrader and by class size; spe
 	$(PYTHON) -m training.bench
 	$(PYTHON) -m labkit.serving.bench
 	$(PYTHON) -m labkit.engine.bench
+
+fuzz: $(READY)  ## what reads hostile bytes, each part for SECONDS; guided by coverage where atheris installs
+	-$(PYTHON) -m pip install --quiet --constraint constraints.txt atheris
+	$(PYTHON) tests/fuzz $(SECONDS)
 
 figures: $(READY)  ## redraw every figure of the labs from data/results into build/figures
 	$(PYTHON) -m labkit figures data/results build/figures
