@@ -23,6 +23,7 @@ from labkit.wire import WireError, receive, send
 _ID_BITS = 53
 CALLBACK_SHARE = 3  # an endless loop of callbacks keeps us busy, and waits for nothing
 _ABANDON_S = 1.0
+_READ_BYTES_PER_S = 8 << 20  # to decode what came is work for us: a long reply takes its time
 
 
 class StudentEnded(Exception):
@@ -61,8 +62,8 @@ class OtherSpoke(Exception):
 class TimedSocket:
     """A socket for `labkit.wire` whose reads and writes share one time budget.
 
-    Only waiting counts. A slow drip of bytes is no way around it. If `other` becomes readable
-    while this socket has nothing, `OtherSpoke` is raised.
+    Only waiting counts, and the size of what comes. A slow drip of bytes is no way around it. If
+    `other` becomes readable while this socket has nothing, `OtherSpoke` is raised.
     """
 
     def __init__(
@@ -80,9 +81,12 @@ class TimedSocket:
             raise WireError(f"a frame of {len(view):,} bytes, the limit is {self._max_bytes:,}")
         while True:
             try:
-                return self._socket.recv_into(view)
+                n_read = self._socket.recv_into(view)
             except BlockingIOError:
                 self._wait(select.POLLIN)
+            else:
+                self.remaining_s -= n_read / _READ_BYTES_PER_S
+                return n_read
 
     def sendall(self, data: bytes | memoryview) -> None:
         """Write everything, in time."""

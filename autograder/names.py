@@ -9,8 +9,9 @@ import symtable
 from functools import lru_cache
 
 DEFINITION = re.compile(r"^(?:async\s+def|def|class)\s+(\w+)|^(\w+)\s*=", re.MULTILINE)
-MAGIC = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)
-CHECK_CALL = re.compile(r"check\([\"']\w+[\"'][^()\n]*\);?")
+# Spaces and tabs alone: \s would go over all blank lines, and again from each of them.
+MAGIC = re.compile(r"^([ \t]*)[%!].*$", re.MULTILINE)
+CHECK_CALL = re.compile(r"check\([\"'](\w+)[\"'][^()\n]*\);?")
 MAX_CALL_CHARS = 200
 
 
@@ -67,8 +68,14 @@ def imported_modules(source: str) -> list[str]:
 
 def is_check_call(source: str) -> bool:
     """Whether a cell only calls a notebook's `check("exercise", points=n)`."""
+    return bool(checked_exercise(source))
+
+
+def checked_exercise(source: str) -> str:
+    """The exercise that a cell checks if it does nothing else, "" for any other cell."""
     call = source.strip()
-    return len(call) < MAX_CALL_CHARS and CHECK_CALL.fullmatch(call) is not None
+    match = CHECK_CALL.fullmatch(call) if len(call) < MAX_CALL_CHARS else None
+    return match[1] if match else ""
 
 
 def statements(source: str) -> list[str]:

@@ -2,7 +2,8 @@
 
 What the student's process says it showed is opened later in a TA's browser. Kept are streams,
 errors, and displays of a few harmless types, all bounded. HTML, JavaScript and SVG can carry
-scripts and are dropped; Markdown loses its raw HTML; an image is base64 or nothing.
+scripts and are dropped; Markdown loses its raw HTML and, like LaTeX, links that run; an image is
+base64 or nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from autograder.channel import clean_text
+from autograder.markup import harmless_latex, harmless_markdown
 from autograder.results import CheckResult
 
 MAX_OUTPUTS = 200
@@ -23,6 +25,7 @@ MAX_IMAGE_CHARS = 2 << 20
 MAX_TRACE_LINES, MAX_LINE_CHARS = 100, 2000
 
 _TEXTS = ("text/plain", "text/markdown", "text/latex")
+_HARMLESS = {"text/markdown": harmless_markdown, "text/latex": harmless_latex}
 _IMAGES = ("image/png", "image/jpeg")
 _BASE64 = re.compile(r"[A-Za-z0-9+/\n]*={0,2}\n?")
 
@@ -98,8 +101,9 @@ def _clean_data(data: Any) -> dict[str, str]:
     for mime in _TEXTS if isinstance(data, dict) else ():
         if isinstance(data.get(mime), str):
             kept[mime] = clean_text(data[mime], MAX_TEXT_CHARS)
-    if "text/markdown" in kept:
-        kept["text/markdown"] = kept["text/markdown"].replace("<", "&lt;")
+    for mime, harmless in _HARMLESS.items():
+        if mime in kept:
+            kept[mime] = harmless(kept[mime])
     for mime in _IMAGES if isinstance(data, dict) else ():
         image = data.get(mime)
         if isinstance(image, str) and len(image) <= MAX_IMAGE_CHARS and _BASE64.fullmatch(image):

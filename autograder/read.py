@@ -7,13 +7,29 @@ sentence a TA can act on; nothing else is ever raised.
 
 from __future__ import annotations
 
+import codecs
 import json
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
 MAX_BYTES = 50 << 20
 MAX_CELLS = 5000
-MAX_SOURCE_CHARS = 200_000
+MAX_CODE_CHARS = 1 << 20  # of all cells together: to parse so many takes up to 20 s and 1 GB
+MAX_PROSE_CHARS = 4 << 20  # of one cell: Colab keeps pasted pictures in the text
+MAX_NAME_CHARS = 1 << 16
+CUT = "\n\n(the rest of this text was cut off)"
+
+PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+BASE64 = re.compile(r"[A-Za-z0-9+/\n]*={0,2}\n?")
+SCRIPT_HEADER = re.compile(
+    r"\A(?:#!.*\n)?(?:#.*coding.*\n)?# ---[ \t]*\n(?:#(?![ \t]*%%).*\n)*?# ---[ \t]*(?:\n|\Z)"
+)
+SCRIPT_MARK = re.compile(r"^[^\S\n]*#[^\S\n]*%%", re.MULTILINE)
+# Lines end here for str.splitlines, but not for Python.
+ODD_BREAKS = str.maketrans(
+    dict.fromkeys("\x0b\x0c", "") | dict.fromkeys("\x1c\x1d\x1e\x85\u2028\u2029", " ")
+)
 
 
 class Unreadable(Exception):
@@ -22,12 +38,17 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class SubmittedCell:
-    """A cell as submitted. names: what its metadata or id claims it to be, in order of trust."""
+    """A cell as submitted.
+
+    names: what its metadata or id claims it to be, in order of trust; attachments: the pictures
+    pasted into its text, by name and type, in base64.
+    """
 
     is_code: bool
     source: str
     names: tuple[str, ...] = ()
     outputs: list[dict] = field(default_factory=list)
+    attachments: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
 def read_notebook(content: bytes, file_name: str) -> list[SubmittedCell]:
@@ -37,32 +58,50 @@ def read_notebook(content: bytes, file_name: str) -> list[SubmittedCell]:
             f"the file has {len(content) >> 20} MB, the limit is {MAX_BYTES >> 20}: ask for the "
             "notebook without its outputs"
         )
-    if not content.strip():
-        raise Unreadable("the file is empty: ask for the notebook again")
     text = _decode(content)
+    if not text.strip():
+        raise Unreadable("the file is empty: ask for the notebook again")
     if file_name.lower().endswith(".py"):
-        return _read_script(text)
-    cells = _cells_of(_parse(text))
-    if len(cells) > MAX_CELLS:
-        raise Unreadable(f"the notebook has {len(cells)} cells, the limit is {MAX_CELLS}")
-    return [_read_cell(cell) for cell in cells if isinstance(cell, dict)]
+        cells = _cells_of_script(_clean(text).translate(ODD_BREAKS))
+    else:
+        cells = _cells_of(_parse(text))
+    _refuse_more_than(MAX_CELLS, len(cells), "cells")
+    read = [_read_cell(cell) for cell in cells if isinstance(cell, dict)]
+    n_chars = sum(len(cell.source) for cell in read if cell.is_code)
+    _refuse_more_than(MAX_CODE_CHARS, n_chars, "characters of code")
+    return read
+
+
+def _refuse_more_than(limit: int, n: int, things: str) -> None:
+    if n > limit:
+        raise Unreadable(
+            f"the file has {n:,} {things}, the limit is {limit:,}: ask for it without what is not "
+            "the student's own work"
+        )
 
 
 def _decode(content: bytes) -> str:
-    if b"\x00" not in content[:64]:
-        for encoding in ("utf-8-sig", "cp1252"):
-            try:
-                return content.decode(encoding)
-            except UnicodeDecodeError:
-                continue
-    for encoding in ("utf-16", "utf-16-le", "utf-16-be"):
+    for encoding in _encodings(content):
         try:
             text = content.decode(encoding)
         except UnicodeDecodeError:
             continue
-        if text.lstrip("\ufeff \r\n\t")[:1] in ("{", "#", "i", "f"):
+        if "\x00" not in text[:64]:
             return text.lstrip("\ufeff")
     raise Unreadable("the file is not text: ask for the .ipynb file itself")
+
+
+def _encodings(content: bytes) -> tuple[str, ...]:
+    """What the bytes may be, the likeliest first; the last two take any bytes without NUL."""
+    if content.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return ("utf-32",)
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return ("utf-16",)
+    if content[1:2] == b"\x00":
+        return ("utf-16-le",)
+    if content[:1] == b"\x00":
+        return ("utf-16-be",)
+    return ("utf-8-sig", "cp1252", "latin-1")
 
 
 def _parse(text: str) -> Any:
@@ -93,15 +132,26 @@ def _read_cell(cell: dict) -> SubmittedCell:
     source = cell.get("source", cell.get("input", ""))  # nbformat 3 says input
     if isinstance(source, list):
         source = "".join(part for part in source if isinstance(part, str))
+    source = _clean(source) if isinstance(source, str) else ""
+    is_code = cell.get("cell_type") == "code"
+    if not is_code and len(source) > MAX_PROSE_CHARS:
+        source = source[:MAX_PROSE_CHARS] + CUT
     outputs = cell.get("outputs")
-    return SubmittedCell(
-        is_code=cell.get("cell_type") == "code",
-        source=clean_text(source) if isinstance(source, str) else "",
-        names=_claimed_names(cell),
-        outputs=[output for output in outputs if isinstance(output, dict)]
-        if isinstance(outputs, list)
-        else [],
-    )
+    outputs = outputs if isinstance(outputs, list) else []
+    outputs = [output for output in outputs if isinstance(output, dict)]
+    return SubmittedCell(is_code, source, _claimed_names(cell), outputs, _attachments(cell))
+
+
+def _attachments(cell: dict) -> dict[str, dict[str, str]]:
+    found = cell.get("attachments")
+    kept = {}
+    for name, data in found.items() if isinstance(found, dict) else ():
+        kept[clean_text(name)] = {
+            kind: picture
+            for kind, picture in (data.items() if isinstance(data, dict) else ())
+            if kind in PICTURES and isinstance(picture, str) and BASE64.fullmatch(picture)
+        }
+    return {name: pictures for name, pictures in kept.items() if pictures}
 
 
 def _claimed_names(cell: dict) -> tuple[str, ...]:
@@ -116,18 +166,30 @@ def _claimed_names(cell: dict) -> tuple[str, ...]:
     return tuple(claim for claim in claims if isinstance(claim, str))
 
 
-def _read_script(text: str) -> list[SubmittedCell]:
-    """A percent-format script cell by cell; any other script is one cell."""
+def _cells_of_script(text: str) -> list[dict]:
+    """A percent-format script cell by cell; any other script is one cell.
+
+    jupytext must see no header: what YAML makes of a few lines can fill the memory.
+    """
     import jupytext
 
+    text = SCRIPT_HEADER.sub("", text)
+    _refuse_more_than(MAX_CODE_CHARS, len(text), "characters")
+    _refuse_more_than(MAX_CELLS, len(SCRIPT_MARK.findall(text)), "cells")
     try:
-        notebook = jupytext.reads(clean_text(text), fmt="py:percent")
-    except Exception:  # jupytext promises nothing about hostile headers
-        return [SubmittedCell(is_code=True, source=clean_text(text))]
-    return [_read_cell(dict(cell)) for cell in notebook.cells]
+        read = jupytext.reads(f"# %%\n{text}", fmt="py:percent").cells
+    except Exception:  # jupytext promises nothing about hostile text
+        return [{"cell_type": "code", "source": text}]
+    cells = [{**cell, "id": None} for cell in read]  # the id is drawn anew each time
+    return cells if cells and cells[0]["source"] else cells[1:]
 
 
 def clean_text(text: str) -> str:
-    """Text without NUL characters and lone surrogates, and of bounded length."""
-    text = text[:MAX_SOURCE_CHARS].replace("\x00", "").replace("\r\n", "\n")
+    """A name or a line: clean, and of bounded length."""
+    return _clean(text[:MAX_NAME_CHARS])
+
+
+def _clean(text: str) -> str:
+    """Text with one kind of line end, no NUL and no lone surrogate: any file takes it."""
+    text = text.replace("\x00", "").replace("\r\n", "\n").replace("\r", "\n")
     return text.encode("utf-8", "replace").decode("utf-8")

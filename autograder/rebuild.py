@@ -15,6 +15,7 @@ from nbformat import NotebookNode
 
 from autograder.master import Master, MasterCell
 from autograder.names import (
+    checked_exercise,
     defined_names,
     is_check_call,
     squeeze,
@@ -39,12 +40,14 @@ class Rebuilt:
 
     steps: what to run, in the student's order. notebook: what to show, in the master's order, with
     the student's own cells behind the ones they followed; a cell's metadata has "submitted", its
-    place in the submission. notes: what was repaired, in sentences for the TA.
+    place in the submission. notes: what was repaired, in sentences for the TA. problem: why this is
+    no submission of the assignment, "" if it is one.
     """
 
     steps: list[Step]
     notebook: list[NotebookNode]
     notes: list[str]
+    problem: str = ""
 
 
 def rebuild(master: Master, submitted: list[SubmittedCell]) -> Rebuilt:
@@ -54,7 +57,7 @@ def rebuild(master: Master, submitted: list[SubmittedCell]) -> Rebuilt:
     """
     submitted, notes = with_stored_answers(master, submitted)
     match = _Match(master, submitted)
-    return Rebuilt(match.steps(), match.notebook(), match.notes + notes)
+    return Rebuilt(match.steps(), match.notebook(), match.notes + notes, match.problem())
 
 
 class _Match:
@@ -75,6 +78,7 @@ class _Match:
         self._match_by_definition()
         self._match_by_question()
         self._note_repairs()
+        self._best = {cell.name: self._last_filled(cell) for cell in master.cells if cell.is_open}
         self.owner = {i: cell for cell in master.cells for i in self.places.get(cell.name, ())}
 
     def _match_by_name_and_text(self) -> None:
@@ -106,11 +110,12 @@ class _Match:
         return squeeze(cell.source) == squeeze(claimed.source) or is_check_call(cell.source)
 
     def _match_by_definition(self) -> None:
+        defined = {i: defined_names(self.submitted[i].source) for i in self._own}
         for cell in self.master.of_kind("exercise", "answer"):
             if cell.name in self.places:
                 continue
             wanted = defined_names(cell.source)
-            found = [i for i in self._own if wanted & defined_names(self.submitted[i].source)]
+            found = [i for i in self._own if wanted & defined[i]]
             if found:
                 self._take(cell, found, f"the cell {cell.name} was recognised by what it defines")
             else:
@@ -130,7 +135,8 @@ class _Match:
 
     def _take(self, cell: MasterCell, found: list[int], note: str) -> None:
         self.places[cell.name] = found
-        self._own = [i for i in self._own if i not in found]
+        taken = set(found)
+        self._own = [i for i in self._own if i not in taken]
         self.notes.append(note)
 
     def _note_repairs(self) -> None:
@@ -141,7 +147,25 @@ class _Match:
             if cell.kind == "check" and n_copies == 0:
                 self.notes.append(f"the test cell {cell.name} was missing or changed")
 
-    def _best(self, cell: MasterCell) -> int | None:
+    def problem(self) -> str:
+        """What says that this is another assignment's notebook: nothing here, or checks of others.
+
+        A notebook that has at least half of the cells is taken for what it was handed in as.
+        """
+        wanted = [cell.name for cell in self.master.of_kind("exercise", "answer", "written")]
+        n_found = sum(name in self.places for name in wanted)
+        known = {cell.name.removeprefix("check_") for cell in self.master.of_kind("check")}
+        called = {checked_exercise(self.submitted[i].source) for i in self._own} - {""}
+        others = sorted(called - known)
+        if 2 * n_found >= len(wanted) or (n_found and not others):
+            return ""
+        checks = f", and it checks {', '.join(others[:3])}" if others else ""
+        return (
+            f"the notebook has {n_found} of the {len(wanted)} cells to fill in of {self.master.lab}"
+            f"{checks}: it seems to be another one; ask for the right file"
+        )
+
+    def _last_filled(self, cell: MasterCell) -> int | None:
         """Of several copies the last one that was filled in."""
         indices = self.places.get(cell.name, [])
         stub = squeeze(cell.source)
@@ -150,22 +174,23 @@ class _Match:
 
     def notebook(self) -> list[NotebookNode]:
         """The master's cells with the student's text, and the student's own cells in between."""
-        best = {cell.name: self._best(cell) for cell in self.master.cells if cell.is_open}
         followers: dict[str, list[int]] = {}
         anchor = ""
         for i, cell in enumerate(self.submitted):
             owner = self.owner.get(i)
             anchor = owner.name if owner else anchor
-            is_spare = owner is not None and owner.is_open and best[owner.name] != i
+            is_spare = owner is not None and owner.is_open and self._best[owner.name] != i
             if (owner is None or is_spare) and cell.source.strip():
                 followers.setdefault(anchor, []).append(i)
         shown = [self._own_node(i) for i in followers.get("", [])]
         for cell in self.master.cells:
             node = copy.deepcopy(cell.node)
             if cell.is_open:
-                index = best[cell.name]
+                index = self._best[cell.name]
                 node.source = self.submitted[index].source if index is not None else ""
                 node.metadata["submitted"] = index
+                if index is not None:
+                    _attach(node, self.submitted[index])
             shown.append(node)
             shown += [self._own_node(i) for i in followers.get(cell.name, [])]
         return shown
@@ -180,6 +205,7 @@ class _Match:
         )
         if cell.is_code:
             node.update(outputs=[], execution_count=None)
+        _attach(node, cell)
         return node
 
     def steps(self) -> list[Step]:
@@ -222,14 +248,22 @@ class _Match:
         if not owner.is_open:
             return True
         is_stub = squeeze(cell.source) == squeeze(owner.source)
-        return is_stub and self._best(owner) != index
+        return is_stub and self._best[owner.name] != index
 
     def _without_idle(self, steps: list[Step], experiments: list[Step]) -> list[Step]:
-        idle = list(experiments)
+        idle = {id(step) for step in experiments}
         needed = {cell.name for cell in self.master.of_kind("exercise", "answer")}
-        needed |= {name for step in steps if step not in idle for name in used_names(step.source)}
+        for step in steps:
+            if id(step) not in idle:
+                needed |= used_names(step.source)
         for step in reversed(experiments):
             if defined_names(step.source) & needed:
-                idle.remove(step)
+                idle.discard(id(step))
                 needed |= used_names(step.source)
-        return [step for step in steps if step not in idle]
+        return [step for step in steps if id(step) not in idle]
+
+
+def _attach(node: NotebookNode, cell: SubmittedCell) -> None:
+    """The pictures that were pasted into a text."""
+    if cell.attachments and node.cell_type == "markdown":
+        node.attachments = cell.attachments

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
+from autograder.markup import harmless_markdown
 from autograder.outputs import check_outputs, clean_outputs
 from autograder.results import CheckResult, Result
-
-SCRIPT_LINK = re.compile(r"(?:javascript|vbscript|data)\s*:", re.IGNORECASE)
 
 
 def fill_outputs(
@@ -48,8 +46,3 @@ def notes_cells(result: Result) -> list[NotebookNode]:
     lines += [f"- {flag}" for flag in result.flags]
     text = harmless_markdown("\n".join(lines))
     return [new_markdown_cell(text, id="grader-notes")] if lines else []
-
-
-def harmless_markdown(text: str) -> str:
-    """A student's Markdown without HTML and without links that run: a TA's browser shows it."""
-    return SCRIPT_LINK.sub("unsafe:", text.replace("<", "&lt;"))

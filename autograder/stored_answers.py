@@ -7,12 +7,12 @@ own cell assigns, and only as text that stands for them.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from autograder.master import Master
-from autograder.names import defined_names
+from autograder.names import MAGIC, defined_names
 from autograder.read import SubmittedCell
 from labkit.own_numbers import folded
 from labkit.papers import item_of, items
@@ -34,13 +34,13 @@ def with_stored_answers(
     student_id = _student_id(submitted) if asked else None
     cells, notes = [], []
     for cell in submitted:
-        source = cell.source
-        for name, clicked_by, clicked in _stored(cell, asked):
+        clicked = {}
+        for name, clicked_by, answer in _stored(cell, asked):
             if student_id is not None and folded(clicked_by) != folded(student_id):
                 notes.append(f"the clicked answer {name} is that of another student id")
             else:
-                source = _with_answer(source, name, clicked)
-        cells.append(replace(cell, source=source))
+                clicked[name] = answer
+        cells.append(replace(cell, source=_with_answers(cell.source, clicked)) if clicked else cell)
     return cells, notes
 
 
@@ -53,25 +53,26 @@ def _stored(cell: SubmittedCell, asked: set[str]) -> Iterator[tuple[str, str, An
     yield from (stored for name, stored in last.items() if name in own)
 
 
-def _with_answer(source: str, name: str, clicked: Any) -> str:
-    """The cell's code with a clicked answer."""
-    line = code_line(name, clicked)
-    tree = _parsed(source)
-    node = _assignment(tree, name)
-    if node is None:
-        return f"{line}\n{source}"
-    written = _value(node)
-    if is_blank(written):
-        lines = source.split("\n")
-        is_alone = sum(node.lineno <= other.lineno <= node.end_lineno for other in tree.body) == 1
-        if is_alone:
+def _with_answers(source: str, clicked: Mapping[str, Any]) -> str:
+    """The cell's code with the clicked answers by name."""
+    statements = _parsed(source).body
+    places = _assignments(statements)
+    lines, above, below = source.split("\n"), [], []
+    for name, answer in sorted(clicked.items(), key=lambda item: -places.get(item[0], -1)):
+        line = code_line(name, answer)
+        if name not in places:
+            above.append(line)
+            continue
+        node = statements[places[name]]
+        written = _value(node)
+        if is_blank(written) and _has_lines_of_its_own(statements, places[name]):
             lines[node.lineno - 1 : node.end_lineno] = [line]
-            return "\n".join(lines)
-        return f"{source}\n{line}"
-    if written is not _COMPUTED and both(item_of(name), written, clicked) == written:
-        return source
-    value = line.removeprefix(f"{name} = ")
-    return f'{source}\n{name} = {{"written": {name}, "clicked": {value}}}'
+        elif is_blank(written):
+            below.append(line)
+        elif written is _COMPUTED or both(item_of(name), written, answer) != written:
+            value = line.removeprefix(f"{name} = ")
+            below.append(f'{name} = {{"written": {name}, "clicked": {value}}}')
+    return "\n".join([*above, *lines, *below])
 
 
 def _student_id(submitted: Sequence[SubmittedCell]) -> str | None:
@@ -79,27 +80,37 @@ def _student_id(submitted: Sequence[SubmittedCell]) -> str | None:
     found = None
     for cell in submitted:
         if cell.is_code and "student_id" in cell.source:
-            node = _assignment(_parsed(cell.source), "student_id")
-            value = _value(node) if node is not None else None
+            statements = _parsed(cell.source).body
+            place = _assignments(statements).get("student_id")
+            value = None if place is None else _value(statements[place])
             found = value if isinstance(value, str) else found
     return found
 
 
 def _parsed(source: str) -> ast.Module:
     try:
-        return ast.parse(source)
+        return ast.parse(MAGIC.sub(r"\1pass", source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ast.Module([], [])
 
 
-def _assignment(tree: ast.Module, name: str) -> ast.Assign | None:
-    """The last statement that gives this name alone a value."""
-    for node in reversed(tree.body):
+def _assignments(statements: Sequence[ast.stmt]) -> dict[str, int]:
+    """Where each name is given a value last, by a statement that gives it to this name alone."""
+    places = {}
+    for place, node in enumerate(statements):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target = node.targets[0]
-            if isinstance(target, ast.Name) and target.id == name:
-                return node
-    return None
+            if isinstance(target, ast.Name):
+                places[target.id] = place
+    return places
+
+
+def _has_lines_of_its_own(statements: Sequence[ast.stmt], place: int) -> bool:
+    node, around = statements[place], statements[max(0, place - 1) : place + 2]
+    return all(
+        other is node or other.end_lineno < node.lineno or other.lineno > node.end_lineno
+        for other in around
+    )
 
 
 def _value(node: ast.Assign) -> Any:

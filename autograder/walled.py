@@ -28,6 +28,7 @@ from autograder.outputs import clean_outputs, n_chars_of
 from labkit.student import Student
 
 _END_S = 2.0  # for a process to end, or for its parent to say that it has
+_BURIAL_S = 30.0  # for one that was killed: a fork bomb on a busy machine takes seconds to die
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,7 @@ class Child:
         """End it at once."""
         if self._ending is None:
             self._process.tell("kill", self._number)
-            self._bury(_END_S)
+            self._bury()
         return self._ending
 
     def end(self) -> Ending:
@@ -217,11 +218,11 @@ class Child:
     def _report_death(self) -> ChildDied:
         if self._process.ending(self._number, _END_S) is None:
             self._process.tell("kill", self._number)  # it lives, but has closed the channel
-        self._bury(_END_S)
+        self._bury()
         return ChildDied(f"its process ended ({self._ending.how})")
 
-    def _bury(self, limit_s: float) -> None:
-        self._ending = self._process.ending(self._number, limit_s)
+    def _bury(self) -> None:
+        self._ending = self._process.ending(self._number, _BURIAL_S)
         if self._ending is None:
             raise ZygoteError("a killed child does not end")
 

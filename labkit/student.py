@@ -158,7 +158,10 @@ class Student:
             raise _student_error(reply)
         if "value" not in reply:
             raise WireError("a reply has no value")
-        return Decoder(blob, self._from_handle).decode(reply["value"])
+        value = Decoder(blob, self._from_handle).decode(reply["value"])
+        if hold and not isinstance(value, Proxy):
+            raise WireError("what was to stay there came by value")
+        return value
 
     def _to_handle(self, value: Any, callbacks: list) -> dict:
         if isinstance(value, Proxy):
@@ -188,22 +191,22 @@ class Student:
 
 def hold(proxy: Proxy, *args: Any, **kwargs: Any) -> Proxy:
     """Call `proxy` and leave the result in the student's process: it keeps its identity there."""
-    return proxy._student.ask("call", proxy, args, kwargs, hold=True)
+    return _student_of(proxy).ask("call", proxy, args, kwargs, hold=True)
 
 
 def scripted(proxy: Proxy, source: Offer, /, *args: Any, **kwargs: Any) -> Any:
     """Call `proxy` while `source` decides all that is random in it; see `labkit.random_source`."""
-    return proxy._student.ask("scripted", proxy, (source, *args), kwargs)
+    return _student_of(proxy).ask("scripted", proxy, (source, *args), kwargs)
 
 
 def hold_attribute(proxy: Proxy, name: str) -> Proxy:
     """An attribute as it is now, left in the student's process."""
-    return proxy._student.ask("attribute", proxy, name=name, hold=True)
+    return _student_of(proxy).ask("attribute", proxy, name=name, hold=True)
 
 
 def hold_item(proxy: Proxy, index: Any) -> Proxy:
     """An item as it is now, left in the student's process."""
-    return proxy._student.ask("item", proxy, (index,), hold=True)
+    return _student_of(proxy).ask("item", proxy, (index,), hold=True)
 
 
 def place(student: Student, value: Any) -> Proxy:
@@ -213,7 +216,14 @@ def place(student: Student, value: Any) -> Proxy:
 
 def value_of(proxy: Proxy) -> Any:
     """The present value of a name, or of what `hold` or `place` left in the student's process."""
-    return proxy._student.ask("value", proxy)
+    return _student_of(proxy).ask("value", proxy)
+
+
+def _student_of(proxy: Proxy) -> Student:
+    """Who is to be asked: an attribute that should be an object of theirs may be a mere value."""
+    if not isinstance(proxy, Proxy):
+        raise StudentError("TypeError", f"a {type(proxy).__name__} is no object to work with")
+    return proxy._student
 
 
 def answer_callback(
@@ -234,9 +244,16 @@ def answer_callback(
     encoder = Encoder(lambda value: student._to_handle(value, callbacks))
     try:
         result = callbacks[index](*plain_args, **plain_kwargs)
-    except (ValueError, TypeError, IndexError, MemoryError, RuntimeError) as error:
+    except _SLIPS as error:
         return {"ok": False, "kind": type(error).__name__, "message": str(error)}, []
     return {"ok": True, "value": encoder.encode(result)}, encoder.blobs
+
+
+# What a function of the check's may raise for arguments that make no sense: our verdicts are none.
+_SLIPS = (
+    *(ValueError, TypeError, LookupError, ArithmeticError, AttributeError),
+    *(MemoryError, RuntimeError),
+)
 
 
 def _student_error(reply: dict) -> Exception:

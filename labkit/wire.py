@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import struct
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -24,7 +26,8 @@ MAX_JOINED_BYTES = 64 << 10
 MAX_INT_DIGITS = 4096
 MAX_DIMENSION = 1 << 40
 MAX_EMPTY_ITEMS = 1 << 20
-MAX_HASHED_ITEMS = 10_000  # keys chosen to collide cost quadratic time
+MAX_DIMENSIONS = 64
+MAX_SAME_HASH = 16  # a dict compares each key with all that share its hash
 JSON_SAFE_INT = 1 << 53
 
 TENSOR_DTYPES = frozenset(
@@ -43,9 +46,9 @@ TENSOR_DTYPES = frozenset(
     ]
 )
 ARRAY_KINDS = "biufc"
+ARRAY_DTYPE = re.compile(rf"[<>|][{ARRAY_KINDS}]\d{{1,2}}")
 
-# NumPy parses the name of a dtype and may find a SyntaxError in it.
-_MALFORMED = (TypeError, ValueError, LookupError, ArithmeticError, RuntimeError, SyntaxError)
+_MALFORMED = (TypeError, ValueError, LookupError, ArithmeticError, RuntimeError)
 
 _FRAME = struct.Struct("<IQ")
 
@@ -146,7 +149,6 @@ class Decoder:
     ) -> None:
         self._blob = memoryview(blob)
         self._n_unclaimed = len(blob)
-        self._n_hashable = MAX_HASHED_ITEMS
         self._from_handle = from_handle
 
     def decode(self, item: Any) -> Any:
@@ -168,14 +170,13 @@ class Decoder:
         ((tag, payload),) = item.items()
         if tag == "$tuple":
             return tuple(self._decode(entry, depth + 1) for entry in payload)
-        if tag in ("$dict", "$set"):
-            self._n_hashable -= len(payload)
-            if self._n_hashable < 0:
-                raise WireError(f"dicts and sets of more than {MAX_HASHED_ITEMS:,} items in all")
         if tag == "$dict":
-            return {self._decode(k, depth + 1): self._decode(v, depth + 1) for k, v in payload}
+            keys = _spread([self._decode(key, depth + 1) for key, _ in payload])
+            return dict(
+                zip(keys, (self._decode(value, depth + 1) for _, value in payload), strict=True)
+            )
         if tag == "$set":
-            return {self._decode(entry, depth + 1) for entry in payload}
+            return set(_spread([self._decode(entry, depth + 1) for entry in payload]))
         if tag == "$tensor":
             return self._tensor(*payload)
         if tag == "$array":
@@ -187,7 +188,8 @@ class Decoder:
         if tag == "$float":
             return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[payload]
         if tag == "$complex":
-            return complex(*(self._decode(part, depth + 1) for part in payload))
+            real, imag = (self._decode(part, depth + 1) for part in payload)
+            return complex(float(real), float(imag))
         if tag == "$dtype":
             import torch
 
@@ -222,11 +224,12 @@ class Decoder:
     def _array(self, dtype_name: str, shape: list, reference: list) -> Any:
         import numpy
 
-        dtype = numpy.dtype(dtype_name)
-        if dtype.kind not in ARRAY_KINDS:
+        if not ARRAY_DTYPE.fullmatch(dtype_name):
             raise WireError(f"arrays of dtype {dtype_name!r} do not travel")
+        dtype = numpy.dtype(dtype_name)
         _n_items(shape)
-        return numpy.frombuffer(bytearray(self._claim(*reference)), dtype=dtype).reshape(shape)
+        array = numpy.frombuffer(bytearray(self._claim(*reference)), dtype=dtype).reshape(shape)
+        return array.view(numpy.uint8) != 0 if dtype.kind == "b" else array
 
 
 def send(sock: Any, message: dict, blobs: Iterable[bytes | memoryview] = ()) -> None:
@@ -301,8 +304,17 @@ def _known_dtype(name: Any) -> str:
     return name
 
 
+def _spread(keys: list) -> list:
+    """The keys, unless they were chosen so that a dict of them would take quadratic time."""
+    if max(Counter(map(hash, keys)).values(), default=0) > MAX_SAME_HASH:
+        raise WireError(f"more than {MAX_SAME_HASH} keys of a dict or set share a hash")
+    return keys
+
+
 def _n_items(shape: Any) -> int:
     n_items = 1
+    if isinstance(shape, list) and len(shape) > MAX_DIMENSIONS:
+        raise WireError(f"{len(shape)} dimensions, the limit is {MAX_DIMENSIONS}")
     for size in shape if isinstance(shape, list) else [None]:
         if type(size) is not int or not 0 <= size < MAX_DIMENSION:
             raise WireError(f"not a shape: {shape!r}")

@@ -11,6 +11,7 @@ import importlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from autograder.builder.blank import BEGIN, END
@@ -20,6 +21,10 @@ from autograder.results import GRADED
 from labkit.checks.core import checks_in, points_by_weight
 
 ALL = ("*",)
+KINDS = (
+    *("honest", "clumsy", "dialects", "deliveries", "pages", "papers"),
+    *("forging", "measuring", "traces", "stealing", "breaking"),
+)
 Edit = Callable[[dict], object]
 
 
@@ -29,7 +34,8 @@ class Sample:
 
     make(notebook) changes the solved notebook in place, or returns the file's bytes. loses: the
     exercises, answers and single checks without points, or ALL; status: what the grader must say of
-    it.
+    it. folder: what the student's folder is called, if that is not how the grader calls him;
+    deliver(path, content): writes what is handed in.
     """
 
     student: str
@@ -39,6 +45,8 @@ class Sample:
     loses: tuple[str, ...] = ()
     status: str = GRADED
     file_name: str = ""
+    folder: str = ""
+    deliver: Callable[[Path, bytes], object] = Path.write_bytes
 
     def expected_score(self) -> float | None:
         """The mark it deserves; None if it cannot be graded."""
@@ -69,19 +77,25 @@ class Sample:
         content = self.make(notebook)
         if not isinstance(content, bytes):
             content = json.dumps(notebook, ensure_ascii=False, indent=1).encode()
-        path = folder / self.student / lab.name / (self.file_name or f"{lab.name}.ipynb")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        place = folder / (self.folder or self.student) / lab.name
+        place.mkdir(parents=True, exist_ok=True)
+        path = place / (self.file_name or f"{lab.name}.ipynb")
+        self.deliver(path, content)
         return path
 
 
 def solved_notebook(lab: Lab) -> dict:
     """A lab's notebook as a perfect student hands it in."""
-    notebook = json.loads(json.dumps(build_notebook(lab, "instructor")))
+    return json.loads(_solved_text(lab.name))
+
+
+@cache
+def _solved_text(lab_name: str) -> str:
+    notebook = build_notebook(find_lab(lab_name), "instructor")
     for cell in notebook["cells"]:
         lines = cell["source"].splitlines()
         cell["source"] = "\n".join(line for line in lines if line.strip() not in (BEGIN, END))
-    return notebook
+    return json.dumps(notebook)
 
 
 def cell_called(notebook: dict, name: str) -> dict:
@@ -114,7 +128,6 @@ def copy_of(cell: dict) -> dict:
 
 def sample_class() -> list[Sample]:
     """The whole class, in order of name."""
-    from autograder.cheats import clumsy, honest, hostile, papers
-
-    samples = [*honest.SAMPLES, *clumsy.SAMPLES, *hostile.SAMPLES, *papers.SAMPLES]
+    modules = [importlib.import_module(f"autograder.cheats.{name}") for name in KINDS]
+    samples = [sample for module in modules for sample in module.SAMPLES]
     return sorted(samples, key=lambda sample: (sample.lab, sample.student))

@@ -7,28 +7,11 @@ import re
 
 from autograder.builder.notebooks import cell_kind, cell_name
 from autograder.cheats import ALL, Edit, Sample, cell_called, code_cell, copy_of, insert
+from autograder.cheats.edits import add, rewrite
 from autograder.cheats.honest import leave_blank
 from autograder.results import PARTLY, UNGRADABLE
 
 TODO = 'raise NotImplementedError("this part is still to do")'
-
-
-def saved_by_colab(notebook: dict) -> None:
-    """Colab keeps cell metadata, adds its own, and writes nbformat 4.0 without cell ids."""
-    notebook["nbformat_minor"] = 0
-    notebook["metadata"] = {"colab": {"provenance": []}, "kernelspec": {"name": "python3"}}
-    for i, cell in enumerate(notebook["cells"]):
-        cell["metadata"]["id"] = f"Zx{i:04d}"
-        cell["metadata"]["executionInfo"] = {"elapsed": 12, "user": {"displayName": "A Student"}}
-        cell["source"] = cell["source"].splitlines(keepends=True)
-        cell.pop("id", None)
-
-
-def without_metadata(notebook: dict) -> None:
-    """Some editors drop all cell metadata."""
-    for cell in notebook["cells"]:
-        cell["metadata"] = {}
-        cell.pop("id", None)
 
 
 def duplicate_a_cell(notebook: dict) -> None:
@@ -48,32 +31,6 @@ def delete_test_cells(notebook: dict) -> None:
 def cut_off(notebook: dict) -> bytes:
     """The upload stopped half-way."""
     return json.dumps(notebook).encode()[:5000]
-
-
-def as_script(notebook: dict) -> bytes:
-    """The notebook's code as a percent-format script."""
-    code = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    return "\n\n".join(f"# %%\n{source}" for source in code if "%pip" not in source).encode()
-
-
-def as_utf16(notebook: dict) -> bytes:
-    """Saved by an editor that thinks UTF-16 is text."""
-    return json.dumps(notebook).encode("utf-16")
-
-
-def as_nbformat3(notebook: dict) -> bytes:
-    """The format of ten years ago, still written by some converters."""
-    cells = []
-    for cell in notebook["cells"]:
-        if cell["cell_type"] == "code":
-            old = {"cell_type": "code", "input": cell["source"], "language": "python"}
-            cells.append({**old, "outputs": [], "metadata": cell["metadata"]})
-        else:
-            cells.append(cell)
-    sheet = {"cells": cells, "metadata": {}}
-    return json.dumps(
-        {"nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": [sheet]}
-    ).encode()
 
 
 def split_a_cell(notebook: dict) -> None:
@@ -118,9 +75,12 @@ def leftover_loop(notebook: dict) -> None:
 
 
 def loop_in_answer(notebook: dict) -> None:
-    """One exercise whose function never returns."""
-    cell = cell_called(notebook, "tokens_processed")
-    cell["source"] = "def tokens_processed(n_prompt, n_new, cached):\n    while True:\n        pass"
+    """One exercise whose function never returns for some inputs."""
+    cell_called(notebook, "weight_bytes")["source"] = (
+        "def weight_bytes(n_params, bytes_per_param):\n"
+        "    while bytes_per_param == 4:\n        pass\n"
+        "    return n_params * bytes_per_param"
+    )
 
 
 def unfinished_syntax(notebook: dict) -> None:
@@ -153,18 +113,6 @@ def break_experiments(notebook: dict) -> None:
     cells = [cell for cell in notebook["cells"] if cell_kind(cell) == "experiment"]
     for i, cell in enumerate(cells):
         cell["source"] += "\nwhile True:\n    pass" if i % 2 else "\nraise RuntimeError('no GPU')"
-
-
-def rewrite(name: str, *changes: tuple[str, str]) -> Edit:
-    """One cell of a solved notebook with pieces of its text replaced."""
-
-    def edit(notebook: dict) -> None:
-        cell = cell_called(notebook, name)
-        for old, new in changes:
-            assert old in cell["source"], f"{name} has no {old!r}"
-            cell["source"] = cell["source"].replace(old, new)
-
-    return edit
 
 
 def rewrite_time_of_16(text: str) -> Edit:
@@ -228,32 +176,32 @@ def empty_the_cache(notebook: dict) -> None:
     )
 
 
+ENDLESS_RECURSION = "def again(n):\n    return again(n + 1)\nagain(0)"
+LEFT_OPEN = (
+    "opened = []\nwhile len(opened) < 10**4:\n"
+    "    opened.append(open('notes.txt', 'r' if opened else 'w'))"
+)
+
 SAMPLES = [
-    Sample("erin", "04_kv_cache", "saved by Colab", saved_by_colab),
-    Sample("erin", "01_memory", "saved by Colab", saved_by_colab),
-    Sample("emil", "01_memory", "all metadata lost", without_metadata),
-    Sample("emil", "04_kv_cache", "all metadata lost", without_metadata),
+    Sample("ann", "01_memory", "endless recursion in a cell", add(ENDLESS_RECURSION, "setup")),
+    Sample("ben", "01_memory", "files opened and never closed", add(LEFT_OPEN, "setup")),
     Sample("fritz", "04_kv_cache", "a duplicated cell", duplicate_a_cell),
     Sample("greta", "01_memory", "deleted test cells", delete_test_cells),
     Sample("hans", "04_kv_cache", "renamed file", file_name="Untitled (1).ipynb"),
     Sample("ida", "01_memory", "invalid JSON", cut_off, ALL, UNGRADABLE),
     Sample("ilse", "01_memory", "an empty file", lambda notebook: b"", ALL, UNGRADABLE),
-    Sample("jan", "04_kv_cache", "a script instead", as_script, file_name="kv cache.py"),
-    Sample("jill", "01_memory", "UTF-16", as_utf16),
-    Sample("jo", "01_memory", "nbformat 3", as_nbformat3),
     Sample("karl", "04_kv_cache", "a split cell", split_a_cell),
     Sample("kim", "04_kv_cache", "answers moved to the front", move_to_front),
     Sample("lea", "04_kv_cache", "noise on stderr, threads left behind", loud_and_slow),
     Sample("leo", "04_kv_cache", "an endless loop in a cell", leftover_loop, status=PARTLY),
-    Sample("lou", "04_kv_cache", "an endless loop in an answer", loop_in_answer,
-           ("tokens_processed",)),
+    Sample("lou", "01_memory", "an endless loop in an answer", loop_in_answer,
+           ("every_parameter_takes_its_bytes",)),
     Sample("max", "04_kv_cache", "a cell that does not parse", unfinished_syntax,
            ("tokens_processed",)),
     Sample("mia", "01_memory", "100 MB of output", flood),
     Sample("moritz", "04_kv_cache", "all in one cell, one answer to do", one_cell,
            ("attend_cached",)),
     Sample("nora", "01_memory", "Colab's own cells, input()", colab_only),
-    Sample("emil", "02_throughput", "all metadata lost", without_metadata),
     Sample("olga", "02_throughput", "experiments that fail or never end", break_experiments),
     Sample("otto", "02_throughput", "a table from a file that is not there", table_from_a_file,
            ("my_table",)),
@@ -269,7 +217,6 @@ SAMPLES = [
     Sample("rosa", "02_throughput", "a clock of its own", with_own_clock,
            ("warm_up_runs_come_first_and_are_not_timed", "the_device_is_idle_when_a_sample_begins",
             "the_device_is_idle_when_a_sample_ends", "samples_are_raw_one_per_run")),
-    Sample("jan", "03_cache_benchmark", "a script instead", as_script, file_name="cache.py"),
     Sample("olga", "03_cache_benchmark", "experiments that fail or never end", break_experiments),
     Sample("sven", "03_cache_benchmark", "an answer that needs an experiment",
            computed_from_an_experiment),

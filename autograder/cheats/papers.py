@@ -7,8 +7,9 @@ from typing import Any
 from autograder.builder.blank import blank_values
 from autograder.builder.source import find_lab
 from autograder.cheats import ALL, Edit, Sample, cell_called
+from autograder.cheats.edits import forge
+from autograder.cheats.forging import EQUAL_TO_EVERYTHING
 from autograder.cheats.honest import leave_blank, untouched
-from autograder.cheats.hostile import EQUAL_TO_EVERYTHING, forge
 from autograder.keys import INSTRUCTOR, Key, keys, solved_answer
 from labkit.papers_store import ANSWER_TYPE, as_output
 

@@ -170,6 +170,7 @@ class NotebookShell:
         config = Config()
         config.HistoryManager.enabled = False  # it would start a thread
         config.HistoryManager.hist_file = ":memory:"
+        config.InteractiveShell.xmode = "Plain"  # the others take seconds for endless recursion
         config.InteractiveShell.cache_size = 0
         config.InteractiveShell.colors = "nocolor" if IPython.version_info[0] >= 9 else "NoColor"
         self._shell = _Shell.instance(config=config)

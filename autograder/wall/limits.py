@@ -22,6 +22,8 @@ def apply(settings: WallSettings, n_running: int = 0) -> None:
     `n_running` processes of the same user exist already: RLIMIT_NPROC counts them too, unless a
     user namespace of its own starts the count at zero.
     """
+    with contextlib.suppress(OSError):  # when memory runs out all the same, this ends first
+        Path("/proc/self/oom_score_adj").write_text("1000")
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, settings.file_mb << 20)
     _limit(resource.RLIMIT_NOFILE, settings.n_open_files)

@@ -52,7 +52,10 @@ MACHINE = [
 UNCOUNTED_MEMORY = (  # memory that belongs to no process and no disk: past every limit
     "memfd_create memfd_secret shmget msgget semget mq_open"
 ).split()
-CHILD_REFUSES = (*ESCAPE, *OTHER_PROCESSES, *KERNEL_SURFACE, *MACHINE, *UNCOUNTED_MEMORY)
+NEIGHBOURS = ["sched_setaffinity"]  # a slot's processor is its own: many processes would crowd all
+CHILD_REFUSES = (
+    *(*ESCAPE, *OTHER_PROCESSES, *KERNEL_SURFACE, *MACHINE, *UNCOUNTED_MEMORY, *NEIGHBOURS),
+)
 
 OTHER_PROGRAMS = ["execve", "execveat", "fork", "vfork"]
 SIGNALS = ["tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal"]

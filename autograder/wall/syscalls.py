@@ -58,6 +58,7 @@ init_module             175  105
 delete_module           176  106
 quotactl                179   60
 tkill                   200  130
+sched_setaffinity       203  122
 lookup_dcookie          212   18
 clock_settime           227  112
 tgkill                  234  131

@@ -168,6 +168,7 @@ def the_end_of_text_makes_it_done(student: Student, case: RequestCase) -> None:
 def no_token_takes_a_state_back(student: Student, case: RequestCase) -> None:
     """What is in "decode" is never queued again by a token, and what is "done" stays so."""
     request, answer = case.build(student), case.answer()
+    _state_of(request, "of a new request")
     request.add_token(answer[0], case.eos)
     with suppress(StudentError):  # a state may also be read off the tokens, and not be set
         request.held("__setattr__")("state", "decode")
