@@ -17,10 +17,15 @@ from autograder.results import write_whole
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of flag. innocent: how it comes about without anything wrong."""
+    """A kind of flag.
+
+    innocent: how it comes about without anything wrong; is_common: whether many have it, so that
+    the class report counts them only.
+    """
 
     title: str
     innocent: str
+    is_common: bool = False
 
 
 KINDS = {
@@ -53,12 +58,11 @@ KINDS = {
     ),
     "same_account": Kind(
         "One Colab account ran cells of several submissions",
-        "A shared or borrowed computer, or a notebook that was shared in a registered group.",
+        "A shared or borrowed computer, or a pair that works together where that is allowed.",
     ),
     "server": Kind(
         "An inference server is used",
-        "It was tried for comparison, as the lab's last pages invite to, and no answer rests on "
-        "it.",
+        "It was tried for comparison, and no answer rests on it.",
     ),
     "grader": Kind(
         "Code that reaches for the grader or the interpreter",
@@ -69,8 +73,9 @@ KINDS = {
         "Parts of the handed-out notebook are missing or changed",
         "The work was moved to a new notebook, converted by another tool, or tidied up. The grader "
         "uses its own copy of these cells.",
+        is_common=True,
     ),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)

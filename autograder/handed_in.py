@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +26,26 @@ MAX_CELLS, MAX_NAME_CHARS = 5000, 100
 class Starter:
     """The cells that a lab is handed out with, by name: those to fill in, and those to leave.
 
-    prose: the open cells for text; values: those for numbers and names, right in one way only.
+    prose: the open cells for text; values: those for numbers and names, right in one way only;
+    questions: all text that was handed out.
     """
 
     open: Mapping[str, str]
     given: Mapping[str, str]
     prose: frozenset[str]
     values: frozenset[str]
+    questions: str = ""
+
+    @cached_property
+    def lines(self) -> dict[str, frozenset[str]]:
+        """The lines of each open cell, without white space."""
+        return {name: frozenset(lines_of(text)) for name, text in self.open.items()}
 
     def own_part(self, name: str, text: str) -> str:
         """The lines of an open cell that were not handed out, without white space."""
-        given = set(lines_of(self.open.get(name, "")))
+        if text == self.open.get(name):
+            return ""
+        given = self.lines.get(name, ())
         return "\n".join(line for line in lines_of(text) if line not in given)
 
     def own_parts(self, answers: Mapping[str, str]) -> dict[str, str]:
@@ -49,18 +58,23 @@ class Starter:
 class HandedIn:
     """What one student handed in.
 
-    answers: the texts of the open cells by name, each with the student's own code cells behind it;
+    pieces: the texts of the open cells by name, each with the student's own code cells behind it;
     digest: of the file itself, "" if it was no notebook; accounts: Colab's users who ran cells,
-    name by id; clicked: the student ids that clicked answers are stored under; sources: all cells
-    of the file without white space.
+    name by id; clicked: the student ids that clicked answers are stored under; sources: the code
+    cells of the file without white space.
     """
 
     student: str
-    answers: dict[str, str] = field(default_factory=dict)
+    pieces: dict[str, list[str]] = field(default_factory=dict)
     digest: str = ""
     accounts: dict[str, str] = field(default_factory=dict)
     clicked: frozenset[str] = frozenset()
     sources: frozenset[str] = frozenset()
+
+    @cached_property
+    def answers(self) -> dict[str, str]:
+        """The pieces of each cell as one text."""
+        return {name: "\n".join(pieces) for name, pieces in self.pieces.items()}
 
 
 @cache
@@ -73,6 +87,7 @@ def starter_of(lab: str) -> Starter:
         given={name: cell.source for kind, name, cell in named if kind in ("given", "check")},
         prose=frozenset(name for kind, name, _ in named if kind == "written"),
         values=frozenset(name for kind, name, _ in named if kind == "answer"),
+        questions="\n".join(cell.source for cell in cells if cell.cell_type == "markdown"),
     )
 
 
@@ -82,28 +97,33 @@ def read_handed_in(out: Path, lab: str, student: str) -> HandedIn:
     cells = list(_cells(_json(content)))
     return HandedIn(
         student=student,
-        answers=read_answers(out / "course" / "autograded" / student / lab / f"{lab}.ipynb"),
+        pieces=read_pieces(out / "course" / "autograded" / student / lab / f"{lab}.ipynb"),
         digest=hashlib.sha256(content).hexdigest() if content.strip() else "",
         accounts=dict(_accounts(cells)),
         clicked=frozenset(by for cell in cells for _, by, _ in answers_in(cell.get("outputs"))),
-        sources=frozenset(squeeze(_source(cell)) for cell in cells),
+        sources=frozenset(squeeze(_source(cell)) for cell in cells if _is_code(cell)),
     )
 
 
 def read_answers(path: Path) -> dict[str, str]:
     """The open cells of a graded notebook; own code cells belong to the code cell above them."""
-    answers: dict[str, str] = {}
+    return {name: "\n".join(pieces) for name, pieces in read_pieces(path).items()}
+
+
+def read_pieces(path: Path) -> dict[str, list[str]]:
+    """As `read_answers`, cell by cell."""
+    pieces: dict[str, list[str]] = {}
     current = ""
     for cell in _cells(_json(_read(path))):
-        is_code = cell.get("cell_type") == "code"
+        is_code = _is_code(cell)
         match cell:
             case {"metadata": {"labkit": {"kind": str(kind), "name": str(name)}}}:
                 if kind in OPEN_KINDS:
-                    answers[name] = _source(cell)
+                    pieces[name] = [_source(cell)]
                     current = name if is_code else current
             case {"id": str(number)} if number.startswith("own-") and is_code:
-                answers[current] = f"{answers.get(current, '')}\n{_source(cell)}"
-    return answers
+                pieces.setdefault(current, []).append(_source(cell))
+    return pieces
 
 
 def lines_of(text: str) -> list[str]:
@@ -125,6 +145,10 @@ def _cells(notebook: Any) -> Iterator[dict]:
     for cell in cells[:MAX_CELLS] if isinstance(cells, list) else ():
         if isinstance(cell, dict):
             yield cell
+
+
+def _is_code(cell: dict) -> bool:
+    return cell.get("cell_type") == "code"
 
 
 def _source(cell: dict) -> str:

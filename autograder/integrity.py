@@ -13,8 +13,8 @@ from autograder.handed_in import HandedIn, Starter, lines_of, read_handed_in, st
 from autograder.names import squeeze
 from autograder.results import Result
 from autograder.roster import Person, Roster, RosterError
-from autograder.signs import attempts_in, servers_in, texts_assigned
-from labkit.own_numbers import folded
+from autograder.signs import attempts_in, imports_in, servers_in, texts_assigned
+from labkit.own_numbers import folded, printable
 
 FEWEST_OWN_CHARS = 600
 MAX_SEEN, MAX_SEEN_CHARS = 6, 80
@@ -35,21 +35,23 @@ def flags_of(
     starter = starter_of(lab)
     groups = {result.student: result.group for result in results}
     everybody = [read_handed_in(out, lab, result.student) for result in results]
+    parts = {each.student: starter.own_parts(each.answers) for each in everybody}
     ids = {each.student: student_id_in(each) for each in everybody}
     found = [
-        *_same_work(everybody, starter, groups),
+        *_same_work(everybody, parts, groups),
         *_shared_ids(ids, groups),
         *_shared_accounts(everybody, groups),
     ]
     names = {folded(name) for name in ids}
-    handed_out = {
-        sign
-        for text in (*starter.open.values(), *starter.given.values())
-        for sign in attempts_in(text)
-    }
+    given = [*starter.open.values(), *starter.given.values()]
+    handed_out = {sign for text in given for sign in attempts_in(text)}
+    imported = {name: module for text in given for name, module in imports_in(text).items()}
     for each, result in zip(everybody, results, strict=True):
         found += _other_ids(result, ids[each.student], names, roster)
-        found += _alone(each, ids[each.student], starter, handed_out)
+        found += _alone(each, ids[each.student], starter)
+        own = sorted(parts[each.student].keys() - starter.prose)
+        code = [(name, piece) for name in own for piece in each.pieces[name]]
+        found += _signs(each.student, code, handed_out, imported)
     order = list(KINDS)
     return sorted(found, key=lambda flag: (order.index(flag.kind), flag.students, flag.seen))
 
@@ -66,19 +68,19 @@ def student_id_in(handed_in: HandedIn) -> str:
 
 
 def _same_work(
-    everybody: list[HandedIn], starter: Starter, groups: dict[str, str]
+    everybody: list[HandedIn], parts: dict[str, dict[str, str]], groups: dict[str, str]
 ) -> Iterator[Flag]:
+    """Who handed in the same. parts: each student's own lines by cell."""
     by_file: dict[str, list[str]] = {}
     by_answers: dict[str, list[HandedIn]] = {}
     for each in everybody:
-        parts = starter.own_parts(each.answers)
-        parts.pop("student_id", None)
-        is_blank = bool(each.answers) and not parts
+        own = {name: part for name, part in parts[each.student].items() if name != "student_id"}
+        is_blank = bool(each.answers) and not own
         if each.digest and not is_blank:
             by_file.setdefault(each.digest, []).append(each.student)
-        if sum(map(len, parts.values())) >= FEWEST_OWN_CHARS:
-            own = json.dumps(parts, sort_keys=True).encode()
-            by_answers.setdefault(hashlib.sha256(own).hexdigest(), []).append(each)
+        if sum(map(len, own.values())) >= FEWEST_OWN_CHARS:
+            text = json.dumps(own, sort_keys=True).encode()
+            by_answers.setdefault(hashlib.sha256(text).hexdigest(), []).append(each)
     for students in _shared(by_file, groups):
         yield Flag("same_file", students, "The files are the same, byte for byte.")
     for work in by_answers.values():
@@ -131,29 +133,42 @@ def _other_ids(result: Result, own: str, names: set[str], roster: Roster | None)
         yield Flag("other_id", (student,), seen)
 
 
-def _alone(
-    each: HandedIn, student_id: str, starter: Starter, handed_out: set[str]
-) -> Iterator[Flag]:
-    """What one submission shows by itself. handed_out: signs that every notebook has."""
+def _alone(each: HandedIn, student_id: str, starter: Starter) -> Iterator[Flag]:
+    """What one submission shows by itself."""
     strangers = sorted(by for by in map(folded, each.clicked) if student_id and by != student_id)
     if strangers:
-        yield Flag("clicked", (each.student,), f"Stored under {_listed(strangers)}.")
+        seen = f"The notebook says `{_short(student_id)}`, the clicks {_listed(strangers)}."
+        yield Flag("clicked", (each.student,), seen)
     if len(each.accounts) > 1:
-        seen = f"Colab notes {_listed(sorted(each.accounts.values()))}."
+        names = _listed(sorted(each.accounts.values()))
+        seen = f"Colab notes {len(each.accounts)} accounts: {names}."
         yield Flag("accounts", (each.student,), seen)
-    for kind, look in (("server", servers_in), ("grader", attempts_in)):
-        found = [
-            f"{sign} in {name or 'a cell of the student'}"
-            for name in starter.own_parts(each.answers)
-            if name not in starter.prose
-            for sign in look(each.answers[name])
-            if sign not in handed_out
-        ]
-        if found:
-            yield Flag(kind, (each.student,), f"There is {_listed(found)}.")
     changed = _changed_starter(each, starter)
     if changed:
         yield Flag("starter", (each.student,), changed)
+
+
+def _signs(
+    student: str, code: list[tuple[str, str]], handed_out: set[str], imported: dict[str, str]
+) -> Iterator[Flag]:
+    """What code reaches for. handed_out, imported: signs and imports that everybody has."""
+    known = dict(imported)
+    for _, source in code:
+        known |= imports_in(source)
+    servers: dict[str, list[str]] = {}
+    attempts: dict[str, list[str]] = {}
+    for name, source in code:
+        signs = [sign for sign in attempts_in(source, known) if sign not in handed_out]
+        servers.setdefault(name, []).extend(servers_in(source))
+        attempts.setdefault(name, []).extend(signs)
+    for kind, found in (("server", servers), ("grader", attempts)):
+        places = [
+            f"In {name or 'a cell of the student'}: {_listed(signs)}."
+            for name, signs in found.items()
+            if signs
+        ]
+        if places:
+            yield Flag(kind, (student,), " ".join(places[:MAX_SEEN]))
 
 
 def _changed_starter(each: HandedIn, starter: Starter) -> str:
@@ -163,14 +178,21 @@ def _changed_starter(each: HandedIn, starter: Starter) -> str:
     if each.sources and missing:
         n, of = len(missing), len(starter.given)
         sentences.append(f"{n} of {of} locked cells are missing or changed: {_listed(missing)}.")
-    stubs = {name: text for name, text in starter.open.items() if STUB[0] in text}
     todo, unwritten = map(squeeze, STUB)
-    for name, stub in stubs.items():
-        lines = lines_of(each.answers.get(name, ""))
-        if lines and set(lines_of(stub)) - {todo, unwritten} - set(lines):
-            sentences.append(f"Signature or docstring of {name} changed.")
+    changed, unmarked = [], []
+    for name, stub in starter.lines.items():
+        text = each.answers.get(name, "")
+        if todo not in stub or not text.strip() or text == starter.open[name]:
+            continue
+        lines = set(lines_of(text))
+        if stub - {todo, unwritten} - lines:
+            changed.append(name)
         if unwritten in lines and todo not in lines:
-            sentences.append(f"{name} is not written, and its TODO marker is gone.")
+            unmarked.append(name)
+    if changed:
+        sentences.append(f"Signature or docstring changed: {_listed(changed)}.")
+    if unmarked:
+        sentences.append(f"Not written, and the TODO marker is gone: {_listed(unmarked)}.")
     return " ".join(sentences)
 
 
@@ -200,4 +222,5 @@ def _listed(items: Sequence[str]) -> str:
 
 
 def _short(text: str) -> str:
+    text = printable(text)
     return text if len(text) <= MAX_SEEN_CHARS else f"{text[:MAX_SEEN_CHARS]}…"

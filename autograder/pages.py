@@ -12,8 +12,8 @@ from labkit.checks.notebook import as_html
 
 
 def render_page(template: str, **values: object) -> bytes:
-    """A page from one of the grader's templates."""
-    return _environment().get_template(template).render(**values).encode()
+    """A page from one of the grader's templates; half a character becomes a question mark."""
+    return _environment().get_template(template).render(**values).encode(errors="replace")
 
 
 @cache

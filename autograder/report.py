@@ -56,8 +56,11 @@ class LabReport:
         return sorted(Counter(result.status for result in self.results).items())
 
     @property
-    def checks(self) -> list[CheckStatistics]:
-        return check_statistics(self.results)
+    def checks(self) -> dict[str, list[CheckStatistics]]:
+        rows: dict[str, list[CheckStatistics]] = {}
+        for row in check_statistics(self.results):
+            rows.setdefault(row.exercise, []).append(row)
+        return rows
 
     @property
     def causes(self) -> list[Cause]:
@@ -71,10 +74,6 @@ class LabReport:
     def waiting(self) -> list[Result]:
         """The submissions that have no mark by checks, or one that something cut short."""
         return [result for result in self.results if result.problem]
-
-    def flags_of(self, student: str) -> int:
-        """In how many of the lab's flags a student is named."""
-        return sum(student in flag.students for flag in self.flags)
 
 
 def write_feedback(folder: Path, result: Result, mark: Mark | None = None) -> Path:
@@ -100,8 +99,8 @@ def write_report(folder: Path, results: Sequence[Result], marks: Iterable[Mark] 
     by_student = _by_student(marks)
     versions = dict(sorted(results[0].versions.items())) if results else {}
     path = folder / "report.html"
-    shown = {"labs": labs, "marks": by_student, "versions": versions}
-    write_whole(path, render_page("report.html", kinds=KINDS, quiet_flags=("starter",), **shown))
+    shown = {"labs": labs, "marks": by_student, "versions": versions, "kinds": KINDS}
+    write_whole(path, render_page("report.html", **shown))
     write_whole(folder / "timing.html", render_page("timing.html", labs=labs))
     return path
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from autograder.names import MAGIC
 
@@ -33,40 +34,66 @@ PATCHED = frozenset(
 SWITCHES = ("torch.backends.", "sys.std", "numpy.random.")  # settings that are there to be set
 AGREEING = frozenset("__eq__ __ne__ __lt__ __le__ __gt__ __ge__ __instancecheck__".split())
 SHELL_SERVER = re.compile(rf"^[ \t]*[!%].*\b({'|'.join(sorted(SERVERS))})\b", re.MULTILINE)
+SERVER = re.compile("|".join(sorted(SERVERS)))
 SECRET_PLACE = re.compile(r"^/proc(?:/|$)|gradebook\.db")
+TELLING = frozenset(
+    name.rpartition(".")[2] for name in (*REACHING_OUT, *FRAME_ATTRIBUTES, *SHELL_HOOKS, *AGREEING)
+) | frozenset("import proc gradebook setattr __builtins__".split())
+WORD = re.compile(r"\w+")
+ATTRIBUTE_SET = re.compile(r"^[ \t]*(?!self\b)\w+(?:\.\w+)+[ \t]*[=,]", re.MULTILINE)
 
 
 def servers_in(source: str) -> list[str]:
     """The inference servers that code imports, or installs and starts from the shell."""
-    found = {root for root in map(_root, _imports(_parsed(source)).values()) if root in SERVERS}
+    if not SERVER.search(source):
+        return []
+    found = {root for root in map(_root, imports_in(source).values()) if root in SERVERS}
     return sorted(found | set(SHELL_SERVER.findall(source)))
 
 
-def attempts_in(source: str) -> list[str]:
-    """What reaches for the grader, the interpreter or other code's names, as it stands there."""
-    tree = _parsed(source)
-    if tree is None:
+def attempts_in(source: str, imported: Mapping[str, str] | None = None) -> list[str]:
+    """What reaches for the grader, the interpreter or other code's names, as it stands there.
+
+    imported: what names stand for that other cells have imported.
+    """
+    if TELLING.isdisjoint(WORD.findall(source)) and not ATTRIBUTE_SET.search(source):
         return []
-    names = _imports(tree)
-    found = [name for name in names.values() if _is_machinery(name)]
-    for node in ast.walk(tree):
+    own = imports_in(source)
+    found = [name for name in own.values() if _is_machinery(name)]
+    names = {**(imported or {}), **own}
+    for node in _nodes(source):
         found += _attempts_at(node, names)
     return list(dict.fromkeys(found))
 
 
+def imports_in(source: str) -> dict[str, str]:
+    """What the names that code imports stand for."""
+    names: dict[str, str] = {}
+    for node in _nodes(source) if "import" in source else ():
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                bound = alias.asname or _root(alias.name)
+                names[bound] = alias.name if alias.asname else bound
+                names.setdefault(alias.name, alias.name)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for alias in node.names:
+                names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+    return names
+
+
 def texts_assigned(source: str, name: str) -> list[str]:
     """The texts that code assigns to a name at its top level, in order."""
-    tree = _parsed(source)
     texts = []
-    for node in tree.body if tree else ():
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
-            targets = [target.id for target in node.targets if isinstance(target, ast.Name)]
-            if name in targets and isinstance(node.value.value, str):
-                texts.append(node.value.value)
+    for node in _nodes(source)[:1]:
+        for part in node.body:
+            if isinstance(part, ast.Assign) and isinstance(part.value, ast.Constant):
+                targets = [target.id for target in part.targets if isinstance(target, ast.Name)]
+                if name in targets and isinstance(part.value.value, str):
+                    texts.append(part.value.value)
     return texts
 
 
-def _attempts_at(node: ast.AST, names: dict[str, str]) -> Iterator[str]:
+def _attempts_at(node: ast.AST, names: Mapping[str, str]) -> Iterator[str]:
     match node:
         case ast.Attribute(attr=attribute):
             dotted = _dotted(node, names)
@@ -92,7 +119,7 @@ def _attempts_at(node: ast.AST, names: dict[str, str]) -> Iterator[str]:
                 yield f"{name}.{agreeing[0]} that always says yes"
 
 
-def _patches(target: ast.AST, names: dict[str, str]) -> Iterator[str]:
+def _patches(target: ast.AST, names: Mapping[str, str]) -> Iterator[str]:
     for node in target.elts if isinstance(target, ast.Tuple | ast.List) else [target]:
         dotted = _dotted(node, names) if isinstance(node, ast.Attribute) else ""
         if _root(dotted) in PATCHED and not dotted.startswith(SWITCHES):
@@ -113,22 +140,7 @@ def _is_machinery(module: str) -> bool:
     return is_grader or _root(module) in SYSTEM_MODULES or module in REACHING_OUT
 
 
-def _imports(tree: ast.Module | None) -> dict[str, str]:
-    """What the names that code imports stand for."""
-    names: dict[str, str] = {}
-    for node in ast.walk(tree) if tree else ():
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                bound = alias.asname or _root(alias.name)
-                names[bound] = alias.name if alias.asname else bound
-                names.setdefault(alias.name, alias.name)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            for alias in node.names:
-                names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
-    return names
-
-
-def _dotted(node: ast.AST, names: dict[str, str]) -> str:
+def _dotted(node: ast.AST, names: Mapping[str, str]) -> str:
     """`a.b.c` with what `a` was imported as; "" for anything but names and dots."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
@@ -143,8 +155,10 @@ def _root(dotted: str) -> str:
     return dotted.partition(".")[0]
 
 
-def _parsed(source: str) -> ast.Module | None:
+@lru_cache(maxsize=2)
+def _nodes(source: str) -> list[ast.AST]:
+    """The module and all nodes below it; none if the code does not parse."""
     try:
-        return ast.parse(MAGIC.sub(r"\1pass", source))
+        return list(ast.walk(ast.parse(MAGIC.sub(r"\1pass", source))))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+        return []
