@@ -1,0 +1,7 @@
+"""`python tests/fuzz SECONDS [TARGET ...]`: see driver.py."""
+
+import sys
+
+from driver import main
+
+sys.exit(main())
