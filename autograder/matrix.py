@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from functools import cache
 
 from autograder.builder.blank import solved_cell
 from autograder.builder.source import Cell, Lab, module_source
@@ -15,6 +16,7 @@ from labkit.checks.core import Finding, checks_in, play_check
 from labkit.student import local_student
 
 
+@cache
 def solved_text(cell: Cell) -> str:
     """The right answer of a marked cell, as the instructor's notebook has it."""
     if cell.kind == "answer":

@@ -1,11 +1,10 @@
-"""Run both benches: `python -m autograder.bench [overhead|scale]`."""
+"""`python -m autograder.bench [overhead] [scale] [durability]`: all of them if none is named."""
 
 import sys
 
-from autograder.bench import overhead, scale
+from autograder.bench import durability, overhead, scale
+
+BENCHES = {"overhead": overhead.main, "scale": scale.main, "durability": durability.main}
 
 if __name__ == "__main__":
-    wanted = sys.argv[1:] or ["overhead", "scale"]
-    for bench in (overhead, scale):
-        if bench.__name__.rpartition(".")[2] in wanted:
-            bench.main()
+    sys.exit(max(BENCHES[name]() for name in sys.argv[1:] or BENCHES))

@@ -27,7 +27,7 @@ N_OF_COURSE, JOBS = 300, 2
 SIZES, LAB_OF_SIZES = (1, 10, 100, 1000), "01_memory"
 
 
-def main() -> None:
+def main() -> int:
     """Measure, write the record, draw the figure."""
     shutil.rmtree(OUT / "scale", ignore_errors=True)
     record = {
@@ -39,6 +39,7 @@ def main() -> None:
     write_whole(OUT / "scale.json", json.dumps(record, indent=1).encode())
     draw(record["by_class_size"]).savefig(OUT / "scale.png", dpi=150)
     print(json.dumps(record, indent=1))
+    return 0
 
 
 def whole_course(labs: Sequence[Lab], n: int) -> dict:

@@ -94,7 +94,7 @@ def _laws(rng: random.Random) -> list[SamplingCase]:
         SamplingCase("two tokens", LAW, two, _prompt(rng, 2, 2), 4, other, n_samples=N_SAMPLES),
         SamplingCase("three tokens", LAW, three, _prompt(rng, 3, 1), 3, another, (1,),
                      n_samples=500),
-        SamplingCase("several blocks", LAW, long, _prompt(rng, 2, 3), 5, its_draft, (1,)),
+        SamplingCase("several blocks", LAW, long, _prompt(rng, 2, 3), 4, its_draft, (1,)),
         SamplingCase("ends early", LAW, ending, (1 - end, 1 - end), 4, hasty, (2,),
                      {"eos": end}, n_samples=300),
         SamplingCase("apart", LAW, far[0], (3, 0), 3, far[1], n_samples=40),

@@ -1,19 +1,24 @@
-"""The matrix behind the wall: sample class, mutants and right variants in one grading.
+"""The matrix behind the wall: sample class, mutants and right variants of a lab in one grading.
 
 All of them share one class, so a submission that harmed another would show in the other's mark. Of
-the mutants, which test_matrix plays one and all, there is one for each exercise.
+the mutants, which test_matrix plays one and all, there is one for each exercise; of the right
+variants there are those that fit into a few submissions, or all with --large.
 """
 
 import importlib
+from dataclasses import replace
 
 import pytest
 
-from autograder.builder.source import find_lab, read_labs
+from autograder.builder.source import read_labs
 from autograder.cheats import Sample, cell_called, sample_class
 from autograder.demo import RUN, grade_class, is_as_expected
 from autograder.matrix import solved_text
 from autograder.names import used_names
 from autograder.results import GRADED
+
+N_VARIANTS = 3  # submissions of a lab with right variants; each exercise has at least as many
+LARGE_CLASS = 60  # submissions that keep more than one slot busy
 
 
 def names_behind(name, solved):
@@ -25,26 +30,24 @@ def names_behind(name, solved):
     return found
 
 
-def as_samples(package, attribute):
+def as_samples(lab, package, attribute):
     """Mutants or variants as submissions, with several in each: (sample, its items).
 
     No two of them are answers to the same exercise, and none is behind another's.
     """
-    for lab in read_labs():
-        module = importlib.import_module(f"autograder.{package}.{lab.topic}")
-        solved = {cell.name: solved_text(cell) for cell in lab.marked}
-        packs = []
-        items = getattr(module, attribute)
-        for item in one_for_each_exercise(items) if package == "mutants" else items:
-            text = item.cell(solved[item.exercise]) if package == "mutants" else item.source
-            behind = names_behind(item.exercise, solved | {item.exercise: text})
-            pack = next((pack for pack in packs if pack.takes(item.exercise, behind)), None)
-            if pack is None:
-                packs.append(pack := Pack())
-            pack.add(item, text, behind)
-        for i, pack in enumerate(packs):
-            about = "; ".join(f"{item.exercise}: {item.title}" for item in pack.items)
-            yield Sample(f"{package}-{i:03d}", lab.name, about, pack.write), pack.items
+    items = getattr(importlib.import_module(f"autograder.{package}.{lab.topic}"), attribute)
+    solved = {cell.name: solved_text(cell) for cell in lab.marked}
+    packs = []
+    for item in one_for_each_exercise(items) if package == "mutants" else items:
+        text = item.cell(solved[item.exercise]) if package == "mutants" else item.source
+        behind = names_behind(item.exercise, solved | {item.exercise: text})
+        pack = next((pack for pack in packs if pack.takes(item.exercise, behind)), None)
+        if pack is None:
+            packs.append(pack := Pack())
+        pack.add(item, text, behind)
+    for i, pack in enumerate(packs):
+        about = "; ".join(f"{item.exercise}: {item.title}" for item in pack.items)
+        yield Sample(f"{package}-{i:03d}", lab.name, about, pack.write), pack.items
 
 
 def one_for_each_exercise(mutants):
@@ -71,39 +74,47 @@ class Pack:
             cell_called(notebook, name)["source"] = text
 
 
-CLASS = sample_class()
-MUTANTS = list(as_samples("mutants", "MUTANTS"))
-VARIANTS = list(as_samples("variants", "VARIANTS"))
+class Graded:
+    """A lab's class with what was found."""
+
+    def __init__(self, lab, n_variants, folder):
+        self.lab = lab
+        self.samples = [sample for sample in sample_class() if sample.lab == lab.name]
+        self.mutants = list(as_samples(lab, "mutants", "MUTANTS"))
+        self.variants = list(as_samples(lab, "variants", "VARIANTS"))[:n_variants]
+        everybody = [*self.samples, *(sample for sample, _ in self.mutants + self.variants)]
+        run = RUN if len(everybody) > LARGE_CLASS else replace(RUN, jobs=1)
+        self.results = grade_class(everybody, folder, run)
+
+    def result(self, sample):
+        return self.results.get((sample.lab, sample.student))
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    samples = [*CLASS, *(sample for sample, _ in MUTANTS), *(sample for sample, _ in VARIANTS)]
-    return grade_class(samples, tmp_path_factory.mktemp("class"), RUN)
+@pytest.fixture(scope="module", params=read_labs(), ids=lambda lab: lab.name)
+def graded(request, tmp_path_factory):
+    """Each lab's class in turn."""
+    n_variants = None if request.config.getoption("--large") else N_VARIANTS
+    return Graded(request.param, n_variants, tmp_path_factory.mktemp(request.param.name))
 
 
-def test_the_sample_class_is_large_enough():
-    assert len(CLASS) >= 12
-    assert {sample.lab for sample in CLASS} == {lab.name for lab in read_labs()}
-
-
-def test_every_sample_gets_the_mark_and_status_it_deserves(results):
+def test_every_sample_gets_the_mark_and_status_it_deserves(graded):
+    assert graded.samples
     wrong = {
-        f"{sample.lab} {sample.student} ({sample.about})": (
+        f"{sample.student} ({sample.about})": (
             result and (result.score, result.status, result.problem),
             (sample.expected_score(), sample.status),
         )
-        for sample in CLASS
-        if not is_as_expected(sample, result := results.get((sample.lab, sample.student)))
+        for sample in graded.samples
+        if not is_as_expected(sample, result := graded.result(sample))
     }
     assert wrong == {}
 
 
-def test_every_mutant_fails_exactly_its_checks_and_hurts_only_what_calls_it(results):
-    solved = {c.name: solved_text(c) for lab in read_labs() for c in lab.marked}
+def test_every_mutant_fails_exactly_its_checks_and_hurts_only_what_calls_it(graded):
+    solved = {cell.name: solved_text(cell) for cell in graded.lab.marked}
     wrong = {}
-    for sample, mutants in MUTANTS:
-        result = results[sample.lab, sample.student]
+    for sample, mutants in graded.mutants:
+        result = graded.result(sample)
         assert (result.status, result.problem) == (GRADED, ""), sample.about
         failed = {(check.exercise, check.check) for check in result.checks if not check.passed}
         due = {(mutant.exercise, name) for mutant in mutants for name in mutant.caught_by}
@@ -111,21 +122,21 @@ def test_every_mutant_fails_exactly_its_checks_and_hurts_only_what_calls_it(resu
         hurt = {name for name in solved if mutated & (names_behind(name, solved) - {name})}
         more = {one for one in failed - due if one[0] not in hurt}
         if more or due - failed:
-            wrong[sample.lab, sample.about] = (more, due - failed)
+            wrong[sample.about] = (more, due - failed)
     assert wrong == {}
 
 
-def test_every_right_variant_earns_everything(results):
+def test_every_right_variant_earns_everything(graded):
     wrong = {}
-    for sample, _ in VARIANTS:
-        result = results[sample.lab, sample.student]
+    for sample, _ in graded.variants:
+        result = graded.result(sample)
         if result.score != result.max_score:
             wrong[sample.about] = [c.message for c in result.checks if not c.passed]
     assert wrong == {}
 
 
-def test_what_failed_says_why_in_the_students_words(results):
-    for result in results.values():
+def test_what_failed_says_why_in_the_students_words(graded):
+    for result in graded.results.values():
         for check in result.checks:
             assert check.claim.endswith("."), check
             if not check.passed:
@@ -134,8 +145,8 @@ def test_what_failed_says_why_in_the_students_words(results):
                 assert "autograder" not in check.message
 
 
-def test_points_add_up(results):
-    for result in results.values():
+def test_points_add_up(graded):
+    for result in graded.results.values():
         if result.score is not None:
             assert result.score == pytest.approx(sum(c.points for c in result.checks), abs=0.01)
-            assert result.max_score == sum(cell.points for cell in find_lab(result.lab).marked)
+            assert result.max_score == sum(cell.points for cell in graded.lab.marked)

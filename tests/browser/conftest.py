@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from lab_pages import LabServer, write_settings
 from playwright.sync_api import sync_playwright
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
@@ -37,6 +38,21 @@ def screenshots():
 def jupyter():
     """`with jupyter(folder, **environment) as address`: JupyterLab on a folder."""
     return serve
+
+
+@pytest.fixture(scope="session")
+def lab_server(tmp_path_factory):
+    """One JupyterLab for the notebooks of all labs."""
+    folder = tmp_path_factory.mktemp("jupyterlab")
+    write_settings(folder / "config")
+    notebooks = folder / "notebooks"
+    notebooks.mkdir()
+    environment = {
+        "JUPYTER_CONFIG_DIR": str(folder / "config"),
+        "OMP_NUM_THREADS": "1",  # threads that wait for each other on busy cores take minutes
+    }
+    with serve(notebooks, **environment) as address:
+        yield LabServer(notebooks, address)
 
 
 @contextmanager

@@ -1,83 +1,54 @@
 """Every lab in JupyterLab, in a real browser: every cell runs, figures and widgets are there.
 
 The solved editions run against the student's labkit, in which this lab's answers are blanked, so
-nothing a student needs can depend on them. Screenshots go to build/browser.
+nothing a student needs can depend on them. Experiments are small, unless --large asks for those of
+the notebook. Screenshots go to build/browser.
 """
 
-import json
 import re
 
 import pytest
+from lab_pages import close, picture
 
 from autograder.builder.source import find_lab, read_labs
-from autograder.builder.wheel import write_folder
-from autograder.cheats import solved_notebook
+from autograder.cheats import code_cell, solved_notebook
 
-SETTINGS = {
-    "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"},  # keep all cells attached
-    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+FIRST_CELL = """\
+def small(profile):
+    from dataclasses import replace
+
+    return replace(
+        profile,
+        input_lengths=(1, 4, 16, 64),
+        output_lengths=(1, 4, 16),
+        forward_batch_sizes=(1, 2),
+        cache_lengths=(1, 4, 16),
+        long_prompt_length=256,
+        long_uncached_lengths=(1, 2),
+        n_repeats=2,
+    )
+
+
+import labkit
+assert labkit.__file__.startswith(__import__("os").getcwd())
+"""
+SMALLER = {
+    "02_throughput": {"experiments.short(profile())": "experiments.short(small(profile()))"},
+    "03_cache_benchmark": {"here = profile()": "here = small(profile())"},
+    "06_speculative": {
+        "here = profile()": "here = small(profile())",
+        '("tiny",), n_samples=1, n_per_source=3': '("tiny",), (2, 5), n_samples=1, n_per_source=1',
+        '"gammas": (1, 2, 4, 7, 10), "lengths": (64,)': '"gammas": (1, 4), "lengths": (16,)',
+    },
 }
-RUN_TIMEOUT_MS = 480_000  # lab 6 takes 45 s on a quiet machine, and not all are
 
 
-@pytest.fixture(params=read_labs(), ids=lambda lab: lab.name)
-def lab(request):
-    """Each lab of the course."""
-    return request.param
-
-
-@pytest.fixture
-def address(jupyter, tmp_path, lab):
-    """JupyterLab on the solved notebook, with nobody's labkit but that of the lab's students."""
-    settings = tmp_path / "config" / "labconfig"
-    settings.mkdir(parents=True)
-    (settings / "default_setting_overrides.json").write_text(json.dumps(SETTINGS))
-    notebooks = tmp_path / "notebooks"
-    notebooks.mkdir()
-    (notebooks / f"{lab.name}.ipynb").write_text(json.dumps(solved_notebook(lab)))
-    write_folder(lab, tmp_path / "student")
-    with jupyter(
-        notebooks,
-        JUPYTER_CONFIG_DIR=str(tmp_path / "config"),
-        PYTHONPATH=str(tmp_path / "student"),
-        PYTHONSAFEPATH="1",
-        OMP_NUM_THREADS="1",  # threads that wait for each other on busy cores take minutes
-    ) as address:
-        yield address
-
-
-def run_all(page, address, lab_name):
-    """Open a notebook, run all cells, wait until none is running."""
-    page.goto(f"{address}/lab/tree/{lab_name}.ipynb?reset")
-    page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
-    page.evaluate(
-        """async () => {
-            const context = window.jupyterapp.shell.currentWidget.sessionContext;
-            await context.ready;
-            await context.session.kernel.info;
-            window.jupyterapp.commands.execute('notebook:run-all-cells');
-        }"""
-    )
-    page.wait_for_function(
-        """() => {
-            const prompts = [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')];
-            const texts = prompts.map(prompt => prompt.textContent);
-            return texts.length > 0 && texts.every(text => /\\[\\d+\\]/.test(text));
-        }""",
-        timeout=RUN_TIMEOUT_MS,
-    )
-
-
-def picture(page, path):
-    """The whole notebook in one picture."""
-    panel = page.locator(".jp-WindowedPanel-outer").first
-    height = panel.evaluate("panel => panel.scrollHeight")
-    page.set_viewport_size({"width": 1200, "height": min(height + 200, 16_000)})
-    page.wait_for_timeout(500)
-    panel.evaluate("panel => panel.scrollTo(0, 0)")
-    page.wait_for_timeout(500)
-    page.screenshot(path=path)
-    page.set_viewport_size({"width": 1200, "height": 900})
+def with_small_experiments(lab, notebook):
+    """The notebook with cheaper settings, each in the one place where it stands."""
+    for old, new in SMALLER.get(lab.name, {}).items():
+        (cell,) = [cell for cell in notebook["cells"] if old in cell["source"]]
+        cell["source"] = cell["source"].replace(old, new)
+    return notebook
 
 
 def move_a_slider(page, path):
@@ -93,10 +64,16 @@ def move_a_slider(page, path):
     page.screenshot(path=path)
 
 
-def test_every_cell_runs_and_figures_checks_and_widgets_work(address, browser, screenshots, lab):
+@pytest.mark.parametrize("lab", read_labs(), ids=lambda lab: lab.name)
+def test_every_cell_runs_and_figures_checks_and_widgets_work(
+    lab_server, browser, screenshots, lab, request
+):
+    notebook = solved_notebook(lab)
+    notebook["cells"].insert(0, code_cell(FIRST_CELL))
+    if not request.config.getoption("--large"):
+        notebook = with_small_experiments(lab, notebook)
     page = browser.new_page(viewport={"width": 1200, "height": 900})
-    run_all(page, address, lab.name)
-    page.wait_for_timeout(1000)
+    lab_server.run_all(page, lab_server.put(lab, notebook, lab.name, lab.name))
     picture(page, screenshots / f"{lab.name}.png")
     errors = page.locator(".jp-OutputArea-output[data-mime-type*=error]").all_text_contents()
     assert errors == []
@@ -110,4 +87,4 @@ def test_every_cell_runs_and_figures_checks_and_widgets_work(address, browser, s
         assert points is None or points[1] == points[2], text
     if lab == find_lab("memory"):
         move_a_slider(page, screenshots / "calculator.png")
-    page.close()
+    close(page)

@@ -1,6 +1,5 @@
 """The player runs the student's loops under what the sliders say, with and without ipywidgets."""
 
-import builtins
 from base64 import b64decode
 from statistics import fmean, pstdev
 
@@ -67,15 +66,7 @@ def test_viewers_that_know_no_widgets_get_the_picture():
     assert "application/vnd.jupyter.widget-view+json" in bundle
 
 
-def test_without_ipywidgets_one_run_is_drawn(monkeypatch, capsys):
-    real = builtins.__import__
-
-    def refuse(name, *args, **kwargs):
-        if name == "ipywidgets":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
+def test_without_ipywidgets_one_run_is_drawn(no_ipywidgets, capsys):
     assert isinstance(batching_widget.batching_player(PrefillLoop, DecodeLoop), Figure)
     assert "ipywidgets is not installed" in capsys.readouterr().out
 

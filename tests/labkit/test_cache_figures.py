@@ -1,6 +1,5 @@
 """Lab 3's figures and its widget: what they show, from records alone."""
 
-import builtins
 from dataclasses import replace
 
 import matplotlib
@@ -96,14 +95,6 @@ def test_moving_a_slider_calls_the_function_and_redraws():
     assert bytes(picture.value) != first
 
 
-def test_without_ipywidgets_the_numbers_are_printed(monkeypatch, capsys):
-    real = builtins.__import__
-
-    def refuse(name, *args, **kwargs):
-        if name == "ipywidgets":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
+def test_without_ipywidgets_the_numbers_are_printed(no_ipywidgets, capsys):
     assert cache_widget.cache_growth(predicted_time_s, kv_bytes_per_token) is None
     assert "32,768" in capsys.readouterr().out

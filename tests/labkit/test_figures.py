@@ -1,6 +1,5 @@
 """Figures and tables of lab 2: data equal to the record's, every loss marked, drawn from files."""
 
-import builtins
 import json
 from dataclasses import replace
 
@@ -185,14 +184,6 @@ def test_moving_the_slider_redraws(record):
     assert "tiny-target" in model.options
 
 
-def test_without_ipywidgets_a_table_is_printed(record, monkeypatch, capsys):
-    real_import = builtins.__import__
-
-    def import_without(name, *args, **kwargs):
-        if name.startswith("ipywidgets"):
-            raise ImportError(name)
-        return real_import(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", import_without)
+def test_without_ipywidgets_a_table_is_printed(record, no_ipywidgets, capsys):
     assert roofline_widget.roofline_explorer(record) is None
     assert "of the roof" in capsys.readouterr().out

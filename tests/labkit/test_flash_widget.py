@@ -1,6 +1,5 @@
 """The player shows the run of the student's own loops, with and without ipywidgets."""
 
-import builtins
 from base64 import b64decode
 
 import matplotlib
@@ -154,15 +153,7 @@ def test_viewers_that_know_no_widgets_get_one_moment():
     assert "application/vnd.jupyter.widget-view+json" in bundle
 
 
-def test_without_ipywidgets_one_moment_is_drawn(monkeypatch, capsys):
-    real = builtins.__import__
-
-    def refuse(name, *args, **kwargs):
-        if name == "ipywidgets":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
+def test_without_ipywidgets_one_moment_is_drawn(no_ipywidgets, capsys):
     assert isinstance(flash_widget.tile_player(*KERNELS.values()), Figure)
     assert "ipywidgets is not installed" in capsys.readouterr().out
 

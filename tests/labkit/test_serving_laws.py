@@ -62,7 +62,7 @@ def test_an_md1_queue_by_hand_and_beyond_its_limit():
         mean_ttft_md1(10.0, 0.1)
 
 
-@pytest.mark.parametrize(("n_slots", "expected"), [(4, 2.08), (8, 2.72), (16, 3.38), (32, 4.06)])
+@pytest.mark.parametrize(("n_slots", "expected"), [(4, 2.08), (16, 3.38)])
 def test_static_batches_take_harmonic_times_as_long_for_exponential_lengths(n_slots, expected):
     """120 batches, of lengths that are 60 steps on average: the mean longest varies by some 3 %."""
     assert harmonic(n_slots) == pytest.approx(expected, abs=0.005)

@@ -1,7 +1,5 @@
 """The calculator calls the student's functions, with and without ipywidgets."""
 
-import builtins
-
 import pytest
 from shown import controls_of
 
@@ -35,15 +33,7 @@ def test_models_with_a_sliding_window_are_not_offered():
     assert not any("gemma" in name for name in controls["model"].options)
 
 
-def test_without_ipywidgets_a_table_is_printed(monkeypatch, capsys):
-    real_import = builtins.__import__
-
-    def import_without(name, *args, **kwargs):
-        if name.startswith("ipywidgets"):
-            raise ImportError(name)
-        return real_import(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", import_without)
+def test_without_ipywidgets_a_table_is_printed(no_ipywidgets, capsys):
     assert widgets.vram_calculator(weight_bytes, kv_cache_bytes) is None
     printed = capsys.readouterr().out
     assert "ipywidgets is not installed" in printed

@@ -1,0 +1,74 @@
+"""Notebooks of the labs in JupyterLab: where they lie, how they are run, saved and pictured."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.builder.wheel import write_folder
+
+SETTINGS = {
+    "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"},  # keep all cells attached
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+}
+RUN_TIMEOUT_MS = 480_000  # lab 6 takes 45 s on a quiet machine, and not all are
+RUN_ALL = """async () => {
+    const context = window.jupyterapp.shell.currentWidget.sessionContext;
+    await context.ready;
+    await context.session.kernel.info;
+    window.jupyterapp.commands.execute('notebook:run-all-cells');
+}"""
+ALL_RAN = r"""() => {
+    const prompts = [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')];
+    const texts = prompts.map(prompt => prompt.textContent);
+    return texts.length > 0 && texts.every(text => /\[\d+\]/.test(text));
+}"""
+
+
+def write_settings(folder):
+    """Settings of JupyterLab, into its folder of configuration."""
+    (folder / "labconfig").mkdir(parents=True)
+    path = folder / "labconfig" / "default_setting_overrides.json"
+    path.write_text(json.dumps(SETTINGS))
+
+
+@dataclass(frozen=True)
+class LabServer:
+    """A running JupyterLab; beside each notebook lies the labkit of the lab's students."""
+
+    folder: Path
+    address: str
+
+    def put(self, lab, notebook, name, folder):
+        """Write a notebook of this lab into a folder of its own; returns the path."""
+        folder = self.folder / folder
+        if not folder.exists():
+            write_folder(lab, folder)
+        path = folder / f"{name}.ipynb"
+        path.write_text(json.dumps(notebook))
+        return path
+
+    def run_all(self, page, path):
+        """Open a notebook, run all its cells, and wait until none is running."""
+        page.goto(f"{self.address}/lab/tree/{path.relative_to(self.folder).as_posix()}?reset")
+        page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
+        page.evaluate(RUN_ALL)
+        page.wait_for_function(ALL_RAN, timeout=RUN_TIMEOUT_MS)
+        page.wait_for_timeout(1000)
+
+
+def close(page):
+    """Close a page, and end the kernels behind it."""
+    page.evaluate("() => window.jupyterapp.serviceManager.sessions.shutdownAll()")
+    page.close()
+
+
+def picture(page, path, width=1200):
+    """The whole notebook in one picture."""
+    panel = page.locator(".jp-WindowedPanel-outer").first
+    height = panel.evaluate("panel => panel.scrollHeight")
+    page.set_viewport_size({"width": width, "height": min(height + 200, 16_000)})
+    page.wait_for_timeout(500)
+    panel.evaluate("panel => panel.scrollTo(0, 0)")
+    page.wait_for_timeout(500)
+    page.screenshot(path=path)
+    page.set_viewport_size({"width": width, "height": 900})
