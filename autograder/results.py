@@ -15,13 +15,16 @@ import os
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from autograder.errors import Refusal
 
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
+
 GRADED, PARTLY, UNGRADABLE, ERROR = "graded", "partly", "ungradable", "error"
-TEXTS = ("student", "lab", "status", "problem", "file_name", "group", "submitted_at", "late", "key")
-NUMBERS = ("max_score", "attempt", "n_attempts", "late_factor", "seconds", "peak_mb")
 log = logging.getLogger(__name__)
 
 
@@ -95,17 +98,15 @@ class Result:
         """Read a line that `to_json` wrote, or the bare fields. Raises ValueError otherwise."""
         try:
             fields = json.loads(line)
-            if fields.pop("checksum", None) not in (None, _checksum(fields)):
-                raise ValueError("the line is damaged")
+            checksum = fields.pop("checksum", None)
+            if checksum is None and not _validator().is_valid(fields):
+                raise ValueError("not a result: a field is missing or of the wrong type")
+            if checksum not in (None, _checksum(fields)):
+                raise ValueError("not the result that was written: the line is damaged")
             checks = [CheckResult(**check) for check in fields.pop("checks")]
-            result = cls(checks=checks, **fields)
+            return cls(checks=checks, **fields)
         except (TypeError, KeyError, AttributeError, RecursionError) as error:
             raise ValueError(f"not a result: {error}") from error
-        texts = all(isinstance(getattr(result, name), str) for name in TEXTS)
-        numbers = all(isinstance(getattr(result, name), int | float) for name in NUMBERS)
-        if not (texts and numbers and isinstance(result.score, int | float | None)):
-            raise ValueError("not a result: a value of the wrong type")
-        return result
 
     def without_measurements(self) -> dict:
         """All of it that must be the same in every grading of the same submission."""
@@ -132,8 +133,15 @@ RESULT_SCHEMA = {
         "score": {"type": ["number", "null"], "minimum": 0},
         "max_score": {"type": "number", "minimum": 0},
         "seconds": {"type": "number", "minimum": 0},
+        "late_factor": {"type": "number", "minimum": 0, "maximum": 1},
+        "peak_mb": {"type": "number", "minimum": 0},
+        "attempt": {"type": "integer"},
+        "n_attempts": {"type": "integer"},
+        **{name: {"type": "string"}
+           for name in ("problem", "file_name", "group", "submitted_at", "late", "key")},
         "flags": {"type": "array", "items": {"type": "string"}},
-        "versions": {"type": "object"},
+        "written": {"type": "object", "additionalProperties": {"type": "number"}},
+        "versions": {"type": "object", "additionalProperties": {"type": "string"}},
         "checks": {
             "type": "array",
             "items": {
@@ -146,11 +154,20 @@ RESULT_SCHEMA = {
                     "max_points": {"type": "number", "minimum": 0},
                     "passed": {"type": "boolean"},
                     "message": {"type": "string"},
+                    "claim": {"type": "string"},
+                    "hint": {"type": "string"},
                 },
             },
         },
     },
 }  # fmt: skip
+
+
+@cache
+def _validator() -> Validator:
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(RESULT_SCHEMA)
 
 
 class ResultLog:

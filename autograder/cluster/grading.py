@@ -12,7 +12,8 @@ import logging
 import queue
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,13 +61,15 @@ def grade_on_cluster(
     todo: Sequence[Submission],
     settings: SlotSettings,
     address: str,
-    keys_folder: Path,
+    keys_folder: Path | None,
     patience: Patience = Patience(),
 ) -> Iterator[Outcome]:
     """Grade on a Dask cluster, which starts right away; yields outcomes as they come.
 
     Raises: ClusterError, here or on the way, with what a person can mend.
     """
+    if keys_folder is None:
+        raise ClusterError("a cluster wants its keys: give --cluster-keys FOLDER, too")
     connection = Connection(address, read_keys(keys_folder), patience.answer_s)
     try:
         connection.open()
@@ -96,6 +99,7 @@ class Grading:
         self._news: queue.SimpleQueue[Future] = queue.SimpleQueue()
         self._n_failed: Counter[int] = Counter()
         self._seconds: list[float] = []
+        self._slow_until: dict[str, float] = {}
         self._lonely = False
 
     def outcomes(self) -> Iterator[Outcome]:
@@ -114,8 +118,7 @@ class Grading:
         try:
             n_threads = self._connection.n_threads()
             late = self._late()
-            slow = self._connection.busy_with([one.future for one in late]) if late else set()
-            preferred = set(n_threads) - slow if slow else set()
+            preferred = self._preferred(n_threads, late)
             for index in self._without_hope(late) if preferred else []:
                 self._try(index, preferred)
             while self._has_room(2 * sum(n_threads.values()) + len(late)):
@@ -149,6 +152,15 @@ class Grading:
         now = time.monotonic()
         return [one for one in self._tries.values() if now - one.start > limit]
 
+    def _preferred(self, workers: Iterable[str], late: list[Try]) -> set[str]:
+        """The workers that were not late in the last while; none if that says nothing."""
+        now = time.monotonic()
+        if late:
+            slow = self._connection.busy_with([one.future for one in late])
+            self._slow_until |= dict.fromkeys(slow, now + 2 * self._patience.late_s)
+        slow = {worker for worker in workers if self._slow_until.get(worker, 0.0) > now}
+        return set(workers) - slow if slow else set()
+
     def _without_hope(self, late: list[Try]) -> list[int]:
         """The submissions of which every try is late, and one more is allowed."""
         n_tries = Counter(one.index for one in self._tries.values())
@@ -174,16 +186,20 @@ class Grading:
 
     def _taken(self, done: Try) -> Outcome | None:
         try:
-            fields = json.loads(done.future.result(self._patience.answer_s))
+            reply = json.loads(done.future.result(self._patience.answer_s))
+            if "refusal" in reply:
+                raise ClusterError(reply["refusal"])
+            outcome = Outcome.from_json(self._todo[done.index], reply["outcome"])
         except OSError:  # its worker was lost with it
             self._waiting.appendleft(done.index)
             return None
-        if "refusal" in fields:
-            raise ClusterError(fields["refusal"])
+        except CancelledError:  # the scheduler was
+            self._start_over()
+            return None
+        except ValueError as error:
+            return self._failed(done.index, error)
         self._seconds.append(time.monotonic() - done.start)
-        return self._closed(
-            done.index, Outcome.from_json(self._todo[done.index], fields["outcome"])
-        )
+        return self._closed(done.index, outcome)
 
     def _failed(self, index: int, error: BaseException) -> Outcome | None:
         """Put it at the end of the queue, or give up on it."""

@@ -91,8 +91,9 @@ class ThreadSlot:
     """The slot of one thread, as the last order wants it."""
 
     def __init__(self, number: int, n_threads: int) -> None:
-        cpus = sorted(os.sched_getaffinity(0))
-        self._cpu = cpus[number] if len(cpus) == n_threads else None  # else others share them
+        cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+        own = len(cpus) == n_threads  # else other workers share them
+        self._cpu = cpus[number % n_threads] if own else None
         self._number = number
         self._order: Order | None = None
         self._stack = ExitStack()
@@ -118,7 +119,7 @@ class ThreadSlot:
 
         folder = self._stack.enter_context(scratch_folder())
         files = write_slot_files(find_lab(order.settings.lab), folder)
-        uid = FIRST_UID + (os.getpid() + self._number) % N_UIDS
+        uid = FIRST_UID + (16 * os.getpid() + self._number) % N_UIDS
         settings = replace(order.settings, uid=uid, cpu=self._cpu, **files)
         self._slot = SteadySlot(settings)
         self._stack.callback(self._slot.close)

@@ -1,11 +1,12 @@
 """The log survives the grader: torn lines, damaged lines, two writers, and a fixed order."""
 
 import json
+from dataclasses import asdict
 
 import jsonschema
 import pytest
 
-from autograder.report import write_feedback, write_marks, write_report
+from autograder.report import write_feedback, write_report
 from autograder.results import (
     RESULT_SCHEMA,
     BusyError,
@@ -76,6 +77,34 @@ def test_a_damaged_line_costs_only_itself(path):
     assert [one.student for one in read_results(path)] == ["a", "c"]
 
 
+def test_a_mark_that_has_changed_on_the_disk_is_not_believed(log, path, caplog):
+    for student in "ab":
+        log.append(result(student))
+    path.write_text(path.read_text().replace('"score": 1.0', '"score": 2.0', 1))
+    assert [one.student for one in read_results(path)] == ["b"]
+    assert "line 1 of" in caplog.text
+    assert "is damaged" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"student": ""}, {"student": ["x"]}, {"score": "1"}, {"flags": 3}, {"versions": None},
+     {"late_factor": "x"}, {"checks": [{"points": "x"}]}, {"more": 1}],
+    ids=str,
+)  # fmt: skip
+def test_what_is_no_result_is_not_read_as_one(wrong):
+    fields = asdict(result("a"))
+    assert Result.from_json(json.dumps(fields)) == result("a")
+    with pytest.raises(ValueError, match="not a result"):
+        Result.from_json(json.dumps(fields | wrong))
+
+
+@pytest.mark.parametrize("line", ["", "{", "[]", "3", "[" * 9000])
+def test_what_is_no_object_is_no_result(line):
+    with pytest.raises(ValueError):
+        Result.from_json(line)
+
+
 def test_the_last_line_of_a_student_counts(log, path):
     log.append(result("a", 1.0))
     log.append(result("a", 2.0))
@@ -107,12 +136,3 @@ def test_pages_escape_what_students_wrote(tmp_path):
     assert "expected &lt;3&gt;, got 2" in page
     assert "A claim." in page
     assert "Hint." in page
-
-
-def test_marks_are_a_table_that_no_spreadsheet_runs(tmp_path):
-    results = [result("=cmd()"), result("b", None, problem="why")]
-    assert write_marks(tmp_path, results).read_text().splitlines() == [
-        "lab,student,mark,of,status,remark",
-        "lab,'=cmd(),1,2,graded,",
-        "lab,b,,2,graded,why",
-    ]
