@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 
 from autograder.collect import Submission
+from autograder.course.policy import Policy, Standing
 from autograder.jobs import pack_content
-from autograder.policy import Policy, Standing
 from autograder.pool import Outcome
 from autograder.results import ERROR, Result
 

@@ -151,7 +151,7 @@ def similar(
     out: Annotated[Path, typer.Argument(help="the output folder of a grading")], lab: LabName
 ) -> None:
     """Write the page of answers that are alike: evidence for a person, for staff alone."""
-    from autograder.similarity import write_similarity
+    from autograder.evidence.similarity import write_similarity
 
     with _refusals():
         name = _lab(lab).name
@@ -167,8 +167,8 @@ def integrity(
     ] = None,
 ) -> None:
     """Write the page of flags again: evidence for a person, for staff alone."""
+    from autograder.evidence.integrity import write_integrity
     from autograder.folder import roster_of
-    from autograder.integrity import write_integrity
 
     with _refusals():
         name = _lab(lab).name
@@ -196,9 +196,9 @@ def export(
     ] = None,
 ) -> None:
     """Write marks, after what lateness took off, for a platform; says whose are missing."""
+    from autograder.course.roster import read_roster
     from autograder.exports import Order, points_of
     from autograder.exports import export as export_marks
-    from autograder.roster import read_roster
 
     with _refusals():
         order = Order(

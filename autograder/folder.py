@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from autograder.policy import Policy, read_policy
-from autograder.roster import Roster, read_roster
+from autograder.course.policy import Policy, read_policy
+from autograder.course.roster import Roster, read_roster
 
 
 def seed_of(out: Path, wanted: int | None) -> int:

@@ -20,10 +20,10 @@ from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import Lab
 from autograder.collect import Submission, collect
 from autograder.errors import Refusal
+from autograder.evidence.integrity import write_integrity
 from autograder.fingerprint import grading_digest
 from autograder.folder import policy_of, roster_of, seed_of
 from autograder.gradebook import CourseBook, recorded_students
-from autograder.integrity import write_integrity
 from autograder.jobs import Limits, SlotSettings
 from autograder.marks import marks_of, write_marks
 from autograder.pool import Outcome, grade_side_by_side

@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 
 from autograder.builder.source import Lab
 from autograder.cheats import Sample, clumsy, dialects, honest
+from autograder.course.roster import canvas_name
 from autograder.results import write_whole
-from autograder.roster import canvas_name
 
 SURNAMES = ("Adler", "Brandt", "Chen", "Dietrich", "Egger", "Fontane", "Gruber", "Huang", "Ionescu")
 FIRST_NUMBER = 40_001

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from autograder.flags import KINDS, Flag, read_flags
+from autograder.evidence.flags import KINDS, Flag, read_flags
 from autograder.marks import Mark
 from autograder.pages import render_page
 from autograder.results import CheckResult, Result, write_whole

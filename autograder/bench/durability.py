@@ -31,6 +31,7 @@ STUDENTS = ("ada", "carol", "dora", "emil", "greta", "ida", "x04", "x19")
 OUT = Path("build/bench/durability")
 N_KILLS = 100
 ORPHAN_S = 20.0
+SILENT = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 ROWS = """
     select student_id, base_cell.name, auto_score, needs_manual_grade
     from grade join base_cell on base_cell.id = cell_id
@@ -47,7 +48,7 @@ def main(n_kills: int = N_KILLS) -> int:
         if sample.lab == LAB and sample.student in STUDENTS:
             sample.write(OUT / "in")
     start = time.monotonic()
-    subprocess.run(command(OUT / "undisturbed"), check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(command(OUT / "undisturbed"), check=True, **SILENT)
     whole_s = time.monotonic() - start
     record = soak(n_kills, whole_s, products(OUT / "undisturbed"))
     record = {"lab": LAB, "host": host(), "undisturbed_seconds": round(whole_s, 1), **record}
@@ -65,7 +66,7 @@ def soak(n_kills: int, whole_s: float, expected: tuple) -> dict:
     progress = tqdm(total=n_kills, desc="kills", disable=None)
     while len(moments) < n_kills or out.exists():
         moment = rng.uniform(0, whole_s) if len(moments) < n_kills else None
-        process = psutil.Popen(command(out), stderr=subprocess.DEVNULL)
+        process = psutil.Popen(command(out), **SILENT)
         try:
             process.wait(moment)
         except psutil.TimeoutExpired:

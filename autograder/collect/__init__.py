@@ -27,7 +27,7 @@ from autograder.collect.layouts import (
 )
 from autograder.collect.people import submissions_of
 from autograder.collect.submission import NoSubmissions, Submission, safe_name
-from autograder.roster import Roster
+from autograder.course.roster import Roster
 
 __all__ = ["NoSubmissions", "Submission", "collect", "safe_name", "student_in"]
 

@@ -16,7 +16,7 @@ import yaml
 from autograder.collect.files import ZIP_ERRORS, File
 from autograder.collect.layouts import GRADESCOPE_SYSTEM, Parcel, below, of_lab
 from autograder.collect.submission import NoSubmissions
-from autograder.times import iso_time
+from autograder.course.times import iso_time
 
 METADATA = PurePosixPath("submission_metadata.yml")
 FOLDER = re.compile(r"submission_[0-9]+")

@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import PurePosixPath
 
 from autograder.collect.files import ZIP_ERRORS, File
-from autograder.times import iso_time
+from autograder.course.times import iso_time
 
 NOTEBOOKS = (".ipynb", ".py", ".zip")
 ARCHIVES = (".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz")  # told, not opened

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from autograder.collect.choose import attempts_in
 from autograder.collect.layouts import BLIND_NAME, CANVAS_SYSTEM, MOODLE_SYSTEM, Parcel
 from autograder.collect.submission import Submission, safe_name
-from autograder.roster import Roster, canvas_name
-from autograder.times import instant
+from autograder.course.roster import Roster, canvas_name
+from autograder.course.times import instant
 
 Person = tuple[str, str]
 START = datetime(1970, 1, 1, tzinfo=UTC)

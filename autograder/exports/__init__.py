@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from autograder.course.roster import Roster
 from autograder.exports import canvas, gradescope, moodle, table
 from autograder.exports.sheet import ExportError, gather
 from autograder.folder import roster_of
 from autograder.results import write_whole
-from autograder.roster import Roster
 
 FORMATS = {
     "csv": table.as_table,

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 
+from autograder.course.roster import Person, Roster, RosterError
 from autograder.errors import Refusal
 from autograder.marks import Mark, as_points, marks_of, to_cents
 from autograder.results import Result, read_results
-from autograder.roster import Person, Roster, RosterError
 
 Results = Mapping[tuple[str, str], Result]  # by lab and student
 Found = dict[tuple[int, str], list[Mark]]  # by place in the roster and lab

@@ -4,7 +4,7 @@ import pytest
 from deliveries import LAB, both, collected, delivered, zipped
 
 from autograder.collect import NoSubmissions, collect
-from autograder.roster import read_roster
+from autograder.course.roster import read_roster
 
 
 def roster_of(tmp_path, text):

@@ -15,9 +15,9 @@ from recorded import LAB, result_of, without_mark
 from typer.testing import CliRunner
 
 from autograder.cli import app
+from autograder.course.roster import read_roster
 from autograder.exports import ExportError, Order, export
 from autograder.results import ERROR, ResultLog
-from autograder.roster import read_roster
 
 OTHER = "08_papers"
 NAMES = {

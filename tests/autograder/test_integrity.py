@@ -11,12 +11,12 @@ from typer.testing import CliRunner
 from autograder.builder.source import read_labs
 from autograder.cheats import ALL, code_cell, honest, insert, sample_class
 from autograder.cli import app
-from autograder.flags import KINDS, read_flags
-from autograder.handed_in import starter_of
-from autograder.integrity import flags_of, write_integrity
+from autograder.course.roster import read_roster
+from autograder.evidence.flags import KINDS, read_flags
+from autograder.evidence.handed_in import starter_of
+from autograder.evidence.integrity import flags_of, write_integrity
 from autograder.report import write_feedback
 from autograder.results import GRADED
-from autograder.roster import read_roster
 from labkit.papers_store import as_output
 
 PAPERS = "08_papers"

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder.builder.source import NOTEBOOKS, read_labs
-from autograder.late import ACCEPT, REFUSE, LateRule
-from autograder.policy import Policy, PolicyError, Standing, read_policy
+from autograder.course.late import ACCEPT, REFUSE, LateRule
+from autograder.course.policy import Policy, PolicyError, Standing, read_policy
 
 LAB = "04_kv_cache"
 ZONES = ("UTC", "Asia/Taipei", "Europe/Berlin", "America/St_Johns", "Pacific/Chatham")

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from classroom import LAB, hand_in, result, solved
 
-from autograder.flags import Flag, write_flags
+from autograder.evidence.flags import Flag, write_flags
 from autograder.marks import HandMark, Mark
 from autograder.report import next_step, write_feedback, write_pages, write_report
 from autograder.results import ERROR, PARTLY, UNGRADABLE

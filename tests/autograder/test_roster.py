@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.person import letters_of
-from autograder.roster import Person, Roster, RosterError, canvas_name, read_roster
+from autograder.course.person import letters_of
+from autograder.course.roster import Person, Roster, RosterError, canvas_name, read_roster
 
 CANVAS = """\ufeffStudent,ID,SIS User ID,SIS Login ID,Section,Lab 4 (99)
 ,,,,,Manual Posting

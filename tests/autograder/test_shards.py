@@ -10,10 +10,10 @@ from autograder.attempts import contents_of, counted_works, due_works, works_of
 from autograder.builder.source import find_lab
 from autograder.cheats import sample_class
 from autograder.collect import Submission
+from autograder.course.policy import Policy, read_policy
 from autograder.errors import Refusal
 from autograder.folder import policy_of, seed_of
 from autograder.grade import Run, grade, grade_shard
-from autograder.policy import Policy, read_policy
 from autograder.pool import Outcome
 from autograder.results import ERROR, GRADED, UNGRADABLE, Result, read_results
 from autograder.scratch import LOCK, clear_leftovers, scratch_folder

@@ -5,7 +5,7 @@ import importlib
 import pytest
 
 from autograder.builder.source import read_labs
-from autograder.signs import attempts_in, servers_in
+from autograder.evidence.signs import attempts_in, servers_in
 
 
 @pytest.mark.parametrize(

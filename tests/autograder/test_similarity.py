@@ -12,9 +12,9 @@ from copydetect.utils import filter_code
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.handed_in import Starter, starter_of
-from autograder.similarity import PUBLISHED, exercises_of, similar_pairs, write_similarity
-from autograder.winnowing import (
+from autograder.evidence.handed_in import Starter, starter_of
+from autograder.evidence.similarity import PUBLISHED, exercises_of, similar_pairs, write_similarity
+from autograder.evidence.winnowing import (
     MAX_CHARS,
     PROSE_FRAGMENT_CHARS,
     WINDOW,
@@ -264,7 +264,7 @@ def test_each_text_is_read_once_however_many_others_there_are(monkeypatch):
         n_read["texts"] += 1
         return filter_code(source, *rest)
 
-    monkeypatch.setattr("autograder.winnowing.filter_code", counted)
+    monkeypatch.setattr("autograder.evidence.winnowing.filter_code", counted)
     for n in (10, 40):
         n_read.clear()
         pairs_of(classroom(n, random.Random(n)))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.times import instant, iso_time, parse_time
+from autograder.course.times import instant, iso_time, parse_time
 
 NOON = datetime(2026, 10, 15, 12, 0, tzinfo=UTC)
 

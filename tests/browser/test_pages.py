@@ -8,12 +8,12 @@ import pytest
 from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import find_lab
 from autograder.cheats import solved_notebook
-from autograder.flags import Flag, write_flags
-from autograder.handed_in import starter_of
+from autograder.evidence.flags import Flag, write_flags
+from autograder.evidence.handed_in import starter_of
+from autograder.evidence.similarity import write_similarity
 from autograder.marks import HandMark, Mark
 from autograder.report import write_pages
 from autograder.results import GRADED, PARTLY, UNGRADABLE, CheckResult, Result, score_of
-from autograder.similarity import write_similarity
 
 LAB = "04_kv_cache"
 SIZES = {"phone": (375, 800), "desk": (1280, 900)}

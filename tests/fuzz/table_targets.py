@@ -7,9 +7,9 @@ from pathlib import Path
 from damage import damaged
 from hypothesis import strategies as st
 
-from autograder.person import letters_of
-from autograder.policy import PolicyError, read_policy
-from autograder.roster import RosterError, read_roster
+from autograder.course.person import letters_of
+from autograder.course.policy import PolicyError, read_policy
+from autograder.course.roster import RosterError, read_roster
 
 TIMES = ("", "2026-10-15T23:59:00+08:00", "2026-11-01T01:30:00", "0001-01-01T00:00:00", "yesterday")
 STUDENTS = (

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from autograder.course.person import Person, canvas_name, exactly, letters_of
+from autograder.course.times import iso_time
 from autograder.errors import Refusal
-from autograder.person import Person, canvas_name, exactly, letters_of
-from autograder.times import iso_time
 
 __all__ = ["Person", "Roster", "RosterError", "canvas_name", "read_roster"]
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder.handed_in import Starter, lines_of, read_answers, starter_of
+from autograder.evidence.handed_in import Starter, lines_of, read_answers, starter_of
+from autograder.evidence.winnowing import Text, code_text, hashes_of, prose_text
 from autograder.pages import render_page
 from autograder.results import Result, write_whole
-from autograder.winnowing import Text, code_text, hashes_of, prose_text
 
 PUBLISHED = "the kit's own answer"
 LEAST_WEIGHT, LEAST_SHARE = 50.0, 0.5

@@ -21,9 +21,9 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from autograder.builder.source import find_lab
+from autograder.course.late import ACCEPT, REFUSE, LateRule, Policy, Standing, folded
+from autograder.course.times import YEARS
 from autograder.errors import Refusal
-from autograder.late import ACCEPT, REFUSE, LateRule, Policy, Standing, folded
-from autograder.times import YEARS
 
 __all__ = ["Policy", "PolicyError", "Standing", "read_policy"]
 

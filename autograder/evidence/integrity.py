@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from autograder.builder.blank import STUB
-from autograder.flags import KINDS, Flag, write_flags
-from autograder.handed_in import HandedIn, Starter, lines_of, read_handed_in, starter_of
+from autograder.course.roster import Person, Roster, RosterError
+from autograder.evidence.flags import KINDS, Flag, write_flags
+from autograder.evidence.handed_in import HandedIn, Starter, lines_of, read_handed_in, starter_of
+from autograder.evidence.signs import attempts_in, imports_in, servers_in, texts_assigned
 from autograder.names import squeeze
 from autograder.results import Result
-from autograder.roster import Person, Roster, RosterError
-from autograder.signs import attempts_in, imports_in, servers_in, texts_assigned
 from labkit.own_numbers import folded, printable
 
 FEWEST_OWN_CHARS = 600

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from autograder.times import instant
+from autograder.course.times import instant
 
 DAY = timedelta(days=1)
 

@@ -1,0 +1,1 @@
+"""What a person should look at: who wrote the same, and what is odd. It never changes a mark."""
