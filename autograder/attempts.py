@@ -13,7 +13,7 @@ from autograder.collect import Submission
 from autograder.course.policy import Policy, Standing
 from autograder.jobs import pack_content
 from autograder.pool import Outcome
-from autograder.results import ERROR, Result
+from autograder.results import ERROR, UNGRADABLE, Result
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,19 @@ class Work:
             submitted_at=submission.submitted_at,
             late=attempt.standing.sentence,
             late_factor=attempt.standing.late_factor,
+            problem=self._told(attempt, outcomes),
             key=self.key,
         )
         return replace(outcome, submission=submission, result=result)
+
+    def _told(self, counts: Attempt, outcomes: Mapping[str, Outcome]) -> str:
+        """What ended the attempt that counts, and which others nobody could read."""
+        told = [outcomes[counts.key].result.problem]
+        for each in self.to_grade:
+            other = outcomes[each.key].result
+            if each is not counts and other.status == UNGRADABLE:
+                told.append(f"Attempt {each.submission.attempt}: {other.problem}")
+        return " ".join(filter(None, told))
 
     @staticmethod
     def _rank(attempt: Attempt, result: Result) -> tuple[bool, float, int]:

@@ -38,8 +38,9 @@ def build(
     from autograder.builder.course import build_course, stale_notebooks
 
     if not check:
-        for path in build_course(out):
-            typer.echo(path)
+        with _refusals():
+            for path in build_course(out):
+                typer.echo(path)
         return
     stale = stale_notebooks()
     for path in stale:
@@ -59,7 +60,8 @@ def release(
     """Pack what students of a lab get, as one zip."""
     from autograder.builder.course import release_lab
 
-    typer.echo(release_lab(_lab(lab), out, explained=explained))
+    with _refusals():
+        typer.echo(release_lab(_lab(lab), out, explained=explained))
 
 
 @app.command()
@@ -70,8 +72,9 @@ def practice(
     """Write a class to practise on: submissions as Canvas packs them, its gradebook, a policy."""
     from autograder.practice import write_practice_class
 
-    for path in write_practice_class(_lab(lab), out):
-        typer.echo(path)
+    with _refusals():
+        for path in write_practice_class(_lab(lab), out):
+            typer.echo(path)
 
 
 @app.command()
@@ -241,7 +244,7 @@ def regrade(
 def _tell_strangers(out: Path, lab: str, students: list[str]) -> None:
     from autograder.folder import policy_of
 
-    for name in policy_of(out, None).strangers(lab, students):
+    for name in policy_of(out).strangers(lab, students):
         typer.echo(f"{name} has an extension and handed in nothing by that name", err=True)
 
 

@@ -15,13 +15,15 @@ MARKING_FILES = (
     "labkit/**/*.py",
     "autograder/**/*.py",
     "autograder/keys/**/*.toml",
-    "data/papers/*.toml",
+    "data/**/*.toml",
+    "data/**/*.json*",
+    "data/**/*.txt",
 )
 
 
 @cache
 def marking_files_digest() -> str:
-    """A digest of the checks, the hidden cases, the grader and the answers."""
+    """A digest of the checks, the hidden cases, the grader, the answers and their facts."""
     digest = hashlib.sha256()
     for pattern in MARKING_FILES:
         for path in sorted(REPOSITORY.glob(pattern)):

@@ -10,64 +10,71 @@ from pathlib import Path
 
 from autograder.course.policy import Policy, read_policy
 from autograder.course.roster import Roster, read_roster
+from autograder.errors import Refusal
+
+POLICY, ROSTER = "policy.toml", "roster.csv"
 
 
 def seed_of(out: Path, wanted: int | None) -> int:
     """The seed of the hidden cases: as asked, else as this folder has it, else a fresh one.
 
     Shards that start at the same moment agree: the first one's seed is everybody's.
+    Raises: Refusal if the folder's is no number.
     """
     path = out / "seed"
     if wanted is not None:
-        _remember(path, f"{wanted}\n".encode())
+        write_shared(path, f"{wanted}\n".encode())
     elif not path.exists():
-        with (
-            _own_file(path, f"{secrets.randbits(32)}\n".encode()) as own,
-            suppress(FileExistsError),
-        ):
+        fresh = f"{secrets.randbits(32)}\n".encode()
+        with _own_file(path, fresh) as own, suppress(FileExistsError):
             os.link(own, path)  # never over an existing one, not even on a network
-    return int(path.read_text())
+    try:
+        return int(path.read_text())
+    except ValueError:
+        raise Refusal(f"{path} holds no number: give --seed, or remove that file") from None
 
 
-def policy_of(out: Path, wanted: Path | None) -> Policy:
+def policy_of(out: Path, wanted: Path | None = None) -> Policy:
     """The rules for late work and attempts: as asked, else as this folder has them, else none.
 
     Raises: PolicyError.
     """
-    path = out / "policy.toml"
-    if wanted is not None:
-        policy = read_policy(wanted)
-        _remember(path, wanted.read_bytes())
-        return policy
-    return read_policy(path) if path.exists() else Policy()
+    path = wanted or out / POLICY
+    return read_policy(path) if wanted or path.exists() else Policy()
 
 
-def roster_of(out: Path, wanted: Path | None) -> Roster | None:
+def roster_of(out: Path, wanted: Path | None = None) -> Roster | None:
     """The people of the class: as asked, else as this folder has them, else unknown.
 
     Raises: RosterError.
     """
-    path = out / "roster.csv"
-    if wanted is not None:
-        roster = read_roster(wanted)
-        _remember(path, wanted.read_bytes())
-        return roster
-    return read_roster(path) if path.exists() else None
+    path = wanted or out / ROSTER
+    return read_roster(path) if wanted or path.exists() else None
 
 
-def _remember(path: Path, content: bytes) -> None:
-    """Write a file at once, though other shards may do the same."""
+def remember(out: Path, policy: Path | None, roster: Path | None) -> None:
+    """Keep the policy and the roster that were asked for."""
+    for wanted, name in ((policy, POLICY), (roster, ROSTER)):
+        if wanted is not None:
+            write_shared(out / name, wanted.read_bytes())
+
+
+def write_shared(path: Path, content: bytes) -> None:
+    """Replace a file in one step, though other shards may do the same at the same time."""
     with _own_file(path, content) as own:
         own.replace(path)
 
 
 @contextmanager
 def _own_file(path: Path, content: bytes) -> Iterator[Path]:
-    """Content in a file beside `path` that no other process uses, for as long as needed."""
+    """Content on the disk, beside `path`, in a file that no other process uses."""
     path.parent.mkdir(parents=True, exist_ok=True)
     own = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        own.write_bytes(content)
+        with own.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
         yield own
     finally:
         own.unlink(missing_ok=True)

@@ -7,6 +7,7 @@ whatever has a line is done.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field, replace
@@ -22,7 +23,7 @@ from autograder.collect import Submission, collect
 from autograder.errors import Refusal
 from autograder.evidence.integrity import write_integrity
 from autograder.fingerprint import grading_digest
-from autograder.folder import policy_of, roster_of, seed_of
+from autograder.folder import policy_of, remember, roster_of, seed_of
 from autograder.gradebook import CourseBook, recorded_students
 from autograder.jobs import Limits, SlotSettings
 from autograder.marks import marks_of, write_marks
@@ -33,6 +34,9 @@ from autograder.scratch import scratch_folder
 from autograder.slot import write_slot_files
 from autograder.spool import Shard, Spool
 from autograder.wall import strongest_rung
+
+MAX_ABSENT = 3
+messages = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -60,10 +64,11 @@ def grade(lab: Lab, place: Path, out: Path, run: Run) -> list[Result]:
     What has been graded with the same content, checks, policy and seed is not graded again.
     Raises: NoSubmissions, PolicyError, NoWall, BusyError, GradebookError, ClusterError.
     """
-    submissions = collect(place, lab.name, roster_of(out, run.roster))
+    submissions = _submissions(lab, place, out, run)
     with closing(ResultLog(out / "results.jsonl")) as log:
         grading = Grading(lab, out, run)
         works = grading.works(submissions)
+        _check_absent(log, lab.name, {work.student for work in works})
         due = due_works(works, grading.on_record(log.results.values()))
         if due:
             grading.record(due, log)
@@ -79,8 +84,9 @@ def grade_shard(lab: Lab, place: Path, out: Path, run: Run, shard: Shard) -> lis
     Shards may run at the same time on any machines that share the output folder.
     Raises: NoSubmissions, PolicyError, NoWall, ClusterError.
     """
+    submissions = _submissions(lab, place, out, run)
     grading = Grading(lab, out, run)
-    works = grading.works(collect(place, lab.name, roster_of(out, run.roster)))
+    works = grading.works(submissions)
     known = grading.on_record(read_results(out / "results.jsonl"))
     todo = contents_of(due_works(works, known))
     todo = {key: todo[key] for key in shard.part_of(sorted(todo))}
@@ -95,7 +101,8 @@ class Grading:
     def __init__(self, lab: Lab, out: Path, run: Run) -> None:
         self._lab, self._out, self._run = lab, out, run
         self._rung = strongest_rung() if run.sandbox else "none"
-        self._policy = policy_of(out, run.policy)
+        remember(out, run.policy, run.roster)
+        self._policy = policy_of(out)
         self._seed = seed_of(out, run.seed)
         self.spool = Spool(out, lab.name)
 
@@ -132,9 +139,14 @@ class Grading:
         key_of = {id(each): key for key, each in rest.items()}
         graded = self._start(list(rest.values()), stack, exercises) if rest else ()
         return chain(
-            ((key, self.spool.take(key, each)) for key, each in spooled.items()),
+            self._left(spooled),
             ((key_of[id(each.submission)], each) for each in graded),
         )
+
+    def _left(self, spooled: Mapping[str, Submission]) -> Iterator[tuple[str, Outcome]]:
+        """What shards have left; what is gone meanwhile has been taken over by another grading."""
+        taken = ((key, self.spool.take(key, each)) for key, each in spooled.items())
+        yield from ((key, outcome) for key, outcome in taken if outcome is not None)
 
     def _start(
         self, todo: list[Submission], stack: ExitStack, exercises: tuple[str, ...]
@@ -156,10 +168,31 @@ class Grading:
         return grade_on_cluster(todo, settings, run.cluster, run.cluster_keys)
 
 
+def _submissions(lab: Lab, place: Path, out: Path, run: Run) -> list[Submission]:
+    if place.is_dir() and out.resolve().is_relative_to(place.resolve()):
+        raise Refusal(f"{out} lies in {place}, among the submissions: choose a folder elsewhere")
+    if run.policy:
+        policy_of(out, run.policy)  # a wrong one is told before anything is done
+    return collect(place, lab.name, roster_of(out, run.roster))
+
+
+def _check_absent(log: ResultLog, lab: str, students: set[str]) -> None:
+    """Tell whose rows go since nothing of theirs is here. Raises: Refusal if those are most."""
+    known = {student for name, student in log.results if name == lab}
+    absent = sorted(known - students)
+    if len(absent) > MAX_ABSENT and len(absent) > len(known) / 2:
+        raise Refusal(
+            f"of {len(known)} students on record for {lab} {len(absent)} are not among these "
+            "submissions: give all of them, or another output folder"
+        )
+    if absent:
+        messages.warning("not among the submissions any more: %s", ", ".join(absent))
+
+
 def write_class(out: Path, lab: Lab, results: Sequence[Result]) -> None:
     """Write the table of marks, the flags, the class report and what hands have given."""
     write_marks(out, results)
-    write_integrity(out, lab.name, results, roster_of(out, None))
+    write_integrity(out, lab.name, results, roster_of(out))
     marks = marks_of(out, results)
     by_student = {mark.student: mark for mark in marks if mark.lab == lab.name and mark.hand}
     for result in results:

@@ -189,7 +189,9 @@ class ResultLog:
         except OSError:
             self._lock.close()
             raise
-        self.results = {(result.lab, result.student): result for result in read_results(path)}
+        self._damaged: list[str] = []
+        known = read_results(path, self._damaged)
+        self.results = {(result.lab, result.student): result for result in known}
 
     def append(self, result: Result) -> None:
         """Write one result so that it survives the grader being killed right after.
@@ -215,6 +217,10 @@ class ResultLog:
             for key in sorted(self.results)
             if key[0] != lab or key[1] in students
         }
+        if self._damaged:  # somebody may still read in them what we cannot
+            with self._path.with_suffix(".damaged").open("a", encoding="utf-8") as file:
+                file.write("".join(f"{line}\n" for line in self._damaged))
+            self._damaged = []
         text = "".join(result.to_json() + "\n" for result in self.results.values())
         write_whole(self._path, text.encode(), sync=True)
         return list(self.results.values())
@@ -224,8 +230,11 @@ class ResultLog:
         self._lock.close()
 
 
-def read_results(path: Path) -> list[Result]:
-    """The results in a log; damaged lines are told and passed over, to be graded again."""
+def read_results(path: Path, damaged: list[str] | None = None) -> list[Result]:
+    """The results in a log; damaged lines are told and passed over, to be graded again.
+
+    damaged: takes these lines, if it is given.
+    """
     results: dict[tuple[str, str], Result] = {}
     text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
     for number, line in enumerate(text.split("\n"), 1):
@@ -234,6 +243,8 @@ def read_results(path: Path) -> list[Result]:
         except ValueError:
             if line:
                 log.warning("line %d of %s is damaged: grade again to mend it", number, path)
+                if damaged is not None:
+                    damaged.append(line)
             continue
         results[result.lab, result.student] = result
     return [results[key] for key in sorted(results)]

@@ -75,7 +75,7 @@ def main() -> None:
         confine_judge(read_only=[Path("/")])
     gc.collect()
     gc.freeze()  # what is imported stays: the collector need not walk it again and again
-    _say(out, {"ready": True, "versions": _versions(settings), "max_score": judge.max_score})
+    _say(out, {"ready": True, "versions": _versions(settings)})
     for line in sys.stdin:
         result, notebook = judge.grade(unpack_submission(json.loads(line)))
         _say(out, {"result": asdict(result), "notebook": notebook})

@@ -1,6 +1,7 @@
 """The log survives the grader: torn lines, damaged lines, two writers, and a fixed order."""
 
 import json
+from contextlib import closing
 from dataclasses import asdict
 
 import jsonschema
@@ -136,3 +137,13 @@ def test_pages_escape_what_students_wrote(tmp_path):
     assert "expected &lt;3&gt;, got 2" in page
     assert "A claim." in page
     assert "Hint." in page
+
+
+def test_a_damaged_line_is_kept_for_somebody_who_can_read_it(path):
+    with closing(ResultLog(path)) as log:
+        log.append(result("a"))
+    path.write_text(path.read_text() + '{"of": "another version"}\n')
+    with closing(ResultLog(path)) as log:
+        log.finish("other", set())
+    assert [one.student for one in read_results(path)] == ["a"]
+    assert path.with_suffix(".damaged").read_text() == '{"of": "another version"}\n'

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -12,10 +13,12 @@ from autograder.cheats import sample_class
 from autograder.collect import Submission
 from autograder.course.policy import Policy, read_policy
 from autograder.errors import Refusal
-from autograder.folder import policy_of, seed_of
+from autograder.fingerprint import grading_digest, marking_files_digest
+from autograder.folder import policy_of, remember, seed_of
 from autograder.grade import Run, grade, grade_shard
+from autograder.jobs import Limits
 from autograder.pool import Outcome
-from autograder.results import ERROR, GRADED, UNGRADABLE, Result, read_results
+from autograder.results import ERROR, GRADED, UNGRADABLE, Result, ResultLog, read_results
 from autograder.scratch import LOCK, clear_leftovers, scratch_folder
 from autograder.spool import Shard, Spool
 
@@ -45,7 +48,8 @@ def attempt(number, text=b"", at=IN_TIME, student="ann"):
 
 
 def outcome_of(submission, score, status=GRADED):
-    return Outcome(submission, Result("nobody", LAB, status, score, 10.0), [])
+    problem = "It cannot be read." if status == UNGRADABLE else ""
+    return Outcome(submission, Result("nobody", LAB, status, score, 10.0, problem=problem), [])
 
 
 def mark(policy, *attempts_and_scores):
@@ -91,6 +95,11 @@ def test_a_refused_attempt_never_counts_beside_one_in_time(policy, rule):
 def test_while_an_attempt_failed_by_our_fault_there_is_no_mark(policy):
     row = mark(policy(), (attempt(1, b"1"), None, ERROR), (attempt(2, b"2"), 9.0))
     assert (row.status, row.score) == (ERROR, None)
+
+
+def test_a_later_attempt_that_nobody_can_read_is_told(policy):
+    row = mark(policy(), (attempt(1, b"1"), 0.0), (attempt(2, b"2"), None, UNGRADABLE))
+    assert (row.attempt, row.score, row.problem) == (1, 0.0, "Attempt 2: It cannot be read.")
 
 
 def test_a_row_is_due_again_once_anything_behind_it_changes(policy):
@@ -139,9 +148,59 @@ def test_shards_that_start_together_have_one_seed(tmp_path):
 
 def test_a_policy_is_remembered(tmp_path, policy):
     policy()
-    assert policy_of(tmp_path / "out", None) == Policy()
-    asked = policy_of(tmp_path / "out", tmp_path / "policy.toml")
-    assert policy_of(tmp_path / "out", None) == asked != Policy()
+    out, asked = tmp_path / "out", tmp_path / "policy.toml"
+    assert policy_of(out) == Policy()
+    remember(out, asked, None)
+    assert policy_of(out) == policy_of(out, asked) != Policy()
+
+
+@pytest.mark.parametrize("place", ["missing", "busy", "around"])
+def test_a_grading_that_is_refused_leaves_policy_and_roster_as_they_were(tmp_path, policy, place):
+    policy()
+    (tmp_path / "people.csv").write_text("Name,Student ID\nAnn,B1\n")
+    folder, out = tmp_path / "in", tmp_path / ("in/out" if place == "around" else "out")
+    if place != "missing":
+        (folder / "ann").mkdir(parents=True)
+        (folder / "ann" / "x.ipynb").write_text("{}")
+    lock = ResultLog(out / "results.jsonl") if place == "busy" else None
+    run = Run(policy=tmp_path / "policy.toml", roster=tmp_path / "people.csv")
+    with pytest.raises(Refusal):
+        grade(find_lab(LAB), folder, out, run)
+    assert not (out / "policy.toml").exists()
+    assert not (out / "roster.csv").exists()
+    if lock:
+        lock.close()
+
+
+def test_a_grading_without_most_of_the_class_is_refused(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "late.ipynb").write_text("{}")
+    with closing(ResultLog(tmp_path / "out" / "results.jsonl")) as log:
+        for student in ("ann", "bob", "cem", "dan", "late"):
+            log.append(Result(student, LAB, GRADED, 1.0, 10.0))
+    with pytest.raises(Refusal, match="of 5 students on record for 01_memory 4 are not among"):
+        grade(find_lab(LAB), tmp_path / "in", tmp_path / "out", RUN)
+    assert len(read_results(tmp_path / "out" / "results.jsonl")) == 5
+
+
+def test_a_seed_that_is_no_number_is_told(tmp_path):
+    (tmp_path / "seed").write_text("")
+    with pytest.raises(Refusal, match="holds no number"):
+        seed_of(tmp_path, None)
+
+
+def test_marks_depend_on_the_facts_that_checks_read(tmp_path, monkeypatch):
+    lab, limits = find_lab(LAB), Limits()
+    monkeypatch.setattr("autograder.fingerprint.REPOSITORY", tmp_path)
+    seen = set()
+    for text in ("1", "2"):
+        for name in ("models.json", "results/x.jsonl", "papers/q.toml", "prompts.txt"):
+            (tmp_path / "data" / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / "data" / name).write_text(text)
+            marking_files_digest.cache_clear()
+            seen.add(grading_digest(lab, 0, limits, walled=True))
+    marking_files_digest.cache_clear()
+    assert len(seen) == 8
 
 
 def test_an_outcome_that_cannot_be_read_is_as_none(tmp_path):
