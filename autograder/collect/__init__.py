@@ -32,14 +32,17 @@ from autograder.course.roster import Roster
 __all__ = ["NoSubmissions", "Submission", "collect", "safe_name", "student_in"]
 
 
-def collect(place: Path, lab_name: str, roster: Roster | None = None) -> list[Submission]:
+def collect(
+    place: Path, lab_name: str, roster: Roster | None = None, without: Path | None = None
+) -> list[Submission]:
     """The submissions of `lab_name` below a folder or in a zip, by student and attempt.
 
-    roster: gives the members of groups, and times of submission that only Moodle's table has.
+    roster: gives the members of groups, and times of submission that only Moodle's table has;
+    without: a folder that is left out where it lies below the place, such as the results' own.
     Raises: NoSubmissions if the place does not exist or holds none.
     """
     with ExitStack() as opened:
-        files = _without_common_folder(files_at(place, opened), lab_name)
+        files = _without_common_folder(files_at(place, opened, without), lab_name)
         parcels = [
             replace(parcel, delivery=delivery)
             for delivery, exported in enumerate(_deliveries(files, lab_name, opened))
@@ -108,8 +111,8 @@ def _is_of_another_lab(name: str, files: list[File], lab_name: str) -> bool:
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """A key by which "export 10" comes after "export 9"."""
-    parts = re.findall(r"[0-9]{1,18}|[^0-9]+", name)
+    """A key by which "export 10" comes after "export 9", and "x (1).zip" after "x.zip"."""
+    parts = re.findall(r"[0-9]{1,18}|[^0-9]+", name.removesuffix(".zip"))
     return [(int(part), "") if part[0] in "0123456789" else (-1, part) for part in parts]
 
 

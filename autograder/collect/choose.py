@@ -2,7 +2,7 @@
 
 A file called after the lab wins over others, one that lies higher over one that lies deeper, a
 notebook over a zip and a zip over a script. "lab.ipynb", "lab-1.ipynb" and "lab (2).ipynb" are
-attempts where a platform or the TA numbers them, not where one student hands them in at once.
+attempts where the TA numbers them, not where one student hands them in at once, as Canvas's are.
 Anything else that could be either of two files is a problem for a person, never a guess.
 """
 
@@ -77,7 +77,8 @@ def attempts_in(parcel: Parcel, lab_name: str) -> list[tuple[int, Submission]]:
         except _Undecided as reason:
             told = [file.is_late for file in parcel.files if file.is_late is not None]
             is_late = any(told) if told else None
-            return [(0, Submission("", "", problem=str(reason), marked_late=is_late))]
+            serial = max((file.serial for file in parcel.files), default=0)
+            return [(serial, Submission("", "", problem=str(reason), marked_late=is_late))]
         return [(choice.file.serial, _submission(choice)) for choice in choices]
 
 
@@ -142,14 +143,15 @@ def _from_zip(choice: _Choice, packed: File) -> _Choice:
 def _attempts(candidates: list[File], wanted: _Wanted, depth: int) -> list[File]:
     """The files that count, in order. Raises _Undecided if that takes a guess."""
     is_numbered = wanted.is_numbered and depth == 0
-    latest = {(file.path, file.serial): file for file in candidates}.values()
+    latest = {(file.path, file.shown, file.serial): file for file in candidates}.values()
     stems = {file: _stem_and_number(file, wanted.lab_name, is_numbered) for file in latest}
     best = _best_named(stems, wanted.lab_name)
     order = {(file.serial, stems[file][1]): file for file in best}
     same_stem = len({stems[file][0] for file in best}) == 1
     if len(best) > 1 and not (is_numbered and same_stem and len(order) == len(best)):
         names = ", ".join(sorted(shown_name(file.shown) for file in best)[:5])
-        raise _Undecided(f"several notebooks and none called {wanted.lab_name}.ipynb: {names}")
+        called = "" if stems[best[0]][0] == wanted.lab_name else "and none "
+        raise _Undecided(f"several notebooks {called}called {wanted.lab_name}.ipynb: {names}")
     return [order[key] for key in sorted(order)]
 
 

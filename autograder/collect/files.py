@@ -72,15 +72,16 @@ class File:
         return os.fdopen(descriptor, "rb")
 
 
-def files_at(place: Path, opened: ExitStack) -> list[File]:
+def files_at(place: Path, opened: ExitStack, without: Path | None = None) -> list[File]:
     """All files below a folder or in a zip, which stays open as long as `opened`.
 
-    Raises: NoSubmissions if there is neither, or if it is too large.
+    without: a folder that is left out. Raises: NoSubmissions if there is neither, or if it is too
+    large.
     """
     if not place.exists():
         raise NoSubmissions(f"{place} does not exist: give a folder or a zip of submissions")
     if place.is_dir():
-        return sorted(_files_in_folder(place), key=lambda file: file.path)
+        return sorted(_files_in_folder(place, without), key=lambda file: file.path)
     if not zipfile.is_zipfile(place):
         raise NoSubmissions(f"{place} is neither a folder nor a zip")
     try:
@@ -131,9 +132,14 @@ def _unpacked(stream: BinaryIO, opened: ExitStack, max_entries: int) -> list[Fil
         raise ValueError(f"the zip cannot be opened: {error}") from None
 
 
-def _files_in_folder(folder: Path) -> Iterator[File]:
+def _files_in_folder(folder: Path, without: Path | None) -> Iterator[File]:
+    left_out = without and without.resolve()
+    base = folder.resolve()
     for root, folders, names in os.walk(folder, onerror=_refuse, followlinks=False):
-        folders[:] = sorted(name for name in folders if not _is_left_behind(name))
+        inside = base / Path(root).relative_to(folder)
+        folders[:] = sorted(
+            name for name in folders if not _is_left_behind(name) and inside / name != left_out
+        )
         links = [name for name in folders if Path(root, name).is_symlink()]
         for name in sorted(names) + links:
             if _is_left_behind(name):

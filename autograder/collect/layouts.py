@@ -15,6 +15,7 @@ from itertools import chain
 from pathlib import PurePosixPath
 
 from autograder.collect.files import ZIP_ERRORS, File
+from autograder.course.person import Person
 from autograder.course.times import iso_time
 
 NOTEBOOKS = (".ipynb", ".py", ".zip")
@@ -36,12 +37,13 @@ BLIND_NAME = "Participant"
 
 @dataclass(frozen=True)
 class Parcel:
-    """What one person or group handed in, once or, as Canvas delivers it, several times.
+    """What one person or group handed in at once, or all that a TA put into one folder of theirs.
 
     label: what the layout calls them; number: what tells two of one label apart, "" if nothing;
     paths of files begin inside the parcel. attempt: 0 if the layout does not say; delivery: which
     of several exports it came in; is_numbered: whether numbers in the names of files are of
-    attempts, given by the platform or the TA, and not names that one student chose at once.
+    attempts, given by the TA, and not names of what was handed in at once; who: whom of the roster
+    it is from, as far as it tells.
     """
 
     label: str
@@ -53,6 +55,7 @@ class Parcel:
     attempt: int = 0
     delivery: int = 0
     is_numbered: bool = False
+    who: Person | None = None
 
     @property
     def person(self) -> tuple[str, str]:
@@ -123,17 +126,24 @@ def _loose(file: File, lab_name: str) -> Parcel | None:
         number = canvas["id"] or canvas["anon"]
         inside = replace(
             file,
-            path=PurePosixPath(canvas["rest"] or canvas["typed"]),
+            path=PurePosixPath(_as_handed_in(canvas["rest"] or canvas["typed"], lab_name)),
             serial=int(canvas["serial"] or 0),
             is_late=bool(canvas["late"] or canvas["anon_late"]),
         )
         label = canvas["name"] or number
-        return Parcel(label, (inside,), CANVAS_SYSTEM, number, is_numbered=True)
+        return Parcel(label, (inside,), CANVAS_SYSTEM, number)
     if file.suffix not in NOTEBOOKS + ARCHIVES:
         return None
     attempt = ATTEMPT.search(file.path.stem)
     student = student_in(file.path.stem, lab_name)
     return Parcel(student, (file,), attempt=int(attempt["number"]) if attempt else 0)
+
+
+def _as_handed_in(name: str, lab_name: str) -> str:
+    """A file of the lab's name without the -1 that Canvas adds when one is handed in once more."""
+    return re.sub(
+        rf"({re.escape(lab_name)})-[0-9]{{1,3}}(\.[^.]+)", r"\1\2", name, flags=re.IGNORECASE
+    )
 
 
 def _in_folder(name: str, files: list[File], lab_name: str) -> Iterator[Parcel]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from autograder.collect.choose import attempts_in
 from autograder.collect.layouts import BLIND_NAME, CANVAS_SYSTEM, MOODLE_SYSTEM, Parcel
@@ -13,7 +13,6 @@ from autograder.course.roster import Roster, canvas_name
 from autograder.course.times import instant
 
 Person = tuple[str, str]
-START = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -25,10 +24,14 @@ class _Attempt:
     serial: int
 
     @property
-    def order(self) -> tuple:
-        """What sorts the attempts of one person by time, as far as anything tells."""
-        moment = instant(self.submission.submitted_at) or START
-        return moment, self.serial, self.parcel.delivery, self.parcel.attempt
+    def moment(self) -> datetime | None:
+        """When it was handed in, None if nothing tells."""
+        return instant(self.submission.submitted_at)
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """What sorts the attempts of one person where nothing better does."""
+        return self.parcel.delivery, self.parcel.attempt, self.serial
 
     def is_again(self, other: _Attempt) -> bool:
         """Whether this is the same hand-in as `other`, exported once more."""
@@ -92,6 +95,10 @@ def _names_of(parcels: Iterable[Parcel]) -> dict[Person, str]:
 
 def _numbered(name: str, attempts: list[_Attempt]) -> list[Submission]:
     """One person's submissions in order; two that cannot be put in order are a problem."""
+    people = {id(attempt.parcel.who) for attempt in attempts if attempt.parcel.who is not None}
+    if len(people) > 1:
+        problem = f"{len(people)} people of the roster are called the same here: give them ids"
+        return [Submission(name, "", problem=problem)]
     places: dict[tuple, Parcel] = {}
     for attempt in attempts:
         parcel = attempt.parcel
@@ -109,12 +116,22 @@ def _numbered(name: str, attempts: list[_Attempt]) -> list[Submission]:
 def _once_each(attempts: list[_Attempt]) -> list[_Attempt]:
     """In order of time, without what was only exported again; the one that tells more stays."""
     once: list[_Attempt] = []
-    for attempt in sorted(attempts, key=lambda each: each.order):
+    for attempt in _in_order(attempts):
         before = next((each for each in once if attempt.is_again(each)), None)
         if before is not None:
             once.remove(before)
         once.append(attempt)
     return once
+
+
+def _in_order(attempts: list[_Attempt]) -> list[_Attempt]:
+    """By time, or else by the numbers of the files, if all have them; or else by export."""
+    ordered = sorted(attempts, key=lambda each: each.place)
+    if all(each.moment for each in ordered):
+        return sorted(ordered, key=lambda each: (each.moment, each.serial))
+    if all(each.serial for each in ordered):
+        return sorted(ordered, key=lambda each: each.serial)
+    return ordered
 
 
 def _alike(name: str, labels: list[str]) -> Submission:
@@ -127,23 +144,27 @@ def _alike(name: str, labels: list[str]) -> Submission:
 def _with_roster(parcel: Parcel, roster: Roster, is_latest: bool) -> Iterator[Parcel]:
     """The parcel with what the roster adds: a group's members, and the time of the latest attempt.
 
-    Canvas and Moodle name a group where others have a person.
+    Canvas and Moodle name a group where others have a person. Where the platform's number fits
+    nobody, the roster may be another assignment's, and so are its times.
     """
-    people = roster.matches(parcel.label, parcel.number)
     if parcel.system not in (CANVAS_SYSTEM, MOODLE_SYSTEM):
         yield parcel
-    elif people:
-        timed = is_latest and len(people) == 1
-        yield replace(parcel, submitted_at=people[0].submitted_at if timed else "")
-    else:
-        for member in roster.members(parcel.label):
-            name = canvas_name(member.name) if parcel.system == CANVAS_SYSTEM else member.name
-            yield replace(
-                parcel,
-                label=name or member.student_id,
-                number=member.lms_id,
-                submitted_at=member.submitted_at if is_latest else "",
-                group=member.group,
-            )
-        if not roster.members(parcel.label):
-            yield parcel
+        return
+    people = roster.matches(parcel.label, parcel.number)
+    members = [] if people else roster.members(parcel.label)
+    fits = not parcel.number or parcel.number in {each.lms_id for each in people or members}
+    is_timed = is_latest and fits
+    if len(people) == 1:
+        yield replace(parcel, submitted_at=people[0].submitted_at if is_timed else "")
+    elif not members:
+        yield parcel
+    for member in members:
+        name = canvas_name(member.name) if parcel.system == CANVAS_SYSTEM else member.name
+        yield replace(
+            parcel,
+            label=name or member.student_id or member.login or member.email,
+            number=member.lms_id if fits or parcel.system == CANVAS_SYSTEM else "",
+            submitted_at=member.submitted_at if is_timed else "",
+            group=member.group,
+            who=member,
+        )

@@ -66,22 +66,29 @@ class Roster:
         file_name: as Canvas names files, with the number that tells two people of a name apart.
         Raises: RosterError if nobody fits, or several people do.
         """
+        number = ""
         people = self.matches(student)
         named = NAME_AND_NUMBER.fullmatch(student)
         if not people and named:
-            people = self.matches(named["name"], named["number"])
+            number = named["number"]
+            people = self.matches(named["name"], number)
         on_canvas = CANVAS_NUMBER.fullmatch(file_name)
-        if len(people) > 1 and on_canvas and letters_of(student) == letters_of(on_canvas["name"]):
-            people = self.matches(student, on_canvas["number"])
+        if people and on_canvas and letters_of(student) == letters_of(on_canvas["name"]):
+            number = on_canvas["number"]
+            people = self.matches(student, number)
         if len(people) == 1:
             return people[0]
         if not people:
-            raise RosterError(f"{self.source} names nobody who could be {student!r}")
+            numbered = f", number {number}" if number else ""
+            raise RosterError(f"{self.source} names nobody who could be {student!r}{numbered}")
         names = ", ".join(f"{each.name} {next(filter(None, each.ids), '')}" for each in people[:5])
         raise RosterError(f"{student!r} could be {len(people)} people of {self.source}: {names}")
 
     def matches(self, name: str, number: str = "") -> list[Person]:
-        """Everybody who may be called `name`; the platform's `number` tells who, where it fits."""
+        """Everybody who may be called `name`; the platform's `number` tells who.
+
+        Moodle's belongs to one assignment: where it fits nobody, the roster may be another's.
+        """
         spellings = {exactly(name), letters_of(name)}
         places = {place for each in spellings for place in self._by_spelling.get(each, ())}
         called = [self.people[place] for place in sorted(places)]
@@ -90,12 +97,20 @@ class Roster:
         blind = letters_of(name) == BLIND_LETTERS
         among = self.people if blind else called
         numbered = [person for person in among if person.lms_id == number]
-        return numbered if blind else numbered or called
+        is_told = self.kind != "moodle" and all(person.lms_id for person in called)
+        return numbered if blind or is_told else numbered or called
 
     def members(self, group: str) -> list[Person]:
-        """The people in a group, by its name as file names have it."""
+        """The people in a group, by its name as file names have it; nobody if that fits two.
+
+        A name as Canvas writes it is that of any group of the same letters.
+        """
         letters = letters_of(group)
-        return [each for each in self.people if letters and letters_of(each.group) == letters]
+        groups = {person.group for person in self.people}
+        named = {each for each in groups if letters and letters_of(each) == letters}
+        if group in named and group != canvas_name(group):
+            named = {group}
+        return [each for each in self.people if each.group in named] if len(named) == 1 else []
 
     @cached_property
     def _by_spelling(self) -> dict[str, list[int]]:

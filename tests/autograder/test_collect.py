@@ -3,6 +3,7 @@
 import io
 import os
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -92,6 +93,18 @@ def test_links_and_pipes_are_not_followed(tmp_path):
 def test_paths_out_of_a_zip_are_left_out(tmp_path):
     files = {"../../evil.ipynb": b"z", "/abs.ipynb": b"z", "ann.ipynb": b"a", "bob.ipynb": b"b"}
     assert found(as_zip(tmp_path / "in.zip", files)) == {"ann": b"a", "bob": b"b"}
+
+
+@pytest.mark.parametrize("out", ["out", "results/today"])
+def test_a_folder_of_results_below_the_submissions_is_left_out(tmp_path, monkeypatch, out):
+    files = {f"{out}/{LAB}/submitted.ipynb": b"z", "ann/x.ipynb": b"a", "bob/x.ipynb": b"b"}
+    write(tmp_path / "in", **files)
+    monkeypatch.chdir(tmp_path)
+    for without in (tmp_path / "in" / out, Path("in", out)):
+        for place in (tmp_path / "in", Path("in")):
+            found = [each.student for each in collect(place, LAB, without=without)]
+            assert found == ["ann", "bob"]
+    assert len(collect(tmp_path / "in", LAB, without=tmp_path / "elsewhere")) == 3
 
 
 def test_a_damaged_member_of_a_zip_is_that_students_problem(tmp_path):

@@ -46,18 +46,52 @@ def test_canvas_keeps_two_people_of_one_name_apart(tmp_path):
         assert collected(place) == {"leeann 12": [b"a"], "leeann 13": [b"b"], "bob": [b"c"]}
 
 
-def test_canvas_attempts_are_in_the_order_of_the_files_numbers(tmp_path):
+def test_the_files_of_one_canvas_hand_in_are_no_attempts(tmp_path):
     files = {
-        "ann_12_90_lab.ipynb": "third",
-        "ann_12_40_lab-1.ipynb": "second",
-        "ann_LATE_12_100_lab-2.ipynb": "fourth",
-        "ann_12_9_lab-1.ipynb": "first",
+        "ann_12_90_lab.ipynb": "1",
+        "ann_12_91_lab-1.ipynb": "2",
+        f"bob_13_92_{LAB}.ipynb": "1",
+        f"bob_13_93_{LAB}-1.ipynb": "2",
+        f"cy_LATE_14_94_{LAB}-2.ipynb": "c",
+        f"cy_LATE_14_95_{LAB}_notes.ipynb": "n",
+        "cy_LATE_14_96_helper.py": "h",
+        f"dan_15_97_{LAB}-1.zip": zipped({"x.ipynb": "d"}),
+        "dan_15_98_old.zip": zipped({"x.ipynb": "o"}),
     }
     for place in both(tmp_path, files):
-        found = collect(place, LAB)
-        assert [each.content for each in found] == [b"first", b"second", b"third", b"fourth"]
-        assert [each.attempt for each in found] == [1, 2, 3, 4]
-        assert [each.marked_late for each in found] == [False, False, False, True]
+        ann, bob, cy, dan = collect(place, LAB)
+        assert f"several notebooks and none called {LAB}.ipynb: ann_12_90" in ann.problem
+        assert f"several notebooks called {LAB}.ipynb: bob_13_92" in bob.problem
+        assert (cy.content, cy.extra, cy.marked_late) == (b"c", {"helper.py": b"h"}, True)
+        assert (dan.content, dan.attempt) == (b"d", 1)
+
+
+def test_canvas_attempts_come_from_exports_in_the_order_of_the_files_numbers(tmp_path):
+    exports = {
+        "b.zip": zipped({"ann_12_9_lab.ipynb": "first"}),
+        "c.zip": zipped({"ann_12_40_lab-1.ipynb": "second"}),
+        "a.zip": zipped({"ann_LATE_12_100_lab-2.ipynb": "third"}),
+    }
+    found = collect(delivered(tmp_path, exports), LAB)
+    assert [each.content for each in found] == [b"first", b"second", b"third"]
+    assert [each.attempt for each in found] == [1, 2, 3]
+    assert [each.marked_late for each in found] == [False, False, True]
+
+
+def test_an_undecided_hand_in_stands_where_its_latest_file_does(tmp_path):
+    exports = {
+        "a.zip": zipped({"ann_12_34_x.ipynb": "1", "bob_13_35_x.ipynb": "b"}),
+        "b.zip": zipped({"ann_12_50_y.ipynb": "2", "ann_12_51_z.ipynb": "3"}),
+    }
+    ann_1, ann_2, _ = collect(delivered(tmp_path, exports), LAB)
+    assert (ann_1.content, ann_1.attempt) == (b"1", 1)
+    assert "several notebooks" in ann_2.problem
+
+
+def test_a_second_download_comes_after_the_first_as_browsers_name_them(tmp_path):
+    name = "Ann Lee_12_assignsubmission_file/x.ipynb"
+    exports = {"lab.zip": zipped({name: "old"}), "lab (1).zip": zipped({name: "new"})}
+    assert collected(delivered(tmp_path, exports)) == {"Ann Lee": [b"old", b"new"]}
 
 
 def test_two_attached_notebooks_of_other_names_are_no_attempts(tmp_path):
@@ -217,7 +251,7 @@ def test_moodles_worksheet_gives_the_time_of_the_latest_attempt(tmp_path):
 
 
 def test_a_moodle_team_is_its_members(tmp_path):
-    files = {"Team A_99_assignsubmission_file/x.ipynb": "t"}
+    files = {"Team A_13_assignsubmission_file/x.ipynb": "t"}
     for place in both(tmp_path, files):
         assert collected(place) == {"Team A": [b"t"]}
         ann, bob = collect(place, LAB, roster_of(tmp_path, WORKSHEET))
@@ -230,12 +264,75 @@ def test_a_moodle_team_is_its_members(tmp_path):
 
 
 def test_a_teams_time_is_that_of_its_latest_export(tmp_path):
-    name = "Team A_99_assignsubmission_file/x.ipynb"
+    name = "Team A_12_assignsubmission_file/x.ipynb"
     exports = {"1.zip": zipped({name: "old"}), "2.zip": zipped({name: "new"})}
     found = collect(delivered(tmp_path / "in", exports), LAB, roster_of(tmp_path, WORKSHEET))
     times = {(each.student, each.content): each.submitted_at for each in found}
     assert times["Bob Ray", b"old"] == ""
     assert times["Bob Ray", b"new"] == "2026-10-16T00:01:00"
+
+
+def test_times_of_another_assignments_worksheet_are_not_taken(tmp_path):
+    files = {
+        "Ann Lee_12_assignsubmission_file/x.ipynb": "a",
+        "Cy Oh_99_assignsubmission_file/x.ipynb": "c",
+    }
+    times = WORKSHEET.replace(",-", ',"Friday, 16 October 2026, 12:05 AM"')
+    found = collect(delivered(tmp_path / "in", files), LAB, roster_of(tmp_path, times))
+    assert [(each.student, each.submitted_at) for each in found] == [
+        ("Ann Lee", "2026-10-15T23:59:00"),
+        ("Cy Oh", ""),
+    ]
+
+
+def test_numbers_of_another_assignments_worksheet_make_no_member_somebody_else(tmp_path):
+    files = {
+        "Team A_99_assignsubmission_file/x.ipynb": "t",
+        "Eve_12_assignsubmission_file/x.ipynb": "e",
+    }
+    found = collect(delivered(tmp_path / "in", files), LAB, roster_of(tmp_path, WORKSHEET))
+    assert {each.student: each.content for each in found} == {
+        "Ann Lee": b"t", "Bob Ray": b"t", "Eve": b"e",
+    }  # fmt: skip
+    assert {each.submitted_at for each in found} == {""}
+
+
+def test_times_order_attempts_only_if_all_have_one(tmp_path):
+    files = {
+        f"ann/attempt_1/{LAB}/x.ipynb": "1",
+        f"ann/attempt_1/{LAB}/timestamp.txt": "2026-10-15 23:59:58 UTC",
+        f"ann/attempt_2/{LAB}/x.ipynb": "2",
+        f"bob/attempt_1/{LAB}/x.ipynb": "b1",
+        f"bob/attempt_1/{LAB}/timestamp.txt": "2026-10-15 23:59:58 UTC",
+        f"bob/attempt_2/{LAB}/x.ipynb": "b2",
+        f"bob/attempt_2/{LAB}/timestamp.txt": "2026-10-14 23:59:58 UTC",
+    }
+    assert collected(delivered(tmp_path, files)) == {"ann": [b"1", b"2"], "bob": [b"b2", b"b1"]}
+
+
+def test_a_group_whose_name_fits_two_is_nobodys(tmp_path):
+    table = "name,group\nAnn,Team 1\nBob,Team-1\n"
+    files = {"team1_12_34_x.ipynb": "t", "ohcy_14_35_x.ipynb": "c"}
+    found = collected(delivered(tmp_path / "canvas", files), roster_of(tmp_path, table))
+    assert found == {"team1": [b"t"], "ohcy": [b"c"]}
+    files = {"Team-1_99_assignsubmission_file/x.ipynb": "t"}
+    found = collected(delivered(tmp_path / "moodle", files), roster_of(tmp_path, table))
+    assert found == {"Bob": [b"t"]}
+
+
+def test_a_member_of_no_name_goes_by_an_id(tmp_path):
+    table = "name,student id,login,email,group\n,7,,,G\n,,eve,,G\n,,,flo@x,G\nAnn,1,,,G\n"
+    files = {"G_99_assignsubmission_file/x.ipynb": "t"}
+    found = collected(delivered(tmp_path / "in", files), roster_of(tmp_path, table))
+    assert set(found) == {"7", "eve", "flo@x", "Ann"}
+
+
+def test_two_people_of_the_roster_behind_one_name_are_told(tmp_path):
+    table = "name,student id,group\nAnn Lee,1,Team A\nAnn Lee,2,Team B\nBob,3,Team B\n"
+    files = {f"Team {n}_9{i}_assignsubmission_file/x.ipynb": n for i, n in enumerate("AB")}
+    found = collected(delivered(tmp_path / "in", files), roster_of(tmp_path, table))
+    assert found["Bob"] == [b"B"]
+    assert found["Ann Lee"] == ["2 people of the roster are called the same here: give them ids"]
 
 
 def test_a_time_that_a_student_uploads_is_no_time(tmp_path):

@@ -131,8 +131,8 @@ def test_a_zip_in_which_a_member_is_larger_than_it_says_is_a_row(tmp_path):
 
 
 def test_attempts_that_come_at_once_have_a_bound(tmp_path, monkeypatch):
-    files = {f"ann_12_{n}_x-{n}.ipynb": "a" * 100 for n in range(4)}
-    place = delivered(tmp_path, files | {"bob_13_9_x.ipynb": "b"})
+    files = {f"ann/x-{n}.ipynb": "a" * 100 for n in range(4)}
+    place = delivered(tmp_path, files | {"bob/x.ipynb": "b"})
     assert len(collected(place)["ann"]) == 4
     for name, limit in (("MAX_ATTEMPTS", 3), ("MAX_ATTEMPTS_BYTES", 399)):
         with monkeypatch.context() as patch:
