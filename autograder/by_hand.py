@@ -5,6 +5,7 @@ The database is read with its own query: importing nbgrader takes seconds.
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import closing
@@ -65,21 +66,28 @@ ByStudent = dict[tuple[str, str], ByName]  # by lab and student
 def marks_by_hand(database: Path, results: Iterable[Result]) -> ByStudent:
     """What people gave, by lab and student, then by name.
 
-    A group handed in one file: what was given to one member is the others', too, unless members
-    were given different marks. Raises: MarksError.
+    Of a group that handed in one file, the same to the byte, what was given to one member is the
+    others', too, unless members were given different marks. Raises: MarksError.
     """
     marks: ByStudent = {}
     for lab, student, name, points, bonus, needs_hand, of, comment in _rows(database):
         mark = HandMark(name, points, of, bonus or 0.0, comment or "", not needs_hand)
         marks.setdefault((lab, student), {})[name] = mark
-    groups: dict[tuple[str, str, int], list[ByName]] = {}
+    groups: dict[tuple[str, str, int, str], list[ByName]] = {}
     for result in results:
-        if result.group:
-            own = marks.get((result.lab, result.student), {})
-            groups.setdefault((result.lab, result.group, result.attempt), []).append(own)
+        own = marks.get((result.lab, result.student))
+        if own and result.group and (file := _digest_of_file(database.parent, result)):
+            groups.setdefault((result.lab, result.group, result.attempt, file), []).append(own)
     for members in groups.values():
         _share(members)
     return marks
+
+
+def _digest_of_file(course: Path, result: Result) -> str:
+    """A digest of the notebook that was handed in; "" if there is none."""
+    path = course / "submitted" / result.student / result.lab / f"{result.lab}.ipynb"
+    is_notebook = result.file_name.endswith(".ipynb") and path.exists()
+    return hashlib.sha256(path.read_bytes()).hexdigest() if is_notebook else ""
 
 
 def _share(members: Sequence[ByName]) -> None:

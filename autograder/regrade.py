@@ -1,8 +1,9 @@
 """One exercise again, after its check was corrected: first what would change, then the change.
 
 Where the record is provably of the same file and seed, only that exercise's checks are played and
-the rest of the row stays; anything else is graded anew in full. Either way the row is what a
-grading from scratch gives, so a later `grade` has nothing to do.
+the rest of the row stays; anything else is graded anew in full. Other exercises' checks may have
+changed, too, so a row of which only one exercise was played keeps its old key: the next `grade`
+grades that submission in full.
 """
 
 from __future__ import annotations
@@ -41,6 +42,9 @@ from autograder.results import (
 from labkit.checks.core import checks_in, points_by_weight
 
 CheckKey = tuple[str, str, float]
+OTHERS_STAY = (
+    "The other exercises keep what they had; the next grade grades these submissions in full."
+)
 
 
 class RegradeError(Refusal):
@@ -66,8 +70,9 @@ class Change:
 class Plan:
     """What a regrade has found; nothing is written yet.
 
-    before: the rows of the lab as they are on record; in_full: who was graded anew; absent: whose
-    submission is not there, so that their row stays.
+    before: the rows of the lab as they are on record; in_full: who was graded anew; still_due: who
+    keeps the other exercises of an older grading; absent: whose submission is not there, so that
+    their row stays.
     """
 
     lab: Lab
@@ -76,6 +81,7 @@ class Plan:
     before: Mapping[str, Result]
     outcomes: Sequence[Outcome]
     in_full: tuple[str, ...]
+    still_due: tuple[str, ...]
     absent: tuple[str, ...]
 
     def changes(self) -> list[Change]:
@@ -100,6 +106,8 @@ class Plan:
         changes, of = self.changes(), len(self.outcomes)
         lines = [f"{self.exercise} of {self.lab.name}: {len(changes)} of {of} change."]
         lines += map(str, changes)
+        if self.still_due:
+            lines.append(OTHERS_STAY)
         if self.in_full:
             lines.append(f"Graded anew in full: {', '.join(self.in_full)}.")
         if self.absent:
@@ -138,7 +146,7 @@ def plan_regrade(lab: Lab, place: Path, out: Path, exercise: str, run: Run) -> P
     if exercise not in names:
         raise RegradeError(f"{lab.name} has no exercise {exercise}; it has {', '.join(names)}")
     grading = Grading(lab, out, run)
-    submissions = collect(place, lab.name, roster_of(out, run.roster))
+    submissions = collect(place, lab.name, roster_of(out, run.roster), without=out)
     works = [work for work in grading.works(submissions) if work.student in before]
     record = _Record(out, seed_of(out, None), _without(exercise, _checks_of(lab)))
     same = [work for work in works if record.is_of(work, before[work.student], exercise)]
@@ -150,13 +158,16 @@ def plan_regrade(lab: Lab, place: Path, out: Path, exercise: str, run: Run) -> P
         }
         rest = [work for work in works if merged.get(work.student) is None]
         graded = _outcomes(grading, rest, stack, ())
-    outcomes = [work.counted(graded) for work in rest]
+    outcomes, still_due = [work.counted(graded) for work in rest], []
     for work in same:
         if merged[work.student] is not None:
-            outcomes.append(work.counted({work.attempts[0].key: merged[work.student]}))
+            outcome = work.counted({work.attempts[0].key: merged[work.student]})
+            old_key = before[work.student].key
+            outcomes.append(replace(outcome, result=replace(outcome.result, key=old_key)))
+            still_due += [work.student] if old_key != work.key else []
     in_full = tuple(sorted(work.student for work in rest))
     absent = tuple(sorted(set(before) - {work.student for work in works}))
-    return Plan(lab, out, exercise, before, outcomes, in_full, absent)
+    return Plan(lab, out, exercise, before, outcomes, in_full, tuple(still_due), absent)
 
 
 def _outcomes(

@@ -50,6 +50,8 @@ def export(out: Path, order: Order, path: Path, roster: Roster | None = None) ->
     """
     if order.form not in FORMATS:
         raise ExportError(f"there is no format {order.form!r}; there are {', '.join(FORMATS)}")
+    if path.is_dir():
+        raise ExportError(f"{path} is a folder: give -o the file to write")
     if roster is None and order.form not in WRITTEN_BACK:
         roster = roster_of(out, None)
     sheet = gather(out, order.labs, order.points, roster)

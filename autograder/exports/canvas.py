@@ -8,6 +8,7 @@ would erase a mark in Canvas, so a lab without a mark keeps what stands there.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 
 from autograder.exports.sheet import ExportError, Sheet, as_csv, called, check_worth, find_column
@@ -22,8 +23,8 @@ TITLE_AND_ID = re.compile(r".*\s\(\d+\)", re.DOTALL)
 def as_gradebook(sheet: Sheet, columns: Mapping[str, str]) -> bytes:
     """The roster's own rows with the marks of the labs.
 
-    Raises: ExportError if the roster is no gradebook of Canvas, or a column is missing or of other
-    points.
+    Raises: ExportError if the roster is no gradebook of Canvas, or a column is missing, of other
+    points or that of two labs.
     """
     roster = sheet.roster
     if roster is None or roster.kind != "canvas" or LAST_OF_PERSON not in roster.columns:
@@ -34,6 +35,13 @@ def as_gradebook(sheet: Sheet, columns: Mapping[str, str]) -> bytes:
     about = roster.columns[:width]
     assignments = [name for name in roster.columns[width:] if TITLE_AND_ID.fullmatch(name)]
     place = {lab: find_column(lab, assignments, columns.get(lab)) for lab in sheet.labs}
+    for column, n in Counter(place.values()).items():
+        if n > 1:
+            both = ", ".join(lab for lab in sheet.labs if place[lab] == column)
+            raise ExportError(
+                f"{both} would all go into Canvas's column {column}: give --labs with one of them, "
+                "or --column LAB=NAME"
+            )
     shown = [*about, *place.values()]
     above = [row for row in roster.extra_rows if POINTS_ROW in row.get(about[0], "")]
     for lab, column in place.items():

@@ -13,7 +13,7 @@ from pathlib import Path
 from autograder.course.roster import Person, Roster, RosterError
 from autograder.errors import Refusal
 from autograder.marks import Mark, as_points, marks_of, to_cents
-from autograder.results import Result, read_results
+from autograder.results import ERROR, Result, read_results
 
 Results = Mapping[tuple[str, str], Result]  # by lab and student
 Found = dict[tuple[int, str], list[Mark]]  # by place in the roster and lab
@@ -78,7 +78,7 @@ def gather(
     unmarked: dict[tuple[str, str], list[str]] = {}
     for (index, lab), own in sorted(found.items()):
         person = sheet.people[index]
-        if len(own) == 1 and own[0].total is not None:
+        if len(own) == 1 and own[0].total is not None and own[0].of:
             scaled = _scaled(own[0], worth[lab])
             entry = Entry(person, own[0], results[lab, own[0].student], scaled)
             sheet.entries[index, lab] = entry
@@ -142,6 +142,10 @@ def _scaled(mark: Mark, worth: float) -> float:
 def _why(marks: Sequence[Mark]) -> str:
     if len(marks) > 1:
         return f"more than one submission is theirs ({', '.join(m.student for m in marks)})"
+    if marks[0].total is None and marks[0].status == ERROR:
+        return "our error: grade again"
+    if marks[0].total is not None:
+        return "how many points the lab has is not on record: grade again"
     return f"a person has yet to read {', '.join(marks[0].waits_for)}"
 
 

@@ -189,12 +189,13 @@ def test_whoever_has_no_mark_and_every_mark_without_a_person_is_told(out, gradeb
     order = Order("canvas", labs=[LAB])
     notes = export(out, order, tmp_path / "import.csv", read_roster(gradebook))
     told = "\n".join(notes)
-    assert "no mark for Zoë, Ünï; +1; Unread, Una: a person has yet to read every" in told
+    assert "no mark for Unread, Una: a person has yet to read everything." in told
+    assert "no mark for Zoë, Ünï; +1: our error: grade again." in told
     assert "stranger?[2J (10 points) is nobody's" in told
     assert "nothing was handed in by Absent, Al." in told
     assert "EX of @Excused, Eve stays in Canvas, not 10." in told
     assert f"{LAB}: written to Canvas's column Lab {LAB} (4711)." in notes
-    assert len(notes) == 5
+    assert len(notes) == 6
     assert "\x1b" not in told
 
 
@@ -216,6 +217,23 @@ def test_a_lab_without_a_column_is_refused_and_the_columns_are_named(out, gradeb
     with pytest.raises(ExportError, match="has 0 columns called 'Final Score'"):
         order = Order("canvas", labs=[OTHER], columns={OTHER: "Final Score"})
         export(out, order, tmp_path / "x.csv", read_roster(gradebook))
+
+
+def test_two_labs_in_one_column_are_refused(out, gradebook, tmp_path):
+    order = Order("canvas", points={LAB: 20, OTHER: 20}, columns={LAB: "Essay", OTHER: "Essay"})
+    with pytest.raises(ExportError, match=r"01_memory, 08_papers would all go into .* Essay "):
+        export(out, order, tmp_path / "x.csv", read_roster(gradebook))
+    assert not (tmp_path / "x.csv").exists()
+
+
+def test_a_lab_whose_points_nobody_knows_has_no_mark_on_any_scale(gradebook, tmp_path):
+    log = ResultLog(tmp_path / "results.jsonl")
+    log.append(replace(without_mark("r01", written={}, late_factor=0.0), max_score=0.0))
+    log.close()
+    order = Order("csv", points={LAB: 25})
+    notes = export(tmp_path, order, tmp_path / "x.csv", read_roster(gradebook))
+    assert any("is not on record: grade again" in note for note in notes)
+    assert rows_of((tmp_path / "x.csv").read_bytes())[1][4] == ""
 
 
 @pytest.mark.parametrize(
@@ -410,3 +428,12 @@ def test_a_wrong_export_command_is_one_sentence_and_status_2(out, tmp_path, argu
     assert words in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not (tmp_path / "x.csv").exists()
+
+
+def test_a_folder_as_the_file_to_write_is_named_in_one_sentence(out, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for target in (tmp_path, "."):
+        done = run(out, "-o", target)
+        assert done.exit_code == 2
+        assert done.stderr == f"autograder: {target} is a folder: give -o the file to write\n"
+    assert not list(tmp_path.iterdir())

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recorded import by_hand, record, result_of, without_mark
+from recorded import LAB, by_hand, record, result_of, without_mark
 
 from autograder.by_hand import MarksError
 from autograder.marks import as_points, marks_of, no_formula, write_marks
@@ -113,6 +113,16 @@ def test_what_one_member_of_a_group_was_given_counts_for_all_unless_marks_differ
     assert [marks[name].by_hand for name in ("kim", "lou", "max")] == [1.5, 1.25, 0.5]
     assert [marks[name].total for name in ("kim", "lou", "max")] == [11.5, 11.25, None]
     assert marks["max"].waits_for == ("training_or_generation",)
+
+
+def test_marks_are_shared_only_between_files_that_are_the_same_to_the_byte(recorded, tmp_path):
+    out = tmp_path / "out"
+    shutil.copytree(recorded, out)
+    record(out, [result_of("max", group="red")], submitted=b"of my own")
+    assert (mark_of(out, "max").by_hand, mark_of(out, "max").waits_for) == (0.0, WRITTEN)
+    assert mark_of(out, "lou").by_hand == 1.25
+    (out / "course" / "submitted" / "lou" / LAB / f"{LAB}.ipynb").unlink()
+    assert mark_of(out, "lou").by_hand == 0.75
 
 
 def test_comments_travel_with_the_marks(marks):

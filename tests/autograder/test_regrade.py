@@ -14,7 +14,7 @@ from autograder.cli import app
 from autograder.grade import Run, grade, write_class
 from autograder.marks import marks_of
 from autograder.pool import Outcome
-from autograder.regrade import RegradeError, plan_regrade
+from autograder.regrade import OTHERS_STAY, RegradeError, plan_regrade
 from autograder.results import read_results, score_of
 
 EXERCISE = "kv_table"
@@ -125,7 +125,11 @@ def test_only_the_checks_of_that_exercise_are_played(plan):
 
 def test_written_it_is_what_an_undisturbed_grading_gives(regraded, graded):
     old, new = (
-        {name: row.without_measurements() for name, row in rows_in(out).items() if name != "greta"}
+        {
+            name: row.without_measurements() | {"key": ""}
+            for name, row in rows_in(out).items()
+            if name != "greta"
+        }
         for out in (graded, regraded)
     )
     assert new == old
@@ -147,12 +151,21 @@ def test_the_gradebook_follows_and_marks_by_hand_stay(regraded):
     assert (scores[f"check_{EXERCISE}"], scores["check_one_cell"]) == (1.5, 0)
 
 
-def test_a_later_grading_has_nothing_to_do(regraded, submissions, tmp_path):
+def test_a_later_grading_grades_in_full_what_kept_its_other_exercises(
+    plan, regraded, graded, submissions, tmp_path
+):
+    """The one_cell of greta is as a check that has changed since left it."""
+    assert OTHERS_STAY in plan.told()
+    assert {row.key for row in rows_in(regraded).values()} == {"of yesterday's checks"}
     out = tmp_path / "out"
     shutil.copytree(regraded, out)
-    before = {row.student: row.seconds for row in rows_in(out).values()}
-    grade(MEMORY, submissions, out, RUN)
-    assert {row.student: row.seconds for row in rows_in(out).values()} == before
+    shutil.copytree(submissions / "greta", tmp_path / "in" / "greta")
+    write_rows(out, {"greta": rows_in(out)["greta"]})
+    grade(MEMORY, tmp_path / "in", out, RUN)
+    mended, right = rows_in(out)["greta"], rows_in(graded)["greta"]
+    assert mended.without_measurements() == right.without_measurements()
+    again = plan_regrade(MEMORY, tmp_path / "in", out, EXERCISE, RUN)
+    assert again.told() == ["kv_table of 01_memory: 0 of 1 change."]  # no check has changed since
 
 
 def test_a_record_that_has_changed_meanwhile_is_not_overwritten(plan, yesterday, tmp_path):
@@ -185,7 +198,9 @@ def test_whatever_is_not_certainly_the_recorded_file_is_graded_in_full(
     plan = plan_regrade(MEMORY, folder, yesterday, EXERCISE, RUN)
     assert played == {(EXERCISE,): {"carol"}, (): {"ada", "greta"}}
     assert (plan.in_full, plan.absent) == (("ada", "greta"), ("ida", "x19"))
-    assert {o.result.student for o in plan.outcomes} == {"ada", "carol", "greta"}
+    keys = {outcome.result.student: outcome.result.key for outcome in plan.outcomes}
+    assert set(keys) == {"ada", "carol", "greta"}
+    assert {name for name, key in keys.items() if key == "of yesterday's checks"} == {"carol"}
 
 
 @pytest.mark.parametrize(
