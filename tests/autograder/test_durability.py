@@ -270,6 +270,9 @@ def test_damage_to_any_byte_of_the_record_is_mended_by_grading_again(course, und
             content += whole[: whole.index(b"\n") + 1]
         path.write_bytes(content)
         assert graded_again(course, out) == 0
+        kept = path.with_suffix(".damaged")  # for a person, beside what grading makes
+        assert kept.exists() == (damage in ("flip", "digit"))
+        kept.unlink(missing_ok=True)
         assert_same(out, undisturbed)
 
 
