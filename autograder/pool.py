@@ -21,7 +21,6 @@ from autograder.results import ERROR, Result
 
 FIRST_UID = 61_000  # each slot runs student code as another user, so that its limits count alone
 N_ATTEMPTS = 2
-CLOSE_S = 15.0
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
@@ -61,27 +60,19 @@ def grade_side_by_side(
     for submission in todo:
         waiting.put(submission)
     cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    workers = []
     for number in range(max(1, min(jobs, len(todo)))):
         cpu = cpus[number] if number < len(cpus) else None
         own = replace(settings, uid=FIRST_UID + number, cpu=cpu)
         worker = threading.Thread(target=_work, args=(waiting, done, own), daemon=True)
         worker.start()
-        workers.append(worker)
-    return _outcomes(done, len(todo), workers)
+    return (_taken(done) for _ in todo)
 
 
-def _outcomes(
-    done: queue.SimpleQueue, n: int, workers: Sequence[threading.Thread]
-) -> Iterator[Outcome]:
-    """Outcomes as they come; at the end nothing of the slots is left."""
-    for _ in range(n):
-        outcome = done.get()
-        if isinstance(outcome, BaseException):
-            raise outcome
-        yield outcome
-    for worker in workers:
-        worker.join(CLOSE_S)
+def _taken(done: queue.SimpleQueue) -> Outcome:
+    outcome = done.get()
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
 
 
 def _work(waiting: queue.SimpleQueue, done: queue.SimpleQueue, settings: SlotSettings) -> None:
