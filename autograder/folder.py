@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from autograder.course.policy import Policy, read_policy
 from autograder.course.roster import Roster, read_roster
 from autograder.errors import Refusal
+from autograder.results import write_whole
 
 POLICY, ROSTER = "policy.toml", "roster.csv"
 
@@ -23,11 +23,15 @@ def seed_of(out: Path, wanted: int | None) -> int:
     """
     path = out / "seed"
     if wanted is not None:
-        write_shared(path, f"{wanted}\n".encode())
+        write_whole(path, f"{wanted}\n".encode(), sync=True, shared=True)
     elif not path.exists():
-        fresh = f"{secrets.randbits(32)}\n".encode()
-        with _own_file(path, fresh) as own, suppress(FileExistsError):
-            os.link(own, path)  # never over an existing one, not even on a network
+        own = path.with_name(f".seed.{secrets.token_hex(8)}")
+        try:
+            write_whole(own, f"{secrets.randbits(32)}\n".encode(), sync=True)
+            with suppress(FileExistsError):
+                os.link(own, path)  # never over an existing one, not even on a network
+        finally:
+            own.unlink(missing_ok=True)
     try:
         return int(path.read_text())
     except ValueError:
@@ -56,25 +60,4 @@ def remember(out: Path, policy: Path | None, roster: Path | None) -> None:
     """Keep the policy and the roster that were asked for."""
     for wanted, name in ((policy, POLICY), (roster, ROSTER)):
         if wanted is not None:
-            write_shared(out / name, wanted.read_bytes())
-
-
-def write_shared(path: Path, content: bytes) -> None:
-    """Replace a file in one step, though other shards may do the same at the same time."""
-    with _own_file(path, content) as own:
-        own.replace(path)
-
-
-@contextmanager
-def _own_file(path: Path, content: bytes) -> Iterator[Path]:
-    """Content on the disk, beside `path`, in a file that no other process uses."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    own = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        with own.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        yield own
-    finally:
-        own.unlink(missing_ok=True)
+            write_whole(out / name, wanted.read_bytes(), sync=True, shared=True)

@@ -44,8 +44,8 @@ class Run:
     """The settings of one grading.
 
     seed, policy, roster (a table of the class): None takes the output folder's, or a fresh seed, no
-    deadlines, no groups. cluster: the address of a Dask
-    scheduler, "" for this machine; cluster_keys: its keys' folder.
+    deadlines, no groups. cluster: the address of a Dask scheduler, "" for this machine;
+    cluster_keys: its keys' folder.
     """
 
     jobs: int = 1

@@ -12,6 +12,7 @@ import hashlib
 import json
 import logging
 import os
+import secrets
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -258,13 +259,14 @@ def _drop_torn_line(path: Path) -> None:
         write_whole(path, whole, sync=True)
 
 
-def write_whole(path: Path, content: bytes, *, sync: bool = False) -> None:
+def write_whole(path: Path, content: bytes, *, sync: bool = False, shared: bool = False) -> None:
     """Replace a file in one step: a reader, or a killed grader, leaves the old or the new one.
 
-    sync: wait until the disk has it, so that a power cut does, too.
+    sync: wait until the disk has it, so that a power cut does, too; shared: other processes may
+    write the same file at the same time.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.tmp")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8) if shared else 'tmp'}")
     try:
         with temporary.open("wb") as file:
             file.write(content)

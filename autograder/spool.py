@@ -14,8 +14,8 @@ from pathlib import Path
 
 from autograder.collect import Submission
 from autograder.errors import Refusal
-from autograder.folder import write_shared
 from autograder.pool import Outcome
+from autograder.results import write_whole
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Spool:
 
     def put(self, key: str, outcome: Outcome) -> None:
         """Leave an outcome, whole or not at all."""
-        write_shared(self._path(key), outcome.to_json().encode())
+        write_whole(self._path(key), outcome.to_json().encode(), sync=True, shared=True)
 
     def take(self, key: str, submission: Submission) -> Outcome | None:
         """The outcome for this submission; None if there is none, or none that can be read."""
