@@ -145,8 +145,9 @@ def report(out: Annotated[Path, typer.Argument(help="the output folder of a grad
         results = read_results(out / "results.jsonl")
         if not results:
             _refuse(f"{out / 'results.jsonl'} holds no results: grade first")
-        typer.echo(write_marks(out, results))
-        typer.echo(write_pages(out, results, marks_of(out, results)))
+        marks = marks_of(out, results)
+        typer.echo(write_marks(out, results, marks))
+        typer.echo(write_pages(out, results, marks))
 
 
 @app.command()

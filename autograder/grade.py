@@ -189,9 +189,9 @@ def _check_absent(log: ResultLog, lab: str, students: set[str]) -> None:
 
 def write_class(out: Path, lab: Lab, results: Sequence[Result]) -> None:
     """Write the table of marks, the flags, the class report and what hands have given."""
-    write_marks(out, results)
-    write_integrity(out, lab.name, results, roster_of(out))
     marks = marks_of(out, results)
+    write_marks(out, results, marks)
+    write_integrity(out, lab.name, results, roster_of(out))
     by_student = {mark.student: mark for mark in marks if mark.lab == lab.name and mark.hand}
     for result in results:
         if result.lab == lab.name and result.student in by_student:

@@ -67,14 +67,13 @@ def marks_of(out: Path, results: Sequence[Result] | None = None) -> list[Mark]:
     ]
 
 
-def write_marks(out: Path, results: Sequence[Result] | None = None) -> Path:
+def write_marks(out: Path, results: Sequence[Result], marks: Iterable[Mark]) -> Path:
     """Write `marks.csv`: a row per lab and student; an empty mark means that a person must look."""
-    rows = read_results(out / "results.jsonl") if results is None else results
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(COLUMNS)
-    known = {(result.lab, result.student): result for result in rows}
-    for mark in marks_of(out, rows):
+    known = {(result.lab, result.student): result for result in results}
+    for mark in marks:
         result = known[mark.lab, mark.student]
         writer.writerow(map(no_formula, _cells(mark, result)))
     path = out / "marks.csv"

@@ -14,7 +14,7 @@ from recorded import LAB, by_hand, record, result_of, without_mark
 
 from autograder.by_hand import MarksError
 from autograder.marks import as_points, marks_of, no_formula, write_marks
-from autograder.results import ERROR, ResultLog
+from autograder.results import ERROR, ResultLog, read_results
 
 WRITTEN = ("growth", "training_or_generation")
 NOWHERE = Path("no-such-folder")
@@ -158,7 +158,9 @@ def test_an_unreadable_file_that_was_handed_in_anew_waits_for_a_hand_again(recor
 
 
 def test_the_table_has_a_row_for_everyone_and_no_formula(recorded):
-    with write_marks(recorded).open(encoding="utf-8", newline="") as file:
+    results = read_results(recorded / "results.jsonl")
+    path = write_marks(recorded, results, marks_of(recorded))
+    with path.open(encoding="utf-8", newline="") as file:
         rows = {row["student"]: row for row in csv.DictReader(file)}
     assert set(rows) == {result.student.replace("=gil", "'=gil") for result in CLASS}
     assert rows["ada"]["mark"] == "14.75"
