@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbformat import NotebookNode
-from nbformat.v4 import new_notebook
 
 from autograder.builder.notebooks import to_bytes
 from autograder.errors import Refusal
@@ -30,6 +29,8 @@ from autograder.shown import notes_cells
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
+
+    from autograder.entries import Entries
 
 CONFIG = '''\
 """nbgrader's settings for this course: its tools, with our engine as the judge."""
@@ -86,6 +87,7 @@ class CourseBook:
             if not database.exists():
                 _make(database)
             self._gradebook = _open(database)
+        self._entries: dict[str, Entries] = {}  # by lab
 
     def add_assignment(self, lab: str, instructor: NotebookNode) -> None:
         """Make `lab` known to the gradebook, with nbgrader's own generate_assignment.
@@ -98,6 +100,7 @@ class CourseBook:
         if known.exists() and known.read_bytes() == digest and self._has(lab):
             return
         write_whole(self.folder / "source" / lab / f"{lab}.ipynb", content)
+        self._entries.pop(lab, None)
         try:
             with _sentences(self.folder / DATABASE):
                 _generate_assignment(self.folder, lab)
@@ -116,7 +119,7 @@ class CourseBook:
         A mark given by hand stays; where the answer has changed since, it waits to be confirmed.
         """
         try:
-            with _quietly(), _sentences(self.folder / DATABASE):
+            with _sentences(self.folder / DATABASE):
                 self._record_marks(result, self._unchanged(result, notebook, submitted))
         except Exception:
             with suppress(Exception):  # the next submission finds a clean session
@@ -124,8 +127,9 @@ class CourseBook:
             raise
         if result.file_name.endswith(".ipynb"):
             write_whole(self._path("submitted", result), submitted)
-        shown = new_notebook(cells=notes_cells(result) + notebook)
-        write_whole(self._path("autograded", result), json.dumps(shown, indent=1).encode())
+        shown = {"nbformat": 4, "nbformat_minor": 5, "metadata": {},
+                 "cells": notes_cells(result) + notebook}  # fmt: skip
+        write_whole(self._path("autograded", result), json.dumps(shown).encode())
 
     def _has(self, lab: str) -> bool:
         return any(assignment.name == lab for assignment in self._gradebook.assignments)
@@ -149,20 +153,22 @@ class CourseBook:
         return {name for name, source in _sources(cells).items() if before.get(name) == source}
 
     def _record_marks(self, result: Result, unchanged: set[str]) -> None:
-        book, student, lab = self._gradebook, result.student, result.lab
-        book.update_or_create_student(student)
-        book.update_or_create_submission(lab, student)
+        if result.lab not in self._entries:
+            from autograder.entries import Entries  # nbgrader takes seconds, see _open
+
+            self._entries[result.lab] = Entries(self._gradebook.db, result.lab)
+        entries = self._entries[result.lab].of(result.student)
         points = {name: sum(check.points for check in checks)
                   for name, checks in result.by_exercise.items()}  # fmt: skip
-        for grade in book.find_submission_notebook(lab, lab, student).grades:
-            exercise = grade.name.removeprefix("check_")
-            by_hand = grade.name in result.written
-            grade.auto_score = None if by_hand else _recorded(points.get(exercise), result)
-            if grade.manual_score is None:
-                grade.needs_manual_grade = grade.auto_score is None
+        for entry in entries:
+            exercise = entry.name.removeprefix("check_")
+            by_hand = entry.name in result.written
+            entry.auto = None if by_hand else _recorded(points.get(exercise), result)
+            if entry.hand is None:
+                entry.waits = entry.auto is None
             elif exercise not in unchanged:
-                grade.needs_manual_grade = True
-        book.db.commit()
+                entry.waits = True
+        self._entries[result.lab].write(entries)
 
     def close(self) -> None:
         """Close the database."""

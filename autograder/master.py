@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from nbformat import NotebookNode
+
+from autograder.names import squeeze, statements
 
 OPEN_KINDS = ("exercise", "answer", "written", "experiment")
 
@@ -43,6 +46,12 @@ class Master:
     def topic(self) -> str:
         """The topic of a lab of ours, whose checks judge it; "" for any other assignment."""
         return self.metadata.get("labkit", {}).get("lab", "").partition("_")[2]
+
+    @cached_property
+    def experiment_statements(self) -> set[str]:
+        """The statements of all experiments, squeezed."""
+        experiments = [cell.source for cell in self.of_kind("experiment")]
+        return {squeeze(part) for source in experiments for part in statements(source)}
 
     def of_kind(self, *kinds: str) -> list[MasterCell]:
         """The cells of these kinds, in order."""

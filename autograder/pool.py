@@ -38,7 +38,7 @@ class Outcome:
 
     def to_json(self) -> str:
         """The outcome as a line of text, without the submission."""
-        return json.dumps({"result": asdict(self.result), "notebook": self.notebook})
+        return json.dumps({"result": self.result.as_fields(), "notebook": self.notebook})
 
     @classmethod
     def from_json(cls, submission: Submission, text: str | bytes) -> Outcome:

@@ -69,11 +69,6 @@ class _Match:
         self.notes: list[str] = []
         self.places: dict[str, list[int]] = {}
         self._own: list[int] = []
-        self._experiment_statements = {
-            squeeze(part)
-            for cell in master.of_kind("experiment")
-            for part in statements(cell.source)
-        }
         self._match_by_name_and_text()
         self._match_by_definition()
         self._match_by_question()
@@ -239,7 +234,7 @@ class _Match:
         is_whole = step.source == self.submitted[step.index].source
         if owner is not None and owner.kind == "experiment" and is_whole:
             return True
-        return not is_whole and squeeze(step.source) in self._experiment_statements
+        return not is_whole and squeeze(step.source) in self.master.experiment_statements
 
     def _is_left_out(self, index: int) -> bool:
         cell, owner = self.submitted[index], self.owner.get(index)
@@ -251,6 +246,8 @@ class _Match:
         return is_stub and self._best[owner.name] != index
 
     def _without_idle(self, steps: list[Step], experiments: list[Step]) -> list[Step]:
+        if not experiments:
+            return steps
         idle = {id(step) for step in experiments}
         needed = {cell.name for cell in self.master.of_kind("exercise", "answer")}
         for step in steps:

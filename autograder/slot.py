@@ -12,7 +12,6 @@ import json
 import os
 import platform
 import sys
-from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -78,7 +77,7 @@ def main() -> None:
     _say(out, {"ready": True, "versions": _versions(settings)})
     for line in sys.stdin:
         result, notebook = judge.grade(unpack_submission(json.loads(line)))
-        _say(out, {"result": asdict(result), "notebook": notebook})
+        _say(out, {"result": result.as_fields(), "notebook": notebook})
     zygote.close()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from labkit.wire import Decoder, Encoder, WireError
@@ -42,7 +43,10 @@ class Executor:
         encoder = Encoder(self._to_handle)
         try:
             result = self._perform(message, Decoder(blob, self._from_handle))
-            value = self._to_handle(result) if message.get("hold") else encoder.encode(result)
+            if message["op"] == "in_turn":  # each as it is before the next step may change it
+                value = [encoder.encode(each) for each in result]
+            else:
+                value = self._to_handle(result) if message.get("hold") else encoder.encode(result)
             return {"ok": True, "value": value}, encoder.blobs
         except KeyboardInterrupt:
             raise
@@ -62,6 +66,8 @@ class Executor:
                 return run_scripted(args[0], target, *args[1:], **kwargs)
             case "attribute":
                 return getattr(target, message["name"])
+            case "in_turn":
+                return (_step(target, step) for step in args)
             case "length":
                 return len(target)
             case "item":
@@ -83,6 +89,9 @@ class Executor:
                 if payload not in self._namespace:
                     raise MissingName(payload)
                 return self._namespace[payload]
+            case "$method":
+                (held,), name = payload[0].items(), payload[1]
+                return partial(_call_method, self._from_handle(*held), name)
             case "$callback":
                 return _Callback(self._run_callback, payload)
             case "$offer":
@@ -107,6 +116,18 @@ class Executor:
         if not reply["ok"]:
             raise _EXCEPTIONS.get(reply["kind"], RuntimeError)(reply["message"])
         return Decoder(blob, self._from_handle).decode(reply["value"])
+
+
+def _step(owner: Any, step: str | tuple) -> Any:
+    """A look at an attribute, or a call of a method with what follows its name."""
+    return getattr(owner, step) if isinstance(step, str) else _call_method(owner, *step)
+
+
+def _call_method(owner: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+    method = getattr(owner, name)
+    if not callable(method):
+        raise TypeError(f"`{name}` should be a method, it is a {type(method).__name__}")
+    return method(*args, **kwargs)
 
 
 class _Callback:

@@ -15,7 +15,7 @@ code gets a stand-in whose calls come back as callbacks. So what the check count
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -209,9 +209,36 @@ def hold_item(proxy: Proxy, index: Any) -> Proxy:
     return _student_of(proxy).ask("item", proxy, (index,), hold=True)
 
 
+def method_of(proxy: Proxy, name: str) -> Proxy:
+    """A method of an object, looked up when it is called: one request and not two."""
+    return Proxy(_student_of(proxy), {"$method": [proxy._item, name]}, "method")
+
+
+def in_turn(proxy: Proxy, *steps: str | tuple) -> list:
+    """What the steps give, taken one after the other in one request.
+
+    A step is the name of an attribute, or the name of a method and its arguments in a tuple. The
+    first that raises ends them. Each value is as it was before the next step.
+    """
+    values = _student_of(proxy).ask("in_turn", proxy, steps)
+    if not isinstance(values, list) or len(values) != len(steps):
+        raise WireError(f"{len(steps)} values were asked for")
+    return values
+
+
 def place(student: Student, value: Any) -> Proxy:
     """Put a value into the student's process, to see later whether it was changed."""
     return student.ask("value", args=(value,), hold=True)
+
+
+def values_of(student: Student, proxies: Sequence[Proxy]) -> list:
+    """The present values of what `hold` or `place` left in the student's process, at one look."""
+    if not all("$handle" in proxy._item for proxy in proxies):
+        raise TypeError("values_of is for what was held: a name is looked at by value_of")
+    values = student.ask("value", args=(list(proxies),))
+    if not isinstance(values, list) or len(values) != len(proxies):
+        raise WireError(f"{len(proxies)} values were asked for")
+    return values
 
 
 def value_of(proxy: Proxy) -> Any:

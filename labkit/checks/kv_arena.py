@@ -18,7 +18,7 @@ from labkit.checks.kv_storage import (
     expect_unchanged,
     random_tokens,
 )
-from labkit.student import Student, hold, hold_item, value_of
+from labkit.student import Student, hold, hold_item, values_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,14 @@ def in_full_precision(case: ArenaCase) -> bool:
 
 def append_step(cache: Store, tokens: Tensor) -> list[Any]:
     """Every layer appends its part, in order; returns what each call returned."""
-    return [cache.append(i, tokens[0, i], tokens[1, i]) for i in range(tokens.shape[1])]
+    layers = enumerate(zip(*tokens, strict=True))
+    return cache.in_turn(*(("append", i, keys, values) for i, (keys, values) in layers))
 
 
 def arenas(cache: Store) -> list[Tensor]:
     """Both arenas as they are now."""
-    return [tensor_in(cache.keys, "`keys`"), tensor_in(cache.values, "`values`")]
+    keys, values = cache.in_turn("keys", "values")
+    return [tensor_in(keys, "`keys`"), tensor_in(values, "`values`")]
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,8 @@ def appends_of(student: Student, case: ArenaCase) -> list[Append]:
         appends = []
         for step, n_tokens in enumerate(case.appends):
             for layer, (keys, values) in enumerate(case.step_tokens(step, n_tokens).unbind(1)):
-                got = cache.append(layer, keys, values)
-                appends.append(Append(step, layer, got, cache.length))
+                got = cache.in_turn(("append", layer, keys, values), "length")
+                appends.append(Append(step, layer, *got))
         return appends
 
     return student.once(("ArenaCache", case), play)
@@ -132,22 +134,23 @@ def views_show_the_arena_itself(student: Student, case: ArenaCase) -> None:
     arenas_at_first = [cache.held(name) for name in ("keys", "values")]
     returned = hold(cache.append, 0, before[0, 0], before[1, 0])
     views = [hold_item(returned, i) for i in (0, 1)]
-    for layer in range(1, case.n_layers):
-        cache.append(layer, before[0, layer], before[1, layer])
+    layers = range(1, case.n_layers)
+    cache.in_turn(*(("append", i, before[0, i], before[1, i]) for i in layers))
     cache.rewind(n_tokens)
     append_step(cache, after)
     expect_pair(
-        [value_of(view) for view in views],
+        values_of(student, views),
         *after[:, 0],
         "in a view taken before a rewind and an append in the same place",
         why="The view does not show what was written since: it is a copy of the arena.",
     )
-    for name in ("keys", "values"):
-        arena = tensor_in(getattr(cache, name), f"`{name}`")
+    for arena, name in zip(arenas(cache), ("keys", "values"), strict=True):
         expect_equal(list(arena.shape), list(shape), f"the shape of the arena `{name}`")
-    for arena, appended, name in zip(arenas_at_first, after, ("keys", "values"), strict=True):
+    for arena, appended, name in zip(
+        values_of(student, arenas_at_first), after, ("keys", "values"), strict=True
+    ):
         expect_stored(
-            tensor_in(value_of(arena), f"`{name}`")[..., :n_tokens, :],
+            tensor_in(arena, f"`{name}`")[..., :n_tokens, :],
             appended,
             f"what lies in the arena `{name}` that was made in __init__",
             why="What is appended must be written into the arena that is there from the start.",

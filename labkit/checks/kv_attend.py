@@ -11,7 +11,7 @@ from torch import Tensor
 from labkit.checks.compare import expect_equal, expect_tensor, tensor_in
 from labkit.checks.core import check
 from labkit.checks.kv_storage import expect_pair, pair_in, random_tokens
-from labkit.student import Student, place, value_of
+from labkit.student import Student, place, values_of
 from labkit.transformer import masked_attention
 
 
@@ -129,5 +129,5 @@ def nothing_passed_in_is_changed(student: Student, case: AttendCase) -> None:
     attended = tensor_in(pair_in(got, "what attend_cached returns")[0], "what attention found")
     expect_equal(list(attended.shape), list(queries.shape), "the shape of what attention found")
     names = ("queries", "keys", "values", "cached keys", "cached values")
-    for part, after, name in zip(parts, placed, names, strict=False):
-        expect_tensor(value_of(after), part, f"the {name} after the call", tolerance=1e-7)
+    for part, after, name in zip(parts, values_of(student, placed), names, strict=False):
+        expect_tensor(after, part, f"the {name} after the call", tolerance=1e-7)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -58,9 +59,27 @@ def in_full_precision(case: PagedCase) -> bool:
     return case.dtype is torch.float32
 
 
-def table_of(cache: Store, sequence_id: int, case: PagedCase) -> list[int]:
-    """The block table, made sure of: a list of different blocks that exist."""
-    table = tensor_in(cache.block_table(sequence_id), "the block table").reshape(-1).tolist()
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Who owns which block: block tables by sequence; n_free as the cache tells it."""
+
+    tables: dict[int, list[int]]
+    n_free: Any
+
+
+def blocks_after(cache: Store, case: PagedCase, ids: Iterable[int], *steps: tuple) -> Blocks:
+    """The blocks of these sequences once these steps have been taken."""
+    ids = list(ids)
+    looks = (*(("block_table", one) for one in ids), "n_free_blocks")
+    *tables, n_free = cache.in_turn(*steps, *looks)[len(steps) :]
+    return Blocks(
+        {one: _table(got, one, case) for one, got in zip(ids, tables, strict=True)}, n_free
+    )
+
+
+def _table(got: Any, sequence_id: int, case: PagedCase) -> list[int]:
+    """A block table, made sure of: a list of different blocks that exist."""
+    table = tensor_in(got, "the block table").reshape(-1).tolist()
     if not all(block in range(case.n_blocks) for block in table):
         raise Wrong(
             f"the block table of sequence {sequence_id}",
@@ -74,9 +93,14 @@ def table_of(cache: Store, sequence_id: int, case: PagedCase) -> list[int]:
 
 def expect_tokens_in_blocks(cache: Store, case: PagedCase, lives: dict[int, Tensor]) -> None:
     """Each sequence's tokens lie in the storage where its block table says."""
-    stored = {name: _storage(cache, name, case) for name in ("keys", "values")}
+    names = ("keys", "values")
+    stored = {
+        name: _storage(got, name, case)
+        for name, got in zip(names, cache.in_turn(*names), strict=True)
+    }
+    tables = blocks_after(cache, case, lives).tables
     for sequence_id, tokens in lives.items():
-        table, length = table_of(cache, sequence_id, case), tokens.shape[-2]
+        table, length = tables[sequence_id], tokens.shape[-2]
         if len(table) < case.n_blocks_for(length):
             expect_equal(len(table), case.n_blocks_for(length), f"the blocks for {length} tokens")
         for name, expected in zip(stored, tokens, strict=True):
@@ -86,8 +110,7 @@ def expect_tokens_in_blocks(cache: Store, case: PagedCase, lives: dict[int, Tens
             expect_stored(found, expected.to(case.dtype), what)
 
 
-def _storage(cache: Store, name: str, case: PagedCase) -> Tensor:
-    got = getattr(cache, name)
+def _storage(got: Any, name: str, case: PagedCase) -> Tensor:
     if isinstance(got, list | tuple) and all(isinstance(block, Tensor) for block in got):
         expect_equal(len({block.shape for block in got}), 1, f"the number of shapes in `{name}`")
         got = torch.stack(list(got))
@@ -108,11 +131,12 @@ def gather_returns_the_tokens_in_order(student: Student, case: PagedCase) -> Non
     for i, n_tokens in enumerate(case.appends):
         sequence_id = (7, 3)[i % 2]
         tokens = case.tokens(n_tokens, of=i)
-        cache.append(sequence_id, tokens[0], tokens[1])
+        append = ("append", sequence_id, *tokens)
         lives[sequence_id] = torch.cat([lives[sequence_id], tokens], dim=-2)
-        expect_pair(cache.gather(sequence_id), *lives[sequence_id], f"gathered after append {i}")
-    cache.rewind(7, 1)
-    expect_pair(cache.gather(7), *lives[7][..., :-1, :], "gathered after rewind(7, 1)")
+        _, got = cache.in_turn(append, ("gather", sequence_id))
+        expect_pair(got, *lives[sequence_id], f"gathered after append {i}")
+    _, got = cache.in_turn(("rewind", 7, 1), ("gather", 7))
+    expect_pair(got, *lives[7][..., :-1, :], "gathered after rewind(7, 1)")
 
 
 @check("PagedCache", hint="A new block is due when the last one is full and a token comes.")
@@ -121,20 +145,20 @@ def a_sequence_takes_just_enough_blocks(student: Student, case: PagedCase) -> No
     cache, length = case.build(student), 0
     expect_number(cache.n_free_blocks, case.n_blocks, "the free blocks of a new cache")
     for i, n_tokens in enumerate(case.appends):
-        tokens = case.tokens(n_tokens, of=i)
-        cache.append(0, tokens[0], tokens[1])
+        append = ("append", 0, *case.tokens(n_tokens, of=i))
+        blocks = blocks_after(cache, case, [0], append)
         length += n_tokens
-        n_owned = len(table_of(cache, 0, case))
+        n_owned = len(blocks.tables[0])
         expect_equal(n_owned, case.n_blocks_for(length), f"the blocks for {length} tokens")
-        expect_number(cache.n_free_blocks, case.n_blocks - n_owned, "n_free_blocks beside them")
+        expect_number(blocks.n_free, case.n_blocks - n_owned, "n_free_blocks beside them")
 
 
 @check("PagedCache", hint="Token i: block table[i // block_size], place i % block_size.")
 def the_block_table_says_where_tokens_lie(student: Student, case: PagedCase) -> None:
     """Read block by block as the table says, `keys` and `values` hold the sequence."""
     cache, tokens = case.build(student), case.tokens(sum(case.appends))
-    for keys, values in zip(*(part.split(case.appends, dim=1) for part in tokens), strict=True):
-        cache.append(5, keys, values)
+    parts = zip(*(part.split(case.appends, dim=1) for part in tokens), strict=True)
+    cache.in_turn(*(("append", 5, *part) for part in parts))
     expect_tokens_in_blocks(cache, case, {5: tokens})
 
 
@@ -142,20 +166,19 @@ def the_block_table_says_where_tokens_lie(student: Student, case: PagedCase) -> 
 def rewind_gives_emptied_blocks_back(student: Student, case: PagedCase) -> None:
     """`rewind` frees the blocks that it empties, and only those; too far is a ValueError."""
     length = case.block_size * 2 + 1
-    cache, tokens = case.build(student), case.tokens(length)
-    cache.append(1, tokens[0], tokens[1])
-    table = table_of(cache, 1, case)
+    cache = case.build(student)
+    table = blocks_after(cache, case, [1], ("append", 1, *case.tokens(length))).tables[1]
     expect_refusal(lambda: cache.rewind(1, length + 1), "ValueError", f"rewinding past {length}")
     for n_rewound in (1, case.block_size - 1, 1):
-        cache.rewind(1, n_rewound)
+        blocks = blocks_after(cache, case, [1], ("rewind", 1, n_rewound))
         length -= n_rewound
         kept = table[: case.n_blocks_for(length)]
         what = f"the block table with {length} tokens left of {table}"
-        expect_equal(table_of(cache, 1, case), kept, what)
+        expect_equal(blocks.tables[1], kept, what)
         n_free = case.n_blocks - len(kept)
-        expect_number(cache.n_free_blocks, n_free, f"n_free_blocks with {length} left")
-    cache.rewind(1, length)
-    expect_number(cache.n_free_blocks, case.n_blocks, "n_free_blocks when all was rewound")
+        expect_number(blocks.n_free, n_free, f"n_free_blocks with {length} left")
+    _, n_free = cache.in_turn(("rewind", 1, length), "n_free_blocks")
+    expect_number(n_free, case.n_blocks, "n_free_blocks when all was rewound")
 
 
 @check(
@@ -168,16 +191,16 @@ def running_out_of_blocks_changes_nothing(student: Student, case: PagedCase) -> 
     cache = case.build(student)
     tokens = case.tokens((case.n_blocks - 2) * case.block_size + 1)
     too_many = case.tokens(case.block_size * 3, of=1)
-    cache.append(1, tokens[0], tokens[1])
-    table = table_of(cache, 1, case)
+    table = blocks_after(cache, case, [1], ("append", 1, *tokens)).tables[1]
     for sequence_id in (1, 2):
         expect_refusal(
             lambda i=sequence_id: cache.append(i, too_many[0], too_many[1]),
             "MemoryError",
             f"appending {case.block_size * 3} tokens with one free block",
         )
-        expect_number(cache.n_free_blocks, 1, "n_free_blocks after a refused append")
-        expect_equal(table_of(cache, 1, case), table, "the block table after a refused append")
+        blocks = blocks_after(cache, case, [1])
+        expect_number(blocks.n_free, 1, "n_free_blocks after a refused append")
+        expect_equal(blocks.tables[1], table, "the block table after a refused append")
     one = too_many[..., :1, :]
     cache.append(2, one[0], one[1])
     expect_tokens_in_blocks(cache, case, {1: tokens, 2: one})
@@ -195,20 +218,21 @@ def every_block_has_one_owner_through_a_long_life(student: Student, case: PagedC
     for i, (sequence_id, n_tokens) in enumerate(_operations(case)):
         held = lives.get(sequence_id, case.tokens(0))
         if n_tokens == 0:
-            cache.free(sequence_id)
+            step = ("free", sequence_id)
             del lives[sequence_id]
         elif n_tokens < 0:
-            cache.rewind(sequence_id, -n_tokens)
+            step = ("rewind", sequence_id, -n_tokens)
             lives[sequence_id] = held[..., :n_tokens, :]
         else:
             tokens = case.tokens(n_tokens, of=i)
-            cache.append(sequence_id, tokens[0], tokens[1])
+            step = ("append", sequence_id, *tokens)
             lives[sequence_id] = torch.cat([held, tokens], dim=-2)
-        owned = [block for one in lives for block in table_of(cache, one, case)]
+        blocks = blocks_after(cache, case, lives, step)
+        owned = [block for table in blocks.tables.values() for block in table]
         when = f"after operation {i + 1} on three sequences"
         if len(set(owned)) < len(owned):
             raise Wrong(f"one owner per block {when}", expected="once", got=show(owned))
-        expect_number(cache.n_free_blocks, case.n_blocks - len(owned), f"n_free_blocks {when}")
+        expect_number(blocks.n_free, case.n_blocks - len(owned), f"n_free_blocks {when}")
         if i % 4 == 3 or i == case.n_operations - 1:
             expect_tokens_in_blocks(cache, case, lives)
 

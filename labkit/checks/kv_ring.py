@@ -43,13 +43,14 @@ class RingCase:
 
 def append_in_chunks(cache: Store, tokens: Tensor, chunks: tuple[int, ...]) -> None:
     """Append a sequence in pieces of these lengths."""
-    for keys, values in zip(*(part.split(chunks, dim=2) for part in tokens), strict=True):
-        cache.append(keys, values)
+    parts = zip(*(part.split(chunks, dim=2) for part in tokens), strict=True)
+    cache.in_turn(*(("append", *part) for part in parts))
 
 
-def state_of(cache: Store) -> dict[str, Any]:
-    """What the ring shows."""
-    return {name: getattr(cache, name) for name in ("positions", "keys", "values")}
+def state_of(cache: Store, *steps: tuple) -> dict[str, Any]:
+    """What the ring shows after these steps."""
+    names = ("positions", "keys", "values")
+    return dict(zip(names, cache.in_turn(*steps, *names)[len(steps) :], strict=True))
 
 
 def expect_newest(state: dict[str, Any], case: RingCase, tokens: Tensor, when: str) -> None:
@@ -83,8 +84,7 @@ def decoded_token_by_token(student: Student, case: RingCase) -> list[dict[str, A
         cache, tokens = case.build(student), case.tokens(case.n_tokens)
         states = [state_of(cache)]
         for keys, values in zip(*(part.split(1, dim=2) for part in tokens), strict=True):
-            cache.append(keys, values)
-            states.append(state_of(cache))
+            states.append(state_of(cache, ("append", keys, values)))
         return states
 
     return student.once(("RingCache", case), play)

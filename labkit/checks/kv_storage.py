@@ -10,28 +10,21 @@ from torch import Tensor
 
 from labkit.checks.compare import expect_tensor, show, tensor_in
 from labkit.checks.core import Wrong
-from labkit.student import Proxy, StudentError, hold_attribute
+from labkit.student import Proxy, StudentError, hold_attribute, in_turn, method_of
 
 
 class Store:
-    """An object made by the student's class: its attributes by value, its methods to call.
-
-    Raises: Wrong where one of `methods` turns out to be something else.
-    """
+    """An object made by the student's class: its attributes by value, its methods to call."""
 
     def __init__(self, made: Proxy, methods: Collection[str]) -> None:
         self._made, self._methods = made, methods
-        self._known: dict[str, Proxy] = {}
 
     def __getattr__(self, name: str) -> Any:
-        if name in self._known:
-            return self._known[name]
-        got = getattr(self._made, name)
-        if name in self._methods:
-            if not isinstance(got, Proxy):
-                raise Wrong(f"`{name}`", expected="a method", got=show(got))
-            self._known[name] = got
-        return got
+        return method_of(self._made, name) if name in self._methods else getattr(self._made, name)
+
+    def in_turn(self, *steps: str | tuple) -> list:
+        """What attributes (`"length"`) and calls (`("append", k, v)`) give, in one request."""
+        return in_turn(self._made, *steps)
 
     def held(self, name: str) -> Proxy:
         """An attribute as the object it is, to be looked at again later."""

@@ -9,9 +9,13 @@ from labkit.student import (
     Proxy,
     StudentError,
     hold,
+    hold_attribute,
+    in_turn,
     local_student,
+    method_of,
     place,
     value_of,
+    values_of,
 )
 
 
@@ -67,6 +71,39 @@ def test_what_is_held_keeps_its_identity():
     view = hold(box.put, 0, 1.0)
     box.put(1, 5.0)
     assert value_of(view).tolist() == [1.0, 5.0]
+
+
+def test_steps_in_turn_give_each_value_as_it_was_before_the_next():
+    box = STUDENT.Box(2)
+    first, second, items = in_turn(box, ("put", 0, 1.0), ("put", 1, 2.0), "items")
+    assert first.tolist() == [1, 0]  # `put` returns the very tensor that the next step changes
+    assert second.tolist() == items.tolist() == [1, 2]
+
+
+def test_a_step_that_raises_ends_them():
+    box = STUDENT.Box(2)
+    with pytest.raises(StudentError, match="IndexError"):
+        in_turn(box, ("put", 0, 1.0), ("put", 9, 1.0), ("put", 1, 1.0))
+    assert box.items.tolist() == [1, 0]
+
+
+def test_a_method_is_looked_up_when_it_is_called():
+    box = STUDENT.Box(2)
+    put = method_of(box, "put")
+    assert put(0, 3.0).tolist() == [3, 0]
+    assert isinstance(hold(put, 1, 4.0), Proxy)
+    with pytest.raises(StudentError, match="`items` should be a method, it is a Tensor"):
+        method_of(box, "items")()
+    with pytest.raises(StudentError, match="AttributeError"):
+        method_of(box, "pop")()
+
+
+def test_what_is_held_is_looked_at_together():
+    box, number = STUDENT.Box(1), place(STUDENT, 5)
+    items, five = values_of(STUDENT, [hold_attribute(box, "items"), number])
+    assert (items.tolist(), five) == ([0], 5)
+    with pytest.raises(TypeError, match="value_of"):
+        values_of(STUDENT, [STUDENT.number])  # a name: its value must not change between looks
 
 
 def test_arguments_are_copies_unless_placed():

@@ -1,0 +1,111 @@
+"""One submission's entries in nbgrader's tables: a few statements and one transaction.
+
+nbgrader's own calls make the same rows (a test compares them), but load each of them as an object
+and commit several times: ten times the work for every submission of a class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from nbgrader.api import (
+    Assignment,
+    BaseCell,
+    Comment,
+    Grade,
+    Notebook,
+    Student,
+    SubmittedAssignment,
+    SubmittedNotebook,
+    new_uuid,
+)
+from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.orm import Session
+
+_GRADED, _COMMENTED = ("GradeCell", "TaskCell"), ("SolutionCell", "TaskCell")
+_GRADES = Grade.__table__
+
+
+@dataclass
+class Entry:
+    """A student's entry for a graded cell. hand: the points a person gave; waits: for a person."""
+
+    id: str
+    name: str
+    auto: float | None
+    hand: float | None
+    waits: bool
+
+
+class Entries:
+    """The entries of one assignment, in a session that is the only writer."""
+
+    def __init__(self, session: Session, lab: str) -> None:
+        """Raises: sqlalchemy's NoResultFound if the gradebook does not know the assignment."""
+        self._session = session
+        its_notebook = (
+            select(Assignment.id, Notebook.id)
+            .join(Notebook, Notebook.assignment_id == Assignment.id)
+            .where(Assignment.name == lab, Notebook.name == lab)
+        )
+        self._assignment, self._notebook = session.execute(its_notebook).one()
+        cells = select(BaseCell.id, BaseCell.type).where(BaseCell.notebook_id == self._notebook)
+        self._cells = session.execute(cells).all()
+        self._of_student = (
+            select(
+                Grade.id, BaseCell.name, Grade.auto_score, Grade.manual_score,
+                Grade.needs_manual_grade,
+            )
+            .join(BaseCell, BaseCell.id == Grade.cell_id)
+            .join(SubmittedNotebook, SubmittedNotebook.id == Grade.notebook_id)
+            .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
+            .where(
+                SubmittedAssignment.assignment_id == self._assignment,
+                SubmittedAssignment.student_id == bindparam("student"),
+                SubmittedNotebook.notebook_id == self._notebook,
+            )
+        )  # fmt: skip
+
+    def of(self, student: str) -> list[Entry]:
+        """The student's entries, made if this is their first submission."""
+        return self._read(student) or self._made(student)
+
+    def write(self, entries: Iterable[Entry]) -> None:
+        """Write what the entries say of automatic points and of waiting, and commit."""
+        values = [{"key": each.id, "auto": each.auto, "waits": each.waits} for each in entries]
+        change = (
+            update(_GRADES)
+            .where(_GRADES.c.id == bindparam("key"))
+            .values(auto_score=bindparam("auto"), needs_manual_grade=bindparam("waits"))
+        )
+        if values:
+            self._session.connection().execute(change, values)
+        self._session.commit()
+
+    def _read(self, student: str) -> list[Entry]:
+        rows = self._session.execute(self._of_student, {"student": student})
+        return [Entry(*row) for row in rows]
+
+    def _made(self, student: str) -> list[Entry]:
+        submission, notebook = new_uuid(), new_uuid()
+        graded = [cell for cell, kind in self._cells if kind in _GRADED]
+        commented = [cell for cell, kind in self._cells if kind in _COMMENTED]
+        connection = self._session.connection()
+        connection.execute(
+            sqlite_insert(Student.__table__).values(id=student).on_conflict_do_nothing()
+        )
+        for table, rows in (
+            (SubmittedAssignment, [
+                {"id": submission, "assignment_id": self._assignment, "student_id": student}
+            ]),
+            (SubmittedNotebook, [
+                {"id": notebook, "assignment_id": submission, "notebook_id": self._notebook}
+            ]),
+            (Grade, [{"cell_id": cell, "notebook_id": notebook} for cell in graded]),
+            (Comment, [{"cell_id": cell, "notebook_id": notebook} for cell in commented]),
+        ):  # fmt: skip
+            if rows:
+                connection.execute(insert(table.__table__), rows)
+        return self._read(student)

@@ -1,0 +1,83 @@
+"""Entries in the gradebook: the rows that nbgrader's own calls make, and marks that stay."""
+
+from contextlib import closing
+
+import pytest
+from nbgrader.api import Base, Gradebook
+from recorded import LAB
+from sqlalchemy import select
+
+from autograder.builder.notebooks import build_notebook
+from autograder.builder.source import find_lab
+from autograder.entries import Entries
+from autograder.gradebook import CourseBook
+
+IDS = {"id", "assignment_id", "notebook_id", "cell_id"}  # drawn at random
+
+
+@pytest.fixture
+def book(tmp_path):
+    with closing(CourseBook(tmp_path)) as course:
+        course.add_assignment(LAB, build_notebook(find_lab(LAB), "instructor"))
+    with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}", "labkit") as book:
+        yield book
+
+
+def rows(book):
+    """Every table's rows without what is random in them."""
+    return {
+        table.name: sorted(
+            str({k: v for k, v in row.items() if k not in IDS})
+            for row in book.db.execute(select(table)).mappings()
+        )
+        for table in Base.metadata.sorted_tables
+    }
+
+
+@pytest.mark.filterwarnings("ignore:Object of type")  # nbgrader's own
+def test_rows_are_those_of_nbgraders_own_calls(book):
+    entries = Entries(book.db, LAB)
+    entries.write(entries.of("ada"))
+    ours = rows(book)
+    book.remove_student("ada")
+    assert not rows(book)["grade"]
+    book.add_student("ada")
+    book.add_submission(LAB, "ada")
+    assert rows(book) == ours
+    assert ours["grade"] and ours["comment"]
+
+
+def test_nbgrader_finds_what_was_written(book):
+    entries = Entries(book.db, LAB)
+    made = entries.of("ada")
+    made[0].auto, made[0].waits = 1.5, False
+    entries.write(made)
+    grade = book.find_grade(made[0].name, LAB, LAB, "ada")
+    assert (grade.auto_score, grade.needs_manual_grade, grade.manual_score) == (1.5, False, None)
+    assert book.find_submission(LAB, "ada").score == 1.5
+
+
+def test_a_second_look_sees_what_a_hand_has_given_and_writing_leaves_it(book):
+    entries = Entries(book.db, LAB)
+    name = entries.of("ada")[0].name
+    book.db.commit()
+    grade = book.find_grade(name, LAB, LAB, "ada")
+    grade.manual_score, grade.extra_credit = 2.0, 0.5
+    book.db.commit()
+    again = entries.of("ada")
+    entry = next(each for each in again if each.name == name)
+    assert entry.hand == 2.0
+    entry.auto = 1.0
+    entries.write(again)
+    book.db.expire_all()
+    grade = book.find_grade(name, LAB, LAB, "ada")
+    assert (grade.auto_score, grade.manual_score, grade.extra_credit) == (1.0, 2.0, 0.5)
+
+
+def test_students_and_other_submissions_are_left_alone(book):
+    entries = Entries(book.db, LAB)
+    book.add_student("ada", first_name="Ada")
+    for student in ("ada", "ben", "ada"):
+        entries.write(entries.of(student))
+    assert book.find_student("ada").first_name == "Ada"
+    assert len(book.assignment_submissions(LAB)) == 2
