@@ -13,7 +13,7 @@ from autograder.builder.blank import solved_cell
 from autograder.builder.source import Cell, Lab, module_source
 from autograder.cases import hidden_cases
 from labkit.checks.core import Finding, checks_in, play_check
-from labkit.student import local_student
+from labkit.local import local_student
 
 
 @cache

@@ -52,7 +52,7 @@ class Asker:
     def summary(self) -> None:
         """Print what is read of every answer."""
         from labkit.checks.papers_notebook import what_is_read
-        from labkit.student import local_student
+        from labkit.local import local_student
 
         student = local_student(self._names)
         names = [name for item in items().values() for name in item.answers]

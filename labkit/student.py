@@ -3,7 +3,7 @@
 A check never holds an object of the student's. It holds a `Student`, which resolves names to
 `Proxy` objects; a proxy sends requests over a `Channel` to an `Executor`, which sits beside the
 student's code, performs them there and sends values back. In a notebook the executor is in the same
-process (`LocalChannel`); in the grader it is in a walled child process. Both run this same code, so
+process (`labkit.local`); in the grader it is in a walled child process. Both run this same code, so
 a check sees the same thing in both places.
 
     check -> Proxy -> Channel.request({"op", ...}) -> Executor.handle -> the student's object
@@ -19,7 +19,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from labkit.executor import MAX_KINDS, MAX_TRACE_FRAMES, Executor, MissingName
+from labkit.executor import MAX_KINDS, MAX_TRACE_FRAMES, MissingName
 from labkit.wire import Decoder, Encoder, WireError
 
 T = TypeVar("T")
@@ -298,34 +298,3 @@ def _student_error(reply: dict) -> Exception:
 def _clean(text: str) -> str:
     """Text that any file takes."""
     return text.encode("utf-8", "replace").decode()
-
-
-class LocalChannel:
-    """Reaches objects in this very process: what a notebook uses for the public checks."""
-
-    def __init__(self, namespace: Mapping[str, Any]) -> None:
-        self.student = Student(self)
-        self._executor = Executor(namespace, self._call_back)
-        self._callbacks: list[Callable[..., Any]] = []
-
-    def request(
-        self, message: dict, blobs: list, callbacks: list[Callable[..., Any]]
-    ) -> tuple[dict, bytes]:
-        """Perform the request at once; the student's exceptions come back as a reply."""
-        outer, self._callbacks = self._callbacks, callbacks
-        try:
-            reply, reply_blobs = self._executor.handle(message, b"".join(blobs))
-        finally:
-            self._callbacks = outer
-        return reply, b"".join(reply_blobs)
-
-    def _call_back(self, message: dict, blobs: list) -> tuple[dict, bytes]:
-        reply, reply_blobs = answer_callback(
-            message, b"".join(blobs), self._callbacks, self.student
-        )
-        return reply, b"".join(reply_blobs)
-
-
-def local_student(namespace: Mapping[str, Any]) -> Student:
-    """The student whose names live in `namespace`, for instance a notebook's `globals()`."""
-    return LocalChannel(namespace).student

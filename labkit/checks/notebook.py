@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from labkit.checks.core import Finding, checks_in, play_exercise, share_of_points
-from labkit.student import local_student
+from labkit.local import local_student
 
 MARKS = {"passed": ("✓", "#1a7f37"), "failed": ("✗", "#b42318"), "todo": ("○", "#6e6e6e")}
 

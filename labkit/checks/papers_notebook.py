@@ -12,8 +12,9 @@ from labkit.checks.compare import show
 from labkit.checks.core import Unfinished, Wrong
 from labkit.checks.notebook import MARKS, Checker, Report, as_html
 from labkit.checks.papers_marks import ItemCase, read_letters, read_number, who
+from labkit.local import local_student
 from labkit.papers_words import say
-from labkit.student import MissingName, Student, local_student
+from labkit.student import MissingName, Student
 
 
 @dataclass(frozen=True)

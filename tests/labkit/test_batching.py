@@ -26,10 +26,10 @@ from labkit.batching import (
 )
 from labkit.checks import batching as checks
 from labkit.checks.core import checks_in, play_check
+from labkit.local import local_student
 from labkit.serving.costs import FixedCosts
 from labkit.serving.driver import serve
 from labkit.serving.workload import Job, Setup
-from labkit.student import local_student
 
 EOS = 9
 

@@ -9,9 +9,9 @@ from labkit.checks import batching as checks
 from labkit.checks.batching_loops import WORKLOADS, LoopCase, requests, run_of
 from labkit.checks.batching_partners import BatchByBatchDecode, OneByOnePrefill
 from labkit.checks.core import checks_in, play_check
+from labkit.local import local_student
 from labkit.serving.driver import ORDERS, serve
 from labkit.serving.rules import DECODE_RULES, PREFILL_RULES, faults
-from labkit.student import local_student
 
 CHECKS = checks_in(checks)
 

@@ -10,9 +10,9 @@ from labkit.checks import cache_benchmark as checks
 from labkit.checks import checks_in, play_check
 from labkit.facts import gpus
 from labkit.kv_cache import tokens_processed
+from labkit.local import local_student
 from labkit.memory import kv_bytes_per_token, weight_bytes
 from labkit.roofline import ModelWork, Roofline, pass_floor
-from labkit.student import local_student
 
 WORK = ModelWork.of("meta-llama/Llama-3.2-1B")
 SIZES = st.integers(1, 60)

@@ -9,7 +9,8 @@ import torch
 from labkit.checks import Unfinished, Wrong, check, checks_in, play_check
 from labkit.checks.compare import expect_equal, expect_number, expect_tensor, number_in, show
 from labkit.checks.notebook import Report
-from labkit.student import local_student, value_of
+from labkit.local import local_student
+from labkit.student import value_of
 
 
 @check("double", hint="2 x", weight=3)

@@ -19,7 +19,7 @@ from labkit.checks.flash_expected import expect_loads, expect_nothing_kept, expe
 from labkit.checks.flash_memory import MOST_MOVES, SHIFTS, WatchedMemory
 from labkit.checks.flash_runs import ORDERS, AttentionCase, moved_output, run_of
 from labkit.checks.flash_softmax import StepCase, level_after
-from labkit.student import local_student
+from labkit.local import local_student
 from labkit.tiling import counts
 from labkit.tiling.memory import attention_memory, tiles
 from labkit.tiling.moments import moments

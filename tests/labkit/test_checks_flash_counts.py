@@ -6,7 +6,7 @@ import torch
 from labkit import flash_attention as flash
 from labkit.checks import flash_counts
 from labkit.checks.core import checks_in, play_check
-from labkit.student import local_student
+from labkit.local import local_student
 from labkit.tiling import counts
 from labkit.tiling.memory import attention_memory
 from labkit.tiling.own_head import own_head

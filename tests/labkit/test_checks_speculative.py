@@ -9,7 +9,7 @@ import pytest
 from labkit.checks import speculative as checks
 from labkit.checks.core import checks_in, play_check
 from labkit.checks.speculative_law import Claim, found_law
-from labkit.student import local_student
+from labkit.local import local_student
 
 FRAME = """
 import secrets

@@ -12,9 +12,9 @@ from labkit.checks.speculative_loops import CASES
 from labkit.checks.speculative_models import OfferedModel, Table, Tape, circle, generic
 from labkit.checks.speculative_runs import every_run, expect_law, play_once, run_of
 from labkit.checks.speculative_seen import blocks_of
+from labkit.local import local_student
 from labkit.speculation.models import TableModel
 from labkit.speculative import autoregressive, distribution, speculative
-from labkit.student import local_student
 
 TWO = generic(2, 1, 0.1)
 CASE = SamplingCase("two tokens", LAW, TWO, (1, 0), 3, n_samples=400)

@@ -29,8 +29,8 @@ from labkit.checks.law_sampling import (
     probes,
     threshold,
 )
+from labkit.local import local_student
 from labkit.random_source import scripted
-from labkit.student import local_student
 from labkit.student import scripted as ask_scripted
 
 PROMPT = [1, 0]

@@ -20,8 +20,8 @@ from labkit import facts, memory
 from labkit.checks import memory as checks
 from labkit.checks import memory_fit
 from labkit.checks.core import checks_in, play_check
+from labkit.local import local_student
 from labkit.memory import ModelShape
-from labkit.student import local_student
 
 FAMILY = ["Qwen3-0.6B", "Qwen3-1.7B", "Qwen3-4B", "Qwen3-8B", "Qwen3-14B", "Qwen3-32B"]
 CHECKS = checks_in(checks)

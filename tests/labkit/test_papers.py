@@ -14,6 +14,7 @@ from labkit.checks.core import play_check, share_of_points
 from labkit.checks.papers_marks import ItemCase
 from labkit.checks.papers_notebook import PapersChecker, what_is_read
 from labkit.facts import data_path
+from labkit.local import local_student
 from labkit.own_numbers import folded
 from labkit.papers import (
     item_of,
@@ -27,7 +28,6 @@ from labkit.papers import (
 )
 from labkit.papers_answers import Unreadable, both, clean, code_line, letters_of
 from labkit.papers_parameters import TABLES
-from labkit.student import local_student
 
 IDS = [f"b{n}" for n in range(40)]
 CHOICE, ORDER = items()["q02"], items()["q01"]

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from labkit.local import local_student
 from labkit.student import (
     MissingName,
     Offer,
@@ -11,7 +12,6 @@ from labkit.student import (
     hold,
     hold_attribute,
     in_turn,
-    local_student,
     method_of,
     place,
     value_of,
