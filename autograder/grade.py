@@ -19,12 +19,13 @@ from tqdm import tqdm
 from autograder.attempts import Work, contents_of, counted_works, due_works, works_of
 from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import Lab
+from autograder.by_hand import marks_by_hand
 from autograder.collect import Submission, collect
 from autograder.errors import Refusal
 from autograder.evidence.integrity import write_integrity
 from autograder.fingerprint import grading_digest
 from autograder.folder import policy_of, remember, roster_of, seed_of
-from autograder.gradebook import CourseBook, recorded_students
+from autograder.gradebook import DATABASE, CourseBook, recorded_students
 from autograder.jobs import Limits, SlotSettings
 from autograder.marks import marks_of, write_marks
 from autograder.pool import Outcome, grade_side_by_side
@@ -68,7 +69,7 @@ def grade(lab: Lab, place: Path, out: Path, run: Run) -> list[Result]:
     with closing(ResultLog(out / "results.jsonl")) as log:
         grading = Grading(lab, out, run)
         works = grading.works(submissions)
-        _check_absent(log, lab.name, {work.student for work in works})
+        _check_absent(out, log, lab.name, {work.student for work in works})
         due = due_works(works, grading.on_record(log.results.values()))
         if due:
             grading.record(due, log)
@@ -174,8 +175,11 @@ def _submissions(lab: Lab, place: Path, out: Path, run: Run) -> list[Submission]
     return collect(place, lab.name, roster_of(out, run.roster), without=out)
 
 
-def _check_absent(log: ResultLog, lab: str, students: set[str]) -> None:
-    """Tell whose rows go since nothing of theirs is here. Raises: Refusal if those are most."""
+def _check_absent(out: Path, log: ResultLog, lab: str, students: set[str]) -> None:
+    """Tell whose rows go since nothing of theirs is here. Raises: Refusal if those are most.
+
+    A namesake who hands in later gives a student another name: what a person gave stays at the old.
+    """
     known = {student for name, student in log.results if name == lab}
     absent = sorted(known - students)
     if len(absent) > MAX_ABSENT and len(absent) > len(known) / 2:
@@ -185,6 +189,14 @@ def _check_absent(log: ResultLog, lab: str, students: set[str]) -> None:
         )
     if absent:
         messages.warning("not among the submissions any more: %s", ", ".join(absent))
+        by_hand = marks_by_hand(out / "course" / DATABASE, ())
+        given = {one: by_hand.get((lab, one), {}).values() for one in absent}
+        kept = [one for one, marks in given.items() if any(mark.is_given for mark in marks)]
+        if kept:
+            messages.warning(
+                "what a person gave them stays in the gradebook, and counts for no other name: %s",
+                ", ".join(kept),
+            )
 
 
 def write_class(out: Path, lab: Lab, results: Sequence[Result]) -> None:

@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from recorded import LAB, by_hand, record, result_of, without_mark
 
+from autograder.builder.source import find_lab
 from autograder.by_hand import MarksError
+from autograder.grade import Grading, Run, grade
 from autograder.marks import as_points, marks_of, no_formula, write_marks
 from autograder.results import ERROR, ResultLog, read_results
 
@@ -213,3 +215,20 @@ def test_text_that_a_spreadsheet_would_compute_is_quoted(text):
 )
 def test_points_are_written_as_people_write_them(value, text):
     assert as_points(value) == text
+
+
+def test_whose_marks_by_hand_stay_under_a_name_that_is_not_handed_in_any_more_is_told(
+    tmp_path, monkeypatch, caplog
+):
+    """As when a namesake hands in, and Canvas's numbers become part of both names."""
+    out, submissions = tmp_path / "out", tmp_path / "in"
+    record(out, [result_of("chenwei"), result_of("bo")])
+    by_hand(out, "chenwei", "growth", 0.75)
+    for student in ("chenwei_1", "chenwei_2"):
+        (submissions / student).mkdir(parents=True)
+        (submissions / student / f"{LAB}.ipynb").write_text("{}")
+    monkeypatch.setattr(Grading, "record", lambda self, works, log: None)
+    grade(find_lab(LAB), submissions, out, Run())
+    absent, kept = (message.message for message in caplog.records[-2:])
+    assert absent.endswith("any more: bo, chenwei")
+    assert kept.endswith("counts for no other name: chenwei")
