@@ -4,6 +4,7 @@ import io
 import zipfile
 
 from autograder.collect import collect
+from autograder.course.roster import read_roster
 
 LAB = "04_kv_cache"
 
@@ -40,3 +41,10 @@ def collected(place, roster=None):
     for each in collect(place, LAB, roster):
         by_student.setdefault(each.student, []).append(each.content or each.problem)
     return by_student
+
+
+def roster_of(tmp_path, text):
+    """The roster that a table of the class gives."""
+    path = tmp_path / "class.csv"
+    path.write_text(text, encoding="utf-8")
+    return read_roster(path)
