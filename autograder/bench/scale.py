@@ -1,7 +1,7 @@
 """A whole course at class scale: 300 submissions of all labs, and how cost grows with the class.
 
-Written to `build/bench/scale.json`, drawn in `build/bench/scale.png`. Plain nbgrader grades one
-submission of each lab in the same run, to compare with.
+Written to `build/bench/scale.json`, drawn in `build/bench/scale.png`. Plain nbgrader grades a few
+submissions of each lab in the same run, to compare with.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Sequence
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from autograder.bench.measure import (
     OUT,
@@ -23,7 +24,7 @@ from autograder.bench.measure import (
 from autograder.builder.source import Lab, find_lab, read_labs
 from autograder.results import GRADED, read_results, write_whole
 
-N_OF_COURSE, JOBS = 300, 2
+N_OF_COURSE, N_NBGRADER, JOBS = 300, 3, 2
 SIZES, LAB_OF_SIZES = (1, 10, 100, 1000), "01_memory"
 
 
@@ -43,7 +44,7 @@ def main() -> int:
 
 
 def whole_course(labs: Sequence[Lab], n: int) -> dict:
-    """`n` submissions spread over all labs, graded into one folder; nbgrader on one of each lab."""
+    """`n` submissions spread over all labs, graded into one folder; nbgrader on a sample."""
     folder = OUT / "scale" / "course"
     ours, theirs = {}, {}
     for i, lab in enumerate(labs):
@@ -51,7 +52,7 @@ def whole_course(labs: Sequence[Lab], n: int) -> dict:
         write_class(folder / "in", lab, n_of_lab)
         run = timed(grade_command(lab, folder / "in", folder / "out", JOBS))
         ours[lab.name] = {**run, "n": n_of_lab}
-        theirs[lab.name] = plain_nbgrader(lab, 1, folder / f"nbgrader-{lab.name}")
+        theirs[lab.name] = plain_nbgrader(lab, N_NBGRADER, folder / f"nbgrader-{lab.name}")
     results = read_results(folder / "out" / "results.jsonl")
     in_full = [r for r in results if r.status == GRADED and r.score == r.max_score]
     seconds = sum(run["seconds"] for run in ours.values())
@@ -78,14 +79,21 @@ def of_size(lab: Lab, n: int) -> dict:
 
 
 def draw(rows: Sequence[dict]) -> Figure:
-    """Seconds against the size of the class, with the line through the first and the last."""
+    """Seconds against the size of the class, with the line through the largest two.
+
+    A class of one takes one slot only: it starts sooner.
+    """
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
     sizes, seconds = [row["n"] for row in rows], [row["seconds"] for row in rows]
-    slope = (seconds[-1] - seconds[0]) / (sizes[-1] - sizes[0])
-    line = [seconds[0] + slope * (n - sizes[0]) for n in range(1, sizes[-1] + 1)]
+    slope = (seconds[-1] - seconds[-2]) / (sizes[-1] - sizes[-2])
+    line = [seconds[-1] + slope * (n - sizes[-1]) for n in range(1, sizes[-1] + 1)]
     axes.loglog(range(1, sizes[-1] + 1), line, color="0.6", label=f"{slope:.3f} s a submission")
     axes.loglog(sizes, seconds, "o", color="#0969da", label="measured, whole command")
+    axes.set_xticks(sizes, [f"{n:,}" for n in sizes])
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("submissions")
     axes.set_ylabel("seconds")
     axes.set_title(f"Grading {LAB_OF_SIZES}, {JOBS} jobs")
