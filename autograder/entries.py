@@ -1,16 +1,20 @@
-"""One submission's entries in nbgrader's tables: a few statements and one transaction.
+"""nbgrader's tables, written by statement: an empty gradebook, and a submission's entries.
 
-nbgrader's own calls make the same rows (a test compares them), but load each of them as an object
-and commit several times: ten times the work for every submission of a class.
+nbgrader's own calls make the same tables and rows (tests compare them), but they start a program
+for the first, and for a submission load every row as an object and commit several times.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
+import nbgrader
+from alembic.script import ScriptDirectory
 from nbgrader.api import (
     Assignment,
+    Base,
     BaseCell,
     Comment,
     Grade,
@@ -20,7 +24,7 @@ from nbgrader.api import (
     SubmittedNotebook,
     new_uuid,
 )
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, create_engine, insert, select, text, update
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Session
 
@@ -37,6 +41,20 @@ class Entry:
     auto: float | None
     hand: float | None
     waits: bool
+
+
+def make_tables(database: Path) -> None:
+    """Make nbgrader's tables in a new file, marked with the version of its schema."""
+    migrations = ScriptDirectory(Path(nbgrader.__file__).with_name("alembic"))
+    engine = create_engine(f"sqlite:///{database}")
+    with engine.begin() as connection:
+        Base.metadata.create_all(connection)
+        connection.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)"))
+        connection.execute(
+            text("INSERT INTO alembic_version VALUES (:version)"),
+            {"version": migrations.get_current_head()},
+        )
+    engine.dispose()
 
 
 class Entries:

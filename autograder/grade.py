@@ -18,6 +18,7 @@ from tqdm import tqdm
 
 from autograder.attempts import Work, contents_of, counted_works, due_works, works_of
 from autograder.builder.notebooks import build_notebook
+from autograder.builder.slot_files import write_slot_files
 from autograder.builder.source import Lab
 from autograder.by_hand import marks_by_hand
 from autograder.collect import Submission, collect
@@ -32,7 +33,6 @@ from autograder.pool import Outcome, grade_side_by_side
 from autograder.report import write_feedback, write_report
 from autograder.results import ERROR, Result, ResultLog, read_results
 from autograder.scratch import scratch_folder
-from autograder.slot import write_slot_files
 from autograder.spool import Shard, Spool
 from autograder.wall import strongest_rung
 

@@ -10,10 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 import shutil
 import sqlite3
-import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -189,10 +187,12 @@ def recorded_students(folder: Path, lab: str) -> set[str]:
 
 def _make(database: Path) -> None:
     """Make an empty gradebook aside, so that a killed grader never leaves half of one."""
+    from autograder.entries import make_tables
+
     aside = database.with_name(".new")
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir()
-    _open(aside / DATABASE).close()
+    make_tables(aside / DATABASE)
     (aside / DATABASE).replace(database)
     aside.rmdir()
 
@@ -200,8 +200,7 @@ def _make(database: Path) -> None:
 def _open(database: Path) -> Gradebook:
     from nbgrader.api import Gradebook  # takes seconds: only who records pays for it
 
-    with _own_programs_first():
-        return Gradebook(f"sqlite:///{database}", "labkit")
+    return Gradebook(f"sqlite:///{database}", "labkit")
 
 
 @contextmanager
@@ -241,17 +240,6 @@ def _sources(cells: list[dict]) -> dict[str, str]:
 
 
 @contextmanager
-def _own_programs_first() -> Iterator[None]:
-    """Let nbgrader find the `alembic` beside this Python, though no environment is activated."""
-    before = os.environ.get("PATH", "")
-    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), before])
-    try:
-        yield
-    finally:
-        os.environ["PATH"] = before
-
-
-@contextmanager
 def _quietly() -> Iterator[None]:
     """Without the warnings that nbgrader's libraries give about nbgrader."""
     with warnings.catch_warnings():
@@ -269,5 +257,5 @@ def _generate_assignment(folder: Path, lab: str) -> None:
     converter = GenerateAssignment(coursedir=course, config=config)
     converter.force, converter.create_assignment = True, True
     converter.log.setLevel(logging.ERROR)
-    with _quietly(), _own_programs_first():
+    with _quietly():
         converter.start()

@@ -18,26 +18,14 @@ from typing import Any
 
 import nbformat
 
-from autograder.builder.notebooks import build_notebook, to_bytes
-from autograder.builder.source import Lab
-from autograder.builder.wheel import write_folder
 from autograder.client import ChildSettings, Zygote
 from autograder.jobs import SlotSettings, unpack_submission
 from autograder.judge import Judge
 from autograder.master import Master, read_master
 from autograder.names import imported_modules
-from autograder.results import write_whole
 from autograder.wall import WallSettings, confine_judge, die_with_parent
 
 PRELOAD = ("numpy", "torch", "matplotlib.pyplot")
-
-
-def write_slot_files(lab: Lab, folder: Path) -> dict[str, str]:
-    """Write what a slot reads, the master and the student's labkit; returns where, as settings."""
-    master, student_path = folder / "master" / f"{lab.name}.ipynb", folder / "student"
-    write_whole(master, to_bytes(build_notebook(lab, "student")))
-    write_folder(lab, student_path)
-    return {"master": str(master), "student_path": str(student_path)}
 
 
 def start_judge(settings: SlotSettings) -> tuple[Judge, Zygote]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from nbgrader.preprocessors import ComputeChecksums, LockCells
 
 from autograder.builder.blank import BEGIN, END, blank_values, solved_cell, stub_cell
 from autograder.builder.source import Cell, Lab, module_source, read_course
@@ -42,6 +41,8 @@ def build_notebook(lab: Lab, edition: str) -> NotebookNode:
     notebook = new_notebook(
         cells=cells, metadata={"kernelspec": KERNELSPEC, "labkit": {"lab": lab.name}}
     )
+    from nbgrader.preprocessors import ComputeChecksums, LockCells  # slots have no use for it
+
     notebook, resources = LockCells().preprocess(notebook, {})
     if edition == "student":  # nbgrader takes an answer with its checksum for one not given
         notebook, resources = ComputeChecksums().preprocess(notebook, resources)

@@ -24,7 +24,6 @@ from pathlib import Path
 import jupytext
 
 from autograder.builder.blank import Target, parse_target
-from autograder.keys import solved_answer
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 NOTEBOOKS = REPOSITORY / "notebooks"
@@ -91,21 +90,26 @@ def read_course() -> Course:
     return Course(**settings)
 
 
-@cache
 def read_labs() -> tuple[Lab, ...]:
     """All labs that have a source, in order."""
-    return tuple(read_lab(path) for path in sorted(SOURCES.glob("[0-9][0-9]_*.py")))
+    return tuple(read_lab(path) for path in _sources())
 
 
 def find_lab(name: str) -> Lab:
     """The lab called "04_kv_cache", "kv_cache" or "04". Raises ValueError naming the known ones."""
-    for lab in read_labs():
-        if name in (lab.name, lab.topic, f"{lab.number:02d}", str(lab.number)):
-            return lab
-    known = ", ".join(lab.name for lab in read_labs())
+    for path in _sources():
+        number, _, topic = path.stem.partition("_")
+        if name in (path.stem, topic, number, number.lstrip("0")):
+            return read_lab(path)
+    known = ", ".join(path.stem for path in _sources())
     raise ValueError(f"there is no lab {name!r}; there are {known}")
 
 
+def _sources() -> list[Path]:
+    return sorted(SOURCES.glob("[0-9][0-9]_*.py"))
+
+
+@cache
 def read_lab(path: Path) -> Lab:
     """Parse one source. Raises ValueError naming the cell that breaks a rule."""
     notebook = jupytext.reads(path.read_text(encoding="utf-8"), fmt="py:percent")
@@ -137,6 +141,8 @@ def _read_cell(path: Path, index: int, cell: dict) -> Cell:
         )
     if kind == "item":
         name = _checked_name(where, metadata[kind])
+        from autograder.keys import solved_answer  # its checks bring torch: seconds
+
         return Cell("answer", name, solved_answer(name), points)
     if kind != "exercise":
         return Cell(kind, _checked_name(where, metadata[kind]), text, points)

@@ -1,6 +1,10 @@
 """Entries in the gradebook: the rows that nbgrader's own calls make, and marks that stay."""
 
+import os
+import sqlite3
+import sys
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from nbgrader.api import Base, Gradebook
@@ -9,7 +13,7 @@ from sqlalchemy import select
 
 from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import find_lab
-from autograder.entries import Entries
+from autograder.entries import Entries, make_tables
 from autograder.gradebook import CourseBook
 
 IDS = {"id", "assignment_id", "notebook_id", "cell_id"}  # drawn at random
@@ -21,6 +25,22 @@ def book(tmp_path):
         course.add_assignment(LAB, build_notebook(find_lab(LAB), "instructor"))
     with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}", "labkit") as book:
         yield book
+
+
+def test_tables_are_those_that_nbgrader_makes(tmp_path, monkeypatch):
+    programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    monkeypatch.setenv("PATH", programs)  # nbgrader calls alembic
+    Gradebook(f"sqlite:///{tmp_path / 'theirs.db'}", "labkit").close()
+    make_tables(tmp_path / "ours.db")
+    Gradebook(f"sqlite:///{tmp_path / 'ours.db'}", "labkit").close()
+    theirs, ours = (dumped(tmp_path / name) for name in ("theirs.db", "ours.db"))
+    assert ours == theirs
+    assert any("alembic_version" in line for line in ours)
+
+
+def dumped(database):
+    with closing(sqlite3.connect(database)) as book:
+        return sorted(book.iterdump())
 
 
 def rows(book):
