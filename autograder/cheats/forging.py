@@ -238,6 +238,8 @@ SAMPLES = [
            forge("01_memory", LOOK_UP, "looked_up('{name}')"), ALL),
     Sample("x57", "05_batching", "classes that answer everything alike",
            forge("05_batching", ALWAYS_THE_SAME, "Same"), ALL),
+    Sample("x91", "04_kv_cache", "classes that answer everything alike",
+           forge("04_kv_cache", ALWAYS_THE_SAME, "Same"), ALL),
     Sample("x56", "08_papers", "another answer at every look",
            forge("08_papers", ANOTHER_AT_EVERY_LOOK), ALL),
 ]  # fmt: skip

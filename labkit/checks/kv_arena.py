@@ -163,8 +163,9 @@ def rewind_moves_only_the_pointer(student: Student, case: ArenaCase) -> None:
     cache, n_tokens = case.build(student), case.appends[0]
     append_step(cache, case.step_tokens(0, n_tokens))
     before = arenas(cache)
-    cache.rewind(n_tokens - 1)
-    expect_number(cache.length, 1, f"the length after {n_tokens} tokens and rewind({n_tokens - 1})")
+    length_before, _, length = cache.in_turn("length", ("rewind", n_tokens - 1), "length")
+    expect_number(length_before, n_tokens, f"the length after {n_tokens} tokens")
+    expect_number(length, 1, f"the length after {n_tokens} tokens and rewind({n_tokens - 1})")
     why = "Forgotten tokens stay where they are until others are written over them."
     for got, old in zip(arenas(cache), before, strict=True):
         expect_unchanged(got, old, "the arena after a rewind", why=why)
