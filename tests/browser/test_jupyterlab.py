@@ -33,12 +33,28 @@ import labkit
 assert labkit.__file__.startswith(__import__("os").getcwd())
 """
 SMALLER = {
-    "02_throughput": {"experiments.short(profile())": "experiments.short(small(profile()))"},
-    "03_cache_benchmark": {"here = profile()": "here = small(profile())"},
+    "02_throughput": {
+        "experiments.short(profile())": "experiments.short(small(profile()))",
+        "point_s=2.0": "point_s=0.2",
+    },
+    "03_cache_benchmark": {
+        "here = profile()": "here = small(profile())",
+        "else (64, 2)": "else (16, 0.2)",
+    },
+    "04_kv_cache": {"n_repeats=7": "n_repeats=2"},
+    "05_batching": {
+        "n, rng = 200 * n_slots": "n, rng = 20 * n_slots",
+        "exponential_lengths(3200, 30": "exponential_lengths(320, 30",
+        "exponential_lengths(500, 200, rng)": "exponential_lengths(50, 200, rng)",
+    },
     "06_speculative": {
         "here = profile()": "here = small(profile())",
-        '("tiny",), n_samples=1, n_per_source=3': '("tiny",), (2, 5), n_samples=1, n_per_source=1',
+        '("tiny",), n_samples=1, n_per_source=3': '("tiny",), (2,), n_samples=1, n_per_source=1',
+        "extreme, (2, 7)": "extreme, (2,)",
         '"gammas": (1, 2, 4, 7, 10), "lengths": (64,)': '"gammas": (1, 4), "lengths": (16,)',
+    },
+    "07_flash_attention": {
+        "sdpa(here, ": "sdpa(here, labkit.flash_experiments.Sizes((128, 512), 2, (64,), 1), ",
     },
 }
 

@@ -20,13 +20,19 @@ from training.tokens import rows, texts
 from training.train import Settings, schedule, train_pair
 
 SMALL = Settings(
-    n_steps=10, batch_tokens=4096, row_length=64, n_warmup=1, n_sample=150, n_workers=1
+    n_steps=5,
+    batch_tokens=4096,
+    row_length=64,
+    long_share=0.2,
+    n_warmup=1,
+    n_sample=150,
+    n_workers=1,
 )
 
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory) -> Path:
-    """A pair trained for ten small steps: nine of short rows, one of a whole context."""
+    """A pair trained for five small steps: four of short rows, one of a whole context."""
     folder = tmp_path_factory.mktemp("pair")
     train_pair(folder, SMALL)
     return folder
