@@ -6,7 +6,8 @@ for the first, and for a submission load every row as an object and commit sever
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,12 +87,25 @@ class Entries:
             )
         )  # fmt: skip
 
-    def of(self, student: str) -> list[Entry]:
-        """The student's entries, made if this is their first submission."""
-        return self._read(student) or self._made(student)
+    @contextmanager
+    def of(self, student: str) -> Iterator[list[Entry]]:
+        """The student's entries, made if this is their first submission.
 
-    def write(self, entries: Iterable[Entry]) -> None:
-        """Write what the entries say of automatic points and of waiting, and commit."""
+        What they say of automatic points and of waiting is written in the end. Nobody else writes
+        in between: what a person gives in that moment comes before all of it, or after.
+        """
+        self._session.commit()
+        self._session.execute(text("BEGIN IMMEDIATE"))
+        try:
+            entries = self._read(student) or self._made(student)
+            yield entries
+            self._write(entries)
+            self._session.commit()
+        except BaseException:
+            self._session.rollback()
+            raise
+
+    def _write(self, entries: Iterable[Entry]) -> None:
         values = [{"key": each.id, "auto": each.auto, "waits": each.waits} for each in entries]
         change = (
             update(_GRADES)
@@ -100,7 +114,6 @@ class Entries:
         )
         if values:
             self._session.connection().execute(change, values)
-        self._session.commit()
 
     def _read(self, student: str) -> list[Entry]:
         rows = self._session.execute(self._of_student, {"student": student})

@@ -14,7 +14,7 @@ import shutil
 import sqlite3
 import warnings
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -116,13 +116,8 @@ class CourseBook:
 
         A mark given by hand stays; where the answer has changed since, it waits to be confirmed.
         """
-        try:
-            with _sentences(self.folder / DATABASE):
-                self._record_marks(result, self._unchanged(result, notebook, submitted))
-        except Exception:
-            with suppress(Exception):  # the next submission finds a clean session
-                self._gradebook.db.rollback()
-            raise
+        with _sentences(self.folder / DATABASE):
+            self._record_marks(result, self._unchanged(result, notebook, submitted))
         if result.file_name.endswith(".ipynb"):
             write_whole(self._path("submitted", result), submitted)
         shown = {"nbformat": 4, "nbformat_minor": 5, "metadata": {},
@@ -155,18 +150,17 @@ class CourseBook:
             from autograder.entries import Entries  # nbgrader takes seconds, see _open
 
             self._entries[result.lab] = Entries(self._gradebook.db, result.lab)
-        entries = self._entries[result.lab].of(result.student)
         points = {name: sum(check.points for check in checks)
                   for name, checks in result.by_exercise.items()}  # fmt: skip
-        for entry in entries:
-            exercise = entry.name.removeprefix("check_")
-            by_hand = entry.name in result.written
-            entry.auto = None if by_hand else _recorded(points.get(exercise), result)
-            if entry.hand is None:
-                entry.waits = entry.auto is None
-            elif exercise not in unchanged:
-                entry.waits = True
-        self._entries[result.lab].write(entries)
+        with self._entries[result.lab].of(result.student) as entries:
+            for entry in entries:
+                exercise = entry.name.removeprefix("check_")
+                by_hand = entry.name in result.written
+                entry.auto = None if by_hand else _recorded(points.get(exercise), result)
+                if entry.hand is None:
+                    entry.waits = entry.auto is None
+                elif exercise not in unchanged:
+                    entry.waits = True
 
     def close(self) -> None:
         """Close the database."""

@@ -42,11 +42,15 @@ class Executor:
         """Perform one request. Returns the reply and its blobs; never raises for student code."""
         encoder = Encoder(self._to_handle)
         try:
-            result = self._perform(message, Decoder(blob, self._from_handle))
-            if message["op"] == "in_turn":  # each as it is before the next step may change it
-                value = [encoder.encode(each) for each in result]
-            else:
-                value = self._to_handle(result) if message.get("hold") else encoder.encode(result)
+            decoder = Decoder(blob, self._from_handle)
+            if message["op"] == "in_turn":
+                target, *steps = map(decoder.decode, (message["target"], *message["args"]))
+                value = []
+                for step in steps:  # each value as it is before the next step may change it
+                    value.append(encoder.encode(_step(target, step)))
+                return {"ok": True, "value": value}, encoder.blobs
+            result = self._perform(message, decoder)
+            value = self._to_handle(result) if message.get("hold") else encoder.encode(result)
             return {"ok": True, "value": value}, encoder.blobs
         except KeyboardInterrupt:
             raise
@@ -66,8 +70,6 @@ class Executor:
                 return run_scripted(args[0], target, *args[1:], **kwargs)
             case "attribute":
                 return getattr(target, message["name"])
-            case "in_turn":
-                return (_step(target, step) for step in args)
             case "length":
                 return len(target)
             case "item":

@@ -587,6 +587,13 @@ PAGED = [
         "del self.lengths[sequence_id]",
         "pass",
     ),
+    Mutant(  # whoever only asks for tables and tokens never sees it
+        "PagedCache",
+        "the count of free blocks is no number",
+        (_ENOUGH, _REWIND, _OUT, _OWNER),
+        "return len(self.free_blocks)",
+        "return __import__('fractions').Fraction(len(self.free_blocks))",
+    ),
 ]
 
 STORES = [*ARENA, *RING, *PAGED]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,14 +67,18 @@ class Blocks:
     n_free: Any
 
 
-def blocks_after(cache: Store, case: PagedCase, ids: Iterable[int], *steps: tuple) -> Blocks:
-    """The blocks of these sequences once these steps have been taken."""
-    ids = list(ids)
-    looks = (*(("block_table", one) for one in ids), "n_free_blocks")
-    *tables, n_free = cache.in_turn(*steps, *looks)[len(steps) :]
-    return Blocks(
-        {one: _table(got, one, case) for one, got in zip(ids, tables, strict=True)}, n_free
-    )
+def blocks_after(cache: Store, case: PagedCase, ids: Collection[int], *steps: tuple) -> Blocks:
+    """The blocks of these sequences, and how many are free, once these steps have been taken."""
+    *got, n_free = cache.in_turn(*steps, *_looks(ids), "n_free_blocks")[len(steps) :]
+    return Blocks(_tables(got, ids, case), n_free)
+
+
+def _looks(ids: Iterable[int]) -> list[tuple[str, int]]:
+    return [("block_table", one) for one in ids]
+
+
+def _tables(got: list, ids: Iterable[int], case: PagedCase) -> dict[int, list[int]]:
+    return {one: _table(table, one, case) for one, table in zip(ids, got, strict=True)}
 
 
 def _table(got: Any, sequence_id: int, case: PagedCase) -> list[int]:
@@ -98,7 +102,7 @@ def expect_tokens_in_blocks(cache: Store, case: PagedCase, lives: dict[int, Tens
         name: _storage(got, name, case)
         for name, got in zip(names, cache.in_turn(*names), strict=True)
     }
-    tables = blocks_after(cache, case, lives).tables
+    tables = _tables(cache.in_turn(*_looks(lives)), lives, case)
     for sequence_id, tokens in lives.items():
         table, length = tables[sequence_id], tokens.shape[-2]
         if len(table) < case.n_blocks_for(length):

@@ -54,10 +54,14 @@ def rows(book):
     }
 
 
+def write(book, student):
+    with Entries(book.db, LAB).of(student):
+        pass
+
+
 @pytest.mark.filterwarnings("ignore:Object of type")  # nbgrader's own
 def test_rows_are_those_of_nbgraders_own_calls(book):
-    entries = Entries(book.db, LAB)
-    entries.write(entries.of("ada"))
+    write(book, "ada")
     ours = rows(book)
     book.remove_student("ada")
     assert not rows(book)["grade"]
@@ -68,10 +72,8 @@ def test_rows_are_those_of_nbgraders_own_calls(book):
 
 
 def test_nbgrader_finds_what_was_written(book):
-    entries = Entries(book.db, LAB)
-    made = entries.of("ada")
-    made[0].auto, made[0].waits = 1.5, False
-    entries.write(made)
+    with Entries(book.db, LAB).of("ada") as made:
+        made[0].auto, made[0].waits = 1.5, False
     grade = book.find_grade(made[0].name, LAB, LAB, "ada")
     assert (grade.auto_score, grade.needs_manual_grade, grade.manual_score) == (1.5, False, None)
     assert book.find_submission(LAB, "ada").score == 1.5
@@ -79,25 +81,47 @@ def test_nbgrader_finds_what_was_written(book):
 
 def test_a_second_look_sees_what_a_hand_has_given_and_writing_leaves_it(book):
     entries = Entries(book.db, LAB)
-    name = entries.of("ada")[0].name
-    book.db.commit()
+    with entries.of("ada") as made:
+        name = made[0].name
     grade = book.find_grade(name, LAB, LAB, "ada")
     grade.manual_score, grade.extra_credit = 2.0, 0.5
     book.db.commit()
-    again = entries.of("ada")
-    entry = next(each for each in again if each.name == name)
-    assert entry.hand == 2.0
-    entry.auto = 1.0
-    entries.write(again)
+    with entries.of("ada") as again:
+        entry = next(each for each in again if each.name == name)
+        assert entry.hand == 2.0
+        entry.auto = 1.0
     book.db.expire_all()
     grade = book.find_grade(name, LAB, LAB, "ada")
     assert (grade.auto_score, grade.manual_score, grade.extra_credit) == (1.0, 2.0, 0.5)
 
 
 def test_students_and_other_submissions_are_left_alone(book):
-    entries = Entries(book.db, LAB)
     book.add_student("ada", first_name="Ada")
     for student in ("ada", "ben", "ada"):
-        entries.write(entries.of(student))
+        write(book, student)
     assert book.find_student("ada").first_name == "Ada"
     assert len(book.assignment_submissions(LAB)) == 2
+
+
+def test_what_a_person_gives_meanwhile_comes_before_or_after_but_not_in_between(book):
+    write(book, "ada")
+    entries = Entries(book.db, LAB)
+    typed = "update grade set manual_score = 0.75, needs_manual_grade = 0"
+    path = book.engine.url.database
+    locked = pytest.raises(sqlite3.OperationalError, match="locked")
+    with closing(sqlite3.connect(path, timeout=0)) as formgrader, entries.of("ada"), locked:
+        formgrader.execute(typed)
+    with closing(sqlite3.connect(path)) as formgrader:
+        formgrader.execute(typed)
+        formgrader.commit()
+    with entries.of("ada") as again:
+        assert {(each.hand, each.waits) for each in again} == {(0.75, False)}
+
+
+def test_what_fails_in_between_leaves_everything_as_it_was(book):
+    entries = Entries(book.db, LAB)
+    with pytest.raises(KeyError), entries.of("ada"):
+        raise KeyError("a slip of the grader")
+    assert not rows(book)["grade"] and not rows(book)["student"]
+    write(book, "ada")
+    assert rows(book)["grade"]

@@ -27,6 +27,9 @@ class Box:
         self.items[index] = value
         return self.items
 
+    def run_out(self):
+        next(iter([]))
+
     def __len__(self):
         return len(self.items)
 
@@ -85,6 +88,13 @@ def test_a_step_that_raises_ends_them():
     with pytest.raises(StudentError, match="IndexError"):
         in_turn(box, ("put", 0, 1.0), ("put", 9, 1.0), ("put", 1, 1.0))
     assert box.items.tolist() == [1, 0]
+
+
+def test_what_a_step_raises_is_told_as_it_is():
+    with pytest.raises(StudentError) as told:
+        in_turn(STUDENT.Box(2), ("put", 0, 1.0), ("run_out",))
+    assert told.value.kind == "StopIteration"
+    assert "run_out" in told.value.lines[-1]
 
 
 def test_a_method_is_looked_up_when_it_is_called():
