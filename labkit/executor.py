@@ -91,6 +91,9 @@ class Executor:
                 if payload not in self._namespace:
                     raise MissingName(payload)
                 return self._namespace[payload]
+            case "$item":
+                (held,), index = payload[0].items(), payload[1]
+                return self._from_handle(*held)[index]
             case "$method":
                 (held,), name = payload[0].items(), payload[1]
                 return partial(_call_method, self._from_handle(*held), name)

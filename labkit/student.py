@@ -231,9 +231,15 @@ def place(student: Student, value: Any) -> Proxy:
     return student.ask("value", args=(value,), hold=True)
 
 
+def place_all(student: Student, values: Sequence) -> list[Proxy]:
+    """`place` for several values, in one request."""
+    held = place(student, list(values))
+    return [Proxy(student, {"$item": [held._item, i]}, "value") for i in range(len(values))]
+
+
 def values_of(student: Student, proxies: Sequence[Proxy]) -> list:
     """The present values of what `hold` or `place` left in the student's process, at one look."""
-    if not all("$handle" in proxy._item for proxy in proxies):
+    if not all(proxy._item.keys() <= {"$handle", "$item"} for proxy in proxies):
         raise TypeError("values_of is for what was held: a name is looked at by value_of")
     values = student.ask("value", args=(list(proxies),))
     if not isinstance(values, list) or len(values) != len(proxies):

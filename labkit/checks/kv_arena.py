@@ -85,13 +85,14 @@ def appends_of(student: Student, case: ArenaCase) -> list[Append]:
     """All appends of a case, layer by layer, played once for all checks."""
 
     def play() -> list[Append]:
-        cache = case.build(student)
-        appends = []
+        turns, steps = [], []
         for step, n_tokens in enumerate(case.appends):
             for layer, (keys, values) in enumerate(case.step_tokens(step, n_tokens).unbind(1)):
-                got = cache.in_turn(("append", layer, keys, values), "length")
-                appends.append(Append(step, layer, *got))
-        return appends
+                turns.append((step, layer))
+                steps += [("append", layer, keys, values), "length"]
+        shown = case.build(student).in_turn(*steps)
+        got = zip(turns, shown[::2], shown[1::2], strict=True)
+        return [Append(*turn, returned, length) for turn, returned, length in got]
 
     return student.once(("ArenaCache", case), play)
 

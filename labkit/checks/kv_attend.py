@@ -11,7 +11,7 @@ from torch import Tensor
 from labkit.checks.compare import expect_equal, expect_tensor, tensor_in
 from labkit.checks.core import check
 from labkit.checks.kv_storage import expect_pair, pair_in, random_tokens
-from labkit.student import Student, place, values_of
+from labkit.student import Student, place_all, values_of
 from labkit.transformer import masked_attention
 
 
@@ -124,7 +124,7 @@ def nothing_passed_in_is_changed(student: Student, case: AttendCase) -> None:
     """Queries, keys, values and the past are the same numbers after the call."""
     queries, keys, values, past = case.tensors()
     parts = [queries, keys, values, *(past or ())]
-    placed = [place(student, part) for part in parts]
+    placed = place_all(student, parts)
     got = student.attend_cached(*placed[:3], (placed[3], placed[4]) if past else None)
     attended = tensor_in(pair_in(got, "what attend_cached returns")[0], "what attention found")
     expect_equal(list(attended.shape), list(queries.shape), "the shape of what attention found")

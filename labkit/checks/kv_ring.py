@@ -47,10 +47,12 @@ def append_in_chunks(cache: Store, tokens: Tensor, chunks: tuple[int, ...]) -> N
     cache.in_turn(*(("append", *part) for part in parts))
 
 
-def state_of(cache: Store, *steps: tuple) -> dict[str, Any]:
-    """What the ring shows after these steps."""
-    names = ("positions", "keys", "values")
-    return dict(zip(names, cache.in_turn(*steps, *names)[len(steps) :], strict=True))
+STATE = ("positions", "keys", "values")
+
+
+def state_of(cache: Store) -> dict[str, Any]:
+    """What the ring shows."""
+    return dict(zip(STATE, cache.in_turn(*STATE), strict=True))
 
 
 def expect_newest(state: dict[str, Any], case: RingCase, tokens: Tensor, when: str) -> None:
@@ -82,10 +84,12 @@ def decoded_token_by_token(student: Student, case: RingCase) -> list[dict[str, A
 
     def play() -> list[dict[str, Any]]:
         cache, tokens = case.build(student), case.tokens(case.n_tokens)
-        states = [state_of(cache)]
-        for keys, values in zip(*(part.split(1, dim=2) for part in tokens), strict=True):
-            states.append(state_of(cache, ("append", keys, values)))
-        return states
+        steps = list(STATE)
+        for token in zip(*(part.split(1, dim=2) for part in tokens), strict=True):
+            steps += [("append", *token), *STATE]
+        shown = cache.in_turn(*steps)
+        starts = range(0, len(shown), len(STATE) + 1)
+        return [dict(zip(STATE, shown[i : i + len(STATE)], strict=True)) for i in starts]
 
     return student.once(("RingCache", case), play)
 

@@ -17,7 +17,7 @@ from labkit.checks.kv_storage import expect_unchanged, pair_in
 from labkit.checks.law import Outcome, RandomSource
 from labkit.checks.speculative_blocks import ONE, PLAIN, TWO, VerifyCase, whole_in
 from labkit.checks.speculative_law import Claim, Found, Law, found_law
-from labkit.student import Student, place, scripted, value_of
+from labkit.student import Student, place_all, scripted, values_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,11 +181,12 @@ def the_answer_is_one_whole_number_per_row(student: Student, case: BatchCase) ->
 @check("verify_batch", weight=0.5, hint="Work on a copy.", applies_to=lambda case: case.k > 0)
 def the_batch_stays_as_it_is(student: Student, case: BatchCase) -> None:
     """None of the tensors that were passed is changed by the call."""
-    placed = [place(student, tensor) for tensor in case.tensors()]
+    placed = place_all(student, case.tensors())
     case.outcome_in(student.verify_batch(*placed, None))
     names = ("drafted", "n_drafted", "draft_probs", "target_probs")
-    for proxy, tensor, name in zip(placed, case.tensors(), names, strict=True):
-        expect_unchanged(value_of(proxy), tensor, f"{name} after the call")
+    after = values_of(student, placed)
+    for got, tensor, name in zip(after, case.tensors(), names, strict=True):
+        expect_unchanged(got, tensor, f"{name} after the call")
 
 
 CASES: dict[str, list] = {

@@ -12,7 +12,7 @@ from labkit.checks.compare import expect_tensor, tensor_in
 from labkit.checks.core import Wrong, check, of_kind
 from labkit.checks.kv_storage import expect_unchanged
 from labkit.checks.speculative_distribution import Rows
-from labkit.student import Student, place, value_of
+from labkit.student import Student, place_all, values_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +110,11 @@ def each_row_has_a_residual(student: Student, case: ResidualCase) -> None:
 @check("residual", weight=0.5, hint="`-=` and `clamp_`.", applies_to=of_kind("generic"))
 def both_distributions_stay_as_they_are(student: Student, case: ResidualCase) -> None:
     """Neither of the two distributions is changed by the call."""
-    placed = [place(student, probs) for probs in case.pair()]
+    placed = place_all(student, case.pair())
     case.ask(student, *placed)
-    for proxy, before, name in zip(placed, case.pair(), ("target", "draft"), strict=True):
-        expect_unchanged(value_of(proxy), before, f"the {name}'s probabilities after the call")
+    after = values_of(student, placed)
+    for got, before, name in zip(after, case.pair(), ("target", "draft"), strict=True):
+        expect_unchanged(got, before, f"the {name}'s probabilities after the call")
 
 
 CASES: dict[str, list] = {

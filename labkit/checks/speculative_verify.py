@@ -26,7 +26,7 @@ from labkit.checks.speculative_blocks import (
     leading_law,
 )
 from labkit.checks.speculative_law import TOLERANCE, Claim, found_law, row_law
-from labkit.student import Student, place, scripted, value_of
+from labkit.student import Student, place_all, scripted, values_of
 
 ORDINALS = ("first", "second", "third", "fourth")
 
@@ -237,12 +237,13 @@ def what_was_passed_stays_as_it_is(student: Student, case: VerifyCase) -> None:
     before = (list(case.drafted), *case.tensors())
 
     def play(source: RandomSource | None) -> Outcome:
-        placed = [place(student, value) for value in before]
+        placed = place_all(student, before)
         call = partial(scripted, student.verify, source.offer()) if source else student.verify
         outcome = case.outcome_in(call(*placed, None))
-        expect_equal(value_of(placed[0]), before[0], "the drafted tokens after the call")
-        for proxy, rows, name in zip(placed[1:], before[1:], ("draft", "target"), strict=True):
-            expect_unchanged(value_of(proxy), rows, f"the {name}'s probabilities after the call")
+        drafted, *after = values_of(student, placed)
+        expect_equal(drafted, before[0], "the drafted tokens after the call")
+        for got, rows, name in zip(after, before[1:], ("draft", "target"), strict=True):
+            expect_unchanged(got, rows, f"the {name}'s probabilities after the call")
         return outcome
 
     found_law(play, n_samples=40)

@@ -14,6 +14,7 @@ from labkit.student import (
     in_turn,
     method_of,
     place,
+    place_all,
     value_of,
     values_of,
 )
@@ -112,6 +113,10 @@ def test_what_is_held_is_looked_at_together():
     box, number = STUDENT.Box(1), place(STUDENT, 5)
     items, five = values_of(STUDENT, [hold_attribute(box, "items"), number])
     assert (items.tolist(), five) == ([0], 5)
+    whole, part = place_all(STUDENT, [torch.ones(2), 3])
+    STUDENT.spoil(whole)  # the very object, not a copy
+    spoilt, three = values_of(STUDENT, [whole, part])
+    assert (spoilt.tolist(), three) == ([0, 0], 3)
     with pytest.raises(TypeError, match="value_of"):
         values_of(STUDENT, [STUDENT.number])  # a name: its value must not change between looks
 
