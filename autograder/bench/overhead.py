@@ -78,7 +78,7 @@ def ours(lab: Lab, n: int, jobs: int) -> dict:
 
 
 def student_seconds(lab: Lab) -> float:
-    """What the student's own code computes: all cells and all checks, in a plain process at best."""
+    """What the student's own code computes: all cells and checks, in a plain process, at best."""
     script = (
         "from timeit import repeat\n"
         "from autograder.builder.source import find_lab\n"
