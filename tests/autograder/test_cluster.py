@@ -3,6 +3,7 @@
 What happens to machines is played with slots that only sleep; one test has real slots.
 """
 
+import gc
 import json
 import os
 import signal
@@ -36,6 +37,9 @@ HASTY = Patience(answer_s=10, gone_s=120, late_s=2, late_factor=4)
 PATIENT = Patience(late_s=1000)
 START_S = 120
 REGISTERED = "Registered to:"
+
+# Dask leaves the connection to a killed worker to the collector
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 
 
 def wait_until(condition):
@@ -112,6 +116,7 @@ def machines(tmp_path):
     machines = Machines(tmp_path)
     yield machines
     machines.close()
+    gc.collect()  # here, and not in the middle of another test
 
 
 def submissions(n, **plan):
