@@ -32,17 +32,22 @@ scalars = st.one_of(
     st.text(max_size=5),
     st.sampled_from(["nan", "inf", "-inf", "float32", "area", "\ud800"]),
 )
-arrays = st.tuples(dtypes, shapes, references).map(list)
-handles = st.tuples(counts, st.text(max_size=4), st.booleans()).map(list)
-known_names = st.sampled_from("area call odd raise_odd cyclic items table nothing".split())
-offers = st.sampled_from([[0, {"a": 1}], [None, {}], [1, {"b": {"$name": "area"}}], []])
-TAGS = """
-$tuple $dict $set $tensor $array $bytes $int $float $complex $dtype $handle $name $callback $offer
-"""
 
 
 def tagged(tag, payload):
     return payload.map(lambda value: {tag: value})
+
+
+arrays = st.tuples(dtypes, shapes, references).map(list)
+handles = st.tuples(counts, st.text(max_size=4), st.booleans()).map(list)
+known_names = st.sampled_from("area call odd raise_odd cyclic items table nothing".split())
+owners = st.one_of(known_names.map(lambda name: {"$name": name}), tagged("$handle", counts))
+attributes = st.sampled_from(["real", "shape", "__len__", 5])
+offers = st.sampled_from([[0, {"a": 1}], [None, {}], [1, {"b": {"$name": "area"}}], []])
+TAGS = """
+$tuple $dict $set $tensor $array $bytes $int $float $complex $dtype $handle $name $callback $offer
+$item $method
+"""
 
 
 leaves = st.one_of(
@@ -55,6 +60,8 @@ leaves = st.one_of(
     tagged("$name", known_names),
     tagged("$callback", counts),
     tagged("$offer", offers),
+    tagged("$item", st.tuples(owners, counts).map(list)),
+    tagged("$method", st.tuples(owners, attributes).map(list)),
     st.sampled_from([{"$float": "nan"}, {"$dtype": "int8"}, {"$complex": [1, {"$float": "inf"}]}]),
 )
 items = st.recursive(
@@ -88,12 +95,12 @@ said = st.builds(
 requests = st.builds(
     frame,
     st.fixed_dictionaries(
-        {"op": st.sampled_from("call call attribute length item value scripted ?".split())},
+        {"op": st.sampled_from("call call attribute length item value scripted in_turn ?".split())},
         optional={
             "target": items,
             "args": st.lists(items, max_size=3) | items,
             "kwargs": st.dictionaries(st.text(max_size=3), items, max_size=2) | items,
-            "name": st.sampled_from(["real", "shape", "__len__", 5]),
+            "name": attributes,
             "hold": st.booleans(),
         },
     ),
