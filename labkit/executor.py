@@ -45,12 +45,11 @@ class Executor:
             decoder = Decoder(blob, self._from_handle)
             if message["op"] == "in_turn":
                 target, *steps = map(decoder.decode, (message["target"], *message["args"]))
-                value = []
-                for step in steps:  # each value as it is before the next step may change it
-                    value.append(encoder.encode(_step(target, step)))
-                return {"ok": True, "value": value}, encoder.blobs
-            result = self._perform(message, decoder)
-            value = self._to_handle(result) if message.get("hold") else encoder.encode(result)
+                # each is encoded as it is before the next step may change it
+                value = [encoder.encode(_step(target, step)) for step in steps]
+            else:
+                result = self._perform(message, decoder)
+                value = self._to_handle(result) if message.get("hold") else encoder.encode(result)
             return {"ok": True, "value": value}, encoder.blobs
         except KeyboardInterrupt:
             raise
