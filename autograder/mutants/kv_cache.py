@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from autograder.mutants import Mutant
-from autograder.mutants.kv_stores import STORES
+from autograder.mutants.kv_arena import ARENA
+from autograder.mutants.kv_paged import PAGED
+from autograder.mutants.kv_ring import RING
 
 _CONCATENATED = "new_keys_follow_the_cached_ones"
 _SEES = "queries_see_the_past_and_not_their_future"
@@ -470,4 +472,4 @@ COUNT = [
     ),
 ]
 
-MUTANTS: list[Mutant] = [*ATTEND, *FORWARD, *GENERATE, *COUNT, *STORES]
+MUTANTS: list[Mutant] = [*ATTEND, *FORWARD, *GENERATE, *COUNT, *ARENA, *RING, *PAGED]
