@@ -8,7 +8,7 @@ READY  := $(VENV)/.ready
 SECONDS ?= 60
 
 demo: $(READY)  ## build the course, grade the sample class, compare with the marks it should get
-	$(PYTHON) -m autograder.demo
+	$(PYTHON) -m autograder.proof.demo
 
 test: $(READY) $(VENV)/.browser  ## everything CI runs
 	$(VENV)/bin/ruff check .
@@ -23,10 +23,10 @@ build: $(READY)  ## student notebooks in place; instructor notebooks and wheels 
 	$(PYTHON) -m autograder build
 
 bench: $(READY)  ## cost of grading beside plain nbgrader and by class size; speed of pair, serving, engine
-	$(PYTHON) -m autograder.bench
+	$(PYTHON) -m autograder.proof.bench
 	$(PYTHON) -m training.bench
-	$(PYTHON) -m labkit.serving.bench
-	$(PYTHON) -m labkit.engine.bench
+	$(PYTHON) -m labkit.labs.batching.serving.bench
+	$(PYTHON) -m labkit.labs.speculative.bench
 
 fuzz: $(READY)  ## what reads hostile bytes, each part for SECONDS; guided by coverage where atheris installs
 	-$(PYTHON) -m pip install --quiet --constraint constraints.txt atheris

@@ -14,7 +14,7 @@ from autograder.builder.source import Lab, find_lab
 from autograder.errors import Refusal
 
 if TYPE_CHECKING:
-    from autograder.results import Result
+    from autograder.record.results import Result
 
 app = typer.Typer(
     add_completion=False,
@@ -70,7 +70,7 @@ def practice(
     out: Annotated[Path, typer.Option("-o", help="where the files go")] = Path("practice"),
 ) -> None:
     """Write a class to practise on: submissions as Canvas packs them, its gradebook, a policy."""
-    from autograder.practice import write_practice_class
+    from autograder.proof.practice import write_practice_class
 
     with _refusals():
         for path in write_practice_class(_lab(lab), out):
@@ -100,9 +100,9 @@ def grade(
     ] = True,
 ) -> None:
     """Grade a lab; run again to go on or to grade what changed. Marks are in OUT/marks.csv."""
-    from autograder.grade import Run, Shard, grade_shard
-    from autograder.grade import grade as grade_lab
-    from autograder.results import ERROR
+    from autograder.grading.grade import Run, Shard, grade_shard
+    from autograder.grading.grade import grade as grade_lab
+    from autograder.record.results import ERROR
 
     run = Run(
         jobs, seed, policy, sandbox, roster=roster, cluster=cluster, cluster_keys=cluster_keys
@@ -128,7 +128,7 @@ def cluster_keys(
     folder: Annotated[Path, typer.Argument(help="a new folder, for your eyes alone")],
 ) -> None:
     """Make the keys that scheduler, workers and grader of a cluster share."""
-    from autograder.cluster.keys import write_keys
+    from autograder.grading.cluster.keys import write_keys
 
     with _refusals():
         typer.echo(write_keys(folder))
@@ -137,9 +137,9 @@ def cluster_keys(
 @app.command()
 def report(out: Annotated[Path, typer.Argument(help="the output folder of a grading")]) -> None:
     """Write all pages and the table of marks again, with what people have given by hand."""
-    from autograder.marks import marks_of, write_marks
-    from autograder.report import write_pages
-    from autograder.results import read_results
+    from autograder.pages.report import write_pages
+    from autograder.record.marks import marks_of, write_marks
+    from autograder.record.results import read_results
 
     with _refusals():
         results = read_results(out / "results.jsonl")
@@ -155,7 +155,7 @@ def similar(
     out: Annotated[Path, typer.Argument(help="the output folder of a grading")], lab: LabName
 ) -> None:
     """Write the page of answers that are alike: evidence for a person, for staff alone."""
-    from autograder.evidence.similarity import write_similarity
+    from autograder.pages.evidence.similarity import write_similarity
 
     with _refusals():
         name = _lab(lab).name
@@ -171,8 +171,8 @@ def integrity(
     ] = None,
 ) -> None:
     """Write the page of flags again: evidence for a person, for staff alone."""
-    from autograder.evidence.integrity import write_integrity
-    from autograder.folder import roster_of
+    from autograder.pages.evidence.integrity import write_integrity
+    from autograder.record.folder import roster_of
 
     with _refusals():
         name = _lab(lab).name
@@ -230,8 +230,8 @@ def regrade(
     ] = True,
 ) -> None:
     """After a corrected check: play one exercise again, show whose marks change, then write."""
-    from autograder.grade import Run
-    from autograder.regrade import plan_regrade
+    from autograder.grading.grade import Run
+    from autograder.grading.regrade import plan_regrade
 
     with _refusals():
         plan = plan_regrade(_lab(lab), submissions, out, exercise, Run(jobs=jobs, sandbox=sandbox))
@@ -243,7 +243,7 @@ def regrade(
 
 
 def _tell_strangers(out: Path, lab: str, students: list[str]) -> None:
-    from autograder.folder import policy_of
+    from autograder.record.folder import policy_of
 
     for name in policy_of(out).strangers(lab, students):
         typer.echo(f"{name} has an extension and handed in nothing by that name", err=True)
@@ -260,7 +260,7 @@ def _by_lab(option: str, given: list[str] | None) -> dict[str, str]:
 
 def _results_of(out: Path, lab: str) -> list[Result]:
     """A lab's results; refused if there are none."""
-    from autograder.results import read_results
+    from autograder.record.results import read_results
 
     results = [result for result in read_results(out / "results.jsonl") if result.lab == lab]
     if not results:

@@ -1,8 +1,9 @@
 """Continuous batching on two servers: which requests run when, and where their KV caches are.
 
 One loop looks after the prefill server, one after the decode server. Each is called again and again
-(`step`) and does what can be done now, by calling its server's primitives (`labkit.serving`). The
-loops share nothing but the store between the servers: in earnest they are two processes.
+(`step`) and does what can be done now, by calling its server's primitives
+(`labkit.labs.batching.serving`). The loops share nothing but the store between the servers: in
+earnest they are two processes.
 
 Requests travel as dicts {"id", "input_length", "output_length"}, lengths in tokens; output_length
 is None where the client did not say. On the way to the decode server "token", the first new token,

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Container, Sequence
 from itertools import pairwise
 
-from labkit.roofline import ModelWork, Roofline, pass_floor
+from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
 
 
 def generation_passes(n_prompt: int, n_new: int, use_cache: bool) -> list[tuple[int, int]]:

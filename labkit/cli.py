@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from labkit.machine import use_one_thread
-from labkit.tiny import KIT_MODELS
+from labkit.measuring.machine import use_one_thread
+from labkit.models.tiny import KIT_MODELS
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -56,14 +56,17 @@ def _add_evaluate(commands) -> None:
 
 
 def _add_measure(commands) -> None:
-    from labkit import measure
+    from labkit.labs import measure
 
     summary = "run the labs' experiments and record them"
     measure.add_arguments(_add(commands, "measure", summary, measure.main))
 
 
 def _figures(args: argparse.Namespace) -> None:
-    from labkit import cache_figures, figures, flash_figures, speculative_figures
+    from labkit.labs.cache_benchmark import figures as cache_figures
+    from labkit.labs.flash_attention import figures as flash_figures
+    from labkit.labs.speculative import figures as speculative_figures
+    from labkit.labs.throughput import figures
 
     records, n_drawn = figures.read_records(args.records), 0
     for topic in (figures, cache_figures, speculative_figures, flash_figures):
@@ -81,7 +84,7 @@ def _models(args: argparse.Namespace) -> None:
 
 
 def _hardware(args: argparse.Namespace) -> None:
-    from labkit import hardware
+    from labkit.measuring import hardware
 
     print(hardware.describe())
 
@@ -90,7 +93,7 @@ def _generate(args: argparse.Namespace) -> None:
     import torch
 
     from labkit import zoo
-    from labkit.prompts import Prompt, prompts
+    from labkit.models.prompts import Prompt, prompts
 
     loaded = zoo.load(args.model)
     print(loaded)

@@ -1,8 +1,8 @@
 """Attention and what it moves: the same numbers, computed with and without the large matrices.
 
-Every function here works on a `labkit.tiling.memory.Memory`. It loads tiles of the queries Q, keys
-K and values V of one head, N rows of D numbers each, and stores softmax(Q K^T / sqrt(D)) V in O.
-What it loads and stores is counted.
+Every function here works on a `labkit.models.counted_memory.Memory`. It loads tiles of the queries
+Q, keys K and values V of one head, N rows of D numbers each, and stores softmax(Q K^T / sqrt(D)) V
+in O. What it loads and stores is counted.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from labkit.tiling.memory import Memory, tile_scores, tiles
+from labkit.models.counted_memory import Memory, tile_scores, tiles
 
 
 def standard_attention(memory: Memory, is_causal: bool = False) -> None:
@@ -51,7 +51,7 @@ def flash_attention_1(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool
     O, l (totals) and m (maxima) are written once at the start, for they hold no numbers yet, and
     loaded and stored again in every inner step; in memory O is always divided by its total. If
     is_causal, pairs of tiles of which no query sees any key are left out.
-    Raises: labkit.tiling.memory.SramOverflow if the tiles do not fit.
+    Raises: labkit.models.counted_memory.SramOverflow if the tiles do not fit.
     Source: FlashAttention (arXiv:2205.14135), algorithm 1.
     """
     for start, stop in tiles(memory.n_rows, tile_q):
@@ -80,7 +80,7 @@ def flash_attention_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool
     O is divided by its total at the end. Beside it goes L, the logarithm of the sum of exp(score),
     from which the backward pass has the weights again. If is_causal, tiles of keys that no query of
     the tile sees are left out.
-    Raises: labkit.tiling.memory.SramOverflow if the tiles do not fit.
+    Raises: labkit.models.counted_memory.SramOverflow if the tiles do not fit.
     Source: FlashAttention-2 (arXiv:2307.08691), algorithm 1.
     """
     for start, stop in tiles(memory.n_rows, tile_q):

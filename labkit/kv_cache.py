@@ -11,7 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from labkit.transformer import LayerCache, Pick, Transformer, greedy, masked_attention
+from labkit.models.transformer import LayerCache, Pick, Transformer, greedy, masked_attention
 
 
 def attend_cached(

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from labkit.facts import models
+from labkit.models.facts import models
 
 
 @dataclass(frozen=True, slots=True)

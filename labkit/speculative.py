@@ -16,11 +16,11 @@ from typing import Protocol
 import torch
 from torch import Generator, Tensor
 
-from labkit.speculation.rules import check_rows, check_sampling, check_start, cut_after
+from labkit.models.arguments import check_rows, check_sampling, check_start, cut_after
 
 
 class CachedModel(Protocol):
-    """A language model that remembers what it was fed; see `labkit.speculation.models`."""
+    """A language model that remembers what it was fed; see `speculation.models`."""
 
     vocab_size: int
 

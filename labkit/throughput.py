@@ -1,7 +1,7 @@
 """Measuring generation: time runs honestly, sweep over settings, and find what limits a step.
 
 The clock, the device and the model are arguments, so that every function can be tried with scripted
-ones. What uses these functions on real models is in `labkit.experiments`.
+ones. What uses these functions on real models is in `labkit.labs.throughput.experiments`.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def limit_of(
     """What a step waits for: "launch", "memory" or "compute", whichever takes the longest.
 
     launch_s_per_layer: what the processor takes to launch one layer's kernels; moving_s and
-    computing_s: the floors of one step (`labkit.roofline`).
+    computing_s: the floors of one step (`labkit.measuring.roofline`).
     Raises: ValueError if step_s is below a floor: no device is as fast, so something was measured
     wrongly.
     """

@@ -18,9 +18,9 @@ from transformers import DynamicCache
 
 from labkit import zoo
 from labkit.corpus import SOURCES
-from labkit.machine import use_one_thread
-from labkit.prompts import prompts
-from labkit.timing import machine, time_in_turns
+from labkit.measuring.machine import use_one_thread
+from labkit.measuring.timing import machine, time_in_turns
+from labkit.models.prompts import prompts
 from training.measure import GAMMA, N_NEW, acceptance
 
 OUT = Path("build/bench/pair.json")

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 from labkit import cli
-from labkit.timing import machine
-from labkit.tiny import SHIPPED
+from labkit.measuring.timing import machine
+from labkit.models.tiny import SHIPPED
 from training.prompts import DATA
 
 OUT = Path("evaluations")

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from transformers import GenerationConfig, Qwen3Config, Qwen3ForCausalLM
 
-from labkit.tiny import SHIPPED, facts_of
+from labkit.models.tiny import SHIPPED, facts_of
 
 SIZES = (
     "num_hidden_layers",

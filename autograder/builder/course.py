@@ -7,7 +7,7 @@ from pathlib import Path
 from autograder.builder.notebooks import build_notebook, to_bytes
 from autograder.builder.source import NOTEBOOKS, Lab, read_labs
 from autograder.builder.wheel import wheel_name, write_wheel, zip_bytes
-from autograder.keys import explanations
+from autograder.labs.papers.key import explanations
 
 
 def student_notebook_path(lab: Lab) -> Path:

@@ -141,7 +141,7 @@ def _read_cell(path: Path, index: int, cell: dict) -> Cell:
         )
     if kind == "item":
         name = _checked_name(where, metadata[kind])
-        from autograder.keys import solved_answer  # its checks bring torch: seconds
+        from autograder.labs.papers.key import solved_answer  # its checks bring torch: seconds
 
         return Cell("answer", name, solved_answer(name), points)
     if kind != "exercise":

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from autograder.exports.sheet import ExportError, Sheet, as_csv, called, check_worth, find_column
-from autograder.marks import as_points
+from autograder.record.marks import as_points
 
 LAST_OF_PERSON = "Section"
 POINTS_ROW = "Points Possible"

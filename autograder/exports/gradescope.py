@@ -16,10 +16,10 @@ from collections import Counter
 from collections.abc import Mapping
 from importlib.resources import files
 
-from autograder.by_hand import HandMark
 from autograder.exports.sheet import Entry, ExportError, Sheet, as_csv, called
-from autograder.marks import as_points, no_formula
-from autograder.results import CheckResult
+from autograder.record.by_hand import HandMark
+from autograder.record.marks import as_points, no_formula
+from autograder.record.results import CheckResult
 
 SETUP = "#!/usr/bin/env bash\n"
 PLAIN = {"output_format": "text", "test_output_format": "text", "test_name_format": "text"}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from autograder.exports.sheet import ExportError, Sheet, as_csv, called, check_worth
-from autograder.marks import as_points
+from autograder.record.marks import as_points
 
 GRADE = ("Grade", "成績", "成绩")
 MAXIMUM = ("Maximum grade", "Maximum Grade", "最高成績", "最高分數", "最高成绩")

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from autograder.course.roster import Person, Roster, RosterError
 from autograder.errors import Refusal
-from autograder.marks import Mark, as_points, marks_of, to_cents
-from autograder.results import ERROR, Result, read_results
+from autograder.record.marks import Mark, as_points, marks_of, to_cents
+from autograder.record.results import ERROR, Result, read_results
 
 Results = Mapping[tuple[str, str], Result]  # by lab and student
 Found = dict[tuple[int, str], list[Mark]]  # by place in the roster and lab

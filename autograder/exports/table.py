@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
 from autograder.exports.sheet import Entry, Sheet, as_csv
-from autograder.marks import as_points, no_formula
+from autograder.record.marks import as_points, no_formula
 
 PERSON = ("name", "student_id", "email", "section")
 

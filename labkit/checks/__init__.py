@@ -1,6 +1,15 @@
 """Checks, written once: played in the notebook on open cases, in the grader on hidden ones."""
 
-from labkit.checks.core import Check, Finding, Unfinished, Wrong, check, checks_in, play_check
+from labkit.checks.core import (
+    Check,
+    Finding,
+    Unfinished,
+    Wrong,
+    check,
+    checks_in,
+    checks_of,
+    play_check,
+)
 from labkit.checks.notebook import Checker, Report
 
 __all__ = [
@@ -12,5 +21,6 @@ __all__ = [
     "Wrong",
     "check",
     "checks_in",
+    "checks_of",
     "play_check",
 ]

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
 
+from labkit.bridge.student import Student, StudentError, value_of
 from labkit.checks.compare import number_in, refuse_blank, show
 from labkit.checks.core import Unfinished, Wrong
-from labkit.facts import data_path
-from labkit.records import Record, read_record
-from labkit.student import Student, StudentError, value_of
+from labkit.measuring.records import Record, read_record
+from labkit.models.facts import data_path
 
 
 @dataclass(frozen=True)

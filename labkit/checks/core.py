@@ -19,10 +19,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from labkit.student import MissingName, Student, StudentError
+from labkit.bridge.student import MissingName, Student, StudentError
 
 Play = Callable[[Student, Any], None]
 
@@ -100,6 +101,21 @@ def check(
 def of_kind(*kinds: str) -> Callable[[Any], bool]:
     """For `applies_to`: whether a case is of one of these kinds."""
     return lambda case: case.kind in kinds
+
+
+def checks_of(topic: str) -> dict[str, list[Check]]:
+    """The checks of a lab by exercise. Raises: ModuleNotFoundError if there is no such lab."""
+    return checks_in(checks_module(topic))
+
+
+def open_cases_of(topic: str) -> dict[str, list]:
+    """The cases of a lab that students see, by exercise."""
+    return checks_module(topic).PUBLIC_CASES
+
+
+def checks_module(topic: str) -> ModuleType:
+    """Where a lab keeps its checks and open cases: labs are found by their name alone."""
+    return import_module(f"labkit.labs.{topic}.checks")
 
 
 def checks_in(module: ModuleType) -> dict[str, list[Check]]:

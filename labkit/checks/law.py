@@ -1,7 +1,7 @@
 """The exact law of a sampler: every outcome with its probability, without any statistics.
 
 `exact_law(play)` runs `play(source)` again and again, once for each way in which the random choices
-can fall, depth first. The sampler's random numbers reach `source` through labkit.random_source; a
+can fall, depth first. The sampler's random numbers reach `source` through labkit.chance.source; a
 uniform is known only by the interval that the answers so far have left of it, so that two questions
 about one uniform agree. What the law of the reference must be, `text_law` computes from the model's
 distributions alone.
@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from labkit.student import Offer
+from labkit.bridge.student import Offer
 
 Outcome = tuple[int, ...]
 SAME = 1e-9  # two runs of the same arithmetic may differ by as much

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import html
-import importlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from labkit.checks.core import Finding, checks_in, play_exercise, share_of_points
-from labkit.local import local_student
+from labkit.bridge.local import local_student
+from labkit.checks.core import Finding, checks_of, open_cases_of, play_exercise, share_of_points
 
 MARKS = {"passed": ("✓", "#1a7f37"), "failed": ("✗", "#b42318"), "todo": ("○", "#6e6e6e")}
 
@@ -76,8 +75,8 @@ class Checker:
     """
 
     def __init__(self, topic: str, namespace: Mapping[str, Any]) -> None:
-        self._module = importlib.import_module(f"labkit.checks.{topic}")
-        self._checks = checks_in(self._module)
+        self._cases = open_cases_of(topic)
+        self._checks = checks_of(topic)
         self._namespace = namespace
 
     def __call__(self, exercise: str, points: float) -> Report:
@@ -85,7 +84,6 @@ class Checker:
         if exercise not in self._checks:
             known = ", ".join(self._checks)
             raise ValueError(f"no exercise {exercise!r} in this lab; there are: {known}")
-        cases = self._module.PUBLIC_CASES[exercise]
         student = local_student(self._namespace)  # afresh: the cell may have changed
-        findings = play_exercise(self._checks, exercise, student, cases)
+        findings = play_exercise(self._checks, exercise, student, self._cases[exercise])
         return Report(exercise, findings, points)

@@ -51,8 +51,9 @@ def speculative(
     """As `autoregressive`, by the same law: the draft proposes, the target verifies in one step.
 
     gamma: a number, or a function that is asked for one before each block, such as a policy of
-    `labkit.speculation.adaptive`. records: gets every block. profile: gets the times of its parts.
-    Raises: ValueError as there, for gamma below 1, and for models of different vocabularies.
+    `labkit.labs.speculative.speculation.adaptive`. records: gets every block. profile: gets the
+    times of its parts. Raises: ValueError as there, for gamma below 1, and for models of different
+    vocabularies.
     """
     check_pair(target, draft, 1 if callable(gamma) else gamma)
     watch = Stopwatch(profile, target.weights.device)

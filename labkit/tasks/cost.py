@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from labkit.facts import data_path
+from labkit.models.facts import data_path
 
 REPLY_TOKENS = 500  # one word, and room for what a reasoning model thinks unseen
 MESSAGE_TOKENS = 4  # what a chat format adds to each message

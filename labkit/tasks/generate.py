@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from labkit.models.tiny import KIT_MODELS
 from labkit.tasks.tool_calls import TOOL, WANTED, holds_call
-from labkit.tiny import KIT_MODELS
 
 if TYPE_CHECKING:
     import torch

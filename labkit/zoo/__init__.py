@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from labkit.measuring.profiles import PAIRS, PROFILES, ROLES, Profile, profile
 from labkit.memory import ModelShape
-from labkit.profiles import PAIRS, PROFILES, ROLES, Profile, profile
-from labkit.tiny import SHIPPED, facts_of
+from labkit.models.tiny import SHIPPED, facts_of
 from labkit.zoo import choose
 from labkit.zoo.errors import DamagedModel, ModelError, UnavailableModel
 from labkit.zoo.table import describe

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labkit import profiles
-from labkit.facts import models
-from labkit.hardware import available_memory_bytes, has_bfloat16
-from labkit.profiles import ROLES, Profile
-from labkit.roofline import BYTES
-from labkit.tiny import KIT_MODELS, SHIPPED, facts_of, has_facts
+from labkit.measuring import profiles
+from labkit.measuring.hardware import available_memory_bytes, has_bfloat16
+from labkit.measuring.profiles import ROLES, Profile
+from labkit.measuring.roofline import BYTES
+from labkit.models.facts import models
+from labkit.models.tiny import KIT_MODELS, SHIPPED, facts_of, has_facts
 from labkit.zoo.errors import DamagedModel, UnavailableModel
 from labkit.zoo.folder import load_tokenizer, shipped_folder
 

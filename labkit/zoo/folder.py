@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labkit.facts import data_path
+from labkit.models.facts import data_path
 from labkit.zoo.errors import DamagedModel
 from labkit.zoo.shape import differences
 

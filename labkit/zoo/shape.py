@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labkit.tiny import facts_of, has_facts
+from labkit.models.tiny import facts_of, has_facts
 
 if TYPE_CHECKING:
     import torch

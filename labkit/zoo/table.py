@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from labkit.facts import models
-from labkit.hardware import available_memory_bytes
-from labkit.profiles import Profile
-from labkit.roofline import BYTES
-from labkit.tiny import KIT_MODELS, SHIPPED
+from labkit.measuring.hardware import available_memory_bytes
+from labkit.measuring.profiles import Profile
+from labkit.measuring.roofline import BYTES
+from labkit.models.facts import models
+from labkit.models.tiny import KIT_MODELS, SHIPPED
 from labkit.zoo import choose
 from labkit.zoo.errors import DamagedModel
 from labkit.zoo.folder import shipped_folder

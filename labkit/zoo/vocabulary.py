@@ -6,7 +6,7 @@ import json
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from labkit.tiny import facts_of, has_facts
+from labkit.models.tiny import facts_of, has_facts
 
 if TYPE_CHECKING:
     from labkit.zoo import LoadedModel

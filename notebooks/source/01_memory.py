@@ -24,10 +24,11 @@ from collections.abc import Mapping
 
 import torch
 
-from labkit import plots, widgets
 from labkit.checks import Checker
-from labkit.facts import gpus, match_gpu, vram_readings
+from labkit.labs.memory import widget as widgets
+from labkit.measuring import plots
 from labkit.memory import ModelShape
+from labkit.models.facts import gpus, match_gpu, vram_readings
 
 FAMILY = ["Qwen3-0.6B", "Qwen3-1.7B", "Qwen3-4B", "Qwen3-8B", "Qwen3-14B", "Qwen3-32B"]
 

@@ -35,16 +35,19 @@ import numpy
 import torch
 from torch import Tensor
 
-from labkit import device, experiments, figures, roofline_widget, zoo
-from labkit.bounds import machine_of
+from labkit import zoo
 from labkit.checks import Checker
-from labkit.device import memory_errors_alive
-from labkit.facts import data_path
-from labkit.machine import use_one_thread
-from labkit.physics import refusals
-from labkit.profiles import profile
-from labkit.records import Provenance, Recorder, recorded_results
-from labkit.roofline import pass_floor
+from labkit.labs.throughput import experiments, figures
+from labkit.labs.throughput import widget as roofline_widget
+from labkit.measuring import device
+from labkit.measuring.bounds import machine_of
+from labkit.measuring.device import memory_errors_alive
+from labkit.measuring.machine import use_one_thread
+from labkit.measuring.physics import refusals
+from labkit.measuring.profiles import profile
+from labkit.measuring.records import Provenance, Recorder, recorded_results
+from labkit.measuring.roofline import pass_floor
+from labkit.models.facts import data_path
 
 use_one_thread()  # two wait for each other, and a program beside us makes both late
 check = Checker("throughput", globals())
@@ -219,8 +222,8 @@ for name, record in records.items():
 # | `"memory"` | bytes moved ÷ bandwidth | fewer bits, shared KV heads, larger batches |
 # | `"compute"` | FLOPs ÷ peak rate | fewer tokens, smaller models |
 #
-# A launch-bound step costs the same whatever the model's width: "throughput scales with model
-# size" is not what such numbers show. The two floors come from `labkit.roofline`; nothing beats
+# A launch-bound step costs the same whatever the model's width: "throughput scales with model size"
+# is not what such numbers show. The two floors come from `labkit.measuring.roofline`; nothing beats
 # them, so a measurement that does is wrong.
 
 # %% exercise="labkit.throughput:limit_of" points=1

@@ -29,17 +29,18 @@ from bisect import bisect_right
 from collections.abc import Container, Sequence
 from itertools import pairwise
 
-from labkit import cache_figures, cache_widget
-from labkit.cache_experiments import cache_or_not, invalidation, multi_turn, offload
-from labkit.cache_prompts import edited_prompts
-from labkit.cache_records import curve, predicted_curve, settings_of
 from labkit.checks import Checker
-from labkit.experiments import Bench, Harness, roofline
-from labkit.machine import use_one_thread
+from labkit.labs.cache_benchmark import figures as cache_figures
+from labkit.labs.cache_benchmark import widget as cache_widget
+from labkit.labs.cache_benchmark.experiments import cache_or_not, invalidation, multi_turn, offload
+from labkit.labs.cache_benchmark.prompts import edited_prompts
+from labkit.labs.cache_benchmark.records import curve, predicted_curve, settings_of
+from labkit.labs.throughput.experiments import Bench, Harness, roofline
+from labkit.measuring.machine import use_one_thread
+from labkit.measuring.profiles import profile
+from labkit.measuring.records import Provenance, Recorder, recorded_results
+from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
 from labkit.memory import ModelShape, kv_bytes_per_token, longest_sequence, weight_bytes
-from labkit.profiles import profile
-from labkit.records import Provenance, Recorder, recorded_results
-from labkit.roofline import ModelWork, Roofline, pass_floor
 from labkit.zoo.choose import kit_tokenizer
 
 RECORDS = recorded_results("cache-*.jsonl")
@@ -282,9 +283,9 @@ speed_up = {
 # %% [markdown]
 # ### Four questions on one document
 #
-# `labkit.prefix_cache` is an engine in 170 lines that runs the model with *your* two functions:
-# look up, compute the rest, generate, keep. Each question is asked after the document and all
-# earlier questions and answers. The recorded H200 has a longer document.
+# `labkit.labs.cache_benchmark.prefix_cache` is an engine in 170 lines that runs the model with
+# *your* two functions: look up, compute the rest, generate, keep. Each question is asked after the
+# document and all earlier questions and answers. The recorded H200 has a longer document.
 
 # %% experiment="four_questions"
 mine = {"block_hashes": block_hashes, "longest_cached_prefix": longest_cached_prefix}
@@ -380,9 +381,10 @@ print(f"{n_saved} of {n_prompt} tokens were found")
 # %% exercise="labkit.cache_benchmark:offload_step_s" points=0.5
 
 # %% [markdown]
-# On a GPU, `labkit.offload` copies from pinned host memory. A CPU has one memory only: there an
-# offloaded layer is copied from one place in it to another, which costs less, but in the same way.
-# The prediction is the measured step without offloading, plus what the copies should take.
+# On a GPU, `labkit.labs.cache_benchmark.offload` copies from pinned host memory. A CPU has one
+# memory only: there an offloaded layer is copied from one place in it to another, which costs less,
+# but in the same way. The prediction is the measured step without offloading, plus what the copies
+# should take.
 
 # %% experiment="offloaded_steps"
 steps = {name: record.of("offload") for name, record in RECORDS.items()}

@@ -29,9 +29,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from labkit import plots, timing
 from labkit.checks import Checker
-from labkit.transformer import (
+from labkit.measuring import plots, timing
+from labkit.models.transformer import (
     GPT2_XL,
     LayerCache,
     Pick,
@@ -49,8 +49,8 @@ check = Checker("kv_cache", globals())
 # %% [markdown]
 # ## The model we start from
 #
-# `labkit.transformer` is GPT-2 in some 200 lines, with one thing added: several query heads may
-# share a KV head. It knows nothing about caches. Read it before you go on; these are the parts
+# `labkit.models.transformer` is GPT-2 in some 200 lines, with one thing added: several query heads
+# may share a KV head. It knows nothing about caches. Read it before you go on; these are the parts
 # that we will need:
 #
 # | part | shapes |

@@ -36,22 +36,22 @@ from itertools import islice, pairwise
 from typing import Any
 
 from labkit.batching import LOOK_AHEAD
-from labkit.batching_widget import batching_player
 from labkit.checks import Checker
-from labkit.machine import use_one_thread
+from labkit.labs.batching.serving import timeline
+from labkit.labs.batching.serving.costs import FixedCosts, RooflineCosts
+from labkit.labs.batching.serving.driver import ORDERS, serve
+from labkit.labs.batching.serving.metrics import Formulas, summarize
+from labkit.labs.batching.serving.policies import POLICIES, StaticDecodeLoop
+from labkit.labs.batching.serving.real import generate_alone, serve_real
+from labkit.labs.batching.serving.rules import faults, in_words
+from labkit.labs.batching.serving.workers import serve_in_two_processes
+from labkit.labs.batching.serving.workload import Job, Setup, exponential_lengths, poisson
+from labkit.labs.batching.serving.yardsticks import mean_ttft_md1
+from labkit.labs.batching.widget import batching_player
+from labkit.measuring.machine import use_one_thread
+from labkit.measuring.roofline import ModelWork, Roofline
 from labkit.memory import ModelShape, kv_bytes_per_token
-from labkit.prompts import prompts
-from labkit.roofline import ModelWork, Roofline
-from labkit.serving import timeline
-from labkit.serving.costs import FixedCosts, RooflineCosts
-from labkit.serving.driver import ORDERS, serve
-from labkit.serving.metrics import Formulas, summarize
-from labkit.serving.policies import POLICIES, StaticDecodeLoop
-from labkit.serving.real import generate_alone, serve_real
-from labkit.serving.rules import faults, in_words
-from labkit.serving.workers import serve_in_two_processes
-from labkit.serving.workload import Job, Setup, exponential_lengths, poisson
-from labkit.serving.yardsticks import mean_ttft_md1
+from labkit.models.prompts import prompts
 
 use_one_thread()  # two wait for each other, and a program beside us makes both late
 check = Checker("batching", globals())
@@ -256,8 +256,8 @@ print("nobody has fewer than 50:", queue.constrained_get(lambda each: each["inpu
 # %% [markdown]
 # ## 7. A run
 #
-# `serve` in `labkit.serving.driver` lets both loops run. Each server has a clock; a step of prefill
-# or decode moves it on by what that takes. Without its bookkeeping it is
+# `serve` in `labkit.labs.batching.serving.driver` lets both loops run. Each server has a clock; a
+# step of prefill or decode moves it on by what that takes. Without its bookkeeping it is
 #
 # ```python
 # while some request is neither finished nor refused:

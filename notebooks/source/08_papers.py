@@ -30,10 +30,10 @@
 # The questions come in English and in Traditional Chinese. 題目有英文與繁體中文兩種版本。
 
 # %% given="setup"
-from labkit import cache_figures
-from labkit.checks.papers_notebook import PapersChecker
-from labkit.papers_widget import Asker
-from labkit.records import recorded_results
+from labkit.labs.cache_benchmark import figures as cache_figures
+from labkit.labs.papers.checks.notebook import PapersChecker
+from labkit.labs.papers.widget import Asker
+from labkit.measuring.records import recorded_results
 
 check = PapersChecker(globals())
 ask = Asker(globals())

@@ -10,10 +10,10 @@ from lab_pages import close, picture
 
 from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import find_lab
-from autograder.cheats import cell_called
-from autograder.master import read_master
-from autograder.read import read_notebook
-from autograder.stored_answers import with_stored_answers
+from autograder.intake.master import read_master
+from autograder.intake.read import read_notebook
+from autograder.intake.stored_answers import with_stored_answers
+from autograder.proof.cheats import cell_called
 
 LAB = find_lab("papers")
 SHOWN = ("setup", "student_id", "q02", "check_q02", "q02_numbers", "check_q02_numbers", "q06")

@@ -6,11 +6,11 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder.builder.source import find_lab
-from autograder.cheats import sample_class
-from autograder.demo import grade_class
 from autograder.exports import Order, export
-from autograder.grade import Run, grade
-from autograder.regrade import plan_regrade
+from autograder.grading.grade import Run, grade
+from autograder.grading.regrade import plan_regrade
+from autograder.proof.cheats import sample_class
+from autograder.proof.demo import grade_class
 
 LAB = "01_memory"
 STUDENTS = ("ada", "carol", "ida")

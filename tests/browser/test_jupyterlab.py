@@ -11,7 +11,7 @@ import pytest
 from lab_pages import close, picture
 
 from autograder.builder.source import find_lab, read_labs
-from autograder.cheats import code_cell, solved_notebook
+from autograder.proof.cheats import code_cell, solved_notebook
 
 FIRST_CELL = """\
 def small(profile):
@@ -32,6 +32,7 @@ def small(profile):
 import labkit
 assert labkit.__file__.startswith(__import__("os").getcwd())
 """
+FLASH = "labkit.labs.flash_attention.experiments"
 SMALLER = {
     "02_throughput": {
         "experiments.short(profile())": "experiments.short(small(profile()))",
@@ -54,7 +55,7 @@ SMALLER = {
         '"gammas": (1, 2, 4, 7, 10), "lengths": (64,)': '"gammas": (1, 4), "lengths": (16,)',
     },
     "07_flash_attention": {
-        "sdpa(here, ": "sdpa(here, labkit.flash_experiments.Sizes((128, 512), 2, (64,), 1), ",
+        "sdpa(here, ": f"sdpa(here, {FLASH}.Sizes((128, 512), 2, (64,), 1), ",
     },
 }
 

@@ -7,13 +7,13 @@ import pytest
 
 from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import find_lab
-from autograder.cheats import solved_notebook
-from autograder.evidence.flags import Flag, write_flags
-from autograder.evidence.handed_in import starter_of
-from autograder.evidence.similarity import write_similarity
-from autograder.marks import HandMark, Mark
-from autograder.report import write_pages
-from autograder.results import GRADED, PARTLY, UNGRADABLE, CheckResult, Result, score_of
+from autograder.pages.evidence.flags import Flag, write_flags
+from autograder.pages.evidence.handed_in import starter_of
+from autograder.pages.evidence.similarity import write_similarity
+from autograder.pages.report import write_pages
+from autograder.proof.cheats import solved_notebook
+from autograder.record.marks import HandMark, Mark
+from autograder.record.results import GRADED, PARTLY, UNGRADABLE, CheckResult, Result, score_of
 
 LAB = "04_kv_cache"
 SIZES = {"phone": (375, 800), "desk": (1280, 900)}

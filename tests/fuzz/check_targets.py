@@ -4,7 +4,6 @@ A student's process that gives odd values must fail its checks; a check of ours 
 would be our error, and a person would have to mark the submission by hand.
 """
 
-import importlib
 import math
 from contextlib import suppress
 from functools import cache
@@ -15,11 +14,11 @@ from frame_inputs import callbacks, errors, frame, items
 from frame_targets import Tape
 from hypothesis import strategies as st
 
-from autograder.cases import hidden_cases
-from autograder.channel import StudentEnded
-from labkit.checks.core import checks_in, play_check
-from labkit.student import Student, answer_callback
-from labkit.wire import WireError, receive
+from autograder.judging.channel import StudentEnded
+from autograder.labs.cases import hidden_cases
+from labkit.bridge.student import Student, answer_callback
+from labkit.bridge.wire import WireError, receive
+from labkit.checks.core import checks_of, play_check
 
 # All but speculative decoding, whose hidden cases take 20 s to make.
 TOPICS = "memory throughput cache_benchmark kv_cache batching flash_attention papers".split()
@@ -30,9 +29,9 @@ DTYPES = {"float32": ("<f4", 4), "float64": (">f8", 8), "int64": ("<i8", 8), "in
 
 
 @cache
-def checks_of(topic):
+def cases_by_check(topic):
     """The checks of a topic, by name, each with its hidden cases."""
-    by_exercise = checks_in(importlib.import_module(f"labkit.checks.{topic}"))
+    by_exercise = checks_of(topic)
     cases = hidden_cases(topic, seed=1)
     return {one.name: (one, cases[one.exercise]) for some in by_exercise.values() for one in some}
 
@@ -63,7 +62,7 @@ def play_checks(content):
     """The content: a topic and a check's name in two lines, then the frames of the replies."""
     topic, _, rest = content.partition(b"\n")
     name, _, frames = rest.partition(b"\n")
-    known = checks_of(topic.decode()) if topic in map(str.encode, TOPICS) else {}
+    known = cases_by_check(topic.decode()) if topic in map(str.encode, TOPICS) else {}
     check, cases = known.get(name.decode("latin-1"), (None, []))
     replies, tape = [], Tape(frames)
     with suppress(EOFError, WireError):
@@ -114,7 +113,7 @@ replies = st.one_of(
 def plays(draw):
     """A check, and what it is answered."""
     topic = draw(st.sampled_from(TOPICS))
-    name = draw(st.sampled_from(sorted(checks_of(topic))))
+    name = draw(st.sampled_from(sorted(cases_by_check(topic))))
     frames = draw(damaged(st.lists(replies, min_size=1, max_size=4).map(b"".join)))
     return b"\n".join([topic.encode(), name.encode(), frames])
 

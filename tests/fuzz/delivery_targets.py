@@ -12,8 +12,8 @@ from pathlib import Path
 from damage import damaged
 from hypothesis import strategies as st
 
-from autograder.collect import NoSubmissions, collect
-from autograder.read import MAX_BYTES
+from autograder.intake.collect import NoSubmissions, collect
+from autograder.intake.read import MAX_BYTES
 
 LAB = "01_memory"
 MAX_NAME_BYTES = 255

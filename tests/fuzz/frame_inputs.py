@@ -6,7 +6,7 @@ import struct
 from damage import damaged
 from hypothesis import strategies as st
 
-from labkit.wire import TENSOR_DTYPES
+from labkit.bridge.wire import TENSOR_DTYPES
 
 ID = 7
 FRAME = struct.Struct("<IQ")

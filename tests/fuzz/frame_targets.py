@@ -10,11 +10,11 @@ import numpy
 import torch
 from frame_inputs import ID
 
-from autograder import channel
-from autograder.channel import Budget, OtherSpoke, RemoteChannel, StudentEnded
-from labkit.executor import Executor
-from labkit.student import MissingName, Proxy, Student, StudentError, hold, value_of
-from labkit.wire import Decoder, Encoder, WireError, receive, send
+from autograder.judging import channel
+from autograder.judging.channel import Budget, OtherSpoke, RemoteChannel, StudentEnded
+from labkit.bridge.executor import Executor
+from labkit.bridge.student import MissingName, Proxy, Student, StudentError, hold, value_of
+from labkit.bridge.wire import Decoder, Encoder, WireError, receive, send
 
 
 class Tape:

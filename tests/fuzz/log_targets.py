@@ -9,7 +9,14 @@ import jsonschema
 from damage import damaged
 from hypothesis import strategies as st
 
-from autograder.results import GRADED, RESULT_SCHEMA, CheckResult, Result, ResultLog, read_results
+from autograder.record.results import (
+    GRADED,
+    RESULT_SCHEMA,
+    CheckResult,
+    Result,
+    ResultLog,
+    read_results,
+)
 
 ONE = Result(
     "ann", "01_memory", GRADED, 1.5, 2.0, [CheckResult("area", "is_right", 1.5, 2.0, True, "")]

@@ -8,8 +8,8 @@ import nbformat
 from damage import damaged
 from hypothesis import strategies as st
 
-from autograder.master import read_master
-from labkit.papers_store import ANSWER_TYPE
+from autograder.intake.master import read_master
+from labkit.labs.papers.store import ANSWER_TYPE
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 LINE = b"line_1 = 1"

@@ -8,12 +8,12 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
 from notebook_inputs import LINE, masters
 
-from autograder.names import defined_names, squeeze
-from autograder.outputs import MAX_CHARS, clean_outputs, n_chars_of
-from autograder.read import MAX_CODE_CHARS, Unreadable, read_notebook
-from autograder.rebuild import rebuild
-from autograder.shown import fill_outputs
-from autograder.stored_answers import with_stored_answers
+from autograder.intake.names import defined_names, squeeze
+from autograder.intake.read import MAX_CODE_CHARS, Unreadable, read_notebook
+from autograder.intake.rebuild import rebuild
+from autograder.intake.stored_answers import with_stored_answers
+from autograder.judging.outputs import MAX_CHARS, clean_outputs, n_chars_of
+from autograder.judging.shown import fill_outputs
 
 
 def play_notebook(content):

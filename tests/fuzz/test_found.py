@@ -5,13 +5,13 @@ import json
 import pytest
 from notebook_inputs import masters
 
-from autograder import stored_answers
-from autograder.names import statements
-from autograder.read import MAX_CODE_CHARS, SubmittedCell, Unreadable, read_notebook
-from autograder.stored_answers import with_stored_answers
-from labkit.papers_store import ANSWER_TYPE
-from labkit.student import Student, StudentError, hold, hold_attribute, place, value_of
-from labkit.wire import Decoder, WireError
+from autograder.intake import stored_answers
+from autograder.intake.names import statements
+from autograder.intake.read import MAX_CODE_CHARS, SubmittedCell, Unreadable, read_notebook
+from autograder.intake.stored_answers import with_stored_answers
+from labkit.bridge.student import Student, StudentError, hold, hold_attribute, place, value_of
+from labkit.bridge.wire import Decoder, WireError
+from labkit.labs.papers.store import ANSWER_TYPE
 
 
 def sources(content, name="work.py"):

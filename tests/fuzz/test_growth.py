@@ -14,14 +14,14 @@ from log_targets import ONE
 from notebook_inputs import masters
 from table_targets import play_policy, play_roster
 
-from autograder.collect import NoSubmissions, collect
-from autograder.names import defined_names
-from autograder.outputs import clean_outputs
-from autograder.read import Unreadable, read_notebook
-from autograder.rebuild import rebuild
-from autograder.results import read_results
-from labkit.student import Student
-from labkit.wire import Decoder, WireError, receive
+from autograder.intake.collect import NoSubmissions, collect
+from autograder.intake.names import defined_names
+from autograder.intake.read import Unreadable, read_notebook
+from autograder.intake.rebuild import rebuild
+from autograder.judging.outputs import clean_outputs
+from autograder.record.results import read_results
+from labkit.bridge.student import Student
+from labkit.bridge.wire import Decoder, WireError, receive
 
 LARGEST_RATIO = 9  # 4 is linear, 16 quadratic
 AT_ONCE_S = 0.05

@@ -18,12 +18,14 @@ from typing import Any
 
 import torch
 
-from labkit import cache_experiments, experiments, zoo
-from labkit.device import free_device_memory, synchronize
-from labkit.offload import copy_bandwidth, offloaded
-from labkit.profiles import Profile, detect
-from labkit.provenance import Provenance
-from labkit.records import OUT_OF_MEMORY, Recorder
+from labkit import zoo
+from labkit.labs.cache_benchmark import experiments as cache_experiments
+from labkit.labs.cache_benchmark.offload import copy_bandwidth, offloaded
+from labkit.labs.throughput import experiments
+from labkit.measuring.device import free_device_memory, synchronize
+from labkit.measuring.profiles import Profile, detect
+from labkit.measuring.provenance import Provenance
+from labkit.measuring.records import OUT_OF_MEMORY, Recorder
 from labkit.throughput import time_runs
 
 SMALL = "meta-llama/Llama-3.2-1B"

@@ -20,11 +20,12 @@ import time
 import torch
 import transformers
 
-from labkit import hardware, zoo
-from labkit.facts import models
-from labkit.profiles import sixteen_bit_dtype
-from labkit.roofline import BYTES
-from labkit.tiny import facts_of
+from labkit import zoo
+from labkit.measuring import hardware
+from labkit.measuring.profiles import sixteen_bit_dtype
+from labkit.measuring.roofline import BYTES
+from labkit.models.facts import models
+from labkit.models.tiny import facts_of
 from labkit.zoo import shape
 
 SLACK_BYTES = 2**28  # workspaces, and an untied output head that lives until it is tied

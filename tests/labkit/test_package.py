@@ -32,7 +32,7 @@ def test_importing_labkit_loads_nothing_heavy():
 
 
 def test_modules_are_there_without_a_further_import():
-    code = "import labkit; print(labkit.prompts.prompts()[0].id, hasattr(labkit, 'nothing'))"
+    code = "import labkit; print(labkit.models.prompts.prompts()[0].id, hasattr(labkit, 'nothing'))"
     assert run(code).split() == ["graph-1", "False"]
     with pytest.raises(AttributeError, match="module 'labkit' has no attribute 'nothing'"):
         labkit.nothing  # noqa: B018

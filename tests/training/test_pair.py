@@ -8,9 +8,10 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from labkit import prompts, zoo
+from labkit import zoo
 from labkit.corpus import SOURCES, documents
-from labkit.facts import data_path
+from labkit.models import prompts
+from labkit.models.facts import data_path
 from training import measure
 from training import prompts as built
 from training.model import SHAPES

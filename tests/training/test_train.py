@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from labkit.corpus import END_OF_TEXT, documents
-from labkit.facts import data_path
+from labkit.models.facts import data_path
 from training import measure, publish
 from training.model import SHAPES
 from training.tokens import rows, texts

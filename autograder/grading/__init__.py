@@ -1,0 +1,1 @@
+"""A class: attempts, grading side by side, here or on a cluster, and grading again."""

@@ -1,0 +1,235 @@
+"""Grading a lab: submissions in, results, gradebook and pages out.
+
+Slots grade side by side, here or on a cluster; this process alone writes. A result's line in
+`results.jsonl` is written last, so a grader that is killed at any moment goes on where it was:
+whatever has a line is done.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+
+from tqdm import tqdm
+
+from autograder.builder.notebooks import build_notebook
+from autograder.builder.slot_files import write_slot_files
+from autograder.builder.source import Lab
+from autograder.errors import Refusal
+from autograder.grading.attempts import Work, contents_of, counted_works, due_works, works_of
+from autograder.grading.fingerprint import grading_digest
+from autograder.grading.pool import Outcome, grade_side_by_side
+from autograder.grading.scratch import scratch_folder
+from autograder.grading.spool import Shard, Spool
+from autograder.intake.collect import Submission, collect
+from autograder.judging.jobs import Limits, SlotSettings
+from autograder.judging.wall import strongest_rung
+from autograder.pages.evidence.integrity import write_integrity
+from autograder.pages.report import write_feedback, write_report
+from autograder.record.by_hand import marks_by_hand
+from autograder.record.folder import policy_of, remember, roster_of, seed_of
+from autograder.record.gradebook import DATABASE, CourseBook, recorded_students
+from autograder.record.marks import marks_of, write_marks
+from autograder.record.results import ERROR, Result, ResultLog, read_results
+
+MAX_ABSENT = 3
+messages = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Run:
+    """The settings of one grading.
+
+    seed, policy, roster (a table of the class): None takes the output folder's, or a fresh seed, no
+    deadlines, no groups. cluster: the address of a Dask scheduler, "" for this machine;
+    cluster_keys: its keys' folder.
+    """
+
+    jobs: int = 1
+    seed: int | None = None
+    policy: Path | None = None
+    sandbox: bool = True
+    limits: Limits = field(default_factory=Limits)
+    roster: Path | None = None
+    cluster: str = ""
+    cluster_keys: Path | None = None
+
+
+def grade(lab: Lab, place: Path, out: Path, run: Run) -> list[Result]:
+    """Grade all submissions of `lab` at `place` into the folder `out`; returns the lab's results.
+
+    What has been graded with the same content, checks, policy and seed is not graded again.
+    Raises: NoSubmissions, PolicyError, NoWall, BusyError, GradebookError, ClusterError.
+    """
+    submissions = _submissions(lab, place, out, run)
+    with closing(ResultLog(out / "results.jsonl")) as log:
+        grading = Grading(lab, out, run)
+        works = grading.works(submissions)
+        _check_absent(out, log, lab.name, {work.student for work in works})
+        due = due_works(works, grading.on_record(log.results.values()))
+        if due:
+            grading.record(due, log)
+        results = log.finish(lab.name, {work.student for work in works})
+        write_class(out, lab, results)
+        grading.spool.clear()
+        return [result for result in results if result.lab == lab.name]
+
+
+def grade_shard(lab: Lab, place: Path, out: Path, run: Run, shard: Shard) -> list[Result]:
+    """Grade one part of the submissions; a grading of the whole takes the outcomes over.
+
+    Shards may run at the same time on any machines that share the output folder.
+    Raises: NoSubmissions, PolicyError, NoWall, ClusterError.
+    """
+    submissions = _submissions(lab, place, out, run)
+    grading = Grading(lab, out, run)
+    works = grading.works(submissions)
+    known = grading.on_record(read_results(out / "results.jsonl"))
+    todo = contents_of(due_works(works, known))
+    todo = {key: todo[key] for key in shard.part_of(sorted(todo))}
+    with ExitStack() as stack:
+        outcomes = _shown(grading.outcomes(todo, stack), lab, len(todo))
+        return [_spooled(grading.spool, key, outcome) for key, outcome in outcomes]
+
+
+class Grading:
+    """What the parts of one grading share."""
+
+    def __init__(self, lab: Lab, out: Path, run: Run) -> None:
+        self._lab, self._out, self._run = lab, out, run
+        self._rung = strongest_rung() if run.sandbox else "none"
+        remember(out, run.policy, run.roster)
+        self._policy = policy_of(out)
+        self._seed = seed_of(out, run.seed)
+        self.spool = Spool(out, lab.name)
+
+    def works(self, submissions: Sequence[Submission]) -> list[Work]:
+        """The submissions by student."""
+        run = self._run
+        common = grading_digest(self._lab, self._seed, run.limits, walled=run.sandbox)
+        return works_of(submissions, self._lab.name, self._policy, common)
+
+    def on_record(self, rows: Iterable[Result]) -> dict[str, Result]:
+        """The rows of this lab by student, as far as the gradebook has them, too."""
+        students = recorded_students(self._out / "course", self._lab.name)
+        own = [row for row in rows if row.lab == self._lab.name]
+        return {row.student: row for row in own if row.student in students}
+
+    def record(self, works: list[Work], log: ResultLog) -> None:
+        """Grade these and write each to gradebook, page and log as soon as it is known."""
+        with ExitStack() as stack:
+            outcomes = self.outcomes(contents_of(works), stack)  # slots warm up from here on
+            book = stack.enter_context(closing(CourseBook(self._out / "course")))
+            book.add_assignment(self._lab.name, build_notebook(self._lab, "instructor"))
+            for outcome in _shown(counted_works(works, outcomes), self._lab, len(works)):
+                log.append(recorded(outcome, book, self._out))
+
+    def outcomes(
+        self, todo: Mapping[str, Submission], stack: ExitStack, exercises: tuple[str, ...] = ()
+    ) -> Iterator[tuple[str, Outcome]]:
+        """The outcome of each content: left by a shard, else graded now, which starts at once.
+
+        exercises: those whose checks are played, then on all of `todo` and now; all if empty.
+        """
+        spooled = {k: v for k, v in todo.items() if not exercises and self.spool.take(k, v)}
+        rest = {key: each for key, each in todo.items() if key not in spooled}
+        key_of = {id(each): key for key, each in rest.items()}
+        graded = self._start(list(rest.values()), stack, exercises) if rest else ()
+        return chain(
+            self._left(spooled),
+            ((key_of[id(each.submission)], each) for each in graded),
+        )
+
+    def _left(self, spooled: Mapping[str, Submission]) -> Iterator[tuple[str, Outcome]]:
+        """What shards have left; what is gone meanwhile has been taken over by another grading."""
+        taken = ((key, self.spool.take(key, each)) for key, each in spooled.items())
+        yield from ((key, outcome) for key, outcome in taken if outcome is not None)
+
+    def _start(
+        self, todo: list[Submission], stack: ExitStack, exercises: tuple[str, ...]
+    ) -> Iterator[Outcome]:
+        run, scratch = self._run, stack.enter_context(scratch_folder())
+        files = write_slot_files(self._lab, scratch)
+        settings = SlotSettings(
+            lab=self._lab.name,
+            **files,
+            seed=self._seed,
+            rung=self._rung,
+            **asdict(run.limits),
+            exercises=exercises,
+        )
+        if not run.cluster:
+            return grade_side_by_side(todo, settings, run.jobs)
+        from autograder.grading.cluster.grading import grade_on_cluster
+
+        return grade_on_cluster(todo, settings, run.cluster, run.cluster_keys)
+
+
+def _submissions(lab: Lab, place: Path, out: Path, run: Run) -> list[Submission]:
+    if run.policy:
+        policy_of(out, run.policy)  # a wrong one is told before anything is done
+    return collect(place, lab.name, roster_of(out, run.roster), without=out)
+
+
+def _check_absent(out: Path, log: ResultLog, lab: str, students: set[str]) -> None:
+    """Tell whose rows go since nothing of theirs is here. Raises: Refusal if those are most.
+
+    A namesake who hands in later gives a student another name: what a person gave stays at the old.
+    """
+    known = {student for name, student in log.results if name == lab}
+    absent = sorted(known - students)
+    if len(absent) > MAX_ABSENT and len(absent) > len(known) / 2:
+        raise Refusal(
+            f"of {len(known)} students on record for {lab} {len(absent)} are not among these "
+            "submissions: give all of them, or another output folder"
+        )
+    if absent:
+        messages.warning("not among the submissions any more: %s", ", ".join(absent))
+        by_hand = marks_by_hand(out / "course" / DATABASE, ())
+        given = {one: by_hand.get((lab, one), {}).values() for one in absent}
+        kept = [one for one, marks in given.items() if any(mark.is_given for mark in marks)]
+        if kept:
+            messages.warning(
+                "what a person gave them stays in the gradebook, and counts for no other name: %s",
+                ", ".join(kept),
+            )
+
+
+def write_class(out: Path, lab: Lab, results: Sequence[Result]) -> None:
+    """Write the table of marks, the flags, the class report and what hands have given."""
+    marks = marks_of(out, results)
+    write_marks(out, results, marks)
+    write_integrity(out, lab.name, results, roster_of(out))
+    by_student = {mark.student: mark for mark in marks if mark.lab == lab.name and mark.hand}
+    for result in results:
+        if result.lab == lab.name and result.student in by_student:
+            write_feedback(out, result, by_student[result.student])
+    write_report(out, results, marks)
+
+
+def _shown(items: Iterable, lab: Lab, n: int) -> Iterable:
+    return tqdm(items, total=n, desc=lab.name, disable=None)
+
+
+def recorded(outcome: Outcome, book: CourseBook, out: Path) -> Result:
+    """The result once gradebook and page have it; an "error" that says so if they cannot."""
+    result = outcome.result
+    try:
+        book.record(result, outcome.notebook, outcome.submission.content)
+        write_feedback(out, result)
+    except (OSError, Refusal):
+        raise  # no room, no permission: what is on record stays, and the next grading goes on
+    except Exception as error:
+        problem = f"Our error: the marks could not be recorded ({type(error).__name__}: {error})."
+        return replace(result, status=ERROR, score=None, problem=problem)
+    return result
+
+
+def _spooled(spool: Spool, key: str, outcome: Outcome) -> Result:
+    if outcome.result.status != ERROR:
+        spool.put(key, outcome)
+    return outcome.result

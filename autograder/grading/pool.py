@@ -1,0 +1,178 @@
+"""Slots side by side: each a process, fed by a thread, replaced when it fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+
+from nbformat import NotebookNode, from_dict
+
+from autograder.builder.source import REPOSITORY
+from autograder.intake.collect import Submission
+from autograder.judging.jobs import SlotSettings, pack_submission
+from autograder.record.results import ERROR, Result
+
+FIRST_UID = 61_000  # each slot runs student code as another user, so that its limits count alone
+N_ATTEMPTS = 2
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+class SlotError(RuntimeError):
+    """A slot ended or spoke nonsense: our error, never the student's."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a slot said about one submission: the result, and the notebook to show for it."""
+
+    submission: Submission
+    result: Result
+    notebook: list[NotebookNode]
+
+    def to_json(self) -> str:
+        """The outcome as a line of text, without the submission."""
+        return json.dumps({"result": self.result.as_fields(), "notebook": self.notebook})
+
+    @classmethod
+    def from_json(cls, submission: Submission, text: str | bytes) -> Outcome:
+        """What `to_json` wrote of this submission. Raises ValueError for anything else."""
+        try:
+            content = json.loads(text)
+            result = Result.from_json(json.dumps(content["result"]))
+            return cls(submission, result, [from_dict(cell) for cell in content["notebook"]])
+        except (TypeError, KeyError, AttributeError) as error:
+            raise ValueError(f"not an outcome: {error}") from error
+
+
+def grade_side_by_side(
+    todo: Sequence[Submission], settings: SlotSettings, jobs: int
+) -> Iterator[Outcome]:
+    """Grade with `jobs` slots at once, which start right away; yields outcomes as they come."""
+    waiting: queue.SimpleQueue[Submission] = queue.SimpleQueue()
+    done: queue.SimpleQueue[Outcome | BaseException] = queue.SimpleQueue()
+    for submission in todo:
+        waiting.put(submission)
+    cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    for number in range(max(1, min(jobs, len(todo)))):
+        cpu = cpus[number] if number < len(cpus) else None
+        own = replace(settings, uid=FIRST_UID + number, cpu=cpu)
+        worker = threading.Thread(target=_work, args=(waiting, done, own), daemon=True)
+        worker.start()
+    return (_taken(done) for _ in todo)
+
+
+def _taken(done: queue.SimpleQueue) -> Outcome:
+    outcome = done.get()
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
+
+
+def _work(waiting: queue.SimpleQueue, done: queue.SimpleQueue, settings: SlotSettings) -> None:
+    """Feed one slot until nothing waits."""
+    with closing(SteadySlot(settings)) as slot:
+        try:
+            while True:
+                done.put(slot.grade(waiting.get_nowait()))
+        except queue.Empty:
+            return
+        except BaseException as error:
+            done.put(error)
+
+
+class SteadySlot:
+    """A slot that is replaced when it fails; the submission is then tried once more."""
+
+    def __init__(self, settings: SlotSettings) -> None:
+        self._settings = settings
+        self._slot: Slot | None = None
+
+    def grade(self, submission: Submission) -> Outcome:
+        """The outcome, which is our error if slots fail again and again."""
+        for _ in range(N_ATTEMPTS):
+            try:
+                self._slot = self._slot or Slot(self._settings)
+                return self._slot.grade(submission)
+            except SlotError as error:
+                self.close()
+                why = f"{error}, twice"
+        return our_error(submission, self._settings.lab, why)
+
+    def close(self) -> None:
+        """End the slot's process, if there is one."""
+        if self._slot is not None:
+            self._slot.close()
+            self._slot = None
+
+
+class Slot:
+    """A slot's process, from the outside."""
+
+    def __init__(self, settings: SlotSettings) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "autograder.judging.slot"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            cwd=REPOSITORY,
+            env=os.environ | ONE_THREAD,
+        )
+        limits = settings.limits
+        self._patience_s = 10 * limits.cells_s + 100 * limits.check_s
+        try:
+            self._ready = self._ask(asdict(settings))
+        except SlotError:
+            self.close()
+            raise
+
+    def grade(self, submission: Submission) -> Outcome:
+        """Grade one submission. Raises SlotError if the slot fails."""
+        reply = self._ask(pack_submission(submission))
+        result = Result.from_json(json.dumps(reply["result"]))
+        result = replace(result, versions=self._ready["versions"])
+        return Outcome(submission, result, [from_dict(cell) for cell in reply["notebook"]])
+
+    def close(self) -> None:
+        """End the process, and with it its zygote and their children."""
+        self._process.stdin.close()
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+
+    def _ask(self, message: dict) -> dict:
+        watchdog = threading.Timer(self._patience_s, self._process.kill)
+        watchdog.start()
+        try:
+            self._process.stdin.write(json.dumps(message) + "\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+            return json.loads(line)
+        except (OSError, ValueError) as error:
+            raise SlotError(f"a grading slot ended ({type(error).__name__})") from error
+        finally:
+            watchdog.cancel()
+
+
+def our_error(submission: Submission, lab: str, why: str) -> Outcome:
+    """The outcome of what we could not grade, which is never zero points."""
+    result = Result(
+        student=submission.student,
+        lab=lab,
+        status=ERROR,
+        score=None,
+        max_score=0.0,
+        problem=f"Our error, not the student's: {why}. Grade this one again or by hand.",
+        file_name=submission.file_name,
+    )
+    return Outcome(submission, result, [])

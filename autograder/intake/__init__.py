@@ -1,0 +1,1 @@
+"""What was handed in: found, read and put back on its master notebook."""

@@ -1,0 +1,141 @@
+"""Finding the submissions of a lab in whatever a TA points at.
+
+Understood: the exports of Canvas, Moodle and Gradescope, packed or unpacked, one or several made
+over time; nbgrader's folders, its exchange's too; one folder, one file or one zip per student; all
+of it in a folder or in a zip. Everybody found gives at least one `Submission`, readable or not.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from pathlib import Path
+
+from autograder.course.roster import Roster
+from autograder.intake.collect.files import File, files_at, files_of_export
+from autograder.intake.collect.gradescope import gradescope_parcels, is_gradescope
+from autograder.intake.collect.layouts import (
+    ATTEMPT,
+    INBOUND,
+    NOTEBOOKS,
+    Parcel,
+    below,
+    is_export,
+    lab_names,
+    parcels_in,
+    student_in,
+)
+from autograder.intake.collect.people import submissions_of
+from autograder.intake.collect.submission import NoSubmissions, Submission, safe_name
+
+__all__ = ["NoSubmissions", "Submission", "collect", "safe_name", "student_in"]
+
+
+def collect(
+    place: Path, lab_name: str, roster: Roster | None = None, without: Path | None = None
+) -> list[Submission]:
+    """The submissions of `lab_name` below a folder or in a zip, by student and attempt.
+
+    roster: gives the members of groups, and times of submission that only Moodle's table has;
+    without: a folder that is left out where it lies below the place, such as the results' own.
+    Raises: NoSubmissions if the place does not exist or holds none.
+    """
+    with ExitStack() as opened:
+        files = _without_common_folder(files_at(place, opened, without), lab_name)
+        parcels = [
+            replace(parcel, delivery=delivery)
+            for delivery, exported in enumerate(_deliveries(files, lab_name, opened))
+            for parcel in _parcels(exported, lab_name)
+        ]
+        found = submissions_of(parcels, lab_name, roster)
+    if not found:
+        raise NoSubmissions(
+            f"{place} holds no submission of {lab_name}: expected an export of Canvas, Moodle or "
+            f"Gradescope, STUDENT/{lab_name}/*.ipynb, STUDENT/*.ipynb, or one .ipynb, .py or .zip "
+            "file per student"
+        )
+    return found
+
+
+def _parcels(files: list[File], lab_name: str) -> list[Parcel]:
+    if is_gradescope(files):
+        return list(gradescope_parcels(files, lab_name))
+    return parcels_in(files, lab_name)
+
+
+def _deliveries(files: list[File], lab_name: str, opened: ExitStack) -> list[list[File]]:
+    """The exports in which the files came, oldest first by their names; mostly there is one.
+
+    They are several only if everything that was handed in lies in folders or zips that each are
+    an export of a learning platform: no student's own zip can pass for one beside others'.
+    """
+    if _is_export(files):
+        return [files]
+    units: dict[str, list[File]] = {}
+    for file in files:
+        units.setdefault(file.path.parts[0], []).append(file)
+    exports: dict[str, list[File]] = {}
+    for name in sorted(units, key=_natural):
+        inside = _without_common_folder(_unit(units[name], opened), lab_name)
+        if _is_export(inside):
+            exports[name] = inside
+        elif any(file.suffix in NOTEBOOKS for file in units[name]):
+            return [files]
+    if len(exports) < 2:
+        return list(exports.values()) or [files]
+    return [own for name, own in exports.items() if not _is_of_another_lab(name, own, lab_name)]
+
+
+def _unit(files: list[File], opened: ExitStack) -> list[File]:
+    """What lies in a folder or a zip at the top of a delivery."""
+    first = files[0]
+    if first.suffix == ".zip" and len(first.path.parts) == 1:
+        with suppress(ValueError):
+            return files_of_export(first, opened)
+    return [below(file) for file in files if len(file.path.parts) > 1]
+
+
+def _is_export(files: list[File]) -> bool:
+    return is_gradescope(files) or is_export(files)
+
+
+def _is_of_another_lab(name: str, files: list[File], lab_name: str) -> bool:
+    """Whether one of several exports is another lab's, by its own name or those of most files."""
+    others = lab_names() - {lab_name}
+    if lab_name in name or any(other in name for other in others):
+        return lab_name not in name
+    paths = [str(file.path) for file in files if file.suffix in NOTEBOOKS]
+    n_others = sum(any(other in path for other in others) for path in paths)
+    return n_others > max(1, len(paths) / 2)
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """A key by which "export 10" comes after "export 9", and "x (1).zip" after "x.zip"."""
+    parts = re.findall(r"[0-9]{1,18}|[^0-9]+", name.removesuffix(".zip"))
+    return [(int(part), "") if part[0] in "0123456789" else (-1, part) for part in parts]
+
+
+def _without_common_folder(files: list[File], lab_name: str) -> list[File]:
+    """Zips often hold one folder that holds everything: look inside, unless it is a student's."""
+    while len({file.path.parts[0] for file in files}) == 1:
+        if _is_export(files) or INBOUND.fullmatch(files[0].path.parts[0]):
+            break
+        inside = [below(file) for file in files if len(file.path.parts) > 1]
+        if len(inside) < len(files) or not (_is_export(inside) or _is_class(inside, lab_name)):
+            break
+        files = inside
+    return files
+
+
+def _is_class(files: list[File], lab_name: str) -> bool:
+    """Whether several students' work lies here, rather than one student's."""
+    firsts = {file.path.parts[0] for file in files}
+    if any(first in lab_names() | {lab_name} or ATTEMPT.fullmatch(first) for first in firsts):
+        return False
+    loose = {file for file in files if len(file.path.parts) == 1 and file.suffix in NOTEBOOKS}
+    if not loose or any(lab_name in file.path.parts[1:2] for file in files):
+        return True
+    handed_in = {file.path.parts[0] for file in files if file.suffix in (".ipynb", ".zip")}
+    named = any(file.path.stem == lab_name for file in loose)
+    return len(handed_in or loose) > 1 and not named

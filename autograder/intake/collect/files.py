@@ -1,0 +1,205 @@
+"""The files of a folder or a zip that nobody vouches for: listed within limits, read one by one.
+
+Links, devices and pipes are not followed; what leads out of a zip is left out, and so is what
+operating systems and editors leave behind.
+"""
+
+from __future__ import annotations
+
+import io
+import lzma
+import os
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+from autograder.intake.collect.submission import NoSubmissions, safe_name
+from autograder.intake.read import MAX_BYTES
+
+MAX_ENTRIES = 200_000
+MAX_ZIP_BYTES = 4 << 30
+MAX_NESTED_BYTES = 256 << 20
+CHUNK_BYTES = 1 << 22
+MAX_OWN_ENTRIES = 5_000
+MAX_PART_CHARS = 255
+MAX_SUFFIX_CHARS = 10
+LEFT_BEHIND = {"__MACOSX", ".ipynb_checkpoints", ".git", ".DS_Store", "Thumbs.db", "desktop.ini"}
+UTF8_FLAG = 0x800
+ZIP_ERRORS = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError,
+    OSError, EOFError, RuntimeError, ValueError, OverflowError, IndexError,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a delivery: where it lies in it, what a TA knows it as, and how to get at it.
+
+    problem: why it cannot be read, in a sentence; serial: the number that the LMS gave it, which
+    grows with time; is_late: what the LMS says of that, None if nothing.
+    """
+
+    path: PurePosixPath
+    shown: str
+    size: int
+    problem: str
+    source: Path | zipfile.ZipFile
+    member: str | zipfile.ZipInfo
+    serial: int = 0
+    is_late: bool | None = None
+
+    @property
+    def suffix(self) -> str:
+        """How the name ends, in lower case."""
+        return self.path.suffix.lower()
+
+    def read(self, limit: int = MAX_BYTES) -> bytes:
+        """The content, cut one byte after `limit`. Raises one of ZIP_ERRORS."""
+        if isinstance(self.source, zipfile.ZipFile):
+            with self.source.open(self.member) as member:
+                return member.read(limit + 1)
+        with self.open() as file:
+            return file.read(limit + 1)
+
+    def open(self) -> BinaryIO:
+        """A file of a folder, opened without following a link."""
+        descriptor = os.open(self.source / self.member, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        return os.fdopen(descriptor, "rb")
+
+
+def files_at(place: Path, opened: ExitStack, without: Path | None = None) -> list[File]:
+    """All files below a folder or in a zip, which stays open as long as `opened`.
+
+    without: a folder that is left out. Raises: NoSubmissions if there is neither, or if it is too
+    large.
+    """
+    if not place.exists():
+        raise NoSubmissions(f"{place} does not exist: give a folder or a zip of submissions")
+    if place.is_dir():
+        return sorted(_files_in_folder(place, without), key=lambda file: file.path)
+    if not zipfile.is_zipfile(place):
+        raise NoSubmissions(f"{place} is neither a folder nor a zip")
+    try:
+        return _unpacked(opened.enter_context(place.open("rb")), opened, MAX_ENTRIES)
+    except ValueError as error:
+        raise NoSubmissions(f"{place}: {error}") from None
+
+
+def files_of_export(packed: File, opened: ExitStack) -> list[File]:
+    """The files of a zip that may be an export. Raises ValueError with the reason if it is none."""
+    limit = MAX_ZIP_BYTES if isinstance(packed.source, Path) else MAX_NESTED_BYTES
+    return _unpacked(_stream(packed, opened, limit), opened, MAX_ENTRIES)
+
+
+def files_of_student(packed: File, opened: ExitStack) -> list[File]:
+    """The files of a zip that a student handed in. Raises ValueError with the reason if it is none.
+
+    The bounds are those of one student's work, and hold before anything is unpacked.
+    """
+    return _unpacked(_stream(packed, opened, MAX_BYTES), opened, MAX_OWN_ENTRIES)
+
+
+def _stream(packed: File, opened: ExitStack, limit: int) -> BinaryIO:
+    """A zip to read from, in memory if it lies in another zip."""
+    if packed.problem or packed.size > limit:
+        raise ValueError(packed.problem or f"the zip is over {limit >> 20} MB")
+    try:
+        if isinstance(packed.source, Path):
+            return opened.enter_context(packed.open())
+        return io.BytesIO(packed.read(limit))
+    except ZIP_ERRORS as error:
+        raise ValueError(f"the zip cannot be read: {error}") from None
+
+
+def _unpacked(stream: BinaryIO, opened: ExitStack, max_entries: int) -> list[File]:
+    """The files of a zip; its entries are counted before its table is built in memory."""
+    n_entries = 0
+    while n_entries <= max_entries and (chunk := stream.read(CHUNK_BYTES)):
+        n_entries += chunk.count(zipfile.stringCentralDir)
+    if n_entries > max_entries:
+        raise ValueError(f"the zip holds more than {max_entries:,} files")
+    try:
+        archive = opened.enter_context(zipfile.ZipFile(stream))
+        if sum(entry.file_size for entry in archive.infolist()) > MAX_ZIP_BYTES:
+            raise ValueError(f"it unpacks to more than {MAX_ZIP_BYTES >> 30} GB")
+        return list(_files_in_zip(archive))
+    except ZIP_ERRORS as error:
+        raise ValueError(f"the zip cannot be opened: {error}") from None
+
+
+def _files_in_folder(folder: Path, without: Path | None) -> Iterator[File]:
+    left_out = without and without.resolve()
+    base = folder.resolve()
+    for root, folders, names in os.walk(folder, onerror=_refuse, followlinks=False):
+        inside = base / Path(root).relative_to(folder)
+        folders[:] = sorted(
+            name for name in folders if not _is_left_behind(name) and inside / name != left_out
+        )
+        links = [name for name in folders if Path(root, name).is_symlink()]
+        for name in sorted(names) + links:
+            if _is_left_behind(name):
+                continue
+            path = Path(root, name)
+            status = path.lstat()
+            regular = stat.S_ISREG(status.st_mode)
+            problem = "" if regular else "the submission is a link or a device, not a file"
+            member = PurePosixPath(path.relative_to(folder).as_posix())
+            shown = _as_notebook(member)
+            yield File(shown, shown.name, status.st_size, problem, folder, str(member))
+
+
+def _refuse(error: OSError) -> None:
+    raise NoSubmissions(f"{error.filename} cannot be listed: {error.strerror}")
+
+
+def _files_in_zip(archive: zipfile.ZipFile) -> Iterator[File]:
+    for entry in archive.infolist():
+        path = PurePosixPath(_name_of(entry))
+        unsafe = path.is_absolute() or ".." in path.parts or not path.name
+        if entry.is_dir() or unsafe or any(map(_is_left_behind, path.parts)):
+            continue
+        is_link = stat.S_ISLNK(entry.external_attr >> 16)
+        problem = "the submission is a link or a device, not a file" if is_link else ""
+        shown = _as_notebook(path)
+        yield File(shown, shown.name, entry.file_size, problem, archive, entry)
+
+
+def _name_of(entry: zipfile.ZipInfo) -> str:
+    """A member's name, also where UTF-8 was written without saying so (Canvas, macOS)."""
+    name = entry.filename
+    if not entry.flag_bits & UTF8_FLAG:
+        with suppress(UnicodeError):
+            name = name.encode("cp437").decode("utf-8")
+    parts = name.replace("\\", "/").split("/")
+    return "/".join(map(_short, parts))
+
+
+def _short(name: str) -> str:
+    """No file system takes a longer name, and patterns take their time over one."""
+    return name if len(name) <= MAX_PART_CHARS else f"{name[:200]}~{name[-50:]}"
+
+
+def _as_notebook(path: PurePosixPath) -> PurePosixPath:
+    """The path without the ending that browsers and phones add to a notebook's."""
+    name = path.name
+    for ending in (".txt", ".json"):
+        if name.casefold().endswith(".ipynb" + ending):
+            return path.with_name(name[: -len(ending)])
+    return path
+
+
+def _is_left_behind(name: str) -> bool:
+    return name in LEFT_BEHIND or name.startswith("._")
+
+
+def shown_name(name: str) -> str:
+    """The name of a file for pages and tables: safe, and of the same kind as before."""
+    suffix = PurePosixPath(name).suffix
+    if len(suffix) > MAX_SUFFIX_CHARS or not suffix.isascii():
+        suffix = ""
+    return safe_name(name.removesuffix(suffix)) + (safe_name(suffix) if suffix else "")

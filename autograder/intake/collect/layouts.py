@@ -1,0 +1,213 @@
+"""Who handed in which file: the layouts of nbgrader, Canvas and Moodle, folders, flat files.
+
+A `Parcel` is what one person, or one group, handed in at one place of one delivery. What the
+layouts look like is known from the sources of Canvas (`content_zipper.rb`), Moodle
+(`mod/assign/classes/downloader.php`) and nbgrader (its exchange).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import chain
+from pathlib import PurePosixPath
+
+from autograder.course.person import Person
+from autograder.course.times import iso_time
+from autograder.intake.collect.files import ZIP_ERRORS, File
+
+NOTEBOOKS = (".ipynb", ".py", ".zip")
+ARCHIVES = (".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz")  # told, not opened
+CANVAS = re.compile(
+    r"(?:(?P<name>.+?)_(?P<late>LATE_)?(?P<id>[0-9]+)|(?P<anon_late>LATE_)?(?P<anon>anon_[^_]+))"
+    r"(?:_(?P<serial>[0-9]+)_(?P<rest>.+)|_(?P<typed>(?:text|link)\.html))",
+    re.DOTALL,
+)
+MOODLE = re.compile(
+    r"(?P<name>[^_]+)(?:_(?P<id>[0-9]+))?_assignsubmission_(?P<kind>[a-z]+)(?:_(?P<rest>.*))?",
+    re.DOTALL,
+)
+INBOUND = re.compile(r"(?P<student>[^+]+)\+(?P<lab>[^+]+)\+(?P<time>[^+]+?)(?:\+[\w-]+)?")
+ATTEMPT = re.compile(r"[ _.-]?attempt[ _.-]?(?P<number>[0-9]{1,3})", re.IGNORECASE)
+CANVAS_SYSTEM, MOODLE_SYSTEM, GRADESCOPE_SYSTEM = "canvas", "moodle", "gradescope"
+BLIND_NAME = "Participant"
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """What one person or group handed in at once, or all that a TA put into one folder of theirs.
+
+    label: what the layout calls them; number: what tells two of one label apart, "" if nothing;
+    paths of files begin inside the parcel. attempt: 0 if the layout does not say; delivery: which
+    of several exports it came in; is_numbered: whether numbers in the names of files are of
+    attempts, given by the TA, and not names of what was handed in at once; who: whom of the roster
+    it is from, as far as it tells.
+    """
+
+    label: str
+    files: tuple[File, ...]
+    system: str = ""
+    number: str = ""
+    submitted_at: str = ""
+    group: str = ""
+    attempt: int = 0
+    delivery: int = 0
+    is_numbered: bool = False
+    who: Person | None = None
+
+    @property
+    def person(self) -> tuple[str, str]:
+        """Equal for two parcels exactly if one person, or one group, handed in both."""
+        if self.number:
+            return self.system, self.number
+        return "", self.label
+
+
+def is_export(files: list[File]) -> bool:
+    """Whether these are the files of a learning platform's own export, by their names alone."""
+    handed_in = [file for file in files if file.suffix in NOTEBOOKS]
+    return bool(handed_in) and all(
+        MOODLE.fullmatch(file.path.parts[0])
+        or (len(file.path.parts) == 1 and CANVAS.fullmatch(file.path.name))
+        for file in handed_in
+    )
+
+
+def parcels_in(files: list[File], lab_name: str) -> list[Parcel]:
+    """The parcels of one delivery, those of one person on an LMS put together."""
+    folders: dict[str, list[File]] = {}
+    parcels: list[Parcel] = []
+    for file in files:
+        if len(file.path.parts) > 1:
+            folders.setdefault(file.path.parts[0], []).append(file)
+        elif parcel := _loose(file, lab_name):
+            parcels.append(parcel)
+    for name, group in folders.items():
+        parcels += _in_folder(name, [below(file) for file in group], lab_name)
+    return list(_put_together(parcels))
+
+
+def student_in(stem: str, lab_name: str) -> str:
+    """The student in a file name: "alice", "04_kv_cache_alice", or Canvas's "alice_12_34_x"."""
+    canvas = CANVAS.fullmatch(stem)
+    if canvas:
+        return canvas["name"] or canvas["anon"]
+    without_lab = re.sub(rf"[_\-. ]*{re.escape(lab_name)}[_\-. ]*", "", stem)
+    return ATTEMPT.sub("", without_lab) or without_lab or stem
+
+
+def of_lab(files: list[File], lab_name: str) -> list[File]:
+    """Those in a folder of this lab, its path cut off, or else those in no other lab's folder."""
+    inside = []
+    for file in files:
+        folders = file.path.parts[:-1]
+        if lab_name in folders:
+            depth = folders.index(lab_name) + 1
+            inside.append(replace(file, path=PurePosixPath(*file.path.parts[depth:])))
+    return inside or [file for file in files if lab_names().isdisjoint(file.path.parts[:-1])]
+
+
+@cache
+def lab_names() -> frozenset[str]:
+    """The labs of the course: a folder called after another one holds nothing of this one."""
+    from autograder.builder.source import SOURCES  # takes seconds
+
+    return frozenset(path.stem for path in SOURCES.glob("[0-9][0-9]_*.py"))
+
+
+def _loose(file: File, lab_name: str) -> Parcel | None:
+    """The parcel of a file that lies in no folder; none if it is nobody's."""
+    if moodle := MOODLE.fullmatch(file.path.name):
+        inside = replace(file, path=PurePosixPath(moodle["rest"] or file.path.name))
+        return Parcel(moodle["name"], (inside,), MOODLE_SYSTEM, moodle["id"] or "")
+    if canvas := CANVAS.fullmatch(file.path.name):
+        number = canvas["id"] or canvas["anon"]
+        inside = replace(
+            file,
+            path=PurePosixPath(_as_handed_in(canvas["rest"] or canvas["typed"], lab_name)),
+            serial=int(canvas["serial"] or 0),
+            is_late=bool(canvas["late"] or canvas["anon_late"]),
+        )
+        label = canvas["name"] or number
+        return Parcel(label, (inside,), CANVAS_SYSTEM, number)
+    if file.suffix not in NOTEBOOKS + ARCHIVES:
+        return None
+    attempt = ATTEMPT.search(file.path.stem)
+    student = student_in(file.path.stem, lab_name)
+    return Parcel(student, (file,), attempt=int(attempt["number"]) if attempt else 0)
+
+
+def _as_handed_in(name: str, lab_name: str) -> str:
+    """A file of the lab's name without the -1 that Canvas adds when one is handed in once more."""
+    return re.sub(
+        rf"({re.escape(lab_name)})-[0-9]{{1,3}}(\.[^.]+)", r"\1\2", name, flags=re.IGNORECASE
+    )
+
+
+def _in_folder(name: str, files: list[File], lab_name: str) -> Iterator[Parcel]:
+    if moodle := MOODLE.fullmatch(name):
+        yield Parcel(moodle["name"], tuple(files), MOODLE_SYSTEM, moodle["id"] or "")
+        return
+    if (inbound := INBOUND.fullmatch(name)) and (time := iso_time(inbound["time"])):
+        if inbound["lab"] == lab_name:
+            yield Parcel(inbound["student"], tuple(files), submitted_at=time)
+        return
+    attempts: dict[int, list[File]] = {}
+    for file in files:
+        match = ATTEMPT.fullmatch(file.path.parts[0]) if len(file.path.parts) > 1 else None
+        attempt = int(match["number"]) if match else 0
+        attempts.setdefault(attempt, []).append(below(file) if match else file)
+    for attempt, group in attempts.items():
+        own = of_lab(group, lab_name)
+        if not own or (attempt == 0 and len(attempts) > 1 and not _has_notebook(own)):
+            continue
+        yield Parcel(
+            name,
+            tuple(own),
+            submitted_at=_nbgrader_time(group, lab_name),
+            attempt=attempt,
+            is_numbered=not any(lab_name in file.path.parts[:-1] for file in group),
+        )
+
+
+def _nbgrader_time(files: list[File], lab_name: str) -> str:
+    """The time in LAB/timestamp.txt, which nbgrader writes when it takes a submission."""
+    for file in files:
+        if file.path == PurePosixPath(lab_name, "timestamp.txt") and not file.problem:
+            try:
+                return iso_time(file.read(limit=100).decode("ascii", "replace"))
+            except ZIP_ERRORS:
+                return ""
+    return ""
+
+
+def _put_together(parcels: list[Parcel]) -> Iterator[Parcel]:
+    """On an LMS all files of one person are one parcel.
+
+    There a number has one label; where it has several, as the day in "ann_2026_10_15_lab.ipynb"
+    may, it is no number of a person.
+    """
+    labels: dict[tuple[str, str], set[str]] = {}
+    for parcel in parcels:
+        labels.setdefault((parcel.system, parcel.number), set()).add(parcel.label)
+    together: dict[tuple[str, str], list[Parcel]] = {}
+    for parcel in parcels:
+        if not parcel.system:
+            yield parcel
+            continue
+        if len(labels[parcel.system, parcel.number]) > 1:
+            parcel = replace(parcel, number="")
+        together.setdefault(parcel.person, []).append(parcel)
+    for group in together.values():
+        yield replace(group[0], files=tuple(chain.from_iterable(each.files for each in group)))
+
+
+def _has_notebook(files: list[File]) -> bool:
+    return any(file.suffix in NOTEBOOKS for file in files)
+
+
+def below(file: File) -> File:
+    """A file as it lies inside its topmost folder."""
+    return replace(file, path=PurePosixPath(*file.path.parts[1:]))

@@ -1,0 +1,51 @@
+"""What collecting gives: one `Submission` for each time that a student handed a lab in."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+
+from autograder.errors import Refusal
+from autograder.intake.read import clean_text
+
+MAX_NAME_BYTES = 100
+
+
+class NoSubmissions(Refusal, ValueError):
+    """There is nothing to grade where the TA pointed."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What one student handed in for a lab, once.
+
+    problem: why there is no content, in a sentence; extra: the other files beside the notebook;
+    attempt: 1 for the first; submitted_at: ISO 8601, without an offset if the export names none,
+    "" if unknown; marked_late: what the LMS says of that, None if nothing; group: whom it was
+    handed in for, "" if for one.
+    """
+
+    student: str
+    file_name: str
+    content: bytes = b""
+    problem: str = ""
+    extra: dict[str, bytes] = field(default_factory=dict)
+    attempt: int = 1
+    submitted_at: str = ""
+    marked_late: bool | None = None
+    group: str = ""
+
+
+def safe_name(name: str) -> str:
+    """A name that every file system, database and page takes: clean text of bounded length.
+
+    It is never empty, a path, or the name of a folder above.
+    """
+    clean = "".join(letter if letter.isprintable() else "?" for letter in clean_text(name))
+    clean = clean.replace("/", "_").replace("\\", "_")
+    if not clean.strip(". "):
+        return "_" * max(len(clean), 1)
+    if len(clean.encode()) <= MAX_NAME_BYTES:
+        return clean
+    digest = hashlib.sha256(clean.encode()).hexdigest()[:8]
+    return clean.encode()[: MAX_NAME_BYTES - 9].decode("utf-8", "ignore") + "-" + digest

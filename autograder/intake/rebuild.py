@@ -1,0 +1,266 @@
+"""Putting a submission back onto the master notebook.
+
+Test and locked cells, metadata and the order of what is marked are always the master's. The
+student's text is found by grade id, else by the names that a cell defines. Nothing a student wrote
+is thrown away: whatever is not an untouched cell of the master's runs where it stood.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from itertools import pairwise
+
+from nbformat import NotebookNode
+
+from autograder.intake.master import Master, MasterCell
+from autograder.intake.names import (
+    checked_exercise,
+    defined_names,
+    is_check_call,
+    squeeze,
+    statements,
+    used_names,
+)
+from autograder.intake.read import SubmittedCell
+from autograder.intake.stored_answers import with_stored_answers
+
+
+@dataclass(frozen=True)
+class Step:
+    """A piece of code to run in the child. index: its place in the submission, None if given."""
+
+    source: str
+    index: int | None
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """A submission on its master.
+
+    steps: what to run, in the student's order. notebook: what to show, in the master's order, with
+    the student's own cells behind the ones they followed; a cell's metadata has "submitted", its
+    place in the submission. notes: what was repaired, in sentences for the TA. problem: why this is
+    no submission of the assignment, "" if it is one.
+    """
+
+    steps: list[Step]
+    notebook: list[NotebookNode]
+    notes: list[str]
+    problem: str = ""
+
+
+def rebuild(master: Master, submitted: list[SubmittedCell]) -> Rebuilt:
+    """Match the submitted cells with the master's, then lay out what to run and what to show.
+
+    Answers that were clicked are in the code then.
+    """
+    submitted, notes = with_stored_answers(master, submitted)
+    match = _Match(master, submitted)
+    return Rebuilt(match.steps(), match.notebook(), match.notes + notes, match.problem())
+
+
+class _Match:
+    """Which submitted cells belong to which cell of the master. places: by the master's name."""
+
+    def __init__(self, master: Master, submitted: list[SubmittedCell]) -> None:
+        self.master = master
+        self.submitted = submitted
+        self.notes: list[str] = []
+        self.places: dict[str, list[int]] = {}
+        self._own: list[int] = []
+        self._match_by_name_and_text()
+        self._match_by_definition()
+        self._match_by_question()
+        self._note_repairs()
+        self._best = {cell.name: self._last_filled(cell) for cell in master.cells if cell.is_open}
+        self.owner = {i: cell for cell in master.cells for i in self.places.get(cell.name, ())}
+
+    def _match_by_name_and_text(self) -> None:
+        by_name = {cell.node.get("id"): cell for cell in self.master.cells}
+        by_name |= {cell.name: cell for cell in self.master.cells}
+        by_text = {
+            squeeze(cell.source): cell
+            for cell in self.master.cells
+            if not cell.is_open or cell.kind == "experiment"
+        }
+        for i, cell in enumerate(self.submitted):
+            claimed = next((by_name[name] for name in cell.names if name in by_name), None)
+            if claimed is None or not self._may_be(claimed, cell):
+                claimed = by_text.get(squeeze(cell.source))
+            if claimed is None:
+                self._own.append(i)
+            else:
+                self.places.setdefault(claimed.name, []).append(i)
+
+    @staticmethod
+    def _may_be(claimed: MasterCell, cell: SubmittedCell) -> bool:
+        """Whether a cell may stand for the one its metadata names.
+
+        An open cell may hold anything; of a locked one only the untouched copy is the master's,
+        anything else is code of the student's own.
+        """
+        if claimed.is_open:
+            return True
+        return squeeze(cell.source) == squeeze(claimed.source) or is_check_call(cell.source)
+
+    def _match_by_definition(self) -> None:
+        defined = {i: defined_names(self.submitted[i].source) for i in self._own}
+        for cell in self.master.of_kind("exercise", "answer"):
+            if cell.name in self.places:
+                continue
+            wanted = defined_names(cell.source)
+            found = [i for i in self._own if wanted & defined[i]]
+            if found:
+                self._take(cell, found, f"the cell {cell.name} was recognised by what it defines")
+            else:
+                self.notes.append(f"no cell for {cell.name} was handed in")
+
+    def _match_by_question(self) -> None:
+        by_text = {
+            squeeze(cell.source): i for i, cell in enumerate(self.submitted) if not cell.is_code
+        }
+        for before, cell in pairwise(self.master.cells):
+            question = by_text.get(squeeze(before.source))
+            if cell.kind != "written" or cell.name in self.places or question is None:
+                continue
+            below = question + 1
+            if below in self._own and not self.submitted[below].is_code:
+                self._take(cell, [below], f"the answer {cell.name} was recognised by its question")
+
+    def _take(self, cell: MasterCell, found: list[int], note: str) -> None:
+        self.places[cell.name] = found
+        taken = set(found)
+        self._own = [i for i in self._own if i not in taken]
+        self.notes.append(note)
+
+    def _note_repairs(self) -> None:
+        for cell in self.master.cells:
+            n_copies = len(self.places.get(cell.name, ()))
+            if cell.kind in ("exercise", "answer", "written") and n_copies > 1:
+                self.notes.append(f"the cell {cell.name} appears {n_copies} times")
+            if cell.kind == "check" and n_copies == 0:
+                self.notes.append(f"the test cell {cell.name} was missing or changed")
+
+    def problem(self) -> str:
+        """What says that this is another assignment's notebook: nothing here, or checks of others.
+
+        A notebook that has at least half of the cells is taken for what it was handed in as.
+        """
+        wanted = [cell.name for cell in self.master.of_kind("exercise", "answer", "written")]
+        n_found = sum(name in self.places for name in wanted)
+        known = {cell.name.removeprefix("check_") for cell in self.master.of_kind("check")}
+        called = {checked_exercise(self.submitted[i].source) for i in self._own} - {""}
+        others = sorted(called - known)
+        if 2 * n_found >= len(wanted) or (n_found and not others):
+            return ""
+        checks = f", and it checks {', '.join(others[:3])}" if others else ""
+        return (
+            f"the notebook has {n_found} of the {len(wanted)} cells to fill in of {self.master.lab}"
+            f"{checks}: it seems to be another one; ask for the right file"
+        )
+
+    def _last_filled(self, cell: MasterCell) -> int | None:
+        """Of several copies the last one that was filled in."""
+        indices = self.places.get(cell.name, [])
+        stub = squeeze(cell.source)
+        filled = [i for i in indices if squeeze(self.submitted[i].source) not in ("", stub)]
+        return next(reversed(filled or indices), None)
+
+    def notebook(self) -> list[NotebookNode]:
+        """The master's cells with the student's text, and the student's own cells in between."""
+        followers: dict[str, list[int]] = {}
+        anchor = ""
+        for i, cell in enumerate(self.submitted):
+            owner = self.owner.get(i)
+            anchor = owner.name if owner else anchor
+            is_spare = owner is not None and owner.is_open and self._best[owner.name] != i
+            if (owner is None or is_spare) and cell.source.strip():
+                followers.setdefault(anchor, []).append(i)
+        shown = [self._own_node(i) for i in followers.get("", [])]
+        for cell in self.master.cells:
+            node = copy.deepcopy(cell.node)
+            if cell.is_open:
+                index = self._best[cell.name]
+                node.source = self.submitted[index].source if index is not None else ""
+                node.metadata["submitted"] = index
+                if index is not None:
+                    _attach(node, self.submitted[index])
+            shown.append(node)
+            shown += [self._own_node(i) for i in followers.get(cell.name, [])]
+        return shown
+
+    def _own_node(self, index: int) -> NotebookNode:
+        cell = self.submitted[index]
+        node = NotebookNode(
+            cell_type="code" if cell.is_code else "markdown",
+            id=f"own-{index}",
+            metadata=NotebookNode(submitted=index),
+            source=cell.source,
+        )
+        if cell.is_code:
+            node.update(outputs=[], execution_count=None)
+        _attach(node, cell)
+        return node
+
+    def steps(self) -> list[Step]:
+        """The master's given cells, then the student's code in the student's order.
+
+        Left out: the master's test and install cells, an untouched copy beside a filled-in one,
+        and experiments that define nothing which another cell uses. A cell that holds several
+        answers runs statement by statement, so that one that fails does not take the rest along.
+        """
+        given = [Step(cell.source, None) for cell in self.master.of_kind("given")]
+        student: list[Step] = []
+        experiments: list[Step] = []
+        for i, cell in enumerate(self.submitted):
+            if not cell.is_code or not cell.source.strip() or self._is_left_out(i):
+                continue
+            parts = self._parts(i)
+            student += parts
+            experiments += [part for part in parts if self._is_experiment(part)]
+        return given + self._without_idle(student, experiments)
+
+    def _parts(self, index: int) -> list[Step]:
+        """A cell's code, by statement if it holds more than one answer."""
+        source = self.submitted[index].source
+        marked = {cell.name for cell in self.master.of_kind("exercise", "answer")}
+        if len(defined_names(source) & marked) < 2:
+            return [Step(source, index)]
+        return [Step(part, index) for part in statements(source) if not is_check_call(part)]
+
+    def _is_experiment(self, step: Step) -> bool:
+        owner = self.owner.get(step.index)
+        is_whole = step.source == self.submitted[step.index].source
+        if owner is not None and owner.kind == "experiment" and is_whole:
+            return True
+        return not is_whole and squeeze(step.source) in self.master.experiment_statements
+
+    def _is_left_out(self, index: int) -> bool:
+        cell, owner = self.submitted[index], self.owner.get(index)
+        if owner is None:
+            return is_check_call(cell.source)
+        if not owner.is_open:
+            return True
+        is_stub = squeeze(cell.source) == squeeze(owner.source)
+        return is_stub and self._best[owner.name] != index
+
+    def _without_idle(self, steps: list[Step], experiments: list[Step]) -> list[Step]:
+        if not experiments:
+            return steps
+        idle = {id(step) for step in experiments}
+        needed = {cell.name for cell in self.master.of_kind("exercise", "answer")}
+        for step in steps:
+            if id(step) not in idle:
+                needed |= used_names(step.source)
+        for step in reversed(experiments):
+            if defined_names(step.source) & needed:
+                idle.discard(id(step))
+                needed |= used_names(step.source)
+        return [step for step in steps if id(step) not in idle]
+
+
+def _attach(node: NotebookNode, cell: SubmittedCell) -> None:
+    """The pictures that were pasted into a text."""
+    if cell.attachments and node.cell_type == "markdown":
+        node.attachments = cell.attachments

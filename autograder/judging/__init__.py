@@ -1,0 +1,1 @@
+"""One submission, from cells to verdicts: the judge outside the wall, the student's code inside."""

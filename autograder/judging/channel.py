@@ -1,0 +1,278 @@
+"""The trusted end of the channel to a child: every read has a time limit, every frame is hostile.
+
+Each request carries a random id that its reply must echo, so a frame that was forged ahead of time
+or left over from earlier shows. Whatever a child sends can only end the child, never this side.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+import select
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from labkit.bridge.executor import MAX_KINDS
+from labkit.bridge.student import Student, answer_callback
+from labkit.bridge.wire import WireError, receive, send
+
+_ID_BITS = 53
+CALLBACK_SHARE = 3  # an endless loop of callbacks keeps us busy, and waits for nothing
+_ABANDON_S = 1.0
+_READ_BYTES_PER_S = 8 << 20  # to decode what came is work for us: a long reply takes its time
+
+
+class StudentEnded(Exception):
+    """The student's process gave no answer to a request, and was ended if it had not ended itself.
+
+    The message says why, in words for a TA and the student. settled: what had to be ended has been.
+    """
+
+    settled = False
+
+
+class ChildDied(StudentEnded):
+    """The student's process ended: by itself, by a crash, or over a limit of the wall."""
+
+
+class ForkDied(ChildDied):
+    """Only the fork that ran this check ended; the student's process is as it was before."""
+
+
+class Overran(StudentEnded):
+    """No answer came in time."""
+
+
+class Tampered(StudentEnded):
+    """It sent what no honest child sends: a forged, stale or malformed frame."""
+
+
+class Silence(Exception):
+    """Nothing came in time."""
+
+
+class OtherSpoke(Exception):
+    """A fork is silent and the process it came from has something to report: the fork's end."""
+
+
+class TimedSocket:
+    """A socket for `labkit.bridge.wire` whose reads and writes share one time budget.
+
+    Only waiting counts, and the size of what comes. A slow drip of bytes is no way around it. If
+    `other` becomes readable while this socket has nothing, `OtherSpoke` is raised.
+    """
+
+    def __init__(
+        self, sock: socket.socket, max_bytes: int, other: socket.socket | None = None
+    ) -> None:
+        sock.setblocking(False)
+        self.remaining_s = 0.0
+        self._socket = sock
+        self._other = other
+        self._max_bytes = max_bytes
+
+    def recv_into(self, view: memoryview) -> int:
+        """Wait for bytes and read some. Raises: WireError for more than may come at once."""
+        if len(view) > self._max_bytes:
+            raise WireError(f"a frame of {len(view):,} bytes, the limit is {self._max_bytes:,}")
+        while True:
+            try:
+                n_read = self._socket.recv_into(view)
+            except BlockingIOError:
+                self._wait(select.POLLIN)
+            else:
+                self.remaining_s -= n_read / _READ_BYTES_PER_S
+                return n_read
+
+    def sendall(self, data: bytes | memoryview) -> None:
+        """Write everything, in time."""
+        view = memoryview(data)
+        while view:
+            try:
+                view = view[self._socket.send(view) :]
+            except BlockingIOError:
+                self._wait(select.POLLOUT)
+
+    def _wait(self, event: int) -> None:
+        poll = select.poll()
+        poll.register(self._socket, event)
+        if self._other is not None:
+            poll.register(self._other, select.POLLIN)
+        started = time.monotonic()
+        ready = dict(poll.poll(max(0.0, self.remaining_s) * 1000))
+        self.remaining_s -= time.monotonic() - started
+        if not ready:
+            raise Silence
+        if self._socket.fileno() not in ready:
+            raise OtherSpoke
+
+
+@dataclass
+class Budget:
+    """Seconds left: to wait for the student's code, and for what it has us do in callbacks."""
+
+    wait_s: float = math.inf
+    callback_s: float = math.inf
+
+    @contextmanager
+    def limited_to(self, seconds: float) -> Iterator[None]:
+        """Inside, no more than so much waiting, and the callbacks that go with it."""
+        outer = (self.wait_s, self.callback_s)
+        inner = (min(outer[0], seconds), min(outer[1], CALLBACK_SHARE * seconds))
+        self.wait_s, self.callback_s = inner
+        try:
+            yield
+        finally:
+            used = (inner[0] - self.wait_s, inner[1] - self.callback_s)
+            self.wait_s, self.callback_s = outer
+            self.spend(*used)
+
+    def spend(self, wait_s: float, callback_s: float = 0.0) -> None:
+        """Take off what was used up."""
+        self.wait_s -= wait_s
+        self.callback_s -= callback_s
+
+
+class RemoteChannel:
+    """Requests to one process, and the answers to its callbacks.
+
+    Every method may raise EOFError if the process is gone, OtherSpoke if it is a fork and gone,
+    Overran, and Tampered; the caller has to end the process then.
+    """
+
+    def __init__(
+        self, sock: socket.socket, max_bytes: int, budget: Budget, other: socket.socket | None
+    ) -> None:
+        self.socket = sock
+        self._wire = TimedSocket(sock, max_bytes, other)
+        self._budget = budget
+
+    def converse(
+        self, message: dict, blobs: list, callbacks: list[Callable[..., Any]], student: Student,
+        limit_s: float,
+    ) -> tuple[dict, memoryview]:  # fmt: skip
+        """Ask, answer the callbacks that come first, return the reply and its blob."""
+        request_id = new_id()
+        callback_s = CALLBACK_SHARE * limit_s
+        with self._clock(limit_s):
+            self._send({**message, "id": request_id}, blobs)
+            while True:
+                reply, blob = self._receive(request_id)
+                if "callback" not in reply:
+                    return _bounded(reply), blob
+                started = time.monotonic()
+                self._answer(request_id, reply, blob, callbacks, student)
+                self._budget.spend(0.0, time.monotonic() - started)
+                callback_s -= time.monotonic() - started
+                if min(callback_s, self._budget.callback_s) < 0:
+                    raise Overran("it called back for too long")
+
+    def tell(self, message: dict, limit_s: float, blobs: list = ()) -> int:
+        """Send a request; returns the id that its reply will carry."""
+        request_id = new_id()
+        with self._clock(limit_s):
+            self._send({**message, "id": request_id}, blobs)
+        return request_id
+
+    def hand_over(self, sock: socket.socket) -> None:
+        """Pass the other process a socket of its own."""
+        try:
+            socket.send_fds(self.socket, [b"s"], [sock.fileno()])
+        except OSError as error:
+            raise EOFError(str(error)) from error
+
+    def read(self, request_id: int, limit_s: float, counted: bool = True) -> dict:
+        """The reply to this request, which must come next. `counted` charges the budget."""
+        with self._clock(limit_s, counted):
+            return self._receive(request_id)[0]
+
+    @contextmanager
+    def _clock(self, limit_s: float, counted: bool = True) -> Iterator[None]:
+        """Bound the waiting inside."""
+        budget = self._budget if counted else Budget()
+        reason = f"no answer came within {limit_s:g} s"
+        if budget.wait_s < limit_s:
+            limit_s, reason = max(0.0, budget.wait_s), "its calls took too long in all"
+        outer, self._wire.remaining_s = self._wire.remaining_s, limit_s
+        try:
+            if not limit_s:
+                raise Silence
+            yield
+        except Silence:
+            raise Overran(reason) from None
+        finally:
+            budget.spend(limit_s - self._wire.remaining_s)
+            self._wire.remaining_s = outer
+
+    def _send(self, message: dict, blobs: list) -> None:
+        try:
+            send(self._wire, message, blobs)
+        except WireError as error:
+            raise ValueError(f"this cannot be sent to the student's process: {error}") from error
+        except ConnectionError as error:
+            raise EOFError(str(error)) from error
+
+    def _receive(self, request_id: int) -> tuple[dict, memoryview]:
+        try:
+            message, blob = receive(self._wire)
+        except WireError as error:
+            raise Tampered(f"the process sent an unreadable message ({error})") from error
+        except ConnectionError as error:
+            raise EOFError(str(error)) from error
+        if type(message.get("id")) is not int or message["id"] != request_id:
+            raise Tampered("the process sent a message that answers no request")
+        return message, blob
+
+    def _answer(
+        self, request_id: int, message: dict, blob: memoryview, callbacks: list, student: Student
+    ) -> None:
+        try:
+            answer, blobs = answer_callback(message, blob, callbacks, student)
+        except WireError as error:
+            raise Tampered(f"the process sent an unreadable callback ({error})") from error
+        except StudentEnded:
+            raise
+        except BaseException:  # the check gave its verdict inside a callback
+            self._abandon(request_id)
+            raise
+        try:
+            self._send({**answer, "answer": True}, blobs)
+        except ValueError as error:
+            refusal = {"ok": False, "kind": "ValueError", "message": str(error)}
+            self._send({**refusal, "answer": True}, [])
+
+    def _abandon(self, request_id: int) -> None:
+        """Bring a conversation to its end, so that the next request finds a quiet channel."""
+        refusal = {"ok": False, "kind": "RuntimeError", "message": "the check has ended"}
+        self._wire.remaining_s = min(self._wire.remaining_s, _ABANDON_S)
+        reply: dict = {"callback": None}
+        while "callback" in reply:
+            self._send({**refusal, "answer": True}, [])
+            reply, _ = self._receive(request_id)
+
+
+def new_id() -> int:
+    """A number that nobody can guess, and that JSON carries exactly."""
+    return secrets.randbits(_ID_BITS)
+
+
+def clean_text(text: Any, max_chars: int) -> str:
+    """A bounded string that can be written to any file; empty if it is no string."""
+    if not isinstance(text, str):
+        return ""
+    return text[:max_chars].encode("utf-8", "replace").decode("utf-8")
+
+
+def _bounded(reply: dict) -> dict:
+    """An error's texts may be shown and stored: bound them here, values are the decoder's."""
+    if reply.get("ok") is True or not isinstance(reply.get("lines"), list):
+        return reply
+    lines = [clean_text(line, 200) for line in reply["lines"][:20]]
+    kind, message = clean_text(reply.get("kind"), 100), clean_text(reply.get("message"), 2000)
+    kinds = reply.get("kinds")
+    kinds = [clean_text(each, 100) for each in kinds[:MAX_KINDS]] if isinstance(kinds, list) else []
+    return {"ok": False, "kind": kind, "kinds": kinds, "message": message, "lines": lines}

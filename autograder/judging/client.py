@@ -1,0 +1,64 @@
+"""The trusted side of student code: start zygotes, spawn walled children, run cells, ask checks.
+
+    with Zygote(settings) as zygote, zygote.spawn() as child:
+        child.put_files({"data.csv": b"..."})
+        result = child.run_cell("def double(x): return 2 * x", timeout_s=30)
+        with child.forked(), child.deadline(20):
+            child.student.double(21)
+
+What a student's code does to its own process is a `StudentEnded` (see channel). A `ZygoteError` is
+ours, and costs nobody a point.
+"""
+
+from __future__ import annotations
+
+from autograder.judging.channel import ChildDied, ForkDied, Overran, StudentEnded, Tampered
+from autograder.judging.control import ChildSettings, Ending, ZygoteError, ZygoteProcess
+from autograder.judging.wall import WallSettings
+from autograder.judging.walled import CellResult, Child
+
+__all__ = [
+    "CellResult",
+    "Child",
+    "ChildDied",
+    "ChildSettings",
+    "Ending",
+    "ForkDied",
+    "Overran",
+    "StudentEnded",
+    "Tampered",
+    "WallSettings",
+    "Zygote",
+    "ZygoteError",
+]
+
+
+class Zygote:
+    """Makes children that have everything imported already.
+
+    It ends with this process, or with the thread that has made it. Raises: ZygoteError if it does
+    not start.
+    """
+
+    def __init__(self, settings: ChildSettings) -> None:
+        self._settings = settings
+        self._process = ZygoteProcess(settings)
+        self._children: list[Child] = []
+
+    def spawn(self) -> Child:
+        """A fresh child, walled in and ready."""
+        self._children = [child for child in self._children if child.alive]
+        self._children.append(Child(self._process, self._settings))
+        return self._children[-1]
+
+    def close(self) -> None:
+        """End the zygote and all its children."""
+        for child in self._children:
+            child.hang_up()
+        self._process.close()
+
+    def __enter__(self) -> Zygote:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,239 @@
+"""The trusted end of a zygote: starting it, telling it what to do, hearing how its children end."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import autograder
+import labkit
+from autograder.judging.channel import Silence, TimedSocket, new_id
+from autograder.judging.wall import RUNGS, WallSettings
+from labkit.bridge.wire import receive, send
+
+_CHILD = Path(__file__).resolve().parent / "child" / "__main__.py"
+_EVENT_S = 30.0  # what a zygote has to do is soon done, but not on a machine that is overloaded
+_MAX_EVENT_BYTES = 1 << 16
+_ENVIRONMENT = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "LANG": "C.UTF-8",
+    "OMP_NUM_THREADS": "1",
+    "OMP_THREAD_LIMIT": "1",  # else torch.set_num_threads(4) and a product: every later fork hangs
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "MALLOC_ARENA_MAX": "2",  # an arena for each thread would use up the address space
+    "PYTHONHASHSEED": "0",  # a set of strings has one order, today and tomorrow
+    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+    "TOKENIZERS_PARALLELISM": "false",
+    "HF_HUB_OFFLINE": "1",
+    "CUDA_VISIBLE_DEVICES": "",  # CUDA does not survive a fork
+}
+_SIGNALS = {
+    signal.SIGSEGV: "a crash in compiled code",
+    signal.SIGBUS: "a crash in compiled code",
+    signal.SIGABRT: "compiled code gave up",
+    signal.SIGFPE: "a division by zero in compiled code",
+    signal.SIGXCPU: "over its processor time",
+}
+
+
+class ZygoteError(RuntimeError):
+    """Our side failed: no zygote, no wall. Never the student's doing, never zero points."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChildSettings:
+    """How students' processes are made, and for how long we wait for them.
+
+    student_path: the folder that holds the students' labkit; preload: modules that the zygote
+    imports once; wall: what children see and use, completed by `completed_wall`. The limits, in
+    seconds: zygote and child to get ready, a cell unless `run_cell` says otherwise, what it gets to
+    heed an interrupt, a call of a check.
+    """
+
+    student_path: Path
+    preload: tuple[str, ...] = ()
+    wall: WallSettings = field(default_factory=WallSettings)
+    rung: str = "namespaces"
+    seed: int = 0
+    start_s: float = 180.0
+    spawn_s: float = 20.0
+    cell_s: float = 30.0
+    grace_s: float = 1.0
+    call_s: float = 10.0
+    max_message_mb: int = 64
+    max_output_chars: int = 4 << 20
+
+    def __post_init__(self) -> None:
+        if self.rung not in RUNGS:
+            raise ValueError(f"rung wants one of {', '.join(RUNGS)}, got {self.rung!r}")
+        if not Path(self.student_path, "labkit", "__init__.py").is_file():
+            raise ValueError(f"{self.student_path} holds no labkit, the students' edition")
+
+    def completed_wall(self) -> WallSettings:
+        """The wall with the interpreter and the students' labkit to see, and ours hidden."""
+        seen = (sys.prefix, sys.base_prefix, Path(self.student_path).resolve())
+        ours = (Path(autograder.__file__).resolve().parent, Path(labkit.__file__).resolve().parent)
+        return replace(
+            self.wall,
+            read_only=(*self.wall.read_only, *seen),
+            hidden=(*self.wall.hidden, *ours),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a child ended (for instance "exit status 0"), and what it took at its height."""
+
+    how: str
+    peak_mb: float
+    cpu_s: float
+
+
+class ZygoteProcess:
+    """A running zygote. It ends with this process, and takes every child with it.
+
+    Start it from a thread that lives as long as it should: its end is tied to that thread's.
+    Raises, from every method: ZygoteError if it has ended.
+    """
+
+    def __init__(self, settings: ChildSettings) -> None:
+        self._settings = settings
+        self._endings: dict[int, Ending] = {}
+        self._notes: dict[int, str] = {}
+        self._numbers = itertools.count(1)
+        self._scratch = Path(tempfile.mkdtemp(prefix="labkit-"))
+        self._scratch.chmod(0o711)  # children of the landlock rung reach their own folders
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115
+        ours, theirs = socket.socketpair()
+        with theirs, tempfile.TemporaryFile("w+") as plan:
+            json.dump(self._plan(theirs), plan, default=os.fspath)
+            plan.seek(0)
+            self._process = subprocess.Popen(
+                [sys.executable, "-s", "-P", "-B", str(_CHILD)],
+                env=self._environment(),
+                cwd="/",
+                stdin=plan,
+                stdout=self._log,
+                stderr=self._log,
+                pass_fds=[theirs.fileno()],
+            )
+        self._socket = ours
+        self._wire = TimedSocket(ours, _MAX_EVENT_BYTES)
+        try:
+            if not self._hear(settings.start_s):
+                raise ZygoteError(f"the zygote is not ready after {settings.start_s:g} s")
+        except ZygoteError:
+            self.close()
+            raise
+
+    def spawn(self) -> tuple[int, socket.socket, int]:
+        """Order a child: its number, the channel to it, the id of its first message."""
+        number, nonce = next(self._numbers), new_id()
+        ours, theirs = socket.socketpair()
+        try:
+            self.tell("spawn", number, nonce=nonce)
+            self._guard(lambda: socket.send_fds(self._socket, [b"c"], [theirs.fileno()]))
+        except ZygoteError:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        return number, ours, nonce
+
+    def tell(self, op: str, number: int, **rest: Any) -> None:
+        """Send an order about a child."""
+        self._wire.remaining_s = _EVENT_S
+        self._guard(lambda: send(self._wire, {"op": op, "job": number, **rest}))
+
+    def ending(self, number: int, limit_s: float) -> Ending | None:
+        """How this child ended, or None if it has not within the limit."""
+        while number not in self._endings:
+            if not self._hear(limit_s):
+                return None
+        return self._endings[number]
+
+    def prune(self, number: int) -> str:
+        """Kill all that this child has started; returns why the zygote did so before, if it did."""
+        self._notes.pop(number, None)
+        self.tell("prune", number)
+        while number not in self._notes:
+            if not self._hear(_EVENT_S):
+                raise ZygoteError("the zygote does not answer")
+        return self._notes.pop(number)
+
+    def close(self) -> None:
+        """End the zygote and all its children."""
+        self._socket.close()
+        try:
+            self._process.wait(_EVENT_S)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(PermissionError):  # a confined judge signals nobody
+                self._process.terminate()
+            self._process.wait(_EVENT_S)
+        self._log.close()
+        with contextlib.suppress(OSError):  # the keeper has removed it, if it came to be
+            self._scratch.rmdir()
+
+    def _plan(self, control: socket.socket) -> dict[str, Any]:
+        settings = self._settings
+        return {
+            "control": control.fileno(),
+            "grader": os.getpid(),
+            "student_path": Path(settings.student_path).resolve(),
+            "preload": settings.preload,
+            "wall": asdict(settings.completed_wall()),
+            "rung": settings.rung,
+            "seed": settings.seed,
+            "scratch": self._scratch,
+            "max_bytes": settings.max_message_mb << 20,
+        }
+
+    def _environment(self) -> dict[str, str]:
+        scratch = "/tmp" if self._settings.rung == "namespaces" else str(self._scratch)
+        folders = {"HOME": "", "TMPDIR": "", "IPYTHONDIR": "/ipython", "MPLCONFIGDIR": "/mpl"}
+        return _ENVIRONMENT | {name: scratch + folder for name, folder in folders.items()}
+
+    def _hear(self, limit_s: float) -> bool:
+        """Take in one event; False if none comes."""
+        self._wire.remaining_s = limit_s
+        try:
+            event, _ = self._guard(lambda: receive(self._wire))
+        except Silence:
+            return False
+        match event["event"]:
+            case "exit":
+                how = in_words(event["code"], event["note"])
+                self._endings[event["job"]] = Ending(how, event["peak_mb"], event["cpu_s"])
+            case "pruned":
+                self._notes[event["job"]] = event["note"]
+        return True
+
+    def _guard(self, talk: Any) -> Any:
+        try:
+            return talk()
+        except (EOFError, OSError) as error:
+            raise ZygoteError(f"the zygote has ended: {self._last_words()}") from error
+
+    def _last_words(self) -> str:
+        self._log.seek(max(0, os.fstat(self._log.fileno()).st_size - 2000))
+        lines = self._log.read().decode("utf-8", "replace").strip().splitlines()
+        return lines[-1] if lines else "without a word"
+
+
+def in_words(code: int, note: str = "") -> str:
+    """How a process ended: `code` is its exit status, or minus the signal that ended it."""
+    if code >= 0:
+        return f"exit status {code}"
+    why = note or _SIGNALS.get(-code, "")
+    return f"signal {-code} ({why})" if why else f"signal {-code}"

@@ -1,0 +1,69 @@
+"""What the grader tells a slot: its settings, and submissions as JSON."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from dataclasses import dataclass
+from typing import Any
+
+from autograder.intake.collect import Submission
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Wall-clock limits in seconds: of a cell, of a check, of all cells of a submission."""
+
+    cell_s: float = 30.0
+    check_s: float = 20.0
+    cells_s: float = 120.0
+
+
+@dataclass(frozen=True)
+class SlotSettings:
+    """What a slot needs to know.
+
+    master: the master notebook's file; student_path: the folder with the student's labkit; rung:
+    how strong the wall is; uid: the user that student code runs as when the grader is root; cpu:
+    the processor to stay on, for judge and student take turns and every change of it costs;
+    exercises: those whose checks are played, all if empty.
+    """
+
+    lab: str
+    master: str
+    student_path: str
+    seed: int
+    rung: str
+    uid: int = 65534
+    cpu: int | None = None
+    cell_s: float = 30.0
+    check_s: float = 20.0
+    cells_s: float = 120.0
+    memory_mb: int = 4096
+    exercises: tuple[str, ...] = ()
+
+    @property
+    def limits(self) -> Limits:
+        """The time limits."""
+        return Limits(self.cell_s, self.check_s, self.cells_s)
+
+
+def pack_content(submission: Submission) -> dict[str, Any]:
+    """What the outcome of a submission depends on, as JSON."""
+    return {
+        "file_name": submission.file_name,
+        "problem": submission.problem,
+        "content": b64encode(submission.content).decode(),
+        "extra": {name: b64encode(data).decode() for name, data in submission.extra.items()},
+    }
+
+
+def pack_submission(submission: Submission) -> dict[str, Any]:
+    """A submission as JSON; who handed it in, and when, stays here."""
+    return {"student": submission.student, **pack_content(submission)}
+
+
+def unpack_submission(packed: dict[str, Any]) -> Submission:
+    """The submission that `pack_submission` packed."""
+    packed["content"] = b64decode(packed["content"])
+    packed["extra"] = {name: b64decode(data) for name, data in packed["extra"].items()}
+    return Submission(**packed)

@@ -1,0 +1,292 @@
+"""The judge: the trusted side of one submission.
+
+It holds the checks, the hidden cases and the expected values, asks the student's process for values
+and decides.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nbformat import NotebookNode
+
+from autograder.intake.collect import Submission
+from autograder.intake.master import Master, MasterCell
+from autograder.intake.names import defined_names, is_check_call
+from autograder.intake.read import Unreadable, read_notebook
+from autograder.intake.rebuild import Rebuilt, rebuild
+from autograder.judging.asserts import given_namespace, play_asserts
+from autograder.judging.client import StudentEnded, Zygote, ZygoteError
+from autograder.judging.jobs import Limits
+from autograder.judging.session import Session
+from autograder.judging.shown import fill_outputs
+from autograder.labs.cases import hidden_cases
+from autograder.record.results import (
+    ERROR,
+    GRADED,
+    PARTLY,
+    UNGRADABLE,
+    CheckResult,
+    Result,
+    score_of,
+)
+from labkit.bridge.student import Student
+from labkit.bridge.wire import WireError
+from labkit.checks.core import (
+    Check,
+    Finding,
+    checks_of,
+    play_check,
+    points_by_weight,
+    share_of_points,
+)
+
+MAX_PROBLEMS = 4
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A test cell of the master: its checks, and the cases to play them on."""
+
+    cell: MasterCell
+    exercise: str
+    checks: list[Check]
+    cases: list
+
+
+@dataclass(frozen=True)
+class Play:
+    """A check and the cases it is played on."""
+
+    check: Check
+    cases: list
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the checks of one submission found. broken: checks of ours that failed to work."""
+
+    checks: list[CheckResult]
+    broken: list[str]
+
+
+class Judge:
+    """Grades submissions of one assignment, one after the other, over one zygote."""
+
+    def __init__(
+        self,
+        master: Master,
+        zygote: Zygote,
+        limits: Limits,
+        seed: int,
+        exercises: Sequence[str] = (),
+    ) -> None:
+        """exercises: those whose checks are played; all if empty."""
+        self._master = master
+        self._zygote = zygote
+        self._limits = limits
+        marked = _marked_cells(master, seed)
+        self._marked = [one for one in marked if not exercises or one.exercise in exercises]
+        self._answers = [
+            name for cell in master.of_kind("answer") for name in defined_names(cell.source)
+        ]
+        written = {cell.name: cell.points for cell in master.of_kind("written")}
+        self._written = dict(sorted(written.items()))  # as the record has them
+        self.max_score = round(sum(one.cell.points for one in marked), 2)
+
+    def grade(self, submission: Submission) -> tuple[Result, list[NotebookNode]]:
+        """The result of one submission and the notebook to show for it.
+
+        Raises: ZygoteError if no child can be had; whatever else goes wrong on our side is a result
+        with the status "error".
+        """
+        try:
+            return self._grade(submission)
+        except ZygoteError:
+            raise
+        except Exception as error:
+            problem = f"Our error, not the student's: {_where(error)}. Mark this one by hand."
+            return self._without_mark(submission, ERROR, problem)
+
+    def _grade(self, submission: Submission) -> tuple[Result, list[NotebookNode]]:
+        start = time.perf_counter()
+        try:
+            if submission.problem:
+                raise Unreadable(submission.problem)
+            submitted = read_notebook(submission.content, submission.file_name)
+            rebuilt = rebuild(self._master, submitted)
+            if rebuilt.problem:
+                raise Unreadable(rebuilt.problem)
+        except Unreadable as unreadable:
+            problem = f"This submission could not be graded: {unreadable}."
+            return self._without_mark(submission, UNGRADABLE, problem)
+        own_outputs = {i: cell.outputs for i, cell in enumerate(submitted)}
+        verdict, session = self.grade_rebuilt(rebuilt, submission.extra, own_outputs)
+        problem = _in_sentences(verdict.broken or session.problems)
+        result = Result(
+            student=submission.student,
+            lab=self._master.lab,
+            status=ERROR if verdict.broken else PARTLY if session.problems else GRADED,
+            score=None if verdict.broken else score_of(verdict.checks),
+            max_score=self.max_score,
+            checks=verdict.checks,
+            written=self._written,
+            problem=problem,
+            flags=rebuilt.notes,
+            file_name=submission.file_name,
+            seconds=round(time.perf_counter() - start, 3),
+            peak_mb=round(session.peak_mb, 1),
+        )
+        return result, rebuilt.notebook
+
+    def grade_rebuilt(
+        self,
+        rebuilt: Rebuilt,
+        files: dict[str, bytes] | None = None,
+        own_outputs: dict[int, list[dict]] | None = None,
+    ) -> tuple[Verdict, Session]:
+        """Run a rebuilt submission, judge it, and put the outputs into its notebook."""
+        session = Session(self._zygote, rebuilt.steps, files or {}, self._limits)
+        try:
+            session.run()
+            session.look_at(self._answers)
+            verdict = self._judge(session)
+        finally:
+            session.close()
+        fill_outputs(rebuilt.notebook, session.results, verdict.checks, own_outputs or {})
+        return verdict, session
+
+    def _judge(self, session: Session) -> Verdict:
+        broken: list[str] = []
+        plays = [Play(check, one.cases) for one in self._marked for check in one.checks]
+        findings = iter(_play_all(session, plays, broken))
+        checks: list[CheckResult] = []
+        for one in self._marked:
+            found = [next(findings) for _ in one.checks]
+            shares = share_of_points(found, one.cell.points)
+            full = points_by_weight(one.checks, one.cell.points)
+            for finding, points, max_points in zip(found, shares, full, strict=True):
+                checks.append(_check_result(one.exercise, finding, points, max_points))
+        return Verdict(checks, broken)
+
+    def _without_mark(
+        self, submission: Submission, status: str, problem: str
+    ) -> tuple[Result, list[NotebookNode]]:
+        """A result that says why there is no mark, and a notebook without answers."""
+        notebook = rebuild(self._master, []).notebook
+        result = Result(
+            student=submission.student,
+            lab=self._master.lab,
+            status=status,
+            score=None,
+            max_score=self.max_score,
+            written=self._written,
+            problem=problem,
+            file_name=submission.file_name,
+        )
+        return result, notebook
+
+
+def _marked_cells(master: Master, seed: int) -> list[Marked]:
+    """The master's test cells with what they play: our checks, or the cell's own asserts."""
+    topic = master.topic
+    by_exercise = checks_of(topic) if topic else {}
+    cases = hidden_cases(topic, seed) if topic else {}
+    given = None
+    marked = []
+    for cell in master.of_kind("check"):
+        exercise = cell.name.removeprefix("check_")
+        if is_check_call(cell.source):
+            marked.append(Marked(cell, exercise, by_exercise[exercise], cases[exercise]))
+            continue
+        if given is None:
+            given = given_namespace(other.source for other in master.of_kind("given"))
+        marked.append(Marked(cell, exercise, [_assert_check(cell, given)], [None]))
+    return marked
+
+
+def _assert_check(cell: MasterCell, given: dict) -> Check:
+    def play(student: Student, case: None) -> None:
+        play_asserts(cell.source, given, student)
+
+    return Check(cell.name, cell.name, cell.name, "", 1, lambda case: True, play)
+
+
+def _play_all(session: Session, plays: list[Play], broken: list[str]) -> list[Finding]:
+    """Play all checks in one fork, then each that failed again in a fork of its own.
+
+    So none fails by another's side effects, and none by another's crash, for a fork that ended is
+    replaced; yet a submission whose checks all pass costs one fork, not one for each.
+    """
+    findings: list[Finding] = []
+    alone: set[int] = set()
+    while len(findings) < len(plays):
+        alone.add(len(findings))
+        findings += _play_in_fork(session, plays[len(findings) :], broken)
+    for i, finding in enumerate(findings):
+        if finding.status == "failed" and i not in alone:
+            findings[i] = _play_in_fork(session, [plays[i]], broken)[0]
+    return findings
+
+
+def _play_in_fork(session: Session, plays: list[Play], broken: list[str]) -> list[Finding]:
+    """The findings up to the first check in which the student's code ended the fork."""
+    findings: list[Finding] = []
+
+    def play_them(student: Student) -> None:
+        for play in plays:
+            with session.deadline():
+                findings.append(_play(play, student, broken))
+
+    try:
+        session.in_fork(play_them)
+    except StudentEnded as ended:
+        if len(findings) < len(plays):
+            message = f"On a hidden case: {ended}."
+            findings.append(Finding(plays[len(findings)].check, "failed", message))
+    return findings
+
+
+def _play(play: Play, student: Student, broken: list[str]) -> Finding:
+    check = play.check
+    try:
+        return play_check(check, student, play.cases, hidden=True)
+    except StudentEnded:
+        raise
+    except WireError as error:
+        return Finding(check, "failed", f"your code returned what cannot be read: {error}.")
+    except Exception as error:
+        broken.append(
+            f"our check {check.name} broke ({_where(error)}); mark {check.exercise} by hand and "
+            "report this"
+        )
+        return Finding(check, "failed", "our check broke; a person will look at this one.")
+
+
+def _in_sentences(problems: list[str]) -> str:
+    """The first few, each once."""
+    distinct = list(dict.fromkeys(problems))
+    more = [f"and {len(distinct) - MAX_PROBLEMS} more"] if len(distinct) > MAX_PROBLEMS else []
+    return " ".join(f"{text[:1].upper()}{text[1:]}." for text in distinct[:MAX_PROBLEMS] + more)
+
+
+def _where(error: Exception) -> str:
+    """An exception of ours in a line."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error}, in {frame.name}, line {frame.lineno}"
+
+
+def _check_result(exercise: str, finding: Finding, points: float, max_points: float) -> CheckResult:
+    return CheckResult(
+        exercise=exercise,
+        check=finding.check.name,
+        points=points,
+        max_points=max_points,
+        passed=finding.passed,
+        message=finding.message,
+        claim=finding.check.claim,
+        hint=finding.check.hint,
+    )

@@ -1,0 +1,48 @@
+"""The graded notebook: what formgrader shows beside the marks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
+
+from autograder.judging.outputs import check_outputs, clean_outputs
+from autograder.markup import harmless_markdown
+from autograder.record.results import CheckResult, Result
+
+
+def fill_outputs(
+    notebook: list[NotebookNode],
+    ran: Mapping[int, object],
+    checks: Sequence[CheckResult],
+    submitted: Mapping[int, list[dict]],
+) -> None:
+    """Give every code cell its outputs.
+
+    ran: results of this run by place in the submission; submitted: the outputs that the student
+    handed in, shown for cells that did not run here; checks: shown below the test cells.
+    """
+    for node in notebook:
+        index = node.metadata.pop("submitted", None)
+        if node.cell_type != "code":
+            if index is not None:
+                node.source = harmless_markdown(node.source)
+            continue
+        node.outputs, node.execution_count = [], None
+        if index in ran:
+            node.outputs = ran[index].outputs
+        elif index is not None:
+            node.outputs = clean_outputs(submitted.get(index, []))
+        elif node.metadata.get("nbgrader", {}).get("grade"):
+            exercise = node.metadata["nbgrader"]["grade_id"].removeprefix("check_")
+            node.outputs = check_outputs([c for c in checks if c.exercise == exercise])
+            node.execution_count = 1
+
+
+def notes_cells(result: Result) -> list[NotebookNode]:
+    """What a TA should know before reading, on top of the notebook."""
+    lines = [f"**{result.status}**: {result.problem}"] if result.problem else []
+    lines += [f"- {flag}" for flag in result.flags]
+    text = harmless_markdown("\n".join(lines))
+    return [new_markdown_cell(text, id="grader-notes")] if lines else []

@@ -1,0 +1,88 @@
+"""A grading slot: a process of its own that owns a zygote and a judge.
+
+It speaks JSON lines. The first line in is its `SlotSettings`, the first line out says that it is
+ready; then one line per submission each way. Slots are started by exec, never by fork: so the
+grader's memory, and that of whatever schedules it, stays out of reach.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import platform
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from autograder.intake.master import Master, read_master
+from autograder.intake.names import imported_modules
+from autograder.judging.client import ChildSettings, Zygote
+from autograder.judging.jobs import SlotSettings, unpack_submission
+from autograder.judging.judge import Judge
+from autograder.judging.wall import WallSettings, confine_judge, die_with_parent
+
+PRELOAD = ("numpy", "torch", "matplotlib.pyplot")
+
+
+def start_judge(settings: SlotSettings) -> tuple[Judge, Zygote]:
+    """A judge over a warm zygote; close the zygote in the end."""
+    wall = WallSettings(memory_mb=settings.memory_mb, uid=settings.uid)
+    master = read_master(nbformat.read(settings.master, as_version=4), settings.lab)
+    child = ChildSettings(
+        student_path=Path(settings.student_path),
+        preload=(*PRELOAD, *_modules_of(master)),
+        wall=wall,
+        rung=settings.rung,
+    )
+    zygote = Zygote(child)
+    judge = Judge(master, zygote, settings.limits, settings.seed, settings.exercises)
+    return judge, zygote
+
+
+def _modules_of(master: Master) -> list[str]:
+    """What every notebook of this assignment imports: the zygote does it once for all."""
+    given = [module for cell in master.of_kind("given") for module in imported_modules(cell.source)]
+    return [*given, f"labkit.labs.{master.topic}.checks"] if master.topic else given
+
+
+def main() -> None:
+    """Serve until the input ends."""
+    die_with_parent()
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever else prints must not break the lines
+    settings = SlotSettings(**json.loads(sys.stdin.readline()))
+    if settings.cpu is not None:
+        os.sched_setaffinity(0, {settings.cpu})
+    judge, zygote = start_judge(settings)
+    if settings.rung != "none":
+        confine_judge(read_only=[Path("/")])
+    gc.collect()
+    gc.freeze()  # what is imported stays: the collector need not walk it again and again
+    _say(out, {"ready": True, "versions": _versions(settings)})
+    for line in sys.stdin:
+        result, notebook = judge.grade(unpack_submission(json.loads(line)))
+        _say(out, {"result": result.as_fields(), "notebook": notebook})
+    zygote.close()
+
+
+def _say(out: Any, message: dict) -> None:
+    out.write(json.dumps(message, ensure_ascii=True) + "\n")
+    out.flush()
+
+
+def _versions(settings: SlotSettings) -> dict[str, str]:
+    return {
+        "labkit": version("labkit"),
+        "python": platform.python_version(),
+        "torch": version("torch"),
+        "sandbox": settings.rung,
+        "seed": str(settings.seed),
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Answers that stay what they are: whoever looks again at a name must see what the first look saw.
+
+Every check of an answer asks the student's process for it anew, and code there could tell the looks
+apart: another guess for each check, and one more for a check that is played again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from labkit.bridge.student import Channel
+from labkit.bridge.wire import WireError
+
+_HANDLE = re.compile(r'"\$handle": \[\d+')  # each look numbers the objects afresh
+
+
+class SteadyAnswers:
+    """What the answers of one submission were when they were first looked at."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, bytes] = {}
+
+    def over(self, channel: Channel) -> SteadyChannel:
+        """The channel, held to what was seen."""
+        return SteadyChannel(channel, self._seen)
+
+
+class SteadyChannel:
+    """A channel over which the plain value of a name never changes."""
+
+    def __init__(self, channel: Channel, seen: dict[str, bytes]) -> None:
+        self._channel = channel
+        self._seen = seen
+
+    def look_at(self, names: Iterable[str]) -> None:
+        """Look at these names before anything of the student's has been called."""
+        for name in names:
+            self.request({"op": "value", "hold": False, "target": {"$name": name}}, [], [])
+
+    def request(
+        self, message: dict, blobs: list, callbacks: list[Callable[..., Any]]
+    ) -> tuple[dict, bytes]:
+        """Carry a request. Raises: WireError for an answer that is another than before."""
+        reply, blob = self._channel.request(message, blobs, callbacks)
+        if message["op"] == "value" and not message["hold"]:
+            name, found = message.get("target", {}).get("$name"), _digest(reply, blob)
+            if name and self._seen.setdefault(name, found) != found:
+                raise WireError(f"`{name}` was something else when it was looked at before")
+        return reply, blob
+
+
+def _digest(reply: dict, blob: bytes) -> bytes:
+    text = _HANDLE.sub("", json.dumps([reply.get("ok"), reply.get("value")]))
+    return hashlib.sha256(text.encode() + blob).digest()

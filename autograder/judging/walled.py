@@ -1,0 +1,284 @@
+"""One student's process, as the trusted side sees it: cells, calls, forks, and how it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from nbformat import NotebookNode
+
+from autograder.judging.channel import (
+    Budget,
+    ChildDied,
+    ForkDied,
+    OtherSpoke,
+    Overran,
+    RemoteChannel,
+    StudentEnded,
+    clean_text,
+)
+from autograder.judging.control import ChildSettings, Ending, ZygoteError, ZygoteProcess, in_words
+from autograder.judging.outputs import clean_outputs, n_chars_of
+from labkit.bridge.student import Student
+
+_END_S = 2.0  # for a process to end, or for its parent to say that it has
+_BURIAL_S = 30.0  # for one that was killed: a fork bomb on a busy machine takes seconds to die
+
+
+@dataclass(frozen=True, slots=True)
+class CellResult:
+    """ok: no exception; ended: why the cell was interrupted, "" if it was not."""
+
+    ok: bool
+    outputs: list[NotebookNode]
+    seconds: float
+    ended: str
+
+
+class Child:
+    """A walled process that holds one student's notebook.
+
+    student: what its names stand for; forks: whether the last `forked()` did fork; alive: whether
+    it can be used still. Raises: StudentEnded from every method that waits for it.
+    """
+
+    def __init__(self, process: ZygoteProcess, settings: ChildSettings) -> None:
+        self._process = process
+        self._settings = settings
+        self._budget = Budget()
+        self._number, sock, nonce = process.spawn()
+        self._main = self._channel(sock)
+        self._fork: RemoteChannel | None = None
+        self._fork_id = 0
+        self._ended: StudentEnded | None = None
+        self._ending: Ending | None = None
+        self._n_chars_left = settings.max_output_chars
+        self.forks = True
+        self.student = Student(self)
+        self.seconds = self._wait_until_ready(nonce)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process is there and has answered so far."""
+        return self._ending is None
+
+    def put_files(self, files: Mapping[str, bytes]) -> None:
+        """Write files below the student's working folder.
+
+        Raises: ValueError for a name that leads elsewhere, or if they do not fit on the disk.
+        """
+        table, start = {}, 0
+        for name, data in files.items():
+            if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+                raise ValueError(f"a file's name wants to stay in its folder, got {name!r}")
+            table[name] = [start, len(data)]
+            start += len(data)
+        with self._main_watched():
+            message = {"op": "files", "files": table}
+            request_id = self._main.tell(message, self._settings.call_s, list(files.values()))
+            reply = self._main.read(request_id, self._settings.call_s)
+        if reply.get("ok") is not True:
+            raise ValueError(f"the files do not fit: {clean_text(reply.get('message'), 500)}")
+
+    def run_cell(self, source: str, timeout_s: float | None = None) -> CellResult:
+        """Run a cell. One that overruns is interrupted, and may answer for a second yet.
+
+        Raises: Overran if it ignores that, and any other StudentEnded.
+        """
+        limit_s = self._settings.cell_s if timeout_s is None else timeout_s
+        ended = ""
+        with self._main_watched():
+            started = time.monotonic()
+            request_id = self._main.tell({"op": "run", "source": source}, limit_s)
+            try:
+                reply = self._main.read(request_id, limit_s)
+            except Overran:
+                ended = f"it took longer than {limit_s:g} s"
+                self._process.tell("interrupt", self._number)
+                try:
+                    reply = self._main.read(request_id, self._settings.grace_s, counted=False)
+                except Overran:
+                    raise Overran(f"{ended} and ignored the interrupt") from None
+        outputs = clean_outputs(reply.get("outputs"), self._n_chars_left)
+        self._n_chars_left = max(0, self._n_chars_left - n_chars_of(outputs))
+        ok = reply.get("ok") is True and not ended
+        return CellResult(ok, outputs, time.monotonic() - started, ended)
+
+    @contextmanager
+    def forked(self) -> Iterator[None]:
+        """What happens inside happens in a fork, and leaves no trace but the files it writes.
+
+        A child with threads of its own cannot be forked; then it happens in place, and `forks` is
+        False.
+        """
+        if self._fork is not None:
+            raise RuntimeError("forks do not nest")
+        self._enter_fork()
+        self.student = Student(self)  # it remembers nothing of other forks
+        try:
+            yield
+        finally:
+            self._leave_fork()
+
+    @contextmanager
+    def deadline(self, seconds: float) -> Iterator[None]:
+        """All waiting inside together may take this long: many quick calls are no way around it.
+
+        What we do ourselves does not count, unless endless callbacks make us do it.
+        """
+        with self._budget.limited_to(seconds):
+            yield
+
+    def request(
+        self, message: dict, blobs: list, callbacks: list[Callable[..., Any]]
+    ) -> tuple[dict, memoryview]:
+        """Carry a request of `student` (see labkit.bridge.student.Channel)."""
+        with self._watched():
+            channel = self._fork or self._main
+            limit_s = self._settings.call_s
+            return channel.converse(message, blobs, callbacks, self.student, limit_s)
+
+    def kill(self) -> Ending:
+        """End it at once."""
+        if self._ending is None:
+            self._process.tell("kill", self._number)
+            self._bury()
+        return self._ending
+
+    def end(self) -> Ending:
+        """Ask it to end, kill it if it does not."""
+        try:
+            if self._ending is None:
+                with contextlib.suppress(EOFError, StudentEnded):
+                    self._main.tell({"op": "end"}, _END_S)
+                self._ending = self._process.ending(self._number, _END_S)
+            return self._ending or self.kill()
+        finally:
+            self.hang_up()
+
+    def hang_up(self) -> None:
+        """Close the channel: the process ends when it notices, if it can."""
+        self._main.socket.close()
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def _channel(self, sock: socket.socket, other: socket.socket | None = None) -> RemoteChannel:
+        return RemoteChannel(sock, self._settings.max_message_mb << 20, self._budget, other)
+
+    def _wait_until_ready(self, nonce: int) -> dict[str, float]:
+        """Seconds that the fork and the wall took."""
+        try:
+            message = self._main.read(nonce, self._settings.spawn_s)
+        except (EOFError, StudentEnded) as error:
+            self.hang_up()
+            how = self.kill().how
+            raise ZygoteError(f"a child did not start ({how}): {error}") from error
+        if "failed" in message:
+            self.end()
+            raise ZygoteError(f"the wall could not be built: {message['failed']}")
+        return {"fork_s": message["fork_s"], "wall_s": message["wall_s"]}
+
+    @contextmanager
+    def _main_watched(self) -> Iterator[None]:
+        if self._fork is not None:
+            raise RuntimeError("this is for the main process, not inside a fork")
+        with self._watched():
+            yield
+
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Turn every way in which the process can fail into a StudentEnded, and clean up."""
+        if self._ended is not None:
+            raise self._ended
+        try:
+            yield
+        except (EOFError, OtherSpoke):
+            self._ended = self._end_fork(kill=False) if self._fork else self._report_death()
+            self._ended.settled = True
+            raise self._ended from None
+        except StudentEnded as ended:
+            if not ended.settled:
+                self._ended, ended.settled = ended, True
+                if self._fork:
+                    self._end_fork()
+                else:
+                    self.kill()
+            raise
+
+    def _report_death(self) -> ChildDied:
+        if self._process.ending(self._number, _END_S) is None:
+            self._process.tell("kill", self._number)  # it lives, but has closed the channel
+        self._bury()
+        return ChildDied(f"its process ended ({self._ending.how})")
+
+    def _bury(self) -> None:
+        self._ending = self._process.ending(self._number, _BURIAL_S)
+        if self._ending is None:
+            raise ZygoteError("a killed child does not end")
+
+    def _enter_fork(self) -> None:
+        limit_s = self._settings.call_s
+        ours, theirs = socket.socketpair()
+        fork = self._channel(ours, other=self._main.socket)
+        self._process.tell("forked", self._number)
+        self.forks = False
+        try:
+            with theirs, self._watched():
+                self._fork_id = self._main.tell({"op": "fork"}, limit_s)
+                self._main.hand_over(theirs)
+            with self._watched():
+                try:
+                    reply = fork.read(self._fork_id, limit_s)
+                except (EOFError, OtherSpoke):  # there is no fork: the main process says so
+                    reply = self._main.read(self._fork_id, limit_s)
+            self.forks = reply.get("forks") is True
+        finally:
+            if self.forks:
+                self._fork = fork
+            else:
+                ours.close()
+
+    def _leave_fork(self) -> None:
+        if self._fork is None:
+            return
+        if self._ended is None:
+            with contextlib.suppress(EOFError, OtherSpoke, StudentEnded):
+                self._fork.tell({"op": "end"}, _END_S)
+            self._end_fork(kill=False)
+        self._fork.socket.close()
+        self._fork = None
+        if self._ending is None:
+            self._ended = None
+
+    def _end_fork(self, kill: bool = True) -> StudentEnded:
+        """See the fork off and leave nothing of it running; says how it ended.
+
+        Unless `kill`, it has been asked to end and is given the time to do so.
+        """
+        code = None if kill else self._hear_of_fork()
+        note = self._process.prune(self._number)
+        if code is None:
+            code = self._hear_of_fork()
+        if code is None:  # the main process does not do what ours would
+            ending = self.kill()
+            self._ended = ChildDied(f"its process ended ({ending.how})")
+            return self._ended
+        return ForkDied(f"its process ended ({in_words(code, note)})")
+
+    def _hear_of_fork(self) -> int | None:
+        """The fork's exit status as its parent tells it, None if it does not."""
+        try:
+            code = self._main.read(self._fork_id, _END_S, counted=False).get("ended")
+        except (EOFError, StudentEnded):
+            return None
+        return code if type(code) is int else None

@@ -1,0 +1,1 @@
+"""What never ships: hidden cases, wrong and right answers, keys, a folder per lab."""

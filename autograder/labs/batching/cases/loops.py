@@ -1,0 +1,163 @@
+"""Hidden workloads of the two loops of lab 05: fresh lengths, times, ids and orders."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import replace
+
+from labkit.labs.batching.checks.loops import LoadCase, LoopCase, crowded
+from labkit.labs.batching.serving.costs import FixedCosts
+from labkit.labs.batching.serving.driver import ORDERS
+from labkit.labs.batching.serving.workload import Job, Setup
+
+SETUP = Setup(
+    prefill_capacity=160,
+    decode_capacity=96,
+    prefill_batch=4,
+    decode_batch=4,
+    tolerance=8,
+    max_length=64,
+)
+FAST_PREFILL = FixedCosts(prefill=0.2, transfer=0.1)
+SLOW_PREFILL = FixedCosts(prefill=3.0, decode=0.2, transfer=0.5)
+NO_PREFILL = FixedCosts(prefill=0.0)
+OTHER_EOS = 50_256
+
+
+def loop_cases(rng: random.Random) -> dict[str, list]:
+    """The cases of both loops; the same state of `rng` gives the same cases."""
+    workloads = [*_edges(rng), *_memory(rng), *_speeds(rng), _twins(rng)]
+    loads = tuple(crowded(_jobs(rng, _pairs(rng, 30, most_input=20))) for _ in range(5))
+    return {
+        "PrefillLoop": [*workloads, *_lengths(rng)],
+        "DecodeLoop": [*workloads, *_all_at_once(rng), LoadCase(loads)],
+    }
+
+
+def _jobs(rng: random.Random, lengths: Iterable[tuple], within_s: float = 0.0) -> tuple[Job, ...]:
+    """Requests from (n_input, max_new, stops_after); ids say nothing of the order."""
+    lengths = list(lengths)
+    ids = rng.sample(range(10, 1000), len(lengths))
+    times = sorted(rng.uniform(0, within_s) for _ in lengths)
+    jobs = (Job(i, *each) for i, each in zip(ids, lengths, strict=True))
+    return tuple(replace(job, arrival_s=when) for job, when in zip(jobs, times, strict=True))
+
+
+def _pairs(rng: random.Random, n: int, most_input: int = 24) -> list[tuple[int, int]]:
+    """Lengths of prompt and output, ordinary ones."""
+    return [(rng.randint(2, most_input), rng.randint(2, 12)) for _ in range(n)]
+
+
+def _mixed(rng: random.Random, *groups: list[tuple]) -> list[tuple]:
+    """All of these, in any order."""
+    together = [each for group in groups for each in group]
+    return rng.sample(together, len(together))
+
+
+def _edges(rng: random.Random) -> list[LoopCase]:
+    """Nobody, one, all alike; tokens that are first and last; what can never run."""
+    n = SETUP.max_length
+    alike = (rng.randint(6, 20), rng.randint(3, 6))
+    threes = replace(SETUP, prefill_capacity=3 * alike[0])
+    by_limit = [(10, 1), (n - 1, 9), (n - 1, None), (12, 1), (n - 3, 9), (n - 4, None)]
+    by_text = [(10, 7, 1), (11, None, 1), (20, 8, 1)]
+    too_long = [(n, 4), (n + 9, 3), (n, None), (14, 0)]
+    small = replace(SETUP, decode_capacity=50, prefill_capacity=40)
+    too_large = [(41, 1), (40, 11), (31, 20), (20, None)]
+    just_fit = [(30, 20, 5), (40, 10, 4), (25, 25, 4)]
+    store = replace(SETUP, max_length=96, storage=60)
+    too_much = [(61, 4), (70, 9, 3), (61, None, 2), (60, 4)]
+    ordinary = _pairs(rng, 9, most_input=16)
+    long_answer = [(rng.randint(2, 24), rng.randint(30, 38))]
+    ends = replace(SETUP, eos=OTHER_EOS)
+    return [
+        LoopCase("nobody", (), SETUP),
+        LoopCase("one", _jobs(rng, long_answer, 3.0), SETUP, rng.choice(ORDERS)),
+        LoopCase("all alike", _jobs(rng, [alike] * 14), threes, "by time", FAST_PREFILL),
+        LoopCase("limit 1", _jobs(rng, _mixed(rng, by_limit, _pairs(rng, 8))), SETUP, "random"),
+        LoopCase("text ends at once", _jobs(rng, _mixed(rng, by_text, _pairs(rng, 8)), 4.0), ends),
+        LoopCase("too long", _jobs(rng, _mixed(rng, too_long, ordinary)), SETUP, "decode first"),
+        LoopCase("too large", _jobs(rng, _mixed(rng, too_large, just_fit, ordinary), 6.0), small),
+        LoopCase("too much", _jobs(rng, _mixed(rng, too_much, ordinary), 9.0), store, "random"),
+    ]
+
+
+def _memory(rng: random.Random) -> list[LoopCase]:
+    """A giant among dwarfs; batches that fill the memory to the token, or miss it by one."""
+    dwarfs = [(rng.randint(2, 8), rng.randint(2, 4)) for _ in range(14)]
+    giants = [*dwarfs[:3], (60, 4), *dwarfs[3:9], (52, 12, 3), *dwarfs[9:]]
+    length = rng.randint(4, 12)
+    exact = [(24 - n, n) for n in (length, length - 1, length, length - 2)]
+    over = [(25 - n, n) for n in (length, length - 1, length, length - 2)]
+    ends = replace(SETUP, eos=OTHER_EOS)
+    early = [(rng.randint(4, 12), (None, 40)[i % 2], rng.randint(2, 5)) for i in range(10)]
+    return [
+        LoopCase("giants", _jobs(rng, giants), SETUP, "by time", FAST_PREFILL),
+        LoopCase("to the token", _jobs(rng, exact * 2 + over * 2), SETUP, "random", FAST_PREFILL),
+        LoopCase("early ends", _jobs(rng, early), ends, rng.choice(ORDERS), FAST_PREFILL),
+    ]
+
+
+def _twins(rng: random.Random) -> LoopCase:
+    """Requests that are the same but for their ids."""
+    twins = [each for each in _pairs(rng, 5) for _ in range(3)]
+    return LoopCase("twins", _jobs(rng, twins, 5.0), SETUP, "random", seed=rng.randrange(10**6))
+
+
+def _lengths(rng: random.Random) -> list[LoopCase]:
+    """Rare lengths in a crowd of others, lengths around the tolerance, rectangles that just fit."""
+    short = [(rng.randint(3, 6), 2) for _ in range(17)]
+    long = [(rng.randint(46, 49), 2) for _ in range(17)]
+    level = rng.randint(18, 26)
+    wide = [(each, rng.randint(2, 5)) for _ in range(3) for each in (level, level + 8, level + 4)]
+    three = replace(SETUP, prefill_capacity=3 * level + 23)  # but for one token
+    four = replace(SETUP, prefill_capacity=4 * level + 31)
+    two_kinds = [(rng.choice((4, 5, 40, 44)), rng.randint(2, 4)) for _ in range(20)]
+    middle = rng.randint(20, 30)
+    spread = [(middle + far, rng.randint(2, 4)) for far in (0, 9, 6, -6, 8, -1, -8, -9, 7, 1, -2)]
+    small_batch = replace(SETUP, prefill_batch=2)
+    return [
+        LoopCase("one long", _jobs(rng, [*short[:2], (50, 3), *short[2:]]), small_batch),
+        LoopCase("one short", _jobs(rng, [*long[:2], (4, 3), *long[2:]]), small_batch),
+        LoopCase("spread", _jobs(rng, spread), SETUP, rng.choice(ORDERS), FAST_PREFILL),
+        LoopCase("two kinds", _jobs(rng, two_kinds), SETUP, rng.choice(ORDERS)),
+        LoopCase("padding of three", _jobs(rng, wide), three, rng.choice(ORDERS), FAST_PREFILL),
+        LoopCase("padding of four", _jobs(rng, wide), four, rng.choice(ORDERS), FAST_PREFILL),
+    ]
+
+
+def _speeds(rng: random.Random) -> list[LoopCase]:
+    """Either server is the slower one, and the loops are called in any order."""
+    store = replace(SETUP, storage=rng.randint(44, 60), decode_batch=2, tolerance=40)
+    orders = [("decode first", None), ("prefill first", 70), ("random", 50), ("random", None)]
+    return [
+        LoopCase("slow decode", _jobs(rng, _pairs(rng, 14, 40)), store, "by time", FAST_PREFILL),
+        LoopCase("slow prefill", _jobs(rng, _pairs(rng, 10), 20.0), SETUP, "by time", SLOW_PREFILL),
+        *(
+            LoopCase(
+                "any order",
+                _jobs(rng, _pairs(rng, 10, 40), 8.0),
+                replace(SETUP, storage=room),
+                order,
+                FAST_PREFILL,
+                seed=rng.randrange(10**6),
+            )
+            for order, room in orders
+        ),
+    ]
+
+
+def _all_at_once(rng: random.Random) -> list[LoopCase]:
+    """All prompts are computed before the first decode step; large ones first, lengths unknown."""
+    large = [(50, rng.randint(8, 12)) for _ in range(4)]
+    blocked = [large[0], (27, 3), (28, 4), *large[1:], *_pairs(rng, 6, most_input=8)]
+    unknown = [(rng.randint(2, 10), None, rng.randint(4, 10)) for _ in range(16)]
+    unknown.insert(rng.randrange(8), (rng.randint(2, 6), None))  # runs to its limit
+    slots = replace(SETUP, decode_batch=8)
+    short = replace(slots, max_length=24)
+    return [
+        LoopCase("lengths unknown", _jobs(rng, unknown), short, "prefill first", NO_PREFILL),
+        LoopCase("blocked", _jobs(rng, blocked), SETUP, "prefill first", NO_PREFILL),
+        LoopCase("lengths known", _jobs(rng, _pairs(rng, 18)), slots, "prefill first", NO_PREFILL),
+    ]

@@ -1,0 +1,202 @@
+"""Hidden cases of lab 3: fresh prompts, machines and hashes; right functions for the answers."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import astuple
+from types import SimpleNamespace
+
+from labkit import cache_benchmark as reference
+from labkit.checks.answers import AnswerCase
+from labkit.labs.cache_benchmark.checks.costs import CostCase, PassesCase
+from labkit.labs.cache_benchmark.checks.hashes import HashCase
+from labkit.labs.cache_benchmark.checks.prefix import OffloadCase, PrefixCase
+from labkit.labs.cache_benchmark.checks.times import LeavingCase, MachineSpec, SlopesCase, TimeCase
+from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
+
+RIGHT = SimpleNamespace(
+    leaves_launch_floor_at=reference.leaves_launch_floor_at,
+    slopes=reference.slopes,
+    block_hashes=reference.block_hashes,
+    longest_cached_prefix=reference.longest_cached_prefix,
+    offload_step_s=reference.offload_step_s,
+)
+ANSWERS = ("four_settings", "speed_up", "tokens_found", "offload_plan")
+MODELS = ("Qwen/Qwen3-0.6B", "Qwen/Qwen3-4B", "meta-llama/Llama-3.2-1B", "google/gemma-3-1b-it")
+UNWINDOWED = MODELS[:3]
+
+
+def hidden_cases(rng: random.Random) -> dict[str, list]:
+    """The cases of one run, by exercise."""
+    return {
+        "generation_passes": _passes(rng),
+        "generation_cost": _costs(rng),
+        "predicted_time_s": _times(rng),
+        "leaves_launch_floor_at": [_leaving(rng), _leaving(rng)],
+        "slopes": _slopes(rng),
+        "block_hashes": [_prompt(rng, 1), _prompt(rng, rng.choice([2, 3])), _prompt(rng, 16)],
+        "longest_cached_prefix": _prefixes(rng),
+        "offload_step_s": [_offload(rng, 2, 60), _offload(rng, 2, 60), _offload(rng, 900, 60)],
+        **{name: [AnswerCase(name, RIGHT)] for name in ANSWERS},
+    }
+
+
+def _passes(rng: random.Random) -> list[PassesCase]:
+    wanted = [
+        (rng.randrange(2, 40), rng.randrange(2, 9), True),
+        (rng.randrange(2, 40), rng.randrange(2, 9), False),
+        (1, rng.randrange(2, 9), True),
+        (rng.randrange(2, 40), 1, True),
+        (rng.randrange(2, 40), 0, rng.choice([True, False])),
+    ]
+    return [
+        PassesCase(n, cached, tuple(map(tuple, reference.generation_passes(n, n_new, cached))))
+        for n, n_new, cached in wanted
+    ]
+
+
+def _costs(rng: random.Random) -> list[CostCase]:
+    wanted = [
+        (rng.choice(MODELS), 1, rng.randrange(3, 12), True, 2),
+        ("google/gemma-3-1b-it", 1, 3, True, 2),
+        (rng.choice(MODELS), rng.randrange(100, 900), 1, True, 2),
+        (rng.choice(MODELS), rng.randrange(20, 700), rng.randrange(3, 9), True, 2),
+        (rng.choice(MODELS), rng.randrange(20, 700), rng.randrange(3, 9), False, 2),
+        (rng.choice(MODELS), rng.randrange(20, 700), rng.randrange(3, 9), True, 4),
+        (rng.choice(MODELS), rng.randrange(20, 700), rng.randrange(3, 9), False, 1),
+    ]
+    return [
+        CostCase(
+            model,
+            n_prompt,
+            n_new,
+            use_cache,
+            *reference.generation_cost(ModelWork.of(model), n_prompt, n_new, use_cache),
+            width,
+        )
+        for model, n_prompt, n_new, use_cache, width in wanted
+    ]
+
+
+def _machine(rng: random.Random) -> MachineSpec:
+    """A machine whose ridge is at 60 to 100 FLOPs per byte, so that prefills are for computing."""
+    bandwidth = rng.randrange(200, 900) * 1e9
+    float16 = rng.randrange(60, 100) * bandwidth
+    return MachineSpec(bandwidth, {"float16": float16, "float32": float16 / rng.choice([3, 5])})
+
+
+def _times(rng: random.Random) -> list[TimeCase]:
+    cases = []
+    for kind, n_new, use_cache, dtype in (
+        ("floors", rng.randrange(3, 9), True, "float16"),
+        ("launch", rng.randrange(3, 9), True, "float16"),
+        ("uncached", rng.randrange(3, 9), False, "float16"),
+        ("dtype", 1, True, "float32"),
+    ):
+        machine, model = _machine(rng), rng.choice(UNWINDOWED)
+        n_prompt = rng.randrange(900, 1500)
+        roofline, work = Roofline("made up", *astuple(machine)), ModelWork.of(model)
+        launch_s = 0.0
+        if kind == "launch":  # between a decode step and the prefill
+            step, prefill = (pass_floor(roofline, work, n, 0).seconds for n in (1, n_prompt))
+            launch_s = rng.uniform(1.5 * step, 0.8 * prefill)
+        arguments = (roofline, work, n_prompt, n_new, use_cache, launch_s, dtype)
+        expected_s = reference.predicted_time_s(*arguments)
+        how = (n_prompt, n_new, use_cache, expected_s, launch_s, dtype)
+        cases.append(TimeCase(kind, machine, model, *how))
+    return cases
+
+
+def _leaving(rng: random.Random) -> LeavingCase:
+    machine, model = _machine(rng), rng.choice(UNWINDOWED)
+    roofline, work = Roofline("made up", *astuple(machine)), ModelWork.of(model)
+    expected, n_context = rng.randrange(200, 900), rng.randrange(1200, 2000)
+
+    def floor_s(n_tokens: int) -> float:
+        return pass_floor(roofline, work, n_tokens).seconds
+
+    launch_s = (floor_s(expected - 1) + floor_s(expected)) / 2
+    in_float32 = reference.leaves_launch_floor_at(roofline, work, launch_s, n_context, "float32")
+    return LeavingCase(
+        machine,
+        model,
+        launch_s,
+        n_context,
+        expected,
+        above_all_s=1.5 * floor_s(n_context),
+        below_all_s=0.5 * floor_s(1),
+        float32_expected=in_float32,
+    )
+
+
+def _slopes(rng: random.Random) -> list[SlopesCase]:
+    powers = tuple(2**i for i in range(rng.randrange(4, 8)))
+    odd = tuple(sorted(rng.sample(range(1, 400), 5)))
+    step_s = rng.uniform(0.01, 0.02)
+    steady = [0.1 + step_s * n for n in powers]
+    bent = [0.3 + 0.01 * n + 2e-5 * n * n for n in odd]
+    start = rng.randrange(1, 9)
+    in_order = tuple(range(start, start + 6))
+    shuffled = tuple(rng.sample(range(6), 6))
+    if shuffled == tuple(range(6)):
+        shuffled = shuffled[::-1]
+    rising = sorted(rng.uniform(0.1, 2.0) for _ in in_order)
+    return [
+        _slopes_case(powers, steady),
+        _slopes_case(odd, bent),
+        _slopes_case(in_order, rising, shuffled),
+    ]
+
+
+def _slopes_case(n_new: tuple, times_s: list[float], order: tuple = ()) -> SlopesCase:
+    expected = tuple(reference.slopes(n_new, times_s))
+    return SlopesCase(n_new, tuple(times_s), expected, order)
+
+
+def _prompt(rng: random.Random, block_size: int) -> HashCase:
+    n_tokens = block_size * rng.randrange(5, 7) + rng.randrange(block_size)
+    n_tokens += not n_tokens % block_size and block_size > 1  # a tail, if there can be one
+    return HashCase(tuple(rng.randrange(4, 60_000) for _ in range(n_tokens)), block_size)
+
+
+def _prefixes(rng: random.Random) -> list[PrefixCase]:
+    numbers = tuple(rng.sample(range(10**6), 6))
+    words = tuple(f"{n:08x}" for n in numbers)
+    digests = tuple(n.to_bytes(8, "big") for n in numbers)
+    size, gap = rng.choice([4, 16, 32]), rng.randrange(2, 5)
+    tail = rng.randrange(1, size)
+    others = (10**7, 10**7 + 1)
+    wanted = [
+        ("tail", numbers, (*numbers, *others), 6 * size + tail),
+        ("tail", words, words[:gap], 6 * size + tail),
+        ("tail", (), others, tail),
+        ("gap", numbers, (*numbers[:gap], *numbers[gap + 1 :]), 6 * size + tail),
+        ("gap", words, words[1:], 6 * size),
+        ("gap", digests, digests[:2] + digests[-1:], 6 * size + tail),
+        ("whole", numbers, (*others, *numbers), 6 * size),
+        ("whole", digests[:1], digests, size),
+    ]
+    return [
+        PrefixCase(
+            kind,
+            hashes,
+            cached,
+            n_tokens,
+            size,
+            reference.longest_cached_prefix(hashes, cached, n_tokens, size),
+        )
+        for kind, hashes, cached, n_tokens in wanted
+    ]
+
+
+def _offload(rng: random.Random, share: int, link: int) -> OffloadCase:
+    """About 1/share of the bytes are offloaded; with a large share the card takes longer."""
+    moved = rng.randrange(10**9, 10**11)
+    offloaded = rng.randrange(moved // (2 * share), moved // share)
+    bandwidth, link_bandwidth = rng.randrange(500, 3000) * 1e9, rng.randrange(20, link) * 1e9
+    arguments = (moved, offloaded, bandwidth, link_bandwidth)
+    return OffloadCase(
+        *arguments,
+        reference.offload_step_s(*arguments),
+        reference.offload_step_s(*arguments, overlap=True),
+    )

@@ -1,0 +1,136 @@
+"""Hidden cases of lab 07: fresh chips and sizes for the counts, and what is right for them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from itertools import chain
+from math import ceil
+from typing import Any
+
+from autograder.labs.flash_attention.cases.answers import answer_cases
+from labkit.labs.flash_attention.checks.counts import StandardCase
+from labkit.labs.flash_attention.checks.operations import LeastCase, OperationsCase, SecondsCase
+from labkit.labs.flash_attention.checks.tiles import TileCase
+from labkit.labs.flash_attention.checks.turns import TurnsCase
+from labkit.labs.flash_attention.tiling import counts
+
+
+def count_cases(rng: random.Random) -> dict[str, list]:
+    """The cases of one run, by exercise."""
+    return {
+        "tile_sizes": _chips(rng),
+        "standard_traffic": _standard(rng),
+        "flash_1_traffic": _turns(rng, counts.flash_1_traffic),
+        "flash_2_traffic": _turns(rng, counts.flash_2_traffic),
+        "standard_flops": _operations(rng),
+        "flash_flops": _turns(rng, counts.flash_flops),
+        "run_times": _seconds(rng),
+        "least_tile": _least(rng),
+        **answer_cases(),
+    }
+
+
+def _chips(rng: random.Random) -> list[TileCase]:
+    """Rows are multiples of what other numbers of tiles and other widths would divide them by."""
+
+    def case(kind: str, head_dim: int, width: int, rows: int, spare: int = 0) -> TileCase:
+        return TileCase(kind, 4 * head_dim * width * rows, head_dim, width, rows, spare)
+
+    def head_dim() -> int:
+        return rng.randrange(9, 130)
+
+    short, long = head_dim(), head_dim()
+    return [
+        *(case("full", head_dim(), 1, rng.randrange(20, 400)) for _ in range(3)),
+        *(case("width", head_dim(), 1, 960 * rng.randint(1, 9)) for _ in range(2)),
+        case("spare", short, 2, 24 * rng.randint(1, 9), rng.randrange(1, 2 * short)),
+        case("spare", long, 4, 24 * rng.randint(1, 9), 2 * long - 1),
+        case("queries", short, 4, rng.randint(9, 12) * short),
+        case("queries", short, 4, short + 1),
+        case("queries", long + 8, 2, rng.randint(2, long)),
+    ]
+
+
+def _sizes(rng: random.Random) -> list[tuple[int, int]]:
+    """N and D: more rows, wider rows, and the least that there can be."""
+    return [(rng.randint(100, 999), rng.randint(17, 90)), (rng.randint(3, 9), 100), (1, 1)]
+
+
+def _standard(rng: random.Random) -> list[StandardCase]:
+    return [StandardCase(*each, *counts.standard_traffic(*each)) for each in _sizes(rng)]
+
+
+def _operations(rng: random.Random) -> list[OperationsCase]:
+    return [
+        OperationsCase(n, d, counts.standard_flops(n, d), counts.standard_flops(n, 2 * d))
+        for n, d in _sizes(rng)
+    ]
+
+
+def _turns(rng: random.Random, count: Callable[[int, int, int], Any]) -> list[TurnsCase]:
+    """Long and short heads; the last of the ragged tiles is less than half full."""
+    cases = []
+    for n_turns in (rng.randint(3, 5), 2):
+        narrow = rng.randint(4, 20) * n_turns
+        n_rows, head_dim = 2 * narrow * n_turns, rng.randint(5, 130)
+        ragged = next(
+            tile
+            for tile in range(narrow + 1, n_rows)
+            if ceil(n_rows / tile) == 2 * n_turns and 0 < n_rows % tile < tile / 2
+        )
+        tiles = (n_rows, 2 * narrow, narrow)
+        right = tuple(count(n_rows, head_dim, tile) for tile in tiles)
+        cases.append(TurnsCase(n_rows, head_dim, *tiles[1:], ragged, right))
+    return cases
+
+
+def _seconds(rng: random.Random) -> list[SecondsCase]:
+    """One that computes for longer, one that moves for longer."""
+
+    def case(computing_s: float, moving_s: float) -> SecondsCase:
+        flops_per_s, bytes_per_s = rng.uniform(1e12, 9e14), rng.uniform(1e11, 5e12)
+        work = computing_s * flops_per_s, moving_s * bytes_per_s
+        times_s = counts.run_times(*work, flops_per_s, bytes_per_s)
+        return SecondsCase(*work, flops_per_s, bytes_per_s, computing_s, moving_s, *times_s)
+
+    long_s, short_s = rng.uniform(0.01, 0.02), rng.uniform(0.003, 0.007)
+    return [case(long_s, short_s), case(short_s, long_s)]
+
+
+def _least(rng: random.Random) -> list[LeastCase]:
+    sizes = [(n_rows, head_dim) for n_rows in range(6, 90) for head_dim in range(2, 25)]
+    rng.shuffle(sizes)
+    found: dict[str, list[LeastCase]] = {"some": [], "all": [], "none": [], "tie": []}
+    for n_rows, head_dim in sizes:
+        kind = _kind_of(n_rows, head_dim)
+        if kind and len(found[kind]) < 2:
+            right = counts.least_tile(n_rows, head_dim)
+            name = kind if kind in ("some", "tie") else "ends"
+            found[kind].append(LeastCase(name, n_rows, head_dim, right))
+    return [LeastCase("ends", 1, rng.randint(1, 9), None), *chain(*found.values())]
+
+
+def _kind_of(n_rows: int, head_dim: int) -> str:
+    """What these sizes are a case of; nothing if a slip would find the right tile too."""
+    right, standard = counts.least_tile(n_rows, head_dim), counts.standard_traffic(n_rows, head_dim)
+    moved = [counts.flash_1_traffic(n_rows, head_dim, tile) for tile in range(1, n_rows + 1)]
+
+    def first(is_enough: Callable[[counts.Traffic], bool]) -> int | None:
+        return next((tile for tile, each in enumerate(moved, 1) if is_enough(each)), None)
+
+    is_tied = any(each.total == standard.total for each in moved)
+    once = n_rows * (head_dim + 2)
+    if right == first(lambda each: each.total - once < standard.total):
+        return ""
+    if right is None:
+        return "" if is_tied else "none"
+    if right in ((3 * head_dim + 4) // 4, ceil((3 * head_dim + 4) / 4)):
+        return ""
+    if right == n_rows:
+        return "all" if n_rows > head_dim and not is_tied else ""
+    if right == first(lambda each: each.reads < standard.reads):
+        return ""
+    if is_tied:
+        return "tie" if right >= head_dim else ""
+    return "some" if right < head_dim else ""

@@ -1,0 +1,1 @@
+"""Lab 4: hidden cases, wrong answers, right answers of another design."""

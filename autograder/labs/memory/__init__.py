@@ -1,0 +1,1 @@
+"""Lab 1: hidden cases, wrong answers, right answers of another design."""

@@ -1,0 +1,1 @@
+"""Lab 8: the key, hidden cases, wrong and right answers."""

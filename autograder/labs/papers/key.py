@@ -1,0 +1,122 @@
+"""The keys of lab 8, which only the grader has: what is right, and why, option by option.
+
+A key stands in `autograder/labs/papers/keys` under the name of its item's file.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from autograder.labs.papers.numbers import RIGHT, Fields
+from autograder.labs.papers.slips import SLIPS
+from labkit.labs.papers.answers import code_line
+from labkit.labs.papers.items import (
+    EXPLAINED,
+    LANGUAGES,
+    Item,
+    item_of,
+    items,
+    options_for,
+    parameters_for,
+)
+
+FOLDER = Path(__file__).resolve().parent / "keys"
+INSTRUCTOR = "instructor"  # the student id of the solved notebook
+
+
+@dataclass(frozen=True)
+class Key:
+    """What is right. why: by language and option id; how and slips: sentences on the numbers.
+
+    how: by language; slips: by language and name of the slip.
+    """
+
+    item: Item
+    right: tuple[str, ...]
+    why: Mapping[str, Mapping[str, str]]
+    how: Mapping[str, str]
+    slips: Mapping[str, Mapping[str, str]]
+
+    def letters(self, student_id: str) -> list[str]:
+        """The right letters as this student sees them, in the right order if there is one."""
+        by_id = {option: letter for letter, option in options_for(self.item, student_id).items()}
+        found = [by_id[option] for option in self.right]
+        return found if self.item.kind == "order" else sorted(found)
+
+    def numbers(self, student_id: str) -> Fields:
+        """The right numbers of this student, by field."""
+        return RIGHT[self.item.id](**parameters_for(self.item, student_id))
+
+    def wrong_numbers(self, student_id: str) -> dict[str, Fields]:
+        """What known mistakes make of this student's numbers, by slip."""
+        given = parameters_for(self.item, student_id)
+        return {name: slip(**given) for name, slip in SLIPS[self.item.id].items()}
+
+
+def solved_answer(answer: str, student_id: str = INSTRUCTOR) -> str:
+    """The cell that answers an item rightly, by default for the id of the solved notebook."""
+    item = item_of(answer)
+    key = keys()[item.id]
+    is_letters = answer == item.id
+    value = " ".join(key.letters(student_id)) if is_letters else key.numbers(student_id)
+    return f'{code_line(answer, value)}\nask("{answer}", {answer})'
+
+
+@cache
+def keys() -> dict[str, Key]:
+    """The keys of all items, by item id."""
+    return {item.id: read_key(item, FOLDER) for item in items().values()}
+
+
+def explanations() -> dict[str, bytes]:
+    """The files of the keys, under the names that they have in an edition with explanations."""
+    paths = sorted(FOLDER.glob("*.toml"))
+    return {f"labkit/data/{EXPLAINED}/{path.name}": path.read_bytes() for path in paths}
+
+
+def read_key(item: Item, folder: Path) -> Key:
+    """The key of an item. Raises: ValueError naming the file, if it does not fit the item."""
+    found = sorted(folder.glob(f"{item.id}_*.toml"))
+    if len(found) != 1:
+        raise ValueError(f"{item.id} has {len(found)} keys in {folder}, not one")
+    try:
+        key = _read(item, tomllib.loads(found[0].read_text(encoding="utf-8")))
+        _compare(key)
+    except KeyError as error:
+        raise ValueError(f"the key {found[0].name} has no {error}") from None
+    except ValueError as error:
+        raise ValueError(f"the key {found[0].name}: {error}") from None
+    return key
+
+
+def _read(item: Item, content: dict) -> Key:
+    numbers = content.get("numbers", {}) if item.numbers is None else content["numbers"]
+    slips = numbers.get("slips", [])
+    return Key(
+        item,
+        tuple(content["right"]),
+        {language: content[language]["why"] for language in LANGUAGES},
+        {language: numbers[language] for language in LANGUAGES if numbers},
+        {language: {slip["name"]: slip[language] for slip in slips} for language in LANGUAGES},
+    )
+
+
+def _compare(key: Key) -> None:
+    item, ids = key.item, set(key.item.options["en"])
+    if set(key.right) - ids or len(set(key.right)) != len(key.right):
+        raise ValueError(f"{', '.join(key.right)} are not options of the item, each once")
+    if len(key.right) != item.n_letters:
+        raise ValueError(f"{len(key.right)} right ones, the item has {item.n_letters}")
+    for language in LANGUAGES:
+        if set(key.why[language]) != ids or not all(key.why[language].values()):
+            raise ValueError(f"not a reason for each option in {language}")
+        if set(key.slips[language]) != set(SLIPS.get(item.id, ())):
+            raise ValueError(f"the slips in {language} are not those of papers_slips")
+    if (item.numbers is None) != (item.id not in RIGHT) or bool(key.how) != bool(item.numbers):
+        raise ValueError("numbers without a formula, or a formula without numbers")
+    if item.numbers and set(key.numbers("")) != set(item.numbers.fields):
+        raise ValueError("the formula does not give the item's fields")

@@ -1,0 +1,165 @@
+"""The right numbers of lab 8 by formula, and those that known mistakes give.
+
+By item: `RIGHT[item](**parameters)` gives every field; `SLIPS[item][name](**parameters)` gives the
+fields that this mistake gets wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import accumulate
+from math import ceil, prod
+from operator import mul
+
+from labkit.labs.flash_attention.tiling.counts import (
+    flash_1_traffic,
+    flash_2_traffic,
+    flash_flops,
+    standard_flops,
+    standard_traffic,
+)
+from labkit.labs.papers.parameters import ITEM_BYTES
+
+Fields = dict[str, float]
+BLOCK_SIZE, N_ROUNDS = 16, 3  # of the prefix cache; rounds 2 to 4
+
+
+def tokens_per_step(alpha: float, gamma: int) -> float:
+    """Source: arXiv:2211.17192, equation 1."""
+    return (1 - alpha ** (gamma + 1)) / (1 - alpha)
+
+
+def operations(alpha: float, gamma: int, cost: float) -> Fields:
+    """Source: arXiv:2211.17192, theorem 3.11."""
+    return {"factor": (gamma * cost + gamma + 1) / tokens_per_step(alpha, gamma)}
+
+
+def acceptance(target: tuple, draft: tuple) -> Fields:
+    """Of the first token once it is drafted, and of whatever is drafted."""
+    return {"top_kept": target[0] / draft[0], "any_kept": sum(map(min, target, draft))}
+
+
+def tree(expansion: tuple) -> Fields:
+    """Tokens below the root, and those of all paths written out one by one."""
+    return {
+        "tree_tokens": sum(accumulate(expansion, mul)),
+        "separate_tokens": len(expansion) * prod(expansion),
+    }
+
+
+def both_orders(length: int, head_dim: int, tile_q: int, tile_kv: int, dtype: str) -> Fields:
+    """Bytes of version 1, K and V outside, without initial values, and of version 2, Q outside."""
+    width = ITEM_BYTES[dtype]
+    kv_outside = flash_1_traffic(length, head_dim, tile_kv).total - length * (head_dim + 2)
+    return {
+        "kv_outside_bytes": width * kv_outside,
+        "q_outside_bytes": width * flash_2_traffic(length, head_dim, tile_q).total,
+    }
+
+
+def residual_entry(target: tuple, draft: tuple, token: str) -> Fields:
+    """Source: arXiv:2211.17192, section 2.3."""
+    left = [max(p - q, 0) for p, q in zip(target, draft, strict=True)]
+    return {"residual": left[place(token)] / sum(left)}
+
+
+def reads(length: int, head_dim: int, sram_kib: int, dtype: str) -> Fields:
+    """Source: arXiv:2205.14135, algorithm 1, with the size of the SRAM in elements."""
+    return reads_holding(length, head_dim, sram_kib * 1024 / ITEM_BYTES[dtype])
+
+
+def speedup(
+    length: int,
+    head_dim: int,
+    sram_kib: int,
+    dtype: str,
+    peak_tflops: float,
+    bandwidth_gbs: float,
+) -> Fields:
+    """Version 1 against standard attention; computing and moving take turns."""
+    width = ITEM_BYTES[dtype]
+    tile_kv = tile_holding(head_dim, sram_kib * 1024 / width)
+    return speedup_of_tiles(length, head_dim, tile_kv, rates(peak_tflops, bandwidth_gbs, width))
+
+
+def prefix(document: int, question: int, params_b: float) -> Fields:
+    """Whole blocks of the document are found, in rounds 2, 3 and 4."""
+    return prefix_finding(document, question, params_b, document // BLOCK_SIZE * BLOCK_SIZE)
+
+
+def change(length: int, position: int, block: int) -> Fields:
+    """The block of the changed token is the first that misses."""
+    return {"first_block": position // block, "found_tokens": position // block * block}
+
+
+def offloading(offloaded_gb: float, link_gbs: float, n_sequences: int) -> Fields:
+    """A step waits for the offloaded bytes and gives one token to each sequence."""
+    return {
+        "floor_ms": 1e3 * offloaded_gb / link_gbs,
+        "tokens_per_s": n_sequences * link_gbs / offloaded_gb,
+    }
+
+
+def place(token: str) -> int:
+    """Where a token stands in the tuples of item 11."""
+    return "wxyz".index(token)
+
+
+def rates(peak_tflops: float, bandwidth_gbs: float, width: int) -> tuple[float, float]:
+    """Operations and elements per second."""
+    return 1e12 * peak_tflops, 1e9 * bandwidth_gbs / width
+
+
+def tile_holding(d: int, n_elements: float) -> int:
+    """Rows of a tile of K if the SRAM holds so many elements, rounded up as in the paper."""
+    return ceil(n_elements / (4 * d))
+
+
+def reads_holding(n: int, d: int, n_elements: float) -> Fields:
+    """Rows of a tile, and elements read, if the SRAM holds so many elements."""
+    tile_kv = tile_holding(d, n_elements)
+    return {"tile_kv": tile_kv, "reads": flash_1_traffic(n, d, tile_kv).reads}
+
+
+def speedup_of_tiles(
+    n: int,
+    d: int,
+    tile_kv: int,
+    per_s: tuple[float, float],
+    together: Callable[..., float] = sum,
+    moved: int | None = None,
+) -> Fields:
+    """Standard attention's seconds over those of version 1.
+
+    per_s: operations and elements; moved: elements, if not as version 1 does it.
+    """
+    work = (
+        (standard_flops(n, d), standard_traffic(n, d).total),
+        (flash_flops(n, d, tile_kv), moved or flash_1_traffic(n, d, tile_kv).total),
+    )
+    standard, flash = (
+        together((flops / per_s[0], elements / per_s[1])) for flops, elements in work
+    )
+    return {"speedup": standard / flash}
+
+
+def prefix_finding(document: int, question: int, params_b: float, n_saved: int) -> Fields:
+    """If so many tokens of each prompt are found."""
+    return {
+        "computed_tokens": N_ROUNDS * (document + question - n_saved),
+        "saved_flops": 2e9 * params_b * N_ROUNDS * n_saved,
+    }
+
+
+RIGHT: Mapping[str, Callable[..., Fields]] = {
+    "q02": operations,
+    "q03": acceptance,
+    "q05": tree,
+    "q08": both_orders,
+    "q11": residual_entry,
+    "q16": reads,
+    "q17": speedup,
+    "q18": prefix,
+    "q19": change,
+    "q20": offloading,
+}

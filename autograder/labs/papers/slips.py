@@ -1,0 +1,227 @@
+"""Wrong numbers of lab 8 that known mistakes give: the fields that each of them gets wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import ceil, prod
+from operator import mul
+
+from autograder.labs.papers.numbers import (
+    BLOCK_SIZE,
+    Fields,
+    acceptance,
+    both_orders,
+    change,
+    offloading,
+    operations,
+    place,
+    prefix,
+    prefix_finding,
+    rates,
+    reads,
+    reads_holding,
+    residual_entry,
+    speedup,
+    speedup_of_tiles,
+    tile_holding,
+    tokens_per_step,
+    tree,
+)
+from labkit.labs.flash_attention.tiling.counts import flash_1_traffic, flash_2_traffic
+from labkit.labs.papers.parameters import ITEM_BYTES
+
+Slip = Callable[..., Fields]
+KIB = 1024
+
+
+def _operations() -> dict[str, Slip]:
+    right = operations
+    return {
+        "inverse": lambda **given: {"factor": 1 / right(**given)["factor"]},
+        "time": lambda alpha, gamma, cost: {
+            "factor": (gamma * cost + 1) / tokens_per_step(alpha, gamma)
+        },
+        "no_bonus": lambda alpha, gamma, cost: {
+            "factor": (gamma * cost + gamma + 1) / tokens_per_step(alpha, gamma - 1)
+        },
+        "no_draft": lambda alpha, gamma, cost: right(alpha, gamma, 0),
+    }
+
+
+def _acceptance() -> dict[str, Slip]:
+    return {
+        "agreement": lambda **_: {"any_kept": 1},
+        "both_sample": lambda target, draft: {"any_kept": sum(map(mul, target, draft))},
+        "rejected": lambda **given: {"any_kept": 1 - acceptance(**given)["any_kept"]},
+        "inverse": lambda **_: {"top_kept": 1},
+        "target_alone": lambda target, draft: {"top_kept": target[0]},
+    }
+
+
+def _tree() -> dict[str, Slip]:
+    return {
+        "root": lambda expansion: {"tree_tokens": tree(expansion)["tree_tokens"] + 1},
+        "leaves": lambda expansion: {"tree_tokens": prod(expansion)},
+        "sum": lambda expansion: {"tree_tokens": sum(expansion)},
+        "sequences": lambda expansion: {"separate_tokens": prod(expansion)},
+    }
+
+
+def _orders() -> dict[str, Slip]:
+    def elements(dtype: str, **given: int) -> Fields:
+        found = both_orders(**given, dtype=dtype)
+        return {name: value / ITEM_BYTES[dtype] for name, value in found.items()}
+
+    def reads_only(length: int, head_dim: int, tile_q: int, tile_kv: int, dtype: str) -> Fields:
+        width = ITEM_BYTES[dtype]
+        return {
+            "kv_outside_bytes": width * flash_1_traffic(length, head_dim, tile_kv).reads,
+            "q_outside_bytes": width * flash_2_traffic(length, head_dim, tile_q).reads,
+        }
+
+    return {
+        "elements": elements,
+        "once": lambda length, head_dim, dtype, **_: both_orders(
+            length, head_dim, length, length, dtype
+        ),
+        "swapped": lambda tile_q, tile_kv, **rest: both_orders(
+            tile_q=tile_kv, tile_kv=tile_q, **rest
+        ),
+        "reads_only": reads_only,
+    }
+
+
+def _residual() -> dict[str, Slip]:
+    def gain(target: tuple, draft: tuple, token: str) -> float:
+        return target[place(token)] - draft[place(token)]
+
+    def absolute(target: tuple, draft: tuple, token: str) -> Fields:
+        distance = sum(abs(p - q) for p, q in zip(target, draft, strict=True))
+        return {"residual": gain(target, draft, token) / distance}
+
+    return {
+        "unnormalised": lambda **given: {"residual": gain(**given)},
+        "absolute": absolute,
+        "swapped": lambda target, draft, token: residual_entry(draft, target, token),
+        "target": lambda target, draft, token: {"residual": target[place(token)]},
+        "conditional": lambda target, draft, token: {
+            "residual": gain(target, draft, token) / sum(map(min, target, draft))
+        },
+    }
+
+
+def _reads() -> dict[str, Slip]:
+    def with_writes(length: int, head_dim: int, sram_kib: int, dtype: str) -> Fields:
+        right = reads(length, head_dim, sram_kib, dtype)
+        n_tiles = ceil(length / right["tile_kv"])
+        return {"reads": right["reads"] + n_tiles * length * (head_dim + 2)}
+
+    return {
+        "m_in_bytes": lambda length, head_dim, sram_kib, dtype: reads_holding(
+            length, head_dim, sram_kib * KIB
+        ),
+        "once": lambda length, head_dim, **_: {"reads": length * (4 * head_dim + 2)},
+        "with_writes": with_writes,
+        "bytes": lambda dtype, **given: {
+            "reads": ITEM_BYTES[dtype] * reads(dtype=dtype, **given)["reads"]
+        },
+        "kibi": lambda length, head_dim, sram_kib, dtype: reads_holding(
+            length, head_dim, sram_kib * 1000 / ITEM_BYTES[dtype]
+        ),
+    }
+
+
+def _speedup() -> dict[str, Slip]:
+    def another(
+        length: int,
+        head_dim: int,
+        sram_kib: int,
+        dtype: str,
+        peak_tflops: float,
+        bandwidth_gbs: float,
+        *,
+        held_width: int = 0,
+        moved_width: int = 0,
+        kib: int = KIB,
+        **changed: object,
+    ) -> Fields:
+        width = ITEM_BYTES[dtype]
+        tile_kv = tile_holding(head_dim, sram_kib * kib / (held_width or width))
+        per_s = rates(peak_tflops, bandwidth_gbs, moved_width or width)
+        return speedup_of_tiles(length, head_dim, tile_kv, per_s, **changed)
+
+    def no_start(length: int, head_dim: int, sram_kib: int, dtype: str, **given: float) -> Fields:
+        tile_kv = tile_holding(head_dim, sram_kib * KIB / ITEM_BYTES[dtype])
+        moved = flash_1_traffic(length, head_dim, tile_kv).total - length * (head_dim + 2)
+        return another(length, head_dim, sram_kib, dtype, **given, moved=moved)
+
+    return {
+        "overlap": lambda **given: another(**given, together=max),
+        "elements": lambda **given: another(**given, moved_width=1),
+        "m_in_bytes": lambda **given: another(**given, held_width=1),
+        "once": lambda length, head_dim, **given: another(
+            length, head_dim, **given, moved=length * (5 * head_dim + 4)
+        ),
+        "inverse": lambda **given: {"speedup": 1 / speedup(**given)["speedup"]},
+        "no_start": no_start,
+        "kibi": lambda **given: another(**given, kib=1000),
+    }
+
+
+def _prefix() -> dict[str, Slip]:
+    def flops(document: int, params_b: float, share: float) -> Fields:
+        right = prefix(document, 0, params_b)["saved_flops"]
+        return {"saved_flops": share * right}
+
+    return {
+        "partial": lambda document, question, params_b: prefix_finding(
+            document, question, params_b, document
+        ),
+        "round_one": lambda document, question, params_b: {
+            **flops(document, params_b, 4 / 3),
+            "computed_tokens": prefix(document, question, params_b)["computed_tokens"] * 4 / 3,
+        },
+        "no_two": lambda document, params_b, **_: flops(document, params_b, 1 / 2),
+        "one_round": lambda document, question, params_b: {
+            **flops(document, params_b, 1 / 3),
+            "computed_tokens": document + question - document // BLOCK_SIZE * BLOCK_SIZE,
+        },
+    }
+
+
+def _change() -> dict[str, Slip]:
+    return {
+        "from_one": lambda **given: {"first_block": change(**given)["first_block"] + 1},
+        "up_to_token": lambda position, **_: {"found_tokens": position},
+        "one_block": lambda length, block, **_: {"found_tokens": (length // block - 1) * block},
+    }
+
+
+def _offloading() -> dict[str, Slip]:
+    def floor(factor: float, **given: float) -> Fields:
+        return {"floor_ms": factor * offloading(**given)["floor_ms"]}
+
+    return {
+        "seconds": lambda **given: floor(1e-3, **given),
+        "per_sequence": lambda offloaded_gb, link_gbs, **_: {
+            "tokens_per_s": link_gbs / offloaded_gb
+        },
+        "per_token_copy": lambda n_sequences, **given: floor(
+            n_sequences, n_sequences=n_sequences, **given
+        ),
+        "bits": lambda **given: floor(8, **given),
+    }
+
+
+SLIPS: Mapping[str, Mapping[str, Slip]] = {
+    "q02": _operations(),
+    "q03": _acceptance(),
+    "q05": _tree(),
+    "q08": _orders(),
+    "q11": _residual(),
+    "q16": _reads(),
+    "q17": _speedup(),
+    "q18": _prefix(),
+    "q19": _change(),
+    "q20": _offloading(),
+}

@@ -1,0 +1,204 @@
+"""Hidden cases of lab 06: fresh texts, blocks and times; right functions for the answer cells."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from labkit.checks.answers import AnswerCase
+from labkit.labs.speculative.checks.answers import CHEN, LEVIATHAN
+from labkit.labs.speculative.checks.drafts import BlocksCase, LookupCase
+from labkit.labs.speculative.checks.gains import SpeedupCase, TokensCase
+from labkit.labs.speculative.checks.search import BestCase
+from labkit.labs.speculative.speculation import gains
+from labkit.labs.speculative.speculation.drafts import ngram_draft
+from labkit.speculative import Block
+
+RIGHT_NOTATION = {
+    LEVIATHAN: {"target": "p", "draft": "q", "residual": "p - q"},
+    CHEN: {"target": "q", "draft": "p", "residual": "q - p"},
+}
+MARGIN = 2e-4  # by which the best gamma is better than any other
+
+
+def gain_cases(rng: random.Random) -> dict[str, list]:
+    """The cases of one run, by exercise."""
+    return {
+        "ngram_draft": _lookups(rng),
+        "acceptance_rate": _block_lists(rng),
+        "expected_tokens": _tokens(rng),
+        "speedup": [_speedup(rng) for _ in range(3)],
+        "best_gamma": [*_searches(rng), *_ties(rng)],
+        "notation": [AnswerCase("notation", RIGHT_NOTATION)],
+        "published_alpha": [AnswerCase("published_alpha")],
+        "will_it_win": [AnswerCase("will_it_win", gains)],
+    }
+
+
+def _lookups(rng: random.Random) -> list[LookupCase]:
+    """Texts of tokens that are all different, but for the last few, which stand earlier too."""
+    unused = iter(rng.sample(range(100, 50_000), 400))
+
+    def few(n: int) -> list[int]:
+        return [next(unused) for _ in range(n)]
+
+    def case(kind: str, *parts: list[int], gamma: int, longest: int | None = None) -> LookupCase:
+        tokens = [token for part in parts for token in part]
+        drafted = ngram_draft(tokens, gamma, 3 if longest is None else longest)
+        return LookupCase(kind, tuple(tokens), gamma, tuple(drafted), longest)
+
+    def gap() -> list[int]:
+        return few(rng.randint(4, 9))
+
+    a, b, c, d, e = few(5)
+    last, n = [a, b, c], rng.randint(2, 4)
+    digit = rng.randrange(1, 10)
+    return [
+        case("copy", gap(), last, gap(), last, gamma=n),
+        case("copy", gap(), last, [next(unused), 0, 0, 1], gap(), last, gamma=4),
+        case("copy", [10 * a + digit], gap(), [digit], gap(), [digit], gamma=n, longest=1),
+        case("longest", [c], gap(), [b, c], gap(), last, gap(), last, gamma=n),
+        case("longest", last, gap(), [d, e, *last], gap(), [d, e, *last], gamma=n, longest=5),
+        case("shorter", gap(), [b, c], gap(), last, gamma=n),
+        case("shorter", gap(), [c], gap(), last, gamma=n),
+        case("shorter", [c], gap(), [a, c], gamma=1, longest=9),
+        case("earliest", gap(), last, gap(), last, gap(), last, gap(), last, gamma=n),
+        case("earliest", gap(), [b, c], gap(), [b, c], gap(), last, gamma=n, longest=2),
+        case("earliest", [b, c], gap(), last, gap(), last, gap(), last, gamma=n, longest=2),
+        case("earliest", [*last, d], gap(), [*last, e], gap(), [*last, e], gap(), last, gamma=n),
+        case("end", gap(), last, few(n), last, gamma=20),
+        case("end", few(n), last, last, gamma=n + 3),
+        case("nothing", gap(), gamma=n),
+        case("nothing", [a], gamma=n),
+        case("nothing", last, gap(), few(1), gamma=n, longest=1),
+    ]
+
+
+def _block_lists(rng: random.Random) -> list[BlocksCase]:
+    def case(kind: str, blocks: list[tuple[int, int, str]]) -> BlocksCase:
+        blocks = rng.sample(blocks, len(blocks))
+        made = [Block(n_drafted, n_accepted) for n_drafted, n_accepted, _ in blocks]
+        return BlocksCase(kind, tuple(blocks), gains.acceptance_rate(made))
+
+    def some(n: int, n_drafted: int, n_accepted: int, prompt: str) -> list[tuple[int, int, str]]:
+        return [(n_drafted, n_accepted, prompt)] * n
+
+    def few() -> int:
+        return rng.randint(2, 5)
+
+    n = rng.randint(3, 6)
+    rejected = [(n + few(), n, prompt) for prompt in "abcabc"]
+    full = some(few(), n, n, "a") + some(few(), n, n - 1, "a")
+    uneven = some(few(), 1, 0, "a") + some(few(), 3 * n, 3 * n - 1, "b") + some(1, 2, 1, "a")
+    plain = some(few(), n, n - 1, "a") + some(few(), 0, 0, "a")
+    return [
+        case("rejected", rejected),
+        case("rejected", some(few(), 2 * n, 0, "a")),
+        case("full", full),
+        case("full", some(few(), n, n, "a")),
+        case("sum", uneven),
+        case("plain", plain),
+    ]
+
+
+def _tokens(rng: random.Random) -> list[TokensCase]:
+    def case(kind: str, alpha: float, gamma: int) -> TokensCase:
+        return TokensCase(kind, alpha, gamma, gains.expected_tokens(alpha, gamma))
+
+    def alpha() -> float:
+        return rng.randrange(20, 95) / 100
+
+    edges = [(1.0, rng.randint(2, 12)), (1, 1), (0.0, rng.randint(1, 9)), (0, 1), (alpha(), 0)]
+    edges += [(1.0, 0), (0.0, 0)]
+    return [
+        *(case("between", alpha(), rng.randint(2, 12)) for _ in range(4)),
+        case("between", alpha(), 1),
+        case("between", 0.999, rng.randint(5, 12)),
+        *(case("edge", *each) for each in edges),
+    ]
+
+
+def _speedup(rng: random.Random) -> SpeedupCase:
+    """No time is a multiple of another, and none is of another order."""
+    alpha, gamma = rng.randrange(30, 95) / 100, rng.randint(2, 9)
+    times_s = rng.uniform(0.1, 0.4), rng.uniform(1.3, 1.8), rng.uniform(2.1, 2.9)
+    block_s = 1 / gains.speedup(0.0, gamma, times_s[0], 1.0, times_s[2])
+    return SpeedupCase(alpha, gamma, *times_s, gains.expected_tokens(alpha, gamma), block_s)
+
+
+def _searches(rng: random.Random) -> list[BestCase]:
+    """Times in steps of the target by which the best gamma is where the case's kind has it."""
+
+    def between(low: float, high: float) -> float:
+        return rng.uniform(low, high)
+
+    def alpha(low: int = 70, high: int = 92) -> float:
+        return rng.randrange(low, high) / 100
+
+    def few() -> int:
+        return rng.randint(4, 8)
+
+    def dear() -> BestCase:
+        return _solved("dear", 0.9, between(0.04, 0.06), 1.0, more_s=0.5, dear=(few(), 64))
+
+    def hill() -> BestCase:
+        return _solved("hill", alpha(75, 83), between(0.09, 0.15), 1.0, more_s=0.6, dear=(2, 3))
+
+    draws: list[Callable[[], BestCase]] = [
+        lambda: _solved("inside", alpha(), between(0.03, 0.2), 1.0),
+        lambda: _solved("inside", 0.9, between(0.03, 0.08), 1.0),
+        dear,
+        dear,
+        hill,
+        lambda: _solved("hill", alpha(80, 85), between(0.15, 0.25), between(1.9, 2.1)),
+        lambda: _solved("lost", alpha(30, 60), between(0.7, 0.9), 1.05),
+        lambda: _solved("lost", alpha(30, 60), between(0.1, 0.2), 2.6),
+        lambda: _solved("last", 1.0, between(0.1, 0.3), 1.0, max_gamma=few()),
+        lambda: _solved("last", alpha(), 0.0, 1.0, max_gamma=rng.randint(2, 4)),
+    ]
+    return [_first_that_is_clear(draw) for draw in draws]
+
+
+def _solved(kind: str, alpha: float, draft_s: float, base_s: float, **more: Any) -> BestCase:
+    case = BestCase(kind, alpha, draft_s, 1.0, base_s, 0, **more)
+    last = case.max_gamma or 64
+    return replace(case, best=gains.best_gamma(alpha, draft_s, 1.0, case.verify_s, last))
+
+
+def _first_that_is_clear(draw: Callable[[], BestCase]) -> BestCase:
+    """The first case drawn in which one gamma is clearly the best, and where its kind has it."""
+    while True:
+        case = draw()
+        speedups = [1.0] + [
+            gains.speedup(case.alpha, gamma, case.draft_s, 1.0, case.verify_s(gamma))
+            for gamma in range(1, (case.max_gamma or 64) + 1)
+        ]
+        peak = next((i for i, (a, b) in enumerate(pairwise(speedups)) if b < a), len(speedups) - 1)
+        is_where_it_should_be = {
+            "inside": 1 < case.best == peak,
+            "dear": case.best == peak == case.dear[0] - 1,
+            "hill": 3 < case.best <= 8 and peak < 3,
+            "lost": case.best == 0,
+            "last": case.best == case.max_gamma,
+        }
+        second, first = sorted(speedups)[-2:]
+        if is_where_it_should_be[case.kind] and first > (1 + MARGIN) * second:
+            return case
+
+
+def _ties(rng: random.Random) -> list[BestCase]:
+    """Gammas that are equally fast, or as fast as plain, in numbers that no rounding touches.
+
+    With alpha 1/2 blocks of gamma 1, 2, 3 have 1.5, 1.75, 1.875 tokens. The first two take 6 and 7
+    draft steps if verifying takes 5, the latter two 14 and 15 if it takes 12.
+    """
+    draft_s = 2.0 ** rng.randint(-9, 3)
+    return [
+        BestCase("tie", 0.5, draft_s, 8 * draft_s, 5 * draft_s, best=1),
+        BestCase("tie", 0.5, draft_s, 16 * draft_s, 12 * draft_s, best=2),
+        BestCase("lost", 0.5, draft_s, 4 * draft_s, 5 * draft_s, best=0),
+        BestCase("lost", 1.0, draft_s, draft_s, draft_s, best=0, max_gamma=rng.randint(2, 9)),
+    ]

@@ -1,0 +1,231 @@
+"""Hidden cases of the samplers of lab 06: fresh tables, prompts, circles and settings."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import Any
+
+from labkit.labs.speculative.checks.alone import ONE_TOKEN, SENSELESS, RefusalCase
+from labkit.labs.speculative.checks.cases import (
+    ASKED,
+    ENDS,
+    GREEDY,
+    LAW,
+    SILENT,
+    SURE,
+    TOLD,
+    SamplingCase,
+    as_told,
+    guesses,
+)
+from labkit.labs.speculative.checks.models import Network, Table, circle, disjoint, generic
+
+N_SAMPLES = 1000
+MARGIN = 0.01  # between top_p and every sum that it is compared with
+
+
+def loop_cases(rng: random.Random) -> dict[str, list]:
+    """The cases of both samplers; the same state of `rng` gives the same cases."""
+    return {
+        "autoregressive": [*_alone(rng), *SENSELESS],
+        "speculative": [
+            *_laws(rng),
+            *_twins(rng),
+            *_greedy(rng),
+            *_sure(rng),
+            *_ends(rng),
+            *_gammas(rng),
+            *SENSELESS,
+            RefusalCase("gamma 0", (("gamma", 0),)),
+            RefusalCase("gamma -2", (("gamma", -2),)),
+            RefusalCase("another text in the draft's cache", ONE_TOKEN, cached=(("draft", 3),)),
+            RefusalCase("a smaller vocabulary", ONE_TOKEN, draft_vocab=4),
+            RefusalCase("a larger vocabulary", draft_vocab=7),
+        ],
+    }
+
+
+def _seeds(rng: random.Random) -> Iterator[int]:
+    while True:
+        yield rng.randrange(1, 10**6)
+
+
+def _prompt(rng: random.Random, vocab_size: int, n: int) -> tuple[int, ...]:
+    return tuple(rng.randrange(vocab_size) for _ in range(n))
+
+
+def _alone(rng: random.Random) -> list[SamplingCase]:
+    seeds, ring = _seeds(rng), _ring(rng)
+    end = rng.randrange(3)
+    greedy = {"temperature": 0}
+    n = rng.randint(5, 8)
+    return [
+        SamplingCase("law", LAW, generic(3, next(seeds)), (2, 0, 1), 3, n_samples=N_SAMPLES),
+        SamplingCase("one token before", LAW, generic(3, next(seeds)), ((end + 1) % 3,), 3,
+                     settings={"eos": end}, n_samples=N_SAMPLES),
+        *(
+            SamplingCase("told", TOLD, _clear_table(rng, **told), (1, 2), 2, settings=told)
+            for told in _settings(rng)
+        ),
+        SamplingCase("greedy", TOLD, generic(4, next(seeds)), (3, 1), 6, settings=greedy),
+        SamplingCase("none", ENDS, circle(ring), ring[:2], 0),
+        SamplingCase("first", ENDS, circle(ring), ring[:2], 5, settings={"eos": ring[2]}),
+        SamplingCase("later", ENDS, circle(ring), ring[:2], 6, settings={"eos": ring[5]}),
+        SamplingCase("in the prompt", ENDS, circle(ring), ring[:3], 4, settings={"eos": ring[1]}),
+        SamplingCase("circle", SURE, circle(ring), ring[2:5], n),
+        SamplingCase("circle from one token", SURE, circle(ring), ring[3:4], n),
+        SamplingCase("one token", SURE, circle(ring), ring[3:6], 1),
+    ]  # fmt: skip
+
+
+def _laws(rng: random.Random) -> list[SamplingCase]:
+    """Few paths, but among them rejections, full acceptances, a bonus, zeros, several blocks."""
+    seeds = _seeds(rng)
+
+    def pair(vocab_size: int, least: float = 0.06) -> tuple[Table, Table]:
+        return generic(vocab_size, next(seeds), least), generic(vocab_size, next(seeds), least)
+
+    (two, other), (long, its_draft), (three, another) = pair(2, 0.1), pair(2, 0.1), pair(3)
+    (ending, hasty), apart, end = pair(2, 0.15), next(seeds), rng.randrange(2)
+    far = disjoint(4, apart, is_draft=False), disjoint(4, apart, is_draft=True)
+    return [
+        SamplingCase("two tokens", LAW, two, _prompt(rng, 2, 2), 4, other, n_samples=N_SAMPLES),
+        SamplingCase("three tokens", LAW, three, _prompt(rng, 3, 1), 3, another, (1,),
+                     n_samples=500),
+        SamplingCase("several blocks", LAW, long, _prompt(rng, 2, 3), 4, its_draft, (1,)),
+        SamplingCase("ends early", LAW, ending, (1 - end, 1 - end), 4, hasty, (2,),
+                     {"eos": end}, n_samples=300),
+        SamplingCase("apart", LAW, far[0], (3, 0), 3, far[1], n_samples=40),
+        SamplingCase("apart at once", LAW, far[1], (1,), 2, far[0], (1,), n_samples=40),
+    ]  # fmt: skip
+
+
+def _settings(rng: random.Random) -> list[dict[str, Any]]:
+    return [
+        {"temperature": rng.uniform(0.4, 0.6), "top_k": 2},
+        {"temperature": rng.uniform(1.5, 1.9), "top_p": rng.uniform(0.65, 0.75)},
+    ]
+
+
+def _clear_table(rng: random.Random, **told: Any) -> Table:
+    """A random table whose sums are all far enough from top_p, and some row loses a token."""
+    seeds = _seeds(rng)
+    return next(t for t in (generic(3, seed) for seed in seeds) if _is_clear(t, **told))
+
+
+def _is_clear(table: Table, temperature: float, top_k: int = 3, top_p: float = 1.0) -> bool:
+    texts = [(before, last) for before in range(3) for last in range(3)] + [(i,) for i in range(3)]
+    n_left = []
+    for text in texts:
+        probs = as_told(table.probs_after(text), temperature, top_k)
+        sums = list(accumulate(sorted(probs, reverse=True)))[:-1]
+        if top_p < 1 and any(abs(one - top_p) < MARGIN for one in sums):
+            return False
+        n_left.append(sum(p > 0 for p in as_told(probs, 1.0, None, top_p)))
+    return n_left.count(2) >= 6
+
+
+def _twins(rng: random.Random) -> list[SamplingCase]:
+    """One model as target and as draft, told how to sample."""
+    tables = [(told, _clear_table(rng, **told)) for told in _settings(rng)]
+    return [
+        SamplingCase("one model twice", TOLD, table, (1, 2), 3, table, (2,), told)
+        for told, table in tables
+    ]
+
+
+def _greedy(rng: random.Random) -> list[SamplingCase]:
+    prompt, gamma = _prompt(rng, 24, rng.randint(2, 5)), (rng.randint(2, 4),)
+    seeds, told = _seeds(rng), {"temperature": 0}
+    twin = next(target for target in map(Network, seeds) if _is_decided(target, prompt))
+    pair = next(
+        pair
+        for pair in ((Network(seed), Network(seed, bias=2.0)) for seed in seeds)
+        if _is_decided(pair[0], prompt) and _is_telling(_agreed(*pair, prompt), gamma[0])
+    )
+    return [
+        SamplingCase("two networks", GREEDY, pair[0], prompt, 24, pair[1], gamma, told),
+        SamplingCase("one network twice", GREEDY, twin, prompt, 24, twin, gamma, told),
+    ]
+
+
+def _is_decided(target: Network, prompt: tuple[int, ...]) -> bool:
+    """Whether no two tokens are nearly as likely, so that rounding decides nothing."""
+    new = guesses(target, prompt, 24)
+    rows = [target.probs_after([*prompt, *new[:i]]) for i in range(24)]
+    best = [sorted(row, reverse=True)[:2] for row in rows]
+    return len(set(new)) >= 4 and all(first - second > 1e-3 * first for first, second in best)
+
+
+def _agreed(target: Network, draft: Network, prompt: tuple[int, ...]) -> list[bool]:
+    """Whether the draft would say the same, token by token."""
+    new = guesses(target, prompt, 24)
+    return [guesses(draft, [*prompt, *new[:i]], 1) == [new[i]] for i in range(24)]
+
+
+def _is_telling(agreed: list[bool], gamma: int) -> bool:
+    """Whether tokens are rejected, and after a full acceptance the draft would have gone wrong."""
+    start, n_rejected, is_bonus_different = 0, 0, False
+    while start < len(agreed):
+        room = agreed[start : start + min(gamma, len(agreed) - start - 1)]
+        n_kept = [*room, False].index(False)
+        n_rejected += n_kept < len(room)
+        is_bonus_different |= n_kept == gamma and not agreed[start + n_kept]
+        start += n_kept + 1
+    return n_rejected >= 3 and is_bonus_different
+
+
+def _ring(rng: random.Random, size: int = 7) -> tuple[int, ...]:
+    return tuple(rng.sample(range(size), size))
+
+
+def _sure(rng: random.Random) -> list[SamplingCase]:
+    """No chance: all accepted, none, some; every kind of block is among them."""
+    ring = _ring(rng)
+    gamma = rng.randint(2, 4)
+    cases = [
+        SamplingCase("all stay", SURE, circle(ring), ring[2:4], 3 * gamma, circle(ring), (gamma,)),
+        SamplingCase("none stays", SURE, circle(ring), ring[4:5], 5, circle(ring, ring), (gamma,)),
+        SamplingCase("one at a time", SURE, circle(ring), ring[:3], 7,
+                     circle(ring, rng.sample(ring, 2)), (1,)),
+        SamplingCase("a large gamma", SURE, circle(ring), ring[1:2], 3, circle(ring), (9,)),
+        SamplingCase("one token", SURE, circle(ring), ring[5:7], 1, circle(ring), (gamma,)),
+    ]  # fmt: skip
+    slips = (ring[2], ring[4], ring[5])  # after a block of 0, 1 or 3 tokens that stay
+    mixed = circle(ring, slips)
+    return [*cases, SamplingCase("some stay", SURE, circle(ring), ring[:3], 20, mixed, (3,))]
+
+
+def _ends(rng: random.Random) -> list[SamplingCase]:
+    """The end among the drafted tokens, as the last one drafted, as a bonus, as a replacement."""
+    ring = _ring(rng)
+
+    def ends(name: str, place: int, slips: tuple[int, ...] = ()) -> SamplingCase:
+        told, draft = {"eos": ring[place]}, circle(ring, slips)
+        return SamplingCase(name, ENDS, circle(ring), ring[:1], 9, draft, (3,), told)
+
+    return [
+        SamplingCase("none", ENDS, circle(ring), ring[:2], 0, circle(ring)),
+        ends("first drafted", 1),
+        ends("last drafted", 3),
+        ends("bonus", 4),
+        ends("second block", 6),
+        ends("replacement", 2, ring),
+        SamplingCase("in the prompt", ENDS, circle(ring), ring[:3], 3, circle(ring), (2,),
+                     {"eos": ring[1]}),
+    ]  # fmt: skip
+
+
+def _gammas(rng: random.Random) -> list[SamplingCase]:
+    """A draft that is silent after some tokens; gammas that are asked for, none too large."""
+    ring = _ring(rng)
+    silent = circle(ring, silent=(ring[1], ring[rng.choice((3, 4))]))
+    gammas = (*rng.sample((0, 1, 3), 3), 2)
+    n_new = sum(gamma + 1 for gamma in gammas)
+    return [
+        SamplingCase("silent", SILENT, circle(ring), ring[:1], 16, silent, (3,)),
+        SamplingCase("silent in the middle", SILENT, circle(ring), ring[2:4], 12, silent, (2,)),
+        SamplingCase("asked", ASKED, circle(ring), ring[1:3], n_new, circle(ring), gammas),
+    ]

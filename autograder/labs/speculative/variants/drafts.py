@@ -1,0 +1,190 @@
+"""Right answers of lab 06, written otherwise: prompt lookup and the acceptance rate."""
+
+from __future__ import annotations
+
+from autograder.labs.variants import Variant
+
+LOOKUPS = [
+    Variant(
+        "ngram_draft",
+        "windows of a tensor, as in transformers",
+        """\
+def ngram_draft(tokens, gamma, longest=3):
+    if gamma < 1 or longest < 1:
+        raise ValueError("gamma and longest have to be at least 1")
+    ids = torch.tensor(tokens)
+    for size in range(min(longest, len(ids) - 1), 0, -1):
+        windows = ids[:-1].unfold(0, size, 1)
+        places = (windows == ids[-size:]).all(dim=1).nonzero().flatten()
+        if len(places) > 0:
+            behind = int(places[0]) + size
+            return ids[behind : behind + gamma].tolist()
+    return []
+""",
+    ),
+    Variant(
+        "ngram_draft",
+        "windows of an array, which is returned",
+        """\
+import numpy as np
+
+def ngram_draft(tokens, gamma, longest=3):
+    if min(gamma, longest) < 1:
+        raise ValueError(f"{gamma}, {longest}")
+    text = np.asarray(tokens)
+    n = min(longest, text.size - 1)
+    while n > 0:
+        windows = np.lib.stride_tricks.sliding_window_view(text[:-1], n)
+        hits = np.flatnonzero((windows == text[text.size - n :]).all(axis=1))
+        if hits.size:
+            return text[hits[0] + n :][:gamma]
+        n -= 1
+    return text[:0]
+""",
+    ),
+    Variant(
+        "ngram_draft",
+        "an index of all places, a tuple",
+        """\
+def ngram_draft(tokens, gamma, longest=3):
+    if not (gamma >= 1 and longest >= 1):
+        raise ValueError("too small")
+    first_place = {}
+    for end in range(1, len(tokens)):
+        for n in range(1, min(longest, end) + 1):
+            first_place.setdefault(tuple(tokens[end - n : end]), end)
+    for n in reversed(range(1, longest + 1)):
+        place = first_place.get(tuple(tokens[-n:])) if n < len(tokens) else None
+        if place is not None:
+            return tuple(tokens[place : place + gamma])
+    return ()
+""",
+    ),
+    Variant(
+        "ngram_draft",
+        "the best place so far, token by token backwards",
+        """\
+def ngram_draft(tokens, gamma, longest=3):
+    if gamma < 1:
+        raise ValueError("gamma")
+    if longest < 1:
+        raise ValueError("longest")
+    most, place = 0, len(tokens)
+    for end in range(len(tokens) - 1):
+        agree = 0
+        while agree < longest and agree <= end and tokens[end - agree] == tokens[-1 - agree]:
+            agree += 1
+        if agree > most:
+            most, place = agree, end + 1
+    return list(tokens[place : place + gamma])
+""",
+    ),
+    Variant(
+        "ngram_draft",
+        "text with a sign before and after each token",
+        """\
+def ngram_draft(tokens, gamma, longest=3):
+    if gamma < 1 or longest < 1:
+        raise ValueError
+    write = lambda part: "," + "".join(f"{token}," for token in part)
+    for n in range(min(longest, len(tokens) - 1), 0, -1):
+        at = write(tokens[:-1]).find(write(tokens[-n:]))
+        if at >= 0:
+            begin = write(tokens)[:at].count(",") + n
+            return tokens[begin : begin + gamma]
+    return []
+""",
+    ),
+    Variant(
+        "ngram_draft",
+        "only places that end before the last tokens begin",
+        """\
+def ngram_draft(tokens, gamma, longest=3):
+    if gamma < 1 or longest < 1:
+        raise ValueError("at least 1")
+    for n in range(longest, 0, -1):
+        for start in range(len(tokens) - 2 * n + 1):
+            if all(tokens[start + i] == tokens[len(tokens) - n + i] for i in range(n)):
+                return [int(token) for token in tokens[start + n :]][:gamma]
+    return []
+""",
+    ),
+]
+
+RATES = [
+    Variant(
+        "acceptance_rate",
+        "examined tokens by hand, one pass",
+        """\
+def acceptance_rate(blocks):
+    accepted = examined = 0
+    for block in blocks:
+        accepted += block.n_accepted
+        examined += block.n_accepted + (block.n_accepted < block.n_drafted)
+    if not examined:
+        raise ValueError("nothing was examined")
+    return accepted / examined
+""",
+    ),
+    Variant(
+        "acceptance_rate",
+        "one minus the rejected",
+        """\
+def acceptance_rate(blocks):
+    examined = rejected = 0
+    for block in blocks:
+        examined += min(block.n_drafted, block.n_accepted + 1)
+        rejected += block.n_accepted < block.n_drafted
+    if examined == 0:
+        raise ValueError("nothing was examined")
+    return 1 - rejected / examined
+""",
+    ),
+    Variant(
+        "acceptance_rate",
+        "a mean of coins, in single precision",
+        """\
+def acceptance_rate(blocks):
+    coins = []
+    for block in blocks:
+        coins += [1.0] * block.n_accepted
+        coins += [0.0] if block.n_accepted < block.n_drafted else []
+    if len(coins) == 0:
+        raise ValueError("no coins")
+    return torch.tensor(coins).mean()
+""",
+    ),
+    Variant(
+        "acceptance_rate",
+        "arrays, a mean with weights",
+        """\
+import numpy as np
+
+def acceptance_rate(blocks):
+    counts = np.array([(b.n_accepted, b.examined) for b in blocks if b.examined], dtype=float)
+    if counts.size == 0:
+        raise ValueError("no trials")
+    accepted, examined = counts.T
+    return np.average(accepted / examined, weights=examined)
+""",
+    ),
+    Variant(
+        "acceptance_rate",
+        "a division that fails",
+        """\
+from statistics import StatisticsError
+
+class NoTrials(StatisticsError):
+    pass
+
+def acceptance_rate(blocks):
+    blocks = [block for block in blocks if isinstance(block, Block)]
+    try:
+        return sum(b.n_accepted for b in blocks) / sum(b.examined for b in blocks)
+    except ZeroDivisionError as error:
+        raise NoTrials("no token was examined") from error
+""",
+    ),
+]
+
+DRAFTS = LOOKUPS + RATES

@@ -1,0 +1,140 @@
+"""Hidden cases of lab 02: other devices, models, sweeps, lines; what is wrong with the report."""
+
+from __future__ import annotations
+
+import random
+import statistics
+
+from labkit import throughput
+from labkit.checks.answers import AnswerCase
+from labkit.labs.throughput.checks import (
+    FitCase,
+    FixedCase,
+    LimitCase,
+    RateCase,
+    SweepCase,
+    TimerCase,
+)
+
+FAULTY_ENTRIES = {
+    "cold_start": "A",
+    "impossible_row": "H",
+    "mean_of_rates": "P",
+    "wrong_unit": "Q",
+    "batch_mislabelled": "L",
+    "mha_taken_for_gqa": "N",
+}
+
+
+def hidden_cases(rng: random.Random) -> dict[str, list]:
+    """The cases of one run, by exercise."""
+    return {
+        "time_runs": _timers(rng),
+        "generate_fixed": _generations(rng),
+        "sweep": _sweeps(rng),
+        "tokens_per_s": _rates(rng),
+        "fit_steps": _fits(rng),
+        "limit_of": _limits(rng),
+        "which_limit": [AnswerCase("which_limit")],
+        "three_models": [AnswerCase("three_models")],
+        "my_table": [AnswerCase("my_table")],
+        "flawed_report": [AnswerCase("flawed_report", FAULTY_ENTRIES)],
+    }
+
+
+def _timers(rng: random.Random) -> list[TimerCase]:
+    cases = []
+    for n_warmup, n_repeats, begins_busy in ((3, 7, False), (0, 4, True), (1, 1, True)):
+        # Sixteenths of seconds, all different, neither rising nor falling: sums are exact, a
+        # sorted list is another one.
+        kept = [each / 16 for each in rng.sample(range(2, 60), n_repeats)]
+        if kept == sorted(kept):
+            kept.reverse()
+        warming = [rng.randrange(80, 400) / 16 for _ in range(n_warmup)]
+        launch_s = rng.choice([1, 2]) / 32
+        cases.append(TimerCase((*warming, *kept), n_warmup, launch_s, begins_busy))
+    return cases
+
+
+def _generations(rng: random.Random) -> list[FixedCase]:
+    seeds = [rng.randrange(10**6) for _ in range(4)]
+    n_new = rng.randrange(9, 40)
+    return [
+        FixedCase(rng.randrange(2, 6), rng.randrange(2, 40), n_new, seed=seeds[0]),
+        FixedCase(1, 1, 1, seed=seeds[1]),
+        FixedCase(4, rng.randrange(25, 60), n_new, rng.randrange(1, n_new - 3), seeds[2]),
+        FixedCase(2, 3, n_new, n_new - 1, seeds[3]),
+    ]
+
+
+def _sweeps(rng: random.Random) -> list[SweepCase]:
+    def points(n: int) -> tuple[tuple, ...]:
+        sizes = [(rng.choice([1, 4, 8]), 2**i, rng.choice([16, 64])) for i in range(n)]
+        rng.shuffle(sizes)
+        if sizes == sorted(sizes):
+            sizes.reverse()
+        return tuple(sizes)
+
+    plain, large, some, broken = points(6), points(7), points(6), points(5)
+    early, later = large[rng.randrange(2)], large[rng.randrange(3, 6)]  # others come after both
+    return [
+        SweepCase(plain),
+        SweepCase(large, too_large=(early, later)),
+        SweepCase(some, too_large=(some[-1],)),
+        SweepCase(some, done=tuple(rng.sample(some[1:], 3))),
+        SweepCase(some, done=some[:2]),
+        SweepCase(broken, broken=broken[rng.randrange(2, 4)]),
+        SweepCase(broken, broken=broken[2], error=RuntimeError),
+        SweepCase(broken, broken=broken[1], error=TypeError),
+    ]
+
+
+def _rates(rng: random.Random) -> list[RateCase]:
+    batch_size, n_new = rng.randrange(3, 9), rng.randrange(10, 300)
+    alone = (rng.randrange(10, 1000) / 64,)
+    many = [rng.randrange(10, 100) / 64 for _ in range(6)] + [rng.randrange(400, 900) / 64]
+    rng.shuffle(many)
+    middle = many.index(statistics.median(many))  # neither the first run nor the last
+    many[middle], many[3] = many[3], many[middle]
+    return [
+        RateCase(size, n_new, samples, throughput.tokens_per_s(size, n_new, samples))
+        for size in (batch_size, 1)
+        for samples in (alone, tuple(many))
+    ]
+
+
+def _fits(rng: random.Random) -> list[FitCase]:
+    prefill_s, step_s = rng.randrange(10, 200) / 64, rng.randrange(1, 30) / 256
+    lengths = tuple(sorted(rng.sample(range(2, 400), 6)))
+    on_line = tuple(prefill_s + (n - 1) * step_s for n in lengths)
+    scattered = tuple(t + rng.randrange(-90, 90) * step_s for t in on_line)
+    shuffled = tuple(rng.sample(list(zip(lengths, on_line, strict=True)), 6))
+    around = throughput.fit_steps(lengths, scattered)
+    return [
+        FitCase(lengths, on_line, prefill_s, step_s),
+        FitCase(*zip(*shuffled, strict=True), prefill_s, step_s),
+        FitCase(lengths, scattered, *around, is_exact=False),
+    ]
+
+
+def _limits(rng: random.Random) -> list[LimitCase]:
+    cases = []
+    for right in ("launch", "memory", "compute", "launch", "memory", "compute", None):
+        small, middle = sorted(rng.sample(range(10, 300), 2))
+        large = middle * rng.uniform(1.3, 5)
+        least = rng.sample([small, middle], 2)
+        times = dict(zip([name for name in _NAMES if name != right], least, strict=False))
+        if right:
+            times[right] = large
+        else:
+            times = dict(zip(_NAMES, (small, middle, large), strict=True))
+        n_layers = rng.randrange(10, 80)
+        factor = rng.uniform(1.1, 2) if right else 0.9
+        step_s = factor * max(times.values()) / 1e3
+        launch_s, moving_s, computing_s = (times[name] / 1e3 for name in _NAMES)
+        cases.append(LimitCase(step_s, n_layers, launch_s / n_layers, moving_s, computing_s, right))
+    memory_floor = LimitCase(0.01, 4, 0.001, 0.011, 0.001, None)
+    return [*cases, memory_floor]
+
+
+_NAMES = ("launch", "memory", "compute")

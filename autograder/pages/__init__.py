@@ -1,0 +1,1 @@
+"""What people read: feedback, class report, evidence."""

@@ -1,0 +1,108 @@
+"""What a flag is, the kinds there are, and where a lab's flags are kept.
+
+A flag is evidence and no verdict. It says what was seen and how it may have come about innocently;
+it never changes a mark, and no student's page shows it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from autograder.pages.render import render_page
+from autograder.record.results import write_whole
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of flag.
+
+    innocent: how it comes about without anything wrong; is_common: whether many have it, so that
+    the class report counts them only.
+    """
+
+    title: str
+    innocent: str
+    is_common: bool = False
+
+
+KINDS = {
+    "same_file": Kind(
+        "The same file under several names",
+        "One of them uploaded for both, a folder was copied in the LMS, or a group handed in "
+        "together without being registered as one.",
+    ),
+    "same_answers": Kind(
+        "The same answers in different files",
+        "They worked together where that is allowed, or both took the answers that the course or "
+        "the kit has published.",
+    ),
+    "same_id": Kind(
+        "One student id in several submissions",
+        "A notebook was passed on for its first cells, or somebody mistyped the id.",
+    ),
+    "other_id": Kind(
+        "A student id that is not the submitter's",
+        "A typing error, an old id, or a roster that is out of date.",
+    ),
+    "clicked": Kind(
+        "Clicked answers that are stored under another student id",
+        "The id was corrected after the first clicks: the old answers stay in the outputs.",
+    ),
+    "accounts": Kind(
+        "Several people ran cells of one notebook in Colab",
+        "A private and a university account of the same person, or a TA who helped in office "
+        "hours.",
+    ),
+    "same_account": Kind(
+        "One Colab account ran cells of several submissions",
+        "A shared or borrowed computer, or a pair that works together where that is allowed.",
+    ),
+    "server": Kind(
+        "An inference server is used",
+        "It was tried for comparison, and no answer rests on it.",
+    ),
+    "grader": Kind(
+        "Code that reaches for the grader or the interpreter",
+        "Debugging, a recipe for freeing memory, or code that an assistant wrote. The marks are "
+        "not affected: they are made outside the student's process.",
+    ),
+    "starter": Kind(
+        "Parts of the handed-out notebook are missing or changed",
+        "The work was moved to a new notebook, converted by another tool, or tidied up. The grader "
+        "uses its own copy of these cells.",
+        is_common=True,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Flag:
+    """Something to look at. kind: a key of KINDS; seen: what was seen, in a sentence."""
+
+    kind: str
+    students: tuple[str, ...]
+    seen: str
+
+
+def write_flags(out: Path, lab: str, flags: Sequence[Flag]) -> Path:
+    """Write a lab's flags: `integrity/LAB.html` for people, `LAB.json` for the class report."""
+    path = out / "integrity" / f"{lab}.html"
+    content = json.dumps([asdict(flag) for flag in flags], indent=1)
+    write_whole(path.with_suffix(".json"), content.encode())
+    groups = [
+        (kind, [flag for flag in flags if KINDS[flag.kind] is kind]) for kind in KINDS.values()
+    ]
+    write_whole(path, render_page("integrity.html", lab=lab, groups=groups))
+    return path
+
+
+def read_flags(out: Path, lab: str) -> list[Flag]:
+    """The flags that were written for a lab; none if nobody has looked yet."""
+    try:
+        rows = json.loads((out / "integrity" / f"{lab}.json").read_bytes())
+        return [Flag(row["kind"], tuple(row["students"]), row["seen"]) for row in rows]
+    except (OSError, ValueError, TypeError, KeyError):
+        return []

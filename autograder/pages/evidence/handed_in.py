@@ -1,0 +1,171 @@
+"""What students handed in for a lab, read back from an output folder to be compared.
+
+The folder's notebooks are ours, but every text in them is a student's: it is read and never run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from autograder.builder.notebooks import build_notebook, cell_kind, cell_name
+from autograder.builder.source import find_lab
+from autograder.intake.master import OPEN_KINDS
+from autograder.intake.names import squeeze
+from labkit.labs.papers.store import answers_in
+
+MAX_CELLS, MAX_NAME_CHARS = 5000, 100
+
+
+@dataclass(frozen=True)
+class Starter:
+    """The cells that a lab is handed out with, by name: those to fill in, and those to leave.
+
+    prose: the open cells for text; values: those for numbers and names, right in one way only;
+    questions: all text that was handed out.
+    """
+
+    open: Mapping[str, str]
+    given: Mapping[str, str]
+    prose: frozenset[str]
+    values: frozenset[str]
+    questions: str = ""
+
+    @cached_property
+    def lines(self) -> dict[str, frozenset[str]]:
+        """The lines of each open cell, without white space."""
+        return {name: frozenset(lines_of(text)) for name, text in self.open.items()}
+
+    def own_part(self, name: str, text: str) -> str:
+        """The lines of an open cell that were not handed out, without white space."""
+        if text == self.open.get(name):
+            return ""
+        given = self.lines.get(name, ())
+        return "\n".join(line for line in lines_of(text) if line not in given)
+
+    def own_parts(self, answers: Mapping[str, str]) -> dict[str, str]:
+        """The student's own lines by cell, where there are any."""
+        parts = {name: self.own_part(name, text) for name, text in answers.items()}
+        return {name: part for name, part in parts.items() if part}
+
+
+@dataclass(frozen=True)
+class HandedIn:
+    """What one student handed in.
+
+    pieces: the texts of the open cells by name, each with the student's own code cells behind it;
+    digest: of the file itself, "" if it was no notebook; accounts: Colab's users who ran cells,
+    name by id; clicked: the student ids that clicked answers are stored under; sources: the code
+    cells of the file without white space.
+    """
+
+    student: str
+    pieces: dict[str, list[str]] = field(default_factory=dict)
+    digest: str = ""
+    accounts: dict[str, str] = field(default_factory=dict)
+    clicked: frozenset[str] = frozenset()
+    sources: frozenset[str] = frozenset()
+
+    @cached_property
+    def answers(self) -> dict[str, str]:
+        """The pieces of each cell as one text."""
+        return {name: "\n".join(pieces) for name, pieces in self.pieces.items()}
+
+
+@cache
+def starter_of(lab: str) -> Starter:
+    """What students of a lab start from."""
+    cells = build_notebook(find_lab(lab), "student").cells
+    named = [(cell_kind(cell), cell_name(cell), cell) for cell in cells if cell_name(cell)]
+    return Starter(
+        open={name: cell.source for kind, name, cell in named if kind in OPEN_KINDS},
+        given={name: cell.source for kind, name, cell in named if kind in ("given", "check")},
+        prose=frozenset(name for kind, name, _ in named if kind == "written"),
+        values=frozenset(name for kind, name, _ in named if kind == "answer"),
+        questions="\n".join(cell.source for cell in cells if cell.cell_type == "markdown"),
+    )
+
+
+def read_handed_in(out: Path, lab: str, student: str) -> HandedIn:
+    """One student's answers and file; empty where there is none that can be read."""
+    content = _read(out / "course" / "submitted" / student / lab / f"{lab}.ipynb")
+    cells = list(_cells(_json(content)))
+    return HandedIn(
+        student=student,
+        pieces=read_pieces(out / "course" / "autograded" / student / lab / f"{lab}.ipynb"),
+        digest=hashlib.sha256(content).hexdigest() if content.strip() else "",
+        accounts=dict(_accounts(cells)),
+        clicked=frozenset(by for cell in cells for _, by, _ in answers_in(cell.get("outputs"))),
+        sources=frozenset(squeeze(_source(cell)) for cell in cells if _is_code(cell)),
+    )
+
+
+def read_answers(path: Path) -> dict[str, str]:
+    """The open cells of a graded notebook; own code cells belong to the code cell above them."""
+    return {name: "\n".join(pieces) for name, pieces in read_pieces(path).items()}
+
+
+def read_pieces(path: Path) -> dict[str, list[str]]:
+    """As `read_answers`, cell by cell."""
+    pieces: dict[str, list[str]] = {}
+    current = ""
+    for cell in _cells(_json(_read(path))):
+        is_code = _is_code(cell)
+        match cell:
+            case {"metadata": {"labkit": {"kind": str(kind), "name": str(name)}}}:
+                if kind in OPEN_KINDS:
+                    pieces[name] = [_source(cell)]
+                    current = name if is_code else current
+            case {"id": str(number)} if number.startswith("own-") and is_code:
+                pieces.setdefault(current, []).append(_source(cell))
+    return pieces
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text without white space, blank ones left out."""
+    return [squeezed for line in text.splitlines() if (squeezed := squeeze(line))]
+
+
+def _accounts(cells: list[dict]) -> Iterator[tuple[str, str]]:
+    """Id and name of the users that Colab notes down at every cell that ran."""
+    for cell in cells:
+        match cell.get("metadata"):
+            case {"executionInfo": {"user": {"displayName": str(name), "userId": str(number)}}}:
+                if number:
+                    yield number[:MAX_NAME_CHARS], name[:MAX_NAME_CHARS]
+
+
+def _cells(notebook: Any) -> Iterator[dict]:
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    for cell in cells[:MAX_CELLS] if isinstance(cells, list) else ():
+        if isinstance(cell, dict):
+            yield cell
+
+
+def _is_code(cell: dict) -> bool:
+    return cell.get("cell_type") == "code"
+
+
+def _source(cell: dict) -> str:
+    source = cell.get("source", "")
+    lines = source if isinstance(source, list) else [source]
+    return "".join(line for line in lines if isinstance(line, str))
+
+
+def _json(content: bytes) -> Any:
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""

@@ -1,0 +1,30 @@
+"""How pages are made from templates; every text in them is escaped."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from autograder.record.marks import as_points
+from labkit.checks.notebook import as_html
+
+
+def render_page(template: str, **values: object) -> bytes:
+    """A page from one of the grader's templates; half a character becomes a question mark."""
+    return _environment().get_template(template).render(**values).encode(errors="replace")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("autograder.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["prose"] = lambda text: Markup(as_html(text))
+    environment.filters["points"] = as_points
+    return environment

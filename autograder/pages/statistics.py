@@ -1,0 +1,235 @@
+"""What a lab's results say about the class and about the checks.
+
+Everything here is counted from the record alone, on the points that checks gave, before what
+lateness takes off.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from autograder.record.results import CheckResult, Result
+
+N_BINS = 10
+FEWEST_FOR_DISCRIMINATION = 20
+WEAK, HARSH = 0.1, 0.3
+N_CAUSES = 15
+MAX_MESSAGE_CHARS, MAX_CAUSE_CHARS = 2000, 240
+
+_PLACE = re.compile(r"(?:On a hidden case|your answer [^:]{1,80}|q\d\w{0,20}): (?:at [\d.]+ s, )?")
+_RAISED = re.compile(r"your code raised (\w{1,80})")
+_EXPECTED = re.compile(r"; expected .*?, got |; first difference at ", re.DOTALL)
+_LOG = re.compile(r" (?:The log up to there|What the log says of [^:]{1,80}):")
+_SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[^\Wa-z_]|`)|(?<=[。？！])")
+_VALUE = re.compile(r"'[^']*'|(?<![\w.-])[-−]?\d[\d,.]*(?:e[-+]?\d+)?\b|\[[^\]]*\]")
+_UNWRITTEN = re.compile(
+    r"not written yet\.$|^the notebook does not define |is still `\.\.\.`|^write \w+ first: |"
+    r"^not answered yet\.$|is not filled in yet\.$|^write your student id|尚未|^請先"
+)
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The marks of a lab. bins: how many fall between two neighbouring edges, the last included."""
+
+    marks: list[float]
+    max_score: float
+    edges: list[float]
+    bins: list[int]
+
+    @property
+    def mean(self) -> float | None:
+        return statistics.fmean(self.marks) if self.marks else None
+
+    @property
+    def quartiles(self) -> list[float]:
+        """The marks that a quarter, a half and three quarters of the class do not exceed."""
+        if len(self.marks) < 2:
+            return self.marks * 3
+        return statistics.quantiles(self.marks, n=4, method="inclusive")
+
+    @property
+    def spread(self) -> float | None:
+        """The standard deviation."""
+        return statistics.stdev(self.marks) if len(self.marks) > 1 else None
+
+
+@dataclass(frozen=True)
+class Discrimination:
+    """How a check goes with the rest of the lab: the correlation of passing it with the points of
+    all other checks, and its 95 % interval; no number where there cannot be one. meaning: what to
+    make of it, in words.
+    """
+
+    meaning: str
+    correlation: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class CheckStatistics:
+    """How the class did on one check."""
+
+    exercise: str
+    claim: str
+    n: int
+    n_passed: int
+    n_unwritten: int
+    discrimination: Discrimination
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What several students got wrong in an exercise.
+
+    claims: of the checks that failed for it; example: the message that one of n students got.
+    """
+
+    exercise: str
+    text: str
+    n: int
+    claims: tuple[str, ...]
+    example: str
+
+
+def distribution(results: Sequence[Result]) -> Distribution:
+    """The marks of those who have one, and how they spread."""
+    max_score = max((result.max_score for result in results), default=0.0)
+    marks = sorted(result.score for result in results if result.score is not None)
+    edges = [max_score * i / N_BINS for i in range(N_BINS + 1)]
+    bins = [0] * N_BINS
+    for mark in marks:
+        bins[min(int(mark / max_score * N_BINS), N_BINS - 1) if max_score else 0] += 1
+    return Distribution(marks, max_score, edges, bins)
+
+
+def check_statistics(results: Sequence[Result]) -> list[CheckStatistics]:
+    """Each check of the lab, in its order, over all who have a mark."""
+    rows = []
+    for pairs in _by_check(results):
+        checks = [check for _, check in pairs]
+        failed = [check for check in checks if not check.passed]
+        rows.append(
+            CheckStatistics(
+                exercise=checks[0].exercise,
+                claim=checks[0].claim or checks[0].check,
+                n=len(checks),
+                n_passed=len(checks) - len(failed),
+                n_unwritten=sum(is_unwritten(check.message) for check in failed),
+                discrimination=_discrimination(pairs),
+            )
+        )
+    return rows
+
+
+def frequent_causes(results: Sequence[Result]) -> list[Cause]:
+    """What most students got wrong, most frequent first; what only one has is no misconception.
+
+    Nor is an exercise that was left blank.
+    """
+    groups: dict[tuple[str, str], list[tuple[str, CheckResult]]] = {}
+    for result, check in _graded_checks(results):
+        if not check.passed and check.message and not is_unwritten(check.message):
+            key = check.exercise, _masked(cause_in(check.message))
+            groups.setdefault(key, []).append((result.student, check))
+    causes = [_cause(exercise, masked, group) for (exercise, masked), group in groups.items()]
+    frequent = [cause for cause in causes if cause.n > 1]
+    return sorted(frequent, key=lambda cause: (-cause.n, cause.exercise, cause.text))[:N_CAUSES]
+
+
+def slowest(results: Iterable[Result], n: int = 10) -> list[Result]:
+    """Those that took longest, slowest first."""
+    return sorted(results, key=lambda result: (-result.seconds, result.student))[:n]
+
+
+def cause_in(message: str) -> str:
+    """What lies behind a check's message: its misconception, else the thing that was compared.
+
+    A message reads "place: what; expected a, got b; first difference at c. why".
+    """
+    line = message.partition("\n")[0][:MAX_MESSAGE_CHARS]
+    text = _LOG.sub("", _PLACE.sub("", line, count=1))
+    raised = _RAISED.match(text)
+    if raised:
+        return f"the code raises {raised[1]}"
+    what, *rest = _SENTENCE.split(text)
+    parts = _EXPECTED.split(text, maxsplit=1)
+    if len(parts) > 1:
+        what, rest = parts[0], _SENTENCE.split(parts[1])[1:]
+    sentence = next((part for part in rest if part.strip()), what)
+    return sentence.strip()[:MAX_CAUSE_CHARS]
+
+
+def is_unwritten(message: str) -> bool:
+    """Whether a check failed because there was nothing to check yet."""
+    return _UNWRITTEN.search(message) is not None
+
+
+def _graded_checks(results: Iterable[Result]) -> Iterator[tuple[Result, CheckResult]]:
+    for result in results:
+        for check in result.checks if result.score is not None else ():
+            yield result, check
+
+
+def _by_check(results: Iterable[Result]) -> list[list[tuple[Result, CheckResult]]]:
+    groups: dict[tuple[str, str], list[tuple[Result, CheckResult]]] = {}
+    for result, check in _graded_checks(results):
+        groups.setdefault((check.exercise, check.check), []).append((result, check))
+    return list(groups.values())
+
+
+def _masked(cause: str) -> str:
+    """A cause without its numbers and values, which differ from student to student."""
+    return _VALUE.sub("…", cause)
+
+
+def _cause(exercise: str, masked: str, group: list[tuple[str, CheckResult]]) -> Cause:
+    texts = {cause_in(check.message) for _, check in group}
+    return Cause(
+        exercise=exercise,
+        text=texts.pop() if len(texts) == 1 else masked,
+        n=len({student for student, _ in group}),
+        claims=tuple(dict.fromkeys(check.claim or check.check for _, check in group)),
+        example=group[0][1].message,
+    )
+
+
+def _discrimination(pairs: list[tuple[Result, CheckResult]]) -> Discrimination:
+    n = len(pairs)
+    n_passed = sum(check.passed for _, check in pairs)
+    if n_passed == n:
+        return Discrimination("everybody passed: it tells nobody apart")
+    if n_passed == 0:
+        return Discrimination("nobody passed: too harsh, unclear, or not taught")
+    if n < FEWEST_FOR_DISCRIMINATION:
+        return Discrimination(f"too few to say: {n} of {FEWEST_FOR_DISCRIMINATION} marks needed")
+    passed = [float(check.passed) for _, check in pairs]
+    rest = [round(result.score - check.points, 4) for result, check in pairs]
+    if min(rest) == max(rest):
+        return Discrimination("all have the same points elsewhere: nothing to compare with")
+    r = max(-1.0, min(1.0, statistics.correlation(passed, rest)))
+    low, high = _interval(r, n)
+    return Discrimination(_meaning(r, high, n_passed / n), r, low, high)
+
+
+def _interval(r: float, n: int) -> tuple[float, float]:
+    """The 95 % interval of a correlation, by Fisher's transformation."""
+    if abs(r) == 1:
+        return r, r
+    width = 1.96 / math.sqrt(n - 3)
+    return math.tanh(math.atanh(r) - width), math.tanh(math.atanh(r) + width)
+
+
+def _meaning(r: float, high: float, share: float) -> str:
+    if high < 0:
+        return "those who are good elsewhere fail it: look at the check first"
+    if r < WEAK:
+        return "hardly goes with the rest: about something else, or harsh by accident"
+    if share < HARSH:
+        return "separates, and few pass: is it as hard as it was meant to be?"
+    return "separates" if r >= HARSH else "separates a little"

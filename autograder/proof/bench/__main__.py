@@ -1,0 +1,10 @@
+"""`python -m autograder.proof.bench [overhead] [scale] [durability]`: all if none is named."""
+
+import sys
+
+from autograder.proof.bench import durability, overhead, scale
+
+BENCHES = {"overhead": overhead.main, "scale": scale.main, "durability": durability.main}
+
+if __name__ == "__main__":
+    sys.exit(max(BENCHES[name]() for name in sys.argv[1:] or BENCHES))

@@ -1,0 +1,93 @@
+"""What one submission costs beside plain nbgrader, on the same submissions of lab 04.
+
+Three ways in one run: `nbgrader autograde`, one process, on a sample; ours with one job; ours with
+two. Written to `build/bench/grading.json` with the host and all versions. The student's own
+computing is measured too, so that the overhead can be told from it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from statistics import median
+
+from autograder.builder.source import Lab, find_lab
+from autograder.proof.bench.measure import (
+    OUT,
+    grade_command,
+    host,
+    plain_nbgrader,
+    timed,
+    write_class,
+)
+from autograder.record.results import read_results, write_whole
+
+LAB = "04_kv_cache"
+N_OURS, N_NBGRADER = 100, 4
+
+
+def main() -> int:
+    """Measure and write the record."""
+    folder = OUT / "overhead"
+    shutil.rmtree(folder, ignore_errors=True)
+    lab = find_lab(LAB)
+    record = {
+        "lab": LAB,
+        "host": host(),
+        "nbgrader": plain_nbgrader(lab, N_NBGRADER, folder / "nbgrader"),
+        "ours_1_job": ours(lab, N_OURS, 1),
+        "ours_2_jobs": ours(lab, N_OURS, 2),
+    }
+    theirs = record["nbgrader"]["seconds_per_submission"]
+    one, two = record["ours_1_job"], record["ours_2_jobs"]
+    for run in (one, two):
+        run["times_nbgraders_throughput"] = round(theirs / run["seconds_per_submission"], 1)
+    record["memory_of_one_more_job_mb"] = two["peak_mb"] - one["peak_mb"]
+    write_whole(OUT / "grading.json", json.dumps(record, indent=1).encode())
+    print(json.dumps(record, indent=1))
+    return 0
+
+
+def ours(lab: Lab, n: int, jobs: int) -> dict:
+    """Our grader on `n` submissions, gradebook written.
+
+    seconds_per_submission is the whole command's; warm_seconds_per_submission leaves out start-up
+    (imports and the assignment's entry in the gradebook), measured by a run of one submission.
+    """
+    one, many = OUT / f"overhead/one-{jobs}", OUT / f"overhead/many-{jobs}"
+    write_class(one / "in", lab, 1)
+    write_class(many / "in", lab, n)
+    first = timed(grade_command(lab, one / "in", one / "out", jobs))
+    run = timed(grade_command(lab, many / "in", many / "out", jobs))
+    warm = (run["seconds"] - first["seconds"]) / (n - 1)
+    results = read_results(many / "out" / "results.jsonl")
+    own = student_seconds(lab)
+    return {
+        **run,
+        "n": n,
+        "seconds_per_submission": round(run["seconds"] / n, 3),
+        "warm_seconds_per_submission": round(warm, 3),
+        "in_slot_seconds_median": median(result.seconds for result in results),
+        "student_seconds": own,
+        "overhead_seconds_per_submission": round(warm - own / jobs, 3),
+        "startup_seconds": first["seconds"],
+    }
+
+
+def student_seconds(lab: Lab) -> float:
+    """What the student's own code computes: all cells and checks, in a plain process, at best."""
+    script = (
+        "from timeit import repeat\n"
+        "from autograder.builder.source import find_lab\n"
+        "from autograder.proof.matrix import namespace_of, play_all\n"
+        f"lab = find_lab({lab.name!r})\n"
+        "print(min(repeat(lambda: play_all(lab, namespace_of(lab)), number=1, repeat=6)))"
+    )
+    one_thread = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=one_thread
+    )
+    return round(float(done.stdout), 3)

@@ -1,0 +1,133 @@
+"""Submissions that a grader meets: right, wrong, clumsy and hostile, with the mark each deserves.
+
+Each is made from the solved notebook of the day, so none goes stale. `loses` names what the
+submission gets no points for; everything else must come out in full.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from autograder.builder.blank import BEGIN, END
+from autograder.builder.notebooks import build_notebook, cell_name
+from autograder.builder.source import Lab, find_lab
+from autograder.record.results import GRADED
+from labkit.checks.core import checks_of, points_by_weight
+
+ALL = ("*",)
+KINDS = (
+    *("honest", "clumsy", "dialects", "deliveries", "pages", "papers"),
+    *("forging", "measuring", "traces", "stealing", "breaking"),
+)
+Edit = Callable[[dict], object]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One submission of the sample class.
+
+    make(notebook) changes the solved notebook in place, or returns the file's bytes. loses: the
+    exercises, answers and single checks without points, or ALL; status: what the grader must say of
+    it. folder: what the student's folder is called, if that is not how the grader calls him;
+    deliver(path, content): writes what is handed in.
+    """
+
+    student: str
+    lab: str
+    about: str
+    make: Edit = lambda notebook: None
+    loses: tuple[str, ...] = ()
+    status: str = GRADED
+    file_name: str = ""
+    folder: str = ""
+    deliver: Callable[[Path, bytes], object] = Path.write_bytes
+
+    def expected_score(self) -> float | None:
+        """The mark it deserves; None if it cannot be graded."""
+        if self.status == "ungradable":
+            return None
+        if self.loses == ALL:
+            return 0.0
+        lab = find_lab(self.lab)
+        checks = checks_of(lab.topic)
+        return round(
+            sum(
+                points
+                for cell in lab.marked
+                for check, points in zip(
+                    checks[cell.name],
+                    points_by_weight(checks[cell.name], cell.points),
+                    strict=True,
+                )
+                if not {cell.name, check.name} & set(self.loses)
+            ),
+            2,
+        )
+
+    def write(self, folder: Path) -> Path:
+        """Write the submission in nbgrader's layout below `folder`; returns its file."""
+        lab = find_lab(self.lab)
+        notebook = solved_notebook(lab)
+        content = self.make(notebook)
+        if not isinstance(content, bytes):
+            content = json.dumps(notebook, ensure_ascii=False, indent=1).encode()
+        place = folder / (self.folder or self.student) / lab.name
+        place.mkdir(parents=True, exist_ok=True)
+        path = place / (self.file_name or f"{lab.name}.ipynb")
+        self.deliver(path, content)
+        return path
+
+
+def solved_notebook(lab: Lab) -> dict:
+    """A lab's notebook as a perfect student hands it in."""
+    return json.loads(_solved_text(lab.name))
+
+
+@cache
+def _solved_text(lab_name: str) -> str:
+    notebook = build_notebook(find_lab(lab_name), "instructor")
+    for cell in notebook["cells"]:
+        lines = cell["source"].splitlines()
+        cell["source"] = "\n".join(line for line in lines if line.strip() not in (BEGIN, END))
+    return json.dumps(notebook)
+
+
+def cell_called(notebook: dict, name: str) -> dict:
+    """The cell of that name."""
+    return next(cell for cell in notebook["cells"] if cell_name(cell) == name)
+
+
+def code_cell(source: str) -> dict:
+    """A cell of the student's own."""
+    return {
+        "cell_type": "code",
+        "metadata": {},
+        "source": source,
+        "outputs": [],
+        "execution_count": None,
+    }
+
+
+def insert(notebook: dict, source: str, after: str | None = None) -> None:
+    """Put a cell of the student's own behind the named one, or at the end."""
+    cells = notebook["cells"]
+    at = len(cells) if after is None else cells.index(cell_called(notebook, after)) + 1
+    cells.insert(at, code_cell(source))
+
+
+def copy_of(cell: dict) -> dict:
+    """A cell again, as a notebook editor copies it: with its metadata."""
+    return copy.deepcopy(cell)
+
+
+def sample_class() -> list[Sample]:
+    """The whole class, in order of name."""
+    modules = [importlib.import_module(f"autograder.proof.cheats.{name}") for name in KINDS]
+    samples = [sample for module in modules for sample in module.SAMPLES]
+    return sorted(samples, key=lambda sample: (sample.lab, sample.student))

@@ -1,0 +1,52 @@
+"""Playing answers against the checks in this very process: the quick half of the matrix test.
+
+It trusts what it runs, so it is for our own mutants and variants, never for submissions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from autograder.builder.blank import solved_cell
+from autograder.builder.source import Cell, Lab, module_source
+from autograder.labs.cases import hidden_cases
+from labkit.bridge.local import local_student
+from labkit.checks.core import Finding, checks_of, play_check
+
+
+@cache
+def solved_text(cell: Cell) -> str:
+    """The right answer of a marked cell, as the instructor's notebook has it."""
+    if cell.kind == "answer":
+        return cell.text
+    return solved_cell(module_source(cell.target.module), cell.target)
+
+
+def findings_for(
+    lab: Lab, exercise: str, replaced: Mapping[str, str] | None = None, *, seed: int = 0
+) -> list[Finding]:
+    """What the checks of one exercise find when these cells are replaced and all others solved."""
+    checks = checks_of(lab.topic)
+    student = local_student(namespace_of(lab, replaced))
+    cases = hidden_cases(lab.topic, seed)[exercise]
+    return [play_check(check, student, cases) for check in checks[exercise]]
+
+
+def namespace_of(lab: Lab, replaced: Mapping[str, str] | None = None) -> dict:
+    """The names of a solved notebook with these cells replaced."""
+    namespace: dict = {"__name__": "__main__"}
+    for cell in lab.cells:
+        if cell.kind in ("given", "exercise", "answer"):
+            text = (replaced or {}).get(cell.name)
+            text = text if text is not None else cell.text or solved_text(cell)
+            exec(compile(text, f"<{cell.name}>", "exec"), namespace)
+    return namespace
+
+
+def play_all(lab: Lab, namespace: Mapping[str, object], *, seed: int = 0) -> list[Finding]:
+    """Play all checks of a lab on the hidden cases."""
+    checks = checks_of(lab.topic)
+    student = local_student(namespace)
+    cases = hidden_cases(lab.topic, seed)
+    return [play_check(check, student, cases[name]) for name in checks for check in checks[name]]

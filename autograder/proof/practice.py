@@ -1,0 +1,81 @@
+"""A class to practise on: submissions as Canvas hands them over, its gradebook, and a policy.
+
+So a TA can go through a whole grading before the first deadline, and the README's chapter for TAs
+can be tested as it stands.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from autograder.builder.source import Lab
+from autograder.course.roster import canvas_name
+from autograder.proof.cheats import Sample, clumsy, dialects, honest
+from autograder.record.results import write_whole
+
+STUDENTS = ("ada", "bela", "carol", "dora", "emil", "erin", "greta", "ida", "ilse", "jan", "jo")
+SURNAMES = ("Adler", "Brandt", "Chen", "Dietrich", "Egger", "Fontane", "Gruber", "Huang", "Ionescu")
+FIRST_NUMBER = 40_001
+WAS_LATE = "dora"
+POLICY = """\
+timezone = "Asia/Taipei"
+attempts = "best"
+late = {{ per_day = 0.1, at_most = 0.5 }}
+[deadlines]
+{lab} = 2026-10-15T23:59:59
+"""
+
+
+def write_practice_class(lab: Lab, folder: Path) -> list[Path]:
+    """Write submissions.zip, gradebook.csv and policy.toml; returns their paths.
+
+    The submissions are right, half right, blank, and clumsy in ways that cost no marks.
+    """
+    known = (*honest.SAMPLES, *dialects.SAMPLES, *clumsy.SAMPLES)
+    samples = [each for each in known if each.lab == lab.name and each.student in STUDENTS]
+    people = _named(sorted({sample.student for sample in samples}))
+    files = {
+        "submissions.zip": _as_canvas_zip(samples, people),
+        "gradebook.csv": _as_canvas_gradebook(lab, people),
+        "policy.toml": POLICY.format(lab=lab.name).encode(),
+    }
+    for name, content in files.items():
+        write_whole(folder / name, content)
+    return [folder / name for name in files]
+
+
+def _named(students: Sequence[str]) -> dict[str, tuple[str, int]]:
+    """Canvas's name and number of each."""
+    return {
+        student: (f"{SURNAMES[i % len(SURNAMES)]}, {student.capitalize()}", FIRST_NUMBER + i)
+        for i, student in enumerate(students)
+    }
+
+
+def _as_canvas_zip(samples: Sequence[Sample], people: dict[str, tuple[str, int]]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive, TemporaryDirectory() as tmp:
+        for i, sample in enumerate(samples):
+            name, number = people[sample.student]
+            late = "LATE_" if sample.student == WAS_LATE else ""
+            path = sample.write(Path(tmp))
+            member = f"{canvas_name(name)}_{late}{number}_{900_001 + i}_{path.name}"
+            archive.writestr(zipfile.ZipInfo(member), path.read_bytes())
+    return buffer.getvalue()
+
+
+def _as_canvas_gradebook(lab: Lab, people: dict[str, tuple[str, int]]) -> bytes:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    points = sum(cell.points for cell in lab.cells if cell in lab.marked or cell.kind == "written")
+    header = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", f"{lab.name} (7001)"]
+    writer.writerow(header)
+    writer.writerow(["    Points Possible", "", "", "", "", f"{points:g}"])
+    for student, (name, number) in people.items():
+        writer.writerow([name, number, f"B{number}", student, "LLM inference", ""])
+    return buffer.getvalue().encode()

@@ -1,0 +1,1 @@
+"""The record of marks: results, the gradebook, marks by hand."""

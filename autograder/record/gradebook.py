@@ -1,0 +1,255 @@
+"""Recording results where nbgrader keeps them, so that its own tools go on from here.
+
+A `CourseBook` owns an nbgrader course folder: sources, released and autograded notebooks, and
+`gradebook.db`. There is one writer, with one session and one commit per submission. Marks given by
+hand in formgrader stay when a submission is graded again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import shutil
+import sqlite3
+import warnings
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nbformat import NotebookNode
+
+from autograder.builder.notebooks import to_bytes
+from autograder.errors import Refusal
+from autograder.judging.shown import notes_cells
+from autograder.record.results import Result, write_whole
+
+if TYPE_CHECKING:
+    from nbgrader.api import Gradebook
+
+    from autograder.record.entries import Entries
+
+CONFIG = '''\
+"""nbgrader's settings for this course: its tools, with our engine as the judge."""
+
+c = get_config()  # noqa: F821
+c.CourseDirectory.course_id = "labkit"
+c.GenerateAssignment.preprocessors = [
+    "nbgrader.preprocessors.IncludeHeaderFooter",
+    "nbgrader.preprocessors.LockCells",
+    "autograder.judging.nbgrader_plugin.ClearAnswers",
+    "nbgrader.preprocessors.ClearOutput",
+    "nbgrader.preprocessors.CheckCellMetadata",
+    "nbgrader.preprocessors.ComputeChecksums",
+    "nbgrader.preprocessors.SaveCells",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+c.Autograde.sanitize_preprocessors = [
+    "autograder.judging.nbgrader_plugin.Rebuild",
+    "nbgrader.preprocessors.ClearOutput",
+    "nbgrader.preprocessors.OverwriteKernelspec",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+c.Autograde.autograde_preprocessors = [
+    "autograder.judging.nbgrader_plugin.TrustedExecute",
+    "nbgrader.preprocessors.LimitOutput",
+    "nbgrader.preprocessors.SaveAutoGrades",
+    "nbgrader.preprocessors.AssignLatePenalties",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+'''
+
+
+DATABASE = "gradebook.db"
+STUDENTS_OF = """
+    select student_id from submitted_assignment
+    join assignment on assignment.id = submitted_assignment.assignment_id
+    where assignment.name = ?
+"""
+
+
+class GradebookError(Refusal):
+    """nbgrader refused something; the message says what and what to do."""
+
+
+class CourseBook:
+    """An nbgrader course folder and its gradebook, open for one writer."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_whole(self.folder / "nbgrader_config.py", CONFIG.encode())
+        database = self.folder / DATABASE
+        with _sentences(database):
+            if not database.exists():
+                _make(database)
+            self._gradebook = _open(database)
+        self._entries: dict[str, Entries] = {}  # by lab
+
+    def add_assignment(self, lab: str, instructor: NotebookNode) -> None:
+        """Make `lab` known to the gradebook, with nbgrader's own generate_assignment.
+
+        Raises: GradebookError if cells were added or removed after submissions were recorded.
+        """
+        content = to_bytes(instructor)
+        known = self.folder / f".{lab}.known"  # written last: then gradebook and release are whole
+        digest = hashlib.sha256(content).hexdigest().encode()
+        if known.exists() and known.read_bytes() == digest and self._has(lab):
+            return
+        write_whole(self.folder / "source" / lab / f"{lab}.ipynb", content)
+        self._entries.pop(lab, None)
+        try:
+            with _sentences(self.folder / DATABASE):
+                _generate_assignment(self.folder, lab)
+        except GradebookError:
+            raise
+        except Exception as error:
+            raise GradebookError(
+                f"nbgrader cannot take {lab} into {self.folder} ({error}): if cells were added or "
+                "removed since it was first graded there, grade into a new output folder"
+            ) from error
+        write_whole(known, digest)
+
+    def record(self, result: Result, notebook: list[NotebookNode], submitted: bytes) -> None:
+        """Write one result: the marks, and the notebook that formgrader shows.
+
+        A mark given by hand stays; where the answer has changed since, it waits to be confirmed.
+        """
+        with _sentences(self.folder / DATABASE):
+            self._record_marks(result, self._unchanged(result, notebook, submitted))
+        if result.file_name.endswith(".ipynb"):
+            write_whole(self._path("submitted", result), submitted)
+        shown = {"nbformat": 4, "nbformat_minor": 5, "metadata": {},
+                 "cells": notes_cells(result) + notebook}  # fmt: skip
+        write_whole(self._path("autograded", result), json.dumps(shown).encode())
+
+    def _has(self, lab: str) -> bool:
+        return any(assignment.name == lab for assignment in self._gradebook.assignments)
+
+    def _path(self, step: str, result: Result) -> Path:
+        return self.folder / step / result.student / result.lab / f"{result.lab}.ipynb"
+
+    def _unchanged(self, result: Result, cells: list[NotebookNode], submitted: bytes) -> set[str]:
+        """The names of the answers that are, to the letter, those recorded last.
+
+        What could not be graded has no answers that could be compared: there the file counts.
+        """
+        last, file = self._path("autograded", result), self._path("submitted", result)
+        is_same_file = file.exists() and file.read_bytes() == submitted
+        if not last.exists() or (result.score is None and not is_same_file):
+            return set()
+        try:
+            before = _sources(json.loads(last.read_bytes())["cells"])
+        except ValueError:  # a power cut has torn it
+            return set()
+        return {name for name, source in _sources(cells).items() if before.get(name) == source}
+
+    def _record_marks(self, result: Result, unchanged: set[str]) -> None:
+        if result.lab not in self._entries:
+            from autograder.record.entries import Entries  # nbgrader takes seconds, see _open
+
+            self._entries[result.lab] = Entries(self._gradebook.db, result.lab)
+        points = {name: sum(check.points for check in checks)
+                  for name, checks in result.by_exercise.items()}  # fmt: skip
+        with self._entries[result.lab].of(result.student) as entries:
+            for entry in entries:
+                exercise = entry.name.removeprefix("check_")
+                by_hand = entry.name in result.written
+                entry.auto = None if by_hand else _recorded(points.get(exercise), result)
+                if entry.hand is None:
+                    entry.waits = entry.auto is None
+                elif exercise not in unchanged:
+                    entry.waits = True
+
+    def close(self) -> None:
+        """Close the database."""
+        self._gradebook.close()
+
+
+def recorded_students(folder: Path, lab: str) -> set[str]:
+    """Who has marks for a lab in the gradebook of a course folder. Raises: GradebookError."""
+    database = folder / DATABASE
+    if not database.exists():
+        return set()
+    try:
+        with closing(sqlite3.connect(database)) as book:
+            return {student for (student,) in book.execute(STUDENTS_OF, (lab,))}
+    except sqlite3.DatabaseError as error:
+        raise _unusable(database, error) from error
+
+
+def _make(database: Path) -> None:
+    """Make an empty gradebook aside, so that a killed grader never leaves half of one."""
+    from autograder.record.entries import make_tables
+
+    aside = database.with_name(".new")
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir()
+    make_tables(aside / DATABASE)
+    (aside / DATABASE).replace(database)
+    aside.rmdir()
+
+
+def _open(database: Path) -> Gradebook:
+    from nbgrader.api import Gradebook  # takes seconds: only who records pays for it
+
+    return Gradebook(f"sqlite:///{database}", "labkit")
+
+
+@contextmanager
+def _sentences(database: Path) -> Iterator[None]:
+    """A gradebook that the disk does not give or take is for a person to mend."""
+    from sqlalchemy.exc import DatabaseError, OperationalError
+
+    try:
+        yield
+    except Exception as error:
+        reason: BaseException | None = error  # nbgrader wraps what happened in errors of its own
+        while reason is not None and type(reason) not in (DatabaseError, OperationalError):
+            reason = reason.__cause__ or reason.__context__
+        if reason is None:
+            raise
+        raise _unusable(database, reason.orig) from error
+
+
+def _unusable(database: Path, error: object) -> GradebookError:
+    return GradebookError(
+        f"{database} cannot be used ({error}): make room on the disk, close what else has it open, "
+        "or put a copy back in its place, and give the command again; what is on record stays"
+    )
+
+
+def _recorded(points: float | None, result: Result) -> float | None:
+    """The score of a test cell; a submission that could not be graded has none, not zero."""
+    if result.score is None:
+        return None
+    return round(points or 0.0, 4)
+
+
+def _sources(cells: list[dict]) -> dict[str, str]:
+    """The text of the cells that nbgrader knows, by name."""
+    named = [cell for cell in cells if "nbgrader" in cell["metadata"]]
+    return {cell["metadata"]["nbgrader"]["grade_id"]: "".join(cell["source"]) for cell in named}
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Without the warnings that nbgrader's libraries give about nbgrader."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _generate_assignment(folder: Path, lab: str) -> None:
+    from nbgrader.converters import GenerateAssignment
+    from nbgrader.coursedir import CourseDirectory
+    from traitlets.config import PyFileConfigLoader
+
+    config = PyFileConfigLoader("nbgrader_config.py", path=str(folder)).load_config()
+    course = CourseDirectory(config=config, root=str(folder), assignment_id=lab)
+    converter = GenerateAssignment(coursedir=course, config=config)
+    converter.force, converter.create_assignment = True, True
+    converter.log.setLevel(logging.ERROR)
+    with _quietly():
+        converter.start()

@@ -1,0 +1,156 @@
+"""Marks: what the checks gave and what people gave by hand, put together.
+
+The checks' points stand in `results.jsonl`, those given by hand in nbgrader's gradebook, where
+formgrader writes them. A mark by hand goes before one by checks. All arithmetic is decimal; what
+the checks gave, and then the total, is rounded to the cent, halves up.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+
+from autograder.record.by_hand import HandMark, marks_by_hand
+from autograder.record.folder import policy_of
+from autograder.record.results import ERROR, Result, read_results, write_whole
+
+COLUMNS = (
+    "lab student mark of by_checks by_hand bonus waits_for late_factor attempt submitted_at group "
+    "status remark"
+).split()
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What one student has for one lab.
+
+    by_checks: the points of the checks, None if there are none; by_hand: the points that people
+    gave; bonus: extra credit as far as it counts; waits_for: what a person has yet to read; total:
+    all of it after `late_factor`, None while a person has to look; remark: why, and what lateness
+    took.
+    """
+
+    lab: str
+    student: str
+    status: str
+    by_checks: float | None
+    by_hand: float
+    bonus: float
+    waits_for: tuple[str, ...]
+    late_factor: float
+    total: float | None
+    of: float
+    remark: str = ""
+    hand: tuple[HandMark, ...] = ()
+
+
+def marks_of(out: Path, results: Sequence[Result] | None = None) -> list[Mark]:
+    """The marks of an output folder, sorted by lab and student, as of now.
+
+    Raises: MarksError, PolicyError.
+    """
+    bonus_at_most = policy_of(out, None).bonus_at_most
+    rows = read_results(out / "results.jsonl") if results is None else results
+    by_hand = marks_by_hand(out / "course" / "gradebook.db", rows)
+    of: dict[str, float] = {}
+    for result in rows:
+        points = float(_sum([result.max_score, *result.written.values()]))
+        of[result.lab] = max(points, of.get(result.lab, 0.0))  # a row of our errors knows none
+    return [
+        _mark(result, by_hand.get((result.lab, result.student), {}), of[result.lab], bonus_at_most)
+        for result in sorted(rows, key=lambda result: (result.lab, result.student))
+    ]
+
+
+def write_marks(out: Path, results: Sequence[Result], marks: Iterable[Mark]) -> Path:
+    """Write `marks.csv`: a row per lab and student; an empty mark means that a person must look."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    known = {(result.lab, result.student): result for result in results}
+    for mark in marks:
+        result = known[mark.lab, mark.student]
+        writer.writerow(map(no_formula, _cells(mark, result)))
+    path = out / "marks.csv"
+    write_whole(path, buffer.getvalue().encode())
+    return path
+
+
+def as_points(value: float | None) -> str:
+    """A number of points as people write it; nothing for None."""
+    return "" if value is None else f"{Decimal(str(value)).normalize():f}"
+
+
+def to_cents(value: Decimal) -> Decimal:
+    """Rounded to two places, halves up."""
+    return value.quantize(Decimal("0.01"), ROUND_HALF_UP)
+
+
+def no_formula(text: str) -> str:
+    """Text that a spreadsheet will not take for a formula; a student chooses file names."""
+    start = unicodedata.normalize("NFKC", text[:1])
+    return f"'{text}" if start in ("=", "+", "-", "@", "\t", "\r", "\n") else text
+
+
+def _cells(mark: Mark, result: Result) -> list[str]:
+    points = map(as_points, (mark.total, mark.of, mark.by_checks, mark.by_hand, mark.bonus))
+    return [
+        mark.lab,
+        mark.student,
+        *points,
+        " ".join(mark.waits_for),
+        as_points(mark.late_factor),
+        f"{result.attempt} of {result.n_attempts}",
+        result.submitted_at,
+        result.group,
+        result.status,
+        mark.remark,
+    ]
+
+
+def _mark(result: Result, hand: dict[str, HandMark], of: float, bonus_at_most: float) -> Mark:
+    given = {name: mark for name, mark in hand.items() if mark.points is not None}
+    replaced = {mark.exercise for mark in given.values()}
+    checks = [check for check in result.checks if check.exercise not in replaced]
+    by_checks = to_cents(_sum(check.points for check in checks))
+    by_hand = _sum(mark.points for mark in given.values())
+    earned = _sum(mark.bonus for mark in hand.values())
+    bonus = min(earned, Decimal(str(bonus_at_most)))
+    waits_for = _waiting(result, hand)
+    factor = Decimal(str(result.late_factor))
+    is_refused = result.late_factor == 0 and result.status != ERROR
+    total = None if waits_for and not is_refused else (by_checks + by_hand + bonus) * factor
+    capped = f"Of {earned:f} bonus points {bonus:f} count." if bonus < earned else ""
+    return Mark(
+        lab=result.lab,
+        student=result.student,
+        status=result.status,
+        by_checks=None if result.score is None else float(by_checks),
+        by_hand=float(by_hand),
+        bonus=float(bonus),
+        waits_for=waits_for,
+        late_factor=result.late_factor,
+        total=None if total is None else float(to_cents(total)),
+        of=of,
+        remark=" ".join(filter(None, (result.problem, result.late, capped))),
+        hand=tuple(mark for _, mark in sorted(hand.items()) if mark.is_given),
+    )
+
+
+def _waiting(result: Result, hand: dict[str, HandMark]) -> tuple[str, ...]:
+    """What a person has yet to mark: answers, and exercises that no check could."""
+    given = {name: mark for name, mark in hand.items() if mark.points is not None}
+    if result.score is None and not given:
+        return ("everything",)
+    wanted = [*(hand if result.score is None else result.written), *given]
+    read = {name for name, mark in given.items() if mark.is_current}
+    return tuple(sorted(set(wanted) - read))
+
+
+def _sum(points: Iterable[float]) -> Decimal:
+    return sum((Decimal(str(value)) for value in points), Decimal(0))

@@ -1,0 +1,1 @@
+"""How a check reaches a student's code: by value, wherever that code runs."""

@@ -1,0 +1,190 @@
+"""What sits beside a student's code: performs a check's requests there, sends values back.
+
+In a notebook it works in the same process, in the grader in the walled child (see
+labkit.bridge.student). Everything here is in the student's hands there, so nothing here decides
+anything.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from labkit.bridge.wire import Decoder, Encoder, WireError
+
+MAX_MESSAGE_CHARS = 2000
+MAX_TRACE_FRAMES = 4
+MAX_KINDS = 12
+
+
+class MissingName(Exception):
+    """The student's notebook does not define this name."""
+
+
+class Executor:
+    """Performs requests on the objects of one namespace.
+
+    `call_back(message, blobs) -> (reply, blob)` carries a callback to the check's side and returns
+    its answer.
+    """
+
+    def __init__(
+        self,
+        namespace: Mapping[str, Any],
+        call_back: Callable[[dict, list], tuple[dict, bytes]],
+    ) -> None:
+        self._namespace = namespace
+        self._call_back = call_back
+        self._held: list[Any] = []
+
+    def handle(self, message: dict, blob: bytes) -> tuple[dict, list]:
+        """Perform one request. Returns the reply and its blobs; never raises for student code."""
+        encoder = Encoder(self._to_handle)
+        try:
+            decoder = Decoder(blob, self._from_handle)
+            if message["op"] == "in_turn":
+                target, *steps = map(decoder.decode, (message["target"], *message["args"]))
+                # each is encoded as it is before the next step may change it
+                value = [encoder.encode(_step(target, step)) for step in steps]
+            else:
+                result = self._perform(message, decoder)
+                value = self._to_handle(result) if message.get("hold") else encoder.encode(result)
+            return {"ok": True, "value": value}, encoder.blobs
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            return {"ok": False, **describe_error(error)}, []
+
+    def _perform(self, message: dict, decoder: Decoder) -> Any:
+        target = decoder.decode(message["target"]) if "target" in message else None
+        args = [decoder.decode(item) for item in message.get("args", [])]
+        kwargs = {name: decoder.decode(item) for name, item in message.get("kwargs", {}).items()}
+        match message["op"]:
+            case "call":
+                return target(*args, **kwargs)
+            case "scripted":
+                from labkit.chance.source import run_scripted
+
+                return run_scripted(args[0], target, *args[1:], **kwargs)
+            case "attribute":
+                return getattr(target, message["name"])
+            case "length":
+                return len(target)
+            case "item":
+                return target[args[0]]
+            case "value":
+                return target if "target" in message else args[0]
+            case unknown:
+                raise WireError(f"unknown operation {unknown!r}")
+
+    def _to_handle(self, value: Any) -> dict:
+        self._held.append(value)
+        return {"$handle": [len(self._held) - 1, type(value).__name__, callable(value)]}
+
+    def _from_handle(self, tag: str, payload: Any) -> Any:
+        match tag:
+            case "$handle":
+                return self._held[payload]
+            case "$name":
+                if payload not in self._namespace:
+                    raise MissingName(payload)
+                return self._namespace[payload]
+            case "$item":
+                (held,), index = payload[0].items(), payload[1]
+                return self._from_handle(*held)[index]
+            case "$method":
+                (held,), name = payload[0].items(), payload[1]
+                return partial(_call_method, self._from_handle(*held), name)
+            case "$callback":
+                return _Callback(self._run_callback, payload)
+            case "$offer":
+                call, attributes = payload
+                return _stand_in(
+                    self._from_handle("$callback", call) if call is not None else None,
+                    {name: self._decode_plain(item) for name, item in attributes.items()},
+                )
+        raise WireError(f"unexpected {tag}")
+
+    def _decode_plain(self, item: Any) -> Any:
+        return Decoder(b"", self._from_handle).decode(item)
+
+    def _run_callback(self, index: int, args: tuple, kwargs: dict) -> Any:
+        encoder = Encoder(self._to_handle)
+        message = {
+            "callback": index,
+            "args": [encoder.encode(arg) for arg in args],
+            "kwargs": {name: encoder.encode(arg) for name, arg in kwargs.items()},
+        }
+        reply, blob = self._call_back(message, encoder.blobs)
+        if not reply["ok"]:
+            raise _EXCEPTIONS.get(reply["kind"], RuntimeError)(reply["message"])
+        return Decoder(blob, self._from_handle).decode(reply["value"])
+
+
+def _step(owner: Any, step: str | tuple) -> Any:
+    """A look at an attribute, or a call of a method with what follows its name."""
+    return getattr(owner, step) if isinstance(step, str) else _call_method(owner, *step)
+
+
+def _call_method(owner: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+    method = getattr(owner, name)
+    if not callable(method):
+        raise TypeError(f"`{name}` should be a method, it is a {type(method).__name__}")
+    return method(*args, **kwargs)
+
+
+class _Callback:
+    """Stands, in the student's process, for a function of the check's."""
+
+    def __init__(self, run: Callable, index: int) -> None:
+        self._run = run
+        self._index = index
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._run(self._index, args, kwargs)
+
+
+class _StandIn:
+    """Stands, in the student's process, for an object of the check's."""
+
+
+class _CallableStandIn(_StandIn):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(*args, **kwargs)
+
+
+def _stand_in(call: Callable | None, attributes: dict) -> _StandIn:
+    stand_in = _StandIn() if call is None else _CallableStandIn()
+    if call is not None:
+        stand_in._call = call
+    vars(stand_in).update(attributes)
+    return stand_in
+
+
+_EXCEPTIONS = {kind.__name__: kind for kind in (ValueError, TypeError, IndexError, MemoryError)}
+
+
+def describe_error(error: BaseException) -> dict:
+    """An exception as plain data: class name, message, and the student's own lines."""
+    try:
+        message = str(error)[:MAX_MESSAGE_CHARS]
+    except Exception:
+        message = ""
+    names = [frame.f_code.co_qualname for frame, _ in traceback.walk_tb(error.__traceback__)]
+    frames = traceback.extract_tb(error.__traceback__)
+    chance = str(Path(__file__).parents[1] / "chance")
+    ours = (__file__, Encoder.encode.__code__.co_filename, chance)
+    lines = [
+        f"line {frame.lineno}, in {name}: {frame.line or ''}"[:200]
+        for frame, name in zip(frames, names, strict=True)
+        if not frame.filename.startswith(ours) and "site-packages" not in frame.filename
+    ]
+    return {
+        "kind": type(error).__name__[:100],
+        "kinds": [base.__name__[:100] for base in type(error).__mro__[:MAX_KINDS]],
+        "message": message,
+        "lines": lines[-MAX_TRACE_FRAMES:],
+    }

@@ -1,0 +1,306 @@
+"""How a check reaches a student's code: by value, wherever that code runs.
+
+A check never holds an object of the student's. It holds a `Student`, which resolves names to
+`Proxy` objects; a proxy sends requests over a `Channel` to an `Executor`, which sits beside the
+student's code, performs them there and sends values back. In a notebook the executor is in the same
+process (`labkit.bridge.local`); in the grader it is in a walled child process. Both run this same
+code, so a check sees the same thing in both places.
+
+    check -> Proxy -> Channel.request({"op", ...}) -> Executor.handle -> the student's object
+    check <- value  <- {"ok", "value"}             <-
+
+A function or an `Offer` that a check passes as an argument stays on the check's side: the student's
+code gets a stand-in whose calls come back as callbacks. So what the check counts cannot be forged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from labkit.bridge.executor import MAX_KINDS, MAX_TRACE_FRAMES, MissingName
+from labkit.bridge.wire import Decoder, Encoder, WireError
+
+T = TypeVar("T")
+
+
+class StudentError(Exception):
+    """The student's code raised: the exception's class name, its message, where it happened."""
+
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        lines: tuple[str, ...] = (),
+        kinds: frozenset[str] = frozenset(),
+    ) -> None:
+        super().__init__(f"{kind}: {message}" if message else kind)
+        self.kind = kind
+        self.message = message
+        self.lines = lines
+        self._kinds = kinds | {kind}
+
+    def is_a(self, kind: str) -> bool:
+        """Whether it is of that class or of one derived from it, as `except` would have it."""
+        return kind in self._kinds
+
+
+@dataclass(frozen=True)
+class Offer:
+    """An object of the check's that a student's function may use.
+
+    The student sees `attributes` (values, callables or further offers) and may call the object
+    itself if `call` is given. Every call runs on the check's side.
+    """
+
+    call: Callable[..., Any] | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Channel(Protocol):
+    """Carries a request to an executor and answers the callbacks that come before the reply."""
+
+    def request(
+        self, message: dict, blobs: list, callbacks: list[Callable[..., Any]]
+    ) -> tuple[dict, bytes]:
+        """The reply and its blob."""
+
+
+class Proxy:
+    """An object in the student's process; calls, attributes, `len` and items go there and back.
+
+    A proxy has no comparison, truth value or hash: a check compares values, never objects.
+    """
+
+    __slots__ = ("_item", "_kind", "_student")
+    __hash__ = None
+
+    def __init__(self, student: Student, item: dict, kind: str) -> None:
+        self._student = student
+        self._item = item  # what stands for the object on the wire
+        self._kind = kind
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._student.ask("call", self, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._student.ask("attribute", self, name=name)
+
+    def __len__(self) -> int:
+        length = self._student.ask("length", self)
+        if type(length) is not int or length < 0:
+            raise StudentError("TypeError", f"len() gave {length!r}, not a count")
+        return length
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._student.ask("item", self, (index,))
+
+    def __eq__(self, other: object) -> bool:
+        raise TypeError("a check compares values, not objects of the student's")
+
+    def __bool__(self) -> bool:
+        raise TypeError("a check tests values, not objects of the student's")
+
+    def __repr__(self) -> str:
+        return f"<a {self._kind} of yours>"
+
+
+class Student:
+    """The student's names, as proxies: `student.weight_bytes(8, 2)`, `value_of(student.table)`.
+
+    A name stands for whatever the notebook bound to it; it is looked up when it is used. Calling
+    what is no function fails where the student's code runs, like any other slip.
+    Raises: MissingName when a name is used that the notebook does not define, StudentError when the
+    student's code raises.
+    """
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._played: dict[Hashable, Any] = {}
+
+    def once(self, key: Hashable, play: Callable[[], T]) -> T:
+        """What `play()` gives, played once for all checks that look at it from different sides."""
+        if key not in self._played:
+            self._played[key] = play()
+        return self._played[key]
+
+    def __getattr__(self, name: str) -> Proxy:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return Proxy(self, {"$name": name}, name)
+
+    def ask(
+        self,
+        op: str,
+        target: Proxy | None = None,
+        args: tuple = (),
+        kwargs: Mapping[str, Any] | None = None,
+        name: str | None = None,
+        hold: bool = False,
+    ) -> Any:
+        """One request. `hold` leaves the result in the student's process, behind a proxy."""
+        callbacks: list[Callable[..., Any]] = []
+        encoder = Encoder(lambda value: self._to_handle(value, callbacks))
+        message: dict[str, Any] = {"op": op, "hold": hold}
+        if target is not None:
+            message["target"] = encoder.encode(target)
+        if args:
+            message["args"] = [encoder.encode(arg) for arg in args]
+        if kwargs:
+            message["kwargs"] = {key: encoder.encode(arg) for key, arg in kwargs.items()}
+        if name is not None:
+            message["name"] = name
+        reply, blob = self._channel.request(message, encoder.blobs, callbacks)
+        if reply.get("ok") is not True:
+            raise _student_error(reply)
+        if "value" not in reply:
+            raise WireError("a reply has no value")
+        value = Decoder(blob, self._from_handle).decode(reply["value"])
+        if hold and not isinstance(value, Proxy):
+            raise WireError("what was to stay there came by value")
+        return value
+
+    def _to_handle(self, value: Any, callbacks: list) -> dict:
+        if isinstance(value, Proxy):
+            return value._item
+        if isinstance(value, Offer):
+            encoder = Encoder(lambda inner: self._to_handle(inner, callbacks))
+            attributes = {name: encoder.encode(item) for name, item in value.attributes.items()}
+            if encoder.blobs:
+                raise TypeError("an Offer's attributes are plain values, callables and offers")
+            call = None
+            if value.call is not None:
+                call = self._to_handle(value.call, callbacks)["$callback"]
+            return {"$offer": [call, attributes]}
+        if callable(value):
+            callbacks.append(value)
+            return {"$callback": len(callbacks) - 1}
+        raise TypeError(f"a {type(value).__name__} cannot be passed to the student's code")
+
+    def _from_handle(self, tag: str, payload: Any) -> Proxy:
+        if tag != "$handle":
+            raise WireError(f"unexpected {tag}")
+        index, kind, _ = payload
+        if type(index) is not int or not isinstance(kind, str):
+            raise WireError("not a handle")
+        return Proxy(self, {"$handle": index}, _clean(kind[:80]))
+
+
+def hold(proxy: Proxy, *args: Any, **kwargs: Any) -> Proxy:
+    """Call `proxy` and leave the result in the student's process: it keeps its identity there."""
+    return _student_of(proxy).ask("call", proxy, args, kwargs, hold=True)
+
+
+def scripted(proxy: Proxy, source: Offer, /, *args: Any, **kwargs: Any) -> Any:
+    """Call `proxy` while `source` decides all that is random in it; see `labkit.chance.source`."""
+    return _student_of(proxy).ask("scripted", proxy, (source, *args), kwargs)
+
+
+def hold_attribute(proxy: Proxy, name: str) -> Proxy:
+    """An attribute as it is now, left in the student's process."""
+    return _student_of(proxy).ask("attribute", proxy, name=name, hold=True)
+
+
+def hold_item(proxy: Proxy, index: Any) -> Proxy:
+    """An item as it is now, left in the student's process."""
+    return _student_of(proxy).ask("item", proxy, (index,), hold=True)
+
+
+def method_of(proxy: Proxy, name: str) -> Proxy:
+    """A method of an object, looked up when it is called: one request and not two."""
+    return Proxy(_student_of(proxy), {"$method": [proxy._item, name]}, "method")
+
+
+def in_turn(proxy: Proxy, *steps: str | tuple) -> list:
+    """What the steps give, taken one after the other in one request.
+
+    A step is the name of an attribute, or the name of a method and its arguments in a tuple. The
+    first that raises ends them. Each value is as it was before the next step.
+    """
+    values = _student_of(proxy).ask("in_turn", proxy, steps)
+    if not isinstance(values, list) or len(values) != len(steps):
+        raise WireError(f"{len(steps)} values were asked for")
+    return values
+
+
+def place(student: Student, value: Any) -> Proxy:
+    """Put a value into the student's process, to see later whether it was changed."""
+    return student.ask("value", args=(value,), hold=True)
+
+
+def place_all(student: Student, values: Sequence) -> list[Proxy]:
+    """`place` for several values, in one request."""
+    held = place(student, list(values))
+    return [Proxy(student, {"$item": [held._item, i]}, "value") for i in range(len(values))]
+
+
+def values_of(student: Student, proxies: Sequence[Proxy]) -> list:
+    """The present values of what `hold` or `place` left in the student's process, at one look."""
+    if not all(proxy._item.keys() <= {"$handle", "$item"} for proxy in proxies):
+        raise TypeError("values_of is for what was held: a name is looked at by value_of")
+    values = student.ask("value", args=(list(proxies),))
+    if not isinstance(values, list) or len(values) != len(proxies):
+        raise WireError(f"{len(proxies)} values were asked for")
+    return values
+
+
+def value_of(proxy: Proxy) -> Any:
+    """The present value of a name, or of what `hold` or `place` left in the student's process."""
+    return _student_of(proxy).ask("value", proxy)
+
+
+def _student_of(proxy: Proxy) -> Student:
+    """Who is to be asked: an attribute that should be an object of theirs may be a mere value."""
+    if not isinstance(proxy, Proxy):
+        raise StudentError("TypeError", f"a {type(proxy).__name__} is no object to work with")
+    return proxy._student
+
+
+def answer_callback(
+    message: dict, blob: bytes, callbacks: list[Callable[..., Any]], student: Student
+) -> tuple[dict, list]:
+    """Run one of the check's own functions for the student's code; the message is hostile.
+
+    Returns the reply and its blobs. The check's exceptions reach the student as plain ones.
+    Raises: WireError if the message is no callback.
+    """
+    index, args, kwargs = message.get("callback"), message.get("args"), message.get("kwargs")
+    known = type(index) is int and 0 <= index < len(callbacks)
+    if not known or not isinstance(args, list) or not isinstance(kwargs, dict):
+        raise WireError("not a callback")
+    decoder = Decoder(blob, student._from_handle)
+    plain_args = [decoder.decode(item) for item in args]
+    plain_kwargs = {name: decoder.decode(item) for name, item in kwargs.items()}
+    encoder = Encoder(lambda value: student._to_handle(value, callbacks))
+    try:
+        result = callbacks[index](*plain_args, **plain_kwargs)
+    except _SLIPS as error:
+        return {"ok": False, "kind": type(error).__name__, "message": str(error)}, []
+    return {"ok": True, "value": encoder.encode(result)}, encoder.blobs
+
+
+# What a function of the check's may raise for arguments that make no sense: our verdicts are none.
+_SLIPS = (
+    *(ValueError, TypeError, LookupError, ArithmeticError, AttributeError),
+    *(MemoryError, RuntimeError),
+)
+
+
+def _student_error(reply: dict) -> Exception:
+    kind, message, lines = reply.get("kind"), reply.get("message"), reply.get("lines")
+    if not isinstance(kind, str) or not isinstance(message, str) or not isinstance(lines, list):
+        raise WireError("a reply is neither a value nor an error")
+    if kind == "MissingName":
+        return MissingName(message)
+    kinds = reply.get("kinds")
+    kinds = kinds[:MAX_KINDS] if isinstance(kinds, list) else []
+    lines = tuple(_clean(str(line)[:200]) for line in lines[:MAX_TRACE_FRAMES])
+    return StudentError(_clean(kind), _clean(message), lines, frozenset(map(str, kinds)))
+
+
+def _clean(text: str) -> str:
+    """Text that any file takes."""
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,87 @@
+"""Checks of lab 5's answer cells.
+
+In the notebook only the form of an answer is checked; with hidden cases, `case.right` knows what is
+right.
+"""
+
+from __future__ import annotations
+
+from labkit.bridge.student import Student
+from labkit.checks.answers import (
+    AnswerCase,
+    choice_in,
+    expect_close,
+    fields_of,
+    finite_number_in,
+)
+from labkit.checks.compare import show
+from labkit.checks.core import Wrong, check
+
+KINDS = ("static", "dynamic", "continuous")
+BEHAVIOURS = tuple("ABCDEF")
+EQUAL = "equal lengths, 8 slots"
+EIGHT, THIRTY_TWO = "exponential lengths, 8 slots", "exponential lengths, 32 slots"
+SETTINGS = (EQUAL, EIGHT, THIRTY_TWO)
+TOLERANCE = 0.1
+
+
+def _expect_named(student: Student, case: AnswerCase, kind: str) -> None:
+    """Every behaviour of this kind is called by its name, and each kind is named."""
+    answer = fields_of(student, case, BEHAVIOURS)
+    named = {letter: choice_in(answer[letter], KINDS, letter) for letter in BEHAVIOURS}
+    if missing := [other for other in KINDS if other not in named.values()]:
+        raise Wrong(f"none of the six is called {missing[0]}, and each kind is among them")
+    if case.right is None:
+        return
+    for letter, right in case.right.items():
+        if right == kind and named[letter] != right:
+            raise Wrong(f"{letter} is something else than {named[letter]} batching")
+
+
+@check("which_batching", hint="Does anything but a full batch let it begin?")
+def static_batches_are_recognized(student: Student, case: AnswerCase) -> None:
+    """Where a batch waits until it is full and stays as it is to the end, batching is static."""
+    _expect_named(student, case, "static")
+
+
+@check("which_batching", hint="What lets a batch begin? And who may join it then?")
+def dynamic_batches_are_recognized(student: Student, case: AnswerCase) -> None:
+    """Where a batch begins after a time even if it is not full, batching is dynamic."""
+    _expect_named(student, case, "dynamic")
+
+
+@check("which_batching", hint="Who may join between two steps?")
+def continuous_batches_are_recognized(student: Student, case: AnswerCase) -> None:
+    """Where requests come and go between any two steps, batching is continuous."""
+    _expect_named(student, case, "continuous")
+
+
+def _expect_ratio(student: Student, case: AnswerCase, setting: str) -> None:
+    answer = fields_of(student, case, SETTINGS)
+    ratios = {key: finite_number_in(answer[key], key) for key in SETTINGS}
+    got = ratios[setting]
+    if len(set(ratios.values())) == 1:
+        raise Wrong("one ratio for all three", why="Lengths and slots make a difference.")
+    if got < 1 - TOLERANCE:
+        why = "Continuous batching never takes more steps: it is static over continuous."
+        raise Wrong(f"{setting}, {show(got)}", why=why)
+    if case.right is not None:
+        expect_close(case, got, case.right[setting], setting, relative=TOLERANCE)
+
+
+@check("predicted_ratio", hint="How many slots stand empty while a batch ends?")
+def equal_lengths_are_predicted(student: Student, case: AnswerCase) -> None:
+    """The ratio for equal lengths is right to 10 %."""
+    _expect_ratio(student, case, EQUAL)
+
+
+@check("predicted_ratio", hint="A batch lasts as long as its longest: how many means is that?")
+def exponential_lengths_are_predicted(student: Student, case: AnswerCase) -> None:
+    """The ratio for exponential lengths in 8 slots is right to 10 %."""
+    _expect_ratio(student, case, EIGHT)
+
+
+@check("predicted_ratio", hint="Is the longest of 32 four times as long as the longest of 8?")
+def more_slots_are_predicted(student: Student, case: AnswerCase) -> None:
+    """The ratio for exponential lengths in 32 slots is right to 10 %."""
+    _expect_ratio(student, case, THIRTY_TWO)

@@ -1,0 +1,172 @@
+"""Checks of `BucketQueue`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from labkit.bridge.student import Student, hold
+from labkit.checks.compare import expect_equal, refuse_blank, show
+from labkit.checks.core import Wrong, check, of_kind
+from labkit.labs.batching.checks.queues import Queue, id_of
+
+
+@dataclass(frozen=True, slots=True)
+class BucketCase:
+    """Lengths of prompts in the order in which they come.
+
+    kind: "edges" where lengths lie at the ends of buckets, "many" where each bucket has some well
+    inside and the oldest's is neither the fullest nor the shortest, "turns" where the oldest two
+    are in one bucket and others in another, "one" where all lengths are in one bucket, "rare" where
+    the second length is alone in its bucket and many others come.
+    """
+
+    kind: str
+    width: int
+    lengths: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"buckets of {self.width}, prompts of {', '.join(map(str, self.lengths))} tokens"
+
+    def build(self, student: Student, n_added: int | None = None) -> Queue:
+        """A queue with the requests of these lengths; their ids say nothing of the order."""
+        queue = Queue(hold(student.BucketQueue, self.width), ("add", "take"))
+        self.add(queue, range(len(self.lengths))[:n_added])
+        return queue
+
+    def add(self, queue: Queue, ids: Sequence[int]) -> None:
+        for i in ids:
+            fields = {"id": id_at(i), "input_length": self.lengths[i], "output_length": None}
+            queue.add(fields)
+
+    def bucket(self, i: int) -> int:
+        return self.lengths[i] // self.width
+
+
+def id_at(i: int) -> int:
+    """The id of the request at this place in the order of arrival."""
+    return (37 * i + 58) % 101
+
+
+PLACES = {id_at(i): i for i in range(101)}
+
+
+def _taken(queue: Queue, case: BucketCase, n_most: int) -> list[int]:
+    """What `take` gives, by place in the order of arrival."""
+    got = queue.take(n_most)
+    if not isinstance(got, list | tuple):
+        refuse_blank(got)
+        raise Wrong("what `take` gives", expected="a list of requests", got=show(got))
+    places = [PLACES.get(id_of(each, "in the list that `take` gives")) for each in got]
+    if any(i is None or i >= len(case.lengths) for i in places):
+        raise Wrong("what `take` gives", expected="requests that were added", got=show(got))
+    return places
+
+
+def _batches(student: Student, case: BucketCase, n_most: int) -> list[list[int]]:
+    """What `take` gives until everybody is out, or nobody comes any more."""
+    queue, batches = case.build(student), []
+    while sum(map(len, batches)) < len(case.lengths):
+        batch = _taken(queue, case, n_most)
+        if not batch:
+            break
+        batches.append(batch)
+    return batches
+
+
+@check("BucketQueue", hint="Divide by the width, round down.", applies_to=of_kind("edges"))
+def a_batch_is_one_bucket(student: Student, case: BucketCase) -> None:
+    """A batch is a whole bucket: lengths from i x width to (i + 1) x width - 1, nobody else."""
+    lengths = case.lengths
+    batches = _batches(student, case, len(lengths))
+    for batch in batches:
+        if len({case.bucket(i) for i in batch}) > 1:
+            shortest, longest = min(lengths[i] for i in batch), max(lengths[i] for i in batch)
+            what = f"prompts of {shortest} and {longest} tokens, with buckets of {case.width}"
+            raise Wrong(what, expected="two batches", got="one batch")
+    n_buckets = len(set(map(case.bucket, range(len(lengths)))))
+    expect_equal(len(batches), n_buckets, "the number of batches, taken as large as they come")
+    taken = sorted(i for batch in batches for i in batch)
+    expect_equal(taken, list(range(len(lengths))), "who was taken, in all batches together")
+
+
+@check(
+    "BucketQueue", hint="Of each bucket, look at the first.", applies_to=of_kind("many", "turns")
+)
+def the_bucket_of_the_oldest_is_next(student: Student, case: BucketCase) -> None:
+    """The next batch is from the bucket that has the oldest of all who wait."""
+    waiting = set(range(len(case.lengths)))
+    for batch in _batches(student, case, 1 if case.kind == "turns" else len(waiting)):
+        oldest = min(waiting)
+        if case.bucket(batch[0]) != case.bucket(oldest):
+            raise Wrong(
+                f"the batch when request {id_at(oldest)} has waited longest",
+                expected="its bucket",
+                got=f"that of request {id_at(batch[0])}",
+                why="The fullest bucket, or that of the shortest prompts, makes others starve.",
+            )
+        waiting -= set(batch)
+    expect_equal(len(waiting), 0, "the number of those who were never taken")
+
+
+@check("BucketQueue", hint="In at one end, out at the other.", applies_to=of_kind("one"))
+def within_a_bucket_the_oldest_come_first(student: Student, case: BucketCase) -> None:
+    """Out of one bucket, requests come in the order in which they were added."""
+    taken = [i for batch in _batches(student, case, 2) for i in batch]
+    if taken != sorted(taken) or len(taken) < 2:
+        right = show([id_at(i) for i in range(len(case.lengths))])
+        got = show([id_at(i) for i in taken])
+        raise Wrong("the order in which they come", expected=right, got=got)
+
+
+@check("BucketQueue", hint="How many may come, how many are there?", applies_to=of_kind("one"))
+def no_more_come_than_were_asked_for(student: Student, case: BucketCase) -> None:
+    """`take` gives n_most requests if the bucket has so many, else all it has; the rest stays."""
+    queue, n_left = case.build(student), len(case.lengths)
+    while n_left:
+        got = len(_taken(queue, case, 2))
+        expect_equal(got, min(2, n_left), f"how many of {n_left} come, when 2 are asked for")
+        n_left -= got
+
+
+@check("BucketQueue", hint="When did its oldest come, not: when was it first used?",
+       applies_to=of_kind("rare"))  # fmt: skip
+def a_rare_length_does_not_starve(student: Student, case: BucketCase) -> None:
+    """While others keep coming, a request of a rare length is next once it is the oldest."""
+    n_added = 4
+    queue, waiting = case.build(student, n_added), set(range(n_added))
+    while 1 in waiting:
+        batch = _taken(queue, case, 2)
+        if 1 not in batch and (min(waiting) == 1 or not batch):
+            raise Wrong(
+                "a request of a rare length, which has waited longest",
+                expected="the next batch",
+                got=f"a batch of {len(batch)} that came later",
+                why="With others coming all the time, its turn would never come.",
+            )
+        waiting -= set(batch)
+        new = range(n_added, min(n_added + 2, len(case.lengths)))
+        case.add(queue, new)
+        waiting |= set(new)
+        n_added += len(new)
+
+
+@check("BucketQueue", hint="Is there a first bucket when there is none?", applies_to=of_kind("one"))
+def an_empty_queue_gives_an_empty_list(student: Student, case: BucketCase) -> None:
+    """Without requests, or when all are taken, `take` gives an empty list."""
+    queue, n = case.build(student, 0), len(case.lengths)
+    expect_equal(_taken(queue, case, n), [], "what a new queue gives")
+    case.add(queue, range(n))
+    if not _taken(queue, case, n):
+        raise Wrong("what a queue with requests gives", expected="requests", got="none")
+    expect_equal(_taken(queue, case, n), [], "what it gives when all are taken")
+
+
+@check("BucketQueue", hint="Requests, not buckets, and all of them.", applies_to=of_kind("many"))
+def the_length_counts_all_buckets(student: Student, case: BucketCase) -> None:
+    """`len` is the number of requests in all buckets together."""
+    expect_equal(len(case.build(student, 0)), 0, "the length of a new queue")
+    queue, n = case.build(student), len(case.lengths)
+    expect_equal(len(queue), n, "the length with all of them")
+    n_taken = len(_taken(queue, case, 1))
+    expect_equal(len(queue), n - n_taken, f"the length after {n_taken} was taken")

@@ -1,0 +1,242 @@
+"""Checks of `transfer_s` and of the metrics."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from labkit.bridge.student import Student
+from labkit.checks.compare import expect_number, number_in, show
+from labkit.checks.core import Wrong, check, of_kind
+from labkit.checks.forms import numbers_in
+
+SINGLE_PRECISION = 1e-5  # numbers of single precision, and differences of them
+
+
+@dataclass(frozen=True, slots=True)
+class TransferCase:
+    """A KV cache that moves over a link, and the seconds that its bytes alone take."""
+
+    n_tokens: int
+    bytes_per_token: int
+    bandwidth: float
+    latency_s: float
+    moving_s: float
+
+    def __str__(self) -> str:
+        size = f"{self.n_tokens:,} tokens of {self.bytes_per_token:,} bytes"
+        return f"{size} over a link of {self.bandwidth / 1e9:g} GB/s"
+
+    def ask(self, student: Student, latency_s: float) -> Any:
+        return student.transfer_s(self.n_tokens, self.bytes_per_token, self.bandwidth, latency_s)
+
+
+@check("transfer_s", hint="Tokens times bytes per token; the bandwidth is in bytes per second.")
+def every_byte_passes_the_link(student: Student, case: TransferCase) -> None:
+    """On a link without latency, the bytes of all tokens take their time at its bandwidth."""
+    slips = {
+        8: "The bandwidth is in bytes already, not in bits.",
+        1 / 8: "The bandwidth is in bytes already, not in bits.",
+        1 / case.n_tokens: "That is the time of one token.",
+        1e3: "Those are milliseconds.",
+    }
+    got = case.ask(student, 0.0)
+    what = "the seconds without latency"
+    expect_number(got, case.moving_s, what, relative=SINGLE_PRECISION, factors=slips)
+
+
+@check("transfer_s", hint="One transfer: how often does it begin?")
+def the_latency_comes_once(student: Student, case: TransferCase) -> None:
+    """The latency is added once, whatever the number of tokens."""
+    without, got = (
+        number_in(case.ask(student, latency_s), "the seconds") for latency_s in (0, case.latency_s)
+    )
+    what = "the seconds that are added by the latency"
+    why = "Nothing arrives during the latency, and it does not come again for each token."
+    expect_number(got - without, case.latency_s, what, relative=SINGLE_PRECISION, why=why)
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyCase:
+    """When a request came and when its tokens were there; the seconds to expect."""
+
+    arrival_s: float
+    token_times_s: tuple[float, ...]
+    ttft_s: float
+    tpot_s: float
+
+    def __str__(self) -> str:
+        times = ", ".join(f"{time:g}" for time in self.token_times_s)
+        return f"a request that came at {self.arrival_s:g} s, with tokens at {times} s"
+
+
+def _pair(student: Student, case: LatencyCase, *more: float) -> list[float]:
+    times_s = [*case.token_times_s, *more]
+    return numbers_in(student.latencies(case.arrival_s, times_s), "TTFT and TPOT", 2)
+
+
+def _is_single(case: LatencyCase) -> bool:
+    return len(case.token_times_s) == 1
+
+
+@check("latencies", hint="How long does the client look at nothing?")
+def ttft_begins_with_the_arrival(student: Student, case: LatencyCase) -> None:
+    """The first number is the time from the arrival to the first token."""
+    got = _pair(student, case)[0]
+    slips = {
+        case.token_times_s[0]: "That is when it was there, not how long it took.",
+        case.tpot_s: "The time to the first token comes first, then the time of a further one.",
+    }
+    near = (why for slip, why in slips.items() if math.isclose(got, slip, rel_tol=1e-6))
+    why = next(near, "")
+    expect_number(got, case.ttft_s, "TTFT", relative=SINGLE_PRECISION, why=why)
+
+
+@check(
+    "latencies",
+    hint="From the first token to the last one: how many came after the first?",
+    applies_to=lambda case: not _is_single(case),
+)
+def tpot_is_the_mean_after_the_first(student: Student, case: LatencyCase) -> None:
+    """The second number is the time from first to last token, over the tokens after the first."""
+    got, n = _pair(student, case)[1], len(case.token_times_s)
+    slips = {(n - 1) / n: "The first token is none of the further ones: do not count it."}
+    expect_number(got, case.tpot_s, "TPOT", relative=SINGLE_PRECISION, factors=slips)
+
+
+@check("latencies", hint="How many further tokens has it?", applies_to=_is_single)
+def a_single_token_has_none_after_it(student: Student, case: LatencyCase) -> None:
+    """With one token, the second number is 0."""
+    got = _pair(student, case)[1]
+    expect_number(got, 0.0, "TPOT of a single token", why="There is no further token.")
+    longer = _pair(student, case, case.token_times_s[0] + 0.5)[1]
+    if not longer > 0:
+        raise Wrong("TPOT with one token more", expected="more than 0", got=show(longer))
+
+
+@dataclass(frozen=True, slots=True)
+class GoodputCase:
+    """Requests with their (TTFT, TPOT), both limits, how long it took, how many met both.
+
+    kind: "mixed" where some are over either limit, "edge" where some just meet one, "time" where
+    all meet both and it took other than one second, "none" without requests.
+    """
+
+    kind: str
+    served: tuple[tuple[float, float], ...]
+    ttft_s: float
+    tpot_s: float
+    seconds: float
+    n_good: int
+
+    def __str__(self) -> str:
+        limits = f"limits {self.ttft_s:g} and {self.tpot_s:g} s"
+        return f"{len(self.served)} requests in {self.seconds:g} s, {limits}"
+
+    def ask(self, student: Student, *more: tuple[float, float]) -> Any:
+        served = [*self.served, *more]
+        return student.goodput(served, self.ttft_s, self.tpot_s, self.seconds)
+
+
+def _expect_goodput(student: Student, case: GoodputCase, why: str) -> None:
+    right = case.n_good / case.seconds
+    slips = {case.seconds: "That is a number of requests: how many per second?"}
+    if case.served:
+        slips[case.seconds / len(case.served)] = "That is a part of the requests."
+    got = case.ask(student)
+    expect_number(got, right, "goodput", relative=SINGLE_PRECISION, factors=slips, why=why)
+
+
+@check("goodput", hint="Of a fast first token and slow further ones?", applies_to=of_kind("mixed"))
+def both_limits_have_to_be_met(student: Student, case: GoodputCase) -> None:
+    """A request counts if its TTFT and its TPOT are both within their limits."""
+    _expect_goodput(student, case, "Who misses one of the limits does not count.")
+
+
+@check("goodput", hint="Is the limit itself within the limit?", applies_to=of_kind("edge"))
+def a_limit_just_met_is_met(student: Student, case: GoodputCase) -> None:
+    """A request that takes exactly as long as a limit allows has met it."""
+    _expect_goodput(student, case, "At the limit is not over it.")
+
+
+@check("goodput", hint="Requests per second.", applies_to=of_kind("time"))
+def good_requests_are_counted_per_second(student: Student, case: GoodputCase) -> None:
+    """Goodput is the number of good requests over the seconds that it took."""
+    _expect_goodput(student, case, "")
+
+
+@check("goodput", hint="None of none.", applies_to=of_kind("none"))
+def nobody_served_is_no_goodput(student: Student, case: GoodputCase) -> None:
+    """Without any request, goodput is 0."""
+    expect_number(case.ask(student), 0.0, "goodput of no requests")
+    one = number_in(case.ask(student, (case.ttft_s / 2, case.tpot_s / 2)), "goodput of one")
+    if not one > 0:
+        raise Wrong("goodput with one good request", expected="more than 0", got=show(one))
+
+
+@dataclass(frozen=True, slots=True)
+class PaddingCase:
+    """Prefill batches, and the part of what is computed that is padding.
+
+    kind: "longest" for one batch, or some that are computed as the same number of tokens;
+    "weights" where some have the same longest prompt and differ in size; "none" without batches.
+    """
+
+    kind: str
+    batches: tuple[tuple[int, ...], ...]
+    expected: float
+
+    def __str__(self) -> str:
+        batches = ", ".join(str(list(batch)) for batch in self.batches)
+        return f"batches of prompts with {batches} tokens" if batches else "no batches"
+
+
+def _waste(student: Student, *batches: tuple[int, ...]) -> float | int:
+    return number_in(student.padding_waste([list(batch) for batch in batches]), "the waste")
+
+
+def _expect_waste(student: Student, case: PaddingCase, why: str) -> None:
+    got = _waste(student, *case.batches)
+    slips = {
+        100.0: "That is in percent.",
+        (1 - case.expected) / case.expected: "That is the part that is used.",
+        1 / (1 - case.expected): "That is over the true tokens, not over those computed.",
+        1 / case.expected / (1 - case.expected): "That is what was computed, in true tokens.",
+    }
+    expect_number(got, case.expected, "waste", relative=SINGLE_PRECISION, factors=slips, why=why)
+
+
+@check(
+    "padding_waste",
+    hint="A batch is a rectangle: how many of its places hold no token of a prompt?",
+    applies_to=of_kind("longest"),
+)
+def each_batch_is_padded_to_its_own_longest(student: Student, case: PaddingCase) -> None:
+    """Waste is what prompts lack to the longest of their batch, over all that is computed."""
+    why = "A long prompt in another batch costs this one nothing." if case.batches[1:] else ""
+    _expect_waste(student, case, why)
+
+
+@check(
+    "padding_waste",
+    hint="Add up first, divide once.",
+    applies_to=of_kind("weights"),
+)
+def batches_count_by_their_tokens(student: Student, case: PaddingCase) -> None:
+    """Of several batches all padding counts, over all that is computed: no mean of parts."""
+    _expect_waste(student, case, "A large batch counts more than a small one.")
+
+
+@check(
+    "padding_waste",
+    hint="What if there is nothing to divide by?",
+    applies_to=of_kind("none"),
+)
+def without_batches_nothing_is_wasted(student: Student, case: PaddingCase) -> None:
+    """Without any batch, and of a batch of equal lengths, the waste is 0."""
+    for batches in ((), ((5, 5, 5),)):
+        expect_number(_waste(student, *batches), 0.0, "waste", absolute=1e-6)
+    uneven = _waste(student, (2, 6))
+    if not uneven > 0.1:
+        raise Wrong("waste of prompts of 2 and 6 tokens", expected="a third", got=show(uneven))

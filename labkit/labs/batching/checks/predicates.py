@@ -1,0 +1,195 @@
+"""Checks of the two predicates and of `does_fit`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+import torch
+
+from labkit.bridge.student import Proxy, Student, place, value_of
+from labkit.checks.compare import expect_equal, refuse_blank, show
+from labkit.checks.core import Wrong, check
+
+
+def flag_in(got: Any, what: str) -> bool:
+    """The truth value in an answer, of Python, NumPy or PyTorch. Raises Wrong if it is none."""
+    refuse_blank(got)
+    if isinstance(got, torch.Tensor | numpy.ndarray) and tuple(got.shape) in ((), (1,)):
+        got = got.item()
+    if not isinstance(got, bool):
+        raise Wrong(what, expected="True or False", got=show(got))
+    return got
+
+
+@dataclass(frozen=True, slots=True)
+class StatesCase:
+    """The states of all requests."""
+
+    states: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"requests in the states {', '.join(self.states)}" if self.states else "no requests"
+
+    def has_any(self, *states: str) -> bool:
+        return any(state in states for state in self.states)
+
+    @property
+    def all_done(self) -> list[str]:
+        """As many requests, all of them done."""
+        return ["done"] * len(self.states)
+
+
+def _expect_left(predicate: Proxy, states: Sequence[str], right: bool, why: str) -> None:
+    """The predicate says of these states whether anything is left."""
+
+    def ask(*states: str) -> bool:
+        return flag_in(predicate(list(states)), "whether anything is left")
+
+    if ask(*states) is not right:
+        if ask("done") and not ask("queued"):
+            why = (
+                'It is the other way round, true exactly when nothing is left: in "not any that '
+                'have not yet" there is one "not" too many.'
+            )
+        raise Wrong("whether anything is left", expected=str(right), got=str(not right), why=why)
+
+
+@check(
+    "has_prefill_requests",
+    hint="Which states come before decode? One request is enough.",
+    applies_to=lambda case: case.has_any("queued", "prefill"),
+)
+def one_request_before_decode_is_enough(student: Student, case: StatesCase) -> None:
+    """True if any request is "queued" or in "prefill", whatever the others are; else false."""
+    predicate = student.has_prefill_requests
+    _expect_left(predicate, case.states, True, "One is queued or in prefill.")
+    _expect_left(predicate, case.all_done, False, "All of them are done.")
+
+
+@check(
+    "has_prefill_requests",
+    hint="What has a request in decode behind it?",
+    applies_to=lambda case: not case.has_any("queued", "prefill") and case.has_any("decode"),
+)
+def requests_in_decode_need_no_prefill(student: Student, case: StatesCase) -> None:
+    """False if all requests are in "decode" or "done"; true again with one more in the queue."""
+    predicate = student.has_prefill_requests
+    _expect_left(predicate, case.states, False, "All of them have been through their prefill.")
+    _expect_left(predicate, [*case.states, "queued"], True, "One is queued.")
+
+
+@check(
+    "has_prefill_requests",
+    hint="Of no requests, does any need a prefill?",
+    applies_to=lambda case: not case.states,
+)
+def no_requests_need_no_prefill(student: Student, case: StatesCase) -> None:
+    """False without any request: a loop over nothing ends at once."""
+    predicate = student.has_prefill_requests
+    _expect_left(predicate, [], False, "There is no request at all.")
+    _expect_left(predicate, ["queued"], True, "One is queued.")
+
+
+@check(
+    "has_decode_requests",
+    hint="One request is enough, wherever it stands.",
+    applies_to=lambda case: case.has_any("decode"),
+)
+def one_request_in_decode_is_enough(student: Student, case: StatesCase) -> None:
+    """True if any request is in "decode", whatever the others are; not if all are "done"."""
+    predicate = student.has_decode_requests
+    _expect_left(predicate, case.states, True, "One is in decode.")
+    _expect_left(predicate, case.all_done, False, "All of them are done.")
+
+
+@check(
+    "has_decode_requests",
+    hint="May the decode loop end while requests are still in prefill?",
+    applies_to=lambda case: case.has_any("queued", "prefill") and not case.has_any("decode"),
+)
+def requests_on_their_way_count_too(student: Student, case: StatesCase) -> None:
+    """True if any request is "queued" or in "prefill", for it will come to decode; else false."""
+    predicate = student.has_decode_requests
+    why = "A decode loop that ended now would never see who is still on the way."
+    _expect_left(predicate, case.states, True, why)
+    _expect_left(predicate, case.all_done, False, "All of them are done.")
+
+
+@check(
+    "has_decode_requests",
+    hint="Of no requests, is any left to decode?",
+    applies_to=lambda case: not case.states,
+)
+def no_requests_need_no_decode(student: Student, case: StatesCase) -> None:
+    """False without any request: a loop over nothing ends at once."""
+    predicate = student.has_decode_requests
+    _expect_left(predicate, [], False, "There is no request at all.")
+    _expect_left(predicate, ["decode"], True, "One is in decode.")
+
+
+@dataclass(frozen=True, slots=True)
+class RoomCase:
+    """A request beside those in memory. All sizes in tokens, at least 2."""
+
+    size: int
+    in_memory: tuple[int, ...]
+
+    def __str__(self) -> str:
+        held = ", ".join(map(str, self.in_memory)) or "nothing"
+        return f"a request of {self.size} tokens beside {held}"
+
+
+def _is_crowded(case: RoomCase) -> bool:
+    return len(case.in_memory) > 1
+
+
+def _expect_fit(student: Student, case: RoomCase, spare: int, why: str) -> None:
+    """Whether it fits into a memory with `spare` tokens more than all of them take."""
+    capacity = case.size + sum(case.in_memory) + spare
+    n_tokens = "1 token" if abs(spare) == 1 else f"{abs(spare)} tokens"
+    what = f"whether it fits with {n_tokens} {'too few' if spare < 0 else 'to spare'}"
+    got = flag_in(student.does_fit(case.size, list(case.in_memory), capacity), what)
+    expect_equal(got, spare >= 0, what, why=why)
+
+
+@check(
+    "does_fit",
+    hint="Is a memory that is full to the last token over-full?",
+    applies_to=lambda case: len(case.in_memory) == 1,
+)
+def the_last_token_of_room_is_used(student: Student, case: RoomCase) -> None:
+    """A request that fills the memory to the last token fits; one token more does not."""
+    for spare in (0, -1):
+        _expect_fit(student, case, spare, "Full is allowed, over-full is not.")
+
+
+@check("does_fit", hint="Each takes what was reserved for it.", applies_to=_is_crowded)
+def everyone_in_memory_takes_its_own_room(student: Student, case: RoomCase) -> None:
+    """Every request in memory takes its own size of the room, whatever the others take."""
+    for spare in (1, -1):
+        _expect_fit(student, case, spare, "What is in memory takes the sum of its sizes.")
+
+
+@check(
+    "does_fit",
+    hint="Does the first one always fit?",
+    applies_to=lambda case: not case.in_memory,
+)
+def an_empty_memory_is_not_endless(student: Student, case: RoomCase) -> None:
+    """With nothing in memory a request fits if it is no larger than the memory."""
+    for spare in (1, -1):
+        _expect_fit(student, case, spare, "Nothing is in memory: its whole capacity is free.")
+
+
+@check("does_fit", hint="What does the caller find in its list afterwards?", applies_to=_is_crowded)
+def asking_reserves_nothing(student: Student, case: RoomCase) -> None:
+    """Asking changes nothing: the caller's list of sizes is afterwards as it was before."""
+    held = place(student, list(case.in_memory))
+    for capacity, right in ((10**8, True), (0, False)):
+        what = f"whether it fits into a memory of {capacity:,} tokens"
+        got = flag_in(student.does_fit(case.size, held, capacity), what)
+        expect_equal(got, right, what)
+        expect_equal(value_of(held), list(case.in_memory), "the caller's list afterwards")

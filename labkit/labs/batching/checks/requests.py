@@ -1,0 +1,190 @@
+"""Checks of `Request`."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+from labkit.batching import STATES
+from labkit.bridge.student import Student, StudentError, hold
+from labkit.checks.compare import expect_equal, expect_number, number_in, refuse_blank, show
+from labkit.checks.core import Wrong, check
+from labkit.checks.stored import Store
+
+LARGEST_LIMIT = 10**6  # beyond it, a sum says nothing of what was added
+
+
+@dataclass(frozen=True, slots=True)
+class RequestCase:
+    """One request, how many tokens it may get, and after how many the model ends its text.
+
+    limit: below 1 if it can be given none. stops_after: fewer than the limit; None if never.
+    """
+
+    n_input: int
+    wanted: int | None
+    max_length: int
+    limit: int
+    stops_after: int | None = None
+    eos: int = 2
+    id: int = 7
+
+    def __str__(self) -> str:
+        wanted = "no output_length" if self.wanted is None else f"output_length {self.wanted}"
+        return f"a prompt of {self.n_input} tokens, {wanted}, max_length {self.max_length}"
+
+    @property
+    def n_answer(self) -> int:
+        """Tokens that it gets."""
+        return max(0, self.stops_after or self.limit)
+
+    def build(self, student: Student) -> Store:
+        fields = {"id": self.id, "input_length": self.n_input, "output_length": self.wanted}
+        return Store(hold(student.Request, fields, self.max_length), ("add_token",))
+
+    def answer(self) -> list[int]:
+        """The tokens it gets, number 0 among them, and `eos` only where the text ends."""
+        tokens = [100 + 7 * i if i or not self.eos else 0 for i in range(self.n_answer)]
+        return [*tokens[:-1], self.eos] if self.stops_after else tokens
+
+
+def _runs(case: RequestCase) -> bool:
+    return case.limit >= 1
+
+
+def _state_of(request: Store, when: str) -> str:
+    got = request.state
+    refuse_blank(got)
+    if not isinstance(got, str) or got not in STATES:
+        expected = ", ".join(f'"{state}"' for state in STATES)
+        raise Wrong(f"the state {when}", expected=f"one of {expected}", got=show(got))
+    return got
+
+
+@check("Request", hint="What is known when it comes, and what it has so far.", applies_to=_runs)
+def a_new_request_is_queued(student: Student, case: RequestCase) -> None:
+    """A new request has its `id` and `input_length`, is "queued", and has no new tokens."""
+    request = case.build(student)
+    expect_equal(request.id, case.id, "the `id`")
+    expect_equal(request.input_length, case.n_input, "the `input_length`")
+    expect_equal(request.state, "queued", "the state of a new request")
+    expect_equal(request.tokens, [], "the tokens of a new request")
+
+
+def _expect_limit(student: Student, case: RequestCase, why: str) -> None:
+    got = case.build(student).limit
+    if _runs(case):
+        expect_number(got, case.limit, "the limit", why=why)
+    elif not number_in(got, "the limit") < 1:
+        raise Wrong("the limit of a request without a token", expected="below 1", got=show(got))
+
+
+@check(
+    "Request",
+    hint="Two numbers bound it: which of them is smaller? 0 is a number too.",
+    applies_to=lambda case: case.wanted is not None,
+)
+def a_wish_is_kept_within_max_length(student: Student, case: RequestCase) -> None:
+    """With an output_length, the limit is that, or what max_length leaves beside the prompt."""
+    _expect_limit(student, case, "Prompt and new tokens together have to fit into max_length.")
+
+
+@check(
+    "Request",
+    hint="output_length is None. What ends such a request at the latest?",
+    applies_to=lambda case: case.wanted is None,
+)
+def without_a_wish_max_length_is_the_limit(student: Student, case: RequestCase) -> None:
+    """Without an output_length, the limit is all that max_length leaves beside the prompt."""
+    _expect_limit(student, case, "What the prompt takes of max_length is not left.")
+
+
+@check("Request", hint="What may it come to, in all? That does not change.", applies_to=_runs)
+def the_size_is_prompt_and_limit(student: Student, case: RequestCase) -> None:
+    """`size` is the prompt and the limit, however many of the tokens are there."""
+    request = case.build(student)
+    limit = number_in(request.limit, "the limit")
+    if not 1 <= limit <= LARGEST_LIMIT:
+        raise Wrong("the limit", expected="a number of tokens", got=show(limit))
+    right = case.n_input + limit
+    why = "Nobody knows when it will stop, so all of that is reserved from the start."
+    expect_number(request.size, right, "the size", why=why)
+    request.add_token(case.answer()[0], case.eos)
+    expect_number(request.size, right, "the size when it has a token", why=why)
+
+
+@check("Request", hint="One list per request. Which tokens belong into it?", applies_to=_runs)
+def every_token_is_kept_in_order(student: Student, case: RequestCase) -> None:
+    """`tokens` has every token that was added, in order, the end-of-text token too."""
+    request, other = case.build(student), case.build(student)
+    added = []
+    for token in case.answer():
+        request.add_token(token, case.eos)
+        added.append(token)
+        expect_equal(request.tokens, added, f"the tokens after {len(added)}")
+    why = "Each request has a list of its own."
+    expect_equal(other.tokens, [], "the tokens of another request", why=why)
+
+
+def _expect_done_at_the_end(student: Student, case: RequestCase, why: str) -> None:
+    before, request = case.build(student), case.build(student)
+    for _ in range(case.limit):  # what has become of another one says nothing of this
+        before.add_token(case.eos + 1, case.eos)
+    for n_tokens, token in enumerate(case.answer(), start=1):
+        request.add_token(token, case.eos)
+        when, is_last = f"after {n_tokens} of {case.n_answer} tokens", n_tokens == case.n_answer
+        state = _state_of(request, when)
+        if (state == "done") != is_last:
+            expected = '"done"' if is_last else 'not "done"'
+            why = why if is_last else ""
+            raise Wrong(f"the state {when}", expected=expected, got=f'"{state}"', why=why)
+
+
+@check(
+    "Request",
+    hint="How many tokens does it have when it has as many as it may?",
+    applies_to=lambda case: _runs(case) and not case.stops_after,
+)
+def the_last_allowed_token_makes_it_done(student: Student, case: RequestCase) -> None:
+    """A request is "done" with the last token that it may get, and not before."""
+    _expect_done_at_the_end(student, case, "The first token, from the prefill, counts as well.")
+
+
+@check(
+    "Request",
+    hint="add_token is told which token ends a text.",
+    applies_to=lambda case: bool(case.stops_after),
+)
+def the_end_of_text_makes_it_done(student: Student, case: RequestCase) -> None:
+    """A request is "done" with its end-of-text token, be it the first, and not before."""
+    _expect_done_at_the_end(student, case, "Its text has ended before the limit.")
+
+
+@check(
+    "Request",
+    hint="The loops move a request on. What does a token change, and what never?",
+    applies_to=lambda case: case.n_answer >= 3,
+)
+def no_token_takes_a_state_back(student: Student, case: RequestCase) -> None:
+    """What is in "decode" is never queued again by a token, and what is "done" stays so."""
+    request, answer = case.build(student), case.answer()
+    _state_of(request, "of a new request")
+    request.add_token(answer[0], case.eos)
+    with suppress(StudentError):  # a state may also be read off the tokens, and not be set
+        request.held("__setattr__")("state", "decode")
+    before = _state_of(request, "after the first token")
+    for token in answer[1:]:
+        request.add_token(token, case.eos)
+        before = _expect_no_way_back(request, before)
+    with suppress(StudentError):  # to refuse a token too many is as good as to ignore it
+        request.add_token(answer[1], case.eos)
+    _expect_no_way_back(request, before)
+
+
+def _expect_no_way_back(request: Store, before: str) -> str:
+    state = _state_of(request, "after a further token")
+    if STATES.index(state) < STATES.index(before):
+        what = f'the state of a request in "{before}" after a further token'
+        later = "" if before == "done" else " or later"
+        raise Wrong(what, expected=f'"{before}"{later}', got=f'"{state}"')
+    return state

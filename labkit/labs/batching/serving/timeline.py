@@ -1,0 +1,275 @@
+"""A run as a picture: a lane for every request, and below them what the two servers did."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import matplotlib.pyplot as plt
+import numpy
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.transforms import blended_transform_factory as blended
+
+from labkit.labs.batching.serving.log import DECODE, PREFILL, Run
+from labkit.labs.batching.serving.spans import HELD, Span, idle, joined, lanes, memory
+from labkit.measuring.plots import COLORS, FAMILY_COLORS, course_style
+
+MOST_LANES = 40
+WIDE = 10.5  # inches
+MOST_STEPS = 120  # as long as there are no more, every step is a piece of its own
+INK, RESERVED = "#333333", "#fbe9c6"
+THIN = {"waiting": "#a6a6a6", "paused": COLORS["cache"]}
+THICK = {
+    "prefill": {"facecolor": COLORS["weights"]},
+    "padding": {"facecolor": "#bcd9ea", "hatch": "/////"},
+    "on its way": {"facecolor": FAMILY_COLORS[5]},
+    "decode": {"facecolor": COLORS["cache"]},
+    HELD: {"facecolor": RESERVED, "hatch": "/////"},
+    "idle": {"facecolor": "#efefef"},
+}
+_DOT = {"marker": "o", "markersize": 3.6, "markeredgecolor": INK, "markeredgewidth": 0.8}
+MARKS = {
+    "prefill": ("first token", {**_DOT, "markerfacecolor": "white"}),
+    "finish": ("last token", {**_DOT, "markerfacecolor": INK}),
+    "refuse": ("refused", {"marker": "x", "markersize": 5, "color": COLORS["too much"]}),
+}
+
+
+def draw(
+    run: Run, title: str = "", *, now_s: float | None = None, end_s: float | None = None
+) -> Figure:
+    """The lanes of the first requests, both servers, and the memory of the decode server.
+
+    now_s: only what has happened until then. end_s: where the axis ends; by default with the run.
+    """
+    runs = {title or f"{len(run.jobs):,} requests": run}
+    parts = {_draw_prefill: 0.5, _draw_decode: 0.8, _draw_memory: 0.8}
+    return _draw(runs, parts, _Pen.for_runs([run], now_s, end_s), {"idle", "padding"})
+
+
+def draw_beside(runs: Mapping[str, Run]) -> Figure:
+    """Runs beside each other on one scale of time: their lanes, and the sizes of decode steps."""
+    return _draw(runs, {_draw_decode: 0.8}, _Pen.for_runs([*runs.values()]), {"idle"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Pen:
+    """Places on the axis of time, and nothing later than until_s.
+
+    factor: from seconds to the axis's unit. edge: line width around each decode step, 0 if they
+    are too many to be told apart.
+    """
+
+    until_s: float
+    end_s: float
+    factor: float
+    edge: float
+
+    @classmethod
+    def for_runs(
+        cls, runs: Sequence[Run], now_s: float | None = None, end_s: float | None = None
+    ) -> _Pen:
+        end_s = end_s or max(run.makespan_s for run in runs) or 1.0
+        n_steps = max(sum(1 for _ in run.events("decode")) for run in runs)
+        until_s, factor = end_s if now_s is None else now_s, 1e3 if end_s < 2 else 1.0
+        return cls(until_s, end_s, factor, 0.6 if n_steps * len(runs) <= MOST_STEPS else 0.0)
+
+    def bars(self, spans: Iterable[Span]) -> list[tuple[float, float]]:
+        """Begin and width of each span, as far as it is seen."""
+        seen = [span for span in spans if span.begin_s < self.until_s]
+        ends = [min(span.end_s, self.until_s) for span in seen]
+        return [
+            (span.begin_s * self.factor, (end_s - span.begin_s) * self.factor)
+            for span, end_s in zip(seen, ends, strict=True)
+        ]
+
+    def stairs(self, steps: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
+        """Places and heights of a line that keeps each height until the next."""
+        seen = [step for step in steps if step[0] <= self.until_s]
+        seen.append((self.until_s, seen[-1][1]))
+        return [when_s * self.factor for when_s, _ in seen], [height for _, height in seen]
+
+
+def _draw(
+    runs: Mapping[str, Run], parts: Mapping[Callable, float], pen: _Pen, others: set[str]
+) -> Figure:
+    """A column for each run: its lanes, and the parts below, which have heights in inches."""
+    shown = [dict(list(lanes(run).items())[:MOST_LANES]) for run in runs.values()]
+    heights = [max(1.0, *(0.16 * len(each) for each in shown)), *parts.values()]
+    with course_style():
+        figure, grid = _grid(heights, len(runs))
+        for panels, each, (title, run) in zip(grid.T, shown, runs.items(), strict=True):
+            _draw_lanes(panels[0], pen, run, each)
+            panels[0].set_title(title)
+            for axes, part in zip(panels[1:], parts, strict=True):
+                part(axes, pen, run)
+            for axes in panels:
+                _tidy(axes, pen)
+            panels[-1].set_xlabel("milliseconds" if pen.factor > 1 else "seconds")
+        for axes in grid[:, 1:].flat:
+            axes.set_ylabel("")
+        _draw_legend(figure, shown, runs.values(), pen, others)
+    plt.close(figure)
+    return figure
+
+
+def _grid(heights: Sequence[float], n_columns: int) -> tuple[Figure, numpy.ndarray]:
+    """Axes under each other, with margins in inches: a layout that need not be searched for."""
+    gap = 0.16
+    high = sum(heights) + gap * len(heights) + 0.9
+    figure, grid = plt.subplots(
+        len(heights), n_columns, figsize=(WIDE, high), sharex=True, sharey="row", squeeze=False,
+        height_ratios=heights, gridspec_kw={
+            "left": 1.75 / WIDE, "right": 1 - 0.15 / WIDE, "wspace": 0.06 * n_columns,
+            "bottom": 0.5 / high, "top": 1 - 0.55 / high,
+            "hspace": gap * len(heights) / sum(heights),
+        },
+    )  # fmt: skip
+    return figure, grid
+
+
+def _tidy(axes: Axes, pen: _Pen) -> None:
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    axes.set_xlim(0, pen.end_s * pen.factor)
+    if pen.until_s < pen.end_s:
+        axes.axvline(pen.until_s * pen.factor, color=INK, linewidth=1)
+
+
+def _draw_lanes(axes: Axes, pen: _Pen, run: Run, shown: Mapping[int, Sequence[Span]]) -> None:
+    for kind in {span.kind for spans in shown.values() for span in spans}:
+        bars = []
+        for row, spans in enumerate(shown.values()):
+            same = [span for span in spans if span.kind == kind]
+            seen = pen.bars(same if pen.edge else joined(same))
+            bars += [(left, row - 0.38, length, 0.76) for left, length in seen]
+        if kind in THIN:
+            lines = [
+                [(left, low + 0.38), (left + length, low + 0.38)] for left, low, length, _ in bars
+            ]
+            axes.add_collection(LineCollection(lines, colors=THIN[kind], linewidths=1.2), False)
+        else:
+            _fill(axes, kind, bars, pen.edge)
+    rows = {request_id: row for row, request_id in enumerate(shown)}
+    for what, (_, look) in MARKS.items():
+        places = [
+            (event.end_s * pen.factor, rows[i])
+            for event in run.events(what)
+            for i in event.ids
+            if i in rows and event.end_s <= pen.until_s
+        ]
+        if places:
+            axes.plot(*zip(*places, strict=True), linestyle="", clip_on=False, zorder=3, **look)
+    axes.set_ylim(len(shown) - 0.3, -0.7)
+    axes.set_yticks(range(len(shown)), map(str, shown), fontsize=7, color="#888888")
+    of_all = f"\nthe first {len(shown)}\nof {len(run.jobs):,}"
+    _label(axes, "requests" + (of_all if len(shown) < len(run.jobs) else ""))
+
+
+def _draw_prefill(axes: Axes, pen: _Pen, run: Run) -> None:
+    """A block for each batch, as high as it computes tokens; its light part is padding."""
+    most = max((event.tokens for event in run.events("prefill")), default=1)
+    blocks = {"prefill": [], "padding": []}
+    for event in run.events("prefill"):
+        n_true = sum(run.jobs[i].n_input for i in event.ids)
+        for left, length in pen.bars([Span("prefill", event.begin_s, event.end_s)]):
+            blocks["prefill"].append((left, 0, length, n_true))
+            blocks["padding"].append((left, n_true, length, event.tokens - n_true))
+    _fill_idle(axes, pen, run, PREFILL, most)
+    for kind, bars in blocks.items():
+        _fill(axes, kind, bars, 0.4)
+    axes.set_ylim(0, 1.08 * most)
+    axes.set_yticks([0, most], ["0", f"{most:,}"])
+    _label(axes, "prefill server:\ntokens per batch")
+
+
+def _draw_decode(axes: Axes, pen: _Pen, run: Run) -> None:
+    """How many requests are in each step; the dashed line is how many may be."""
+    sizes = [(0.0, 0)]
+    for event in run.events("decode"):
+        sizes += [(event.begin_s, len(event.ids)), (event.end_s, 0)]
+    top = _limit(axes, run.setup.decode_batch, max(size for _, size in sizes))
+    _fill_idle(axes, pen, run, DECODE, top)
+    axes.fill_between(*pen.stairs(sizes), step="post", linewidth=0, **THICK["decode"])
+    _label(axes, "decode server:\nrequests per step")
+
+
+def _draw_memory(axes: Axes, pen: _Pen, run: Run) -> None:
+    """Reserved tokens and, darker, how many are filled; red above the line is too much."""
+    taken, capacity = memory(run), run.setup.decode_capacity
+    times, reserved = pen.stairs([(when_s, tokens) for when_s, tokens, _ in taken])
+    _, filled = pen.stairs([(when_s, tokens) for when_s, _, tokens in taken])
+    _limit(axes, capacity, max(tokens for _, tokens, _ in taken))
+    look = {"step": "post", "linewidth": 0}
+    axes.fill_between(times, reserved, color=RESERVED, **look)
+    axes.fill_between(times, filled, color=COLORS["cache"], **look)
+    within = [min(tokens, capacity) for tokens in reserved]
+    axes.fill_between(times, within, reserved, color=COLORS["too much"], **look)
+    _label(axes, "decode memory:\ntokens reserved\nand filled")
+
+
+def _fill_idle(axes: Axes, pen: _Pen, run: Run, server: str, top: float) -> None:
+    _fill(axes, "idle", [(left, 0, length, top) for left, length in pen.bars(idle(run, server))], 0)
+
+
+def _fill(
+    axes: Axes, kind: str, bars: Iterable[tuple[float, float, float, float]], edge: float
+) -> None:
+    """Rectangles (left, low, width, height), all at once: a picture of many is drawn in no time."""
+    corners = [
+        [(left, low), (left, low + height), (left + width, low + height), (left + width, low)]
+        for left, low, width, height in bars
+    ]
+    look = {"edgecolors": "white", "linewidths": edge, **THICK[kind]}
+    axes.add_collection(PolyCollection(corners, **look), autolim=False)
+
+
+def _limit(axes: Axes, limit: int, most: int) -> int:
+    """A dashed line at what there is, unless that is far above what is used; returns the top."""
+    top = max(most, limit if limit <= 4 * most else 0, 1)
+    axes.axhline(limit, color=COLORS["reference"], linestyle="--", linewidth=1)
+    axes.set_ylim(0, 1.08 * top)
+    mark = limit if limit <= top else top
+    axes.set_yticks([0, mark], ["0", f"{mark:,}"])
+    return top
+
+
+def _draw_legend(
+    figure: Figure,
+    shown: Iterable[Mapping[int, Sequence[Span]]],
+    runs: Iterable[Run],
+    pen: _Pen,
+    others: set[str],
+) -> None:
+    """Explains what can be seen. others: kinds that are not in lanes."""
+    seconds: Counter[str] = Counter()
+    for lanes_of in shown:
+        for span in chain(*lanes_of.values()):
+            seconds[span.kind] += span.end_s - span.begin_s
+    kinds = others | {kind for kind, total_s in seconds.items() if total_s > 2e-3 * pen.end_s}
+    events = {event.what for run in runs for event in run.log}
+    thin = {kind: color for kind, color in THIN.items() if kind in kinds}
+    thick = {kind: look for kind, look in THICK.items() if kind in kinds}
+    handles = [Line2D([], [], color=color, lw=1.2, label=kind) for kind, color in thin.items()]
+    handles += [Patch(edgecolor="white", label=kind, **look) for kind, look in thick.items()]
+    handles += [
+        Line2D([], [], linestyle="", label=label, **look)
+        for what, (label, look) in MARKS.items()
+        if what in events
+    ]
+    figure.legend(
+        handles=handles, loc="upper left", ncols=len(handles), fontsize=9, handlelength=1.2,
+        columnspacing=1.4, borderaxespad=0.2,
+    )  # fmt: skip
+
+
+def _label(axes: Axes, text: str) -> None:
+    axes.set_ylabel(text, rotation=0, ha="right", va="center", fontsize=9, color=INK)
+    axes.yaxis.set_label_coords(1.2 / WIDE, 0.5, blended(axes.figure.transFigure, axes.transAxes))

@@ -1,0 +1,186 @@
+"""Checks of lab 3's sums over passes.
+
+Models are those of the fact tables, named in the case and built where the student's code runs; what
+is expected comes with the case.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from labkit.bridge.student import Student, hold
+from labkit.checks.compare import expect_equal, expect_number, number_in, refuse_blank, show
+from labkit.checks.core import Wrong, check
+
+# A sum over a dozen passes in single precision is this exact, whoever made it single: passes that
+# are tensors make tensors of all that is computed from them. The least slip that changes a sum, one
+# cached token more in every step, changes it by 1.2e-6.
+SINGLE_PRECISION = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class PassesCase:
+    """A generation, and the pairs (fed, cached) of its passes."""
+
+    n_prompt: int
+    use_cache: bool
+    expected: tuple[tuple[int, int], ...]
+
+    @property
+    def n_new(self) -> int:
+        return len(self.expected)
+
+    def __str__(self) -> str:
+        how = "with" if self.use_cache else "without"
+        return f"{self.n_new} tokens after a prompt of {self.n_prompt}, {how} a cache"
+
+
+@dataclass(frozen=True, slots=True)
+class CostCase:
+    """A generation by a model of the fact table; flops, and moved_bytes at 2 bytes per number."""
+
+    model: str
+    n_prompt: int
+    n_new: int
+    use_cache: bool
+    flops: int
+    moved_bytes: int
+    width: int = 2
+
+    def __str__(self) -> str:
+        how = "with" if self.use_cache else "without"
+        return (
+            f"{self.model}, {self.n_new} tokens after a prompt of {self.n_prompt}, {how} a cache, "
+            f"{self.width} bytes per number"
+        )
+
+
+def _passes(student: Student, case: PassesCase) -> list[list[Any]]:
+    """The student's passes as lists of two numbers."""
+    got = student.generation_passes(case.n_prompt, case.n_new, case.use_cache)
+    refuse_blank(got)
+    if hasattr(got, "tolist"):  # an array of pairs
+        got = got.tolist()
+    if not isinstance(got, list | tuple):
+        raise Wrong("the passes", expected="a list of pairs", got=show(got))
+    pairs = []
+    for one in got:
+        plain = one.tolist() if hasattr(one, "tolist") else one
+        if not isinstance(plain, list | tuple) or len(plain) != 2:
+            raise Wrong("a pass", expected="a pair (fed, cached)", got=show(one))
+        pairs.append([number_in(number, "a count of a pass") for number in plain])
+    return pairs
+
+
+@check("generation_passes", hint="How many new tokens does one pass make?")
+def every_pass_makes_one_token(student: Student, case: PassesCase) -> None:
+    """There are as many passes as new tokens."""
+    why = "The last new token is picked; no pass is fed it." if case.n_new else ""
+    expect_equal(len(_passes(student, case)), case.n_new, "the number of passes", why=why)
+
+
+@check(
+    "generation_passes",
+    hint="What does the model need to see to make the second token, if it remembers nothing?",
+    applies_to=lambda case: case.n_new > 0 and not case.use_cache,
+)
+def without_a_cache_all_is_fed_again(student: Student, case: PassesCase) -> None:
+    """Without a cache each pass is fed the prompt and every token made so far."""
+    _expect_pairs(student, case)
+
+
+@check(
+    "generation_passes",
+    hint="The first pass is the prefill. What is cached after it, and what is fed next?",
+    applies_to=lambda case: case.n_new > 0 and case.use_cache,
+)
+def with_a_cache_one_token_is_fed(student: Student, case: PassesCase) -> None:
+    """With a cache the prompt is fed once, then one token at a time after all that is cached."""
+    _expect_pairs(student, case)
+
+
+def _expect_pairs(student: Student, case: PassesCase) -> None:
+    got = _passes(student, case)
+    for i, expected in enumerate(case.expected):
+        pair = got[i] if i < len(got) else "no pass"
+        expect_equal(pair, list(expected), f"pass {i + 1}, as (fed, cached)")
+
+
+def _costs(student: Student, case: CostCase, width: int = 2) -> list[Any]:
+    """FLOPs and bytes as the student's function returns them."""
+    work = hold(student.ModelWork.of, case.model)
+    got = student.generation_cost(work, case.n_prompt, case.n_new, case.use_cache, width)
+    refuse_blank(got)
+    if hasattr(got, "tolist"):
+        got = got.tolist()
+    if not isinstance(got, list | tuple) or len(got) != 2:
+        raise Wrong("the cost", expected="a pair (FLOPs, moved bytes)", got=show(got))
+    return list(got)
+
+
+def _expect_flops(student: Student, case: CostCase, why: str = "") -> None:
+    got = _costs(student, case)[0]
+    expect_number(got, case.flops, "the FLOPs", relative=SINGLE_PRECISION, why=why)
+
+
+@check(
+    "generation_cost",
+    hint="work.flops wants to know how many tokens are cached before those that are fed.",
+    applies_to=lambda case: case.use_cache and case.n_prompt == 1 and case.width == 2,
+)
+def each_step_attends_to_what_is_cached(student: Student, case: CostCase) -> None:
+    """The FLOPs of a decode step count its attention to all that is cached."""
+    _expect_flops(student, case)
+
+
+@check(
+    "generation_cost",
+    hint="How many of the prompt's tokens is a new token picked after?",
+    applies_to=lambda case: case.use_cache and case.n_new == 1 and case.n_prompt > 1,
+)
+def prefill_needs_one_position_of_logits(student: Student, case: CostCase) -> None:
+    """A prefill computes logits for the last position alone."""
+    _expect_flops(student, case, "Are logits computed for tokens whose successor is known?")
+
+
+@check(
+    "generation_cost",
+    hint="Which passes does a generation without a cache make?",
+    applies_to=lambda case: not case.use_cache and case.n_new > 1 and case.width == 2,
+)
+def without_a_cache_every_pass_is_a_prefill(student: Student, case: CostCase) -> None:
+    """Without a cache the FLOPs are those of one longer and longer prefill per new token."""
+    _expect_flops(student, case)
+
+
+@check(
+    "generation_cost",
+    hint="What has to come from memory in every pass, whatever it is fed? And which keys?",
+    applies_to=lambda case: case.width == 2,
+)
+def every_pass_moves_weights_and_cache(student: Student, case: CostCase) -> None:
+    """Every pass moves the weights, and keys and values of all tokens that are there after it."""
+    got = _costs(student, case)[1]
+    expect_number(got, case.moved_bytes, "the moved bytes", relative=SINGLE_PRECISION)
+
+
+@check(
+    "generation_cost",
+    hint="Is 2 written somewhere in your function?",
+    applies_to=lambda case: case.width != 2,
+)
+def the_width_of_numbers_is_an_argument(student: Student, case: CostCase) -> None:
+    """Moved bytes are proportional to the width of a number."""
+    n_bytes = number_in(_costs(student, case, case.width)[1], "the moved bytes")
+    of_two = number_in(_costs(student, case, 2)[1], "the moved bytes at 2 bytes per number")
+    if not case.moved_bytes / case.n_new / 2 < of_two < math.inf:
+        raise Wrong("the moved bytes", expected="the weights at least", got=show(of_two))
+    expect_number(
+        n_bytes,
+        case.width / 2 * of_two,
+        "the moved bytes at that width",
+        relative=SINGLE_PRECISION,
+        why="2 bytes per number were taken; the call says otherwise." if n_bytes == of_two else "",
+    )

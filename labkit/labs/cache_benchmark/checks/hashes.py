@@ -1,0 +1,215 @@
+"""Checks of lab 3's block hashes.
+
+What a hash is made of is the student's choice: the checks compare hashes with each other only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from labkit.bridge.student import Proxy, Student
+from labkit.checks.compare import refuse_blank, show
+from labkit.checks.core import Wrong, check
+
+LARGEST_HASH_BYTES = 128
+
+
+@dataclass(frozen=True, slots=True)
+class HashCase:
+    """A prompt of full blocks, and a few tokens more."""
+
+    tokens: tuple[int, ...]
+    block_size: int
+
+    @property
+    def n_blocks(self) -> int:
+        return len(self.tokens) // self.block_size
+
+    def __str__(self) -> str:
+        return f"{len(self.tokens)} tokens in blocks of {self.block_size}"
+
+
+def _hashes(student: Student, tokens: Sequence[int], case: HashCase, salt: str = "") -> list:
+    """Hashes as plain values that can be compared."""
+    more = {"salt": salt} if salt else {}
+    got = student.block_hashes(list(tokens), case.block_size, **more)
+    refuse_blank(got)
+    if hasattr(got, "tolist"):
+        got = got.tolist()
+    if not isinstance(got, list | tuple):
+        raise Wrong("the hashes", expected="a list", got=show(got))
+    return [_plain(one) for one in got]
+
+
+def _plain(one: Any) -> Hashable:
+    if hasattr(one, "tolist"):
+        one = one.tolist()
+    if isinstance(one, list | tuple):
+        return tuple(_plain(part) for part in one)
+    if isinstance(one, Proxy):
+        raise Wrong("a hash", expected="an int, bytes or text", got=show(one))
+    usual = isinstance(one, int | str | bytes) and not isinstance(one, bool)
+    if not usual and not (isinstance(one, float) and math.isfinite(one)):
+        raise Wrong("a hash", expected="an int, bytes or text", got=show(one))
+    return one
+
+
+def _full(student: Student, tokens: Sequence[int], case: HashCase, salt: str = "") -> list:
+    """The hashes of the full blocks; one more, of the end, is another check's matter."""
+    n_full = len(tokens) // case.block_size
+    got = _hashes(student, tokens, case, salt)
+    if not n_full <= len(got) <= n_full + 1:
+        raise Wrong(f"the hashes of {n_full} full blocks", expected=str(n_full), got=str(len(got)))
+    return got[:n_full]
+
+
+def _expect_repeatable(student: Student, case: HashCase) -> None:
+    """Hashes that differ from call to call differ between prompts for no reason."""
+    if _full(student, case.tokens, case) != _full(student, case.tokens, case):
+        why = "Is anything in it that changes from call to call?"
+        raise Wrong("the hashes, computed again", expected="the same", got="others", why=why)
+
+
+def _expect_all_differ(got: list, others: list, what: str, why: str) -> None:
+    """Hash by hash, the two prompts have nothing in common."""
+    for i, (one, other) in enumerate(zip(got, others, strict=True)):
+        if one == other:
+            raise Wrong(f"the hash of block {i}, {what}", expected="another", got="equal", why=why)
+
+
+def _changed(tokens: Sequence[int], at: int, by: int = 1) -> list[int]:
+    changed = list(tokens)
+    changed[at] += by
+    return changed
+
+
+@check("block_hashes", hint="How many blocks are full? What if there are no tokens at all?")
+def each_full_block_has_a_hash(student: Student, case: HashCase) -> None:
+    """There is one hash for each full block, and none for the tokens left over."""
+    size = case.block_size
+    for n_tokens in (len(case.tokens), size * case.n_blocks, size, size - 1, 0):
+        got = _hashes(student, case.tokens[:n_tokens], case)
+        n_full = n_tokens // size
+        if len(got) != n_full:
+            why = "A block that is not full yet will change: it has no hash."
+            raise Wrong(
+                f"the number of hashes of {n_tokens} tokens",
+                expected=str(n_full),
+                got=str(len(got)),
+                why=why if len(got) > n_full else "",
+            )
+
+
+@check("block_hashes", hint="What may a block's hash depend on? Not on what comes after it.")
+def equal_beginnings_have_equal_hashes(student: Student, case: HashCase) -> None:
+    """Prompts that begin alike share the hashes of the blocks in which they are alike."""
+    whole = _full(student, case.tokens, case)
+    why = "Is anything in it that changes from call to call, or that comes later?"
+    for n_tokens in (case.block_size * (case.n_blocks - 1) + 1, len(case.tokens)):
+        again = _full(student, case.tokens[:n_tokens], case)
+        if not again or again != whole[: len(again)]:
+            what = f"the hashes of the first {n_tokens} tokens"
+            wanted = "the first of those of the whole prompt"
+            raise Wrong(what, expected=wanted, got="others", why=why)
+    longer = _full(student, [*case.tokens, *case.tokens], case)
+    if longer[: len(whole)] != whole:
+        what = "the hashes of a longer prompt"
+        raise Wrong(what, expected="equal at the front", got="others", why=why)
+    if _full(student, _changed(case.tokens, 0), case) == whole:
+        raise Wrong("the hashes of another prompt", expected="others", got="the same")
+
+
+@check("block_hashes", weight=2, hint="Hash a block together with the hash of the block before it.")
+def a_hash_covers_everything_before_it(student: Student, case: HashCase) -> None:
+    """Keys and values depend on all tokens before: another first token changes every hash."""
+    _expect_repeatable(student, case)
+    size = case.block_size
+    whole = _full(student, case.tokens, case)
+    why = "The same block after another beginning has other keys and values."
+    other = _full(student, _changed(case.tokens, 0), case)
+    _expect_all_differ(whole, other, "after another first token", why)
+    for i in range(1, case.n_blocks - 1):
+        other = _full(student, _changed(case.tokens, i * size + size // 2), case)
+        _expect_all_differ(whole[i:], other[i:], f"after another token in block {i}", why)
+    block = list(case.tokens[:size])
+    if len(set(_full(student, block * 3, case))) < 3:
+        raise Wrong("the hashes of one block three times", expected="three", got="equal", why=why)
+    swapped = [*case.tokens[size : 2 * size], *block, *case.tokens[2 * size :]]
+    if swapped != list(case.tokens):
+        other = _full(student, swapped, case)
+        _expect_all_differ(whole[1:], other[1:], "after two blocks changed places", why)
+
+
+@check("block_hashes", hint="Does the order matter? The last token? Are 1, 23 and 12, 3 alike?")
+def every_token_of_a_block_counts(student: Student, case: HashCase) -> None:
+    """Within a block each token counts, by its place and its whole number."""
+    _expect_repeatable(student, case)
+    size = case.block_size
+    tokens = list(case.tokens[: size * case.n_blocks])
+    last = _full(student, tokens, case)[-1]
+    others = {"the block in reverse": [*tokens[:-size], *reversed(tokens[-size:])]}
+    for at in range(len(tokens) - size, len(tokens)):
+        place = f"at place {at % size} of the block"
+        others[f"another token {place}"] = _changed(tokens, at)
+        others[f"a token {place} that is larger by 256"] = _changed(tokens, at, 256)
+        others[f"one that is larger by 65,536 {place}, of a large vocabulary"] = _changed(
+            tokens, at, 65_536
+        )
+    for what, changed in others.items():
+        if changed != tokens and _full(student, changed, case)[-1] == last:
+            raise Wrong(f"the hash with {what}", expected="another", got="equal")
+    if size > 1:
+        start = tokens[:-size] + [7] * (size - 2)
+        pair = [_full(student, [*start, *end], case)[-1] for end in ((1, 23), (12, 3))]
+        if pair[0] == pair[1]:
+            why = "Written without a gap between them, both are 123."
+            raise Wrong("the hashes of 1, 23 and of 12, 3", expected="two", got="one", why=why)
+
+
+@check(
+    "block_hashes",
+    hint="With 16 bits, some two of a few hundred hashes are equal by chance.",
+    applies_to=lambda case: 1 < case.block_size <= 3,
+)
+def many_blocks_are_told_apart(student: Student, case: HashCase) -> None:
+    """Of 1,200 blocks no two have the same hash: a wrong hit gives wrong text."""
+    _expect_repeatable(student, case)
+    n_blocks = 1200
+    n_tokens = n_blocks * case.block_size
+    tokens = [(7919 * i + case.tokens[0]) % 150_001 for i in range(n_tokens)]
+    n_different = len(set(_full(student, tokens, case)))
+    if n_different < n_blocks:
+        raise Wrong("different hashes", expected=str(n_blocks), got=str(n_different))
+
+
+@check("block_hashes", hint="What do you hand on from block to block: a hash, or all of the text?")
+def hashes_stay_small(student: Student, case: HashCase) -> None:
+    """The last hash of a long prompt is as small as the first, at most 128 bytes."""
+    _expect_repeatable(student, case)
+    n_bytes = _n_bytes(_full(student, list(range(200 * case.block_size)), case)[-1])
+    if n_bytes > LARGEST_HASH_BYTES:
+        why = "It contains what it should only stand for."
+        what = "the hash of the 200th block"
+        raise Wrong(what, expected="at most 128 bytes", got=f"{n_bytes:,} bytes", why=why)
+
+
+def _n_bytes(one: Any) -> int:
+    if isinstance(one, tuple):
+        return sum(map(_n_bytes, one))
+    if isinstance(one, str | bytes):
+        return len(one)
+    return (one.bit_length() + 7) // 8 if isinstance(one, int) else 8
+
+
+@check("block_hashes", hint="Where does the chain begin? Begin it with the salt.")
+def salts_keep_users_apart(student: Student, case: HashCase) -> None:
+    """With another salt no hash is the same; with the same salt all are."""
+    plain, anna, bert = (_full(student, case.tokens, case, salt) for salt in ("", "anna", "bert"))
+    why = "One user could find out, by the time of an answer, what another has asked."
+    _expect_all_differ(plain, anna, "with a salt and without", why)
+    _expect_all_differ(anna, bert, "with two salts", why)
+    if _full(student, case.tokens, case, "anna") != anna:
+        raise Wrong("the hashes with the same salt", expected="the same", got="others")

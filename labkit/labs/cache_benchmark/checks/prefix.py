@@ -1,0 +1,159 @@
+"""Checks of lab 3's prefix and offload."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+from labkit.bridge.student import Student
+from labkit.checks.compare import expect_number, number_in, show
+from labkit.checks.core import Wrong, check, of_kind
+from labkit.checks.stored import expect_refusal
+from labkit.labs.cache_benchmark.checks.costs import SINGLE_PRECISION
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixCase:
+    """Hashes of a prompt's blocks, those that are cached, and the tokens that are saved.
+
+    kind: "tail" where tokens follow the last full block, "gap", "whole".
+    """
+
+    kind: str
+    hashes: tuple[Hashable, ...]
+    cached: tuple[Hashable, ...]
+    n_tokens: int
+    block_size: int
+    expected: int
+
+    def __str__(self) -> str:
+        found = "".join("x" if one in self.cached else "-" for one in self.hashes)
+        return (
+            f"{self.n_tokens} tokens in blocks of {self.block_size}, of which are cached: "
+            f"{found or 'no full block'}"
+        )
+
+
+def _saved(student: Student, case: PrefixCase, cached: Any) -> Any:
+    return student.longest_cached_prefix(list(case.hashes), cached, case.n_tokens, case.block_size)
+
+
+@check(
+    "longest_cached_prefix",
+    hint="Blocks times tokens per block; a block that is there need not be computed.",
+    applies_to=of_kind("tail"),
+)
+def cached_blocks_are_counted_in_tokens(student: Student, case: PrefixCase) -> None:
+    """Each block that is found saves all of its tokens."""
+    factors = {1 / case.block_size: "That is blocks: return tokens."}
+    got = _saved(student, case, set(case.cached))
+    expect_number(got, case.expected, "the tokens that are saved", factors=factors)
+
+
+@check(
+    "longest_cached_prefix",
+    hint="Can a block be used if the one before it has to be computed?",
+    applies_to=of_kind("gap"),
+)
+def the_first_miss_ends_it(student: Student, case: PrefixCase) -> None:
+    """Blocks after the first one that is missing are not used."""
+    got = _saved(student, case, set(case.cached))
+    why = "A cache like this keeps a block only with its beginning: the hits form a prefix."
+    expect_number(got, case.expected, "the tokens that are saved", why=why)
+    filled = number_in(_saved(student, case, set(case.hashes)), "the tokens without the gap")
+    if not filled > case.expected:
+        what = "the tokens saved without the gap"
+        raise Wrong(what, expected=f"more than {case.expected}", got=show(filled))
+
+
+@check(
+    "longest_cached_prefix",
+    hint="What is the first new token picked from, if nothing goes through the model?",
+    applies_to=of_kind("whole"),
+)
+def one_token_is_left_to_compute(student: Student, case: PrefixCase) -> None:
+    """A prompt that is cached to its last token still has its last block computed."""
+    why = "The cache keeps keys and values, no logits: at least the last token has to pass."
+    got = _saved(student, case, set(case.cached))
+    expect_number(got, case.expected, "the tokens that are saved", why=why)
+    longer = student.longest_cached_prefix(
+        list(case.hashes), set(case.cached), case.n_tokens + 1, case.block_size
+    )
+    expect_number(longer, case.n_tokens, "the tokens saved where one more token follows")
+
+
+@check(
+    "longest_cached_prefix",
+    hint="Ask it `in`, and nothing else.",
+    applies_to=lambda case: case.kind == "tail" and case.expected > 0,
+)
+def any_container_will_do(student: Student, case: PrefixCase) -> None:
+    """A set, a dict from hash to block and a list are the same thing here: what knows `in`."""
+    saved = number_in(_saved(student, case, set(case.cached)), "the tokens found in a set")
+    if not saved > 0 or saved % case.block_size:
+        raise Wrong("the tokens found in a set", expected="some blocks", got=show(saved))
+    n_all, n_none = (
+        number_in(_saved(student, case, set(cached)), "the tokens found")
+        for cached in (case.hashes, ())
+    )
+    if not n_all > n_none:
+        what = "the tokens found where every block is cached"
+        raise Wrong(what, expected="more than where none is", got=show(n_all))
+    others = {"a dict": dict.fromkeys(case.cached, "a block"), "a list": list(case.cached)}
+    for kind, cached in others.items():
+        expect_number(_saved(student, case, cached), saved, f"the tokens found in {kind}")
+
+
+@dataclass(frozen=True, slots=True)
+class OffloadCase:
+    """Bytes of a step, of which some are in host memory; seconds without and with overlap."""
+
+    moved_bytes: int
+    offloaded_bytes: int
+    bandwidth: float
+    link_bandwidth: float
+    in_turn_s: float
+    overlapped_s: float
+
+    @property
+    def arguments(self) -> tuple[float, float, float, float]:
+        return (self.moved_bytes, self.offloaded_bytes, self.bandwidth, self.link_bandwidth)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.offloaded_bytes:,} of {self.moved_bytes:,} bytes offloaded, "
+            f"{self.bandwidth / 1e9:g} and {self.link_bandwidth / 1e9:g} GB/s"
+        )
+
+
+@check("offload_step_s", hint="Two transfers, two bandwidths; which bytes take which way?")
+def transfers_in_turn_add_up(student: Student, case: OffloadCase) -> None:
+    """Without overlap, bytes over the link and bytes from GPU memory take their times in turn."""
+    why = "What comes over the link is not read from the GPU's memory as well."
+    got = student.offload_step_s(*case.arguments)
+    expect_number(got, case.in_turn_s, "the seconds", relative=SINGLE_PRECISION, why=why)
+
+
+@check("offload_step_s", hint="If both run at once, when are both done?")
+def overlapping_transfers_take_the_longer(student: Student, case: OffloadCase) -> None:
+    """With overlap, the step is over when the longer of the two transfers is."""
+    got = student.offload_step_s(*case.arguments, overlap=True)
+    expect_number(got, case.overlapped_s, "the seconds with overlap", relative=SINGLE_PRECISION)
+
+
+@check("offload_step_s", hint="The docstring says what is refused, and with which exception.")
+def only_what_is_moved_can_be_offloaded(student: Student, case: OffloadCase) -> None:
+    """More bytes than are moved, and fewer than none, are refused; none and all are not."""
+    for offloaded_bytes in (case.moved_bytes + 1, -1):
+        arguments = (case.moved_bytes, offloaded_bytes, case.bandwidth, case.link_bandwidth)
+        expect_refusal(
+            lambda arguments=arguments: student.offload_step_s(*arguments),
+            "ValueError",
+            f"offloading {offloaded_bytes:,} bytes",
+        )
+    for offloaded_bytes in (0, case.moved_bytes):
+        arguments = (case.moved_bytes, offloaded_bytes, case.bandwidth, case.link_bandwidth)
+        seconds = number_in(student.offload_step_s(*arguments), "the seconds")
+        if not seconds > 0:
+            raise Wrong("the seconds of a step", expected="more than 0", got=show(seconds))

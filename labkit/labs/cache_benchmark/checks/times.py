@@ -1,0 +1,249 @@
+"""Checks of lab 3's predicted times and slopes.
+
+Models are those of the fact tables, machines a few numbers; both are built where the student's code
+runs, and what is expected comes with the case.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from labkit.bridge.student import Proxy, Student, hold
+from labkit.checks.compare import expect_number, number_in, refuse_blank, show
+from labkit.checks.core import Wrong, check, of_kind
+from labkit.checks.stored import expect_refusal
+from labkit.labs.cache_benchmark.checks.costs import SINGLE_PRECISION
+
+
+@dataclass(frozen=True, slots=True)
+class MachineSpec:
+    """A roofline by its numbers, to be built where the student's code runs."""
+
+    bandwidth: float
+    peaks: dict[str, float] = field(default_factory=dict)
+
+    def build(self, student: Student) -> Proxy:
+        name = f"{self.bandwidth / 1e9:g} GB/s"
+        return hold(student.Roofline, name=name, bandwidth=self.bandwidth, peaks=self.peaks)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeCase:
+    """A generation on a machine, and the seconds it should take; kind: which rule it is about."""
+
+    kind: str
+    machine: MachineSpec
+    model: str
+    n_prompt: int
+    n_new: int
+    use_cache: bool
+    expected_s: float
+    launch_s: float = 0.0
+    dtype: str = "float16"
+
+    def __str__(self) -> str:
+        how = "with" if self.use_cache else "without"
+        return (
+            f"{self.model} at {self.machine.bandwidth / 1e9:g} GB/s, {self.n_new} tokens after a "
+            f"prompt of {self.n_prompt}, {how} a cache, {1e3 * self.launch_s:g} ms to launch a "
+            f"pass, {self.dtype}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LeavingCase:
+    """Where the uncached pass leaves the launch floor; expected is above 1 and never the context's
+    last length.
+
+    above_all_s: a launch time that no pass of the context exceeds; below_all_s: one that the
+    shortest pass does.
+    """
+
+    machine: MachineSpec
+    model: str
+    launch_s: float
+    n_context: int
+    expected: int
+    above_all_s: float
+    below_all_s: float
+    float32_expected: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.model} at {self.machine.bandwidth / 1e9:g} GB/s, "
+            f"{1e3 * self.launch_s:g} ms to launch a pass, up to {self.n_context:,} tokens"
+        )
+
+
+def _expect_time(student: Student, case: TimeCase, why: str = "") -> None:
+    machine = case.machine.build(student)
+    work = hold(student.ModelWork.of, case.model)
+    arguments = (machine, work, case.n_prompt, case.n_new, case.use_cache)
+    got = student.predicted_time_s(*arguments, launch_s=case.launch_s, dtype=case.dtype)
+    factors = {1e3: "That is milliseconds: return seconds."}
+    expect_number(
+        got, case.expected_s, "the seconds", relative=SINGLE_PRECISION, factors=factors, why=why
+    )
+
+
+@check(
+    "predicted_time_s",
+    hint="A prefill is bound by computing, a decode step by moving: take the longer pass by pass.",
+    applies_to=of_kind("floors"),
+)
+def each_pass_has_its_own_limit(student: Student, case: TimeCase) -> None:
+    """Each pass takes the longer of moving and computing, its own."""
+    _expect_time(student, case, "The longer of two sums is not the sum of what is longer.")
+
+
+@check(
+    "predicted_time_s",
+    hint="The GPU computes while the host launches: which of the two is a pass waiting for?",
+    applies_to=of_kind("launch"),
+)
+def no_pass_is_shorter_than_its_launch(student: Student, case: TimeCase) -> None:
+    """A pass whose floor is below the launch time takes the launch time."""
+    _expect_time(student, case, "Launching overlaps with the pass, and every pass is launched.")
+
+
+@check(
+    "predicted_time_s",
+    hint="use_cache decides which passes there are.",
+    applies_to=of_kind("uncached"),
+)
+def without_a_cache_passes_grow(student: Student, case: TimeCase) -> None:
+    """Without a cache the passes are longer and longer prefills."""
+    _expect_time(student, case)
+
+
+@check(
+    "predicted_time_s",
+    hint="pass_floor wants to know the dtype.",
+    applies_to=of_kind("dtype"),
+)
+def floors_follow_the_dtype(student: Student, case: TimeCase) -> None:
+    """The dtype decides the bytes of a number and the peak rate."""
+    _expect_time(student, case)
+
+
+def _leaves(student: Student, case: LeavingCase, launch_s: float, n_context: int, **more: str):
+    """What the student says, as a plain value; None stays None."""
+    machine = case.machine.build(student)
+    work = hold(student.ModelWork.of, case.model)
+    got = student.leaves_launch_floor_at(machine, work, launch_s, n_context, **more)
+    refuse_blank(got)
+    return got
+
+
+@check("leaves_launch_floor_at", hint="pass_floor with no cached tokens, length by length.")
+def the_first_length_above_the_launch_is_found(student: Student, case: LeavingCase) -> None:
+    """The shortest length whose floor, moving or computing, exceeds the launch time."""
+    got = _leaves(student, case, case.launch_s, case.n_context)
+    why = "Floors equal to the launch time, or below, are hidden behind it."
+    expect_number(got, case.expected, "the length", why=why)
+
+
+@check("leaves_launch_floor_at", hint="Is the last length of the context among those you try?")
+def the_last_length_of_the_context_counts(student: Student, case: LeavingCase) -> None:
+    """A context that ends at that length still has it; one that ends before gives None."""
+    got = _leaves(student, case, case.launch_s, case.expected)
+    expect_number(got, case.expected, "the length where the context ends with it")
+    within = number_in(_leaves(student, case, case.launch_s, case.n_context), "the length")
+    if not within < case.n_context:
+        what = "the length where the context goes on"
+        raise Wrong(what, expected=f"less than {case.n_context:,}", got=show(within))
+
+
+@check("leaves_launch_floor_at", hint="What does the docstring want if every pass is fast enough?")
+def none_if_no_length_leaves_it(student: Student, case: LeavingCase) -> None:
+    """None where even the longest pass hides behind its launch."""
+    for launch_s, n_context in (
+        (case.above_all_s, case.n_context),
+        (case.launch_s, case.expected - 1),
+    ):
+        got = _leaves(student, case, launch_s, n_context)
+        if got is not None:
+            raise Wrong("where no pass of the context is so long", expected="None", got=show(got))
+    number_in(_leaves(student, case, case.launch_s, case.n_context), "the length of the case")
+
+
+@check("leaves_launch_floor_at", hint="What if a pass over one token takes longer than launching?")
+def one_token_can_be_too_long(student: Student, case: LeavingCase) -> None:
+    """It is 1 where moving the weights alone takes longer than the launch."""
+    got = _leaves(student, case, case.below_all_s, case.n_context)
+    expect_number(got, 1, "the length where every pass is above the launch")
+    longer = number_in(_leaves(student, case, case.launch_s, case.n_context), "the length")
+    if not longer > 1:
+        raise Wrong("the length where the launch takes longer", expected="more", got=show(longer))
+
+
+@check("leaves_launch_floor_at", hint="pass_floor wants to know the dtype.")
+def the_floor_of_the_dtype_is_taken(student: Student, case: LeavingCase) -> None:
+    """Wider numbers at a lower peak leave the floor at a shorter length."""
+    got = _leaves(student, case, case.launch_s, case.n_context, dtype="float32")
+    expect_number(got, case.float32_expected, "the length in float32")
+
+
+@dataclass(frozen=True, slots=True)
+class SlopesCase:
+    """Measured times, lengths rising; `order` is how they are handed over."""
+
+    n_new: tuple[int, ...]
+    times_s: tuple[float, ...]
+    expected: tuple[float, ...]
+    order: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        return f"the lengths {list(self.given[0])}"
+
+    @property
+    def given(self) -> tuple[list[int], list[float]]:
+        order = self.order or range(len(self.n_new))
+        return [self.n_new[i] for i in order], [self.times_s[i] for i in order]
+
+
+def _expect_slopes(student: Student, case: SlopesCase, why: str) -> None:
+    got = student.slopes(*case.given)
+    refuse_blank(got)
+    plain = got.tolist() if hasattr(got, "tolist") else got
+    if not isinstance(plain, list | tuple) or len(plain) != len(case.expected):
+        raise Wrong("the slopes", expected=f"{len(case.expected)} numbers", got=show(got))
+    rounding = 1e-6 * max(case.times_s)  # of times in single precision
+    for i, (one, expected) in enumerate(zip(plain, case.expected, strict=True)):
+        what = f"slope {i + 1}"
+        expect_number(one, expected, what, relative=1e-5, absolute=rounding, why=why)
+
+
+@check(
+    "slopes",
+    hint="Two points make a slope: what is the difference of times divided by?",
+    applies_to=lambda case: not case.order,
+)
+def slopes_are_rises_over_runs(student: Student, case: SlopesCase) -> None:
+    """Between neighbouring lengths, the further seconds are divided by the further tokens."""
+    _expect_slopes(student, case, "Time by length is no slope: it holds the prefill too.")
+
+
+@check(
+    "slopes",
+    hint="Which lengths are neighbours if a sweep was measured out of order?",
+    applies_to=lambda case: bool(case.order),
+)
+def the_order_of_points_does_not_matter(student: Student, case: SlopesCase) -> None:
+    """Points in any order give the slopes from the shortest length to the longest."""
+    _expect_slopes(student, case, "Sort the points by length, times with them.")
+
+
+@check("slopes", hint="The docstring lists what is refused, and with which exception.")
+def what_has_no_slope_is_refused(student: Student, case: SlopesCase) -> None:
+    """One length alone, one length twice, and a time too few are refused with a ValueError."""
+    n_new, times_s = case.given
+    for what, lengths, times in (
+        ("one point alone", n_new[:1], times_s[:1]),
+        ("one length twice", [*n_new, n_new[0]], [*times_s, times_s[0]]),
+        ("more lengths than times", n_new, times_s[:-1]),
+    ):
+        expect_refusal(
+            lambda lengths=lengths, times=times: student.slopes(lengths, times), "ValueError", what
+        )
+    student.slopes(n_new, times_s)

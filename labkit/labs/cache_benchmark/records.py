@@ -1,0 +1,70 @@
+"""Reading lab 3's rows out of a record: curves, launch times, and what was predicted for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from labkit.measuring.bounds import roofline_of
+from labkit.measuring.records import Record, Row
+from labkit.measuring.roofline import ModelWork
+
+
+def curve(record: Record, setting: str, use_cache: bool) -> tuple[list[int], list[float]]:
+    """Lengths and median times of one curve of `cache_or_not`, shortest first.
+
+    Raises: ValueError for a setting that the record does not have.
+    """
+    rows = curve_rows(record, setting, use_cache)
+    return [row.n_new for row in rows], [row.time_s for row in rows]
+
+
+def curve_rows(record: Record, setting: str, use_cache: bool) -> list[Row]:
+    """The rows of a curve that have a time, shortest first.
+
+    Raises: ValueError for a setting that the record does not have.
+    """
+    if setting not in settings_of(record):
+        raise ValueError(f"the record has no rows of the setting {setting!r}")
+    ran = (row for row in record.of("cache_or_not") if row.time_s is not None)
+    chosen = [row for row in ran if (row.setting, row.use_cache) == (setting, use_cache)]
+    return sorted(chosen, key=lambda row: row.n_new)
+
+
+def launch_s(record: Record, setting: str) -> float:
+    """Median seconds of a pass over one token: what launching takes where a GPU waits for it.
+
+    Raises: ValueError for a setting that the record does not have.
+    """
+    for row in record.of("one_token_pass"):
+        if row.setting == setting and row.time_s is not None:
+            return row.time_s
+    raise ValueError(f"the record has no pass over one token of the setting {setting!r}")
+
+
+def settings_of(record: Record) -> list[str]:
+    """The settings of `cache_or_not` that the record has, in the order of measurement."""
+    return list(dict.fromkeys(row.setting for row in record.of("cache_or_not")))
+
+
+def predicted_curve(
+    record: Record, setting: str, use_cache: bool, predicted_time_s: Callable[..., float]
+) -> tuple[list[int], list[float]]:
+    """Lengths, and the seconds predicted for them on the record's machine.
+
+    predicted_time_s(machine, work, n_prompt, n_new, use_cache, launch_s, dtype) is called with the
+    measured roofline and, as the launch time, with the measured pass over one token.
+    """
+    first = first_row(record, setting)
+    lengths, _ = curve(record, setting, use_cache)
+    machine, work = roofline_of(record), ModelWork.of(first.model)
+    launch, dtype = launch_s(record, setting), record.provenance.dtype
+    predicted = [
+        predicted_time_s(machine, work, first.n_input, n_new, use_cache, launch, dtype)
+        for n_new in lengths
+    ]
+    return lengths, predicted
+
+
+def first_row(record: Record, setting: str) -> Row:
+    """The first row of a setting: it has the model, and the length of the prompt."""
+    return next(row for row in record.of("cache_or_not") if row.setting == setting)

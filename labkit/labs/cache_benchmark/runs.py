@@ -1,0 +1,66 @@
+"""What lab 3's experiments share: text as tokens, and generations timed at several lengths."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from labkit import zoo
+from labkit.measuring.device import synchronize
+from labkit.measuring.records import Row
+
+IsDone = Callable[[tuple], bool]  # whether the row with this key has been measured
+
+
+def tokenize(model: zoo.LoadedModel, text: str) -> Tensor:
+    """Text as tokens (1 S); for a model without a tokenizer, as the tiny pair's cuts it."""
+    from labkit.zoo.choose import kit_tokenizer
+
+    tokenizer = model.tokenizer or kit_tokenizer("tiny-target")
+    return torch.tensor([tokenizer(text, verbose=False)["input_ids"]], device=model.device)
+
+
+@torch.inference_mode()
+def times_at(
+    model: zoo.LoadedModel,
+    tokens: Tensor,
+    lengths: Sequence[int],
+    use_cache: bool,
+    longest_s: float = math.inf,
+) -> Iterator[float]:
+    """Seconds from the start of a greedy generation until it has each of these lengths, rising.
+
+    Ends early where reaching the next length, at the present rate, would take over longest_s.
+    """
+    past, fed = None, tokens
+    n_made, time_s = 0, 0.0
+    synchronize()
+    start_s = time.perf_counter()
+    for n_new in lengths:
+        if n_made and time_s * n_new / n_made > longest_s:
+            break
+        while n_made < n_new:
+            out = model.model(fed, past_key_values=past, use_cache=use_cache, logits_to_keep=1)
+            new = out.logits[:, -1:].argmax(dim=-1)
+            past = out.past_key_values if use_cache else None
+            fed = new if use_cache else torch.cat([fed, new], dim=1)
+            n_made += 1
+        synchronize()
+        time_s = time.perf_counter() - start_s
+        yield time_s
+
+
+def measured(
+    row: Row,
+    samples_s: Sequence[float],
+    counts: Mapping[str, float],
+    n_peak_bytes: int | None = None,
+) -> Row:
+    """The row with its samples, what was counted, and the most memory that its runs took."""
+    done = {"samples_s": tuple(samples_s), "outcome": "ok", "counts": dict(counts)}
+    return replace(row, peak_bytes=n_peak_bytes, **done)

@@ -1,0 +1,158 @@
+"""How the cache grows, and when it pays: sliders for the lecture, on the student's own functions.
+
+It needs ipywidgets; without it the same numbers are printed as a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+
+from labkit.measuring.plots import COLORS, GB, course_style, png_bytes
+from labkit.measuring.roofline import ModelWork, Roofline
+from labkit.memory import ModelShape, weight_bytes
+from labkit.models.facts import gpus, models, vram_readings
+
+PROMPTS = tuple(2**i for i in range(0, 16))
+NEW_TOKENS = tuple(2**i for i in range(0, 10))
+LAUNCHES_MS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)  # per layer
+
+
+def cache_growth(
+    predicted_time_s: Callable[..., float],
+    kv_bytes_per_token: Callable[..., int],
+    model: str = "meta-llama/Llama-3.1-8B",
+    gpu: str = "H200-SXM",
+) -> Any:
+    """Sliders for prompt, new tokens and launch time: seconds both ways, and the cache beside them.
+
+    The functions are called as predicted_time_s(machine, work, n_prompt, n_new, use_cache,
+    launch_s, dtype) and kv_bytes_per_token(shape). Without ipywidgets: prints `growth_table` and
+    returns None.
+    """
+    try:
+        import ipywidgets
+    except ImportError:
+        print("(ipywidgets is not installed: a table instead of the sliders)")
+        print(growth_table(predicted_time_s, kv_bytes_per_token, model, gpu))
+        return None
+
+    look = {
+        "style": {"description_width": "9em"},
+        "layout": ipywidgets.Layout(width="26em"),
+        "continuous_update": False,
+    }
+    choose = {name: value for name, value in look.items() if name != "continuous_update"}
+    slider = ipywidgets.SelectionSlider
+    controls = {
+        "model": ipywidgets.Dropdown(options=_models(), value=model, description="model", **choose),
+        "gpu": ipywidgets.Dropdown(options=list(gpus()), value=gpu, description="card", **choose),
+        "n_prompt": slider(options=PROMPTS, value=8, description="prompt", **look),
+        "n_new": slider(options=NEW_TOKENS, value=512, description="new tokens", **look),
+        "launch_ms": slider(
+            options=LAUNCHES_MS, value=0.75, description="launch, ms/layer", **look
+        ),
+    }
+    picture = ipywidgets.Image(format="png", layout=ipywidgets.Layout(max_width="100%"))
+
+    def redraw(_: Any = None) -> None:
+        chosen = {name: control.value for name, control in controls.items()}
+        picture.value = png_bytes(draw(predicted_time_s, kv_bytes_per_token, **chosen))
+
+    for control in controls.values():
+        control.observe(redraw, names="value")
+    redraw()
+    first, second = list(controls.values())[:2], list(controls.values())[2:]
+    return ipywidgets.VBox(
+        [ipywidgets.HBox([ipywidgets.VBox(first), ipywidgets.VBox(second)]), picture]
+    )
+
+
+def growth_table(
+    predicted_time_s: Callable[..., float],
+    kv_bytes_per_token: Callable[..., int],
+    model: str = "meta-llama/Llama-3.1-8B",
+    gpu: str = "H200-SXM",
+) -> str:
+    """Predicted seconds with and without a cache, and the cache's size, for a few prompts."""
+    shape = ModelShape.of(model)
+    lines = [
+        f"{model} on {gpu}, 64 new tokens, 0.75 ms to launch a layer",
+        f"{'prompt':>8}{'without':>12}{'with':>12}{'cache GB':>12}",
+    ]
+    for n_prompt in PROMPTS[::3]:
+        without, cached = _seconds(predicted_time_s, model, gpu, n_prompt, 64, 0.75)
+        size = kv_bytes_per_token(shape) * (n_prompt + 64) / GB
+        lines.append(f"{n_prompt:>8,}{without:>10.3g} s{cached:>10.3g} s{size:>12.3f}")
+    return "\n".join(lines)
+
+
+def draw(
+    predicted_time_s: Callable[..., float],
+    kv_bytes_per_token: Callable[..., int],
+    *,
+    model: str,
+    gpu: str,
+    n_prompt: int,
+    n_new: int,
+    launch_ms: float,
+) -> Figure:
+    """Seconds by new tokens on the left; what weights and cache take of the card on the right."""
+    lengths = [n for n in NEW_TOKENS if n <= n_new]
+    pairs = [_seconds(predicted_time_s, model, gpu, n_prompt, n, launch_ms) for n in lengths]
+    shape = ModelShape.of(model)
+    cache_gb = [kv_bytes_per_token(shape) * (n_prompt + n) / GB for n in lengths]
+    weights_gb, card_gb = weight_bytes(shape.n_params) / GB, vram_readings(gpu)["driver"][0] / GB
+    with course_style():
+        figure, (seconds, memory) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
+        for label, color, times_s in zip(
+            ("without cache", "with cache"),
+            (COLORS["weights"], COLORS["cache"]),
+            zip(*pairs, strict=True),
+            strict=True,
+        ):
+            seconds.plot(lengths, times_s, "o-", color=color, label=label, ms=4)
+        seconds.set(
+            xlabel="new tokens", ylabel="seconds, predicted", xlim=(0, None), ylim=(0, None)
+        )
+        seconds.set_title(f"{model.rpartition('/')[2]} on {gpu}, prompt of {n_prompt:,}")
+        seconds.legend(loc="upper left")
+        memory.stackplot(
+            lengths,
+            [weights_gb] * len(lengths),
+            cache_gb,
+            colors=(COLORS["weights"], COLORS["cache"]),
+            labels=(f"weights {weights_gb:.1f} GB", f"KV cache, up to {cache_gb[-1]:.2f} GB"),
+        )
+        memory.axhline(card_gb, color="black", linewidth=1.5, label=f"the card, {card_gb:.0f} GB")
+        memory.set(xlabel="new tokens", ylabel="GB", title="Memory")
+        memory.set_ylim(0, 1.5 * (weights_gb + cache_gb[-1]))  # the card's line may lie above
+        memory.legend(loc="upper left")
+    plt.close(figure)
+    return figure
+
+
+def _seconds(
+    predicted_time_s: Callable[..., float],
+    model: str,
+    gpu: str,
+    n_prompt: int,
+    n_new: int,
+    launch_ms: float,
+) -> tuple[float, float]:
+    """Without and with a cache, in float16, which every card of the table has."""
+    machine, work = Roofline.of(gpu), ModelWork.of(model)
+    launch_s = 1e-3 * launch_ms * work.shape.n_layers
+    without, cached = (
+        predicted_time_s(machine, work, n_prompt, n_new, use_cache, launch_s, "float16")
+        for use_cache in (False, True)
+    )
+    return without, cached
+
+
+def _models() -> list[str]:
+    """Models whose every layer caches every token."""
+    return [name for name, facts in models().items() if facts["sliding_window"] is None]

@@ -1,0 +1,1 @@
+"""Lab 7: attention on a memory that counts. The answers are in `labkit.flash_attention`."""

@@ -1,0 +1,235 @@
+"""Checks of lab 7's answer cells.
+
+In the notebook an answer is compared with what the student's own functions give for the numbers of
+`own_head`, with hidden cases by those of `case.right`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from labkit.bridge.student import Student, StudentError, value_of
+from labkit.checks.answers import (
+    AnswerCase,
+    expect_close,
+    field_of,
+    finite_number_in,
+    is_near,
+)
+from labkit.checks.compare import show
+from labkit.checks.core import Unfinished, Wrong, check
+from labkit.labs.flash_attention.checks.turns import EXACT, two_numbers_in
+from labkit.labs.flash_attention.tiling.own_head import Head, head_of
+
+NEAR_MEGABYTES, NEAR_RATIO = 0.005, 0.01
+HOMEWORK_ROWS, HOMEWORK_DIM, HOMEWORK_WIDTH = 1024, 64, 4
+HOMEWORK_BYTES = {"numbers_64000": 256_000, "numbers_65536": 262_144, "bytes_65536": 65_536}
+IN_NUMBERS = "Count numbers here, not bytes."
+
+
+class Right(NamedTuple):
+    """What the functions give for a head.
+
+    once: numbers written before the first turn; one_turn, by_queries: traffic with a tile of K of
+    all rows, and of tile_q rows; n_vectors: how much of it all is l and m.
+    """
+
+    tile_q: float
+    tile_kv: float
+    reads: float
+    writes: float
+    once: float
+    one_turn: tuple[float, float]
+    by_queries: tuple[float, float]
+    n_vectors: float
+
+    @property
+    def total(self) -> float:
+        return self.reads + self.writes
+
+
+def _ask_pair(functions: Any, name: str, *arguments: float) -> tuple[float, float]:
+    """Both numbers that a function gives. Raises Unfinished if it is not written yet."""
+    try:
+        got = getattr(functions, name)(*arguments)
+    except StudentError as error:
+        if error.is_a("NotImplementedError"):
+            raise Unfinished(f"write {name} first: your answer is compared with it.") from None
+        raise
+    what = f"what your {name} gives"
+    first, second = two_numbers_in(got, what)
+    return finite_number_in(first, what), finite_number_in(second, what)
+
+
+def _head_of(student: Student) -> Head:
+    """The student's own head. Raises Unfinished if there is no student id."""
+    try:
+        return head_of(value_of(student.student_id))
+    except ValueError as error:
+        raise Unfinished(f"{error}.") from None
+
+
+def _right(functions: Any, head: Head) -> Right:
+    n_rows, head_dim = head.n_rows, head.head_dim
+
+    def moved(tile_kv: float, width: int = head_dim) -> tuple[float, float]:
+        return _ask_pair(functions, "flash_1_traffic", n_rows, width, tile_kv)
+
+    tile_q, tile_kv = _tiles(functions, head)
+    reads, writes = moved(tile_kv)
+    one_turn = moved(n_rows)
+    n_vectors = 2 * (reads + writes) - sum(moved(tile_kv, 2 * head_dim))
+    once = one_turn[1] / 2
+    return Right(tile_q, tile_kv, reads, writes, once, one_turn, moved(tile_q), n_vectors)
+
+
+def _tiles(functions: Any, head: Head, kib: int = 1024, width: int = 0) -> tuple[float, float]:
+    width = width or head.bytes_per_number
+    return _ask_pair(functions, "tile_sizes", kib * head.sram_kib, head.head_dim, width)
+
+
+def _expect(
+    case: AnswerCase,
+    got: float,
+    right: float,
+    what: str,
+    slips: Mapping[float, str],
+    relative: float = EXACT,
+) -> None:
+    near = (text for slip, text in slips.items() if is_near(got, slip, max(relative, 1e-6)))
+    expect_close(case, got, right, what, relative=relative, why=next(near, ""))
+
+
+@check("my_head", hint="Your `tile_sizes` takes bytes, and gives tile_q first.")
+def own_tiles_fit_the_chip(student: Student, case: AnswerCase) -> None:
+    """tile_kv and tile_q are the tiles of your head on your chip."""
+    head, functions = _head_of(student), case.right or student
+    tile_kv, tile_q = (field_of(student, case, key) for key in ("tile_kv", "tile_q"))
+    right_q, right_kv = _tiles(functions, head)
+    slips = {
+        right_q: "That is tile_q.",
+        right_kv + 1: "That is a row too many: the paper rounds up, but here it has to fit.",
+        _tiles(functions, head, kib=1000)[1]: "1 KiB is 1,024 bytes.",
+        _tiles(functions, head, width=1)[1]: f"A number takes {head.bytes_per_number} bytes.",
+    }
+    _expect(case, tile_kv, right_kv, "tile_kv", slips)
+    _expect(case, tile_q, right_q, "tile_q", {right_kv: "That is tile_kv."})
+
+
+@check("my_head", hint="Your `flash_1_traffic`, with your tile_kv.")
+def own_reads_are_counted(student: Student, case: AnswerCase) -> None:
+    """reads is how many numbers FlashAttention-1 reads for your head."""
+    head, reads = _head_of(student), field_of(student, case, "reads")
+    right = _right(case.right or student, head)
+    slips = {
+        right.one_turn[0]: "That is a single turn: there is one for each tile of K.",
+        right.by_queries[0]: "The number of turns follows from tile_kv.",
+        right.writes: "That is what it writes.",
+        right.total: "That is both ways together.",
+        right.reads * head.bytes_per_number: IN_NUMBERS,
+    }
+    _expect(case, reads, right.reads, "reads", slips)
+
+
+@check("my_head", hint="Your `flash_1_traffic`, with your tile_kv.")
+def own_writes_are_counted(student: Student, case: AnswerCase) -> None:
+    """writes is how many numbers FlashAttention-1 writes, the first writing included."""
+    head, writes = _head_of(student), field_of(student, case, "writes")
+    right = _right(case.right or student, head)
+    slips = {
+        right.writes - right.once: "The first writing of O, l and m counts here.",
+        right.one_turn[1]: "That is a single turn: there is one for each tile of K.",
+        right.by_queries[1]: "The number of turns follows from tile_kv.",
+        right.reads: "That is what it reads.",
+        right.writes * head.bytes_per_number: IN_NUMBERS,
+    }
+    _expect(case, writes, right.writes, "writes", slips)
+
+
+@check("my_head", hint="How many bytes has a number of yours? And a megabyte?")
+def own_traffic_in_megabytes(student: Student, case: AnswerCase) -> None:
+    """megabytes is all that is read and written, to 0.5 %; l and m may be taken as float32."""
+    head, got = _head_of(student), field_of(student, case, "megabytes")
+    right, width = _right(case.right or student, head), head.bytes_per_number
+    megabytes = width * right.total / 1e6
+    if is_near(got, megabytes + (4 - width) * right.n_vectors / 1e6, NEAR_MEGABYTES):
+        return
+    slips = {
+        right.total / 1e6: f"A number takes {width} bytes.",
+        width * right.total / 2**20: "A megabyte is 1,000,000 bytes here.",
+        width * right.total: "In megabytes, not in bytes.",
+        width * right.reads / 1e6: "Writes count too.",
+        width * (right.total - right.once) / 1e6: "The first writing of O, l and m counts here.",
+    }
+    _expect(case, got, megabytes, "megabytes", slips, NEAR_MEGABYTES)
+
+
+@check("slide", hint="Try the formula with a tile of K that has all rows.")
+def the_slide_counts_so_many_turns(student: Student, case: AnswerCase) -> None:
+    """In n_turns turns FlashAttention-1 moves what the slide says, the first writing apart."""
+    head, n_turns = _head_of(student), field_of(student, case, "n_turns")
+    if not 1 <= n_turns <= head.n_rows or n_turns != int(n_turns):
+        raise Wrong("n_turns", expected="a whole number of turns", got=show(n_turns))
+    rows = int(n_turns)  # with tiles of one row
+    moved = sum(_ask_pair(case.right or student, "flash_1_traffic", rows, head.head_dim, 1))
+    _, twice = _ask_pair(case.right or student, "flash_1_traffic", rows, head.head_dim, rows)
+    if not is_near(moved - twice / 2, _of_the_slide(rows, head.head_dim), EXACT):
+        why = "How often does the slide read Q, and how often does the algorithm?"
+        raise Wrong(f"in {rows:,} turns the algorithm does not move what the slide says", why=why)
+
+
+@check("slide", hint="All that your head moves, less the first writing, over the slide's number.")
+def the_slide_is_too_small_by_a_factor(student: Student, case: AnswerCase) -> None:
+    """ratio is how many times as much is moved for your head as the slide says, to 1 %."""
+    head, ratio = _head_of(student), field_of(student, case, "ratio")
+    right = _right(case.right or student, head)
+    slide = _of_the_slide(head.n_rows, head.head_dim)
+    moved = right.total - right.once
+    slips = {
+        slide / moved: "That is the slide over the algorithm.",
+        moved / slide - 1: "How many times as much is asked for, not how much more.",
+        right.total / slide: "Leave the first writing of O, l and m out.",
+        head.bytes_per_number * moved / slide: "Compare numbers with numbers.",
+        right.reads / slide: "The slide counts reads and writes.",
+        right.writes / slide: "The slide counts reads and writes.",
+    }
+    _expect(case, ratio, moved / slide, "ratio", slips, NEAR_RATIO)
+
+
+def _of_the_slide(n_rows: int, head_dim: int) -> int:
+    return n_rows * (5 * head_dim + 4)
+
+
+def _expect_reads(student: Student, case: AnswerCase, reading: str) -> None:
+    """The reads with the chip that this reading of the homework means."""
+    got, functions = field_of(student, case, reading), case.right or student
+    moved = {}
+    for name, n_bytes in HOMEWORK_BYTES.items():
+        _, tile_kv = _ask_pair(functions, "tile_sizes", n_bytes, HOMEWORK_DIM, HOMEWORK_WIDTH)
+        moved[name] = _ask_pair(functions, "flash_1_traffic", HOMEWORK_ROWS, HOMEWORK_DIM, tile_kv)
+    reads, writes = moved[reading]
+    slips = {reads + writes: "Reads alone are asked for.", HOMEWORK_WIDTH * reads: IN_NUMBERS}
+    slips |= {other: f"That is {name}." for name, (other, _) in moved.items() if name != reading}
+    _expect(case, got, reads, reading, slips)
+
+
+@check("homework", hint="Your tile_sizes takes bytes: how many are 64,000 numbers?")
+def homework_with_64000_numbers(student: Student, case: AnswerCase) -> None:
+    """numbers_64000 is what is read if the chip holds 64,000 numbers."""
+    _expect_reads(student, case, "numbers_64000")
+
+
+@check("homework", hint="Your tile_sizes takes bytes: how many are 65,536 numbers?")
+def homework_with_65536_numbers(student: Student, case: AnswerCase) -> None:
+    """numbers_65536 is what is read if the chip holds 65,536 numbers."""
+    _expect_reads(student, case, "numbers_65536")
+
+
+@check("homework", hint="65,536 bytes, and float32.")
+def homework_with_65536_bytes(student: Student, case: AnswerCase) -> None:
+    """bytes_65536 is what is read if the chip has 65,536 bytes."""
+    _expect_reads(student, case, "bytes_65536")
+
+
+CASES: dict[str, list] = {name: [AnswerCase(name)] for name in ("my_head", "slide", "homework")}

@@ -1,0 +1,99 @@
+"""What the checks of lab 7's counts share: exact numbers, pairs of them, and turns of a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+import torch
+
+from labkit.bridge.student import Proxy
+from labkit.checks.answers import is_near
+from labkit.checks.compare import expect_number, number_in, refuse_blank, show
+from labkit.checks.core import Wrong
+
+EXACT = 1e-12  # relative: whole numbers, also where they were computed as floats
+
+
+@dataclass(frozen=True, slots=True)
+class TurnsCase:
+    """Sizes and tiles: n_rows is a multiple of `wide`, which is twice `narrow`.
+
+    ragged: rows of a tile that takes as many turns as `narrow`, the last with fewer rows.
+    right: what is right for tiles of n_rows, `wide` and `narrow` rows.
+    """
+
+    n_rows: int
+    head_dim: int
+    wide: int
+    narrow: int
+    ragged: int
+    right: tuple[Any, Any, Any]
+
+    def __str__(self) -> str:
+        return f"N = {self.n_rows}, D = {self.head_dim}"
+
+    def ask(self, function: Proxy, tile: int) -> Any:
+        """What a function of the student's gives for a tile of so many rows."""
+        return function(self.n_rows, self.head_dim, tile)
+
+    def turns(self, tile: int) -> int:
+        """Turns of the outer loop with a tile that divides the length."""
+        return self.n_rows // tile
+
+    def even_tiles(self) -> list[tuple[int, int, Any]]:
+        """Tiles that divide the length, smallest first: rows, turns, and what is right."""
+        tiles = (self.n_rows, self.wide, self.narrow)
+        each = zip(tiles, map(self.turns, tiles), self.right, strict=True)
+        return list(each)[::-1]
+
+
+def in_turns(n_turns: int) -> str:
+    """How often, in words."""
+    return "in 1 turn" if n_turns == 1 else f"in {n_turns} turns"
+
+
+def traffic_in(got: Any) -> tuple[float, float]:
+    """The numbers read and written in an answer: a pair, as `Traffic` is one."""
+    return two_numbers_in(got, "reads and writes")
+
+
+def two_numbers_in(got: Any, what: str) -> tuple[float, float]:
+    """Both numbers of a pair. Raises Wrong if it is none."""
+    refuse_blank(got)
+    parts = got.tolist() if isinstance(got, torch.Tensor | numpy.ndarray) else got
+    if not isinstance(parts, tuple | list) or len(parts) != 2:
+        raise Wrong(f"{what} should be two numbers", expected="a pair", got=show(got))
+    first, second = (number_in(part, what) for part in parts)
+    return first, second
+
+
+def expect_count(
+    got: Any,
+    right: float,
+    what: str,
+    slips: Mapping[float, str] | None = None,
+    *,
+    relative: float = EXACT,
+) -> None:
+    """The number is right. slips: what to say to wrong ones."""
+    number = number_in(got, what)
+    near = (text for slip, text in (slips or {}).items() if is_near(number, slip, relative))
+    expect_number(number, right, what, relative=relative, why=next(near, ""))
+
+
+def expect_rounded_up(case: TurnsCase, count: Callable[[int], float], what: str) -> None:
+    """count(rows of a tile) follows the number of turns, and a tile that is not full takes one."""
+    ragged, narrow, wide = (count(tile) for tile in (case.ragged, case.narrow, case.wide))
+    expect_number(
+        ragged,
+        narrow,
+        f"{what} with tiles of another size, in as many turns",
+        relative=EXACT,
+        why="The last tile may have fewer rows, and is a turn like the others: round up.",
+    )
+    if narrow == wide:
+        why = "Which of it happens in every turn?"
+        raise Wrong(f"{what} in twice as many turns", expected="more", got="the same", why=why)

@@ -1,0 +1,157 @@
+"""The figures of lab 7: moves of a counted memory, counts by tile and length, measured times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from labkit.labs.flash_attention.back_ends import back_ends, figures_of, logarithmic
+from labkit.labs.flash_attention.records import Traffic
+from labkit.measuring.plots import COLORS, course_style
+from labkit.models.counted_memory import Access, Memory
+
+__all__ = ["back_ends", "figures_of", "moves", "traffic_by_length", "traffic_by_tile"]
+
+KINDS = {"load": COLORS["weights"], "store": COLORS["cache"]}
+ORDER = ("Q", "K", "V", "S", "P", "O", "l", "m", "L", "D", "dO", "dP", "dS", "dQ", "dK", "dV")
+WAY_COLORS = {"standard": "black", "FlashAttention": "#d55e00", "FlashAttention-2": "#0072b2"}
+CHIPS = ((65_536, 64, 4), (65_536, 128, 4), (232_448, 128, 2))  # bytes, head_dim, bytes a number
+LENGTHS = tuple(2**i for i in range(8, 15))
+
+
+def moves(memory: Memory, title: str = "") -> Figure:
+    """Every move of a memory's log: a lane for each array, its rows upwards, time to the right.
+
+    The width of a mark is how many numbers it moves, so that the right end is what was moved in
+    all.
+    """
+    names = sorted({access.name for access in memory.accesses}, key=_place)
+    with course_style():
+        figure, axes = plt.subplots(figsize=(9.5, 0.7 + 0.62 * max(2, len(names))), layout="tight")
+        lanes = {name: 1.2 * i * memory.n_rows for i, name in enumerate(reversed(names))}
+        _draw_moves(axes, memory.accesses, lanes)
+        for name, base in lanes.items():
+            moved = [f"{kind} {n:,}" for kind in KINDS if (n := memory.numbers(kind)[name])]
+            axes.text(
+                1.01, base + memory.n_rows / 2, "\n".join(moved), va="center", fontsize=7.5,
+                transform=axes.get_yaxis_transform(),
+            )  # fmt: skip
+        axes.set_yticks([base + memory.n_rows / 2 for base in lanes.values()], list(lanes))
+        axes.tick_params(axis="y", length=0)
+        axes.grid(False)
+        axes.spines["left"].set_visible(False)
+        axes.set(title=title, xlabel="numbers moved so far", xlim=(0, None))
+        axes.set_ylim(-0.1 * memory.n_rows, 1.2 * max(1, len(lanes)) * memory.n_rows)
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        if not names:
+            axes.text(0.5, 0.5, "nothing was moved", ha="center", transform=axes.transAxes)
+            axes.set_xticks([])
+        handles = [Patch(color=color, label=kind) for kind, color in KINDS.items()]
+        axes.legend(handles=handles, ncols=2, fontsize=8, loc="lower right", bbox_to_anchor=(1, 1))
+    plt.close(figure)
+    return figure
+
+
+def traffic_by_tile(
+    standard_traffic: Traffic,
+    flash_1_traffic: Traffic,
+    flash_2_traffic: Traffic,
+    least_tile: Callable[[int, int], int | None],
+    n_rows: int = 4096,
+    head_dims: Sequence[int] = (64, 128),
+) -> Figure:
+    """Numbers moved by the rows of the tile that decides, and where the first order wins.
+
+    That is the tile of K for the first order of FlashAttention, and that of Q for the second.
+    """
+    tiles = [2**i for i in range(3, 11)]
+    with course_style():
+        figure, grid = plt.subplots(
+            1, len(head_dims), figsize=(5 * len(head_dims), 3.7), layout="constrained",
+            sharey=True, squeeze=False,
+        )  # fmt: skip
+        for axes, head_dim in zip(grid[0], head_dims, strict=True):
+            whole = sum(standard_traffic(n_rows, head_dim))
+            ways = {
+                "standard": [whole] * len(tiles),
+                "FlashAttention": [sum(flash_1_traffic(n_rows, head_dim, n)) for n in tiles],
+                "FlashAttention-2": [sum(flash_2_traffic(n_rows, head_dim, n)) for n in tiles],
+            }
+            _draw_ways(axes, tiles, ways)
+            if least := least_tile(n_rows, head_dim):
+                axes.axvline(least, color=COLORS["reference"], linewidth=1, linestyle=":")
+                axes.annotate(
+                    f"the first order moves less\nfrom {least} rows on", (least, whole / 1e6),
+                    (5, 14), textcoords="offset points", fontsize=8,
+                )  # fmt: skip
+            axes.set(
+                title=f"N = {n_rows:,}, D = {head_dim}",
+                xlabel="rows of a tile of K (of Q for FlashAttention-2)",
+            )
+        grid[0][0].set_ylabel("million numbers moved")
+        grid[0][0].legend(fontsize=8, loc="lower left")
+    plt.close(figure)
+    return figure
+
+
+def traffic_by_length(
+    standard_traffic: Traffic,
+    flash_1_traffic: Traffic,
+    flash_2_traffic: Traffic,
+    tile_sizes: Callable[[int, int, int], tuple[int, int]],
+) -> Figure:
+    """Numbers moved by the length of the text, with the tiles that three chips allow."""
+    with course_style():
+        figure, grid = plt.subplots(
+            1, len(CHIPS), figsize=(4.2 * len(CHIPS), 3.7), layout="constrained", sharey=True
+        )
+        for axes, (sram_bytes, head_dim, n_bytes) in zip(grid, CHIPS, strict=True):
+            tile_q, tile_kv = tile_sizes(sram_bytes, head_dim, n_bytes)
+            sizes = [(n, head_dim) for n in LENGTHS]
+            ways = {
+                "standard": [sum(standard_traffic(*size)) for size in sizes],
+                "FlashAttention": [sum(flash_1_traffic(*size, tile_kv)) for size in sizes],
+                "FlashAttention-2": [sum(flash_2_traffic(*size, tile_q)) for size in sizes],
+            }
+            _draw_ways(axes, LENGTHS, ways)
+            for i, (name, totals) in enumerate(list(ways.items())[1:]):
+                words = f"{name}: standard / {ways['standard'][-1] / totals[-1]:.2f}"
+                place = {"transform": axes.transAxes, "ha": "right", "fontsize": 8}
+                axes.text(0.98, 0.11 - 0.08 * i, words, color=WAY_COLORS[name], **place)
+            axes.set(
+                title=f"D = {head_dim}, {sram_bytes / 1024:.0f} KiB, {n_bytes} bytes a number",
+                xlabel=f"tokens (tiles: {tile_q} rows of Q, {tile_kv} of K)",
+            )
+        grid[0].set_ylabel("million numbers moved")
+        grid[0].legend(fontsize=8, loc="upper left")
+    plt.close(figure)
+    return figure
+
+
+def _place(name: str) -> tuple[int, str]:
+    return (ORDER.index(name) if name in ORDER else len(ORDER)), name
+
+
+def _draw_moves(axes: Axes, accesses: Iterable[Access], lanes: Mapping[str, float]) -> None:
+    boxes: dict[str, list] = {kind: [] for kind in KINDS}
+    n_moved = 0
+    for access in accesses:
+        left, right = n_moved, n_moved + access.n_numbers
+        low, high = (lanes[access.name] + row for row in (access.start, access.stop))
+        boxes[access.kind].append([(left, low), (right, low), (right, high), (left, high)])
+        n_moved = right
+    for kind, color in KINDS.items():
+        axes.add_collection(PolyCollection(boxes[kind], facecolor=color, edgecolor=color, lw=0.8))
+    axes.autoscale_view()
+
+
+def _draw_ways(axes: Axes, x: Sequence[int], ways: Mapping[str, Sequence[int]]) -> None:
+    for name, totals in ways.items():
+        millions = [total / 1e6 for total in totals]
+        axes.plot(x, millions, "o-", color=WAY_COLORS[name], label=name, markersize=3.5)
+    logarithmic(axes, x)

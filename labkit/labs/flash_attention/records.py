@@ -1,0 +1,82 @@
+"""What a record of lab 7 says: points of the experiment `sdpa`, and the floors of their times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from labkit.measuring.bounds import roofline_of
+from labkit.measuring.records import Record, Row
+from labkit.measuring.roofline import BYTES
+
+BACK_ENDS = ("plain", "math", "efficient", "flash", "cudnn", "labkit")
+WITH_SCORES = ("plain", "math")  # those that write all scores
+TILE_Q = 128  # rows of a tile of Q in the kernels for GPUs, about
+Traffic = Callable[
+    ..., tuple[int, int]
+]  # as `labkit.labs.flash_attention.tiling.counts.standard_traffic`, or flash_2
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What is computed: attention of some heads, and with has_back its gradients too."""
+
+    n_heads: int
+    head_dim: int
+    is_causal: bool
+    has_back: bool
+
+    @classmethod
+    def of(cls, row: Row) -> Point:
+        """The point of a row."""
+        counts = row.counts
+        flags = bool(counts["is_causal"]), bool(counts["has_back"])
+        return cls(int(counts["n_heads"]), int(counts["head_dim"]), *flags)
+
+    @property
+    def counts(self) -> dict[str, float]:
+        """As the counts of a row."""
+        return {
+            "n_heads": self.n_heads,
+            "head_dim": self.head_dim,
+            "is_causal": int(self.is_causal),
+            "has_back": int(self.has_back),
+        }
+
+    def flops(self, n_rows: int) -> int:
+        """Of the matrix products that a tiled kernel computes.
+
+        Two of N x N x D forward, and five more on the way back, of which one makes the scores
+        again; half of each where half of the pairs are not seen.
+        """
+        n_products = 7 if self.has_back else 2
+        return n_products * 2 * self.n_heads * n_rows**2 * self.head_dim // (1 + self.is_causal)
+
+    def __str__(self) -> str:
+        words = [f"D {self.head_dim}", "causal" * self.is_causal, "and back" * self.has_back]
+        return ", ".join(filter(None, words))
+
+
+def points(record: Record) -> list[Point]:
+    """All that a record has, in the order of measurement."""
+    return list(dict.fromkeys(Point.of(row) for row in record.of("sdpa")))
+
+
+def by_back_end(record: Record, point: Point) -> dict[str, dict[int, Row]]:
+    """The rows of a point, by the name of the back end and by the number of tokens."""
+    found: dict[str, dict[int, Row]] = {name: {} for name in BACK_ENDS}
+    for row in sorted(record.of("sdpa"), key=lambda row: row.n_input):
+        if Point.of(row) == point:
+            found[row.model][row.n_input] = row
+    return {name: rows for name, rows in found.items() if rows}
+
+
+def computing_s(record: Record, point: Point, n_rows: int) -> float:
+    """Seconds for the products at the rate that the record's machine reaches in large matrices."""
+    return point.flops(n_rows) / roofline_of(record).peak(record.provenance.dtype)
+
+
+def moving_s(record: Record, point: Point, n_rows: int, traffic: Traffic, *tile: int) -> float:
+    """Seconds to move what is counted for every head, at the machine's measured bandwidth."""
+    n_numbers = point.n_heads * sum(traffic(n_rows, point.head_dim, *tile))
+    return n_numbers * BYTES[record.provenance.dtype] / roofline_of(record).bandwidth

@@ -1,0 +1,153 @@
+"""The tables of lab 7 as text: the paper's measurement beside our counts, and the back ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from labkit.labs.flash_attention.records import (
+    TILE_Q,
+    Point,
+    Traffic,
+    by_back_end,
+    computing_s,
+    moving_s,
+    points,
+)
+from labkit.labs.flash_attention.tiling import more_counts
+from labkit.measuring.records import Record, Row
+from labkit.measuring.roofline import BYTES, Roofline
+from labkit.models.facts import gpus
+
+GPT2_HEADS, GPT2_ROWS, GPT2_HEAD_DIM = 64 * 16, 1024, 64  # 64 sequences of 16 heads
+GPT2_TILES = (256, 384, 512)
+
+
+def gpt2_table(standard_traffic: Traffic, flash_1_traffic: Traffic) -> str:
+    """What attention of GPT-2 medium moves there and back, as measured by the paper and counted.
+
+    Source of the measurement: FlashAttention (arXiv:2205.14135), figure 2, left.
+    """
+    sizes = GPT2_ROWS, GPT2_HEAD_DIM
+    lines = [["standard, measured by the paper", "", "", "40.3"]]
+    back = more_counts.standard_backward_traffic(*sizes)
+    lines.append(["standard, counted", *_gigabytes(standard_traffic(*sizes), back)])
+    lines.append(["FlashAttention, measured by the paper", "", "", "4.4"])
+    for tile_kv in GPT2_TILES:
+        forward = flash_1_traffic(*sizes, tile_kv)
+        back = more_counts.flash_1_backward_traffic(*sizes, tile_kv)
+        name = f"FlashAttention, counted, {tile_kv} rows of K in a tile"
+        lines.append([name, *_gigabytes(forward, back)])
+    title = "N = 1,024, D = 64, 16 heads, 64 sequences, 2 bytes a number; GB"
+    note = (
+        "The paper's standard attention also masks and drops weights out, each a pass over N x N\n"
+        "numbers, which our count leaves out. Its tiles depend on the kernel: with 384 rows our\n"
+        "count is close."
+    )
+    return _text(title, ["", "forward", "back", "both"], lines) + note
+
+
+def cards_table(
+    tile_sizes: Callable[[int, int, int], tuple[int, int]],
+    standard: tuple[Traffic, Callable[..., int]],
+    flash_1: tuple[Traffic, Callable[..., int]],
+    run_times: Callable[[float, float, float, float], tuple[float, float]],
+    n_rows: int = 4096,
+    head_dim: int = 64,
+) -> str:
+    """How much faster the first order is than standard attention, on every card of the facts.
+
+    standard, flash_1: traffic and operations of either. Each card has its own shared memory, rates
+    and bandwidth; "in turn": computing and moving one after the other, "overlap": at the same time.
+    """
+    headings = ["", "KiB", "number", "rows of K", "in turn", "overlap"]
+    lines = []
+    for card, facts in gpus().items():
+        kib, sheet = facts["shared_per_block_optin_KB"], Roofline.of(card)
+        for dtype in ("float32", "float16"):
+            _, tile_kv = tile_sizes(1024 * kib, head_dim, BYTES[dtype])
+            times = [
+                run_times(
+                    n_flops(n_rows, head_dim, *tile),
+                    BYTES[dtype] * sum(traffic(n_rows, head_dim, *tile)),
+                    sheet.peak(dtype),
+                    sheet.bandwidth,
+                )
+                for (traffic, n_flops), tile in ((standard, ()), (flash_1, (tile_kv,)))
+            ]
+            gains = [f"{slow / fast:.2f}" for slow, fast in zip(*times, strict=True)]
+            lines.append([card, str(kib), dtype, str(tile_kv), *gains])
+    return _text(f"N = {n_rows:,}, D = {head_dim}", headings, lines)
+
+
+def back_ends_table(
+    record: Record,
+    standard_traffic: Traffic | None = None,
+    flash_2_traffic: Traffic | None = None,
+) -> str:
+    """Milliseconds and peak memory of every back end, beside floors if the machine is known.
+
+    products ms: of the matrix products alone. With the two functions also what it takes to move
+    what they count, forward and not causal: with all scores, and in tiles of 128 rows of Q. A
+    kernel that is faster than that has tiles from a cache: many programs load the same.
+    Raises: ValueError if the record has no such rows.
+    """
+    every = points(record)
+    if not every:
+        raise ValueError("the record has no rows of the experiment sdpa: measure it first")
+    names = list(dict.fromkeys(name for point in every for name in by_back_end(record, point)))
+    headings = ["", "N", *(f"{name} ms" for name in names)]
+    has_machine = bool(record.of("roofline"))
+    if has_machine:
+        headings += ["products ms"]
+        headings += ["scores moved ms", "tiles moved ms"] if standard_traffic else []
+    headings += [f"{name} MB" for name in names]
+    lines = []
+    for point in every:
+        rows = by_back_end(record, point)
+        for n_rows in dict.fromkeys(n for found in rows.values() for n in found):
+            line = [rows.get(name, {}).get(n_rows) for name in names]
+            cells = [str(point), f"{n_rows:,}", *map(_milliseconds, line)]
+            if has_machine:
+                cells.append(f"{1e3 * computing_s(record, point, n_rows):.3g}")
+            if has_machine and standard_traffic:
+                cells += _moving(record, point, n_rows, standard_traffic, flash_2_traffic)
+            lines.append(cells + [_megabytes(row) for row in line])
+    n_heads = every[0].n_heads
+    return _text(f"{record.provenance}; 1 sequence of {n_heads} heads", headings, lines)
+
+
+def _gigabytes(forward: tuple[int, int], back: tuple[int, int]) -> list[str]:
+    both = [2 * GPT2_HEADS * sum(traffic) / 1e9 for traffic in (forward, back)]
+    return [f"{n:.2f}" for n in (*both, sum(both))]
+
+
+def _moving(
+    record: Record, point: Point, n_rows: int, standard: Traffic, flash_2: Traffic
+) -> list[str]:
+    if point.is_causal or point.has_back:
+        return ["-", "-"]
+    times = (
+        moving_s(record, point, n_rows, standard),
+        moving_s(record, point, n_rows, flash_2, TILE_Q),
+    )
+    return [f"{1e3 * seconds:.3g}" for seconds in times]
+
+
+def _milliseconds(row: Row | None) -> str:
+    if row is None:
+        return "-"
+    return row.outcome if row.time_s is None else f"{1e3 * row.time_s:.3g}"
+
+
+def _megabytes(row: Row | None) -> str:
+    return "-" if row is None or row.peak_bytes is None else f"{row.peak_bytes / 1e6:,.1f}"
+
+
+def _text(title: str, headings: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    rows = [headings, *lines]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    text = [
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
+        for row in rows
+    ]
+    return "\n".join([title, *text]) + "\n"

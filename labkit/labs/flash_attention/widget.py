@@ -1,0 +1,128 @@
+"""FlashAttention tile by tile: what lies where, and the running softmax of one query.
+
+It plays the student's functions on a memory that counts. It needs ipywidgets; without it there is
+the picture of one moment. Viewers that know no widgets show that picture too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from labkit.labs.flash_attention.tiling.moments import Moment, all_scores, moments, softmax_of
+from labkit.labs.flash_attention.tiling.pictures import draw, draw_nothing
+from labkit.labs.memory.widget import with_still
+from labkit.measuring.plots import png_bytes
+from labkit.models.counted_memory import Memory, attention_memory
+
+N_ROWS, HEAD_DIM, FRAME_MS = 32, 8, 700
+TILES = (4, 8, 12, 16, 32)
+ORDERS = ("FlashAttention", "FlashAttention-2")
+CHOSEN = {"order": ORDERS[0], "tile_q": 8, "tile_kv": 8, "is_causal": False}
+QUERY = 21  # its largest score comes late, so that what was there is rescaled
+Kernel = Callable[[Memory, int, int, bool], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A kernel's run: its memory, the scores of all pairs, its moments; what stopped it, if any."""
+
+    memory: Memory
+    scores: Tensor
+    told: list[Moment]
+    stopped: str
+
+    def picture(self, n: int, query: int) -> Figure:
+        """The n-th moment; the last one says what stopped the run."""
+        if not self.told:
+            return draw_nothing(self.stopped or "nothing was moved")
+        title = self.stopped if n == len(self.told) - 1 else ""
+        return draw(self.memory, self.scores, self.told, n, query, title)
+
+
+def tile_player(flash_attention_1: Kernel, flash_attention_2: Kernel) -> Any:
+    """Controls for the order of the loops, tiles and the query, and a button that goes on.
+
+    The functions are called as those of `labkit.flash_attention`. Without ipywidgets: returns the
+    picture of a moment.
+    """
+    play_with = partial(
+        play, dict(zip(ORDERS, (flash_attention_1, flash_attention_2), strict=True))
+    )
+    try:
+        import ipywidgets
+    except ImportError:
+        print("(ipywidgets is not installed: one moment instead of the player)")
+        run = play_with(**CHOSEN)
+        return run.picture(telling_moment(run), QUERY)
+
+    look = {"style": {"description_width": "6em"}, "layout": ipywidgets.Layout(width="22em")}
+    tile = partial(ipywidgets.SelectionSlider, options=TILES, continuous_update=False, **look)
+    controls = {
+        "order": ipywidgets.Dropdown(options=ORDERS, description="order", **look),
+        "tile_q": tile(value=CHOSEN["tile_q"], description="tile of Q"),
+        "tile_kv": tile(value=CHOSEN["tile_kv"], description="tile of K"),
+        "is_causal": ipywidgets.Checkbox(value=False, description="causal", **look),
+    }
+    query = ipywidgets.IntSlider(
+        value=QUERY, max=N_ROWS - 1, description="query", continuous_update=False, **look
+    )
+    button = ipywidgets.Play(interval=FRAME_MS)
+    moment = ipywidgets.IntSlider(description="moment", **look)
+    ipywidgets.jslink((button, "value"), (moment, "value"))
+    picture = ipywidgets.Image(format="png", layout=ipywidgets.Layout(max_width="100%"))
+    runs: list[Run] = []
+
+    def show(_: Any = None) -> None:
+        picture.value = png_bytes(runs[-1].picture(moment.value, query.value))
+
+    def play_again(_: Any = None) -> None:
+        runs[:] = [play_with(**{name: control.value for name, control in controls.items()})]
+        button.max = moment.max = max(0, len(runs[-1].told) - 1)
+        button.value = moment.value = 0
+        show()
+
+    for control in controls.values():
+        control.observe(play_again, names="value")
+    for slider in (moment, query):
+        slider.observe(show, names="value")
+    play_again()
+    still = png_bytes(runs[-1].picture(telling_moment(runs[-1]), QUERY))
+    columns = [
+        ipywidgets.VBox([controls["order"], ipywidgets.HBox([button, moment])]),
+        ipywidgets.VBox([controls["tile_q"], controls["tile_kv"]]),
+        ipywidgets.VBox([controls["is_causal"], query]),
+    ]
+    return with_still(ipywidgets.VBox, lambda box: still)([ipywidgets.HBox(columns), picture])
+
+
+def play(
+    kernels: dict[str, Kernel], *, order: str, tile_q: int, tile_kv: int, is_causal: bool
+) -> Run:
+    """A run of one of the kernels, as far as it comes."""
+    generator = torch.Generator().manual_seed(5)
+    parts = 1.5 * torch.randn(3, N_ROWS, HEAD_DIM, generator=generator)
+    room = 2 * (tile_q + tile_kv) * HEAD_DIM * 4  # tiles of Q and O, of K and V
+    memory, stopped = attention_memory(*parts, sram_bytes=room), ""
+    try:
+        kernels[order](memory, tile_q, tile_kv, is_causal)
+    except Exception as error:
+        stopped = f"stopped: {type(error).__name__}: {error}"
+    return Run(memory, all_scores(memory), moments(memory, is_causal), stopped)
+
+
+def telling_moment(run: Run) -> int:
+    """Where what `QUERY` had is rescaled the most, or else the middle."""
+
+    def rescaled(n: int) -> float:
+        softmax = softmax_of(run.scores, run.told[n], QUERY)
+        return softmax.rescaled if softmax and run.told[n].is_new[QUERY].any() else 1.0
+
+    best = min(range(len(run.told)), key=rescaled, default=0)
+    return best if run.told and rescaled(best) < 1 else len(run.told) // 2

@@ -1,0 +1,225 @@
+"""Checks of `ArenaCache`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from labkit.bridge.student import Student, hold, hold_item, values_of
+from labkit.checks.compare import expect_equal, expect_number, tensor_in
+from labkit.checks.core import check
+from labkit.checks.stored import (
+    Store,
+    expect_pair,
+    expect_refusal,
+    expect_stored,
+    expect_unchanged,
+    random_tokens,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ArenaCase:
+    """`life`: tokens appended per step, or, if negative, tokens rewound."""
+
+    life: tuple[int, ...]
+    capacity: int
+    n_layers: int = 2
+    batch: int = 1
+    n_kv_heads: int = 2
+    head_dim: int = 3
+    dtype: torch.dtype = torch.float32
+    seed: int = 0
+
+    def __str__(self) -> str:
+        steps = ", ".join(f"append {n}" if n > 0 else f"rewind {-n}" for n in self.life)
+        return f"an arena for {self.capacity} tokens, {self.n_layers} layers: {steps}"
+
+    @property
+    def appends(self) -> tuple[int, ...]:
+        """The steps of `life` that append, as many as fit with a place to spare."""
+        n_fit = self.capacity - 1
+        return tuple(n for n in self.life if n > 0 and (n_fit := n_fit - n) >= 0)
+
+    def build(self, student: Student) -> Store:
+        sizes = (self.n_layers, self.batch, self.n_kv_heads, self.head_dim, self.capacity)
+        return Store(hold(student.ArenaCache, *sizes, dtype=self.dtype), ("append", "rewind"))
+
+    def step_tokens(self, step: int, n_tokens: int) -> Tensor:
+        """Keys and values of one step for all layers: (2 n_layers B Hkv T D)."""
+        shape = (2, self.n_layers, self.batch, self.n_kv_heads, n_tokens, self.head_dim)
+        return random_tokens(self.seed * 100 + step, *shape, dtype=self.dtype)
+
+
+def in_full_precision(case: ArenaCase) -> bool:
+    """Whether the case leaves the rounding to others."""
+    return case.dtype is torch.float32
+
+
+def append_step(cache: Store, tokens: Tensor) -> list[Any]:
+    """Every layer appends its part, in order; returns what each call returned."""
+    layers = enumerate(zip(*tokens, strict=True))
+    return cache.in_turn(*(("append", i, keys, values) for i, (keys, values) in layers))
+
+
+def arenas(cache: Store) -> list[Tensor]:
+    """Both arenas as they are now."""
+    keys, values = cache.in_turn("keys", "values")
+    return [tensor_in(keys, "`keys`"), tensor_in(values, "`values`")]
+
+
+@dataclass(frozen=True)
+class Append:
+    """One layer's append: which step, which layer, what came back, and `length` after it."""
+
+    step: int
+    layer: int
+    got: Any
+    length: Any
+
+
+def appends_of(student: Student, case: ArenaCase) -> list[Append]:
+    """All appends of a case, layer by layer, played once for all checks."""
+
+    def play() -> list[Append]:
+        turns, steps = [], []
+        for step, n_tokens in enumerate(case.appends):
+            for layer, (keys, values) in enumerate(case.step_tokens(step, n_tokens).unbind(1)):
+                turns.append((step, layer))
+                steps += [("append", layer, keys, values), "length"]
+        shown = case.build(student).in_turn(*steps)
+        got = zip(turns, shown[::2], shown[1::2], strict=True)
+        return [Append(*turn, returned, length) for turn, returned, length in got]
+
+    return student.once(("ArenaCache", case), play)
+
+
+@check("ArenaCache", hint="Write at length..length+T, return the slices 0..length+T of that layer.")
+def append_returns_everything_cached(student: Student, case: ArenaCase) -> None:
+    """`append` returns all that the layer holds, old tokens first, stored in the arena's dtype."""
+    steps = [case.step_tokens(step, n_tokens) for step, n_tokens in enumerate(case.appends)]
+    for append in appends_of(student, case):
+        held = torch.cat(steps[: append.step + 1], dim=-2)[:, append.layer].to(case.dtype)
+        what = f"that layer {append.layer} gets back in step {append.step}"
+        expect_pair(append.got, *held, what)
+
+
+@check("ArenaCache", hint="Every layer appends in every step: when is the step complete?")
+def length_moves_once_per_step(student: Student, case: ArenaCase) -> None:
+    """`length` counts tokens, not appends: it moves when the last layer has appended."""
+    expect_number(case.build(student).length, 0, "the length of a new cache")
+    for append in appends_of(student, case):
+        n_complete = append.step + (append.layer == case.n_layers - 1)
+        expect_number(
+            append.length,
+            sum(case.appends[:n_complete]),
+            f"the length when layer {append.layer} of {case.n_layers} has appended its part of "
+            f"step {append.step}",
+            why="`length` is what every layer holds, so only the last layer may move it.",
+        )
+
+
+@check(
+    "ArenaCache",
+    hint="Return slices of the arena, never a copy; allocate in __init__ alone.",
+    applies_to=in_full_precision,
+)
+def views_show_the_arena_itself(student: Student, case: ArenaCase) -> None:
+    """What `append` returns is the arena's own memory, and the arena is never replaced."""
+    cache, n_tokens = case.build(student), case.appends[0]
+    shape = (case.n_layers, case.batch, case.n_kv_heads, case.capacity, case.head_dim)
+    before, after = case.step_tokens(0, n_tokens), case.step_tokens(1, n_tokens)
+    arenas_at_first = [cache.held(name) for name in ("keys", "values")]
+    returned = hold(cache.append, 0, before[0, 0], before[1, 0])
+    views = [hold_item(returned, i) for i in (0, 1)]
+    layers = range(1, case.n_layers)
+    cache.in_turn(*(("append", i, before[0, i], before[1, i]) for i in layers))
+    cache.rewind(n_tokens)
+    append_step(cache, after)
+    expect_pair(
+        values_of(student, views),
+        *after[:, 0],
+        "in a view taken before a rewind and an append in the same place",
+        why="The view does not show what was written since: it is a copy of the arena.",
+    )
+    for arena, name in zip(arenas(cache), ("keys", "values"), strict=True):
+        expect_equal(list(arena.shape), list(shape), f"the shape of the arena `{name}`")
+    for arena, appended, name in zip(
+        values_of(student, arenas_at_first), after, ("keys", "values"), strict=True
+    ):
+        expect_stored(
+            tensor_in(arena, f"`{name}`")[..., :n_tokens, :],
+            appended,
+            f"what lies in the arena `{name}` that was made in __init__",
+            why="What is appended must be written into the arena that is there from the start.",
+        )
+
+
+@check("ArenaCache", hint="Rewinding is one subtraction.")
+def rewind_moves_only_the_pointer(student: Student, case: ArenaCase) -> None:
+    """`rewind` lowers `length` and touches no number in the arena."""
+    cache, n_tokens = case.build(student), case.appends[0]
+    append_step(cache, case.step_tokens(0, n_tokens))
+    before = arenas(cache)
+    length_before, _, length = cache.in_turn("length", ("rewind", n_tokens - 1), "length")
+    expect_number(length_before, n_tokens, f"the length after {n_tokens} tokens")
+    expect_number(length, 1, f"the length after {n_tokens} tokens and rewind({n_tokens - 1})")
+    why = "Forgotten tokens stay where they are until others are written over them."
+    for got, old in zip(arenas(cache), before, strict=True):
+        expect_unchanged(got, old, "the arena after a rewind", why=why)
+
+
+@check(
+    "ArenaCache",
+    hint="The next append starts at the new length; nothing beyond it is returned.",
+    weight=2,
+    applies_to=in_full_precision,
+)
+def a_life_of_appends_and_rewinds_equals_concatenation(student: Student, case: ArenaCase) -> None:
+    """Through appends and rewinds every layer holds what a concatenating cache would hold."""
+    cache, held = case.build(student), case.step_tokens(0, 0)
+    for step, n_tokens in enumerate(case.life):
+        if n_tokens <= 0:
+            cache.rewind(-n_tokens)
+            held = held[..., : held.shape[-2] + n_tokens, :]
+            continue
+        tokens = case.step_tokens(step, n_tokens)
+        held = torch.cat([held, tokens], dim=-2)
+        for layer, got in enumerate(append_step(cache, tokens)):
+            expect_pair(got, *held[:, layer], f"of layer {layer} after operation {step}")
+
+
+@check("ArenaCache", hint="Compare before you write; raise ValueError.")
+def a_full_arena_refuses_and_keeps_what_it_has(student: Student, case: ArenaCase) -> None:
+    """An append that does not fit raises ValueError and changes nothing; a full arena is fine."""
+    cache, n_tokens = case.build(student), case.capacity - 1
+    append_step(cache, case.step_tokens(0, n_tokens))
+    before = arenas(cache)
+    too_many = case.step_tokens(1, 2)
+    for layer in range(case.n_layers):
+        expect_refusal(
+            lambda layer=layer: cache.append(layer, too_many[0, layer], too_many[1, layer]),
+            "ValueError",
+            f"appending 2 tokens in layer {layer} with {n_tokens} of {case.capacity} cached",
+        )
+    expect_number(cache.length, n_tokens, "the length after a refused append")
+    for got, old in zip(arenas(cache), before, strict=True):
+        expect_unchanged(got, old, "the arena after a refused append")
+    append_step(cache, case.step_tokens(2, 1))
+    expect_number(cache.length, case.capacity, "the length of an arena filled to the last token")
+
+
+@check("ArenaCache", hint="What is the largest number of tokens that can be forgotten?")
+def a_rewind_out_of_range_is_refused(student: Student, case: ArenaCase) -> None:
+    """Rewinding more than is cached, or less than nothing, raises ValueError; all is allowed."""
+    cache, n_tokens = case.build(student), case.appends[0]
+    append_step(cache, case.step_tokens(0, n_tokens))
+    for n_rewound in (n_tokens + 1, -1):
+        what = f"rewind({n_rewound}) with {n_tokens} tokens cached"
+        expect_refusal(lambda n=n_rewound: cache.rewind(n), "ValueError", what)
+        expect_number(cache.length, n_tokens, f"the length after the refused {what}")
+    cache.rewind(n_tokens)
+    expect_number(cache.length, 0, "the length after everything was rewound")

@@ -1,0 +1,133 @@
+"""Checks of `attend_cached`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from labkit.bridge.student import Student, place_all, values_of
+from labkit.checks.compare import expect_equal, expect_tensor, tensor_in
+from labkit.checks.core import check
+from labkit.checks.stored import expect_pair, pair_in, random_tokens
+from labkit.models.transformer import masked_attention
+
+
+def attention_by_hand(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    """What the last queries of a sequence find, query by query: each ignores what comes later."""
+    n_query, found = queries.shape[2], torch.empty_like(queries)
+    for i in range(n_query):
+        n_seen = keys.shape[2] - n_query + 1 + i
+        parts = (queries[:, :, i : i + 1], keys[:, :, :n_seen], values[:, :, :n_seen])
+        sees_all = torch.ones(1, n_seen, dtype=torch.bool)
+        found[:, :, i : i + 1] = masked_attention(*parts, sees_all)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class AttendCase:
+    """New tokens that attend to cached ones and to themselves."""
+
+    n_past: int
+    n_query: int
+    n_heads: int = 2
+    n_kv_heads: int = 2
+    head_dim: int = 4
+    batch: int = 1
+    seed: int = 0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.n_query} new tokens after {self.n_past} cached, {self.n_heads} query heads on "
+            f"{self.n_kv_heads} KV heads, batch of {self.batch}"
+        )
+
+    def tensors(self) -> tuple[Tensor, Tensor, Tensor, tuple[Tensor, Tensor] | None]:
+        """queries, keys, values and past, as they are passed to `attend_cached`."""
+        n_key, seed = self.n_past + self.n_query, self.seed * 10
+        queries = random_tokens(seed, self.batch, self.n_heads, self.n_query, self.head_dim)
+        keys, values = random_tokens(seed + 1, 2, self.batch, self.n_kv_heads, n_key, self.head_dim)
+        past = (keys[:, :, : self.n_past], values[:, :, : self.n_past]) if self.n_past else None
+        return queries, keys[:, :, self.n_past :], values[:, :, self.n_past :], past
+
+    def everything(self) -> tuple[Tensor, Tensor]:
+        """Keys and values of cached and new tokens, in order."""
+        _, keys, values, past = self.tensors()
+        if past is None:
+            return keys, values
+        return torch.cat((past[0], keys), 2), torch.cat((past[1], values), 2)
+
+
+@check(
+    "attend_cached",
+    hint="Concatenate along the token axis, old tokens first, keys and values alike.",
+    applies_to=lambda case: case.n_heads == case.n_kv_heads,
+)
+def new_keys_follow_the_cached_ones(student: Student, case: AttendCase) -> None:
+    """The cache that comes back holds the cached tokens and then the new ones."""
+    _, cache = pair_in(student.attend_cached(*case.tensors()), "what attend_cached returns")
+    expect_pair(cache, *case.everything(), "of the new cache")
+
+
+@check("attend_cached", hint="A new token's row in the causal mask is its position, not its index.")
+def queries_see_the_past_and_not_their_future(student: Student, case: AttendCase) -> None:
+    """Each new token attends to everything cached, to itself, and to no later token."""
+    attended, _ = pair_in(student.attend_cached(*case.tensors()), "what attend_cached returns")
+    expected = attention_by_hand(case.tensors()[0], *case.everything())
+    expect_tensor(attended, expected, "what attention found", why=_seen_instead(attended, case))
+
+
+def _seen_instead(attended: Any, case: AttendCase) -> str:
+    """The likely misconception, found by computing it."""
+    queries, keys, values, past = case.tensors()
+    is_comparable = isinstance(attended, Tensor) and attended.is_floating_point()
+    if not is_comparable or attended.shape != queries.shape or past is None:
+        return ""
+    for blind, sentence in (
+        (attention_by_hand(queries, keys, values), "The cached tokens were not attended to."),
+        (
+            attention_by_hand(queries, *(part[:, :, : case.n_query] for part in case.everything())),
+            "The mask has the rows of tokens 0, 1, ...: the new ones stand further down.",
+        ),
+    ):
+        if torch.allclose(attended.float(), blind, atol=1e-4):
+            return sentence
+    return ""
+
+
+@check(
+    "attend_cached",
+    hint="Which heads differ in keys and values? Only those need a place.",
+    weight=0.5,
+    applies_to=lambda case: case.n_heads > case.n_kv_heads,
+)
+def heads_are_cached_once_per_group(student: Student, case: AttendCase) -> None:
+    """With grouped queries the cache has n_kv_heads heads, not n_heads."""
+    _, cache = pair_in(student.attend_cached(*case.tensors()), "what attend_cached returns")
+    for part, name in zip(pair_in(cache, "the cache"), ("keys", "values"), strict=True):
+        expect_equal(
+            list(tensor_in(part, f"the {name}").shape)[1:2],
+            [case.n_kv_heads],
+            f"the number of heads in the cached {name}",
+            why="Heads repeated before caching make the cache group_size times too large.",
+        )
+
+
+@check(
+    "attend_cached",
+    hint="Look for operations that end in an underscore, and for `x *= ...`.",
+    weight=0.5,
+)
+def nothing_passed_in_is_changed(student: Student, case: AttendCase) -> None:
+    """Queries, keys, values and the past are the same numbers after the call."""
+    queries, keys, values, past = case.tensors()
+    parts = [queries, keys, values, *(past or ())]
+    placed = place_all(student, parts)
+    got = student.attend_cached(*placed[:3], (placed[3], placed[4]) if past else None)
+    attended = tensor_in(pair_in(got, "what attend_cached returns")[0], "what attention found")
+    expect_equal(list(attended.shape), list(queries.shape), "the shape of what attention found")
+    names = ("queries", "keys", "values", "cached keys", "cached values")
+    for part, after, name in zip(parts, values_of(student, placed), names, strict=False):
+        expect_tensor(after, part, f"the {name} after the call", tolerance=1e-7)

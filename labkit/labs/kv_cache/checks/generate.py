@@ -1,0 +1,223 @@
+"""Checks of `generate` and `tokens_processed`.
+
+The `forward` that generation calls is the check's own: it records what it is fed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from labkit.bridge.student import Student
+from labkit.checks.compare import expect_equal, expect_number, number_in, show, tensor_in
+from labkit.checks.core import Wrong, check
+from labkit.checks.stored import (
+    expect_pair,
+    expect_refusal,
+    random_tokens,
+    wanted_floats,
+    wanted_tokens,
+)
+from labkit.models.transformer import generate_uncached, sampler
+
+
+@dataclass(frozen=True, slots=True)
+class GenerateCase:
+    """A prompt and the tokens wanted after it; the next token depends on the last one alone."""
+
+    n_prompt: int
+    n_new: int
+    batch: int = 1
+    seed: int = 0
+    vocab_size: int = 29
+
+    def __str__(self) -> str:
+        return f"{self.n_new} tokens after a prompt of {self.n_prompt}, batch of {self.batch}"
+
+    def prompt(self) -> Tensor:
+        rng = torch.Generator().manual_seed(self.seed)
+        return torch.randint(self.vocab_size, (self.batch, self.n_prompt), generator=rng)
+
+    def logits(self, tokens: Tensor) -> Tensor:
+        """Logits after each token: a fixed random row for each."""
+        return random_tokens(self.seed + 1, self.vocab_size, self.vocab_size)[tokens.long()]
+
+
+class RecordedForward:
+    """The `forward` that a check hands out: records what was fed, returns a marked cache."""
+
+    def __init__(self, case: GenerateCase) -> None:
+        self.case = case
+        self.fed: list[Tensor] = []
+        self.pasts: list[Any] = []
+
+    def __call__(self, tokens: Any, past: Any = None) -> tuple[Tensor, list]:
+        n_fed = tokens.shape[1] if isinstance(tokens, Tensor) and tokens.ndim == 2 else 0
+        wanted_tokens(tokens, (self.case.batch, n_fed), self.case.vocab_size)
+        most = 4 * (self.case.n_prompt + self.case.n_new)
+        if not 0 < n_fed <= most or len(self.fed) > 4 * self.case.n_new + 4:
+            raise ValueError(f"forward call {len(self.fed) + 1} with {n_fed} tokens")
+        self.fed.append(tokens)
+        self.pasts.append(past)
+        return self.case.logits(tokens), [self.cache_of(len(self.fed))]
+
+    def cache_of(self, call: int) -> tuple[Tensor, Tensor]:
+        """What call number 1, 2, ... returns as its one layer's cache."""
+        n_seen = sum(tokens.shape[1] for tokens in self.fed[:call])
+        marked = torch.full((self.case.batch, 1, n_seen, 1), float(call))
+        return marked, -marked
+
+    @property
+    def lengths(self) -> list[int]:
+        """The number of tokens fed to each call."""
+        return [tokens.shape[1] for tokens in self.fed]
+
+
+@check("generate", hint="The last new token is picked, but never fed.")
+def one_forward_per_new_token(student: Student, case: GenerateCase) -> None:
+    """`n_new` tokens take exactly `n_new` calls of `forward`; none take none."""
+    forward = RecordedForward(case)
+    student.generate(forward, case.prompt(), case.n_new)
+    why = (
+        "The last token's own successor is not asked for." if len(forward.fed) > case.n_new else ""
+    )
+    expect_equal(len(forward.fed), case.n_new, "the calls of `forward`", why=why)
+
+
+@check(
+    "generate",
+    hint="What does the cache not know yet?",
+    applies_to=lambda case: case.n_new > 1,
+)
+def the_prompt_once_then_single_tokens(student: Student, case: GenerateCase) -> None:
+    """The first call gets the prompt, every later one just the token picked before."""
+    forward = RecordedForward(case)
+    student.generate(forward, case.prompt(), case.n_new)
+    whole = [case.n_prompt + i for i in range(len(forward.fed))]
+    expect_equal(
+        forward.lengths[: case.n_new],
+        [case.n_prompt, *[1] * (case.n_new - 1)],
+        "the tokens fed to each call",
+        why="All tokens are fed again each time: the cache is filled, and nothing is saved."
+        if forward.lengths == whole
+        else "",
+    )
+
+
+@check(
+    "generate",
+    hint="Keep what forward returned second, and pass it back.",
+    applies_to=lambda case: case.n_new > 1,
+)
+def the_cache_is_handed_on(student: Student, case: GenerateCase) -> None:
+    """Each call gets the cache that the call before it returned, the first gets None."""
+    forward = RecordedForward(case)
+    student.generate(forward, case.prompt(), case.n_new)
+    if not forward.pasts:
+        raise Wrong("the calls of `forward`", expected=str(case.n_new), got="none")
+    if forward.pasts[0] is not None:
+        raise Wrong("the past of the first call", expected="None", got=show(forward.pasts[0]))
+    for i, past in enumerate(forward.pasts[1:], start=1):
+        if not isinstance(past, list | tuple) or len(past) != 1:
+            wanted = f"what call {i} returned"
+            raise Wrong(f"the past of call {i + 1}", expected=wanted, got=show(past))
+        expect_pair(past[0], *forward.cache_of(i), f"of the past that call {i + 1} gets")
+
+
+@check("generate", hint="Row by row: the last position's logits, the most likely token.")
+def tokens_continue_the_prompt_greedily(student: Student, case: GenerateCase) -> None:
+    """Without `pick`, the prompt comes back with the tokens that greedy decoding appends."""
+    got = student.generate(RecordedForward(case), case.prompt(), case.n_new)
+    expected = generate_uncached(case.logits, case.prompt(), case.n_new)
+    tokens = tensor_in(got, "the tokens")
+    expect_equal(list(tokens.shape), list(expected.shape), "the shape of what is returned")
+    for row, expected_row in zip(tokens.tolist(), expected.tolist(), strict=True):
+        expect_equal(row, expected_row, "a row of tokens, prompt first")
+
+
+@check(
+    "generate",
+    hint="`pick` gets the logits (B V) of the last position, once per new token.",
+    applies_to=lambda case: case.n_new > 0,
+)
+def sampled_tokens_equal_the_uncached_ones(student: Student, case: GenerateCase) -> None:
+    """With a seeded sampler as `pick`, the tokens are those of the uncached baseline."""
+    seeded = [sampler(torch.Generator().manual_seed(case.seed), 1.0) for _ in range(2)]
+
+    def pick(logits: Any) -> Tensor:
+        shape = (case.batch, case.vocab_size)
+        return seeded[0](wanted_floats(logits, shape, "what `pick` gets"))
+
+    got = student.generate(RecordedForward(case), case.prompt(), case.n_new, pick=pick)
+    expected = generate_uncached(case.logits, case.prompt(), case.n_new, seeded[1])
+    expect_equal(tensor_in(got, "the tokens"), expected, "the sampled tokens, prompt first")
+
+
+@check(
+    "generate",
+    hint="Which is the last position that is fed to the model?",
+    applies_to=lambda case: case.n_new > 0,
+)
+def what_exceeds_the_context_is_refused(student: Student, case: GenerateCase) -> None:
+    """One position too many is a ValueError before any call; the last that fits is fine."""
+    n_positions = case.n_prompt + case.n_new - 1
+    forward = RecordedForward(case)
+    prompt, too_few = case.prompt(), n_positions - 1
+    expect_refusal(
+        lambda: student.generate(forward, prompt, case.n_new, n_context=too_few),
+        "ValueError",
+        f"{case}, where the context has {too_few} positions",
+        why="The last new token is never fed: all others need a position.",
+    )
+    expect_equal(len(forward.fed), 0, "the calls of `forward` before the refusal")
+    student.generate(forward, prompt, case.n_new, n_context=n_positions)
+
+
+@dataclass(frozen=True, slots=True)
+class CountCase:
+    """Counts as numbers: what either way of generating feeds to the model."""
+
+    n_prompt: int
+    n_new: int
+    cached: int
+    uncached: int
+
+    def __str__(self) -> str:
+        return f"{self.n_new} tokens after a prompt of {self.n_prompt}"
+
+
+@check("tokens_processed", hint="How long is what each forward gets? Add it up for n_new = 3.")
+def with_a_cache_each_token_counts_once(student: Student, case: CountCase) -> None:
+    """With a cache, the prompt is processed once, and each new token but the last once."""
+    got = student.tokens_processed(case.n_prompt, case.n_new, True)
+    why = "The last new token is picked, but never fed." if _is(got, case.cached + 1) else ""
+    expect_number(got, case.cached, "the tokens processed with a cache", why=why)
+
+
+@check("tokens_processed", hint="The first forward gets n_prompt tokens, the next one more, ...")
+def without_a_cache_each_step_counts_everything(student: Student, case: CountCase) -> None:
+    """Without a cache, each new token costs the prompt and all tokens made so far."""
+    got = student.tokens_processed(case.n_prompt, case.n_new, False)
+    why = ""
+    if _is(got, case.uncached + case.n_new):
+        why = "Each step counts the token that it makes; that token is not among those fed."
+    expect_number(got, case.uncached, "the tokens processed without a cache", why=why)
+
+
+@check("tokens_processed", hint="How many forward passes make no token?")
+def no_token_costs_nothing(student: Student, case: CountCase) -> None:
+    """For n_new = 0 there is no forward pass, so nothing is processed either way."""
+    for cached in (True, False):
+        got = student.tokens_processed(case.n_prompt, 0, cached)
+        expect_number(got, 0, f"the tokens processed for no new token, cached={cached}")
+        what = f"the tokens processed for one new token, cached={cached}"
+        one = number_in(student.tokens_processed(case.n_prompt, 1, cached), what)
+        if not one > 0:
+            raise Wrong(what, expected="more than none", got=show(one))
+
+
+def _is(got: Any, number: int) -> bool:
+    return isinstance(got, int | float) and got == number

@@ -1,0 +1,260 @@
+"""Checks of `PagedCache`."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from labkit.bridge.student import Student, hold
+from labkit.checks.compare import expect_equal, expect_number, show, tensor_in
+from labkit.checks.core import Wrong, check
+from labkit.checks.stored import (
+    Store,
+    expect_pair,
+    expect_refusal,
+    expect_stored,
+    random_tokens,
+)
+
+METHODS = ("append", "gather", "block_table", "rewind", "free")
+
+
+@dataclass(frozen=True, slots=True)
+class PagedCase:
+    """`appends`: tokens per append, taken in turn by two sequences where two are played."""
+
+    n_blocks: int
+    block_size: int
+    appends: tuple[int, ...]
+    n_kv_heads: int = 2
+    head_dim: int = 3
+    dtype: torch.dtype = torch.float32
+    seed: int = 0
+    n_operations: int = 12
+
+    def __str__(self) -> str:
+        return f"{self.n_blocks} blocks of {self.block_size} tokens, appends of {self.appends}"
+
+    def build(self, student: Student) -> Store:
+        sizes = (self.n_blocks, self.block_size, self.n_kv_heads, self.head_dim)
+        return Store(hold(student.PagedCache, *sizes, dtype=self.dtype), METHODS)
+
+    def tokens(self, n_tokens: int, of: int = 0) -> Tensor:
+        """Keys and values of a sequence: (2 Hkv n_tokens D)."""
+        shape = (2, self.n_kv_heads, n_tokens, self.head_dim)
+        return random_tokens(self.seed * 100 + of, *shape, dtype=self.dtype)
+
+    def n_blocks_for(self, n_tokens: int) -> int:
+        return math.ceil(n_tokens / self.block_size)
+
+
+def in_full_precision(case: PagedCase) -> bool:
+    """Whether the case leaves the rounding to others."""
+    return case.dtype is torch.float32
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Who owns which block: block tables by sequence; n_free as the cache tells it."""
+
+    tables: dict[int, list[int]]
+    n_free: Any
+
+
+def blocks_after(cache: Store, case: PagedCase, ids: Collection[int], *steps: tuple) -> Blocks:
+    """The blocks of these sequences, and how many are free, once these steps have been taken."""
+    *got, n_free = cache.in_turn(*steps, *_looks(ids), "n_free_blocks")[len(steps) :]
+    return Blocks(_tables(got, ids, case), n_free)
+
+
+def _looks(ids: Iterable[int]) -> list[tuple[str, int]]:
+    return [("block_table", one) for one in ids]
+
+
+def _tables(got: list, ids: Iterable[int], case: PagedCase) -> dict[int, list[int]]:
+    return {one: _table(table, one, case) for one, table in zip(ids, got, strict=True)}
+
+
+def _table(got: Any, sequence_id: int, case: PagedCase) -> list[int]:
+    """A block table, made sure of: a list of different blocks that exist."""
+    table = tensor_in(got, "the block table").reshape(-1).tolist()
+    if not all(block in range(case.n_blocks) for block in table):
+        raise Wrong(
+            f"the block table of sequence {sequence_id}",
+            expected=f"numbers from 0 to {case.n_blocks - 1}",
+            got=show(table),
+        )
+    if len(set(table)) < len(table):
+        raise Wrong("a block table with different blocks", expected="no repeats", got=show(table))
+    return [int(block) for block in table]
+
+
+def expect_tokens_in_blocks(cache: Store, case: PagedCase, lives: dict[int, Tensor]) -> None:
+    """Each sequence's tokens lie in the storage where its block table says."""
+    names = ("keys", "values")
+    stored = {
+        name: _storage(got, name, case)
+        for name, got in zip(names, cache.in_turn(*names), strict=True)
+    }
+    tables = _tables(cache.in_turn(*_looks(lives)), lives, case)
+    for sequence_id, tokens in lives.items():
+        table, length = tables[sequence_id], tokens.shape[-2]
+        if len(table) < case.n_blocks_for(length):
+            expect_equal(len(table), case.n_blocks_for(length), f"the blocks for {length} tokens")
+        for name, expected in zip(stored, tokens, strict=True):
+            blocks = [stored[name][block] for block in table]
+            found = torch.cat([*blocks, expected[:, :0].to(case.dtype)], dim=1)[:, :length]
+            what = f"the {name} of sequence {sequence_id}, read from its blocks {table}"
+            expect_stored(found, expected.to(case.dtype), what)
+
+
+def _storage(got: Any, name: str, case: PagedCase) -> Tensor:
+    if isinstance(got, list | tuple) and all(isinstance(block, Tensor) for block in got):
+        expect_equal(len({block.shape for block in got}), 1, f"the number of shapes in `{name}`")
+        got = torch.stack(list(got))
+    stored = tensor_in(got, f"`{name}`")
+    shape = [case.n_blocks, case.n_kv_heads, case.block_size, case.head_dim]
+    expect_equal(list(stored.shape), shape, f"the shape of the storage `{name}`")
+    return stored
+
+
+@check(
+    "PagedCache",
+    hint="Follow the table, then cut what the last block has too much.",
+    applies_to=in_full_precision,
+)
+def gather_returns_the_tokens_in_order(student: Student, case: PagedCase) -> None:
+    """`gather` returns a sequence's tokens in order, nothing more, also beside another sequence."""
+    cache, lives = case.build(student), {7: case.tokens(0), 3: case.tokens(0)}
+    for i, n_tokens in enumerate(case.appends):
+        sequence_id = (7, 3)[i % 2]
+        tokens = case.tokens(n_tokens, of=i)
+        append = ("append", sequence_id, *tokens)
+        lives[sequence_id] = torch.cat([lives[sequence_id], tokens], dim=-2)
+        _, got = cache.in_turn(append, ("gather", sequence_id))
+        expect_pair(got, *lives[sequence_id], f"gathered after append {i}")
+    _, got = cache.in_turn(("rewind", 7, 1), ("gather", 7))
+    expect_pair(got, *lives[7][..., :-1, :], "gathered after rewind(7, 1)")
+
+
+@check("PagedCache", hint="A new block is due when the last one is full and a token comes.")
+def a_sequence_takes_just_enough_blocks(student: Student, case: PagedCase) -> None:
+    """A sequence owns ceil(length / block_size) blocks; the others are free."""
+    cache, length = case.build(student), 0
+    expect_number(cache.n_free_blocks, case.n_blocks, "the free blocks of a new cache")
+    for i, n_tokens in enumerate(case.appends):
+        append = ("append", 0, *case.tokens(n_tokens, of=i))
+        blocks = blocks_after(cache, case, [0], append)
+        length += n_tokens
+        n_owned = len(blocks.tables[0])
+        expect_equal(n_owned, case.n_blocks_for(length), f"the blocks for {length} tokens")
+        expect_number(blocks.n_free, case.n_blocks - n_owned, "n_free_blocks beside them")
+
+
+@check("PagedCache", hint="Token i: block table[i // block_size], place i % block_size.")
+def the_block_table_says_where_tokens_lie(student: Student, case: PagedCase) -> None:
+    """Read block by block as the table says, `keys` and `values` hold the sequence."""
+    cache, tokens = case.build(student), case.tokens(sum(case.appends))
+    parts = zip(*(part.split(case.appends, dim=1) for part in tokens), strict=True)
+    cache.in_turn(*(("append", 5, *part) for part in parts))
+    expect_tokens_in_blocks(cache, case, {5: tokens})
+
+
+@check("PagedCache", hint="How many blocks do the remaining tokens need?")
+def rewind_gives_emptied_blocks_back(student: Student, case: PagedCase) -> None:
+    """`rewind` frees the blocks that it empties, and only those; too far is a ValueError."""
+    length = case.block_size * 2 + 1
+    cache = case.build(student)
+    table = blocks_after(cache, case, [1], ("append", 1, *case.tokens(length))).tables[1]
+    expect_refusal(lambda: cache.rewind(1, length + 1), "ValueError", f"rewinding past {length}")
+    for n_rewound in (1, case.block_size - 1, 1):
+        blocks = blocks_after(cache, case, [1], ("rewind", 1, n_rewound))
+        length -= n_rewound
+        kept = table[: case.n_blocks_for(length)]
+        what = f"the block table with {length} tokens left of {table}"
+        expect_equal(blocks.tables[1], kept, what)
+        n_free = case.n_blocks - len(kept)
+        expect_number(blocks.n_free, n_free, f"n_free_blocks with {length} left")
+    _, n_free = cache.in_turn(("rewind", 1, length), "n_free_blocks")
+    expect_number(n_free, case.n_blocks, "n_free_blocks when all was rewound")
+
+
+@check(
+    "PagedCache",
+    hint="Count the missing blocks before you take the first.",
+    applies_to=in_full_precision,
+)
+def running_out_of_blocks_changes_nothing(student: Student, case: PagedCase) -> None:
+    """Too few free blocks is a MemoryError that leaves every sequence and block as it was."""
+    cache = case.build(student)
+    tokens = case.tokens((case.n_blocks - 2) * case.block_size + 1)
+    too_many = case.tokens(case.block_size * 3, of=1)
+    table = blocks_after(cache, case, [1], ("append", 1, *tokens)).tables[1]
+    for sequence_id in (1, 2):
+        expect_refusal(
+            lambda i=sequence_id: cache.append(i, too_many[0], too_many[1]),
+            "MemoryError",
+            f"appending {case.block_size * 3} tokens with one free block",
+        )
+        blocks = blocks_after(cache, case, [1])
+        expect_number(blocks.n_free, 1, "n_free_blocks after a refused append")
+        expect_equal(blocks.tables[1], table, "the block table after a refused append")
+    one = too_many[..., :1, :]
+    cache.append(2, one[0], one[1])
+    expect_tokens_in_blocks(cache, case, {1: tokens, 2: one})
+
+
+@check(
+    "PagedCache",
+    hint="Each block is free, or in one table, once.",
+    weight=2,
+    applies_to=in_full_precision,
+)
+def every_block_has_one_owner_through_a_long_life(student: Student, case: PagedCase) -> None:
+    """Through appends, rewinds and frees no block is lost, or owned twice, or overwritten."""
+    cache, lives = case.build(student), {}
+    for i, (sequence_id, n_tokens) in enumerate(_operations(case)):
+        held = lives.get(sequence_id, case.tokens(0))
+        if n_tokens == 0:
+            step = ("free", sequence_id)
+            del lives[sequence_id]
+        elif n_tokens < 0:
+            step = ("rewind", sequence_id, -n_tokens)
+            lives[sequence_id] = held[..., :n_tokens, :]
+        else:
+            tokens = case.tokens(n_tokens, of=i)
+            step = ("append", sequence_id, *tokens)
+            lives[sequence_id] = torch.cat([held, tokens], dim=-2)
+        blocks = blocks_after(cache, case, lives, step)
+        owned = [block for table in blocks.tables.values() for block in table]
+        when = f"after operation {i + 1} on three sequences"
+        if len(set(owned)) < len(owned):
+            raise Wrong(f"one owner per block {when}", expected="once", got=show(owned))
+        expect_number(blocks.n_free, case.n_blocks - len(owned), f"n_free_blocks {when}")
+        if i % 4 == 3 or i == case.n_operations - 1:
+            expect_tokens_in_blocks(cache, case, lives)
+
+
+def _operations(case: PagedCase) -> Iterator[tuple[int, int]]:
+    """Sequences and what befalls them: tokens appended, if negative rewound, if 0 the end.
+
+    The first operations empty a block, reuse it, and use an id anew; the others are random. Each
+    sequence keeps to a third of the blocks less one: running out is another check's.
+    """
+    size, rng = case.block_size, random.Random(case.seed)
+    yield from [(0, 2 * size), (0, -size - 1), (1, size + 1), (0, 0), (1, 0)]
+    yield from [(2, 2 * size), (0, 1), (1, size + 1)]
+    lengths = [1, size + 1, 2 * size]
+    for _ in range(case.n_operations - 8):
+        one, n_tokens = rng.randrange(3), rng.randint(1, 2 * size)
+        too_long = lengths[one] + n_tokens > (case.n_blocks // 3 - 1) * size
+        if too_long or (lengths[one] and rng.random() < 0.3):
+            n_tokens = -rng.randrange(lengths[one])
+        lengths[one] = lengths[one] + n_tokens if n_tokens else 0
+        yield one, n_tokens

@@ -1,0 +1,217 @@
+"""Checks of `forward_cached`.
+
+The model's parts and the `attend` that a step uses are the check's own, handed to the student's
+code: a step is judged apart from the attention, and what is recorded cannot be forged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from labkit.bridge.student import Offer, Student
+from labkit.checks.compare import expect_equal, expect_tensor, show, tensor_in
+from labkit.checks.core import Wrong, check
+from labkit.checks.stored import expect_pair, pair_in, wanted_floats, wanted_tokens
+from labkit.labs.kv_cache.checks.attend import attention_by_hand
+from labkit.models.transformer import Transformer, TransformerConfig
+
+D_MODEL, VOCAB_SIZE = 8, 11
+
+
+@dataclass(frozen=True, slots=True)
+class StepCase:
+    """A sequence fed to a model in chunks, one `forward_cached` for each."""
+
+    chunks: tuple[int, ...]
+    n_layers: int = 2
+    n_heads: int = 2
+    n_kv_heads: int = 1
+    batch: int = 1
+    seed: int = 0
+
+    def __str__(self) -> str:
+        chunks = " + ".join(map(str, self.chunks))
+        return f"{chunks} tokens fed to {self.n_layers} layers, batch of {self.batch}"
+
+    def model(self) -> Transformer:
+        sizes = (self.n_layers, self.n_heads, self.n_kv_heads)
+        return _random_model(TransformerConfig(*sizes, D_MODEL, VOCAB_SIZE, 32), self.seed)
+
+    def tokens(self) -> Tensor:
+        rng = torch.Generator().manual_seed(self.seed + 1)
+        return torch.randint(VOCAB_SIZE, (self.batch, sum(self.chunks)), generator=rng)
+
+
+@cache
+def _random_model(config: TransformerConfig, seed: int) -> Transformer:
+    return Transformer.random(config, torch.Generator().manual_seed(seed))
+
+
+@dataclass(frozen=True)
+class Step:
+    """One `forward_cached`: what stood before it, what the student passed on, what came back."""
+
+    n_past: int
+    n_new: int
+    past: list | None
+    positions: list
+    pasts: list
+    caches: list[tuple[Tensor, Tensor]]
+    logits: Any
+    cache: Any
+
+
+def steps_of(student: Student, case: StepCase) -> list[Step]:
+    """The student's steps over the chunks of a case, played once for all checks."""
+
+    def play() -> list[Step]:
+        recorder = RecordedSteps(case)
+        return [recorder.play(student, chunk) for chunk in case.tokens().split(case.chunks, 1)]
+
+    return student.once(("forward_cached", case), play)
+
+
+class RecordedSteps:
+    """A model whose parts run on the check's side, and an `attend` that needs nobody's memory.
+
+    Positions and pasts that the student passes are recorded; the computation goes on with the
+    right ones, so that one mistake shows in one check.
+    """
+
+    def __init__(self, case: StepCase) -> None:
+        self.case, self.model, self.n_past = case, case.model(), 0
+        self.caches: list[tuple[Tensor, Tensor]] = []
+        self._start()
+
+    def _start(self) -> None:
+        self.past = list(self.caches) or None
+        self.positions: list[Any] = []
+        self.pasts: list[Any] = []
+
+    def play(self, student: Student, chunk: Tensor) -> Step:
+        """One step of the student's."""
+        self._start()
+        self.chunk, n_past = chunk, self.n_past
+        got = student.forward_cached(self._offer(), chunk, self.past, self.attend)
+        self.n_past += chunk.shape[1]
+        if len(self.pasts) != self.case.n_layers:
+            what = "the calls of `attend`, one per layer"
+            raise Wrong(what, expected=str(self.case.n_layers), got=str(len(self.pasts)))
+        logits, cache = pair_in(got, "what forward_cached returns")
+        caches = list(self.caches)
+        passed_on = (self.positions, self.pasts)
+        return Step(n_past, chunk.shape[1], self.past, *passed_on, caches, logits, cache)
+
+    def _offer(self) -> Offer:
+        blocks = [
+            Offer(attributes={"project": self._project(i), "merge": self._merge(i)})
+            for i in range(self.case.n_layers)
+        ]
+        sizes = {**asdict(self.model.config), "head_dim": self.model.config.head_dim}
+        parts = {"config": Offer(attributes=sizes), "blocks": blocks}
+        return Offer(attributes={**parts, "embed": self.embed, "unembed": self.unembed})
+
+    def embed(self, tokens: Any, positions: Any) -> Tensor:
+        wanted_tokens(tokens, self.chunk.shape, VOCAB_SIZE)
+        self.positions.append(positions)
+        right = torch.arange(self.n_past, self.n_past + self.chunk.shape[1])
+        return self.model.embed(tokens.long(), right)
+
+    def _project(self, layer: int) -> Any:
+        return lambda x: self.model.blocks[layer].project(self._hidden(x))
+
+    def _merge(self, layer: int) -> Any:
+        shape = self._shape(self.case.n_heads)
+        return lambda x, attended: self.model.blocks[layer].merge(
+            self._hidden(x), wanted_floats(attended, shape, "`attended`")
+        )
+
+    def unembed(self, x: Any) -> Tensor:
+        return self.model.unembed(self._hidden(x))
+
+    def attend(self, queries: Any, keys: Any, values: Any, past: Any = None) -> tuple:
+        """Attention with the layer's true past; layers are told apart by the order of calls."""
+        layer = len(self.pasts)
+        if layer >= self.case.n_layers:
+            raise ValueError(f"attend is called once per layer, {self.case.n_layers} times a step")
+        self.pasts.append(past)
+        shape = self._shape(self.case.n_kv_heads)
+        keys, values = wanted_floats(keys, shape, "keys"), wanted_floats(values, shape, "values")
+        queries = wanted_floats(queries, self._shape(self.case.n_heads), "queries")
+        if self.past is not None:
+            keys = torch.cat((self.past[layer][0], keys), 2)
+            values = torch.cat((self.past[layer][1], values), 2)
+        self.caches[layer : layer + 1] = [(keys, values)]
+        return attention_by_hand(queries, keys, values), (keys, values)
+
+    def _hidden(self, x: Any) -> Tensor:
+        return wanted_floats(x, (self.case.batch, self.chunk.shape[1], D_MODEL), "x")
+
+    def _shape(self, n_heads: int) -> tuple[int, ...]:
+        return (self.case.batch, n_heads, self.chunk.shape[1], D_MODEL // self.case.n_heads)
+
+
+@check("forward_cached", hint="How many tokens stand before the first new one?")
+def positions_start_after_the_cached_tokens(student: Student, case: StepCase) -> None:
+    """The new tokens are embedded at the positions that follow the cached ones."""
+    why = "Counted from 0 again: the model would take them for the prompt's first tokens."
+    for step in steps_of(student, case):
+        expect_equal(len(step.positions), 1, "the calls of `embed` in one step")
+        for row in _position_rows(step.positions[0], step.n_new):
+            expect_equal(
+                row,
+                list(range(step.n_past, step.n_past + step.n_new)),
+                f"the positions of {step.n_new} tokens after {step.n_past} cached ones",
+                why=why if step.n_past and row == list(range(step.n_new)) else "",
+            )
+
+
+def _position_rows(got: Any, n_new: int) -> list[list]:
+    """Positions (Q,), or (1 Q) or (B Q), which embed just as well, as rows."""
+    positions = tensor_in(got, "the positions")
+    if positions.is_floating_point() or positions.ndim > 2 or positions.shape[-1:] != (n_new,):
+        raise Wrong(
+            "the positions",
+            expected=f"{n_new} whole numbers",
+            got=f"{positions.dtype}, shape {tuple(positions.shape)}",
+        )
+    return positions.reshape(-1, n_new).tolist()
+
+
+@check("forward_cached", hint="`past` is a list in the order of the blocks.")
+def each_layer_gets_its_own_past(student: Student, case: StepCase) -> None:
+    """In each step layer i attends with `past[i]`; in the first step with None."""
+    for step in steps_of(student, case):
+        for layer, got in enumerate(step.pasts):
+            what = f"of the past that layer {layer} gets, {step.n_past} tokens fed so far"
+            if step.past is not None:
+                expect_pair(got, *step.past[layer], what)
+            elif got is not None:
+                raise Wrong("the past in the first step", expected="None", got=show(got))
+
+
+@check("forward_cached", hint="One entry per layer: what `attend` returned second.")
+def the_cache_has_one_entry_per_layer(student: Student, case: StepCase) -> None:
+    """The cache that comes back lists what `attend` returned for layer 0, 1, ..."""
+    for step in steps_of(student, case):
+        if not isinstance(step.cache, list | tuple):
+            expected = "a list with one pair per layer"
+            raise Wrong("the cache", expected=expected, got=show(step.cache))
+        expect_equal(len(step.cache), case.n_layers, "the number of layers in the cache")
+        for layer, got in enumerate(step.cache):
+            expect_pair(got, *step.caches[layer], f"that were returned for layer {layer}")
+
+
+@check("forward_cached", hint="embed, then for each block project, attend, merge, then unembed.")
+def logits_are_those_of_the_uncached_model(student: Student, case: StepCase) -> None:
+    """Fed in chunks, the model gives the logits of one forward over the whole sequence."""
+    expected = case.model()(case.tokens())
+    for step in steps_of(student, case):
+        end = step.n_past + step.n_new
+        what = f"the logits of tokens {step.n_past}..{end - 1}"
+        expect_tensor(step.logits, expected[:, step.n_past : end], what, tolerance=1e-4)

@@ -1,0 +1,244 @@
+"""Checks of lab 1's questions asked backwards: the largest model, the longest sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from labkit.bridge.student import Student, StudentError
+from labkit.checks.compare import expect_number, number_in, show
+from labkit.checks.core import Wrong, check
+from labkit.labs.memory.checks.products import DIVIDE_WHOLE, ROUNDING, expect_exactly
+
+
+@dataclass(frozen=True)
+class LargestCase:
+    """A card and what else is on it; `expected` None where the call must be refused."""
+
+    vram_bytes: int
+    overhead_bytes: int
+    bytes_per_param: int
+    expected: int | None
+
+    def __str__(self) -> str:
+        return (
+            f"{self.vram_bytes:,} bytes of VRAM, {self.overhead_bytes:,} of overhead, "
+            f"{self.bytes_per_param} per parameter"
+        )
+
+
+@dataclass(frozen=True)
+class LongestCase:
+    """A card, a model and a batch; `expected` None where the call must be refused."""
+
+    vram_bytes: int
+    model_bytes: int
+    token_bytes: int
+    expected: int | None
+    options: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def batch_size(self) -> int:
+        return self.options.get("batch_size", 1)
+
+    @property
+    def overhead_bytes(self) -> int:
+        return self.options.get("overhead_bytes", 0)
+
+    @property
+    def room_bytes(self) -> int:
+        return self.vram_bytes - self.model_bytes - self.overhead_bytes
+
+    def __str__(self) -> str:
+        options = "".join(f", {name} {value:,}" for name, value in self.options.items())
+        return (
+            f"{self.vram_bytes:,} bytes of VRAM, {self.model_bytes:,} of weights, "
+            f"{self.token_bytes:,} per token{options}"
+        )
+
+
+@check(
+    "largest_model",
+    hint="First take off what is not weights; then see how many parameters fill the rest.",
+    applies_to=lambda case: (
+        bool(case.expected) and case.overhead_bytes > 0 and case.bytes_per_param == 2
+    ),
+)
+def weights_fill_what_the_overhead_leaves(student: Student, case: LargestCase) -> None:
+    """The weights fill the card up to the overhead."""
+    _check_largest(student, case)
+
+
+@check(
+    "largest_model",
+    hint="Call it with 1 and with 4 bytes per parameter: which of the two models is larger?",
+    applies_to=lambda case: bool(case.expected) and case.bytes_per_param != 2,
+)
+def wider_parameters_leave_room_for_fewer(student: Student, case: LargestCase) -> None:
+    """The bytes of a parameter are an argument, not always 2."""
+    _check_largest(student, case)
+
+
+@check(
+    "largest_model",
+    hint="How many parameters of 2 bytes fit in 5 bytes?",
+    applies_to=lambda case: (
+        bool(case.expected) and case.overhead_bytes == 0 and case.bytes_per_param == 2
+    ),
+)
+def a_parameter_fits_whole_or_not_at_all(student: Student, case: LargestCase) -> None:
+    """The answer is a whole number of parameters, rounded down, exactly."""
+    got = student.largest_model(case.vram_bytes)
+    expect_exactly(got, case.expected, "the parameters that fit", why=DIVIDE_WHOLE)
+
+
+@check(
+    "largest_model",
+    hint="A count of parameters is never negative.",
+    applies_to=lambda case: case.expected == 0,
+)
+def a_full_card_holds_no_parameters(student: Student, case: LargestCase) -> None:
+    """An overhead as large as the card, or larger, leaves room for none."""
+    width = case.bytes_per_param
+    got = student.largest_model(case.vram_bytes, case.overhead_bytes, width)
+    expect_number(got, 0, "the parameters that fit")
+    roomy = student.largest_model(10 * case.overhead_bytes, case.overhead_bytes, width)
+    _expect_some(roomy, "the parameters that fit on a card of ten times the overhead")
+
+
+@check(
+    "largest_model",
+    hint="The docstring says which argument is refused, and with which exception.",
+    applies_to=lambda case: case.expected is None,
+)
+def refuses_parameters_without_width(student: Student, case: LargestCase) -> None:
+    """A parameter of no bytes is refused with a ValueError."""
+    arguments = (case.vram_bytes, case.overhead_bytes, case.bytes_per_param)
+    _expect_refusal(lambda: student.largest_model(*arguments), "a parameter of no bytes")
+    _expect_some(student.largest_model(case.vram_bytes), "the parameters of an ordinary call")
+
+
+def _check_largest(student: Student, case: LargestCase) -> None:
+    got = student.largest_model(case.vram_bytes, case.overhead_bytes, case.bytes_per_param)
+    number = number_in(got, "the parameters that fit")
+    why = ""
+    if number * case.bytes_per_param == case.vram_bytes and case.overhead_bytes:
+        why = "The overhead was not taken off."
+    slips = {
+        1e-9: "That is billions of parameters: return parameters.",
+        1 / 8: "Eight times too small: were bits taken for bytes?",
+        case.bytes_per_param / 2: "2 bytes per parameter were taken; the call says otherwise.",
+    }
+    expect_number(
+        number, case.expected, "the parameters that fit", relative=ROUNDING, factors=slips, why=why
+    )
+
+
+@check(
+    "longest_sequence",
+    hint="One more token means one more for every sequence of the batch.",
+    applies_to=lambda case: (
+        bool(case.expected) and case.batch_size > 1 and case.overhead_bytes == 0
+    ),
+)
+def the_batch_shares_what_the_weights_leave(student: Student, case: LongestCase) -> None:
+    """What the weights leave is shared by all sequences of the batch."""
+    _check_longest(student, case)
+
+
+@check(
+    "longest_sequence",
+    hint="What is taken before the first token: the weights, and what else?",
+    applies_to=lambda case: bool(case.expected) and case.overhead_bytes > 0,
+)
+def an_overhead_comes_off_first(student: Student, case: LongestCase) -> None:
+    """The overhead is taken off before the tokens are counted."""
+    _check_longest(student, case)
+
+
+@check(
+    "longest_sequence",
+    hint="How many tokens of 4 bytes fit in 11 bytes?",
+    applies_to=lambda case: (
+        bool(case.expected) and case.batch_size == 1 and case.overhead_bytes == 0
+    ),
+)
+def a_token_fits_whole_or_not_at_all(student: Student, case: LongestCase) -> None:
+    """The answer is a whole number of tokens, rounded down, exactly."""
+    got = student.longest_sequence(case.vram_bytes, case.model_bytes, case.token_bytes)
+    expect_exactly(got, case.expected, "the tokens that fit", why=DIVIDE_WHOLE)
+
+
+@check(
+    "longest_sequence",
+    hint="A sequence is never of negative length: read the docstring's last words on 0.",
+    applies_to=lambda case: case.expected == 0,
+)
+def no_room_means_no_tokens(student: Student, case: LongestCase) -> None:
+    """Weights that fill the card, or do not fit on it, leave room for 0 tokens."""
+    got = student.longest_sequence(
+        case.vram_bytes, case.model_bytes, case.token_bytes, **case.options
+    )
+    expect_number(got, 0, "the tokens that fit")
+    one_each = case.overhead_bytes + case.model_bytes + case.token_bytes * case.batch_size
+    roomy = student.longest_sequence(one_each, case.model_bytes, case.token_bytes, **case.options)
+    _expect_some(roomy, "the tokens that fit on a card with room for one")
+
+
+@check(
+    "longest_sequence",
+    hint="The docstring says which arguments are refused, and with which exception.",
+    applies_to=lambda case: case.expected is None,
+)
+def refuses_an_empty_batch(student: Student, case: LongestCase) -> None:
+    """A batch of no sequences and a token of no bytes are refused with a ValueError."""
+    _expect_refusal(
+        lambda: student.longest_sequence(
+            case.vram_bytes, case.model_bytes, case.token_bytes, **case.options
+        ),
+        "an empty batch" if case.batch_size <= 0 else "a token of no bytes",
+    )
+    ordinary = student.longest_sequence(case.vram_bytes, case.model_bytes, 1)
+    _expect_some(ordinary, "the tokens of an ordinary call")
+
+
+def _check_longest(student: Student, case: LongestCase) -> None:
+    got = student.longest_sequence(
+        case.vram_bytes, case.model_bytes, case.token_bytes, **case.options
+    )
+    number = number_in(got, "the tokens that fit")
+    taken = number * case.token_bytes * case.batch_size  # what this answer would fill
+    why, one_step = "", case.token_bytes * case.batch_size
+    if abs(taken - case.vram_bytes + case.overhead_bytes) < one_step:
+        why = "The weights are on the card too: they were not taken off."
+    elif case.overhead_bytes and abs(taken - case.room_bytes - case.overhead_bytes) < one_step:
+        why = "The overhead was not taken off."
+    slips = {
+        case.batch_size: "That is for one sequence alone: the whole batch shares the room.",
+        1 / case.batch_size: "Too few: was the batch size divided out twice?",
+    }
+    slips.pop(1, None)
+    expect_number(
+        number, case.expected, "the tokens that fit", relative=ROUNDING, factors=slips, why=why
+    )
+
+
+def _expect_some(got: Any, what: str) -> None:
+    """More than nothing: a function that always says 0, or always refuses, has not been right."""
+    number = number_in(got, what)
+    if not number > 0:
+        raise Wrong(what, expected="more than 0", got=show(number))
+
+
+def _expect_refusal(play: Callable[[], Any], what: str) -> None:
+    """The call raises ValueError."""
+    try:
+        got = play()
+    except StudentError as error:
+        if error.is_a("ValueError") or error.is_a("NotImplementedError"):
+            if error.is_a("NotImplementedError"):
+                raise
+            return
+        raise Wrong(f"{what} should be refused", expected="ValueError", got=error.kind) from None
+    raise Wrong(f"{what} should be refused", expected="ValueError", got=show(got))

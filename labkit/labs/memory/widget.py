@@ -1,0 +1,140 @@
+"""Things to play with in a lecture; each takes the student's own functions.
+
+They need ipywidgets; without it a calculator prints the same numbers as a table.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable
+from typing import Any
+
+from labkit.measuring.plots import png_bytes, vram_bar
+from labkit.memory import ModelShape
+from labkit.models.facts import gpus, models, vram_readings
+
+BATCH_SIZES = tuple(2**i for i in range(8))
+LENGTHS = tuple(2**i for i in range(8, 18))
+TABLE_BATCH, TABLE_LENGTH = 8, 8192
+
+
+def vram_calculator(
+    weight_bytes: Callable[..., int],
+    kv_cache_bytes: Callable[..., int],
+    model: str = "Qwen/Qwen3-14B",
+    gpu: str = "L40S",
+) -> Any:
+    """Sliders for model, card, batch and length, and a bar that turns red where it is too much.
+
+    The functions are called as weight_bytes(n_params, bytes_per_param) and
+    kv_cache_bytes(shape, n_tokens, batch_size, bytes_per_number). Without ipywidgets: prints
+    `vram_table` and returns None.
+    """
+    try:
+        import ipywidgets
+    except ImportError:
+        print("(ipywidgets is not installed: a table instead of the calculator)")
+        print(vram_table(weight_bytes, kv_cache_bytes, gpu))
+        return None
+
+    widths = {"4 bytes": 4, "2 bytes": 2, "1 byte": 1}
+    look = {
+        "style": {"description_width": "9em"},
+        "layout": ipywidgets.Layout(width="26em"),
+        "continuous_update": False,
+    }
+    choose = {name: value for name, value in look.items() if name != "continuous_update"}
+    controls = {
+        "model": ipywidgets.Dropdown(options=_models(), value=model, description="model", **choose),
+        "gpu": ipywidgets.Dropdown(options=list(gpus()), value=gpu, description="card", **choose),
+        "batch_size": ipywidgets.SelectionSlider(
+            options=BATCH_SIZES, value=8, description="sequences", **look
+        ),
+        "n_tokens": ipywidgets.SelectionSlider(
+            options=[(f"{n:,}", n) for n in LENGTHS], value=8192, description="tokens", **look
+        ),
+        "weight_width": ipywidgets.SelectionSlider(
+            options=widths, value=2, description="weights", **look
+        ),
+        "cache_width": ipywidgets.SelectionSlider(
+            options=widths, value=2, description="cached numbers", **look
+        ),
+    }
+    picture = ipywidgets.Image(format="png", layout=ipywidgets.Layout(max_width="100%"))
+
+    def redraw(_: Any = None) -> None:
+        chosen = {name: control.value for name, control in controls.items()}
+        picture.value = png_bytes(_draw(weight_bytes, kv_cache_bytes, **chosen))
+
+    for control in controls.values():
+        control.observe(redraw, names="value")
+    redraw()
+    first, second = list(controls.values())[::2], list(controls.values())[1::2]
+    columns = ipywidgets.HBox([ipywidgets.VBox(first), ipywidgets.VBox(second)])
+    return ipywidgets.VBox([columns, picture])
+
+
+def with_still(box: type, still: Callable[[Any], bytes]) -> type:
+    """A box that takes a picture along, for viewers that know no widgets.
+
+    still: makes the PNG from the box, when the box is shown.
+    """
+
+    class Player(box):
+        def _repr_mimebundle_(self, **kwargs: Any) -> dict:
+            picture = b64encode(still(self)).decode()
+            return super()._repr_mimebundle_(**kwargs) | {"image/png": picture}
+
+    return Player
+
+
+def vram_table(
+    weight_bytes: Callable[..., int], kv_cache_bytes: Callable[..., int], gpu: str = "L40S"
+) -> str:
+    """Weights, cache and what is left on one card, a line per model."""
+    card_bytes = _card_bytes(gpu)
+    lines = [
+        f"{gpu}, {card_bytes / 1e9:.1f} GB, {TABLE_BATCH} sequences of {TABLE_LENGTH:,} tokens, "
+        "2 bytes per number",
+        f"{'model':<32}{'weights GB':>12}{'cache GB':>12}{'left GB':>12}",
+    ]
+    for name in _models():
+        shape = ModelShape.of(name)
+        weights = weight_bytes(shape.n_params, 2)
+        cache = kv_cache_bytes(shape, TABLE_LENGTH, TABLE_BATCH, 2)
+        left = card_bytes - weights - cache
+        note = "" if left >= 0 else "  does not fit"
+        lines.append(
+            f"{name:<32}{weights / 1e9:>12.2f}{cache / 1e9:>12.2f}{left / 1e9:>12.2f}{note}"
+        )
+    return "\n".join(lines)
+
+
+def _draw(
+    weight_bytes: Callable[..., int],
+    kv_cache_bytes: Callable[..., int],
+    *,
+    model: str,
+    gpu: str,
+    batch_size: int,
+    n_tokens: int,
+    weight_width: int,
+    cache_width: int,
+) -> Any:
+    shape = ModelShape.of(model)
+    return vram_bar(
+        weight_bytes(shape.n_params, weight_width),
+        kv_cache_bytes(shape, n_tokens, batch_size, cache_width),
+        _card_bytes(gpu),
+        title=f"{model.rpartition('/')[2]} on {gpu}: {batch_size} x {n_tokens:,} tokens",
+    )
+
+
+def _models() -> list[str]:
+    """Models whose every layer caches every token; a sliding window would need a sum of its own."""
+    return [name for name, facts in models().items() if facts["sliding_window"] is None]
+
+
+def _card_bytes(gpu: str) -> int:
+    """What the driver shows: the middle of the readings, and the one that a server plans with."""
+    return vram_readings(gpu)["driver"][0]

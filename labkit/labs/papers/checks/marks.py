@@ -1,0 +1,175 @@
+"""How the items of lab 8 are read and marked.
+
+Without a key, in the notebook, a check only says whether the answer can be read and is complete.
+With the grader's key it marks: letters by the right ones less the wrong ones, an order by the steps
+that follow each other, numbers field by field.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from labkit.bridge.student import MissingName, Proxy, Student, value_of
+from labkit.checks.answers import is_near
+from labkit.checks.compare import show
+from labkit.checks.core import Unfinished, Wrong
+from labkit.labs.papers.answers import Unreadable, is_blank, letters_of, number_of, numbers_of
+from labkit.labs.papers.items import Item, id_in, item_of, options_for
+from labkit.labs.papers.words import language_of, say
+
+RELATIVE, RELATIVE_OF_SLIPS = 5e-3, 2e-3
+Play = Callable[[Student, "ItemCase"], None]
+
+
+@dataclass(frozen=True)
+class ItemCase:
+    """An answer to read. answer: its variable; key: what is right, which the grader alone has."""
+
+    is_own: ClassVar[bool] = True  # the student wrote it
+
+    answer: str
+    key: Any = None
+
+    def __str__(self) -> str:
+        return self.answer
+
+    @property
+    def item(self) -> Item:
+        return item_of(self.answer)
+
+
+class Told(Wrong):
+    """Wrong, in sentences of the student's language, which have their own full stops."""
+
+    def sentences(self) -> str:
+        """All that is said."""
+        return f"{self.what} {self.why}".strip()
+
+
+def has_at_least(n_right: int) -> Play:
+    """Marks whether so many of the chosen options are right, and explains if all should be."""
+
+    def play(student: Student, case: ItemCase) -> None:
+        letters = read_letters(student, case)
+        if case.key is None:
+            return
+        student_id, language = who(student)
+        right = case.key.letters(student_id)
+        n_found = len(set(letters) & set(right))
+        if n_found >= n_right:
+            return
+        read = {"read": " ".join(letters), "n": n_found, "wanted": len(right)}
+        why = _reasons(case, student_id, language, letters) if n_right == len(right) else ""
+        raise Told(say("right letters", language, **read), why=why)
+
+    return play
+
+
+def has_in_a_row(place: int) -> Play:
+    """Marks whether the step at this place of the right order is followed by the right one."""
+
+    def play(student: Student, case: ItemCase) -> None:
+        letters = read_letters(student, case)
+        if case.key is None:
+            return
+        student_id, language = who(student)
+        first, second = case.key.letters(student_id)[place : place + 2]
+        if second not in letters[letters.index(first) + 1 :][:1]:
+            why = case.key.why[language][options_for(case.item, student_id)[second]]
+            raise Told(say("no step", language, first=first, second=second), why=why)
+
+    return play
+
+
+def has_number(field: str) -> Play:
+    """Marks one number: counts exactly, all others within half a percent."""
+
+    def play(student: Student, case: ItemCase) -> None:
+        got = read_number(student, case, field)
+        if case.key is None:
+            return
+        student_id, language = who(student)
+        right = case.key.numbers(student_id)[field]
+        if is_near(got, right, 0 if isinstance(right, int) else RELATIVE):
+            return
+        why = _explanation(case, student_id, language, field, got)
+        raise Told(say("wrong number", language, field=field, read=show(got)), why=why)
+
+    return play
+
+
+def who(student: Student) -> tuple[str, str]:
+    """The student's id and language. Raises: Unfinished if there is no id."""
+    student_id = id_in(value_of(student.student_id))
+    try:
+        language = language_of(value_of(student.language))
+    except MissingName:
+        language = language_of(None)
+    if not student_id:
+        raise Unfinished(say("no id", language))
+    return student_id, language
+
+
+def read_letters(student: Student, case: ItemCase) -> list[str]:
+    """The letters of an answer. Raises: Unfinished if there is none, Wrong if it is no answer."""
+    answer, language = _answer(student, case)
+    try:
+        return letters_of(case.item, answer, language)
+    except Unreadable as error:
+        raise Told(str(error)) from None
+
+
+def read_number(student: Student, case: ItemCase, field: str) -> float:
+    """One number of an answer. Raises: Unfinished if it is blank, Wrong if it is no number."""
+    answer, language = _answer(student, case)
+    try:
+        value = numbers_of(case.item, answer, language)[field]
+    except Unreadable as error:
+        raise Told(str(error)) from None
+    if is_blank(value):
+        raise Unfinished(say("field blank", language, field=field))
+    number = number_of(value)
+    if number is None or not math.isfinite(number):
+        raise Told(say("not a number", language, field=field, read=show(value)))
+    return number
+
+
+def _answer(student: Student, case: ItemCase) -> tuple[Any, str]:
+    _, language = who(student)
+    answer = _plain(value_of(getattr(student, case.answer)))
+    if is_blank(answer):
+        raise Unfinished(say("blank", language))
+    return answer, language
+
+
+def _plain(answer: Any) -> Any:
+    """The answer with None for every `...`, which stays in the student's process."""
+    if isinstance(answer, Proxy):
+        return None if answer._kind == "ellipsis" else answer
+    if isinstance(answer, dict):
+        return {name: _plain(value) for name, value in answer.items()}
+    return answer
+
+
+def _reasons(case: ItemCase, student_id: str, language: str, letters: list[str]) -> str:
+    """Why the options that were missed are right, and why those chosen instead are not."""
+    right, why = case.key.letters(student_id), case.key.why[language]
+    sentences = []
+    for letter, option in options_for(case.item, student_id).items():
+        if (letter in right) != (letter in letters):
+            what = "missed" if letter in right else "chosen"
+            sentences.append(say(what, language, letter=letter, why=why[option]))
+    return " ".join(sentences)
+
+
+def _explanation(case: ItemCase, student_id: str, language: str, field: str, got: float) -> str:
+    """What is known about this wrong number, if anything, and how the right one comes about."""
+    how = case.key.how[language]
+    for name, fields in case.key.wrong_numbers(student_id).items():
+        if field in fields and is_near(got, fields[field], RELATIVE_OF_SLIPS):
+            how = f"{case.key.slips[language][name]} {how}"
+            break
+    return " ".join(how.split())

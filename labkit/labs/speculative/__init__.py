@@ -1,0 +1,1 @@
+"""Lab 6: speculative decoding. The answers are in `labkit.speculative`."""

@@ -1,0 +1,190 @@
+"""The engine beside transformers, in one run, to `build/bench/engine.json`.
+
+On one thread of a CPU the tiny pair writes after the twenty prompts at temperature 1, in four ways:
+by the engine with its draft and without, by transformers' `generate` and with its assisted
+generation. Ways take turns, text by text; a ratio is the median over rounds. Seconds are those of
+the processor: on one thread they are the clock's, but for what else the machine does. Then come the
+lines of a GPU: measured here if there is one, else from the kit's records, which say what they are
+from.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from labkit import zoo
+from labkit.engine.decoder import Decoder
+from labkit.engine.generate import autoregressive, speculative
+from labkit.engine.profiler import PARTS, Profile
+from labkit.engine.sampling import Warp
+from labkit.engine.weights import weights_of
+from labkit.labs.speculative.records import (
+    ALONE,
+    best,
+    copy_bandwidth,
+    floor_s,
+    gains,
+    step_s,
+    token_s,
+)
+from labkit.measuring.machine import use_one_thread
+from labkit.measuring.profiles import GPU80, PAIRS
+from labkit.measuring.records import Record, recorded_results
+from labkit.measuring.timing import machine
+from labkit.models.prompts import prompts
+
+OUT = Path("build/bench/engine.json")
+DRAWN = Warp(1.0)
+N_NEW, N_ROUNDS, GAMMA = 64, 3, 5
+RATIOS = {  # numerator, denominator: seconds of the one over those of the other
+    "speculative_over_autoregressive": ("autoregressive", "speculative"),
+    "autoregressive_over_transformers": ("transformers", "autoregressive"),
+    "speculative_over_assisted": ("assisted", "speculative"),
+}
+Way = Callable[[list[int]], Sequence[int]]
+
+
+def main() -> None:
+    """Measure, write the record, print it."""
+    use_one_thread()
+    record: dict[str, Any] = {"machine": machine(), "cpu": on_cpu(), "gpu": {}}
+    if torch.cuda.is_available():
+        record["gpu"]["here"] = on_gpu(_measured())
+    else:
+        for name, found in recorded_results("speculative-*.jsonl").items():
+            if found.provenance.driver:
+                record["gpu"][name] = on_gpu(found)
+    OUT.parent.mkdir(parents=True, exist_ok=True)
+    OUT.write_text(json.dumps(record, indent=1) + "\n")
+    print(json.dumps(record, indent=1))
+
+
+def on_cpu(n_rounds: int = N_ROUNDS, n_new: int = N_NEW, n_prompts: int | None = None) -> dict:
+    """Tokens per second of the four ways, their ratios, and the parts of the speculative one."""
+    pair, profile = zoo.load_pair("tiny", device="cpu"), Profile()
+    decoders = [Decoder(weights_of(each.model, 1024), 1024) for each in (pair.target, pair.draft)]
+    texts = [pair.target.tokenizer(each.text)["input_ids"] for each in prompts()[:n_prompts]]
+
+    def speculate(text: list[int], warp: Warp = DRAWN, profile: Profile | None = profile) -> Any:
+        return speculative(*decoders, text, n_new, GAMMA, warp, profile=profile)
+
+    ways = {
+        "speculative": speculate,
+        "autoregressive": lambda text: autoregressive(decoders[0], text, n_new, DRAWN),
+        "transformers": lambda text: _generated(pair, text, n_new),
+        "assisted": lambda text: _generated(pair, text, n_new, assistant_model=pair.draft.model),
+    }
+    _round(ways, texts[:1], n_new)  # to warm up
+    rounds = [_round(ways, texts, n_new) for _ in range(n_rounds)]
+    ratios = {
+        name: statistics.median(each[above] / each[below] for each in rounds)
+        for name, (above, below) in RATIOS.items()
+    }
+    n_tokens = n_new * len(texts)
+    return {
+        "n_prompts": len(texts),
+        "n_new": n_new,
+        "gamma": GAMMA,
+        "tokens_per_s": {
+            way: round(n_tokens / statistics.median(each[way] for each in rounds), 1)
+            for way in ways
+        },
+        "ratios": {name: round(ratio, 2) for name, ratio in ratios.items()},
+        "speculative_parts": {
+            part: round(profile.seconds(part) / profile.seconds("total"), 3) for part in PARTS
+        },
+        "greedy_is_equal": all(
+            autoregressive(decoders[0], text, n_new, Warp(0.0)) == speculate(text, Warp(0.0), None)
+            for text in texts
+        ),
+    }
+
+
+def on_gpu(record: Record) -> dict:
+    """What a record says of the engine on a GPU: floors, steps, verification, speculation."""
+    every, lines = gains(record), {}
+    for name in dict.fromkeys(row.model for row in record.of("decode_steps")):
+        times_ms = [1e3 * step_s(record, name, "captured", n) for n in (1, 8)]
+        lines[name] = {
+            "floor_ms": 1e3 * floor_s(record, name),
+            "step_ms": times_ms[0],
+            "eager_step_ms": 1e3 * step_s(record, name, "eager"),
+            "verify_7_over_step": times_ms[1] / times_ms[0],
+        }
+    for row in record.of("speculation"):
+        if row.is_ok and row.setting == ALONE:
+            line = lines[PAIRS[row.model][0]]
+            line["token_ms"] = 1e3 * token_s(row)
+            line["share_of_floor"] = line["floor_ms"] / line["token_ms"]
+    pairs = {}
+    for pair in dict.fromkeys(gain.row.model for gain in every):
+        chosen = best(gain for gain in every if gain.row.model == pair)
+        pairs[pair] = {
+            "gamma": chosen.gamma,
+            "speedup": chosen.speedup[0],
+            "token_ms": 1e3 * chosen.token_s,
+            "predicted_eager": chosen.predicted["eager"],
+        }
+    return {
+        "provenance": str(record.provenance),
+        "copy_bandwidth": copy_bandwidth(record),
+        "models": lines,
+        "pairs": pairs,
+    }
+
+
+def _round(ways: dict[str, Way], texts: Sequence[list[int]], n_new: int) -> dict[str, float]:
+    """The processor's seconds of each way over all texts.
+
+    Raises: RuntimeError if a way wrote another length.
+    """
+    seconds = dict.fromkeys(ways, 0.0)
+    for text in texts:
+        for name, write in ways.items():
+            start_s = time.process_time()
+            new = write(text)
+            seconds[name] += time.process_time() - start_s
+            if len(new) != n_new:
+                raise RuntimeError(f"{name} wrote {len(new)} tokens, {n_new} were wanted")
+    return seconds
+
+
+def _generated(pair: zoo.Pair, text: list[int], n_new: int, **settings: Any) -> list[int]:
+    """What transformers writes, without an end of the text, so that all lengths are the same."""
+    from transformers import GenerationConfig
+
+    config = GenerationConfig(
+        do_sample=True, top_k=0, max_new_tokens=n_new, eos_token_id=None, pad_token_id=0
+    )
+    tokens = torch.tensor([text])
+    for each in (pair.target.model, pair.draft.model):
+        each.generation_config = GenerationConfig(eos_token_id=None, pad_token_id=0)
+    mask = torch.ones_like(tokens)
+    words = {"attention_mask": mask, "generation_config": config} | settings
+    return pair.target.model.generate(tokens, **words)[0, len(text) :].tolist()
+
+
+def _measured() -> Record:
+    """The record of this machine's GPU, beside the bench's own."""
+    from labkit.labs.speculative.experiments import decode_steps, speculation
+    from labkit.measuring.provenance import Provenance
+    from labkit.measuring.records import Recorder
+
+    path = OUT.with_name("engine-gpu.jsonl")
+    path.unlink(missing_ok=True)
+    recorder = Recorder(path, Provenance.here(GPU80, "python -m labkit.labs.speculative.bench"))
+    for experiment in (decode_steps, speculation):
+        for row in experiment(GPU80):
+            recorder.save(row)
+    return recorder.record()
+
+
+if __name__ == "__main__":
+    main()

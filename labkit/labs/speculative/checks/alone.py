@@ -1,0 +1,234 @@
+"""Checks of `autoregressive`, and of refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from labkit.bridge.student import Student
+from labkit.checks.compare import expect_equal, show
+from labkit.checks.core import Wrong, check
+from labkit.checks.stored import expect_refusal
+from labkit.labs.speculative.checks.cases import (
+    ENDS,
+    LAW,
+    SURE,
+    TOLD,
+    SamplingCase,
+    looks_at,
+    n_alike,
+)
+from labkit.labs.speculative.checks.models import Call, OfferedModel, Tape, circle, generic
+from labkit.labs.speculative.checks.runs import Run, every_run, expect_law, run_of, tokens_in
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalCase:
+    """Arguments that make no sense, in place of those that do.
+
+    cached: tokens that a model's cache holds already, by its name; draft_vocab: of the draft.
+    """
+
+    name: str
+    changes: tuple[tuple[str, Any], ...] = ()
+    cached: tuple[tuple[str, int], ...] = ()
+    draft_vocab: int = 5
+    prompt: tuple[int, ...] = (1, 2)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def is_refusal(case: Any) -> bool:
+    """Whether a case is to be refused."""
+    return isinstance(case, RefusalCase)
+
+
+def worked_run(student: Student, case: SamplingCase) -> Run:
+    """The one run of a case, where all tokens wanted were made and the target was asked for them.
+
+    Whether they are the right ones is for other checks to say.
+    """
+    run = run_of(student, case)
+    expect_worked(run, case)
+    return run
+
+
+def expect_worked(run: Run, case: SamplingCase) -> None:
+    """As in `worked_run`."""
+    if run.new[: len(case.prompt)] == [*case.prompt] and len(run.new) > case.n_new:
+        raise Wrong("what comes back", expected="the new tokens", got="the prompt as well")
+    if len(run.new) < case.n_new:
+        raise Wrong("the number of new tokens", expected=str(case.n_new), got=str(len(run.new)))
+    text = (*case.prompt, *run.new)
+    longest = max((n_alike(c.text, text) for c in run.calls if c.model == "target"), default=0)
+    if longest < case.end - 1:
+        raise Wrong(
+            "how much of the text the target has seen",
+            expected=f"all {case.end - 1} tokens before the last one",
+            got=show(longest),
+            why="What it was fed, behind what its cache held, is not the text.",
+        )
+
+
+def expect_fed_once(calls: Sequence[Call]) -> None:
+    """No token is fed again at the same place of the same text."""
+    seen: set[tuple] = set()
+    for call in calls:
+        for length in range(len(call.cached) + 1, len(call.text) + 1):
+            beginning = (call.model, call.text[:length])
+            if beginning in seen:
+                raise Wrong(
+                    f"the {call.model} is fed token {length} of the text twice",
+                    why="Its cache had it. Only what has left the text must leave the cache.",
+                )
+            seen.add(beginning)
+
+
+def expect_one_call_for_the_prompt(n_calls: int) -> None:
+    """At most one call that says nothing about the new tokens."""
+    if n_calls > 1:
+        why = "A call takes any number of tokens, and costs hardly more than for one."
+        raise Wrong("the target's calls for the prompt", expected="1", got=str(n_calls), why=why)
+
+
+def expect_in_time(case: SamplingCase, new: Sequence[int]) -> None:
+    """n_new tokens, unless the end-of-text token comes, which is the last then."""
+    if len(new) > case.n_new:
+        raise Wrong("the number of new tokens", expected=f"{case.n_new} at most", got=str(len(new)))
+    if case.eos in new[:-1]:
+        raise Wrong(
+            f"tokens after the end of the text ({case.eos})",
+            expected="none",
+            got=show(list(new)),
+            why="It may stand anywhere in a block.",
+        )
+    if len(new) < case.n_new and (not new or new[-1] != case.eos):
+        raise Wrong(
+            "the number of new tokens",
+            expected=str(case.n_new),
+            got=f"{len(new)}, though no end-of-text token came",
+        )
+
+
+def expect_all_in_time(student: Student, case: SamplingCase) -> None:
+    """As `expect_in_time`, whatever chance decides."""
+    runs = [run_of(student, case)] if case.look == ENDS else every_run(student, case).runs
+    for run in runs:
+        expect_in_time(case, run.new)
+
+
+def expect_refused(student: Student, case: RefusalCase, sampler: str) -> None:
+    """A ValueError for the case; and no error without what is wrong in it."""
+    new = student.once((sampler, "fine"), lambda: _called(student, RefusalCase("fine"), sampler))
+    expect_equal(len(tokens_in(new, 100)), 3, "the number of new tokens, with nothing wrong")
+    what = f"{case}, which makes no sense"
+    expect_refusal(lambda: _called(student, case, sampler), "ValueError", what)
+
+
+def _called(student: Student, case: RefusalCase, sampler: str) -> Any:
+    tape, cached = Tape(n_left=300), dict(case.cached)
+    sizes = {"target": 5, "draft": case.draft_vocab}
+    names = ("target",) if sampler == "autoregressive" else ("target", "draft")
+    models = [
+        OfferedModel(name, generic(sizes[name], 3), tape, [0] * cached.get(name, 0)).offer()
+        for name in names
+    ]
+    arguments = {"prompt": list(case.prompt), "n_new": 3}
+    if sampler == "speculative":
+        arguments["gamma"] = 2
+    arguments |= dict(case.changes)
+    asked = [arguments.pop(name) for name in ("prompt", "n_new", "gamma") if name in arguments]
+    return getattr(student, sampler)(*models, *asked, **arguments)
+
+
+@check(
+    "autoregressive",
+    weight=2,
+    hint="Which row of the logits speaks of the next token?",
+    applies_to=looks_at(LAW),
+)
+def each_token_has_the_targets_law(student: Student, case: SamplingCase) -> None:
+    """Each token is drawn from what the target says after all tokens before it."""
+    expect_law(student, case)
+
+
+@check(
+    "autoregressive",
+    hint="`distribution` takes all three; and 0 is a temperature like any other.",
+    applies_to=looks_at(TOLD),
+)
+def temperature_top_k_and_top_p_count(student: Student, case: SamplingCase) -> None:
+    """Temperature, top-k and top-p shape what each token is drawn from."""
+    expect_law(student, case)
+
+
+@check(
+    "autoregressive",
+    hint="n_new may be 0, and the text may end with its first new token.",
+    applies_to=looks_at(LAW, ENDS),
+)
+def writing_ends_in_time(student: Student, case: SamplingCase) -> None:
+    """There are n_new new tokens, or fewer up to the end-of-text token, which is among them."""
+    expect_all_in_time(student, case)
+
+
+@check(
+    "autoregressive",
+    hint="What does the cache hold, and what must the next call add to it?",
+    applies_to=looks_at(SURE),
+)
+def each_token_is_fed_once(student: Student, case: SamplingCase) -> None:
+    """One call for each new token, fed what the cache lacks; nothing is fed after the last one."""
+    run = worked_run(student, case)
+    expect_fed_once(run.calls)
+    text = (*case.prompt, *run.new)
+    for call in run.calls:
+        if call.text != text[: len(call.text)]:
+            raise Wrong("what the target was fed", expected=show(text), got=show(call.text))
+    n_calls = sum(len(call.text) >= len(case.prompt) for call in run.calls)
+    why = "Nobody asks what follows the last new token." if n_calls > case.n_new else ""
+    expect_equal(n_calls, case.n_new, "the calls that tell what follows", why=why)
+    expect_one_call_for_the_prompt(len(run.calls) - n_calls)
+
+
+@check(
+    "autoregressive",
+    weight=0.5,
+    hint="Two functions that look at the arguments are given.",
+    applies_to=is_refusal,
+)
+def what_cannot_be_written_is_refused(student: Student, case: RefusalCase) -> None:
+    """Arguments that make no sense are a ValueError."""
+    expect_refused(student, case, "autoregressive")
+
+
+def _alone(name: str, look: str, prompt: tuple[int, ...], n_new: int, seed: int, **more: Any):
+    samples = {"n_samples": 1000} if look == LAW else {}
+    return SamplingCase(name, look, generic(3, seed), prompt, n_new, settings=more, **samples)
+
+
+ONE_TOKEN = (("prompt", [1]), ("n_new", 1))  # nothing is drafted then, but the draft is wrong
+SENSELESS = [
+    RefusalCase("n_new is -1", (("n_new", -1),)),
+    RefusalCase("an empty prompt", (("prompt", []),)),
+    RefusalCase("the target's cache holds another text", cached=(("target", 2),)),
+    RefusalCase("temperature is -1", (("temperature", -1.0),)),
+    RefusalCase("top_k is 0", (("top_k", 0),)),
+    RefusalCase("top_p is 0", (("top_p", 0.0),)),
+]
+CASES: dict[str, list] = {
+    "autoregressive": [
+        _alone("random tables", LAW, (1, 0), 3, 11),
+        _alone("a text that may end early", LAW, (2,), 3, 12, eos=1),
+        _alone("told", TOLD, (0, 2), 2, 13, temperature=0.5, top_k=2),
+        _alone("told", TOLD, (1, 2), 2, 17, temperature=1.6, top_p=0.7),
+        _alone("greedy", TOLD, (1, 2), 3, 15, temperature=0),
+        SamplingCase("no token wanted", ENDS, circle((0, 1, 2)), (1,), 0),
+        SamplingCase("the end at once", ENDS, circle((0, 1, 2)), (0,), 4, settings={"eos": 1}),
+        SamplingCase("a circle of tokens", SURE, circle((3, 1, 4, 0, 2)), (1, 4, 0), 6),
+        SamplingCase("one token as prompt", SURE, circle((3, 1, 4, 0, 2)), (2,), 3),
+        *SENSELESS,
+    ]
+}

@@ -1,0 +1,201 @@
+"""Checks of `verify_batch`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, product
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from labkit.bridge.student import Student, place_all, scripted, values_of
+from labkit.checks.compare import tensor_in
+from labkit.checks.core import Wrong, check
+from labkit.checks.law import Outcome, RandomSource
+from labkit.checks.stored import expect_unchanged, pair_in
+from labkit.labs.speculative.checks.blocks import ONE, PLAIN, TWO, VerifyCase, whole_in
+from labkit.labs.speculative.checks.law import Claim, Found, Law, found_law
+
+
+@dataclass(frozen=True, slots=True)
+class BatchCase:
+    """Blocks of several rows. Behind the shorter ones stand tokens and probabilities of no row."""
+
+    rows: tuple[VerifyCase, ...]
+
+    def __str__(self) -> str:
+        return f"rows with {', '.join(str(row.k) for row in self.rows)} drafted tokens"
+
+    @property
+    def vocab_size(self) -> int:
+        """V, the same in all rows."""
+        return self.rows[0].vocab_size
+
+    @property
+    def k(self) -> int:
+        """Drafted tokens of the longest row."""
+        return max(row.k for row in self.rows)
+
+    @property
+    def is_ragged(self) -> bool:
+        """Whether some rows have fewer drafted tokens than there is room for, or none."""
+        return any(row.k < self.k for row in self.rows) or self.k == 0
+
+    def tensors(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """What `verify_batch` takes; what is not drafted would be accepted by its ratio."""
+        shape = len(self.rows), self.k + 1, self.vocab_size
+        drafted = torch.ones(len(self.rows), self.k, dtype=torch.long)
+        probs = torch.full((2, *shape), 1 / self.vocab_size).double()
+        for row, drafted_row, draft, target in zip(self.rows, drafted, *probs, strict=True):
+            drafted_row[: row.k] = torch.tensor(row.drafted, dtype=torch.long)
+            draft[: row.k], target[: row.k + 1] = row.tensors()
+        n_drafted = torch.tensor([row.k for row in self.rows])
+        return drafted, n_drafted, probs[0, :, :-1].clone(), probs[1].clone()
+
+    def outcome_in(self, got: Any) -> Outcome:
+        """Kept tokens and the next one, row after row. Raises Wrong for anything else."""
+        parts = pair_in(got, "what `verify_batch` returns")
+        limits = {"a number of tokens kept": self.k, "a token after them": self.vocab_size - 1}
+        columns = []
+        for part, (what, most) in zip(parts, limits.items(), strict=True):
+            column = tensor_in(part, what).flatten().tolist()
+            if len(column) != len(self.rows):
+                wanted, found = f"{len(self.rows)} numbers", f"{len(column)}"
+                raise Wrong(f"{what}, for each row", expected=wanted, got=found)
+            columns.append([whole_in(value, what, most) for value in column])
+        return tuple(chain.from_iterable(zip(*columns, strict=True)))
+
+    def found(self, student: Student) -> Found:
+        """The law of what the student's code returns, played once for all checks."""
+        return student.once(("verify_batch", self), lambda: found_law(partial(self.play, student)))
+
+    def play(self, student: Student, source: RandomSource | None) -> Outcome:
+        """One run of the student's code."""
+        call = student.verify_batch
+        call = partial(scripted, call, source.offer()) if source else call
+        return self.outcome_in(call(*self.tensors(), None))
+
+
+def law_of_row(case: BatchCase, i: int) -> dict[Outcome, float]:
+    """What should come out of a row: how many tokens are kept, and the next one."""
+    row = case.rows[i]
+    return {
+        (n, token): chance * share
+        for (n,), chance in row.n_kept_law.items()
+        for token, share in enumerate(row.after[n])
+    }
+
+
+def part_of_row(i: int) -> Callable[[Outcome], Outcome]:
+    """What an outcome says about one row."""
+    return lambda outcome: outcome[2 * i : 2 * i + 2]
+
+
+def row_claim(case: BatchCase, i: int, law: Law, why: str) -> Claim:
+    """That a row has this law."""
+    k = case.rows[i].k
+    return Claim(
+        f"the probability that row {i} keeps {{}} of {k}, and then comes {{}}", law, {}, why
+    )
+
+
+@check(
+    "verify_batch",
+    hint="What does `verify` do? Then all rows of it at once.",
+    applies_to=lambda case: not case.is_ragged,
+)
+def each_row_has_the_law_that_it_has_alone(student: Student, case: BatchCase) -> None:
+    """In a batch of equal blocks each row keeps and draws what it would by itself."""
+    found = case.found(student)
+    for i in range(len(case.rows)):
+        claim = row_claim(
+            case, i, law_of_row(case, i), "Look at the row as if there were no other."
+        )
+        claim.expect(found.law(part_of_row(i)), found.cannot)
+
+
+@check(
+    "verify_batch",
+    hint="Which shape has `torch.rand`?",
+    applies_to=lambda case: not case.is_ragged and len(case.rows) > 1,
+)
+def rows_do_not_share_their_luck(student: Student, case: BatchCase) -> None:
+    """What happens in one row tells nothing about another."""
+    found = case.found(student)
+    alone = [found.law(part_of_row(i)) for i in range(len(case.rows))]
+    if any(len(law) < 2 for law in alone):
+        raise Wrong("what comes out of a row", expected="chance", got="the same each time")
+    n_runs = sum(found.weights.values())
+    independent: dict[Outcome, float] = {}
+    for outcomes in product(*(law.items() for law in alone)):
+        chance = 1.0
+        for _, weight in outcomes:
+            chance *= weight / n_runs
+        independent[tuple(chain.from_iterable(one for one, _ in outcomes))] = chance
+    what = "the probability of " + ", ".join(
+        f"{{}} kept and then {{}} in row {i}" for i in range(len(alone))
+    )
+    why = "Each row needs random numbers of its own: a uniform for each token, and a draw."
+    Claim(what, independent, why=why).expect(found.weights, found.cannot)
+
+
+@check(
+    "verify_batch",
+    hint="How can nothing drafted count as rejected, and draw from the target?",
+    applies_to=lambda case: case.is_ragged,
+)
+def a_row_ends_where_its_draft_ends(student: Student, case: BatchCase) -> None:
+    """Rows may have drafted fewer tokens, or none; what stands behind those is not looked at."""
+    found = case.found(student)
+    for i, row in enumerate(case.rows):
+        right = law_of_row(case, i)
+        if row.k and not found.cannot:  # whatever that is: another check looks at it
+            alone = BatchCase((row,)).found(student)
+            right = right if alone.cannot else alone.weights
+        why = "Behind n_drafted nothing is kept, and nothing there changes what comes next."
+        row_claim(case, i, right, why).expect(found.law(part_of_row(i)), found.cannot)
+
+
+@check(
+    "verify_batch",
+    weight=0.5,
+    hint="`[:, 0]`, and which dtype has an index?",
+    applies_to=lambda case: case.k > 0,
+)
+def the_answer_is_one_whole_number_per_row(student: Student, case: BatchCase) -> None:
+    """Both answers are tensors of whole numbers, of shape (B,)."""
+    got = student.verify_batch(*case.tensors(), None)
+    case.outcome_in(got)
+    for part, what in zip(got, ("how many are kept", "the tokens after them"), strict=True):
+        tensor = tensor_in(part, what)
+        if tensor.shape != (len(case.rows),):
+            wanted, found = f"({len(case.rows)},)", str(tuple(tensor.shape))
+            raise Wrong(f"the shape of {what}", expected=wanted, got=found)
+        if tensor.is_floating_point() or tensor.dtype is torch.bool:
+            raise Wrong(f"the dtype of {what}", expected="int64", got=str(tensor.dtype))
+
+
+@check("verify_batch", weight=0.5, hint="Work on a copy.", applies_to=lambda case: case.k > 0)
+def the_batch_stays_as_it_is(student: Student, case: BatchCase) -> None:
+    """None of the tensors that were passed is changed by the call."""
+    placed = place_all(student, case.tensors())
+    case.outcome_in(student.verify_batch(*placed, None))
+    names = ("drafted", "n_drafted", "draft_probs", "target_probs")
+    after = values_of(student, placed)
+    for got, tensor, name in zip(after, case.tensors(), names, strict=True):
+        expect_unchanged(got, tensor, f"{name} after the call")
+
+
+CASES: dict[str, list] = {
+    "verify_batch": [
+        BatchCase((TWO, TWO)),
+        BatchCase((TWO.alone(1), TWO.alone(0))),
+        BatchCase((ONE,)),
+        BatchCase((TWO.alone(0), TWO)),
+        BatchCase((ONE, PLAIN)),
+        BatchCase((PLAIN, PLAIN)),
+    ]
+}

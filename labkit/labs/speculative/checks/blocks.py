@@ -1,0 +1,137 @@
+"""Blocks of drafted tokens for the checks of `verify` and `verify_batch`, and how one is played."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from labkit.bridge.student import Student, scripted
+from labkit.checks.compare import number_in, show
+from labkit.checks.core import Wrong
+from labkit.checks.law import Outcome, RandomSource
+from labkit.checks.stored import pair_in
+from labkit.labs.speculative.checks.law import Found, found_law
+
+Probs = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyCase:
+    """A block of drafted tokens, and what should become of it.
+
+    draft, target: rows of probabilities. kept: the chance of each token to be kept once those
+    before it were. after: the law of the token that follows 0, 1, ... kept ones.
+    """
+
+    drafted: tuple[int, ...]
+    draft: tuple[Probs, ...]
+    target: tuple[Probs, ...]
+    kept: Probs
+    after: tuple[Probs, ...]
+
+    def __str__(self) -> str:
+        tokens = f"{self.k} drafted token" + ("s" if self.k != 1 else "")
+        return f"{tokens}, a vocabulary of {self.vocab_size}"
+
+    @property
+    def k(self) -> int:
+        """Drafted tokens."""
+        return len(self.drafted)
+
+    @property
+    def vocab_size(self) -> int:
+        """V."""
+        return len(self.target[0])
+
+    @property
+    def has_zeros(self) -> bool:
+        """Whether there are tokens that the target excludes."""
+        return any(share == 0 for row in self.target for share in row)
+
+    @property
+    def n_kept_law(self) -> dict[Outcome, float]:
+        """The law of how many tokens are kept."""
+        return leading_law(self.kept)
+
+    def alone(self, i: int) -> VerifyCase:
+        """The block of its token i and no other."""
+        return VerifyCase(
+            self.drafted[i : i + 1],
+            self.draft[i : i + 1],
+            self.target[i : i + 2],
+            self.kept[i : i + 1],
+            (self.after[i], self.target[i + 1]),
+        )
+
+    def tensors(self) -> tuple[Tensor, Tensor]:
+        """The draft's and the target's probabilities."""
+        draft = torch.tensor(self.draft, dtype=torch.float64)
+        return draft.reshape(self.k, self.vocab_size), torch.tensor(self.target, dtype=draft.dtype)
+
+    def outcome_in(self, got: Any) -> Outcome:
+        """How many tokens are kept, and the one after them. Raises Wrong for anything else."""
+        limits = {"the number of tokens kept": self.k, "the token after them": self.vocab_size - 1}
+        parts = pair_in(got, "what `verify` returns")
+        return tuple(
+            whole_in(part, *limit) for part, limit in zip(parts, limits.items(), strict=True)
+        )
+
+    def play(self, student: Student, source: RandomSource | None) -> Outcome:
+        """One run of the student's code."""
+        given = (list(self.drafted), *self.tensors(), None)
+        if source is None:
+            return self.outcome_in(student.verify(*given))
+        return self.outcome_in(scripted(student.verify, source.offer(), *given))
+
+    def found(self, student: Student) -> Found:
+        """The law of what the student's code returns, played once for all checks."""
+        return student.once(
+            ("verify", self), lambda: found_law(lambda source: self.play(student, source))
+        )
+
+
+def whole_in(got: Any, what: str, most: int) -> int:
+    """The whole number in an answer, from 0 to `most`."""
+    number = number_in(got, what)
+    if not 0 <= number <= most or number != int(number):
+        raise Wrong(what, expected=f"a whole number from 0 to {most}", got=show(got))
+    return int(number)
+
+
+def leading_law(chances: Probs) -> dict[Outcome, float]:
+    """How many of several coins in a row show heads before one shows tails."""
+    reached = [*accumulate(chances, lambda so_far, chance: so_far * chance, initial=1.0), 0.0]
+    return {(n,): here - further for n, (here, further) in enumerate(pairwise(reached))}
+
+
+def counted_law(chances: Probs) -> dict[Outcome, float]:
+    """How many of several coins show heads, in whatever order."""
+    law = {(0,): 1.0}
+    for chance in chances:
+        more = {(n + 1,): share * chance for (n,), share in law.items()}
+        law = {
+            outcome: (1 - chance) * law.get(outcome, 0.0) + more.get(outcome, 0.0)
+            for outcome in {**law, **more}
+        }
+    return law
+
+
+ONE = VerifyCase(
+    (0,),
+    ((0.5, 0.3, 0.2),),
+    ((0.3, 0.38, 0.32), (0.1, 0.4, 0.5)),
+    (0.6,),
+    ((0.0, 0.4, 0.6), (0.1, 0.4, 0.5)),
+)
+TWO = VerifyCase(
+    (1, 0),
+    ((0.25, 0.5, 0.125, 0.125), (0.4, 0.2, 0.2, 0.2)),
+    ((0.375, 0.3, 0.25, 0.075), (0.3, 0.1, 0.3, 0.3), (0.1, 0.2, 0.3, 0.4)),
+    (0.6, 0.75),
+    ((0.5, 0.0, 0.5, 0.0), (0.0, 0.0, 0.5, 0.5), (0.1, 0.2, 0.3, 0.4)),
+)
+PLAIN = VerifyCase((), (), ((0.5, 0.125, 0.375),), (), ((0.5, 0.125, 0.375),))

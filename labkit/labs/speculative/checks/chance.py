@@ -1,0 +1,83 @@
+"""Checks of `speculative`: what chance decides, what ends it, and what it is told.
+
+Played as part of `labkit.labs.speculative.checks`.
+"""
+
+from __future__ import annotations
+
+from labkit.bridge.student import Student
+from labkit.checks.compare import show
+from labkit.checks.core import Wrong, check
+from labkit.labs.speculative.checks.alone import expect_all_in_time
+from labkit.labs.speculative.checks.cases import (
+    ENDS,
+    GREEDY,
+    LAW,
+    TOLD,
+    SamplingCase,
+    looks_at,
+    n_alike,
+    sure_text,
+)
+from labkit.labs.speculative.checks.runs import every_run, expect_law, run_of
+from labkit.labs.speculative.checks.seen import was_rejected
+
+
+@check(
+    "speculative",
+    weight=3,
+    hint="Go through one block on paper: which row of which model decides about each token?",
+    applies_to=looks_at(LAW),
+)
+def the_text_has_the_targets_law(student: Student, case: SamplingCase) -> None:
+    """The text has the law of the target, whatever the draft proposes."""
+    expect_law(student, case)
+
+
+@check(
+    "speculative",
+    hint="Where in a block may the text end, and how long may it become?",
+    applies_to=looks_at(LAW, ENDS),
+)
+def the_text_ends_in_time(student: Student, case: SamplingCase) -> None:
+    """There are n_new new tokens, or fewer up to the end-of-text token, which is among them."""
+    expect_all_in_time(student, case)
+
+
+@check(
+    "speculative",
+    hint="Both models are asked through `distribution`; both must be told the same.",
+    applies_to=looks_at(TOLD),
+)
+def both_models_are_told_how_to_sample(student: Student, case: SamplingCase) -> None:
+    """Temperature, top-k and top-p shape both models alike; so no twin is ever rejected."""
+    expect_law(student, case)
+    runs = every_run(student, case).runs
+    rejected = sum(run.probability for run in runs if was_rejected(run, case))
+    rejected /= sum(run.probability for run in runs) if runs else 1
+    if rejected > 1e-3:
+        raise Wrong(
+            "the probability that a token is rejected, with the target itself as the draft",
+            expected="0",
+            got=show(round(rejected, 4)),
+            why="The draft draws from another distribution than the target.",
+        )
+
+
+@check(
+    "speculative",
+    hint="At temperature 0 all is decided: by whom?",
+    applies_to=looks_at(GREEDY),
+)
+def greedy_text_is_the_targets(student: Student, case: SamplingCase) -> None:
+    """At temperature 0 the text is the target's greedy one, and a twin is never rejected."""
+    run, expected = run_of(student, case), sure_text(case)
+    n_right = n_alike(run.new, expected)
+    if n_right < case.n_new:
+        where = f"new token {n_right + 1}"
+        raise Wrong("the greedy text", expected=show(expected), got=show(run.new), where=where)
+    if case.draft is case.target and was_rejected(run, case):
+        raise Wrong(
+            "a drafted token was rejected, with the target itself as the draft",
+            why="Did the draft say what is most likely?",
+        )

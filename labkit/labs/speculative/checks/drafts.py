@@ -1,0 +1,204 @@
+"""Checks of `ngram_draft` and `acceptance_rate`, part of `labkit.labs.speculative.checks`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from labkit.bridge.student import Student, hold
+from labkit.checks.answers import is_near
+from labkit.checks.compare import expect_equal, expect_number, number_in
+from labkit.checks.core import check, of_kind
+from labkit.checks.stored import expect_refusal
+
+SINGLE_PRECISION = 1e-5
+
+
+@dataclass(frozen=True, slots=True)
+class LookupCase:
+    """A text, and what prompt lookup drafts from it. longest: None for the default.
+
+    kind: "copy" if the last tokens stand at one earlier place, whichever number of them is looked
+    for; "longest" if fewer of them stand elsewhere too; "shorter" if only fewer do; "earliest" for
+    several places; "end" if the text ends within gamma tokens; "nothing" if there is no place.
+    """
+
+    kind: str
+    tokens: tuple[int, ...]
+    gamma: int
+    drafted: tuple[int, ...]
+    longest: int | None = None
+
+    def __str__(self) -> str:
+        longest = "" if self.longest is None else f", longest {self.longest}"
+        return f"the text {list(self.tokens)}, gamma {self.gamma}{longest}"
+
+    def expect(self, student: Student, why: str = "") -> None:
+        """Raise Wrong unless the student drafts these tokens."""
+        longest = () if self.longest is None else (self.longest,)
+        got = student.ngram_draft(list(self.tokens), self.gamma, *longest)
+        expect_equal(got, list(self.drafted), "the drafted tokens", why=why)
+
+
+REPEATED = LookupCase("copy", (4, 2, 5, 1, 4, 2, 5), gamma=1, drafted=(1,))
+
+
+@check("ngram_draft", hint="What stood behind the place?", applies_to=of_kind("copy"))
+def what_followed_is_copied(student: Student, case: LookupCase) -> None:
+    """Up to gamma tokens are copied, from right behind the place where the last ones stand."""
+    case.expect(student, "The copy begins behind all tokens that agree, and has gamma of them.")
+
+
+@check("ngram_draft", hint="Which length is looked for first?", applies_to=of_kind("longest"))
+def the_longest_match_comes_first(student: Student, case: LookupCase) -> None:
+    """A place where `longest` tokens agree is preferred to any where fewer do."""
+    case.expect(student, "Look for as many tokens as `longest` says, and for fewer only then.")
+
+
+@check("ngram_draft", hint="Then one token less, down to one.", applies_to=of_kind("shorter"))
+def fewer_tokens_are_looked_for_then(student: Student, case: LookupCase) -> None:
+    """Where so many tokens stand nowhere earlier, fewer are looked for, in the end the last one."""
+    case.expect(student, "So many tokens stand nowhere earlier, but fewer do.")
+
+
+@check("ngram_draft", hint="From which end are places tried?", applies_to=of_kind("earliest"))
+def the_earliest_place_counts(student: Student, case: LookupCase) -> None:
+    """Of several places where `longest` tokens agree, the earliest one counts."""
+    case.expect(student, "Several places agree in as many tokens as are looked for.")
+
+
+@check("ngram_draft", hint="Can there be gamma of them?", applies_to=of_kind("end"))
+def the_copy_ends_with_the_text(student: Student, case: LookupCase) -> None:
+    """If fewer than gamma tokens stand behind the place, those are copied, and no others."""
+    case.expect(student, "The copy goes on to the end of the text and ends there.")
+
+
+@check("ngram_draft", weight=0.5, hint="No place, no tokens.", applies_to=of_kind("nothing"))
+def where_nothing_is_found_nothing_is_drafted(student: Student, case: LookupCase) -> None:
+    """A last token that stands nowhere else gives an empty list."""
+    case.expect(student, "A token that nobody wrote before would be a guess.")
+    REPEATED.expect(student, f"That is for {REPEATED}.")
+
+
+@check("ngram_draft", weight=0.5, hint="`ValueError`, as it says.", applies_to=of_kind("copy"))
+def no_tokens_wanted_or_compared_is_refused(student: Student, case: LookupCase) -> None:
+    """gamma < 1 and longest < 1 are a ValueError."""
+    tokens = list(case.tokens)
+    for gamma, longest in ((0, 3), (-1, 3), (case.gamma, 0), (case.gamma, -2)):
+        expect_refusal(
+            lambda gamma=gamma, longest=longest: student.ngram_draft(tokens, gamma, longest),
+            "ValueError",
+            f"gamma {gamma} and longest {longest}",
+        )
+    REPEATED.expect(student, f"That is for {REPEATED}.")
+
+
+@dataclass(frozen=True, slots=True)
+class BlocksCase:
+    """Blocks as (tokens drafted, tokens accepted, prompt), and accepted over examined tokens.
+
+    kind: "rejected" if in each as many tokens are examined, and more drafted; in the others all
+    drafted tokens are examined, and "full" has blocks that are accepted whole, "sum" blocks of
+    unlike size, "plain" blocks without drafts.
+    """
+
+    kind: str
+    blocks: tuple[tuple[int, int, str], ...]
+    rate: float
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{kept} of {drafted}" for drafted, kept, _ in self.blocks)
+        return f"blocks with {counts} drafted tokens accepted"
+
+    def expect(self, student: Student, why: str) -> None:
+        """Raise Wrong unless the student finds this rate."""
+        n_drafted = sum(drafted for drafted, _, _ in self.blocks)
+        n_accepted = sum(accepted for _, accepted, _ in self.blocks)
+        slips = {
+            n_accepted / n_drafted: "That is accepted over drafted tokens: it falls with gamma.",
+            (n_accepted + len(self.blocks)) / n_drafted: "The target's own tokens are no drafts.",
+        }
+        got = number_in(student.acceptance_rate(blocks_of(student, self.blocks)), "the rate")
+        why = next((text for slip, text in slips.items() if is_near(got, slip, 1e-6)), why)
+        expect_number(got, self.rate, "the acceptance rate", relative=SINGLE_PRECISION, why=why)
+
+
+def blocks_of(student: Student, counts: Sequence[tuple[int, int, str]]) -> list[Any]:
+    """The blocks, made where the student's code runs; they stand one after the other."""
+    made, position = [], 1
+    for n_drafted, n_accepted, prompt in counts:
+        made.append(hold(student.Block, n_drafted, n_accepted, position, "", prompt))
+        position += n_accepted + 1
+    return made
+
+
+@check(
+    "acceptance_rate",
+    weight=2,
+    hint="A block has accepted ones, the one rejected, and those behind it.",
+    applies_to=of_kind("rejected"),
+)
+def what_was_not_examined_does_not_count(student: Student, case: BlocksCase) -> None:
+    """Drafted tokens behind a rejected one are no trials: neither accepted nor examined."""
+    case.expect(student, "The target decided on tokens up to the first rejected one.")
+
+
+@check("acceptance_rate", hint="Was anything rejected there?", applies_to=of_kind("full"))
+def a_block_accepted_whole_has_no_rejected_token(student: Student, case: BlocksCase) -> None:
+    """Where all drafted tokens are accepted, so many are examined, and not one more."""
+    case.expect(student, "In a block that is accepted whole nothing is rejected.")
+
+
+@check("acceptance_rate", hint="Add up first, divide once.", applies_to=of_kind("sum"))
+def every_examined_token_weighs_the_same(student: Student, case: BlocksCase) -> None:
+    """All accepted tokens over all examined ones: no mean over blocks or prompts."""
+    case.expect(student, "A mean of ratios lets short blocks, or short texts, count for more.")
+
+
+@check("acceptance_rate", hint="How many tokens were put to the test?", applies_to=of_kind("plain"))
+def a_plain_step_examines_nothing(student: Student, case: BlocksCase) -> None:
+    """A block without drafted tokens changes nothing."""
+    case.expect(student, "Where nothing is drafted, nothing is examined.")
+
+
+@check("acceptance_rate", weight=0.5, hint="Nothing of nothing.", applies_to=of_kind("full"))
+def without_trials_there_is_no_rate(student: Student, case: BlocksCase) -> None:
+    """Without any examined token there is no rate: a ValueError."""
+    for counts in ((), ((0, 0, "a"),) * 3):
+        blocks = blocks_of(student, counts)
+        what = f"the rate of {len(counts)} plain steps"
+        expect_refusal(lambda blocks=blocks: student.acceptance_rate(blocks), "ValueError", what)
+    half = student.acceptance_rate(blocks_of(student, ((2, 1, "a"),)))
+    expect_number(half, 0.5, "the rate of one of two tokens", relative=SINGLE_PRECISION)
+
+
+CASES: dict[str, list] = {
+    "ngram_draft": [
+        LookupCase("copy", (8, 1, 2, 3, 4, 5, 6, 0, 7, 1, 2, 3), gamma=2, drafted=(4, 5)),
+        LookupCase("copy", (1, 2, 3, 4, 0, 0, 5, 6, 1, 2, 3), gamma=4, drafted=(4, 0, 0, 5)),
+        LookupCase("copy", (31, 5, 2, 1, 7, 6, 9, 1), gamma=2, drafted=(7, 6), longest=1),
+        LookupCase("longest", (3, 9, 9, 2, 3, 8, 1, 2, 3, 7, 6, 1, 2, 3), gamma=2, drafted=(7, 6)),
+        LookupCase(
+            "longest", (3, 4, 5, 9, 2, 1, 2, 3, 4, 5, 7, 8, 1, 2, 3, 4, 5), 1, (7,), longest=5
+        ),
+        LookupCase("shorter", (1, 6, 7, 8, 9, 5, 6, 7), gamma=2, drafted=(8, 9)),
+        LookupCase("shorter", (1, 7, 8, 9, 5, 6, 7), gamma=1, drafted=(8,)),
+        LookupCase(
+            "earliest", (1, 2, 3, 4, 9, 1, 2, 3, 5, 8, 1, 2, 3, 5, 7, 1, 2, 3), 2, drafted=(4, 9)
+        ),
+        LookupCase("earliest", (7, 1, 2, 4, 9, 6, 1, 2, 5, 8, 6, 1, 2), 2, (4, 9), longest=2),
+        LookupCase("end", (6, 1, 2, 3, 9, 1, 2, 3), gamma=7, drafted=(9, 1, 2, 3)),
+        LookupCase("end", (5, 5), gamma=4, drafted=(5,)),
+        LookupCase("nothing", (1, 2, 3, 4, 5, 6), gamma=3, drafted=()),
+        LookupCase("nothing", (1,), gamma=3, drafted=()),
+    ],
+    "acceptance_rate": [
+        BlocksCase("rejected", ((5, 2, "a"), (3, 2, "a"), (7, 2, "b")), 2 / 3),
+        BlocksCase("rejected", ((4, 0, "a"), (2, 0, "b")), 0.0),
+        BlocksCase("full", ((3, 3, "a"), (3, 2, "a"), (3, 3, "a")), 8 / 9),
+        BlocksCase("full", ((4, 4, "a"), (4, 4, "a")), 1.0),
+        BlocksCase("sum", ((1, 0, "a"), (8, 7, "b"), (3, 2, "a")), 0.75),
+        BlocksCase("plain", ((3, 2, "a"), (0, 0, "a"), (3, 2, "b"), (0, 0, "c")), 2 / 3),
+    ],
+}

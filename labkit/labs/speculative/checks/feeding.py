@@ -1,0 +1,180 @@
+"""Checks of `speculative`: what is drafted, fed, kept in the caches and reported.
+
+They look at runs in which chance decides nothing. What they ask of a run they ask of the text that
+it wrote, so that a wrong token is a matter for other checks.
+"""
+
+from __future__ import annotations
+
+from labkit.bridge.student import Proxy, Student, place, value_of
+from labkit.checks.compare import expect_equal, expect_number, show
+from labkit.checks.core import Wrong, check
+from labkit.labs.speculative.checks.alone import (
+    expect_fed_once,
+    expect_one_call_for_the_prompt,
+    expect_worked,
+    worked_run,
+)
+from labkit.labs.speculative.checks.cases import (
+    ASKED,
+    SILENT,
+    SURE,
+    SamplingCase,
+    looks_at,
+    n_alike,
+)
+from labkit.labs.speculative.checks.models import Call
+from labkit.labs.speculative.checks.runs import play_once, run_of
+from labkit.labs.speculative.checks.seen import blocks_of, verified, verified_next
+
+
+@check(
+    "speculative",
+    hint="When all drafted tokens stay, one row of the target's is still unused.",
+    applies_to=looks_at(SURE),
+)
+def one_target_call_verifies_a_block(student: Student, case: SamplingCase) -> None:
+    """Gamma tokens are drafted, and one call of the target settles them and the token after."""
+    run = worked_run(student, case)
+    blocks = blocks_of(run, case)
+    for i, block in enumerate(blocks, start=1):
+        if block.n_drafted is not None and block.n_drafted < block.n_wanted:
+            raise Wrong(
+                f"the drafted tokens that the target's call {i} after the prompt verifies",
+                expected=str(block.n_wanted),
+                got=str(max(block.n_drafted, 0)),
+            )
+    n_calls = sum(call.model == "target" for call in run.calls)
+    n_verifying = len(verified(run, case))
+    if n_verifying > len(blocks):
+        what = "the target's calls after the prompt"
+        raise Wrong(what, expected=f"{len(blocks)} at most", got=str(n_verifying))
+    expect_one_call_for_the_prompt(n_calls - len(blocks))
+
+
+@check(
+    "speculative",
+    hint="A block adds one token more than it drafts. How many are still wanted?",
+    applies_to=looks_at(SURE),
+)
+def no_more_is_drafted_than_can_be_used(student: Student, case: SamplingCase) -> None:
+    """At most gamma tokens are drafted, none that could not be used, and the last is not fed."""
+    run = worked_run(student, case)
+    for block in blocks_of(run, case):
+        if block.n_drafted is not None and block.n_drafted > block.n_wanted:
+            left = case.end - block.position
+            raise Wrong(
+                f"the tokens drafted where {left} are still to come and gamma is {case.gammas[0]}",
+                expected=f"{block.n_wanted} at most",
+                got=str(block.n_drafted),
+                why="The target adds one to them.",
+            )
+    for i, call in enumerate(run.calls):
+        asked = max(verified_next(run, i), key=len, default=None)
+        is_beyond = asked is not None and n_alike(call.text, asked) == len(asked)
+        if call.model == "draft" and is_beyond and len(call.text) > len(case.prompt):
+            raise Wrong(
+                f"the draft is fed token {len(call.text)} before the target has seen it",
+                why="What follows the last drafted token, the target says.",
+            )
+
+
+@check(
+    "speculative",
+    hint="What does each cache hold when a block begins, and what of it has stayed in the text?",
+    applies_to=looks_at(SURE),
+)
+def no_model_is_fed_a_token_twice(student: Student, case: SamplingCase) -> None:
+    """Each model is fed only what its cache lacks: accepted tokens stay where they are."""
+    expect_fed_once(worked_run(student, case).calls)
+
+
+@check(
+    "speculative",
+    weight=1.5,
+    hint="After a full acceptance, which token has the draft proposed but never been fed?",
+    applies_to=looks_at(SURE),
+)
+def caches_hold_the_text_and_nothing_else(student: Student, case: SamplingCase) -> None:
+    """When a model is fed, its cache holds the text so far: no rejected token, no gap."""
+    run = run_of(student, case)
+    text = (*case.prompt, *run.new)
+    n_known = 0
+    for call in (call for call in run.calls if call.model == "target"):
+        _expect_one_text(call, text, n_known)
+        n_known = n_alike(call.text, text)
+    for i, call in enumerate(run.calls):
+        if call.model == "draft":
+            texts = verified_next(run, i) or [text]
+            nearest = max(texts, key=lambda each: n_alike(call.text, each))
+            _expect_one_text(call, nearest, len(nearest))
+    worked_run(student, case)
+
+
+def _expect_one_text(call: Call, text: tuple[int, ...], n_known: int) -> None:
+    """The cache is the beginning of the text, and what is fed goes on with it up to n_known."""
+    n_right = n_alike(call.text, text)
+    n_wanted = max(len(call.cached), min(n_known, len(call.text)))
+    if n_right >= n_wanted:
+        return
+    was_cached = n_right < len(call.cached)
+    raise Wrong(
+        f"the {call.model}'s cache, once it is fed {show(list(call.fed))}",
+        expected=show(list(text[:n_wanted])),
+        got=show(list(call.text[:n_wanted])),
+        where=f"token {n_right + 1}",
+        why="It still holds what was rejected." if was_cached else "A token is missing before it.",
+    )
+
+
+@check(
+    "speculative",
+    hint="The token that the target adds is no accepted one.",
+    applies_to=looks_at(SURE),
+)
+def every_block_is_reported(student: Student, case: SamplingCase) -> None:
+    """`blocks` gets, for each block, where it begins, what was drafted and what was accepted."""
+    held = place(student, [])
+    run = play_once(student, case, blocks=held)
+    expect_worked(run, case)
+    reported = value_of(held)
+    if not isinstance(reported, list) or not all(isinstance(each, Proxy) for each in reported):
+        raise Wrong("`blocks`", expected="a list of `Block`s", got=show(reported))
+    blocks = blocks_of(run, case)
+    for i, (block, seen) in enumerate(zip(reported, blocks, strict=False), start=1):
+        expect_number(block.position, seen.position, f"the position of block {i}")
+        expect_number(block.n_drafted, seen.n_drafted or 0, f"the tokens drafted in block {i}")
+        expect_number(block.n_accepted, seen.n_kept, f"the tokens accepted in block {i}")
+    expect_equal(len(reported), len(blocks), "the number of blocks reported")
+
+
+@check(
+    "speculative",
+    weight=0.5,
+    hint="All -inf in the draft's row: is there anything to draw from?",
+    applies_to=looks_at(SILENT),
+)
+def a_draft_may_have_nothing_to_propose(student: Student, case: SamplingCase) -> None:
+    """Where the draft's logits are all -inf, its part of the block ends, and others begin anew."""
+    for block in blocks_of(worked_run(student, case), case):
+        if block.n_drafted is None or block.n_drafted < block.n_wanted:
+            raise Wrong(
+                f"the tokens drafted where the text has {block.position}",
+                expected=show(block.n_wanted),
+                got=show(block.n_drafted or 0),
+                why="A block may have fewer drafted tokens than gamma, or none.",
+            )
+
+
+@check(
+    "speculative",
+    weight=0.5,
+    hint="It may be a number or a function. Where does a block begin?",
+    applies_to=looks_at(ASKED),
+)
+def gamma_is_asked_for_before_each_block(student: Student, case: SamplingCase) -> None:
+    """A gamma that is a function is asked once for each block; 0 makes it a plain step."""
+    blocks = blocks_of(worked_run(student, case), case)
+    wanted, got = [block.n_wanted for block in blocks], [block.n_drafted for block in blocks]
+    why = f"The gammas given out are {list(case.gammas)}."
+    expect_equal(got, wanted, "the tokens drafted in each block", why=why)

@@ -1,0 +1,167 @@
+"""The models that the checks of lab 06 hand out: what they answer depends on their own cache.
+
+A student's sampler gets an `Offer` of each. Its cache stays with the check, and a tape keeps every
+call, so what was fed, and onto what, cannot be forged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import torch
+from torch import Generator, Tensor
+
+from labkit.bridge.student import Offer
+from labkit.models.transformer import Transformer, TransformerConfig
+
+
+class Mind(Protocol):
+    """What may follow a text."""
+
+    vocab_size: int
+
+    def probs_after(self, text: Sequence[int]) -> list[float]:
+        """The probabilities of the next token; all 0 where there is nothing to propose."""
+
+    def logits_of(self, text: Sequence[int], n_last: int) -> Tensor:
+        """Logits (n_last V): row i says what may follow the text up to that one of its last."""
+
+
+class Table:
+    """The next token goes by the last two tokens, so one too many or too few is noticed."""
+
+    def __init__(self, table: Tensor) -> None:
+        """table: (V+1 V+1 V) in float64; index V of the first two axes stands for no token."""
+        self.vocab_size = table.shape[-1]
+        self._probs, self._logits = table.tolist(), table.log()
+
+    def probs_after(self, text: Sequence[int]) -> list[float]:
+        """One row of the table."""
+        before, last = (self.vocab_size, self.vocab_size, *text)[-2:]
+        return self._probs[before][last]
+
+    def logits_of(self, text: Sequence[int], n_last: int) -> Tensor:
+        """Their logarithms, in float64."""
+        last = torch.tensor([self.vocab_size, *text])[-n_last - 1 :]
+        return self._logits[last[:-1], last[1:]]
+
+
+class Network:
+    """A small transformer with random weights, computed from scratch at every call."""
+
+    def __init__(self, seed: int, *, bias: float = 0.0, vocab_size: int = 24) -> None:
+        """bias: by how much, about, the logit of each token is moved away from where it was."""
+        self.vocab_size, rng = vocab_size, Generator().manual_seed(seed)
+        config = TransformerConfig(2, 2, 1, 16, vocab_size, n_context=128)
+        self._model = Transformer.random(config, rng)
+        self._bias = bias * torch.randn(vocab_size, generator=rng)
+
+    def probs_after(self, text: Sequence[int]) -> list[float]:
+        """At temperature 1."""
+        return self.logits_of(text, 1)[0].double().softmax(-1).tolist()
+
+    def logits_of(self, text: Sequence[int], n_last: int) -> Tensor:
+        """In float32."""
+        return self._model(torch.tensor([list(text)]))[0, -n_last:] + self._bias
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Tokens fed to one of the two models, and those that its cache held before."""
+
+    model: str
+    cached: tuple[int, ...]
+    fed: tuple[int, ...]
+
+    @property
+    def text(self) -> tuple[int, ...]:
+        """What the cache holds afterwards."""
+        return self.cached + self.fed
+
+
+@dataclass(slots=True)
+class Tape:
+    """The calls of both models in order. n_left: how many requests of any kind are still served."""
+
+    n_left: int
+    calls: list[Call] = field(default_factory=list)
+
+    def spend(self) -> None:
+        """Count a request. Raises: ValueError when there have been too many to be of use."""
+        self.n_left -= 1
+        if self.n_left < 0:
+            raise ValueError("the models are asked again and again, and no text comes of it")
+
+
+class OfferedModel:
+    """A model with a cache, as `labkit.speculative.CachedModel` describes it."""
+
+    def __init__(self, name: str, mind: Mind, tape: Tape, cached: Sequence[int] = ()) -> None:
+        self._name, self._mind, self._tape, self._cache = name, mind, tape, list(cached)
+
+    def offer(self) -> Offer:
+        """What the student's code gets for it."""
+        calls = {"n_cached": self.n_cached, "feed": self.feed, "rewind": self.rewind}
+        return Offer(attributes={"vocab_size": self._mind.vocab_size, **calls})
+
+    def n_cached(self) -> int:
+        """Tokens in the cache."""
+        self._tape.spend()
+        return len(self._cache)
+
+    def feed(self, tokens: Any) -> Tensor:
+        """Cache the tokens; logits (T V). Raises: ValueError for none, or what is no token."""
+        self._tape.spend()
+        fed = tuple(int(token) for token in tokens)
+        if not fed or not all(0 <= token < self._mind.vocab_size for token in fed):
+            most = self._mind.vocab_size - 1
+            raise ValueError(f"the {self._name} is fed 1 token or more, from 0 to {most}: {fed}")
+        if len(self._cache) + len(fed) > 120:
+            raise ValueError(f"the {self._name} is fed far more than the text will ever have")
+        self._tape.calls.append(Call(self._name, tuple(self._cache), fed))
+        self._cache += fed
+        return self._mind.logits_of(self._cache, len(fed))
+
+    def rewind(self, n_cached: Any) -> None:
+        """Forget all but the first tokens. Raises: ValueError if there are fewer."""
+        self._tape.spend()
+        if not 0 <= int(n_cached) <= len(self._cache):
+            raise ValueError(
+                f"the {self._name} cannot go back to {int(n_cached)} tokens: "
+                f"{len(self._cache)} are cached"
+            )
+        del self._cache[int(n_cached) :]
+
+
+def generic(vocab_size: int, seed: int, least: float = 0.06) -> Table:
+    """Random distributions of which no entry is below `least`."""
+    rng = Generator().manual_seed(seed)
+    shape = (vocab_size + 1, vocab_size + 1, vocab_size)
+    raw = torch.rand(shape, generator=rng, dtype=torch.float64) ** 2
+    return Table(least + (1 - vocab_size * least) * raw / raw.sum(-1, keepdim=True))
+
+
+def circle(order: Sequence[int], slips: Sequence[int] = (), silent: Sequence[int] = ()) -> Table:
+    """Tokens that follow each other in a circle, and nothing else may.
+
+    After those in `slips` it says the next but one instead; after those in `silent` nothing.
+    """
+    size = len(order)
+    table = torch.zeros(size + 1, size + 1, size, dtype=torch.float64)
+    table[:, size, order[0]] = 1
+    for i, token in enumerate(order):
+        following = order[(i + (2 if token in slips else 1)) % size]
+        table[:, token, following] = 0 if token in silent else 1
+    return Table(table)
+
+
+def disjoint(vocab_size: int, seed: int, *, is_draft: bool) -> Table:
+    """Both models agree after an even token; after an odd one they have nothing in common."""
+    rng = Generator().manual_seed(seed)
+    shape = (vocab_size + 1, vocab_size + 1, vocab_size)
+    table = 0.2 + torch.rand(shape, generator=rng, dtype=torch.float64)
+    tokens = torch.arange(vocab_size)
+    table[:, 1::2, tokens % 2 == (1 if is_draft else 0)] = 0
+    return Table(table / table.sum(-1, keepdim=True))

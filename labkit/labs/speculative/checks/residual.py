@@ -1,0 +1,130 @@
+"""Checks of `residual`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from labkit.bridge.student import Student, place_all, values_of
+from labkit.checks.compare import expect_tensor, tensor_in
+from labkit.checks.core import Wrong, check, of_kind
+from labkit.checks.stored import expect_unchanged
+from labkit.labs.speculative.checks.distribution import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class ResidualCase:
+    """Two distributions, or rows of them, and the residual of each.
+
+    kind: "generic", "equal" if both are the same, "rows" for several rows, with an equal one.
+    expected: where it is no row of several.
+    """
+
+    kind: str
+    target: Rows
+    draft: Rows
+    expected: Rows = ()
+
+    def __str__(self) -> str:
+        return f"distributions of shape {tuple(self.pair()[0].shape)}, {self.kind}"
+
+    def pair(self) -> tuple[Tensor, Tensor]:
+        """The target's and the draft's probabilities."""
+        dtype = torch.float64
+        return torch.tensor(self.target, dtype=dtype), torch.tensor(self.draft, dtype=dtype)
+
+    def ask(self, student: Student, *pair: Any) -> Tensor:
+        """What the student finds; something has been taken off the target."""
+        pair = pair or self.pair()
+        got, target = tensor_in(student.residual(*pair), "the residual"), self.pair()[0]
+        if isinstance(pair[0], Tensor):
+            target = pair[0]
+        if got.shape != target.shape:
+            wanted, found = str(tuple(target.shape)), str(tuple(got.shape))
+            raise Wrong("the shape of the residual", expected=wanted, got=found)
+        if got.is_complex() or torch.allclose(got.double(), target, atol=1e-9):
+            raise Wrong("the residual is the target alone", why="Take the draft off.")
+        return got.double()
+
+    def expect(self, got: Tensor, why: str) -> None:
+        """Raise Wrong unless it is the expected one."""
+        if torch.allclose(got, self._reverse(), atol=1e-5):
+            why = "The two are exchanged: what has the target more than the draft?"
+        expected = torch.tensor(self.expected, dtype=torch.float64)
+        expect_tensor(got, expected, "the residual", why=why)
+
+    def _reverse(self) -> Tensor:
+        target, draft = self.pair()
+        surplus = draft - torch.minimum(target, draft)
+        return surplus / surplus.sum(-1, keepdim=True)
+
+
+@check("residual", hint="What can be negative here?", applies_to=of_kind("generic"))
+def what_the_target_has_more_is_left(student: Student, case: ResidualCase) -> None:
+    """Tokens keep what the target gives them more than the draft, in proportion; others get 0."""
+    got = case.ask(student)
+    case.expect(got / got.sum(), "Negative differences count as 0, positive ones as they are.")
+
+
+@check("residual", hint="Divide by what?", applies_to=of_kind("generic"))
+def the_residual_sums_to_one(student: Student, case: ResidualCase) -> None:
+    """The residual is a distribution: it sums to 1."""
+    total = case.ask(student).sum()
+    expect_tensor(total, torch.ones(()), "the sum", why="What is left is divided by its sum.")
+
+
+@check("residual", hint="What is 0 / 0?", applies_to=of_kind("equal"))
+def equal_distributions_leave_the_target(student: Student, case: ResidualCase) -> None:
+    """Where both are the same nothing is left, and the target itself is returned."""
+    target, draft = case.pair()
+    got = student.residual(target, draft)
+    expect_tensor(got, target, "the residual", why="If the sum is 0, the answer is the target.")
+    case.ask(student, target, draft.flip(0))
+
+
+@check("residual", weight=0.5, hint="Only 0 is nothing.", applies_to=of_kind("generic"))
+def a_small_difference_counts_in_full(student: Student, case: ResidualCase) -> None:
+    """A draft that comes a thousand times nearer to the target leaves the same residual."""
+    target, draft = case.pair()
+    far, near = (case.ask(student, target, target.lerp(draft, by)) for by in (1.0, 1e-3))
+    why = "Nothing is added to avoid a division by 0, and no difference is taken for none."
+    what = "the residual of two that hardly differ"
+    expect_tensor(near / near.sum(), far / far.sum(), what, why=why, tolerance=1e-3)
+
+
+@check("residual", hint="`sum(-1, keepdim=True)`.", applies_to=of_kind("rows"))
+def each_row_has_a_residual(student: Student, case: ResidualCase) -> None:
+    """Rows are treated each by itself, whatever the number of dimensions before the last."""
+    target, draft = case.pair()
+    got = case.ask(student)
+    pairs = zip(target.flatten(0, -2), draft.flatten(0, -2), strict=True)
+    for one, (target_row, draft_row) in zip(got.flatten(0, -2), pairs, strict=True):
+        if not torch.equal(target_row, draft_row):
+            alone = case.ask(student, target_row, draft_row)
+            expect_tensor(one, alone, "the residual of a row", why="It is not that of the row.")
+
+
+@check("residual", weight=0.5, hint="`-=` and `clamp_`.", applies_to=of_kind("generic"))
+def both_distributions_stay_as_they_are(student: Student, case: ResidualCase) -> None:
+    """Neither of the two distributions is changed by the call."""
+    placed = place_all(student, case.pair())
+    case.ask(student, *placed)
+    after = values_of(student, placed)
+    for got, before, name in zip(after, case.pair(), ("target", "draft"), strict=True):
+        expect_unchanged(got, before, f"the {name}'s probabilities after the call")
+
+
+CASES: dict[str, list] = {
+    "residual": [
+        ResidualCase("generic", (0.5, 0.3, 0.1, 0.1), (0.2, 0.2, 0.2, 0.4), (0.75, 0.25, 0, 0)),
+        ResidualCase("equal", (0.5, 0.2, 0.3), (0.5, 0.2, 0.3)),
+        ResidualCase(
+            "rows",
+            ((0.5, 0.3, 0.2), (0.6, 0.4, 0.0), (0.25, 0.25, 0.5)),
+            ((0.7, 0.2, 0.1), (0.6, 0.4, 0.0), (0.25, 0.35, 0.4)),
+        ),
+    ],
+}

@@ -1,0 +1,122 @@
+"""Checks of `best_gamma`, part of `labkit.labs.speculative.checks`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from labkit.bridge.student import Student
+from labkit.checks.compare import expect_number, number_in, show
+from labkit.checks.core import Wrong, check, of_kind
+from labkit.checks.stored import expect_refusal
+
+NO_CHANCE = (1.03, -0.25, 2.0)  # what some report as an acceptance rate
+
+
+@dataclass(frozen=True, slots=True)
+class BestCase:
+    """Times, and the gamma that pays best. dear: from which gamma to which more_s is added.
+
+    kind: "inside" if all calls cost the same; "dear" if the best gamma is the last cheap one,
+    "hill" if it lies behind a worse one; "lost" if none pays, "last" if the last one pays best,
+    "tie" if several do.
+    """
+
+    kind: str
+    alpha: float
+    draft_s: float
+    target_s: float
+    base_s: float
+    best: int
+    more_s: float = 0.0
+    dear: tuple[int, int] = (0, 0)
+    max_gamma: int | None = None
+
+    def __str__(self) -> str:
+        last = "" if self.max_gamma is None else f", max_gamma {self.max_gamma}"
+        first_dear, last_dear = self.dear
+        more = f", {self.more_s:g} s more from gamma {first_dear} to {last_dear}"
+        times = f"{self.draft_s:g}, {self.target_s:g} and {self.base_s:g} s"
+        return f"alpha {self.alpha:g}, times {times}{more if self.more_s else ''}{last}"
+
+    def verify_s(self, gamma: int) -> float:
+        """Seconds of a call that verifies gamma tokens; without any it is a plain step."""
+        if not gamma > 0:
+            return self.target_s
+        first, last = self.dear
+        return self.base_s + (self.more_s if first <= gamma <= last else 0.0)
+
+    def expect(self, student: Student, why: str) -> None:
+        """Raise Wrong unless the student finds this gamma."""
+        last = () if self.max_gamma is None else (self.max_gamma,)
+        times = (self.draft_s, self.target_s, self.verify_s)
+        got = student.best_gamma(self.alpha, *times, *last)
+        expect_number(got, self.best, "the best gamma", why=why)
+
+
+@check("best_gamma", hint="Compare speedups, not tokens per block.", applies_to=of_kind("inside"))
+def the_fastest_gamma_is_found(student: Student, case: BestCase) -> None:
+    """The best gamma has the largest speedup, draft steps paid for."""
+    case.expect(student, "More tokens per block cost more steps of the draft.")
+
+
+@check("best_gamma", hint="verify_s is a function: of which gamma?", applies_to=of_kind("dear"))
+def each_gamma_has_its_own_verification(student: Student, case: BestCase) -> None:
+    """Each gamma is charged the call that verifies so many tokens."""
+    case.expect(student, "Some tokens more may make the call dearer: verify_s(gamma) knows.")
+
+
+@check("best_gamma", hint="Does one worse gamma end the search?", applies_to=of_kind("hill"))
+def a_worse_gamma_does_not_end_the_search(student: Student, case: BestCase) -> None:
+    """A best gamma behind worse ones, or behind ones that lose, is found."""
+    case.expect(student, "There may be better ones behind a worse one.")
+
+
+@check("best_gamma", hint="And if none is faster than plain?", applies_to=of_kind("lost"))
+def where_all_lose_nothing_is_drafted(student: Student, case: BestCase) -> None:
+    """The answer is 0 unless some gamma is faster than plain decoding."""
+    case.expect(student, "Drafts that gain nothing are not worth it.")
+    target_s, draft_s = case.target_s, case.target_s / 1000
+    got = student.best_gamma(case.alpha, draft_s, target_s, lambda _: target_s)
+    if not number_in(got, "the best gamma") > 0:
+        what = f"the best gamma if draft_s is {draft_s:g}"
+        raise Wrong(what, expected="1 or more", got=show(got))
+
+
+@check("best_gamma", hint="Where does a range end?", applies_to=of_kind("last"))
+def the_search_ends_with_max_gamma(student: Student, case: BestCase) -> None:
+    """All gammas up to max_gamma are tried, it included and none beyond."""
+    case.expect(student, "max_gamma is the last one that is tried.")
+
+
+@check("best_gamma", weight=0.5, hint="Which of them comes first?", applies_to=of_kind("tie"))
+def the_smallest_of_equals_is_taken(student: Student, case: BestCase) -> None:
+    """Of gammas that are equally fast, the smallest is best."""
+    case.expect(student, "Two gammas have the same speedup here.")
+
+
+@check("best_gamma", weight=0.5, hint="Does expected_tokens see it?", applies_to=of_kind("inside"))
+def no_best_gamma_without_a_probability(student: Student, case: BestCase) -> None:
+    """alpha below 0 or above 1 is a ValueError here too."""
+    times = (case.draft_s, case.target_s, case.verify_s)
+    for alpha in NO_CHANCE:
+        expect_refusal(
+            lambda alpha=alpha: student.best_gamma(alpha, *times), "ValueError", f"alpha {alpha:g}"
+        )
+    number_in(student.best_gamma(case.alpha, *times), "the best gamma")
+
+
+CASES: dict[str, list] = {
+    "best_gamma": [
+        BestCase("inside", 0.8, 0.1, 1.0, 1.0, best=6),
+        BestCase("inside", 0.9, 0.05, 1.0, 1.0, best=13),
+        BestCase("dear", 0.9, 0.05, 1.0, 1.0, best=7, more_s=0.5, dear=(8, 64)),
+        BestCase("dear", 0.8, 0.1, 1.0, 1.1, best=3, more_s=0.9, dear=(4, 64)),
+        BestCase("hill", 0.8, 0.1, 1.0, 1.0, best=6, more_s=0.6, dear=(2, 3)),
+        BestCase("hill", 0.8, 0.2, 1.0, 2.0, best=6),
+        BestCase("lost", 0.5, 0.75, 1.0, 1.0, best=0),
+        BestCase("lost", 0.5, 1.0, 4.0, 5.0, best=0),
+        BestCase("last", 1.0, 0.1, 1.0, 1.0, best=5, max_gamma=5),
+        BestCase("tie", 0.5, 1.0, 8.0, 5.0, best=1),
+        BestCase("tie", 0.5, 1.0, 16.0, 12.0, best=2),
+    ],
+}

@@ -1,0 +1,62 @@
+"""What a speculative sampler did block by block, told from its text and from what was fed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import cycle
+
+from labkit.labs.speculative.checks.cases import SamplingCase, guesses, n_alike
+from labkit.labs.speculative.checks.models import Call
+from labkit.labs.speculative.checks.runs import Run
+
+
+def verified(run: Run, case: SamplingCase) -> list[Call]:
+    """The target's calls after those for the prompt: one for each block that drafted anything."""
+    calls = (call for call in run.calls if call.model == "target")
+    return [call for call in calls if len(call.text) > len(case.prompt)]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A block of a run, as the target's call shows it. n_wanted: tokens that the draft could give.
+
+    n_drafted: None where the target was not asked.
+    """
+
+    position: int
+    n_wanted: int
+    n_drafted: int | None
+    n_kept: int
+
+
+def blocks_of(run: Run, case: SamplingCase) -> list[Seen]:
+    """The blocks of a run, told from the text it wrote and the calls that verified it."""
+    text, calls, gammas = [*case.prompt, *run.new], iter(verified(run, case)), cycle(case.gammas)
+    position, found = len(case.prompt), []
+    while position < len(text):
+        room = min(next(gammas), case.end - 1 - position)
+        n_wanted, n_drafted = len(guesses(case.draft, text[:position], room)), 0
+        n_kept = 0
+        if position + n_wanted > len(case.prompt):
+            call = next(calls, None)
+            n_drafted = None if call is None else len(call.text) - position
+            n_kept = 0 if call is None else max(n_alike(call.text, text) - position, 0)
+        found.append(Seen(position, n_wanted, n_drafted, n_kept))
+        position += n_kept + 1
+    return found
+
+
+def was_rejected(run: Run, case: SamplingCase) -> bool:
+    """Whether a drafted token was put to the test in vain."""
+    return any(block.n_kept < (block.n_drafted or 0) for block in blocks_of(run, case))
+
+
+def verified_next(run: Run, index: int) -> list[tuple[int, ...]]:
+    """The texts that the target is asked about after that call and before the draft's next one."""
+    found: list[tuple[int, ...]] = []
+    for call in run.calls[index + 1 :]:
+        if call.model == "target":
+            found.append(call.text)
+        elif found:
+            break
+    return found

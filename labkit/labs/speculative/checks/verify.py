@@ -1,0 +1,266 @@
+"""Checks of `verify`.
+
+All random choices are enumerated, so what is compared are probabilities, not samples. Each check
+looks at one part of them, given what the student's code does in the others: a wrong acceptance is
+no wrong residual.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from itertools import accumulate, pairwise
+
+import torch
+
+from labkit.bridge.student import Student, place_all, scripted, values_of
+from labkit.checks.compare import expect_equal
+from labkit.checks.core import Wrong, check
+from labkit.checks.law import Outcome, RandomSource
+from labkit.checks.stored import expect_refusal, expect_unchanged
+from labkit.labs.speculative.checks.blocks import (
+    ONE,
+    PLAIN,
+    TWO,
+    VerifyCase,
+    counted_law,
+    leading_law,
+)
+from labkit.labs.speculative.checks.law import TOLERANCE, Claim, found_law, row_law
+
+ORDINALS = ("first", "second", "third", "fourth")
+
+
+def n_kept(outcome: Outcome) -> Outcome:
+    """How many tokens were kept."""
+    return outcome[:1]
+
+
+def token(outcome: Outcome) -> Outcome:
+    """The token after them."""
+    return outcome[1:]
+
+
+@check(
+    "verify",
+    hint="Which probability is divided by which, and what if that is above 1?",
+    applies_to=lambda case: case.k == 1,
+)
+def a_token_is_kept_by_the_ratio(student: Student, case: VerifyCase) -> None:
+    """A drafted token is kept with probability target / draft, and surely if that is above 1."""
+    x, found = case.drafted[0], case.found(student)
+    target, draft = case.target[0][x], case.draft[0][x]
+    slips = {
+        "The ratio is upside down.": min(1.0, draft / target) if target else 1.0,
+        "Kept and rejected are exchanged.": 1 - case.kept[0],
+        "That is the target's probability alone: the draft has proposed it with its own.": target,
+        "The ratio is that of the row behind: row i of target_probs is about drafted[i].": min(
+            1.0, case.target[1][x] / draft
+        ),
+        "Nothing is left to chance here, but it should be.": round(case.kept[0]),
+    }
+    claim = Claim(
+        "the probability that {} of 1 drafted tokens are kept",
+        case.n_kept_law,
+        {slip: leading_law((chance,)) for slip, chance in slips.items()},
+        "It is min(1, target / draft), of the drafted token.",
+    )
+    claim.expect(found.law(n_kept), found.cannot)
+
+
+@check(
+    "verify",
+    hint="How many uniforms does a block of two need? What if the first of them is rejected?",
+    applies_to=lambda case: case.k > 1 and not case.has_zeros,
+)
+def each_token_has_a_uniform_of_its_own(student: Student, case: VerifyCase) -> None:
+    """Tokens are kept or not independently of each other, up to the first that is rejected."""
+    found = case.found(student)
+    chances = case.kept
+    if not found.cannot:  # whatever the chance of each may be: another check looks at that
+        alone = [case.alone(i).found(student) for i in range(case.k)]
+        chances = tuple(one.share(lambda outcome: outcome[0] == 1) for one in alone)
+    if all(chance in (0, 1) for chance in chances):
+        why = "Whether a token is kept is left to chance, by a uniform random number."
+        raise Wrong("keeping a token", expected="chance", got="the same each time", why=why)
+    shared = [*accumulate(chances, min, initial=1.0), 0.0]
+    claim = Claim(
+        f"the probability that {{}} of {case.k} drafted tokens are kept",
+        leading_law(chances),
+        {
+            "That is one uniform for the whole block: draw one for each token.": {
+                (n,): here - further for n, (here, further) in enumerate(pairwise(shared))
+            },
+            "A token behind a rejected one was counted: the first rejection ends the block.": (
+                counted_law(chances)
+            ),
+        },
+        "It is the product of what happens to each token alone.",
+    )
+    claim.expect(found.law(n_kept), found.cannot)
+
+
+@check(
+    "verify",
+    hint="`residual` of which two rows?",
+    applies_to=lambda case: case.k > 0 and min(case.kept) < 1,
+)
+def a_rejected_token_is_replaced_by_the_residual(student: Student, case: VerifyCase) -> None:
+    """After a rejection the token comes from the residual of the two rows at that position."""
+    found = case.found(student)
+    for i in range(case.k):
+        is_rare = found.share(lambda outcome, i=i: outcome[0] == i) < TOLERANCE
+        if case.n_kept_law[(i,)] < TOLERANCE or (i > 0 and is_rare):
+            continue  # another check looks at how many are kept
+        target, draft = case.target[i], case.draft[i]
+        gaps = [abs(a - b) for a, b in zip(target, draft, strict=True)]
+        slips = {
+            "That is the rejected token itself.": {(case.drafted[i],): 1.0},
+            "That is the target alone: what the draft proposes comes out too often.": row_law(
+                target
+            ),
+            "That is the draft again.": row_law(draft),
+            "That is |target - draft|: what the target has less counts as 0.": row_law(
+                gap / sum(gaps) for gap in gaps
+            ),
+            "That is always the most likely one: draw it.": {
+                (max(range(case.vocab_size), key=case.after[i].__getitem__),): 1.0
+            },
+        }
+        which = ORDINALS[i] if i < len(ORDINALS) else f"{i + 1}th"
+        claim = Claim(
+            f"the probability that token {{}} follows where the {which} drafted token is rejected",
+            row_law(case.after[i]),
+            slips,
+            "It is drawn from `residual`, of the rows of the rejected token.",
+        )
+        claim.expect(found.law(token, lambda outcome, i=i: outcome[0] == i), found.cannot)
+
+
+@check(
+    "verify",
+    hint="target_probs has one row more than was drafted.",
+    applies_to=lambda case: case.k > 0 and min(case.kept) > 0,
+)
+def a_full_acceptance_gives_one_token_more(student: Student, case: VerifyCase) -> None:
+    """If all are kept, the next token comes from the last row of the target."""
+    found = case.found(student)
+    claim = Claim(
+        f"the probability that token {{}} follows where all {case.k} are kept",
+        row_law(case.after[-1]),
+        {
+            "That is the target's row before the last.": row_law(case.target[-2]),
+            "That is the draft's last row: this token is the target's own.": row_law(
+                case.draft[-1]
+            ),
+            "That is the last drafted token once more.": {(case.drafted[-1],): 1.0},
+            "That is always the most likely one: draw it.": {
+                (max(range(case.vocab_size), key=case.after[-1].__getitem__),): 1.0
+            },
+        },
+        "Row k of target_probs says what may follow the k drafted tokens.",
+    )
+    claim.expect(found.law(token, lambda outcome: outcome[0] == case.k), found.cannot)
+
+
+@check(
+    "verify",
+    weight=0.5,
+    hint="What is there to accept, and what is left to do?",
+    applies_to=lambda case: case.k == 0,
+)
+def without_drafts_it_is_a_plain_step(student: Student, case: VerifyCase) -> None:
+    """With no token drafted, 0 are kept and the next one comes from the only row."""
+    found = case.found(student)
+    expected = row_law(case.after[0])
+    claim = Claim("the probability of token {} where nothing was drafted", expected)
+    claim.expect(found.law(token), found.cannot)
+
+
+@check(
+    "verify",
+    weight=0.5,
+    hint="Is anything added to a probability, against a division by 0 perhaps?",
+    applies_to=lambda case: case.has_zeros,
+)
+def what_the_target_excludes_never_comes(student: Student, case: VerifyCase) -> None:
+    """A token with target probability 0 is neither kept nor put in: not once in a million."""
+    found = case.found(student)
+
+    def is_excluded(outcome: Outcome) -> bool:
+        n, following = outcome
+        text = (*case.drafted[:n], following)
+        return any(row[x] == 0 for x, row in zip(text, case.target, strict=False))
+
+    if found.share(is_excluded) > 1e-8:
+        share = f"probability {found.share(is_excluded):.3g}"
+        what = "text with a token that the target excludes"
+        why = "The draft never gives 0 to a token that it has drawn; no division needs help."
+        raise Wrong(what, expected="probability 0", got=share, why=why)
+    if len(found.weights) < 2:
+        raise Wrong("what comes out", expected="several outcomes", got="always the same")
+
+
+@check(
+    "verify",
+    weight=0.5,
+    hint="`check_rows` is given.",
+    applies_to=lambda case: case.k > 1 and not case.has_zeros,
+)
+def shapes_that_do_not_fit_are_refused(student: Student, case: VerifyCase) -> None:
+    """Too few rows, too many, and rows of two vocabularies are a ValueError."""
+    drafted, (draft, target) = list(case.drafted), case.tensors()
+    student.verify(drafted, draft, target, None)
+    wider = torch.cat([target, torch.zeros_like(target[:, :1])], dim=1)
+    for what, rows in {
+        "a drafted token without its row": (draft[:-1], target),
+        "no row for the token behind them": (draft, target[:-1]),
+        "a row of the target too many": (draft, torch.cat([target, target[:1]])),
+        "a row of the draft too many": (torch.cat([draft, draft[:1]]), target),
+        "two vocabularies": (draft, wider),
+    }.items():
+        expect_refusal(
+            lambda rows=rows: student.verify(drafted, *rows, None),
+            "ValueError",
+            f"what happens with {what}",
+        )
+
+
+@check(
+    "verify",
+    weight=0.5,
+    hint="`-=`, `pop` and methods that end in `_` change what was passed.",
+    applies_to=lambda case: case.k > 1,
+)
+def what_was_passed_stays_as_it_is(student: Student, case: VerifyCase) -> None:
+    """The drafted tokens and both models' probabilities are the same afterwards."""
+    before = (list(case.drafted), *case.tensors())
+
+    def play(source: RandomSource | None) -> Outcome:
+        placed = place_all(student, before)
+        call = partial(scripted, student.verify, source.offer()) if source else student.verify
+        outcome = case.outcome_in(call(*placed, None))
+        drafted, *after = values_of(student, placed)
+        expect_equal(drafted, before[0], "the drafted tokens after the call")
+        for got, rows, name in zip(after, before[1:], ("draft", "target"), strict=True):
+            expect_unchanged(got, rows, f"the {name}'s probabilities after the call")
+        return outcome
+
+    found_law(play, n_samples=40)
+
+
+CASES: dict[str, list] = {
+    "verify": [
+        ONE,
+        replace(ONE, drafted=(2,), kept=(1.0,)),
+        TWO,
+        VerifyCase(
+            (2, 1),
+            ((0.25, 0.25, 0.5), (0.25, 0.5, 0.25)),
+            ((0.5, 0.25, 0.25), (0.5, 0.0, 0.5), (0.0, 0.5, 0.5)),
+            (0.5, 0.0),
+            ((1.0, 0.0, 0.0), (0.5, 0.0, 0.5), (0.0, 0.5, 0.5)),
+        ),
+        PLAIN,
+    ],
+}

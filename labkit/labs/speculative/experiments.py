@@ -1,0 +1,178 @@
+"""Lab 6's experiments as rows of a record: steps of each model, and speculation on each pair.
+
+Whatever is compared is timed in turns. On a CPU texts are really sampled; on a GPU weights are
+random and acceptance is scripted (`labkit.labs.speculative.scripted`), which the rows say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import torch
+
+from labkit import zoo
+from labkit.engine.captured import captured
+from labkit.engine.decoder import Decoder
+from labkit.engine.weights import KNOWN, weights_of
+from labkit.labs.cache_benchmark.runs import IsDone, measured
+from labkit.labs.speculative.batches import by_batch_size
+from labkit.labs.speculative.records import N_CACHED
+from labkit.labs.speculative.runs import SampledPair, Samplers, Task
+from labkit.labs.speculative.sampled import sampled, sampled_regimes
+from labkit.labs.speculative.scripted import N_POSITIONS, scripted
+from labkit.labs.speculative.speculation.models import TransformersModel
+from labkit.measuring.device import free_device_memory
+from labkit.measuring.profiles import PAIRS, Profile
+from labkit.measuring.records import Row
+from labkit.measuring.timing import time_in_turns
+from labkit.models.tiny import SHIPPED
+
+FED = (1, 2, 3, 4, 6, 8, 11)  # tokens of one step: the draft's, and gamma + 1 to verify
+
+
+def decode_steps(
+    profile: Profile, *, n_samples: int = 9, is_done: IsDone = lambda key: False
+) -> Iterator[Row]:
+    """Seconds of a step of each model of the profile's pairs, over 1 to 11 tokens, after 300.
+
+    Settings: "eager" is transformers as it comes; "captured", the engine's step as a CUDA graph;
+    "lean", the engine without one, where its kernels do not run. n_input: tokens fed. counts has
+    step_bytes, what the step reads of the weights. Before them a row copy_bandwidth, for the
+    floors.
+    """
+    copy = Row("copy_bandwidth", profile.device, 1, 0, 0, False, outcome="-")
+    if not is_done(copy.key):
+        yield _copied(copy, n_samples)
+    for name in dict.fromkeys(name for pair in profile.pairs for name in PAIRS[pair]):
+        row = Row("decode_steps", name, 1, 1, 0, True, outcome="-", setting="eager")
+        rows = [replace(row, n_input=n_fed) for n_fed in FED]
+        if not all(is_done(row.key) for row in rows):
+            yield from _timed_steps(profile, rows, n_samples)
+            free_device_memory()
+
+
+def speculation(
+    profile: Profile,
+    samplers: Samplers | None = None,
+    pairs: Sequence[str] = (),
+    gammas: Sequence[int] = (2, 3, 5, 7),
+    *,
+    is_done: IsDone = lambda key: False,
+    **task: Any,
+) -> Iterator[Row]:
+    """The target alone and with its draft, by gamma, for the profile's pairs or those given.
+
+    model: the pair. Settings: "alone", "gamma 2" and so on; n_new: tokens of a run. counts: runs,
+    and of all of them together blocks and drafted, examined and accepted tokens. On a GPU, where
+    weights are random, acceptance is scripted, at the published gammas. On a CPU the samplers
+    write, those of `labkit.speculative` if none are given; task: see `Task`. Rows by_source tell
+    the sources of the prompts apart then.
+    """
+    for pair in pairs or profile.pairs:
+        if profile.device == "cuda":
+            yield from scripted(profile, pair, min(5, profile.n_repeats), is_done)
+        else:
+            own = samplers or Samplers.reference()
+            yield from sampled(profile, pair, own, Task(**task), gammas, is_done)
+        free_device_memory()
+
+
+def regimes(
+    profile: Profile,
+    samplers: Samplers | None = None,
+    pair: str = "tiny",
+    gammas: Sequence[int] = tuple(range(1, 11)),
+    lengths: Sequence[int] = (64, 128),
+    *,
+    is_done: IsDone = lambda key: False,
+    **task: Any,
+) -> Iterator[Row]:
+    """By gamma: simple and normal prompts, some new tokens or more, a draft model or n-grams.
+
+    Settings: "gamma 3, simple, 64 new, n-gram" or "alone, simple, 64 new". Texts are really
+    written, so this is for a CPU; on a GPU, where weights are random, there are no rows.
+    """
+    if profile.device == "cpu":
+        own = samplers or Samplers.reference()
+        yield from sampled_regimes(
+            profile, pair, own, Task(**{"n_samples": 2} | task), gammas, lengths, is_done
+        )
+
+
+def batch_sweep(
+    profile: Profile,
+    pair: str = "tiny",
+    gamma: int = 3,
+    sizes: Sequence[int] = (1, 2, 4),
+    *,
+    is_done: IsDone = lambda key: False,
+    **task: Any,
+) -> Iterator[Row]:
+    """The target alone and with its draft, in batches of several sizes; as `regimes`, on a CPU."""
+    if profile.device == "cpu":
+        models = SampledPair(pair, profile)
+        yield from by_batch_size(models, Task(**task), gamma, sizes, is_done)
+
+
+def _copied(row: Row, n_samples: int) -> Row:
+    """A copy of a tensor that no cache holds: it is read and written."""
+    on_gpu = row.model == "cuda"
+    source = torch.zeros(2**31 if on_gpu else 2**28, dtype=torch.uint8, device=row.model)
+    target = torch.empty_like(source)
+    timing = time_in_turns({"copy": lambda: target.copy_(source)}, n_samples, n_warmup=2)
+    return measured(row, timing["copy"].samples_s, {"moved_bytes": 2 * source.nbytes})
+
+
+def _timed_steps(profile: Profile, rows: list[Row], n_samples: int) -> Iterator[Row]:
+    """The rows of one model, by the engine where it has the architecture, and those given."""
+    name = rows[0].model
+    loaded = zoo.load(name, "auto" if name in SHIPPED else "random", profile=profile)
+    eager = TransformersModel(loaded.model)
+    eager.feed([1] * N_CACHED)
+    runs = {row.key: partial(eager.feed, [1] * row.n_input) for row in rows}
+    counts = {"n_cached": N_CACHED}
+    if loaded.model.config.model_type in KNOWN:
+        weights = weights_of(loaded.model, N_POSITIONS)
+        decoder = Decoder(weights, N_POSITIONS)
+        decoder.arena.rewind(N_CACHED)
+        counts["step_bytes"] = weights.step_bytes
+        can_capture = decoder.kernels["attention"].backend == "triton"
+        fast = [replace(row, setting="captured" if can_capture else "lean") for row in rows]
+        for row in fast:
+            tokens = torch.ones(1, row.n_input, dtype=torch.long, device=loaded.model.device)
+            step = partial(decoder.forward, tokens)
+            runs[row.key] = captured(step) if can_capture else step
+        rows = fast + rows
+    n_steps = 5 if profile.device == "cuda" else 2  # of a sample: waiting for it counts for little
+    runs = {key: partial(_steps, step, n_steps, eager) for key, step in runs.items()}
+    timings = time_in_turns(runs, n_samples, n_warmup=2)
+    for row in rows:
+        samples_s = [sample / n_steps for sample in timings[row.key].samples_s]
+        yield measured(row, samples_s, counts)
+
+
+def _steps(step: Callable[[], Any], n_steps: int, eager: TransformersModel) -> None:
+    for _ in range(n_steps):
+        step()
+    eager.rewind(N_CACHED)
+
+
+def _into_record(experiment: Callable[..., Iterator[Row]]) -> Callable[..., None]:
+    """The experiment as a function of a `labkit.labs.throughput.experiments.Bench`."""
+
+    def measure(bench: Any) -> None:
+        for row in experiment(bench.profile, is_done=bench.recorder.is_done):
+            bench.recorder.save(row)
+            time_s = "-" if row.time_s is None else f"{1e3 * row.time_s:.4g} ms"
+            words = (row.experiment, row.model, row.setting, f"{row.n_input} in, {row.n_new} new")
+            print(f"{', '.join(filter(None, words))}: {time_s}", flush=True)
+
+    return measure
+
+
+EXPERIMENTS = {  # by the name that `labkit measure` takes
+    each.__name__: _into_record(each) for each in (decode_steps, speculation, regimes, batch_sweep)
+}

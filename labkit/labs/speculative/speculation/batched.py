@@ -1,0 +1,209 @@
+"""Speculative decoding of several texts at once, each with its own number of accepted tokens.
+
+Every row keeps its own length: what one row rejects costs the others nothing but time. The law of
+each row is the one that it would have alone.
+
+Letters in shapes: B rows, k drafted tokens, T tokens of one call, V vocab.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import torch
+from torch import Generator, Tensor
+
+from labkit.models.arguments import check_sampling, check_vocabularies, check_wanted, cut_after
+from labkit.speculative import Block, distribution, residual, sample, verify
+
+Rng = Generator | Sequence[Generator] | None
+
+
+class BatchModel(Protocol):
+    """A model with a cache of its own for each row; see `batch_models`."""
+
+    vocab_size: int
+
+    def n_cached(self) -> list[int]:
+        """Tokens in the cache of each row."""
+
+    def feed(self, rows: Sequence[Sequence[int]]) -> Tensor:
+        """Put tokens behind the cached ones of each row; none for a row that is left alone.
+
+        Returns: logits (B T V), T of the longest row; what stands behind a row's tokens is finite
+        and means nothing.
+        """
+
+    def rewind(self, n_cached: Sequence[int]) -> None:
+        """Forget all but the first n_cached[i] tokens of row i."""
+
+
+def verify_batch(
+    drafted: Tensor,
+    n_drafted: Tensor,
+    draft_probs: Tensor,
+    target_probs: Tensor,
+    rng: Generator | None = None,
+) -> tuple[Tensor, Tensor]:
+    """`verify` for all rows in a few operations: how many tokens stay, and the ones after them.
+
+    A row keeps its leading accepted tokens: the product along the row of what was accepted, summed.
+    Nothing is drafted behind n_drafted, which is the same as a draft that gives 0 to all tokens:
+    the residual is then the target itself. That gives the token after a full acceptance.
+
+    Shapes: drafted (B k), n_drafted (B,) from 0 to k, draft_probs (B k V), target_probs (B k+1 V);
+    what stands behind a row's n_drafted is not looked at. Returns: (B,) and (B,), whole numbers.
+    """
+    n_rows, k = drafted.shape
+    index = torch.arange(n_rows, device=drafted.device)
+    is_drafted = torch.arange(k, device=drafted.device) < n_drafted[:, None]
+    tokens = drafted.where(is_drafted, 0)[..., None]
+    ratios = (target_probs[:, :k].gather(2, tokens) / draft_probs.gather(2, tokens))[..., 0]
+    uniforms = torch.rand(
+        n_rows, k, generator=rng, dtype=target_probs.dtype, device=target_probs.device
+    )
+    accepted = (uniforms < ratios) & is_drafted
+    n_kept = accepted.long().cumprod(dim=1).sum(dim=1)
+    nothing = torch.zeros_like(target_probs[:, :1])
+    padded = torch.cat([draft_probs.where(is_drafted[..., None], 0), nothing], dim=1)
+    left = residual(target_probs[index, n_kept], padded[index, n_kept])
+    return n_kept, torch.multinomial(left, 1, generator=rng)[:, 0]
+
+
+def sample_rows(probs: Tensor, rng: Rng, rows: Sequence[int]) -> list[int]:
+    """One token from each row of probabilities (len(rows) V); rng: one for all, or one per row."""
+    if rng is None or isinstance(rng, Generator):
+        return torch.multinomial(probs, 1, generator=rng)[:, 0].tolist()
+    return [sample(row_probs, rng[row]) for row, row_probs in zip(rows, probs, strict=True)]
+
+
+def speculative_batch(
+    target: BatchModel,
+    draft: BatchModel,
+    prompts: Sequence[Sequence[int]],
+    n_new: int,
+    gamma: int,
+    *,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    eos: int | None = None,
+    rng: Rng = None,
+    blocks: list[Block] | None = None,
+) -> list[list[int]]:
+    """Up to n_new tokens after each prompt: `speculative` for all rows at once.
+
+    Rows end by themselves, and draft no more than they can use. rng: one generator for all rows, or
+    one per row; then each row draws from its own as it would alone, and its text is the same
+    whatever stands beside it. `blocks` gets a `Block` per row and block, with the row's number as
+    its prompt_id.
+
+    Raises: ValueError as `speculative`, for any of the rows; for another number of prompts or of
+    generators than of rows.
+    """
+    _check(target, draft, prompts, n_new, gamma, rng)
+    warp = (temperature, top_k, top_p)
+    check_sampling(*warp)
+    records = [] if blocks is None else blocks
+    texts = [list(prompt) for prompt in prompts]
+    running = list(range(len(texts))) if n_new > 0 else []
+    if running and max(map(len, texts)) > 1:
+        target.feed([text[:-1] for text in texts])
+        draft.feed([text[:-1] for text in texts])
+    while running:
+        n_most = [0] * len(texts)
+        for row in running:
+            n_most[row] = min(gamma, len(prompts[row]) + n_new - len(texts[row]) - 1)
+        drafted, draft_probs = _draft_rows(draft, texts, n_most, warp, rng)
+        fed = [
+            [texts[row][-1], *drafted[row]] if row in running else [] for row in range(len(texts))
+        ]
+        target_probs = distribution(target.feed(fed), *warp)
+        verdicts = _verify_rows(running, drafted, draft_probs, target_probs, rng)
+        for row, (n_kept, token) in zip(running, verdicts, strict=True):
+            records.append(Block(len(drafted[row]), n_kept, len(texts[row]), prompt_id=str(row)))
+            texts[row] += cut_after([*drafted[row][:n_kept], token], eos)
+        kept = [len(text) - 1 for text in texts]
+        for model in (target, draft):
+            model.rewind([min(pair) for pair in zip(model.n_cached(), kept, strict=True)])
+        running = [
+            row
+            for row in running
+            if len(texts[row]) < len(prompts[row]) + n_new and texts[row][-1] != eos
+        ]
+    return [text[len(prompt) :] for text, prompt in zip(texts, prompts, strict=True)]
+
+
+def _draft_rows(
+    draft: BatchModel, texts: list[list[int]], n_most: list[int], warp: tuple, rng: Rng
+) -> tuple[list[list[int]], list[list[Tensor]]]:
+    """For each row up to n_most drafted tokens, and the distributions that they came from."""
+    drafted: list[list[int]] = [[] for _ in texts]
+    draft_probs: list[list[Tensor]] = [[] for _ in texts]
+    drafting = [row for row, n in enumerate(n_most) if n > 0]
+    while drafting:
+        cached = draft.n_cached()
+        fed = [
+            (text + drafted[row])[cached[row] :] if row in drafting else []
+            for row, text in enumerate(texts)
+        ]
+        logits = draft.feed(fed)
+        proposing = [row for row in drafting if logits[row, len(fed[row]) - 1].max() != -torch.inf]
+        if not proposing:
+            break
+        last = torch.stack([logits[row, len(fed[row]) - 1] for row in proposing])
+        probs = distribution(last, *warp)
+        tokens = sample_rows(probs, rng, proposing)
+        for row, token, row_probs in zip(proposing, tokens, probs, strict=True):
+            drafted[row].append(token)
+            draft_probs[row].append(row_probs)
+        drafting = [row for row in proposing if len(drafted[row]) < n_most[row]]
+    return drafted, draft_probs
+
+
+def _verify_rows(
+    rows: list[int],
+    drafted: list[list[int]],
+    draft_probs: list[list[Tensor]],
+    target_probs: Tensor,
+    rng: Rng,
+) -> list[tuple[int, int]]:
+    """How many tokens each of the rows keeps, and the token after them."""
+    if not (rng is None or isinstance(rng, Generator)):
+        nothing = target_probs[0, :0]
+        return [
+            verify(
+                drafted[row],
+                torch.stack(draft_probs[row]) if drafted[row] else nothing,
+                target_probs[row, : len(drafted[row]) + 1],
+                rng[row],
+            )
+            for row in rows
+        ]
+    k = target_probs.shape[1] - 1
+    tokens = torch.zeros(len(rows), k, dtype=torch.long, device=target_probs.device)
+    probs = torch.ones_like(target_probs[rows, :k])
+    for i, row in enumerate(rows):
+        for j, token in enumerate(drafted[row]):
+            tokens[i, j], probs[i, j] = token, draft_probs[row][j]
+    n_drafted = torch.tensor([len(drafted[row]) for row in rows], device=target_probs.device)
+    n_kept, after = verify_batch(tokens, n_drafted, probs, target_probs[rows], rng)
+    return list(zip(n_kept.tolist(), after.tolist(), strict=True))
+
+
+def _check(
+    target: BatchModel, draft: BatchModel, prompts: Sequence, n_new: int, gamma: int, rng: Rng
+) -> None:
+    for name, model in (("target", target), ("draft", draft)):
+        if len(model.n_cached()) != len(prompts):
+            raise ValueError(
+                f"the {name} has {len(model.n_cached())} rows, but there are {len(prompts)} prompts"
+            )
+        if any(model.n_cached()):
+            raise ValueError(f"the {name}'s cache holds other texts; rewind all its rows to 0")
+    if isinstance(rng, Sequence) and len(rng) != len(prompts):
+        raise ValueError(f"{len(rng)} generators for {len(prompts)} rows: one per row is wanted")
+    check_vocabularies(target, draft)
+    for prompt in prompts:
+        check_wanted(prompt, n_new, gamma)

@@ -1,0 +1,205 @@
+"""Models with a cache, as `labkit.speculative.CachedModel` describes them.
+
+`TableModel` is a toy whose law can be worked out by hand; `TransformersModel` is the real thing.
+Both also verify a token tree in one call (`feed_tree`, `keep`); see
+`labkit.labs.speculative.speculation.trees`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Generator, Tensor
+
+from labkit.labs.speculative.speculation.masks import ancestor_mask, depths
+
+
+def check_rewind(n_cached: int, n_now: int) -> None:
+    """Raise ValueError unless a cache of n_now tokens can go back to n_cached."""
+    if not 0 <= n_cached <= n_now:
+        raise ValueError(f"cannot rewind to {n_cached} tokens: {n_now} are cached")
+
+
+def check_full_attention(model: Any) -> None:
+    """Raise ValueError for a transformers model with layers that do not see the whole text."""
+    window = getattr(model.config, "sliding_window", None)
+    all_layers = ["sliding_attention" if window else "full_attention"]
+    kinds = set(getattr(model.config, "layer_types", None) or all_layers)
+    if kinds != {"full_attention"}:
+        raise ValueError(f"all layers must have full attention for this; they have {sorted(kinds)}")
+
+
+def empty_cache() -> Any:
+    """A cache that keeps all tokens of all layers, so that any of them can be taken back."""
+    from transformers import DynamicCache
+
+    return DynamicCache()
+
+
+class TableModel:
+    """A toy: the next token depends on the last two tokens of its own cache, by a table.
+
+    So a cache with a token too many, too few or a wrong one shows as a wrong distribution. Index V
+    of the table's first two axes stands for "no token there yet".
+    """
+
+    def __init__(self, table: Tensor) -> None:
+        """A model with an empty cache. table: probabilities (V+1 V+1 V).
+
+        Raises: ValueError for another shape or rows that are no distributions.
+        """
+        vocab_size = table.shape[-1]
+        if table.shape != (vocab_size + 1, vocab_size + 1, vocab_size):
+            raise ValueError(f"a table is (V+1 V+1 V), not {tuple(table.shape)}")
+        if (table < 0).any() or not torch.allclose(table.sum(-1), torch.ones(()).to(table)):
+            raise ValueError("each row of the table must be a distribution: no negatives, sum 1")
+        self.vocab_size = vocab_size
+        self._logits = table.log()
+        self._tokens: list[int] = []
+
+    @classmethod
+    def random(cls, vocab_size: int, rng: Generator, spread: float = 1.0) -> TableModel:
+        """A model with random probabilities, float64; the larger `spread`, the further apart."""
+        shape = (vocab_size + 1, vocab_size + 1, vocab_size)
+        return cls(torch.softmax(spread * torch.randn(shape, generator=rng).double(), dim=-1))
+
+    @property
+    def tokens(self) -> list[int]:
+        """What the cache holds."""
+        return list(self._tokens)
+
+    def n_cached(self) -> int:
+        """Tokens in the cache."""
+        return len(self._tokens)
+
+    def feed(self, tokens: Sequence[int]) -> Tensor:
+        """Cache the tokens; logits (T V). Raises: ValueError for none, or one out of range."""
+        return self.feed_tree(tokens, range(-1, len(tokens) - 1))
+
+    def feed_tree(self, tokens: Sequence[int], parents: Sequence[int]) -> Tensor:
+        """Cache a tree: node i stands behind node parents[i] < i, or behind the cache for -1.
+
+        Shapes: logits (T V), row i after node i. The cache is no text until `keep` is called.
+        Raises: ValueError for no token, or one out of range.
+        """
+        if len(tokens) == 0 or not all(0 <= token < self.vocab_size for token in tokens):
+            raise ValueError(f"feed 1 token or more, from 0 to {self.vocab_size - 1}; got {tokens}")
+        last = self._tokens[-1] if self._tokens else self.vocab_size
+        before = [last if parent < 0 else tokens[parent] for parent in parents]
+        self._tokens += tokens
+        return self._logits[before, list(tokens)]
+
+    def rewind(self, n_cached: int) -> None:
+        """Forget all but the first n_cached tokens. Raises: ValueError if there are fewer."""
+        check_rewind(n_cached, len(self._tokens))
+        del self._tokens[n_cached:]
+
+    def keep(self, n_cached: int, nodes: Sequence[int]) -> None:
+        """Keep of what follows the first n_cached tokens only these, in this order."""
+        self._tokens[n_cached:] = [self._tokens[n_cached + node] for node in nodes]
+
+
+class TransformersModel:
+    """A causal model of transformers with its KV cache, one text at a time.
+
+    A rewind cuts views and copies nothing. But the library's cache grows by copying itself, at
+    every call: the price of this plain form.
+    """
+
+    def __init__(self, model: Any) -> None:
+        """The model as it was loaded, with an empty cache."""
+        self.vocab_size: int = model.config.vocab_size
+        self._model = model
+        self._cache = empty_cache()
+
+    def n_cached(self) -> int:
+        """Tokens in the cache."""
+        return self._cache.get_seq_length()
+
+    def feed(self, tokens: Sequence[int]) -> Tensor:
+        """Cache the tokens; logits (T V). Raises: ValueError for none."""
+        return self._forward(tokens)
+
+    def feed_tree(self, tokens: Sequence[int], parents: Sequence[int]) -> Tensor:
+        """Cache a tree: node i stands behind node parents[i] < i, or behind the cache for -1.
+
+        Each node sees the cache, its ancestors and itself, at the position of its depth.
+
+        Shapes: logits (T V), row i after node i. The cache is no text until `keep` is called.
+        Raises: ValueError for no token, or a model whose layers do not all see the whole text.
+        """
+        check_full_attention(self._model)
+        n_cached, n_nodes = self.n_cached(), len(tokens)
+        seen = torch.ones(n_nodes, n_cached + n_nodes, dtype=torch.bool)
+        seen[:, n_cached:] = ancestor_mask(parents)
+        mask = torch.zeros(seen.shape, dtype=self._model.dtype)
+        mask.masked_fill_(~seen, torch.finfo(mask.dtype).min)
+        positions = torch.tensor([[n_cached + depth for depth in depths(parents)]])
+        device = self._model.device
+        return self._forward(
+            tokens,
+            attention_mask=mask[None, None].to(device),
+            position_ids=positions.to(device),
+        )
+
+    def _forward(self, tokens: Sequence[int], **settings: Tensor) -> Tensor:
+        if len(tokens) == 0:
+            raise ValueError("feed at least one token")
+        fed = torch.tensor([list(tokens)], device=self._model.device)
+        with torch.inference_mode():
+            found = self._model(fed, past_key_values=self._cache, use_cache=True, **settings)
+        return found.logits[0]
+
+    def rewind(self, n_cached: int) -> None:
+        """Forget all but the first n_cached tokens. Raises: ValueError if there are fewer."""
+        n_now = self.n_cached()
+        check_rewind(n_cached, n_now)
+        if n_cached == 0:
+            self._cache = empty_cache()
+        elif n_cached < n_now:
+            self._cache.crop(n_cached - n_now)  # a negative number: how many to remove
+
+    def keep(self, n_cached: int, nodes: Sequence[int]) -> None:
+        """Keep of what follows the first n_cached tokens only these, in this order."""
+        kept = torch.tensor([*range(n_cached), *(n_cached + node for node in nodes)])
+        for layer in self._cache.layers:
+            layer.keys = layer.keys[:, :, kept.to(layer.keys.device)]
+            layer.values = layer.values[:, :, kept.to(layer.values.device)]
+
+
+class Counted:
+    """A model that counts its calls: n_feeds calls, n_fed tokens in all of them together."""
+
+    def __init__(self, model: Any) -> None:
+        """Counts of nothing yet, around a model that works as before."""
+        self.vocab_size: int = model.vocab_size
+        self.n_feeds = self.n_fed = 0
+        self._model = model
+
+    def n_cached(self) -> int:
+        """As the model's."""
+        return self._model.n_cached()
+
+    def feed(self, tokens: Sequence[int]) -> Tensor:
+        """As the model's, counted."""
+        self._count(tokens)
+        return self._model.feed(tokens)
+
+    def feed_tree(self, tokens: Sequence[int], parents: Sequence[int]) -> Tensor:
+        """As the model's, counted."""
+        self._count(tokens)
+        return self._model.feed_tree(tokens, parents)
+
+    def rewind(self, n_cached: int) -> None:
+        """As the model's."""
+        self._model.rewind(n_cached)
+
+    def keep(self, n_cached: int, nodes: Sequence[int]) -> None:
+        """As the model's."""
+        self._model.keep(n_cached, nodes)
+
+    def _count(self, tokens: Sequence[int]) -> None:
+        self.n_feeds += 1
+        self.n_fed += len(tokens)

@@ -1,0 +1,247 @@
+"""Token trees: several guesses for each place, all verified by one call of the target.
+
+Node 0 is the last token of the text, which is in no cache; every other node is a guess at what
+follows its parent. Children are tried one after the other. Each remembers the distribution it was
+drawn from, and a rejected one changes what the next is compared with; so the text keeps the
+target's law.
+
+Source: SpecInfer (arXiv:2305.09781), Algorithm 2. There children are tried in random order; any
+order does that was fixed without a look at the tokens, such as that in which they were drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Generator, Tensor
+
+from labkit.labs.speculative.speculation.masks import depths
+from labkit.models.arguments import check_sampling, check_start, cut_after
+from labkit.speculative import Block, CachedModel, distribution, residual, sample
+
+
+class TreeModel(CachedModel, Protocol):
+    """A model that can be fed a tree; `TableModel` and `TransformersModel` can."""
+
+    def feed_tree(self, tokens: Sequence[int], parents: Sequence[int]) -> Tensor:
+        """Cache a tree: node i stands behind node parents[i] < i, or behind the cache for -1.
+
+        Returns: logits (T V), row i after node i.
+        """
+
+    def keep(self, n_cached: int, nodes: Sequence[int]) -> None:
+        """Keep of what follows the first n_cached tokens only these nodes, in this order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Tokens, each with its parent's number (-1 for node 0) and the distribution it came from.
+
+    draft_probs: (n V), row i the distribution of which node i was drawn; that of node 0 is unused.
+    Siblings may be the same token: they were drawn independently.
+    """
+
+    tokens: list[int]
+    parents: list[int]
+    draft_probs: Tensor
+
+    def children(self, node: int) -> list[int]:
+        """The nodes behind this one, in the order in which they were drawn."""
+        return [child for child, parent in enumerate(self.parents) if parent == node]
+
+    @property
+    def depth(self) -> int:
+        """Guesses on the longest path."""
+        return max(depths(self.parents))
+
+
+def expand(
+    draft: CachedModel,
+    text: Sequence[int],
+    widths: Sequence[int],
+    *,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    rng: Generator | None = None,
+) -> Tree:
+    """A tree behind the text's last token: widths[d] children, drawn one by one, at depth d.
+
+    The draft's cache holds a part of the text from its beginning, but not all of it; afterwards it
+    holds the text, if any width was asked for. Repeated draws are allowed to repeat tokens.
+
+    Raises: ValueError for a width below 1.
+    Source: SpecInfer, section 3, expansion-based construction <k1, ..., km>.
+    """
+    return _expand(
+        draft,
+        text,
+        widths,
+        lambda probs, width: torch.multinomial(probs, width, replacement=True, generator=rng),
+        (temperature, top_k, top_p),
+        sampled=True,
+    )
+
+
+def expand_top(draft: CachedModel, text: Sequence[int], widths: Sequence[int]) -> Tree:
+    """As `expand`, with the most likely tokens as children (those the draft deems possible).
+
+    Nothing was drawn, so each one's distribution is one-hot: a child x is accepted with the
+    target's probability of x, not with target(x) / draft(x), which would change the law.
+    """
+    return _expand(
+        draft,
+        text,
+        widths,
+        lambda probs, width: probs.topk(min(width, int(probs.count_nonzero()))).indices,
+        (1.0,),
+        sampled=False,
+    )
+
+
+def _expand(
+    draft: CachedModel,
+    text: Sequence[int],
+    widths: Sequence[int],
+    choose: Callable[[Tensor, int], Tensor],
+    warp: tuple,
+    sampled: bool,
+) -> Tree:
+    _check_widths(widths)
+    tokens, parents = [text[-1]], [-1]
+    rows = [torch.zeros(draft.vocab_size)]
+
+    def grow(node: int, fed: Sequence[int], depth: int) -> None:
+        if depth == len(widths):
+            return
+        logits = draft.feed(fed)[-1]
+        if logits.max() == -torch.inf:
+            return
+        probs = distribution(logits, *warp)
+        here = draft.n_cached()
+        for token in choose(probs, widths[depth]).tolist():
+            tokens.append(token)
+            parents.append(node)
+            rows.append(probs if sampled else one_hot(token, probs))
+            grow(len(tokens) - 1, [token], depth + 1)
+            draft.rewind(here)
+
+    grow(0, list(text)[draft.n_cached() :], 0)
+    return Tree(tokens, parents, torch.stack([row.to(rows[-1]) for row in rows]))
+
+
+def _check_widths(widths: Sequence[int]) -> None:
+    if any(width < 1 for width in widths):
+        raise ValueError(f"widths must be at least 1, not {list(widths)}")
+
+
+def one_hot(token: int, like: Tensor) -> Tensor:
+    """The distribution (V,) of a token that is certain, of the type of `like`."""
+    certain = torch.zeros_like(like)
+    certain[token] = 1
+    return certain
+
+
+def verify_tree(
+    tree: Tree, target_probs: Tensor, rng: Generator | None = None
+) -> tuple[list[int], int]:
+    """The path of the tree that stays, and the token that follows it.
+
+    From node 0 on: child x is accepted with probability min(1, target(x) / draft(x)); if it is
+    not, the target's distribution becomes its residual for the siblings after x. If none is
+    accepted, the token comes from what is left. With one child per node this is `verify`.
+
+    Shapes: target_probs (n V), row i after node i.
+    Returns: the nodes of the path, node 0 first, and the token.
+    Raises: ValueError for another shape.
+    """
+    if target_probs.shape != tree.draft_probs.shape:
+        raise ValueError(
+            f"a row of target_probs for each node is wanted, {tuple(tree.draft_probs.shape)}; "
+            f"got {tuple(target_probs.shape)}"
+        )
+    path = [0]
+    while True:
+        probs = target_probs[path[-1]]
+        for child in tree.children(path[-1]):
+            token, draft_probs = tree.tokens[child], tree.draft_probs[child]
+            uniform = torch.rand((), generator=rng, dtype=probs.dtype, device=probs.device)
+            if uniform < probs[token] / draft_probs[token]:
+                path.append(child)
+                break
+            probs = residual(probs, draft_probs)
+        else:
+            return path, sample(probs, rng)
+
+
+def verify_tree_greedy(tree: Tree, choices: Sequence[int]) -> tuple[list[int], int]:
+    """The path along which each token is the target's choice, and its choice after that.
+
+    choices[i]: the target's most likely token after node i. However the children were found, this
+    gives what the target alone would write.
+    """
+    path = [0]
+    while True:
+        wanted = choices[path[-1]]
+        right = [child for child in tree.children(path[-1]) if tree.tokens[child] == wanted]
+        if not right:
+            return path, int(wanted)
+        path.append(right[0])
+
+
+def speculative_tree(
+    target: TreeModel,
+    draft: CachedModel,
+    prompt: Sequence[int],
+    n_new: int,
+    widths: Sequence[int],
+    *,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    eos: int | None = None,
+    rng: Generator | None = None,
+    blocks: list[Block] | None = None,
+) -> list[int]:
+    """Up to n_new tokens after the prompt: `speculative` with a tree of guesses in each block.
+
+    Temperature 0 takes the draft's most likely tokens as children. `blocks` gets a `Block` per
+    block, in which n_drafted counts the tree's levels: a level is accepted if one of its nodes is.
+    Levels that stand only in branches other than the path's do not count where the path runs out
+    of guesses, for nothing was rejected there.
+
+    Returns: the new tokens; the end-of-text token, if it comes, is the last.
+    Raises: ValueError as `speculative`, and for no widths or one below 1.
+    """
+    check_start(prompt, n_new, target, draft, len(widths))
+    _check_widths(widths)
+    warp = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+    check_sampling(**warp)
+    records = [] if blocks is None else blocks
+    new: list[int] = []
+    if n_new and len(prompt) > 1:
+        for model in (target, draft):
+            model.feed(list(prompt[:-1]))
+    while len(new) < n_new and eos not in new[-1:]:
+        text, usable = [*prompt, *new], widths[: n_new - len(new) - 1]
+        is_greedy = temperature == 0
+        tree = (
+            expand_top(draft, text, usable)
+            if is_greedy
+            else expand(draft, text, usable, rng=rng, **warp)
+        )
+        target_probs = distribution(target.feed_tree(tree.tokens, tree.parents), **warp)
+        path, token = (
+            verify_tree_greedy(tree, target_probs.argmax(-1).tolist())
+            if is_greedy
+            else verify_tree(tree, target_probs, rng)
+        )
+        n_levels = tree.depth if tree.children(path[-1]) else len(path) - 1
+        records.append(Block(n_levels, len(path) - 1, len(text)))
+        written = cut_after([*(tree.tokens[node] for node in path[1:]), token], eos)
+        target.keep(len(text) - 1, path[: len(written)])
+        new += written
+    return new

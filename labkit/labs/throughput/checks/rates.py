@@ -1,0 +1,263 @@
+"""Checks of `tokens_per_s`, `fit_steps` and `limit_of`, part of `labkit.labs.throughput.checks`."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass
+from typing import Any
+
+from labkit.bridge.student import Student
+from labkit.checks.compare import expect_number, number_in, refuse_blank, show
+from labkit.checks.core import Wrong, check
+from labkit.checks.forms import numbers_in
+from labkit.checks.stored import expect_refusal
+
+
+@dataclass(frozen=True, slots=True)
+class RateCase:
+    """Runs of a batch, and the tokens per second that they come to."""
+
+    batch_size: int
+    n_new: int
+    samples_s: tuple[float, ...]
+    expected: float
+
+    def __str__(self) -> str:
+        n_runs = len(self.samples_s)
+        return f"{self.batch_size} sequences of {self.n_new} new tokens, {n_runs} runs"
+
+
+def _single(case: RateCase) -> bool:
+    return len(case.samples_s) == 1
+
+
+@check("tokens_per_s", hint="How many tokens does one run make?", applies_to=_single)
+def all_sequences_count(student: Student, case: RateCase) -> None:
+    """A run makes `n_new` tokens for each sequence of the batch."""
+    got = student.tokens_per_s(case.batch_size, case.n_new, list(case.samples_s))
+    slips = {
+        1 / case.batch_size: "Those are the tokens of one sequence.",
+        1 / case.n_new: "Those are runs, not tokens.",
+        1e-3: "Those are thousands of tokens.",
+    }
+    expect_number(got, case.expected, "tokens per second", relative=1e-6, factors=slips)
+
+
+@check(
+    "tokens_per_s", hint="One run in a hundred is slow: it should not move the number.",
+    applies_to=lambda case: not _single(case),
+)  # fmt: skip
+def the_median_run_counts(student: Student, case: RateCase) -> None:
+    """Of several runs, the median one gives the rate; a slow one does not move it."""
+    middle = statistics.median(case.samples_s)
+
+    def rate(*samples_s: float) -> float:
+        got = student.tokens_per_s(case.batch_size, case.n_new, list(samples_s))
+        return number_in(got, "tokens per second")
+
+    alone, twice = rate(middle), rate(2 * middle)
+    if not (alone > 0 and math.isclose(alone, 2 * twice, rel_tol=1e-6)):
+        raise Wrong("a run that takes twice as long", expected="half the rate", got=show(twice))
+    mean = statistics.fmean(case.samples_s)
+    ratios = statistics.fmean(1 / sample for sample in case.samples_s)
+    slips = {
+        middle / mean: "That is the mean run: one slow run moves it.",
+        middle * ratios: "That is a mean of rates: a fast run counts more than a slow one.",
+        middle / min(case.samples_s): "That is the best run.",
+    }
+    got = rate(*case.samples_s)
+    expect_number(got, alone, "tokens per second", relative=1e-6, factors=slips)
+
+
+@check("tokens_per_s", weight=0.5, hint="What should a run out of memory give?")
+def no_samples_have_no_rate(student: Student, case: RateCase) -> None:
+    """Without samples there is no rate: a ValueError."""
+    expect_refusal(
+        lambda: student.tokens_per_s(case.batch_size, case.n_new, []),
+        "ValueError",
+        "tokens per second of no samples",
+        why="Nothing measured is not 0, and not infinitely fast.",
+    )
+    number_in(
+        student.tokens_per_s(case.batch_size, case.n_new, list(case.samples_s)),
+        "tokens per second",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FitCase:
+    """Times of runs by new tokens, and the line that they lie on or around."""
+
+    n_new: tuple[int, ...]
+    times_s: tuple[float, ...]
+    prefill_s: float
+    step_s: float
+    is_exact: bool = True
+
+    def __str__(self) -> str:
+        where = "on" if self.is_exact else "around"
+        return f"times of {', '.join(map(str, self.n_new))} new tokens {where} a line"
+
+
+def _fitted(student: Student, case: FitCase) -> list[float]:
+    def play() -> Any:
+        return student.fit_steps(list(case.n_new), list(case.times_s))
+
+    return numbers_in(student.once(("fit_steps", case), play), "prefill and step", 2)
+
+
+# A line fitted in single precision: its slope is this exact, its height to such a part of a step.
+SLOPE, HEIGHT = 1e-5, 1e-3
+
+
+@check("fit_steps", hint="The slope of the line.", applies_to=lambda case: case.is_exact)
+def a_step_is_the_slope(student: Student, case: FitCase) -> None:
+    """Where the times lie on a line, the second number is what one more token takes."""
+    prefill_s, step_s = _fitted(student, case)
+    why = ""
+    if math.isclose(prefill_s, case.step_s, rel_tol=1e-6):
+        why = "The prefill comes first, then the step."
+    expect_number(step_s, case.step_s, "seconds per step", relative=SLOPE, why=why)
+
+
+@check(
+    "fit_steps", hint="Which token does the prefill make? How many steps make the others?",
+    applies_to=lambda case: case.is_exact,
+)  # fmt: skip
+def the_prefill_makes_the_first_token(student: Student, case: FitCase) -> None:
+    """The first number is the time of one new token, where no step has been made yet."""
+    prefill_s, step_s = _fitted(student, case)
+    at_one = case.prefill_s
+    why = ""
+    if math.isclose(prefill_s, at_one - case.step_s, rel_tol=1e-6, abs_tol=1e-12):
+        why = "That is where the line meets zero tokens: a run that makes nothing."
+    rounding_s = HEIGHT * case.step_s
+    expect_number(prefill_s, at_one, "seconds of the prefill", absolute=rounding_s, why=why)
+    if not step_s > 0:
+        raise Wrong("seconds per step", expected="more than 0", got=show(step_s))
+
+
+@check(
+    "fit_steps", hint="All points have a say: minimise the sum of squares.",
+    applies_to=lambda case: not case.is_exact,
+)  # fmt: skip
+def all_points_have_a_say(student: Student, case: FitCase) -> None:
+    """Where the times scatter, the line is the one of least squares."""
+
+    def off(prefill_s: float, step_s: float) -> float:
+        pairs = zip(case.n_new, case.times_s, strict=True)
+        offsets = (t - prefill_s - (n - 1) * step_s for n, t in pairs)
+        return sum(offset * offset for offset in offsets)  # no power: it would overflow loudly
+
+    got = _fitted(student, case)
+    shifted = (got[0] + got[1], got[1])  # the same line, its prefill read off at zero tokens
+    turned = (got[1], got[0])
+    best = off(case.prefill_s, case.step_s)
+    if not min(off(*line) for line in (got, shifted, turned)) <= 1.0001 * best + 1e-15:
+        raise Wrong(
+            "the sum of squares around your line",
+            expected=f"{best:.4g}, the least there is",
+            got=f"{off(*got):.4g}",
+        )
+
+
+@check("fit_steps", weight=0.5, hint="How many lines go through one point?")
+def one_length_determines_no_line(student: Student, case: FitCase) -> None:
+    """Times of a single number of tokens, however many, are a ValueError."""
+    for n_new in ([case.n_new[0]], [case.n_new[0]] * 3):
+        expect_refusal(
+            lambda n_new=n_new: student.fit_steps(n_new, list(case.times_s[: len(n_new)])),
+            "ValueError",
+            f"times of {n_new} new tokens",
+        )
+    _fitted(student, case)
+
+
+@dataclass(frozen=True, slots=True)
+class LimitCase:
+    """A step's three least times, with its measured time. right: the limit; None if impossible."""
+
+    step_s: float
+    n_layers: int
+    launch_s_per_layer: float
+    moving_s: float
+    computing_s: float
+    right: str | None
+
+    def __str__(self) -> str:
+        return (
+            f"{self.n_layers} layers launched in {1e3 * self.launch_s_per_layer:g} ms each, "
+            f"{1e3 * self.moving_s:g} ms of moving, {1e3 * self.computing_s:g} ms of computing, "
+            f"a step of {1e3 * self.step_s:g} ms"
+        )
+
+
+def _expect_limit(student: Student, case: LimitCase) -> None:
+    """The student names the limit, and another one where that time is a hundredth."""
+    least_s = {
+        "launch": case.n_layers * case.launch_s_per_layer,
+        "memory": case.moving_s,
+        "compute": case.computing_s,
+    }
+    got = _limit(student, case, least_s)
+    if got != case.right:
+        named = f"{1e3 * least_s[case.right]:g} ms, the longest of the three"
+        raise Wrong("the limit", expected=f'"{case.right}" ({named})', got=show(got))
+    shrunk = least_s | {case.right: least_s[case.right] / 100}
+    if _limit(student, case, shrunk) == case.right:
+        why = f"where its time is {1e3 * shrunk[case.right]:g} ms, shorter than another"
+        raise Wrong("the limit", expected=f"not {case.right!r}, {why}", got=show(case.right))
+
+
+def _limit(student: Student, case: LimitCase, least_s: dict[str, float]) -> str:
+    got = student.limit_of(
+        case.step_s,
+        case.n_layers,
+        least_s["launch"] / case.n_layers,
+        least_s["memory"],
+        least_s["compute"],
+    )
+    refuse_blank(got)
+    if not isinstance(got, str):
+        names = " or ".join(f'"{name}"' for name in least_s)
+        raise Wrong("the limit", expected=names, got=show(got))
+    return got.strip().lower()
+
+
+def _has(right: str | None) -> Any:
+    return lambda case: case.right == right
+
+
+@check("limit_of", hint="Launching takes its time for each layer.", applies_to=_has("launch"))
+def many_layers_wait_for_launches(student: Student, case: LimitCase) -> None:
+    """Where launching all layers takes the longest, the limit is "launch"."""
+    _expect_limit(student, case)
+
+
+@check("limit_of", hint="moving_s is the floor of memory.", applies_to=_has("memory"))
+def many_bytes_wait_for_memory(student: Student, case: LimitCase) -> None:
+    """Where moving bytes takes the longest, the limit is "memory"."""
+    _expect_limit(student, case)
+
+
+@check("limit_of", hint="computing_s is the floor of compute.", applies_to=_has("compute"))
+def many_products_wait_for_compute(student: Student, case: LimitCase) -> None:
+    """Where computing takes the longest, the limit is "compute"."""
+    _expect_limit(student, case)
+
+
+@check("limit_of", hint="A floor is what no device beats.", applies_to=_has(None))
+def a_step_below_its_floor_is_refused(student: Student, case: LimitCase) -> None:
+    """A step faster than moving or computing allows is a ValueError, launching set aside."""
+    sizes = (case.n_layers, case.launch_s_per_layer, case.moving_s, case.computing_s)
+    floor_s = max(case.moving_s, case.computing_s)
+    expect_refusal(
+        lambda: student.limit_of(case.step_s, *sizes),
+        "ValueError",
+        f"a step of {1e3 * case.step_s:g} ms on a floor of {1e3 * floor_s:g} ms",
+        why="Such a number is no success: something was measured wrongly.",
+    )
+    slow_launch_s = 3 * floor_s / case.n_layers
+    slower = (case.n_layers, slow_launch_s, case.moving_s, case.computing_s)
+    refuse_blank(student.limit_of(2 * floor_s, *slower))

@@ -1,0 +1,183 @@
+"""Checks of lab 2's answers that are read off a record: which limit holds where, three models.
+
+Nothing right is written down here. The record that an answer names is opened, and what follows from
+its numbers is computed again, with the floors of `labkit.measuring.roofline`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from labkit.bridge.student import Student
+from labkit.checks.answers import (
+    AnswerCase,
+    choice_in,
+    fields_of,
+    finite_number_in,
+    record_named,
+)
+from labkit.checks.compare import expect_mapping, show
+from labkit.checks.core import Wrong, check
+from labkit.measuring.bounds import machine_of
+from labkit.measuring.profiles import PROFILES
+from labkit.measuring.records import Record, Row
+from labkit.measuring.roofline import pass_floor
+from labkit.models.tiny import facts_of
+
+LIMITS = ("launch", "memory", "compute")
+REGIONS = (
+    "decode_small_model",
+    "decode_medium_model",
+    "prefill_longest",
+    "forward_one",
+    "forward_sixteen",
+)
+ROLES = {"small": "sweep-small", "medium": "sweep-medium", "older": "sweep-older"}
+CLEAR = 1.5  # limits whose times are closer than this are both accepted
+
+
+def recorded(name: Any) -> Record:
+    """The record of the kit that an answer names. Raises Wrong if there is none."""
+    return record_named(name, "throughput-*.jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """What one pass of a region takes at least: launching, moving, computing."""
+
+    launch: float
+    memory: float
+    compute: float
+
+    def accepted(self) -> set[str]:
+        """The limit, and any that comes close to it."""
+        times = {name: getattr(self, name) for name in LIMITS}
+        return {name for name, value in times.items() if CLEAR * value >= max(times.values())}
+
+
+def seconds_per_layer(record: Record, role: str) -> float:
+    """Seconds per layer of a decode step of a model, by the run of `three_models`.
+
+    The step is the run's time per new token: its prefill of 64 tokens is shared out among them.
+    """
+    row = row_of(record, role)
+    return row.time_s / row.n_new / facts_of(row.model)["num_hidden_layers"]
+
+
+def row_of(record: Record, role: str) -> Row:
+    """The run of `three_models` of a role. Raises Wrong if the record has none that is ok."""
+    model = PROFILES[record.provenance.profile].roles[ROLES[role]]
+    rows = [row for row in record.of("three_models", model) if row.is_ok]
+    if not rows:
+        raise Wrong(f"this record has no run of {model}: choose another")
+    return rows[-1]
+
+
+def times_of(record: Record, region: str) -> Times:
+    """The three least times of one region of a record."""
+    roles = PROFILES[record.provenance.profile].roles
+    batch_size = PROFILES[record.provenance.profile].sweep_batch_size
+    decode = {"n_new": 1, "n_cached": 64}
+    if region == "prefill_longest":
+        longest = max(row.n_input for row in record.of("input_sweep") if row.is_ok)
+        role, passed = "sweep-medium", {"n_new": longest, "n_cached": 0}
+    elif region.startswith("forward"):
+        role, passed = "forward", {"n_new": 256, "n_cached": 0}
+        batch_size = 1 if region == "forward_one" else 16
+    else:
+        role, passed = f"sweep-{region.split('_')[1]}", decode
+    machine, _ = machine_of(record)
+    floor = pass_floor(
+        machine, roles[role], batch_size=batch_size, dtype=record.provenance.dtype, **passed
+    )
+    # No model's layers take longer to launch than those of the one that is fastest per layer.
+    launch_s = min(seconds_per_layer(record, each) for each in ROLES)
+    n_layers = facts_of(roles[role])["num_hidden_layers"]
+    return Times(launch_s * n_layers, floor.moving_s, floor.computing_s)
+
+
+def _limit_check(student: Student, case: AnswerCase, regions: tuple[str, ...]) -> None:
+    answer = fields_of(student, case, ("record", *REGIONS))
+    record = recorded(answer["record"])
+    for region in regions:
+        got = choice_in(answer[region], LIMITS, region)
+        times = times_of(record, region)
+        if got not in times.accepted():
+            raise Wrong(
+                f"{region}: {got} does not take the longest there",
+                why=f"Launching takes some {1e3 * times.launch:.3g} ms, moving at least "
+                f"{1e3 * times.memory:.3g} ms, computing at least {1e3 * times.compute:.3g} ms.",
+            )
+
+
+@check("which_limit", hint="Compare layers x launch time with the two floors of a step.")
+def decode_is_explained(student: Student, case: AnswerCase) -> None:
+    """For decode steps of both models, the limit is the one that takes the longest."""
+    _limit_check(student, case, REGIONS[:2])
+
+
+@check("which_limit", hint="How many products does a prompt of that length need?")
+def prefill_is_explained(student: Student, case: AnswerCase) -> None:
+    """For the longest prompt that ran, the limit is the one that takes the longest."""
+    _limit_check(student, case, REGIONS[2:3])
+
+
+@check("which_limit", hint="Where does the time begin to grow with the batch?")
+def forward_passes_are_explained(student: Student, case: AnswerCase) -> None:
+    """For a forward pass of 1 and of 16 texts, the limit is the one that takes the longest."""
+    _limit_check(student, case, REGIONS[3:])
+
+
+@check("three_models", hint="Time over new tokens, over layers, in milliseconds.")
+def time_per_layer_follows_from_the_record(student: Student, case: AnswerCase) -> None:
+    """Each model's milliseconds per layer and step follow from the record that is named."""
+    answer = fields_of(student, case, ("record", "ms_per_layer"))
+    record = recorded(answer["record"])
+    given = expect_mapping(answer["ms_per_layer"], tuple(ROLES), 'the entry "ms_per_layer"')
+    for role in ROLES:
+        got = finite_number_in(given[role], f"the {role} model's time per layer")
+        right = 1e3 * seconds_per_layer(record, role)
+        if abs(got - right) > 0.05 * right:
+            raise Wrong(
+                f"the {role} model: {show(got)} ms per layer does not follow from its row",
+                why=_layer_slip(got, right, row_of(record, role)),
+            )
+
+
+def _layer_slip(got: float, right: float, row: Row) -> str:
+    n_layers = facts_of(row.model)["num_hidden_layers"]
+    slips: Mapping[float, str] = {
+        right / 1e3: "Those are seconds.",
+        right * n_layers: "That is a whole step: share it out among the layers.",
+        right * row.n_new: "That is the whole run: share it out among its tokens.",
+        right / row.batch_size: "A step serves all sequences of the batch at once.",
+    }
+    return next((why for value, why in slips.items() if abs(got - value) <= 0.05 * value), "")
+
+
+@check("three_models", hint="Two numbers of the config say it; the name and the age do not.")
+def shared_heads_are_read_off_the_config(student: Student, case: AnswerCase) -> None:
+    """The models whose query heads all have a KV head of their own are named, and no others."""
+    answer = fields_of(student, case, ("record", "without_shared_kv_heads"))
+    record = recorded(answer["record"])
+    given = answer["without_shared_kv_heads"]
+    given = [given] if isinstance(given, str) else given
+    if not isinstance(given, list | tuple | set):
+        raise Wrong("the models", expected="a list of names", got=show(given))
+    named = {choice_in(each, tuple(ROLES), "a model") for each in given}
+    roles = PROFILES[record.provenance.profile].roles
+    right = set()
+    for role, place in ROLES.items():
+        facts = facts_of(roles[place])
+        if facts["num_key_value_heads"] == facts["num_attention_heads"]:
+            right.add(role)
+    if named != right:
+        raise Wrong(
+            "the models that share no KV heads",
+            got=show(sorted(named)),
+            expected="those with as many KV heads as query heads",
+            why="Sharing is grouped-query attention (GQA); one KV head for each query head is "
+            "multi-head attention (MHA).",
+        )

@@ -1,0 +1,270 @@
+"""Checks of `sweep`.
+
+The four functions that a sweep is given are the check's own, and write down when they are called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from labkit.bridge.student import Student, StudentError, hold, hold_attribute, hold_item, place
+from labkit.checks.compare import expect_equal, number_in, show
+from labkit.checks.core import Wrong, check
+from labkit.checks.forms import numbers_in
+
+OOM = "out of memory"
+
+
+@dataclass(frozen=True, slots=True)
+class SweepCase:
+    """Points to measure; too_large run out of memory, in done are finished, broken has an error."""
+
+    points: tuple[tuple, ...]
+    too_large: tuple[tuple, ...] = ()
+    done: tuple[tuple, ...] = ()
+    broken: tuple | None = None
+    error: type[Exception] = ValueError
+
+    def __str__(self) -> str:
+        parts = [f"{len(self.points)} points"]
+        parts += [f"{len(self.too_large)} too large"] if self.too_large else []
+        parts += [f"{len(self.done)} done"] if self.done else []
+        parts += [f"one that fails with a {self.error.__name__}"] if self.broken else []
+        return ", ".join(parts)
+
+    def samples(self, point: tuple) -> list[float]:
+        """What measuring a point gives: two samples that only this point has."""
+        place = self.points.index(point)
+        return [0.5 + place, 0.25 + place]
+
+    @property
+    def wanted(self) -> list[tuple]:
+        """The points that are left to do."""
+        return [point for point in self.points if point not in self.done]
+
+
+@dataclass
+class RecordedSweep:
+    """What a sweep did with its functions, in order."""
+
+    case: SweepCase
+    student: Student
+    log: list[tuple] = field(default_factory=list)
+    raised: str = ""
+    n_alive_before: float = 0
+
+    def play(self) -> RecordedSweep:
+        """Run the student's sweep."""
+        case, kept = self.case, self.case.done
+        self.n_alive_before = number_in(self.student.memory_errors_alive(), "exceptions alive")
+        try:
+            self.student.sweep(
+                list(case.points), self.measure, self.save, self.free_memory, list(kept)
+            )
+        except StudentError as error:
+            if error.is_a("NotImplementedError") or not case.broken:
+                raise
+            self.raised = error.message if error.is_a(case.error.__name__) else str(error)
+        return self
+
+    def measure(self, point: Any) -> list[float]:
+        """The samples of a point, or the error that it ends in."""
+        point = self._point(point)
+        self._note(("measure", point))
+        if point in self.case.too_large:
+            raise MemoryError("tried to allocate 20.00 GiB")
+        if point == self.case.broken:
+            raise self.case.error("the measurement broke")
+        return self.case.samples(point)
+
+    def save(self, point: Any, samples_s: Any, outcome: Any) -> None:
+        """Keep a row."""
+        self._note(("save", self._point(point), samples_s, outcome))
+
+    def free_memory(self) -> None:
+        """Note how many exceptions still hold on to memory in the student's process."""
+        self._note(("free", self.student.memory_errors_alive()))
+
+    def _point(self, point: Any) -> tuple:
+        found = tuple(point) if isinstance(point, list | tuple) else point
+        if found not in self.case.points:
+            raise ValueError(f"{show(point)} is none of the points")
+        return found
+
+    def _note(self, entry: tuple) -> None:
+        if len(self.log) > 10 * len(self.case.points) + 10:
+            raise ValueError("a sweep without end")
+        self.log.append(entry)
+
+    def measured(self) -> list[tuple]:
+        """The points that were measured, in order."""
+        return [entry[1] for entry in self.log if entry[0] == "measure"]
+
+    def rows(self) -> list[tuple]:
+        """What was saved, in order."""
+        return [entry[1:] for entry in self.log if entry[0] == "save"]
+
+
+def play_of(student: Student, case: SweepCase) -> RecordedSweep:
+    """The student's sweep over recorded functions, played once for all checks."""
+    return student.once(("sweep", case), lambda: RecordedSweep(case, student).play())
+
+
+def _only(*names: str) -> Callable[[SweepCase], bool]:
+    """Cases in which exactly these things happen."""
+    return lambda case: all(
+        bool(getattr(case, name)) == (name in names) for name in ("too_large", "done", "broken")
+    )
+
+
+@check("sweep", hint="One loop over the points as they come.", applies_to=_only())
+def each_point_is_measured_once_in_order(student: Student, case: SweepCase) -> None:
+    """Every point is measured once, in order, and its samples are saved as they are."""
+    played = play_of(student, case)
+    expect_equal(played.measured(), list(case.points), "the points that were measured")
+    by_point = {row[0]: row for row in played.rows()}
+    for point in case.points:
+        if point not in by_point:
+            raise Wrong(f"the row of {point}", expected="saved", got="nothing")
+        _, samples_s, outcome = by_point[point]
+        got = numbers_in(samples_s, f"the samples of {point}")
+        expect_equal(got, case.samples(point), f"the samples of {point}")
+        expect_equal(outcome, "ok", f"the outcome of {point}")
+
+
+@check("sweep", hint="Where in the loop is a row safe?", applies_to=_only())
+def each_row_is_saved_before_the_next_point(student: Student, case: SweepCase) -> None:
+    """A row is saved when its point is measured, not when the sweep is over."""
+    played = play_of(student, case)
+    steps = [entry[:2] for entry in played.log if entry[0] != "free"]
+    if not steps:
+        raise Wrong("the sweep", expected="points measured and saved", got="neither")
+    for i, (what, point) in enumerate(steps):
+        if what == "measure" and steps[i + 1 : i + 2] != [("save", point)]:
+            after = f"{steps[i + 1][0]} {steps[i + 1][1]}" if steps[i + 1 :] else "nothing"
+            raise Wrong(
+                f"after {point} was measured",
+                expected="its row is saved",
+                got=after,
+                why="An interrupt now would lose what was measured.",
+            )
+
+
+@check(
+    "sweep", weight=1.5, hint="Catch MemoryError around measure(point), nothing else.",
+    applies_to=_only("too_large"),
+)  # fmt: skip
+def out_of_memory_is_a_row_and_the_sweep_goes_on(student: Student, case: SweepCase) -> None:
+    """A point without memory is saved as such, with no samples, and the next one is measured."""
+    played = play_of(student, case)
+    rows = {row[0]: row[1:] for row in played.rows()}
+    for point in case.points:
+        if point not in rows:
+            raise Wrong(
+                f"the row of {point}",
+                expected="saved",
+                got="nothing",
+                why="It is a result that this setting does not fit.",
+            )
+        samples_s, outcome = rows[point]
+        is_large = point in case.too_large
+        expect_equal(outcome, OOM if is_large else "ok", f"the outcome of {point}")
+        if is_large and numbers_in(samples_s, f"the samples of {point}"):
+            raise Wrong(f"the samples of {point}", expected="none", got=show(samples_s))
+
+
+@check(
+    "sweep", weight=1.5,
+    hint="Inside `except`, the exception is alive. Where does the next statement after it stand?",
+    applies_to=_only("too_large"),
+)  # fmt: skip
+def memory_is_freed_once_the_exception_is_gone(student: Student, case: SweepCase) -> None:
+    """After each point without memory, and only then, memory is freed, no exception holding it."""
+    played = play_of(student, case)
+    _expect_honest_count(student)
+    is_owed, n_freed = False, 0
+    for entry in played.log:
+        if entry[0] == "measure":
+            if is_owed:
+                raise Wrong(f"before {entry[1]}", expected="memory freed", got="nothing freed")
+            is_owed = entry[1] in case.too_large
+        elif entry[0] == "free":
+            n_alive = number_in(entry[1], "the exceptions alive")
+            n_kept = n_alive - played.n_alive_before
+            if is_owed and n_kept > 0:
+                raise Wrong(
+                    "when memory is freed",
+                    expected="no MemoryError of the sweep alive",
+                    got=show(n_kept),
+                    why="It holds the frames of the failed run, and they hold its tensors: "
+                    "nothing is freed.",
+                )
+            n_freed += is_owed
+            is_owed = False
+    if is_owed or n_freed != len(case.too_large):
+        raise Wrong(
+            "memory was freed", expected=f"{len(case.too_large)} times", got=f"{n_freed} times"
+        )
+
+
+def _expect_honest_count(student: Student) -> None:
+    """`memory_errors_alive` sees two that we keep: the name may stand for anything by now."""
+    count = student.memory_errors_alive
+    builtins = hold_attribute(count, "__builtins__")
+    made = hold(hold_item(builtins, "map"), hold_item(builtins, "MemoryError"), ["one", "two"])
+    kept = place(student, [])
+    n_alive = []
+    extend, clear = hold_attribute(kept, "extend"), hold_attribute(kept, "clear")
+    for change in (lambda: None, lambda: extend(made), clear):
+        change()
+        n_alive.append(number_in(count(), "the exceptions alive"))
+    before, within, after = n_alive
+    if 2 not in (within - before, within - after):  # garbage may be collected in between, once
+        raise Wrong(
+            "`memory_errors_alive`, with two more alive",
+            expected="2 more",
+            got=show(within - before),
+            why="It has to stay what the first cell imports.",
+        )
+
+
+@check("sweep", hint="Skip what stands in `done`.", applies_to=_only("done"))
+def finished_points_are_skipped(student: Student, case: SweepCase) -> None:
+    """A point in `done` is neither measured nor saved again; all others are measured."""
+    played = play_of(student, case)
+    again = [point for point in case.done if point in played.measured()]
+    if again:
+        raise Wrong(f"{again[0]}, which is done", expected="skipped", got="measured again")
+    if [row for row in played.rows() if row[0] in case.done]:
+        raise Wrong("a point that is done", expected="skipped", got="saved again")
+    left_out = set(case.wanted) - set(played.measured())
+    if left_out:
+        raise Wrong(f"{min(left_out)}, which is not done", expected="measured", got="skipped")
+
+
+@check(
+    "sweep", hint="Which errors say that a setting is too large, and which that something broke?",
+    applies_to=_only("broken"),
+)  # fmt: skip
+def other_errors_pass_through(student: Student, case: SweepCase) -> None:
+    """Any error but MemoryError ends the sweep, and every row before it is saved."""
+    played = play_of(student, case)
+    if played.raised != "the measurement broke":
+        raise Wrong(
+            f"a {case.error.__name__} while measuring",
+            expected="the same error",
+            got=played.raised or "no error",
+            why="A mistake that looks like a result is worse than one that stops.",
+        )
+    before = set(played.measured()) - {case.broken}
+    if not before:
+        raise Wrong("the points before the one that broke", expected="measured", got="none")
+    if played.measured()[-1] != case.broken:
+        raise Wrong("after the point that broke", expected="nothing more", got="measurements")
+    missing = before - {row[0] for row in played.rows()}
+    if missing:
+        raise Wrong(f"the row of {min(missing)}", expected="saved before the error", got="lost")
+    if case.broken in [row[0] for row in played.rows()]:
+        raise Wrong("the point that broke", expected="no row", got="a row")

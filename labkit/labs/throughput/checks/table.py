@@ -1,0 +1,248 @@
+"""Checks of lab 2's answers that bring numbers along: the student's own table, the flawed report.
+
+No time is right or wrong by itself. A table has to agree with itself, with a second measurement and
+with what a machine can do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from labkit.bridge.student import Student
+from labkit.checks.answers import AnswerCase, choice_in, fields_of, finite_number_in, is_near
+from labkit.checks.compare import expect_mapping, show
+from labkit.checks.core import Wrong, check
+from labkit.measuring.bounds import ANY_CPU, ANY_GPU, bound_of
+from labkit.measuring.physics import NOISE, implausible
+from labkit.measuring.records import Row
+from labkit.measuring.roofline import BYTES, Roofline
+from labkit.models.facts import gpus
+from labkit.models.tiny import has_facts
+
+LENGTHS = (1, 4, 16, 64, 256)
+KEYS = ("run", "batch_size", "n_input", "rows", "again")
+ANOTHER_GPU = "another gpu"
+DID_NOT_RUN = ("out of memory", "skipped")
+LEAST_ROWS = 3
+AGREEMENT = 1.5  # a second measurement on a machine that others use too
+STEPS_SHOW, SHORT_PROMPT = 4, 64  # after so few, 256 tokens take 4 times what one does, or more
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The student's table, checked for form: seconds and tokens per second by new tokens.
+
+    Rows that did not run are not in it. machine: what nothing of its kind exceeds.
+    """
+
+    model: str
+    machine: Roofline
+    dtype: str
+    batch_size: int
+    n_input: int
+    time_s: dict[int, float]
+    tokens_per_s: dict[int, float]
+    again: tuple[int, float]
+
+
+def table_of(student: Student, case: AnswerCase) -> Table:
+    """The table. Raises Wrong naming the row and the field that is missing or no number."""
+    answer = fields_of(student, case, KEYS)
+    names = tuple(f"{n} new" for n in LENGTHS)
+    rows = expect_mapping(answer["rows"], names, 'the entry "rows"')
+    time_s, rate = {}, {}
+    for n, name in zip(LENGTHS, names, strict=True):
+        if n > 1 and str(rows[name]).strip().lower() in DID_NOT_RUN:
+            continue
+        row = expect_mapping(rows[name], ("time_s", "tokens_per_s"), f'the row "{name}"')
+        time_s[n] = _positive(row["time_s"], f'time_s of the row "{name}"')
+        rate[n] = _positive(row["tokens_per_s"], f'tokens_per_s of the row "{name}"')
+    if len(time_s) < LEAST_ROWS:
+        raise Wrong("rows that ran", expected=f"at least {LEAST_ROWS}", got=show(len(time_s)))
+    again = expect_mapping(answer["again"], ("n_new", "time_s"), 'the entry "again"')
+    n_again = _count(again["n_new"], "n_new measured again")
+    if n_again not in time_s:
+        raise Wrong("n_new measured again", expected=f"one of {list(time_s)}", got=show(n_again))
+    run = expect_mapping(answer["run"], ("model", "machine", "dtype"), 'the entry "run"')
+    model = run["model"]
+    if not isinstance(model, str) or not has_facts(model):
+        raise Wrong("the model", expected="a name of `labkit.zoo.describe()`", got=show(model))
+    return Table(
+        model=model,
+        machine=_machine(run["machine"]),
+        dtype=choice_in(run["dtype"], tuple(BYTES), "the dtype"),
+        batch_size=_count(answer["batch_size"], "batch_size"),
+        n_input=_count(answer["n_input"], "n_input"),
+        time_s=time_s,
+        tokens_per_s=rate,
+        again=(n_again, _positive(again["time_s"], "time_s measured again")),
+    )
+
+
+def _machine(got: Any) -> Roofline:
+    """The bound of the machine that is named; of several cards of one name, the fastest."""
+    others = {"cpu": ANY_CPU, ANOTHER_GPU: ANY_GPU}
+    named = got.strip().lower() if isinstance(got, str) else ""
+    if named in others:
+        return others[named]
+    words = named.replace("-", " ").split()
+    cards = [card for card in gpus() if card.lower() == named]
+    cards = cards or [card for card in gpus() if _number_of(card) in words]
+    if not cards:
+        choice_in(got, ("CPU", ANOTHER_GPU, *gpus()), "the machine")  # says what there is
+    return bound_of(max(map(Roofline.of, cards), key=lambda card: card.bandwidth))
+
+
+def _number_of(card: str) -> str:
+    """The word with a number in a card's name: "h100", not its memory or slot."""
+    words = card.lower().replace("-", " ").split()
+    return next(word for word in words if any(map(str.isdigit, word)))
+
+
+def _positive(got: Any, what: str) -> float:
+    number = finite_number_in(got, what)
+    if not number > 0:
+        raise Wrong(what, expected="more than 0", got=show(number))
+    return float(number)
+
+
+def _count(got: Any, what: str) -> int:
+    number = finite_number_in(got, what)
+    if number != int(number) or not 1 <= number <= 10**6:
+        raise Wrong(what, expected="a whole number, at least 1", got=show(number))
+    return int(number)
+
+
+@check("my_table", hint="Batch times new tokens, over the seconds of the same row.")
+def throughput_follows_from_each_row(student: Student, case: AnswerCase) -> None:
+    """In every row, tokens per second are batch times new tokens over the time."""
+    table = table_of(student, case)
+    for n, seconds in table.time_s.items():
+        right, got = table.batch_size * n / seconds, table.tokens_per_s[n]
+        if not is_near(got, right, 0.02):
+            slips = {
+                right / table.batch_size: "The batch is missing.",
+                right * (table.n_input + n) / n: "The prompt was not generated.",
+                right / 1e3: "Is the time in milliseconds?",
+                right * 1e3: "Is the time in milliseconds?",
+            }
+            near = (why for value, why in slips.items() if abs(got - value) <= 0.02 * value)
+            raise Wrong(
+                f"{n} new tokens: {show(got)} tokens/s",
+                expected=f"{table.batch_size} x {n} / {show(seconds)}, {show(round(right, 2))}",
+                got=show(got),
+                why=next(near, ""),
+            )
+
+
+@check("my_table", hint="Which unit, which model, which batch? Was the device waited for?")
+def no_row_is_faster_than_the_machine(student: Student, case: AnswerCase) -> None:
+    """No time is below what moving and computing take at least on the machine that is named."""
+    table = table_of(student, case)
+    for n, seconds in table.time_s.items():
+        sizes = (table.batch_size, table.n_input, n)
+        row = Row("my_table", table.model, *sizes, True, samples_s=(seconds,))
+        if reasons := implausible(row, table.model, table.machine, table.dtype):
+            raise Wrong(f"{n} new tokens", why=reasons[0])
+
+
+@check("my_table", hint="What does each further token cost? Was the first row measured cold?")
+def time_rises_with_new_tokens(student: Student, case: AnswerCase) -> None:
+    """More new tokens take more time, and after a short prompt 256 a multiple of what one takes."""
+    table = table_of(student, case)
+    for shorter, longer in pairwise(table.time_s):
+        if table.time_s[longer] < NOISE * table.time_s[shorter]:
+            raise Wrong(
+                f"{longer} new tokens in {show(table.time_s[longer])} s, {shorter} in "
+                f"{show(table.time_s[shorter])} s",
+                why="A first row that is slow was measured cold.",
+            )
+    longest = max(table.time_s)
+    least = STEPS_SHOW if longest == LENGTHS[-1] and table.n_input <= SHORT_PROMPT else 1
+    if table.time_s[longest] <= least * table.time_s[1]:
+        raise Wrong(
+            f"{longest} new tokens take hardly longer than one",
+            why=f"They take {longest - 1} steps more.",
+        )
+
+
+@check("my_table", hint="Measure one of the rows once more, later, and write down what you get.")
+def a_second_measurement_agrees(student: Student, case: AnswerCase) -> None:
+    """The row that was measured again takes about the same time again."""
+    table = table_of(student, case)
+    n_new, again_s = table.again
+    first_s = table.time_s[n_new]
+    if not 1 / AGREEMENT <= again_s / first_s <= AGREEMENT:
+        raise Wrong(
+            f"{n_new} new tokens measured again: {show(again_s)} s after {show(first_s)} s",
+            why=f"Times further apart than a factor of {AGREEMENT} are no measurement yet: close "
+            "what else runs, keep more samples, measure both again.",
+        )
+    if len(set(table.time_s.values())) < len(table.time_s):
+        raise Wrong("two rows with the very same time", why="Measured times differ in some digit.")
+    if again_s == first_s != float(f"{first_s:.3g}"):
+        raise Wrong(
+            f"{n_new} new tokens measured again: {show(again_s)} s, the very same digits",
+            why="Copying a number does not measure it again.",
+        )
+
+
+ENTRIES = tuple("ABCDEFGHIJKLMNOPQR")
+FAULTS = (
+    "cold_start",
+    "impossible_row",
+    "mean_of_rates",
+    "wrong_unit",
+    "batch_mislabelled",
+    "mha_taken_for_gqa",
+)
+
+
+def _expect_entry(student: Student, case: AnswerCase, fault: str) -> None:
+    """The entry named for a fault is named for no other, and, where that is known, has it."""
+    answer = fields_of(student, case, FAULTS)
+    entries = {name: choice_in(answer[name], ENTRIES, name) for name in FAULTS}
+    entry = entries[fault]
+    others = [name for name in FAULTS if name != fault and entries[name] == entry]
+    if others:
+        raise Wrong(f"{entry} stands for {fault} and {others[0]}: each fault has its own entry")
+    if case.right is not None and entry != case.right[fault]:
+        raise Wrong(f"{entry} is not the entry with this fault")
+
+
+@check("flawed_report", hint="Which time is longer than that of a run that does more?")
+def the_cold_start_is_named(student: Student, case: AnswerCase) -> None:
+    """One entry of its own is named for the run that was measured cold."""
+    _expect_entry(student, case, "cold_start")
+
+
+@check("flawed_report", hint="Compare the times with the floors of their passes.")
+def the_impossible_row_is_named(student: Student, case: AnswerCase) -> None:
+    """One entry of its own is named for the row that no machine of this kind can reach."""
+    _expect_entry(student, case, "impossible_row")
+
+
+@check("flawed_report", hint="What is the rate of all tokens over all seconds?")
+def the_mean_of_rates_is_named(student: Student, case: AnswerCase) -> None:
+    """One entry of its own is named for the average that weighs every row alike."""
+    _expect_entry(student, case, "mean_of_rates")
+
+
+@check("flawed_report", hint="Which number is a thousand times what its neighbours allow?")
+def the_wrong_unit_is_named(student: Student, case: AnswerCase) -> None:
+    """One entry of its own is named for the number whose unit is another one."""
+    _expect_entry(student, case, "wrong_unit")
+
+
+@check("flawed_report", hint="Divide tokens by seconds, row by row. How many sequences were there?")
+def the_mislabelled_batch_is_named(student: Student, case: AnswerCase) -> None:
+    """One entry of its own is named for the row that was measured with another batch."""
+    _expect_entry(student, case, "batch_mislabelled")
+
+
+@check("flawed_report", hint="Look both numbers of heads up for each model that is named.")
+def the_confused_heads_are_named(student: Student, case: AnswerCase) -> None:
+    """One entry of its own is named for the model that shares no KV heads."""
+    _expect_entry(student, case, "mha_taken_for_gqa")

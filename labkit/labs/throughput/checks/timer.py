@@ -1,0 +1,232 @@
+"""Checks of `time_runs`.
+
+Clock and device are the check's own: the device works through what runs queue, the clock shows what
+the host has lived through, and all that is asked of either is recorded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from labkit.bridge.student import Student
+from labkit.checks.compare import refuse_blank, show
+from labkit.checks.core import Wrong, check
+from labkit.checks.forms import numbers_in
+from labkit.checks.stored import expect_refusal
+
+
+@dataclass(frozen=True, slots=True)
+class TimerCase:
+    """Runs on a scripted device. work_s: seconds of each run, the untimed ones first.
+
+    A host takes launch_s to queue a run; begins_busy: the device still works when we arrive.
+    """
+
+    work_s: tuple[float, ...]
+    n_warmup: int
+    launch_s: float = 0.125
+    begins_busy: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.n_repeats} runs after {self.n_warmup} to warm up"
+
+    @property
+    def n_repeats(self) -> int:
+        return len(self.work_s) - self.n_warmup
+
+
+class ScriptedDevice:
+    """A clock and a device that works while the host goes on; records every use of either."""
+
+    def __init__(self, case: TimerCase) -> None:
+        self.case, self.now_s = case, 100.0
+        self.idle_at_s = 103.0 if case.begins_busy else 0.0
+        self.log: list[tuple[str, float, bool]] = []  # what, when, was the device busy
+
+    def run(self) -> None:
+        """Queue one run."""
+        n_runs = self.count("run")
+        if len(self.log) > 20 * len(self.case.work_s) + 40:
+            raise ValueError("runs and readings without end")
+        work_s = self.case.work_s[min(n_runs, len(self.case.work_s) - 1)]
+        self._note("run")
+        self.now_s += self.case.launch_s
+        self.idle_at_s = max(self.idle_at_s, self.now_s) + work_s
+
+    def synchronize(self) -> None:
+        """Wait for the device."""
+        self._note("synchronize")
+        self.now_s = max(self.now_s, self.idle_at_s)
+
+    def read_clock(self) -> float:
+        """The host's time."""
+        self._note("clock")
+        return self.now_s
+
+    def _note(self, what: str) -> None:
+        if len(self.log) > 60 * len(self.case.work_s) + 100:
+            raise ValueError("runs and readings without end")
+        self.log.append((what, self.now_s, self.idle_at_s > self.now_s))
+
+    def count(self, what: str) -> int:
+        """How often something was done."""
+        return sum(done == what for done, _, _ in self.log)
+
+
+@dataclass(frozen=True)
+class Timed:
+    """One call of the student's `time_runs`: what it did, what it gave."""
+
+    device: ScriptedDevice
+    got: Any
+
+    def readings(self) -> list[tuple[tuple | None, int, tuple | None]]:
+        """For each run: the last reading before it and the first after it, each or None.
+
+        A reading counts for a run if no other run lies between.
+        """
+        log = self.device.log
+        runs = [i for i, (what, _, _) in enumerate(log) if what == "run"]
+        edges = [-1, *runs, len(log)]
+        found = []
+        for before, here, after in zip(edges, edges[1:], edges[2:], strict=False):
+            opening = [entry for entry in log[before + 1 : here] if entry[0] == "clock"]
+            closing = [entry for entry in log[here + 1 : after] if entry[0] == "clock"]
+            found.append((opening[-1] if opening else None, closing[0] if closing else None))
+        return found
+
+    def timed(self) -> list[tuple[tuple, tuple]]:
+        """The readings around each run that should be timed. Raises Wrong if one is missing."""
+        case = self.device.case
+        pairs = self.readings()[-case.n_repeats :]
+        if len(pairs) < case.n_repeats or any(None in pair for pair in pairs):
+            n_timed = sum(None not in pair for pair in pairs)
+            raise Wrong(
+                "the clock is read before and after each run that is kept",
+                expected=f"{case.n_repeats} runs timed one by one",
+                got=f"{n_timed}",
+            )
+        return pairs
+
+
+def play_of(student: Student, case: TimerCase) -> Timed:
+    """The student's timer on the scripted device, played once for all checks."""
+
+    def play() -> Timed:
+        device = ScriptedDevice(case)
+        got = student.time_runs(
+            device.run, device.read_clock, device.synchronize, case.n_warmup, case.n_repeats
+        )
+        refuse_blank(got)
+        return Timed(device, got)
+
+    return student.once(("time_runs", case), play)
+
+
+@check("time_runs", hint="Two loops: one that times nothing, one that times each run.")
+def warm_up_runs_come_first_and_are_not_timed(student: Student, case: TimerCase) -> None:
+    """There are `n_warmup` runs that nothing is read around, then `n_repeats`, and no more."""
+    timed = play_of(student, case)
+    n_runs, wanted = timed.device.count("run"), case.n_warmup + case.n_repeats
+    if n_runs != wanted:
+        why = "The runs to warm up were left out." if n_runs == case.n_repeats else ""
+        raise Wrong("the number of runs", expected=show(wanted), got=show(n_runs), why=why)
+    timed.timed()
+    kept = timed.got
+    n_kept = len(kept) if isinstance(kept, list | tuple) or getattr(kept, "ndim", 0) else 0
+    if n_kept == wanted != case.n_repeats:
+        raise Wrong(
+            "the samples kept",
+            expected=f"{case.n_repeats}, without those of the warm-up",
+            got=show(n_kept),
+            why="The first runs pay for loading, allocating and compiling: drop them.",
+        )
+
+
+@check("time_runs", hint="What may the device still be doing when you read the clock first?")
+def the_device_is_idle_when_a_sample_begins(student: Student, case: TimerCase) -> None:
+    """Before the first reading of each sample, the device has finished what came before."""
+    for i, (opening, _) in enumerate(play_of(student, case).timed()):
+        _, _, is_busy = opening
+        if is_busy:
+            raise Wrong(
+                f"sample {i + 1} begins while the device still works",
+                expected="`wait_for_device()` before the first reading",
+                got="a reading of a busy device",
+                why="What an earlier run left in the queue is charged to this sample.",
+            )
+
+
+@check("time_runs", hint="`run()` returns before the work is done. Who waits for it?")
+def the_device_is_idle_when_a_sample_ends(student: Student, case: TimerCase) -> None:
+    """Before the second reading of each sample, the device has finished the run."""
+    for i, (_, closing) in enumerate(play_of(student, case).timed()):
+        _, _, is_busy = closing
+        if is_busy:
+            raise Wrong(
+                f"sample {i + 1} ends while the device still works",
+                expected="`wait_for_device()` between the run and the second reading",
+                got="a reading of a busy device",
+                why="That is the time it takes to queue the work, not to do it.",
+            )
+
+
+@check("time_runs", weight=1.5, hint="One number per run; what to make of them comes later.")
+def samples_are_raw_one_per_run(student: Student, case: TimerCase) -> None:
+    """What comes back is what the clock showed around each run, in seconds and in order."""
+    timed = play_of(student, case)
+    samples = numbers_in(timed.got, "the samples")
+    kept = samples[-case.n_repeats :]  # a warm-up that was kept is another check's affair
+    wanted = [closing[1] - opening[1] for opening, closing in timed.timed()]
+    if len(kept) == len(wanted) and _close(kept, wanted):
+        return
+    raise Wrong(
+        "the samples",
+        expected=show([round(each, 4) for each in wanted]),
+        got=show(timed.got),
+        why=_slip(kept, wanted),
+    )
+
+
+@check(
+    "time_runs", weight=0.5, hint="Compare the two counts before anything runs.",
+    applies_to=lambda case: case.n_warmup > 0,
+)  # fmt: skip
+def counts_that_time_nothing_are_refused(student: Student, case: TimerCase) -> None:
+    """No run to time, or a negative warm-up, is a ValueError before anything runs."""
+    for n_warmup, n_repeats in ((case.n_warmup, 0), (-1, case.n_repeats)):
+        device = ScriptedDevice(case)
+        expect_refusal(
+            lambda device=device, n=n_warmup, m=n_repeats: student.time_runs(
+                device.run, device.read_clock, device.synchronize, n, m
+            ),
+            "ValueError",
+            f"{n_repeats} runs after {n_warmup} to warm up",
+        )
+        if device.count("run"):
+            raise Wrong("the refusal", expected="before any run", got="after some")
+    timed = play_of(student, case)
+    if not timed.device.count("run"):
+        raise Wrong("the number of runs where the counts are right", expected="some", got="none")
+
+
+def _close(got: Sequence[float], wanted: Sequence[float]) -> bool:
+    pairs = zip(got, wanted, strict=True)
+    return all(math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9) for a, b in pairs)
+
+
+def _slip(got: Sequence[float], wanted: Sequence[float]) -> str:
+    if len(got) == 1 < len(wanted):
+        return "One number for all runs: a spread can no longer be told from it."
+    if len(got) == len(wanted):
+        if _close(got, sorted(wanted)):
+            return "They were sorted: a machine that slows down no longer shows."
+        if _close(got, [1000 * each for each in wanted]):
+            return "Those are milliseconds."
+        if all(a < b for a, b in pairwise([*got])) and min(got) >= 100:
+            return "Those are readings of the clock; a sample is the difference of two."
+    return ""

@@ -1,0 +1,159 @@
+"""A machine's roofline with measured passes on it, and a slider for the batch of a decode step.
+
+Without ipywidgets the same numbers are printed as a table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy
+from matplotlib.figure import Figure
+
+from labkit.measuring.bounds import machine_of
+from labkit.measuring.plots import COLORS, course_style, png_bytes
+from labkit.measuring.records import Record
+from labkit.measuring.roofline import BYTES, ModelWork, Roofline, ridge_point
+
+BATCH_SIZES = tuple(2**i for i in range(11))
+N_CACHED = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A pass on the roofline. seconds: measured; None for one that is only placed."""
+
+    label: str
+    flops: float
+    moved_bytes: float
+    seconds: float | None = None
+
+    @property
+    def flops_per_byte(self) -> float:
+        return self.flops / self.moved_bytes
+
+    @property
+    def flops_per_s(self) -> float | None:
+        return None if self.seconds is None else self.flops / self.seconds
+
+
+def points_of(record: Record) -> list[Point]:
+    """The passes that a record measured: forward passes, and the steps of each of its models.
+
+    A step is a run's time per new token; what the prefill takes is shared out among them.
+    """
+    found = []
+    width = BYTES[record.provenance.dtype]
+    for row in [*record.of("forward_by_batch"), *record.of("three_models")]:
+        if not row.is_ok:
+            continue
+        work = ModelWork.of(row.model)
+        n_fed, n_cached = (1, row.n_input) if row.n_new else (row.n_input, 0)
+        kind = "step of" if row.n_new else f"pass over {row.n_input},"
+        found.append(
+            Point(
+                f"{kind} {row.model.rpartition('/')[2]}, batch {row.batch_size}",
+                row.batch_size * work.flops(n_fed, n_cached, 1),
+                work.moved_bytes(n_fed + n_cached, row.batch_size, width),
+                row.time_s / max(1, row.n_new),
+            )
+        )
+    return found
+
+
+def decode_point(model: str, batch_size: int, dtype: str, n_cached: int = N_CACHED) -> Point:
+    """A decode step at this batch size: where it would stand, not how fast it is."""
+    work = ModelWork.of(model)
+    return Point(
+        f"a step of {model.rpartition('/')[2]}, batch {batch_size}",
+        batch_size * work.flops(1, n_cached, 1),
+        work.moved_bytes(n_cached + 1, batch_size, BYTES[dtype]),
+    )
+
+
+def draw(record: Record, batch_size: int, model: str | None = None) -> Figure:
+    """The roofline of a record's machine, its measured passes, and a decode step of a batch."""
+    machine, _ = machine_of(record)
+    dtype = record.provenance.dtype
+    model = model or _models_of(record)[0]
+    measured, chosen = points_of(record), decode_point(model, batch_size, dtype)
+    xs = [point.flops_per_byte for point in [*measured, chosen]]
+    ridge = ridge_point(machine, dtype)
+    x = numpy.geomspace(min([*xs, ridge]) / 3, max([*xs, ridge]) * 3, 200)
+    with course_style():
+        figure, axes = plt.subplots(figsize=(8.5, 4.6), layout="constrained")
+        axes.plot(x, _roof(machine, dtype, x) / 1e9, color="black")
+        axes.axvline(ridge, color=COLORS["reference"], linestyle="--", linewidth=1)
+        axes.annotate(
+            "ridge", (ridge, 0.02), xycoords=axes.get_xaxis_transform(), fontsize=8.5,
+            xytext=(4, 0), textcoords="offset points",
+        )  # fmt: skip
+        for is_step, color, label in (
+            (False, COLORS["weights"], "forward passes, measured"),
+            (True, COLORS["cache"], "decode steps, measured"),
+        ):
+            shown = [point for point in measured if point.label.startswith("step") == is_step]
+            places = [(point.flops_per_byte, point.flops_per_s / 1e9) for point in shown]
+            axes.plot(*zip(*places, strict=True), "o", color=color, label=label)
+        top = float(_roof(machine, dtype, numpy.array([chosen.flops_per_byte]))[0]) / 1e9
+        axes.vlines(chosen.flops_per_byte, 0, top, color=COLORS["too much"], linestyle=":")
+        axes.plot([chosen.flops_per_byte], [top], "D", color=COLORS["too much"], label=chosen.label)
+        axes.set(xscale="log", yscale="log", title=machine.name)
+        axes.set(xlabel="FLOPs per byte that must move", ylabel="GFLOP per second")
+        axes.legend(loc="upper left", fontsize=8.5)
+    plt.close(figure)
+    return figure
+
+
+def roofline_explorer(record: Record) -> Any:
+    """A slider for the batch of a decode step, on the roofline with the measured passes.
+
+    Without ipywidgets: prints `roofline_table` and returns None.
+    """
+    try:
+        import ipywidgets
+    except ImportError:
+        print("(ipywidgets is not installed: a table instead of the picture)")
+        print(roofline_table(record))
+        return None
+    look = {"style": {"description_width": "9em"}, "layout": ipywidgets.Layout(width="26em")}
+    batch = ipywidgets.SelectionSlider(
+        options=BATCH_SIZES, value=1, description="batch", continuous_update=False, **look
+    )
+    model = ipywidgets.Dropdown(options=_models_of(record), description="model", **look)
+    picture = ipywidgets.Image(format="png", layout=ipywidgets.Layout(max_width="100%"))
+
+    def redraw(_: Any = None) -> None:
+        picture.value = png_bytes(draw(record, batch.value, model.value))
+
+    for control in (batch, model):
+        control.observe(redraw, names="value")
+    redraw()
+    return ipywidgets.VBox([ipywidgets.HBox([model, batch]), picture])
+
+
+def roofline_table(record: Record) -> str:
+    """Each measured pass: its FLOPs per byte, what it reached, and the share of the roof."""
+    machine, _ = machine_of(record)
+    dtype = record.provenance.dtype
+    lines = [f"{'pass':<44}{'FLOP/byte':>11}{'GFLOP/s':>11}{'of the roof':>13}"]
+    for point in points_of(record):
+        top = float(_roof(machine, dtype, numpy.array([point.flops_per_byte]))[0])
+        reached = point.flops_per_s
+        lines.append(
+            f"{point.label:<44}{point.flops_per_byte:>11.2f}{reached / 1e9:>11.2f}"
+            f"{reached / top:>12.1%}"
+        )
+    return "\n".join(lines)
+
+
+def _roof(machine: Roofline, dtype: str, flops_per_byte: numpy.ndarray) -> numpy.ndarray:
+    """FLOP per second at best, by FLOPs per byte."""
+    return numpy.minimum(machine.bandwidth * flops_per_byte, machine.peak(dtype))
+
+
+def _models_of(record: Record) -> list[str]:
+    models = [row.model for row in record.of("three_models") if row.is_ok]
+    return models or [row.model for row in record.rows if row.is_ok][:1]

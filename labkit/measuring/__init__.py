@@ -1,0 +1,1 @@
+"""Measuring and what to hold a measurement against: clocks, records, bounds, figures."""

@@ -1,0 +1,206 @@
+"""The machine at hand against the fact table, and what it reaches: checks, a measured roofline.
+
+What the machine is comes from `labkit.measuring.machine`, floors of time from
+`labkit.measuring.roofline`; their calls are here too, so that a lab imports one module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from labkit.measuring.machine import (
+    Card,
+    Machine,
+    available_memory_bytes,
+    detect,
+    has_bfloat16,
+    use_one_thread,
+)
+from labkit.measuring.roofline import (
+    BYTES,
+    Floor,
+    ModelWork,
+    Roofline,
+    decode_floor_s,
+    pass_floor,
+    prefill_floor_s,
+    ridge_point,
+)
+from labkit.models.facts import gpus, vram_readings
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = [
+    "Card",
+    "Comparison",
+    "FactCheck",
+    "Floor",
+    "Machine",
+    "ModelWork",
+    "Roofline",
+    "available_memory_bytes",
+    "check_facts",
+    "decode_floor_s",
+    "describe",
+    "detect",
+    "has_bfloat16",
+    "measure_roofline",
+    "pass_floor",
+    "prefill_floor_s",
+    "ridge_point",
+    "use_one_thread",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One fact of the table beside what torch reports; agrees is None where torch does not say."""
+
+    fact: str
+    table: str
+    here: str
+    agrees: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class FactCheck:
+    """The table's facts on a card, held against the card itself."""
+
+    card: str
+    fact_name: str | None
+    rows: tuple[Comparison, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether no fact is contradicted."""
+        return all(row.agrees is not False for row in self.rows)
+
+    def __str__(self) -> str:
+        if not self.card:
+            return "no CUDA GPU here, nothing to compare"
+        if self.fact_name is None:
+            return f"{self.card}: not in the table of GPUs, nothing to compare"
+        verdicts = {True: "agrees", False: "DIFFERS", None: "not reported"}
+        lines = [f"{self.card} against {self.fact_name} of the table:"]
+        for row in self.rows:
+            lines.append(f"  {row.fact:<26}{row.table:>16}{row.here:>16}  {verdicts[row.agrees]}")
+        return "\n".join(lines)
+
+
+def check_facts(card: Card | None = None) -> FactCheck:
+    """Hold a card against its row in the table of GPUs; without a card, this machine's first.
+
+    Counts and shared memory have to be equal; memory lies within 1 % of what torch has been seen to
+    report, bandwidth and L2 within 3 %.
+    """
+    if card is None:
+        cards = detect().cards
+        if not cards:
+            return FactCheck("", None, ())
+        card = cards[0]
+    if card.fact_name is None:
+        return FactCheck(card.name, None, ())
+    facts = gpus()[card.fact_name]
+    capability = ".".join(map(str, card.capability))
+    low, high = vram_readings(card.fact_name)["torch"]
+    in_range = 0.99 * low <= card.memory_bytes <= 1.01 * high
+    memory = f"{low / 2**30:.2f}-{high / 2**30:.2f} GiB"
+    bfloat16 = facts["dense_bf16_tensor_TFLOPS"] is not None
+    kib = 1024
+    rows = (
+        _same("compute capability", facts["compute_capability"], capability),
+        _same("multiprocessors", str(facts["sms"]), str(card.n_sms)),
+        _same("bfloat16 in hardware", str(bfloat16), str(card.has_bfloat16)),
+        Comparison(
+            "memory that torch sees", memory, f"{card.memory_bytes / 2**30:.2f} GiB", in_range
+        ),
+        _near("L2 cache", facts["l2_MB"] * kib**2, card.l2_bytes, 2**20, "MiB", 0.03),
+        _near("shared memory per SM", facts["shared_per_SM_KB"] * kib, card.shared_per_sm_bytes),
+        _near(
+            "shared memory per block",
+            facts["shared_per_block_optin_KB"] * kib,
+            card.shared_per_block_bytes,
+        ),
+        _near("bandwidth", facts["bandwidth_GBps"] * 1e9, card.bandwidth, 1e9, "GB/s", 0.03),
+    )
+    return FactCheck(card.name, card.fact_name, rows)
+
+
+def _same(fact: str, table: str, here: str) -> Comparison:
+    return Comparison(fact, table, here, table == here)
+
+
+def _near(
+    fact: str,
+    table: float,
+    here: float | None,
+    unit: float = 1024,
+    unit_name: str = "KiB",
+    tolerance: float = 0.0,
+) -> Comparison:
+    """A quantity; tolerance is a share of the table's value."""
+    agrees = None if here is None else abs(here - table) <= tolerance * table
+    seen = "-" if here is None else f"{here / unit:,.0f} {unit_name}"
+    return Comparison(fact, f"{table / unit:,.0f} {unit_name}", seen, agrees)
+
+
+def measure_roofline(
+    device: str | None = None, dtypes: Sequence[str] | None = None, n_repeats: int = 5
+) -> Roofline:
+    """What this machine reaches: bandwidth and matrix products, the best of a few runs.
+
+    Bandwidth is the higher of two: reading a large matrix once, as a decode step reads weights, and
+    copying it. Takes about a second. A data sheet promises more than any program reaches, so floors
+    of a measured roofline are the higher ones. dtypes: by default float32 on a CPU, and on a GPU
+    all that it has hardware for.
+    Raises: ValueError for a dtype that is unknown or has no hardware on the device.
+    """
+    import torch
+
+    from labkit.measuring.timing import time_in_turns
+
+    place = str(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    on_gpu = place.startswith("cuda")
+    able = [name for name in BYTES if name != "bfloat16" or has_bfloat16(place)]
+    wanted = list(dtypes or (able if on_gpu else ["float32"]))
+    if wrong := [name for name in wanted if name not in able]:
+        raise ValueError(f"{place} can measure {', '.join(able)}; not {', '.join(wrong)}")
+    room_bytes = available_memory_bytes(place) or 2**32
+    n_bytes = min(2**30 if on_gpu else 2**28, room_bytes // 8)
+    size = 8192 if on_gpu else 1024 if torch.get_num_threads() <= 4 else 2048
+    matrix = torch.ones(n_bytes // 4 // 4096, 4096, device=place)
+    copy, column = torch.empty_like(matrix), torch.ones(4096, device=place)
+    runs = {"read": lambda: matrix @ column, "copy": lambda: copy.copy_(matrix)}
+    runs |= {name: _product(size, place, getattr(torch, name)) for name in wanted}
+    timings = time_in_turns(runs, n_repeats)
+    best_s = {name: min(timing.samples_s) for name, timing in timings.items()}
+    moved_bytes = matrix.numel() * 4
+    return Roofline(
+        name=f"{torch.cuda.get_device_name(place) if on_gpu else detect().processor}, measured",
+        bandwidth=max(moved_bytes / best_s["read"], 2 * moved_bytes / best_s["copy"]),
+        peaks={name: 2 * size**3 / best_s[name] for name in wanted},
+    )
+
+
+def _product(size: int, device: str, dtype: torch.dtype) -> Callable[[], Any]:
+    import torch
+
+    generator = torch.Generator(device).manual_seed(0)
+    factor = torch.randn(size, size, device=device, generator=generator).to(dtype)
+    return lambda: factor @ factor
+
+
+def describe(measured: Roofline | None = None) -> str:
+    """This machine, its cards against the table, their rooflines, and a measured one if given."""
+    machine = detect()
+    parts = [str(machine)]
+    for card in machine.cards:
+        parts.append(str(check_facts(card)))
+        if card.fact_name is not None:
+            parts.append(f"data sheet of {Roofline.of(card.fact_name)}")
+    if measured is not None:
+        parts.append(str(measured))
+    return "\n\n".join(parts)

@@ -1,0 +1,254 @@
+"""Measurements on disk: a line of provenance, then a line per row, written as they are measured.
+
+Raw samples are kept, so that every figure and every median can be made again from the file. A row
+is on the disk before the next one is measured: an interrupted sweep goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import statistics
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+
+from labkit.measuring.provenance import SAME, Provenance
+from labkit.measuring.record_fields import RecordError, build, required
+
+FORMAT_VERSION = 1
+OUT_OF_MEMORY = "out of memory"
+
+__all__ = [
+    "OUT_OF_MEMORY",
+    "Provenance",
+    "Record",
+    "RecordError",
+    "Recorder",
+    "Row",
+    "read_record",
+    "recorded_results",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One measured point: what was run, and every sample of its time.
+
+    Lengths are in tokens. setting: what tells this point from another with the same numbers ("round
+    2", "half offloaded"). events_s: the same runs by CUDA events. counts: what was counted rather
+    than timed ("prefill_tokens"). outcome: "ok", "out of memory" or another word or two.
+    Raises: ValueError for numbers that no run can have, and for "ok" without samples.
+    """
+
+    experiment: str
+    model: str
+    batch_size: int
+    n_input: int
+    n_new: int
+    use_cache: bool
+    samples_s: tuple[float, ...] = ()
+    events_s: tuple[float, ...] = ()
+    peak_bytes: int | None = None
+    outcome: str = "ok"
+    note: str = ""
+    setting: str = ""
+    counts: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, least in (("batch_size", 1), ("n_input", 0), ("n_new", 0)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
+        if self.peak_bytes is not None and self.peak_bytes < 0:
+            raise ValueError(f"peak_bytes must be at least 0, got {self.peak_bytes}")
+        for name, value in self.counts.items():
+            if not 0 <= value < math.inf:
+                raise ValueError(f"counts are numbers from 0 up, got {name} = {value}")
+        for name in ("samples_s", "events_s"):
+            for sample in getattr(self, name):
+                if not (math.isfinite(sample) and sample > 0):
+                    raise ValueError(f"{name} are seconds above 0, got {sample}")
+        if self.is_ok != bool(self.samples_s):
+            raise ValueError(
+                f"a row is ok exactly when it has samples; got {self.outcome!r} and "
+                f"{len(self.samples_s)} samples"
+            )
+
+    @property
+    def is_ok(self) -> bool:
+        return self.outcome == "ok"
+
+    @property
+    def key(self) -> tuple:
+        """What was run: two rows with the same key measure the same point."""
+        sizes = (self.batch_size, self.n_input, self.n_new, self.use_cache)
+        return (self.experiment, self.model, *sizes, self.setting)
+
+    @property
+    def time_s(self) -> float | None:
+        """The median of the samples; None without any."""
+        return statistics.median(self.samples_s) if self.samples_s else None
+
+    @property
+    def spread_s(self) -> tuple[float, float] | None:
+        """The quartiles: the middle half of the samples lies between them."""
+        if not self.samples_s:
+            return None
+        if len(self.samples_s) == 1:
+            return self.samples_s[0], self.samples_s[0]
+        low, _, high = statistics.quantiles(self.samples_s, n=4, method="inclusive")
+        return low, high
+
+    @property
+    def tokens_per_s(self) -> float | None:
+        """New tokens of the whole batch per second of the median run; None where there are none."""
+        if not self.n_new or self.time_s is None:
+            return None
+        return self.batch_size * self.n_new / self.time_s
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a file holds. Where a point was measured twice, the later row is the one that counts."""
+
+    provenance: Provenance
+    rows: tuple[Row, ...]
+
+    def of(self, experiment: str, model: str | None = None) -> list[Row]:
+        """The rows of an experiment, in the order of measurement; of one model if it is given."""
+        return [
+            row for row in self.rows if row.experiment == experiment and model in (None, row.model)
+        ]
+
+
+class Recorder:
+    """Appends rows to a file and knows which points it has.
+
+    Raises: RecordError if the file is no record, or was made on another device, with another
+    version, dtype or profile: such numbers do not belong into one table.
+    """
+
+    def __init__(self, path: str | Path, provenance: Provenance) -> None:
+        self.path = Path(path)
+        if not self.path.exists() or (self.path.is_file() and not self.path.stat().st_size):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            _append(self.path, {"format": FORMAT_VERSION, "provenance": asdict(provenance)})
+        record = read_record(self.path)
+        differing = [
+            name for name in SAME if getattr(record.provenance, name) != getattr(provenance, name)
+        ]
+        if differing:
+            name = differing[0]
+            raise RecordError(
+                f"{self.path} was measured with {name} {getattr(record.provenance, name)!r}, this "
+                f"run has {getattr(provenance, name)!r}: give another file for these numbers"
+            )
+        _mend_end(self.path)
+        self.seed = record.provenance.seed
+        self._keys = {row.key for row in record.rows}
+
+    def save(self, row: Row) -> None:
+        """Write a row; it is on the disk when this returns."""
+        _append(self.path, _plain(row))
+        self._keys.add(row.key)
+
+    def is_done(self, key: tuple) -> bool:
+        """Whether a point is in the file already, by its `Row.key`."""
+        return key in self._keys
+
+    def record(self) -> Record:
+        """All that the file holds now."""
+        return read_record(self.path)
+
+
+def read_record(path: str | Path) -> Record:
+    """The record in a file; a last line that an interrupt tore is left out.
+
+    Raises: RecordError naming the line, and the field if there is one to name.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise RecordError(f"{path} is a folder: name a file in it")
+    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+    whole, torn = lines[:-1], lines[-1]
+    if torn.strip() and _parses(torn):
+        whole.append(torn)  # only the end of the line is missing
+    numbered = [(i, line) for i, line in enumerate(whole, start=1) if line.strip()]
+    if not numbered and torn.strip():
+        raise RecordError(
+            f"{path}, line 1 is torn and no other follows: nothing measured is in this file, so "
+            "delete it or name another"
+        )
+    if not numbered:
+        raise RecordError(f"{path} is empty: a record begins with a line of provenance")
+    provenance = _provenance_in(*numbered[0], path)
+    rows = {}
+    for i, line in numbered[1:]:
+        row = build(Row, _object_in(i, line, path), f"{path}, line {i}")
+        rows.pop(row.key, None)
+        rows[row.key] = row
+    return Record(provenance, tuple(rows.values()))
+
+
+def recorded_results(pattern: str = "*.jsonl") -> dict[str, Record]:
+    """The records that ship with the kit, by the name of their file without its ending."""
+    from labkit.models.facts import data_path
+
+    found = sorted(data_path("results").glob(pattern))
+    return {path.stem: read_record(path) for path in found}
+
+
+def _provenance_in(i: int, line: str, path: Path) -> Provenance:
+    found = _object_in(i, line, path)
+    version = found.get("format")
+    if version != FORMAT_VERSION:
+        raise RecordError(
+            f"{path}, line {i}: this labkit reads records of format {FORMAT_VERSION}, got "
+            f"{version!r}; measure again, or read it with the version that wrote it"
+        )
+    return build(Provenance, found.get("provenance"), f"{path}, line {i}, provenance")
+
+
+def _object_in(i: int, line: str, path: Path) -> dict:
+    try:
+        found = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise RecordError(f"{path}, line {i}: not JSON ({error.msg})") from None
+    if not isinstance(found, dict):
+        raise RecordError(f"{path}, line {i}: wanted an object, got {line[:40]}")
+    return found
+
+
+def _plain(row: Row) -> dict:
+    """A row without the fields that say nothing."""
+    defaults = {each.name for each in required(Row)} | {"samples_s", "outcome"}
+    values = {each.name: getattr(row, each.name) for each in fields(Row)}
+    values["counts"] = dict(row.counts)
+    return {name: value for name, value in values.items() if name in defaults or value}
+
+
+def _append(path: Path, value: dict) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(value) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _mend_end(path: Path) -> None:
+    """Drop a torn last line, so that the next row begins on a line of its own."""
+    content = path.read_bytes()
+    whole, _, rest = content.rpartition(b"\n")
+    if not rest:
+        return
+    if _parses(rest.decode("utf-8", "replace")):
+        path.write_bytes(content + b"\n")
+    else:
+        os.truncate(path, len(whole) + 1)
+
+
+def _parses(line: str) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except json.JSONDecodeError:
+        return False

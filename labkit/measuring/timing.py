@@ -1,0 +1,80 @@
+"""Timing that one can believe: warmed up, repeated, every sample kept.
+
+Alternatives are timed in turns, so that a machine that slows down slows all of them alike. Times
+are for figures and tables; no mark depends on them.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from labkit.measuring.device import synchronize
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """The wall-clock times of one thing that was run several times."""
+
+    samples_s: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.samples_s:
+            raise ValueError("a timing needs at least one sample")
+
+    @property
+    def median_s(self) -> float:
+        return statistics.median(self.samples_s)
+
+    @property
+    def spread_s(self) -> tuple[float, float]:
+        """The quartiles: the middle half of the samples lies between them."""
+        if len(self.samples_s) == 1:
+            return self.samples_s[0], self.samples_s[0]
+        low, _, high = statistics.quantiles(self.samples_s, n=4, method="inclusive")
+        return low, high
+
+    def __str__(self) -> str:
+        low, high = self.spread_s
+        n_runs = len(self.samples_s)
+        return f"{self.median_s:.3g} s (middle half of {n_runs} runs: {low:.3g} to {high:.3g})"
+
+
+def time_in_turns(
+    runs: Mapping[str, Callable[[], Any]], n_repeats: int = 5, n_warmup: int = 1
+) -> dict[str, Timing]:
+    """Time each of `runs`, round by round: first all of them once, then all of them again.
+
+    The first `n_warmup` rounds are not kept. Where there is an accelerator, every sample waits for
+    it before the clock is read.
+    """
+    samples: dict[str, list[float]] = {name: [] for name in runs}
+    for i in range(n_warmup + n_repeats):
+        for name, run in runs.items():
+            elapsed_s = _time_once(run)
+            if i >= n_warmup:
+                samples[name].append(elapsed_s)
+    return {name: Timing(tuple(kept)) for name, kept in samples.items()}
+
+
+def machine() -> str:
+    """What a measurement was made on, for the caption of its figure."""
+    if torch.accelerator.is_available():
+        kind = torch.accelerator.current_accelerator().type
+        name = torch.cuda.get_device_name() if kind == "cuda" else kind
+    else:
+        name = f"CPU, {torch.get_num_threads()} threads"
+    return f"{name}, PyTorch {torch.__version__}"
+
+
+def _time_once(run: Callable[[], Any]) -> float:
+    synchronize()
+    start = time.perf_counter()
+    run()
+    synchronize()
+    return time.perf_counter() - start

@@ -1,0 +1,1 @@
+"""The ground that all labs stand on: facts, shapes, a transformer, prompts, seeds."""

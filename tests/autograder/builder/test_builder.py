@@ -1,0 +1,233 @@
+"""One source, three products: what is blanked, what stays, and that no answer gets out."""
+
+import ast
+import io
+import json
+import zipfile
+from functools import cache
+from itertools import pairwise
+
+import nbformat
+import pytest
+from nbgrader.preprocessors import CheckCellMetadata
+
+from autograder.builder.blank import (
+    BEGIN,
+    END,
+    STUB,
+    blank_functions,
+    blank_values,
+    normalise,
+    parse_target,
+    solution_lines,
+    solved_cell,
+    stub_cell,
+)
+from autograder.builder.course import release_lab, stale_notebooks
+from autograder.builder.notebooks import build_notebook, cell_kind, cell_name, to_bytes
+from autograder.builder.source import module_source, read_lab, read_labs
+from autograder.builder.wheel import blanked_names, student_files, write_wheel
+from autograder.judging.nbgrader_plugin import ClearAnswers
+
+MODULE = '''\
+"""A module."""
+
+LIMIT = 3
+
+
+def double(x: int) -> int:
+    """Twice x."""
+
+    # by the book
+    return 2 * x
+
+
+class Box:
+    """Holds things."""
+
+    def __init__(self, n: int) -> None:
+        """Make room."""
+        self.n = n
+
+    @property
+    def size(self) -> int:
+        return self.n  # a count
+
+    def put(
+        self, thing: object
+    ) -> None:
+        """Put it in."""
+        def inner():
+            return thing
+        self.thing = inner()
+'''
+LABS = read_labs()
+LAB_IDS = [lab.name for lab in LABS]
+
+
+def target(names):
+    return parse_target(f"m:{names}", MODULE)
+
+
+def test_a_stub_keeps_signature_and_docstring():
+    expected = 'def double(x: int) -> int:\n    """Twice x."""\n\n    ' + "\n    ".join(STUB)
+    assert stub_cell(MODULE, target("double")) == expected
+
+
+def test_a_solved_cell_has_the_answer_between_the_markers():
+    lines = solved_cell(MODULE, target("double")).splitlines()
+    assert lines[3:] == [f"    {BEGIN}", "    # by the book", "    return 2 * x", f"    {END}"]
+
+
+def test_a_class_is_blanked_whole_or_by_method():
+    whole = stub_cell(MODULE, target("Box"))
+    assert "self" not in whole.replace("(self", "").replace("        self, thing", "")
+    some = stub_cell(MODULE, target("Box.put"))
+    assert "self.n = n" in some
+    assert "inner" not in some
+
+
+def test_blanked_code_still_parses_and_keeps_the_rest():
+    blanked = blank_functions(MODULE, {"double", "Box.put", "Box.size"})
+    ast.parse(blanked)
+    assert "LIMIT = 3" in blanked
+    assert "self.n = n" in blanked
+    assert "2 * x" not in blanked
+
+
+@pytest.mark.parametrize("bad", ["m:nothing", "m:double,Box", "m:", ":double", "m:Box.nothing"])
+def test_a_target_that_is_not_there_is_an_error(bad):
+    with pytest.raises(ValueError, match=r"exercise|has no"):
+        parse_target(bad, MODULE)
+
+
+def test_values_become_dots_and_comments_stay():
+    source = 'a = {\n    "unit": "GB",  # GB or GiB\n    "n": [1, -2.5, (3, "é")],\n}\nb = f(3)'
+    assert blank_values(source) == (
+        'a = {\n    "unit": ...,  # GB or GiB\n    "n": [..., ..., (..., ...)],\n}\nb = ...'
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("# %%\nx = 1", "exactly one"),
+        ('# %% given="a" exercise="b"\n', "exactly one"),
+        ('# %% answer="a"\na = 1', "points"),
+        ('# %% given="a" points=2\na = 1', "points"),
+        ('# %% given="not a name"\na = 1', "not a name"),
+        ('# %% given="a"\n1\n# %% experiment="a"\n1', "two cells"),
+        ('# %% exercise="labkit.bridge.wire:send" points=1\nx = 1', "comes from labkit"),
+        ('# %% given="a" extra="b"\n', "exactly one"),
+    ],
+)
+def test_an_authors_slip_names_the_cell(tmp_path, text, message):
+    path = tmp_path / "01_topic.py"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_lab(path)
+
+
+def test_committed_notebooks_are_what_their_sources_build():
+    assert stale_notebooks() == []
+
+
+@pytest.mark.parametrize("lab", LABS, ids=LAB_IDS)
+@pytest.mark.parametrize("edition", ["student", "instructor"])
+def test_the_same_source_gives_the_same_valid_bytes(lab, edition):
+    first = to_bytes(build_notebook(lab, edition))
+    assert first == to_bytes(build_notebook(lab, edition))
+    notebook = nbformat.reads(first.decode(), as_version=4)
+    CheckCellMetadata().preprocess(notebook, {})
+    ids = [cell["id"] for cell in notebook.cells]
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("lab", LABS, ids=LAB_IDS)
+def test_nbgrader_clears_the_instructors_notebook_into_the_students(lab):
+    instructor = build_notebook(lab, "instructor")
+    cleared, _ = ClearAnswers().preprocess(instructor, {})
+    student = build_notebook(lab, "student")
+    assert [cell.source for cell in cleared.cells] == [cell.source for cell in student.cells]
+
+
+@pytest.mark.parametrize("lab", LABS, ids=LAB_IDS)
+def test_every_marked_cell_has_its_checks_below(lab):
+    cells = build_notebook(lab, "student").cells
+    marked = {cell.name for cell in lab.marked}
+    for cell, below in pairwise(cells):
+        if cell_name(cell) in marked:
+            assert cell_kind(below) == "check"
+            assert below.metadata.nbgrader.points > 0
+
+
+@pytest.mark.parametrize("lab", LABS, ids=LAB_IDS)
+def test_the_first_cell_installs_labkit_only_when_it_is_missing(lab):
+    first = build_notebook(lab, "student").cells[0].source
+    assert first.splitlines()[2] == 'if importlib.util.find_spec("labkit") is None:'
+    assert f"+lab{lab.number:02d}-" in first
+
+
+def released_texts(lab, folder):
+    """Every text in what a student of this lab gets, by file."""
+    texts = {}
+    with zipfile.ZipFile(release_lab(lab, folder)) as archive:
+        for name in archive.namelist():
+            if name.endswith(".whl"):
+                wheel = zipfile.ZipFile(io.BytesIO(archive.read(name)))
+                texts |= {n: wheel.read(n).decode("latin-1") for n in wheel.namelist()}
+            else:
+                cells = json.loads(archive.read(name))["cells"]
+                texts[name] = "\n".join("".join(cell["source"]) for cell in cells)
+    return texts
+
+
+@pytest.mark.parametrize("lab", LABS, ids=LAB_IDS)
+def test_no_line_of_an_answer_is_in_anything_a_student_gets(lab, tmp_path):
+    answers = set()
+    for module, blanked in blanked_names(lab, LABS).items():
+        answers |= solution_lines(module_source(module), blanked)
+    for other in LABS:
+        if other.number >= lab.number:
+            texts = [cell.text for cell in other.cells if cell.kind in ("answer", "written")]
+            blank = {normalise(line) for text in texts for line in _blank(text).splitlines()}
+            answers |= {normalise(line) for text in texts for line in text.splitlines()} - blank
+    telling = {line for line in answers if len(line) > 12}
+    for name, text in released_texts(lab, tmp_path).items():
+        assert telling & normalised(text) == set(), name
+
+
+@cache  # most files are the same for all labs
+def normalised(text):
+    return frozenset(normalise(line) for line in text.splitlines())
+
+
+def _blank(text):
+    try:
+        return blank_values(text)
+    except SyntaxError:
+        return ""
+
+
+@pytest.mark.parametrize("lab", LABS, ids=LAB_IDS)
+def test_the_students_labkit_keeps_earlier_answers_and_blanks_later_ones(lab):
+    files = student_files(lab)
+    for other in LABS:
+        for cell in other.exercises:
+            path = cell.target.module.replace(".", "/") + ".py"
+            lines = {normalise(line) for line in files[path].decode().splitlines()}
+            answer = solution_lines(module_source(cell.target.module), cell.target.blanked)
+            assert (answer <= lines) == (other.number < lab.number), cell.name
+
+
+@pytest.mark.parametrize("lab", LABS, ids=LAB_IDS)
+def test_the_wheel_is_valid_and_always_the_same(lab, tmp_path):
+    wheel = write_wheel(lab, tmp_path / "a")
+    assert wheel.read_bytes() == write_wheel(lab, tmp_path / "b").read_bytes()
+    with zipfile.ZipFile(wheel) as archive:
+        assert archive.testzip() is None
+        names = set(archive.namelist())
+        record = next(name for name in names if name.endswith("RECORD"))
+        listed = {line.split(",")[0] for line in archive.read(record).decode().splitlines()}
+    assert listed == names
+    assert not any(name.startswith("autograder") for name in names)

@@ -1,0 +1,253 @@
+"""Grading as a TA does it: the command line, going on, many jobs, nbgrader's own tools."""
+
+import csv
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import jsonschema
+import nbformat
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.builder.notebooks import build_notebook
+from autograder.builder.source import find_lab
+from autograder.proof.cheats import sample_class
+from autograder.record.results import RESULT_SCHEMA, read_results
+
+LAB = "01_memory"
+STUDENTS = ("ada", "carol", "dora", "emil", "greta", "ida", "x04", "x19")
+SAMPLES = [s for s in sample_class() if s.lab == LAB and s.student in STUDENTS]
+
+
+def autograder(*args, **options):
+    command = [sys.executable, "-m", "autograder", *map(str, args)]
+    return subprocess.run(command, capture_output=True, text=True, **options)
+
+
+@pytest.fixture(scope="module")
+def submissions(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("submissions")
+    for sample in SAMPLES:
+        sample.write(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def graded(submissions, tmp_path_factory):
+    """A grading with one job."""
+    out = tmp_path_factory.mktemp("one") / "out"
+    done = autograder("grade", LAB, submissions, "-o", out, "--seed", 7)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def products(out):
+    """All that must not depend on how it was graded: marks, messages, pages."""
+    pages = {p.relative_to(out): p.read_bytes() for p in (out / "feedback").rglob("*.html")}
+    results = [result.without_measurements() for result in read_results(out / "results.jsonl")]
+    return results, (out / "marks.csv").read_bytes(), (out / "report.html").read_bytes(), pages
+
+
+def test_every_submission_has_a_valid_result_a_page_and_a_mark(graded):
+    lines = (graded / "results.jsonl").read_text().splitlines()
+    for line in lines:
+        jsonschema.validate(json.loads(line), RESULT_SCHEMA)
+    assert len(lines) == len(SAMPLES)
+    with (graded / "marks.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["student"] for row in rows] == sorted(STUDENTS)
+    assert next(row for row in rows if row["student"] == "ida")["mark"] == ""
+    for student in STUDENTS:
+        assert (graded / "feedback" / LAB / f"{student}.html").exists()
+
+
+def test_two_jobs_give_the_same_bytes(graded, submissions, tmp_path):
+    out = tmp_path / "out"
+    done = autograder("grade", LAB, submissions, "-o", out, "--seed", 7, "--jobs", 2)
+    assert done.returncode == 0, done.stderr
+    assert products(out) == products(graded)
+
+
+def test_a_killed_grading_goes_on_and_gives_the_same_bytes(graded, submissions, tmp_path):
+    out = tmp_path / "out"
+    command = [
+        sys.executable,
+        "-m",
+        "autograder",
+        "grade",
+        LAB,
+        submissions,
+        "-o",
+        out,
+        "--seed",
+        "7",
+    ]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    log = out / "results.jsonl"
+    end = time.monotonic() + 120
+    while time.monotonic() < end and (not log.exists() or len(log.read_bytes().splitlines()) < 3):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = log.read_bytes()
+    assert 3 <= kept.count(b"\n") < len(SAMPLES)
+    with log.open("ab") as file:
+        file.write(b'{"student": "torn')
+    done = autograder("grade", LAB, submissions, "-o", out)
+    assert done.returncode == 0, done.stderr
+    assert products(out) == products(graded)
+    before = [json.loads(line)["seconds"] for line in kept.splitlines()]
+    after = {r.student: r.seconds for r in read_results(log)}
+    assert set(before) <= set(after.values())  # what was done was not done again
+
+
+def test_only_what_changed_is_graded_again(graded, submissions, tmp_path):
+    out, folder = tmp_path / "out", tmp_path / "in"
+    shutil.copytree(graded, out)
+    shutil.copytree(submissions, folder)
+    dora = folder / "dora" / LAB / f"{LAB}.ipynb"
+    dora.write_bytes((folder / "ada" / LAB / f"{LAB}.ipynb").read_bytes())
+    shutil.rmtree(folder / "emil")
+    before = {r.student: r for r in read_results(out / "results.jsonl")}
+    done = autograder("grade", LAB, folder, "-o", out)
+    assert done.returncode == 0, done.stderr
+    after = {r.student: r for r in read_results(out / "results.jsonl")}
+    assert set(before) - set(after) == {"emil"}
+    assert {name for name in after if after[name] != before[name]} == {"dora"}
+    assert after["dora"].score == after["dora"].max_score
+
+
+def test_the_gradebook_has_every_mark_and_what_is_to_be_read(graded):
+    written = {cell.name for cell in find_lab(LAB).cells if cell.kind == "written"}
+    results = {result.student: result for result in read_results(graded / "results.jsonl")}
+    with Gradebook(f"sqlite:///{graded / 'course' / 'gradebook.db'}", "labkit") as book:
+        assert {student.id for student in book.students} == set(STUDENTS)
+        for student, result in results.items():
+            grades = book.find_submission_notebook(LAB, LAB, student).grades
+            by_name = {grade.name: grade for grade in grades}
+            assert {name for name, g in by_name.items() if g.needs_manual_grade} >= written
+            auto = [grade.auto_score for grade in grades if grade.name not in written]
+            if result.score is None:
+                assert set(auto) == {None}
+            else:
+                assert sum(auto) == pytest.approx(result.score, abs=0.01)
+
+
+def test_a_mark_given_by_hand_survives_a_second_grading(graded, submissions, tmp_path):
+    out = tmp_path / "out"
+    shutil.copytree(graded, out)
+    database = out / "course" / "gradebook.db"
+    with Gradebook(f"sqlite:///{database}", "labkit") as book:
+        grade = book.find_grade("growth", LAB, LAB, "ada")
+        grade.manual_score, grade.needs_manual_grade = 0.75, False
+        book.db.commit()
+    assert autograder("grade", LAB, submissions, "-o", out, "--seed", 8).returncode == 0
+    with sqlite3.connect(database) as db:
+        assert (0.75,) in db.execute("select manual_score from grade").fetchall()
+    db.close()
+
+
+def test_the_graded_notebook_shows_answers_outputs_and_marks(graded):
+    path = graded / "course" / "autograded" / "carol" / LAB / f"{LAB}.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    scores = {
+        cell.metadata.nbgrader.grade_id: float(cell.outputs[-1].data["text/plain"])
+        for cell in notebook.cells
+        if cell.metadata.get("nbgrader", {}).get("grade") and cell.cell_type == "code"
+    }
+    assert scores["check_kv_table"] == 0
+    assert scores["check_weight_bytes"] > 0
+    assert not any(
+        output.get("name") == "stderr"
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if cell.metadata.get("nbgrader", {}).get("grade")
+    )
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("grade", "99", "."),
+        ("grade", LAB, "does-not-exist"),
+        ("grade", LAB, "."),
+        ("grade", LAB),
+        ("report", "."),
+        ("unknown",),
+    ],
+    ids=" ".join,
+)
+def test_a_wrong_command_line_is_one_sentence_and_status_2(args, tmp_path):
+    out = ("-o", tmp_path / "out") if args[0] == "grade" else ()
+    done = autograder(*args, *out, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert 1 <= len([line for line in done.stderr.splitlines() if line.strip()]) <= 3
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A plain nbgrader course with our plugin, and an instructor's own assert cells."""
+    from autograder.record.gradebook import CourseBook
+
+    CourseBook(tmp_path).close()
+    notebook = build_notebook(find_lab("memory"), "instructor")
+    setup = next(c for c in notebook.cells if c.metadata.get("labkit", {}).get("name") == "setup")
+    cells = [
+        setup,
+        nbformat.v4.new_code_cell(
+            "def double(x):\n    ### BEGIN SOLUTION\n    return 2 * x\n    ### END SOLUTION",
+            metadata={"nbgrader": flags("double", solution=True)},
+        ),
+        nbformat.v4.new_code_cell(
+            "assert double(2) == 4\nassert double(-1) == -2",
+            metadata={"nbgrader": flags("test_double", grade=True, locked=True, points=3)},
+        ),
+    ]
+    plain = nbformat.v4.new_notebook(
+        cells=cells, metadata={"kernelspec": notebook.metadata.kernelspec}
+    )
+    source = tmp_path / "source" / "ps1"
+    source.mkdir(parents=True)
+    nbformat.write(plain, source / "ps1.ipynb")
+    return tmp_path
+
+
+def flags(name, **given):
+    return {"grade_id": name, "schema_version": 3, "task": False, "grade": False, "locked": False,
+            "solution": False, **given}  # fmt: skip
+
+
+def nbgrader(course, *args):
+    env = os.environ | {"PATH": f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"}  # noqa: PTH120
+    command = [sys.executable, "-m", "nbgrader", *args]
+    return subprocess.run(command, cwd=course, env=env, capture_output=True, text=True)
+
+
+def test_plain_nbgrader_judges_assert_cells_with_our_engine(course):
+    done = nbgrader(course, "generate_assignment", "ps1")
+    assert done.returncode == 0, done.stderr[-2000:]
+    answers = {
+        "right": "def double(x):\n    return x + x",
+        "wrong": "def double(x):\n    return 4",
+        "cheat": "class E(int):\n    __eq__ = lambda a, b: True\ndef double(x):\n    return E(9)",
+        "exits": "def double(x):\n    import os\n    os._exit(0)",
+    }
+    for student, text in answers.items():
+        folder = course / "submitted" / student / "ps1"
+        folder.mkdir(parents=True)
+        notebook = nbformat.read(course / "release" / "ps1" / "ps1.ipynb", as_version=4)
+        notebook.cells[1].source = text
+        nbformat.write(notebook, folder / "ps1.ipynb")
+    done = nbgrader(course, "autograde", "ps1")
+    assert done.returncode == 0, done.stderr[-2000:]
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}", "labkit") as book:
+        marks = {name: book.find_submission("ps1", name).score for name in answers}
+    assert marks == {"right": 3, "wrong": 0, "cheat": 0, "exits": 0}

@@ -1,0 +1,214 @@
+"""Back onto the master: what runs, what is shown, and what is noticed."""
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from autograder.intake.master import read_master
+from autograder.intake.names import (
+    defined_names,
+    imported_modules,
+    is_check_call,
+    statements,
+    used_names,
+)
+from autograder.intake.read import SubmittedCell
+from autograder.intake.rebuild import rebuild
+
+
+def node(kind, name, source, **nbgrader):
+    make = new_markdown_cell if kind in ("written", "prose") else new_code_cell
+    cell = make(source, id=f"{kind}-{name}")
+    if kind != "prose":
+        cell.metadata["labkit"] = {"kind": kind, "name": name}
+    return cell
+
+
+CELLS = [
+    node("install", "install", "install()"),
+    node("given", "setup", "import math"),
+    node("prose", "p", "Why?"),
+    node("written", "why", "Write here."),
+    node("exercise", "area", "def area(r):\n    raise NotImplementedError"),
+    node("check", "check_area", 'check("area", points=2)'),
+    node("experiment", "plot", "curve = [1, 2]"),
+    node("answer", "table", "table = {'a': ...}"),
+    node("check", "check_table", 'check("table", points=1)'),
+]
+MASTER = read_master(new_notebook(cells=CELLS), "lab")
+
+
+def own(source, *names, is_code=True):
+    return SubmittedCell(is_code, source, names)
+
+
+def submitted(**changes):
+    """The handed-out cells with these texts instead, by name."""
+    cells = []
+    for cell in MASTER.cells:
+        text = changes.get(cell.name, cell.source)
+        cells.append(SubmittedCell(cell.node.cell_type == "code", text, (cell.name,)))
+    return cells
+
+
+SOLVED = {"area": "def area(r):\n    return 3 * r * r", "table": "table = {'a': 1}", "why": "So."}
+
+
+def run_order(cells):
+    return [step.source for step in rebuild(MASTER, cells).steps]
+
+
+def shown(cells):
+    return [cell.source for cell in rebuild(MASTER, cells).notebook]
+
+
+PLAIN_ORDER = ["import math", SOLVED["area"], SOLVED["table"]]
+
+
+def test_given_cells_then_answers_run_and_nothing_else():
+    assert run_order(submitted(**SOLVED)) == PLAIN_ORDER
+    assert rebuild(MASTER, submitted(**SOLVED)).notes == []
+
+
+def test_locked_cells_are_the_masters_and_changed_ones_run_as_the_students_own():
+    cells = submitted(**SOLVED, setup="import math as m", check_area="print('100')")
+    assert run_order(cells) == ["import math", "import math as m", SOLVED["area"], "print('100')",
+                                SOLVED["table"]]  # fmt: skip
+    assert 'check("area", points=2)' in shown(cells)
+
+
+def test_test_cells_never_run_in_the_students_process():
+    assert not any(is_check_call(source) for source in run_order(submitted(**SOLVED)))
+
+
+def test_deleted_test_cells_come_back():
+    cells = [cell for cell in submitted(**SOLVED) if not cell.names[0].startswith("check")]
+    rebuilt = rebuild(MASTER, cells)
+    assert shown(cells) == shown(submitted(**SOLVED))
+    assert len(rebuilt.notes) == 2
+
+
+@pytest.mark.parametrize("order", ["stub last", "stub first", "twice filled"])
+def test_of_copies_the_filled_one_counts(order):
+    cells = submitted(**SOLVED)
+    stub = own(MASTER.cells[4].source, "area")
+    at = 5 if order == "stub last" else 4
+    cells.insert(at, own(SOLVED["area"], "area") if order == "twice filled" else stub)
+    area = [cell for cell in rebuild(MASTER, cells).notebook if cell.id == "exercise-area"]
+    assert [cell.source for cell in area] == [SOLVED["area"]]
+    assert stub.source not in run_order(cells)
+    assert "the cell area appears 2 times" in rebuild(MASTER, cells).notes
+
+
+def test_halves_of_a_split_cell_both_run():
+    cells = submitted(**SOLVED)
+    cells.insert(4, own("PI = 3", "area"))
+    assert run_order(cells) == ["import math", "PI = 3", SOLVED["area"], SOLVED["table"]]
+
+
+def test_answers_without_metadata_are_found_by_what_they_define():
+    cells = [own(cell.source, is_code=cell.is_code) for cell in submitted(**SOLVED)]
+    assert run_order(cells) == PLAIN_ORDER
+    assert shown(cells) == shown(submitted(**SOLVED))
+    notes = rebuild(MASTER, cells).notes
+    assert "the cell area was recognised by what it defines" in notes
+    assert "the answer why was recognised by its question" in notes
+
+
+def test_moved_cells_run_in_the_students_order():
+    assert run_order(list(reversed(submitted(**SOLVED)))) == [PLAIN_ORDER[i] for i in (0, 2, 1)]
+
+
+def test_own_cells_run_where_they_stood_and_are_shown_there():
+    cells = submitted(**SOLVED)
+    cells.insert(4, own("helper = 1"))
+    cells.append(own("print(helper)"))
+    assert run_order(cells) == ["import math", "helper = 1", *PLAIN_ORDER[1:], "print(helper)"]
+    texts = shown(cells)
+    assert texts.index("helper = 1") < texts.index(SOLVED["area"])
+    assert texts[-1] == "print(helper)"
+
+
+def test_an_experiment_runs_only_when_something_needs_it():
+    assert "curve = [1, 2]" not in run_order(submitted(**SOLVED))
+    needed = submitted(**{**SOLVED, "table": "table = {'a': curve[0]}"})
+    assert "curve = [1, 2]" in run_order(needed)
+    moved = submitted(**{**SOLVED, "area": MASTER.cells[4].source, "plot": SOLVED["area"]})
+    assert SOLVED["area"] in run_order(moved)
+
+
+def test_a_cell_with_several_answers_runs_statement_by_statement():
+    merged = "\n".join(["import os", SOLVED["area"], "curve = [1, 2]", SOLVED["table"],
+                        'check("area", points=2)', "x = 1; y = 2"])  # fmt: skip
+    assert run_order([own(merged)]) == ["import math", "import os", SOLVED["area"],
+                                        SOLVED["table"], "x = 1; y = 2"]  # fmt: skip
+    assert statements("@cache\ndef f():\n    pass\n\nx = 1") == [
+        "@cache\ndef f():\n    pass",
+        "x = 1",
+    ]
+    assert statements("def broken(:") == ["def broken(:"]
+
+
+def test_nothing_recognised_is_said():
+    rebuilt = rebuild(MASTER, [own("x = 1")])
+    assert "no cell for area was handed in" in rebuilt.notes
+    assert [cell.cell_type for cell in rebuild(MASTER, []).notebook] == [
+        cell.cell_type for cell in CELLS
+    ]
+
+
+def test_claimed_metadata_cannot_change_the_master():
+    cells = [own("x = 1", "setup"), own("100", "check_area"), own("area = 1", "written", "why")]
+    flags = [cell.metadata.get("labkit") for cell in rebuild(MASTER, cells).notebook]
+    assert [flag for flag in flags if flag] == [
+        cell.metadata["labkit"] for cell in CELLS if "labkit" in cell.metadata
+    ]
+
+
+def test_any_nbgrader_assignment_is_a_master():
+    cells = []
+    for name, flags in {
+        "s": {"solution": True}, "t": {"grade": True, "points": 1, "locked": True},
+        "w": {"solution": True, "grade": True}, "l": {"locked": True}, "f": None,
+    }.items():  # fmt: skip
+        cell = new_code_cell("x = 1")
+        if flags is not None:
+            cell.metadata["nbgrader"] = {"grade_id": name, "solution": False, "grade": False,
+                                         "locked": False, **flags}  # fmt: skip
+        cells.append(cell)
+    master = read_master(nbformat.from_dict(new_notebook(cells=cells)), "lab")
+    kinds = [cell.kind for cell in master.cells]
+    assert kinds == ["exercise", "check", "written", "given", "experiment"]
+
+
+def test_names_are_read_without_running():
+    source = (
+        "import os.path, sys as s\ndef f(): pass\nclass C: pass\na, (b, c) = 1, (2, 3)\nd: int = 4"
+    )
+    assert defined_names(source) == {"os", "s", "f", "C", "a", "b", "c", "d"}
+    assert defined_names("%pip install x\ny = !ls\nz = 1") >= {"z"}
+    assert defined_names("def broken(:\nx = 1") == {"broken", "x"}
+    assert used_names("def broken(:") == set()
+    assert used_names("f(x + y.z)") == {"f", "x", "y"}
+    assert used_names("def g(model):\n    tokens = model\n    return h(tokens)") == {"h"}
+
+
+def test_imported_modules_are_those_that_exist():
+    source = "import os.path, nothing\nfrom labkit import wire, nothing\nfrom json import loads"
+    assert imported_modules(source) == ["os.path", "labkit", "labkit.bridge.wire", "json"]
+    assert imported_modules("import (") == []
+
+
+@pytest.mark.parametrize(
+    ("source", "is_call"),
+    [
+        ('check("area", points=2)', True),
+        (" check('area', points=2.5); ", True),
+        ('check("a")' + " " * 60_000 + "x", False),
+        ('check("area", points=2)\nx = 1', False),
+        ('check("area", points=exit())', False),
+        ("check(area)", False),
+    ],
+)
+def test_only_a_plain_check_call_is_one(source, is_call):
+    assert is_check_call(source) == is_call

@@ -1,0 +1,198 @@
+"""Pages: what stands on them, for whom, and that nothing in them runs or is loaded."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from classroom import LAB, hand_in, result, solved
+
+from autograder.pages.evidence.flags import Flag, write_flags
+from autograder.pages.report import next_step, write_feedback, write_pages, write_report
+from autograder.record.marks import HandMark, Mark
+from autograder.record.results import ERROR, PARTLY, UNGRADABLE
+
+WRONG = "On a hidden case: the batch; expected 9, got 1. One sequence was counted."
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e{{ 7*7 }}"
+
+
+def page_of(tmp_path, *args, **options):
+    return write_feedback(tmp_path, *args, **options).read_text()
+
+
+def words(page):
+    """What a reader sees, on one line."""
+    text = re.sub(r"<style>.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL)
+    return " ".join(text.split())
+
+
+def mark_of(row, *hand, total=None, bonus=0.0):
+    given = sum(each.points or 0 for each in hand)
+    return Mark(row.lab, row.student, row.status, row.score, given, bonus, (), row.late_factor,
+                total, 12.0, hand=hand)  # fmt: skip
+
+
+def test_a_student_sees_what_failed_first_and_where_to_go_on(tmp_path):
+    row = result("ann", (1, 0, 0, 0), messages={"b": WRONG, "c": WRONG})
+    text = words(page_of(tmp_path, row))
+    step = text[text.index("Where to go on") : text.index("exercise_0 1 of 2")]
+    assert "The first check that fails is in exercise_0 : Claim b." in step
+    assert WRONG in step
+    assert "A hint." in step
+    assert "2 more checks fail." in step
+
+
+def test_an_exercise_left_open_is_called_open_and_not_wrong(tmp_path):
+    text = words(page_of(tmp_path, result("ann", (1, 0))))
+    assert "The first part that is still open is exercise_0 " in text
+    assert next_step(result("ann", (1, 0))).n_others == 0
+
+
+def test_who_passes_everything_reads_that(tmp_path):
+    text = words(page_of(tmp_path, result("ann", (1, 1))))
+    assert "Every check passes." in text
+    assert "Where to go on" not in text
+
+
+def test_attempt_group_and_time_stand_on_the_page(tmp_path):
+    row = result("ann", (1,), attempt=2, n_attempts=3, group="team 5",
+                 submitted_at="2026-10-15T23:58:00+08:00")  # fmt: skip
+    text = words(page_of(tmp_path, row))
+    for line in ("Attempt 2 of 3 is the one that counts.", "for the group team 5.",
+                 "Handed in at 2026-10-15T23:58:00+08:00."):  # fmt: skip
+        assert line in text
+    alone = words(page_of(tmp_path, result("bob", (1,))))
+    for word in ("Attempt", "group", "Handed in"):
+        assert word not in alone
+
+
+def test_lateness_is_said_with_what_it_costs(tmp_path):
+    row = result("ann", (1, 1), late="Two days late.", late_factor=0.8)
+    text = words(page_of(tmp_path, row, mark_of(row, total=1.6)))
+    assert "Two days late. All marks count 80 %." in text
+    assert "In all: 1.6 of 12 points, after what lateness takes off." in text
+    in_time = words(page_of(tmp_path, result("bob", (1,), late="Handed in within the grace time.")))
+    assert "All marks count" not in in_time
+
+
+def test_marks_given_by_hand_stand_beside_the_answers(tmp_path):
+    row = result("ann", (1, 0), written={"curve": 2.0, "rewinding": 1.0})
+    hand = [
+        HandMark("curve", 1.5, 2.0, comment="Say why it bends."),
+        HandMark("check_exercise_0", 2.0, 2.0, is_current=False),
+    ]
+    text = words(page_of(tmp_path, row, mark_of(row, *hand, total=3.5)))
+    assert "curve 1.5 of 2 Say why it bends." in text
+    assert "rewinding not read yet, 1 to earn" in text
+    assert "A person gave 2 of 2 in place of the checks." in text
+    assert "The answer has changed since" in text
+    assert "In all: 3.5 of 12 points, with 3.5 given by hand." in text
+
+
+def test_without_a_total_no_total_is_shown(tmp_path):
+    row = result("ann", (1,), written={"curve": 2.0})
+    assert "In all" not in page_of(tmp_path, row, mark_of(row, HandMark("x", 1.0, 1.0)))
+
+
+def test_a_refused_late_submission_says_so_beside_its_points(tmp_path):
+    row = result("ann", (1, 1), late="Handed in a day after the deadline.", late_factor=0.0)
+    text = words(page_of(tmp_path, row, mark_of(row, total=0.0)))
+    assert "All marks count 0 %." in text
+    assert "In all: 0 of 12 points" in text
+
+
+@pytest.fixture
+def everything(tmp_path):
+    """A class with all that may go wrong, hostile names included; its folder and results."""
+    rows = [
+        result("ann", (1, 1), seconds=9.87),
+        result("bob", (1, 0), messages={"b": WRONG}, flags=[HOSTILE], group=HOSTILE, late=HOSTILE,
+               file_name=HOSTILE, submitted_at=HOSTILE, n_attempts=2),
+        result("cy", (1, 0), messages={"b": HOSTILE}, status=PARTLY, problem=HOSTILE),
+        result("di#?%20", (), status=UNGRADABLE, score=None, problem="No JSON."),
+        result("eve", (), status=ERROR, score=None, max_score=0.0, problem="Our error."),
+        result("<b>&amp;", (0, 0), messages={"a": WRONG, "b": WRONG}),
+    ]  # fmt: skip
+    write_flags(tmp_path, LAB, [Flag("grader", ("cy", HOSTILE), HOSTILE)])
+    hand = HandMark("curve", 1.0, 2.0, comment=HOSTILE)
+    write_pages(tmp_path, rows, [mark_of(rows[0], hand, total=3.0)])
+    return tmp_path, rows
+
+
+def test_nothing_a_student_wrote_runs_or_loads_and_nothing_else_does(everything):
+    folder, rows = everything
+    pages = list(folder.rglob("*.html"))
+    assert len(pages) == len(rows) + 3
+    for path in pages:
+        page = path.read_text()
+        assert "<script" not in page
+        assert "<img" not in page
+        assert "<b>" not in page
+        assert "49" not in page
+        for link in re.findall(r"(?:href|src)=\"([^\"]*)\"", page):
+            assert not re.match(r"[a-z]+:|//", link), link
+        assert "url(" not in page
+        assert "@import" not in page
+
+
+def test_every_link_of_the_class_report_leads_to_a_file(everything):
+    from urllib.parse import unquote
+
+    folder, _ = everything
+    links = re.findall(r'href="([^"#]+)"', (folder / "report.html").read_text())
+    assert len(links) > 6
+    for link in links:
+        assert (folder / unquote(link)).exists(), link
+
+
+def test_the_class_report_has_all_its_parts(everything):
+    folder, _ = everything
+    text = words((folder / "report.html").read_text())
+    parts = [
+        "6 submissions",
+        "Mean 1.0, median 1 of 2 points",
+        "1 error, 3 graded, 1 partly, 1 ungradable",
+        "For a person to look at",
+        "Flagged",
+        "Most frequent misconceptions",
+        "One sequence was counted.",
+        "too few to say: 4 of 20 marks needed",
+        "3 of 12",
+        "Students",
+    ]
+    assert [part for part in parts if part not in text] == []
+
+
+def test_a_misconception_is_counted_by_students(everything):
+    folder, _ = everything
+    page = (folder / "report.html").read_text()
+    row = page[: page.index("One sequence was counted.")].rpartition("<tr>")[2]
+    assert words(row).split()[0] == "2"
+
+
+def test_times_stand_on_their_own_page_so_that_the_report_is_the_same_in_every_run(everything):
+    folder, rows = everything
+    before = (folder / "report.html").read_bytes()
+    assert "9.87" in (folder / "timing.html").read_text()
+    assert b"9.87" not in before
+    flags = [replace(row, seconds=row.seconds + 1, peak_mb=77.0) for row in rows]
+    hand = HandMark("curve", 1.0, 2.0, comment=HOSTILE)
+    write_report(folder, flags, [mark_of(rows[0], hand, total=3.0)])
+    assert (folder / "report.html").read_bytes() == before
+
+
+def test_half_a_character_breaks_no_page(tmp_path):
+    assert "a?b" in page_of(tmp_path, result("ann", (), flags=["a\ud800b"]))
+
+
+def test_a_class_of_nobody_has_a_report(tmp_path):
+    assert "Class report" in write_report(tmp_path, []).read_text()
+
+
+def test_a_lab_that_nobody_has_a_mark_for_has_a_report(tmp_path):
+    rows = [result(name, status=ERROR, score=None, max_score=0.0, problem="x.") for name in "ab"]
+    assert "2 error" in words(write_report(tmp_path, rows).read_text())
+
+
+def test_pages_of_a_real_submission_name_its_exercises(tmp_path):
+    row = hand_in(tmp_path, "ann", solved())
+    assert words(page_of(tmp_path, replace(row, flags=["a note"]))).endswith("a note")

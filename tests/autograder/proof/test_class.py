@@ -1,0 +1,152 @@
+"""The matrix behind the wall: sample class, mutants and right variants of a lab in one grading.
+
+All of them share one class, so a submission that harmed another would show in the other's mark. Of
+the mutants, which test_matrix plays one and all, there is one for each exercise; of the right
+variants there are those that fit into a few submissions, or all with --large.
+"""
+
+import importlib
+from dataclasses import replace
+
+import pytest
+
+from autograder.builder.source import read_labs
+from autograder.intake.names import used_names
+from autograder.proof.cheats import Sample, cell_called, sample_class
+from autograder.proof.demo import RUN, grade_class, is_as_expected
+from autograder.proof.matrix import solved_text
+from autograder.record.results import GRADED
+
+N_VARIANTS = 3  # submissions of a lab with right variants; each exercise has at least as many
+LARGE_CLASS = 60  # submissions that keep more than one slot busy
+
+
+def names_behind(name, solved):
+    """This exercise and all that its solved cell uses, directly or through others."""
+    found, due = set(), [name]
+    while due:
+        found.add(name := due.pop())
+        due += (used_names(solved[name]) & solved.keys()) - found
+    return found
+
+
+def as_samples(lab, package, attribute):
+    """Mutants or variants as submissions, with several in each: (sample, its items).
+
+    No two of them are answers to the same exercise, and none is behind another's.
+    """
+    items = getattr(importlib.import_module(f"autograder.labs.{lab.topic}.{package}"), attribute)
+    solved = {cell.name: solved_text(cell) for cell in lab.marked}
+    packs = []
+    for item in one_for_each_exercise(items) if package == "mutants" else items:
+        text = item.cell(solved[item.exercise]) if package == "mutants" else item.source
+        behind = names_behind(item.exercise, solved | {item.exercise: text})
+        pack = next((pack for pack in packs if pack.takes(item.exercise, behind)), None)
+        if pack is None:
+            packs.append(pack := Pack())
+        pack.add(item, text, behind)
+    for i, pack in enumerate(packs):
+        about = "; ".join(f"{item.exercise}: {item.title}" for item in pack.items)
+        yield Sample(f"{package}-{i:03d}", lab.name, about, pack.write), pack.items
+
+
+def one_for_each_exercise(mutants):
+    """The first mutant of every exercise."""
+    return {mutant.exercise: mutant for mutant in reversed(mutants)}.values()
+
+
+class Pack:
+    """Answers that can stand in one submission and not disturb each other."""
+
+    def __init__(self):
+        self.items, self.texts, self.behind = [], {}, set()
+
+    def takes(self, exercise, behind):
+        return exercise not in self.behind and not behind & self.texts.keys()
+
+    def add(self, item, text, behind):
+        self.items.append(item)
+        self.texts[item.exercise] = text
+        self.behind |= behind
+
+    def write(self, notebook):
+        for name, text in self.texts.items():
+            cell_called(notebook, name)["source"] = text
+
+
+class Graded:
+    """A lab's class with what was found."""
+
+    def __init__(self, lab, n_variants, folder):
+        self.lab = lab
+        self.samples = [sample for sample in sample_class() if sample.lab == lab.name]
+        self.mutants = list(as_samples(lab, "mutants", "MUTANTS"))
+        self.variants = list(as_samples(lab, "variants", "VARIANTS"))[:n_variants]
+        everybody = [*self.samples, *(sample for sample, _ in self.mutants + self.variants)]
+        run = RUN if len(everybody) > LARGE_CLASS else replace(RUN, jobs=1)
+        self.results = grade_class(everybody, folder, run)
+
+    def result(self, sample):
+        return self.results.get((sample.lab, sample.student))
+
+
+@pytest.fixture(scope="module", params=read_labs(), ids=lambda lab: lab.name)
+def graded(request, tmp_path_factory):
+    """Each lab's class in turn."""
+    n_variants = None if request.config.getoption("--large") else N_VARIANTS
+    return Graded(request.param, n_variants, tmp_path_factory.mktemp(request.param.name))
+
+
+def test_every_sample_gets_the_mark_and_status_it_deserves(graded):
+    assert graded.samples
+    wrong = {
+        f"{sample.student} ({sample.about})": (
+            result and (result.score, result.status, result.problem),
+            (sample.expected_score(), sample.status),
+        )
+        for sample in graded.samples
+        if not is_as_expected(sample, result := graded.result(sample))
+    }
+    assert wrong == {}
+
+
+def test_every_mutant_fails_exactly_its_checks_and_hurts_only_what_calls_it(graded):
+    solved = {cell.name: solved_text(cell) for cell in graded.lab.marked}
+    wrong = {}
+    for sample, mutants in graded.mutants:
+        result = graded.result(sample)
+        assert (result.status, result.problem) == (GRADED, ""), sample.about
+        failed = {(check.exercise, check.check) for check in result.checks if not check.passed}
+        due = {(mutant.exercise, name) for mutant in mutants for name in mutant.caught_by}
+        mutated = {mutant.exercise for mutant in mutants}
+        hurt = {name for name in solved if mutated & (names_behind(name, solved) - {name})}
+        more = {one for one in failed - due if one[0] not in hurt}
+        if more or due - failed:
+            wrong[sample.about] = (more, due - failed)
+    assert wrong == {}
+
+
+def test_every_right_variant_earns_everything(graded):
+    wrong = {}
+    for sample, _ in graded.variants:
+        result = graded.result(sample)
+        if result.score != result.max_score:
+            wrong[sample.about] = [c.message for c in result.checks if not c.passed]
+    assert wrong == {}
+
+
+def test_what_failed_says_why_in_the_students_words(graded):
+    for result in graded.results.values():
+        for check in result.checks:
+            assert check.claim.endswith("."), check
+            if not check.passed:
+                assert len(check.message) > 10, check
+                assert "Traceback" not in check.message
+                assert "autograder" not in check.message
+
+
+def test_points_add_up(graded):
+    for result in graded.results.values():
+        if result.score is not None:
+            assert result.score == pytest.approx(sum(c.points for c in result.checks), abs=0.01)
+            assert result.max_score == sum(cell.points for cell in graded.lab.marked)

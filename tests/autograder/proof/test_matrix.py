@@ -1,0 +1,128 @@
+"""Reference, blank, every mutant and every right variant, against the checks on hidden cases.
+
+What is right is played on the cases of another seed here than behind the wall, in test_class.
+"""
+
+import importlib
+from functools import cache
+
+import pytest
+
+from autograder.builder.blank import blank_values, stub_cell
+from autograder.builder.source import module_source, read_labs
+from autograder.proof.demo import RUN
+from autograder.proof.matrix import findings_for, namespace_of, play_all, solved_text
+from labkit.checks.core import checks_in
+from labkit.measuring import records
+
+OTHER_SEED = RUN.seed + 1
+LABS = {lab.name: lab for lab in read_labs()}
+MARKED = [(lab.name, cell.name) for lab in LABS.values() for cell in lab.marked]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def records_are_read_once():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records, "recorded_results", cache(records.recorded_results))
+        yield
+
+
+def cell_of(lab, exercise):
+    return next(cell for cell in lab.marked if cell.name == exercise)
+
+
+def collection(package, name):
+    return [
+        pytest.param(lab, item, id=f"{lab.name}-{item.exercise}-{item.title}")
+        for lab in LABS.values()
+        for item in getattr(importlib.import_module(f"autograder.labs.{lab.topic}.{package}"), name)
+    ]
+
+
+@pytest.mark.parametrize("lab", LABS.values(), ids=LABS)
+def test_the_reference_earns_everything(lab):
+    findings = play_all(lab, namespace_of(lab), seed=OTHER_SEED)
+    assert [(f.check.name, f.message) for f in findings if not f.passed] == []
+
+
+@pytest.mark.parametrize(("lab_name", "exercise"), MARKED)
+def test_the_stub_earns_nothing_and_counts_as_not_done(lab_name, exercise):
+    lab = LABS[lab_name]
+    cell = cell_of(lab, exercise)
+    if cell.kind == "answer":
+        stub = blank_values(cell.text)
+    else:
+        stub = stub_cell(module_source(cell.target.module), cell.target)
+    findings = findings_for(lab, exercise, {exercise: stub})
+    assert {finding.status for finding in findings} == {"todo"}
+
+
+@pytest.mark.parametrize(("lab", "mutant"), collection("mutants", "MUTANTS"))
+def test_each_mutant_fails_exactly_the_checks_named_for_it(lab, mutant):
+    text = mutant.cell(solved_text(cell_of(lab, mutant.exercise)))
+    findings = findings_for(lab, mutant.exercise, {mutant.exercise: text})
+    failed = {finding.check.name: finding.message for finding in findings if not finding.passed}
+    assert set(failed) == set(mutant.caught_by), failed
+
+
+@pytest.mark.parametrize(("lab", "variant"), collection("variants", "VARIANTS"))
+def test_each_right_variant_earns_everything(lab, variant):
+    replaced = {variant.exercise: variant.source}
+    findings = findings_for(lab, variant.exercise, replaced, seed=OTHER_SEED)
+    assert [(f.check.name, f.message) for f in findings if not f.passed] == []
+
+
+@pytest.mark.parametrize("lab", LABS.values(), ids=LABS)
+def test_every_check_has_a_mutant_that_it_alone_catches(lab):
+    """Or it and the steps above it, where a check cannot fail without those."""
+    mutants = importlib.import_module(f"autograder.labs.{lab.topic}.mutants").MUTANTS
+    module = importlib.import_module(f"labkit.labs.{lab.topic}.checks")
+    steps = getattr(module, "STEPS", {})
+    names = [check.name for group in checks_in(module).values() for check in group]
+    wanted = {steps.get(name, (name,)) for name in names}
+    assert wanted - {mutant.caught_by for mutant in mutants} == set()
+
+
+@pytest.mark.parametrize("lab", LABS.values(), ids=LABS)
+def test_every_exercise_has_five_mutants_and_three_variants(lab):
+    mutants = importlib.import_module(f"autograder.labs.{lab.topic}.mutants").MUTANTS
+    variants = importlib.import_module(f"autograder.labs.{lab.topic}.variants").VARIANTS
+    for cell in lab.marked:
+        assert sum(mutant.exercise == cell.name for mutant in mutants) >= 5, cell.name
+        assert sum(variant.exercise == cell.name for variant in variants) >= 3, cell.name
+
+
+TRIVIAL = [
+    "{name} = None",
+    "{name} = 100",
+    "{name} = 'right'",
+    "{name} = {{}}",
+    "class {name}:\n    pass",
+    "def {name}(*a, **k): return None",
+    "def {name}(*a, **k): return 0",
+    "def {name}(*a, **k): return 1",
+    "def {name}(*a, **k): return True",
+    "def {name}(*a, **k): return float('nan')",
+    "def {name}(*a, **k): return 10 ** 4000",
+    "def {name}(*a, **k): return 'right'",
+    "def {name}(*a, **k): return a",
+    "def {name}(*a, **k): return a[0] if a else 1",
+    "def {name}(*a, **k): return []",
+    "def {name}(*a, **k): return {{}}",
+    "def {name}(*a, **k): return torch.zeros(()) if 'torch' in globals() else 0.0",
+    "def {name}(*a, **k): return object()",
+    "def {name}(*a, **k): raise ValueError('no')",
+    "def {name}(*a, **k): raise MemoryError('no')",
+    "def {name}(*a, **k): yield 1",
+]
+
+
+@pytest.mark.parametrize("text", TRIVIAL)
+@pytest.mark.parametrize("lab", LABS.values(), ids=LABS)
+def test_trivial_answers_earn_nothing_and_break_no_check(lab, text):
+    """Alone or all at once: no check passes without work, and none stumbles over odd values."""
+    everywhere = {cell.name: text.format(name=cell.name) for cell in lab.marked}
+    findings = play_all(lab, namespace_of(lab, everywhere))
+    for name, alone in everywhere.items():
+        findings += findings_for(lab, name, {name: alone})
+    assert [f.check.name for f in findings if f.passed] == []

@@ -1,0 +1,104 @@
+"""nbgrader's own tools on a whole lab of ours: each takes what we build and what we record."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from html import unescape
+from pathlib import Path
+
+import nbformat
+import pytest
+from recorded import LAB, by_hand, record, result_of
+
+from autograder.builder.notebooks import build_notebook, to_bytes
+from autograder.builder.source import find_lab
+from autograder.proof.cheats import sample_class, solved_notebook
+
+COMMANDS = [
+    ["validate", "instructor.ipynb", "student.ipynb"],
+    ["generate_assignment", LAB, "--force", "--create"],
+    ["autograde", LAB],
+    ["generate_feedback", LAB],
+    ["export", "--to", "grades.csv"],
+]
+DRIVER = """
+import contextlib, json, sys
+from jupyter_core.application import NoStart
+from nbgrader.apps.nbgraderapp import NbGraderApp
+
+for arguments in json.loads(sys.argv[1]):
+    print("$ nbgrader", *arguments, flush=True)
+    app = NbGraderApp.instance()
+    app.initialize(arguments)
+    with contextlib.suppress(NoStart):  # the command itself has run
+        app.start()
+    NbGraderApp.clear_instance()
+"""
+SAMPLES = {sample.student: sample for sample in sample_class() if sample.lab == LAB}
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """A course in which ada is on record, carol and erin are not, after all of the commands."""
+    out = tmp_path_factory.mktemp("tools")
+    solved = json.dumps(solved_notebook(find_lab(LAB))).encode()
+    record(out, [result_of("ada")], submitted=solved)
+    by_hand(out, "ada", "growth", 0.75, comment="Why not <b>linear</b>?")
+    course = out / "course"
+    for edition in ("instructor", "student"):
+        notebook = build_notebook(find_lab(LAB), edition)
+        (course / f"{edition}.ipynb").write_bytes(to_bytes(notebook))
+    for student in ("carol", "erin"):
+        SAMPLES[student].write(course / "submitted")
+    return course
+
+
+@pytest.fixture(scope="module")
+def said(course):
+    """What the tools say, by command."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [sys.executable, "-c", DRIVER, json.dumps(COMMANDS)],
+        cwd=course, env=os.environ | {"PATH": path}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    parts = done.stdout.split("$ nbgrader ")[1:]
+    return {part.split()[0]: part for part in parts}
+
+
+def test_validate_passes_the_instructors_notebook_and_finds_every_blank_of_the_students(said):
+    lab = find_lab(LAB)
+    n_blank = len(lab.marked) + sum(cell.kind == "written" for cell in lab.cells)
+    solved, blank = said["validate"].split("VALIDATION FAILED", 1)
+    assert "Success! Your notebook passes all the tests." in solved
+    assert f"ON {n_blank} CELL(S)" in blank
+
+
+def test_generate_assignment_makes_the_very_notebook_that_we_build(course, said):
+    released = nbformat.read(course / "release" / LAB / f"{LAB}.ipynb", as_version=4)
+    ours = build_notebook(find_lab(LAB), "student")
+    assert [cell.source for cell in released.cells] == [cell.source for cell in ours.cells]
+    known = [cell.metadata.get("nbgrader") for cell in released.cells]
+    assert known == [cell.metadata.get("nbgrader") for cell in ours.cells]
+
+
+def test_autograde_gives_the_marks_that_we_give_and_leaves_those_on_record(course, said):
+    with (course / "grades.csv").open(newline="") as file:
+        scores = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
+    assert scores == {
+        "ada": pytest.approx(result_of("ada").score + 0.75, abs=0.01),
+        "carol": pytest.approx(SAMPLES["carol"].expected_score(), abs=0.01),
+        "erin": pytest.approx(SAMPLES["erin"].expected_score(), abs=0.01),
+    }
+
+
+def test_feedback_shows_marks_and_comments(course, said):
+    pages = {
+        student: (course / "feedback" / student / LAB / f"{LAB}.html").read_text(encoding="utf-8")
+        for student in ("ada", "carol", "erin")
+    }
+    assert "(Score: 10.75 / 12.0)" in " ".join(unescape(pages["ada"]).split())
+    assert "Why not" in pages["ada"]
+    assert "(Score: 7.0 / 12.0)" in " ".join(unescape(pages["carol"]).split())

@@ -1,0 +1,98 @@
+"""The machine against the table: cards as torch reports them, and the machine that tests run on."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from labkit.measuring import hardware
+from labkit.measuring.hardware import Card, check_facts
+
+H200 = Card(
+    name="NVIDIA H200",
+    capability=(9, 0),
+    memory_bytes=int(139.8 * 2**30),
+    n_sms=132,
+    l2_bytes=62_914_560,
+    shared_per_sm_bytes=233_472,
+    shared_per_block_bytes=232_448,
+    memory_clock_hz=3_201_000_000,
+    memory_bus_bits=6144,
+)
+T4 = Card("Tesla T4", (7, 5), int(14.74 * 2**30), 40, 4 * 2**20, 65_536, 65_536)
+
+
+def test_a_card_that_is_what_the_table_says_agrees_in_every_row():
+    check = check_facts(H200)
+    assert check.agrees
+    assert [row.agrees for row in check.rows] == [True] * 8
+    assert str(check).count("agrees") == 8
+    assert "H200-SXM" in str(check)
+
+
+def test_a_t4_has_no_bfloat16_and_what_torch_does_not_report_is_no_contradiction():
+    check = check_facts(T4)
+    assert check.agrees
+    rows = {row.fact: row for row in check.rows}
+    assert rows["bfloat16 in hardware"].here == "False"
+    assert rows["bandwidth"].agrees is None
+    assert "not reported" in str(check)
+
+
+@pytest.mark.parametrize(
+    ("change", "fact"),
+    [
+        ({"n_sms": 114}, "multiprocessors"),
+        ({"capability": (10, 0)}, "compute capability"),
+        ({"l2_bytes": 50 * 2**20}, "L2 cache"),
+        ({"shared_per_sm_bytes": 164 * 1024}, "shared memory per SM"),
+        ({"shared_per_block_bytes": 163 * 1024}, "shared memory per block"),
+        ({"memory_clock_hz": 2_619_000_000}, "bandwidth"),
+        ({"memory_bytes": 147 * 10**9}, "memory that torch sees"),
+    ],
+)
+def test_a_fact_that_differs_is_named(change, fact):
+    check = check_facts(replace(H200, **change))
+    assert not check.agrees
+    assert [row.fact for row in check.rows if row.agrees is False] == [fact]
+    assert "DIFFERS" in str(check)
+
+
+def test_a_card_outside_the_table_has_nothing_to_compare():
+    check = check_facts(replace(T4, name="NVIDIA GeForce RTX 3090"))
+    assert check.rows == ()
+    assert "not in the table" in str(check)
+
+
+def test_this_machine_is_described_with_what_torch_says_of_it():
+    machine = hardware.detect()
+    assert machine.n_cores >= 1
+    assert machine.n_threads == torch.get_num_threads()
+    assert machine.memory_bytes is None or machine.memory_bytes > 2**28
+    assert len(machine.cards) == torch.cuda.device_count()
+    assert f"{machine.n_cores} cores" in hardware.describe()
+    check = check_facts()
+    assert check.agrees
+    if not machine.cards:
+        assert str(check) == "no CUDA GPU here, nothing to compare"
+
+
+def test_free_memory_is_known_and_below_the_total():
+    free_bytes, total_bytes = hardware.available_memory_bytes("cpu"), hardware.detect().memory_bytes
+    assert free_bytes is None or 0 < free_bytes <= total_bytes
+    assert hardware.available_memory_bytes("meta") is None
+
+
+def test_a_cpu_computes_bfloat16():
+    assert hardware.has_bfloat16("cpu")
+
+
+def test_the_roofline_of_this_machine_is_measured_and_gives_floors():
+    measured = hardware.measure_roofline("cpu", n_repeats=1)
+    assert "measured" in measured.name
+    assert set(measured.peaks) == {"float32"}
+    assert measured.bandwidth > 0
+    assert hardware.decode_floor_s(measured, "tiny-target", 100, dtype="float32") > 0
+    assert measured.name in hardware.describe(measured)
+    with pytest.raises(ValueError, match="not int8"):
+        hardware.measure_roofline("cpu", ["float32", "int8"])

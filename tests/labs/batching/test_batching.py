@@ -1,0 +1,330 @@
+"""Requests, predicates, queues and metrics by hand values; both loops on a run done by hand."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labkit import batching
+from labkit.batching import (
+    STATES,
+    BucketQueue,
+    DecodeLoop,
+    PrefillLoop,
+    Request,
+    RequestQueue,
+    does_fit,
+    goodput,
+    has_decode_requests,
+    has_prefill_requests,
+    latencies,
+    padding_waste,
+    transfer_s,
+)
+from labkit.bridge.local import local_student
+from labkit.checks.core import checks_in, play_check
+from labkit.labs.batching import checks
+from labkit.labs.batching.serving.costs import FixedCosts
+from labkit.labs.batching.serving.driver import serve
+from labkit.labs.batching.serving.workload import Job, Setup
+
+EOS = 9
+
+
+def fields(request_id, input_length=10, output_length=None):
+    return {"id": request_id, "input_length": input_length, "output_length": output_length}
+
+
+@pytest.mark.parametrize(
+    ("input_length", "output_length", "max_length", "limit", "size"),
+    [
+        (10, 4, 100, 4, 14),
+        (10, 90, 100, 90, 100),
+        (10, 91, 100, 90, 100),
+        (10, None, 100, 90, 100),
+        (99, None, 100, 1, 100),
+        (10, 0, 100, 0, 10),
+    ],
+)
+def test_a_limit_is_what_is_wanted_and_what_fits(
+    input_length, output_length, max_length, limit, size
+):
+    request = Request(fields(1, input_length, output_length), max_length)
+    assert (request.limit, request.size) == (limit, size)
+
+
+@pytest.mark.parametrize(("input_length", "output_length"), [(100, 5), (120, None), (100, None)])
+def test_a_prompt_that_fills_the_context_leaves_no_token(input_length, output_length):
+    assert Request(fields(1, input_length, output_length), 100).limit < 1
+
+
+@pytest.mark.parametrize(
+    ("output_length", "tokens", "states"),
+    [
+        (3, [1, 2, 3], ["queued", "queued", "done"]),
+        (1, [5], ["done"]),
+        (3, [EOS], ["done"]),
+        (3, [0, EOS], ["queued", "done"]),
+        (None, [1, 2, 3, 4, EOS], ["queued"] * 4 + ["done"]),
+        (2, [1, EOS, 3], ["queued", "done", "done"]),
+    ],
+)
+def test_a_request_is_done_at_its_limit_or_at_the_end_of_its_text(output_length, tokens, states):
+    request, other = (Request(fields(i, 10, output_length), 20) for i in (1, 2))
+    seen = []
+    for token in tokens:
+        request.add_token(token, EOS)
+        seen.append(request.state)
+    assert seen == states
+    assert (request.tokens, other.tokens, other.state) == (tokens, [], "queued")
+
+
+def test_a_request_goes_through_its_states_once():
+    request = Request(fields(7, 10, 3), 100)
+    seen = [request.state]
+    for state, token in (("prefill", 1), ("decode", 2)):
+        request.state = state
+        request.add_token(token, EOS)
+        seen.append(request.state)
+    request.add_token(3, EOS)
+    assert [*seen, request.state] == list(STATES)
+
+
+def test_predicates_hold_for_every_set_of_states():
+    for n in range(5):
+        for states in combinations(STATES, n):
+            assert has_prefill_requests(states) == bool({"queued", "prefill"} & set(states))
+            assert has_decode_requests(states) == bool(set(states) - {"done"})
+            assert has_decode_requests(iter(states)) == has_decode_requests(states)
+
+
+@pytest.mark.parametrize(
+    ("size", "in_memory", "capacity", "fits"),
+    [
+        (40, [60], 100, True),
+        (41, [60], 100, False),
+        (100, [], 100, True),
+        (101, [], 100, False),
+        (10, [30, 30, 30], 100, True),
+        (11, [30, 30, 30], 100, False),
+    ],
+)
+def test_a_request_fits_to_the_last_token(size, in_memory, capacity, fits):
+    assert does_fit(size, in_memory, capacity) is fits
+    assert does_fit(size, iter(in_memory), capacity) is fits
+
+
+def filled(*requests):
+    queue = RequestQueue()
+    for request in requests:
+        queue.add(request)
+    return queue
+
+
+def drained(queue):
+    return [queue.constrained_get(lambda _: True) for _ in range(len(queue))]
+
+
+def test_a_queue_gives_the_oldest_that_fulfils_and_leaves_the_others():
+    queue = filled(5, 8, 3, 4, 9)
+    assert queue.constrained_get(lambda n: n % 2 == 0) == 8
+    assert queue.constrained_get(lambda n: n > 9) is None
+    assert (len(queue), queue.oldest()) == (4, 5)
+    queue.add(2)
+    assert queue.constrained_get(lambda n: n % 2 == 0) == 4
+    assert drained(queue) == [5, 3, 9, 2]
+    assert queue.constrained_get(lambda _: True) is None
+    with pytest.raises(IndexError):
+        queue.oldest()
+
+
+def test_a_queue_looks_at_no_more_than_it_is_told():
+    queue, seen = filled(1, 2, 3, 4), []
+    assert queue.constrained_get(lambda n: seen.append(n) or n == 4, 3) is None
+    assert seen == [1, 2, 3]
+    assert queue.constrained_get(lambda n: n == 4, 4) == 4
+    assert queue.constrained_get(lambda n: n == 3, 100) == 3
+
+
+operations = st.one_of(
+    st.tuples(st.just("add"), st.integers(0, 9)),
+    st.tuples(st.just("get"), st.sets(st.integers(0, 9)), st.none() | st.integers(0, 5)),
+)
+
+
+@given(st.lists(operations, max_size=40))
+@settings(max_examples=100, deadline=None)
+def test_a_queue_is_like_a_list_searched_from_its_beginning(life):
+    queue, waiting = RequestQueue(), []
+    for what, *arguments in life:
+        if what == "add":
+            queue.add(*arguments)
+            waiting.append(*arguments)
+            continue
+        accepted, n_most = arguments
+        found = [n for n in waiting[:n_most] if n in accepted][:1]
+        assert queue.constrained_get(accepted.__contains__, n_most) == (found[0] if found else None)
+        if found:
+            waiting.remove(found[0])
+        assert len(queue) == len(waiting)
+    assert drained(queue) == waiting
+
+
+def bucketed(width, *lengths):
+    queue = BucketQueue(width)
+    for i, length in enumerate(lengths):
+        queue.add(fields(i, length))
+    return queue
+
+
+def ids(batch):
+    return [request["id"] for request in batch]
+
+
+def test_a_bucket_holds_lengths_from_its_lower_edge_to_below_the_next():
+    queue = bucketed(8, 7, 8, 15, 16, 1, 9)
+    assert [ids(queue.take(9)) for _ in range(4)] == [[0, 4], [1, 2, 5], [3], []]
+
+
+def test_the_bucket_of_the_oldest_is_next_and_the_rest_of_a_bucket_keeps_its_place():
+    queue = bucketed(10, 5, 25, 6, 26, 7)
+    assert ids(queue.take(2)) == [0, 2]
+    assert ids(queue.take(1)) == [1]
+    queue.add(fields(5, 4))
+    assert ids(queue.take(2)) == [3]
+    assert (ids(queue.take(2)), len(queue)) == ([4, 5], 0)
+    assert queue.take(2) == []
+
+
+@given(st.lists(st.integers(1, 60), max_size=30), st.integers(1, 20), st.integers(1, 4))
+@settings(max_examples=100, deadline=None)
+def test_no_length_starves(lengths, width, n_most):
+    queue, waiting = bucketed(width, *lengths), dict(enumerate(lengths))
+    while waiting:
+        assert len(queue) == len(waiting)
+        batch = ids(queue.take(n_most))
+        bucket = waiting[min(waiting)] // width
+        like = [i for i, length in waiting.items() if length // width == bucket]
+        assert batch == like[:n_most]
+        waiting = {i: length for i, length in waiting.items() if i not in batch}
+
+
+def test_a_transfer_takes_its_latency_and_its_bytes():
+    assert transfer_s(1000, 131_072, 50e9, 0.0) == pytest.approx(0.00262144)
+    assert transfer_s(1000, 131_072, 50e9, 0.001) == pytest.approx(0.00362144)
+    assert transfer_s(0, 131_072, 50e9, 0.001) == 0.001
+
+
+@pytest.mark.parametrize(
+    ("arrival_s", "times_s", "ttft_s", "tpot_s"),
+    [
+        (2.0, [2.5, 2.75, 3.5], 0.5, 0.5),
+        (1.0, [4.0], 3.0, 0.0),
+        (0.0, [1.0, 2.0], 1.0, 1.0),
+        (1.5, [1.75, 2.0, 2.25, 2.5, 3.75], 0.25, 0.5),
+    ],
+)
+def test_latencies_by_hand(arrival_s, times_s, ttft_s, tpot_s):
+    assert latencies(arrival_s, times_s) == (ttft_s, tpot_s)
+
+
+def test_goodput_counts_who_met_both_limits():
+    served = [(0.5, 0.1), (1.0, 0.2), (1.5, 0.1), (0.5, 0.3), (2.0, 0.5)]
+    assert goodput(served, 1.0, 0.2, 4.0) == 0.5
+    assert goodput(served, 9.0, 9.0, 2.0) == 2.5
+    assert goodput([], 1.0, 0.2, 4.0) == 0
+
+
+@pytest.mark.parametrize(
+    ("batches", "waste"),
+    [
+        ([], 0),
+        ([[7]], 0),
+        ([[5, 5], [9, 9, 9]], 0),
+        ([[10, 4, 6]], 1 / 3),
+        ([[10, 5, 5, 10], [20, 10]], 1 / 4),
+        ([[1, 1], [30, 10]], 20 / 62),
+    ],
+)
+def test_padding_is_what_prompts_lack_to_the_longest_of_their_batch(batches, waste):
+    assert padding_waste(batches) == pytest.approx(waste, abs=1e-12)
+
+
+SETUP = Setup(prefill_capacity=40, decode_capacity=40, prefill_batch=2, decode_batch=2, tolerance=4)
+
+
+def told(run, *kinds):
+    return [(event.begin_s, event.what, event.ids) for event in run.events(*kinds)]
+
+
+def test_both_loops_do_what_was_written_down_by_hand():
+    """Prompts of 10, 20, 12: the first and the third are alike; a prefill takes 1 s, a step 2 s."""
+    jobs = [Job(1, 10, 3), Job(2, 20, 2), Job(3, 12, 2), Job(4, 11, 1)]
+    costs = FixedCosts(prefill=1.0, decode=2.0, transfer=0.5)
+    run = serve(jobs, SETUP, PrefillLoop(), DecodeLoop(), costs=costs)
+    assert told(run, "prefill") == [
+        (0.0, "prefill", (1, 3)),
+        (1.0, "prefill", (2,)),
+        (2.0, "prefill", (4,)),
+    ]
+    assert told(run, "decode") == [(1.5, "decode", (1, 3)), (3.5, "decode", (1, 2))]
+    assert sorted(told(run, "finish")) == [
+        (3.0, "finish", (4,)),
+        (3.5, "finish", (3,)),
+        (5.5, "finish", (1,)),
+        (5.5, "finish", (2,)),
+    ]
+    assert (run.stopped, run.makespan_s) == ("", 5.5)
+
+
+def test_what_can_never_run_is_refused_with_a_reason():
+    jobs = [Job(1, 10, 3), Job(2, 10, 0), Job(3, 30, 11), Job(4, 41, 2), Job(5, 2000)]
+    run = serve(jobs, SETUP, PrefillLoop(), DecodeLoop())
+    refused = {event.ids[0]: event.note for event in run.events("refuse")}
+    assert refused == {
+        2: "no room for a token",
+        3: "too large",
+        4: "too large",
+        5: "no room for a token",
+    }
+    assert run.stopped == ""
+
+
+def test_nobody_to_serve_ends_at_once():
+    run = serve([], SETUP, PrefillLoop(), DecodeLoop())
+    assert (run.log, run.stopped) == ([], "")
+
+
+CHECKS = checks_in(checks)
+ANSWERS = ("which_batching", "predicted_ratio")
+
+
+@pytest.mark.parametrize("exercise", [name for name in CHECKS if name not in ANSWERS])
+def test_our_own_answers_pass_every_check_on_the_open_cases(exercise):
+    student = local_student(vars(batching))
+    findings = [play_check(one, student, checks.PUBLIC_CASES[exercise]) for one in CHECKS[exercise]]
+    assert [finding.message for finding in findings if not finding.passed] == []
+
+
+def test_no_two_checks_have_one_name_and_every_exercise_has_open_cases():
+    names = [check.name for group in CHECKS.values() for check in group]
+    assert len(set(names)) == len(names)
+    assert set(checks.PUBLIC_CASES) == set(CHECKS)
+
+
+INVERTED = {
+    "has_prefill_requests": lambda states: not any(s not in ("decode", "done") for s in states),
+    "has_decode_requests": lambda states: not any(state != "done" for state in states),
+}
+
+
+@pytest.mark.parametrize("exercise", INVERTED)
+def test_the_predicate_with_one_not_too_many_is_named(exercise):
+    student = local_student(INVERTED)
+    for check in CHECKS[exercise]:
+        finding = play_check(check, student, checks.PUBLIC_CASES[exercise])
+        assert finding.status == "failed"
+        assert 'one "not" too many' in finding.message

@@ -1,0 +1,341 @@
+"""Batches made in other ways: when they start and end, what they cost, what must not matter."""
+
+import random
+from itertools import pairwise
+from statistics import fmean
+
+import pytest
+import torch
+
+from labkit.batching import DecodeLoop, PrefillLoop
+from labkit.kv_cache import PagedCache
+from labkit.labs.batching.serving.costs import FixedCosts
+from labkit.labs.batching.serving.driver import ORDERS, serve
+from labkit.labs.batching.serving.log import DECODE
+from labkit.labs.batching.serving.metrics import summarize
+from labkit.labs.batching.serving.policies import (
+    POLICIES,
+    DynamicDecodeLoop,
+    Gate,
+    StaticDecodeLoop,
+    longest_first,
+    shortest_first,
+)
+from labkit.labs.batching.serving.rules import RULES, faults
+from labkit.labs.batching.serving.servers import DecodeServer
+from labkit.labs.batching.serving.workload import Job, Setup, exponential_lengths, poisson
+from labkit.labs.batching.serving.yardsticks import harmonic, least_steps
+
+NOT_CONTINUOUS = {"who fits joins", "no idle decode"}  # what the others give up
+
+
+def run_with(decode_loop, jobs, *, costs=FixedCosts(0.0, 1.0), order="by time", **setup):  # noqa: B008
+    return serve(jobs, Setup(**setup), PrefillLoop(), decode_loop, costs=costs, order=order)
+
+
+def n_steps(run):
+    assert run.stopped == ""
+    return sum(1 for _ in run.events("decode"))
+
+
+def steps(run):
+    """Who was in each decode step, and when it began."""
+    return [(event.begin_s, sorted(event.ids)) for event in run.events("decode")]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_policy_serves_everybody_and_breaks_no_other_rule(name, order):
+    rng = random.Random(3)
+    for seed in range(6):
+        jobs = poisson(40, 3.0, rng, n_input=range(1, 40), n_output=range(1, 30), known=seed % 2)
+        setup = Setup(decode_batch=5, decode_capacity=200, storage=90, tolerance=9, max_length=90)
+        costs = FixedCosts(0.3, 0.1, 0.2)
+        decode_loop = POLICIES[name]()
+        run = serve(jobs, setup, PrefillLoop(), decode_loop, costs=costs, order=order, seed=seed)
+        assert run.stopped == ""
+        kept = RULES.keys() - (set() if name == "continuous" else NOT_CONTINUOUS)
+        assert faults(run, kept) == {}
+
+
+@pytest.mark.parametrize("name", [name for name in POLICIES if name != "continuous"])
+def test_any_loop_can_stand_behind_a_gate(name):
+    seen = []
+
+    class Watched(DecodeLoop):
+        def step(self, server):
+            seen.append(self)
+            super().step(server)
+
+    loop = Watched()
+    run = run_with(POLICIES[name](loop), [Job(i, 4, 3) for i in range(5)])
+    assert run.stopped == ""
+    assert set(seen) == {loop}
+
+
+# Static and dynamic batches
+
+
+def test_a_static_batch_lets_nobody_in_until_all_are_done():
+    jobs = [Job(i, 4, max_new=1 + n) for i, n in enumerate((3, 1, 2, 1))]
+    run = run_with(StaticDecodeLoop(), jobs, decode_batch=3)
+    assert steps(run) == [(0, [0, 1, 2]), (1, [0, 2]), (2, [0]), (3, [3])]
+    run = run_with(DecodeLoop(), jobs, decode_batch=3)
+    assert steps(run) == [(0, [0, 1, 2]), (1, [0, 2, 3]), (2, [0])]
+
+
+def test_a_static_batch_is_no_larger_than_its_memory_even_if_none_stops_early():
+    jobs = [Job(i, 4, max_new=6, stops_after=3) for i in range(5)]
+    run = run_with(StaticDecodeLoop(), jobs, decode_capacity=29)
+    assert [ids for _, ids in steps(run)] == [[0, 1]] * 2 + [[2, 3]] * 2 + [[4]] * 2
+    assert summarize(run).decode_peak == 20
+
+
+def test_a_dynamic_batch_waits_until_it_is_full():
+    jobs = [Job(i, 4, max_new=3, arrival_s=float(i)) for i in range(4)]
+    run = run_with(DynamicDecodeLoop(wait_s=100.0), jobs, decode_batch=2)
+    assert steps(run) == [(1, [0, 1]), (2, [0, 1]), (3, [2, 3]), (4, [2, 3])]
+
+
+def test_a_dynamic_batch_is_full_when_the_next_one_does_not_fit():
+    jobs = [Job(i, 4, max_new=3, arrival_s=float(i)) for i in range(3)]
+    run = run_with(DynamicDecodeLoop(wait_s=100.0), jobs, decode_batch=8, decode_capacity=15)
+    assert steps(run) == [(2, [0, 1]), (3, [0, 1]), (101 + 1, [2]), (103, [2])]
+
+
+def test_a_dynamic_batch_starts_when_the_oldest_has_waited_long_enough():
+    jobs = [Job(i, 4, max_new=2, arrival_s=when_s) for i, when_s in enumerate((1.0, 3.5, 4.5, 9.0))]
+    run = run_with(DynamicDecodeLoop(wait_s=3.0), jobs, decode_batch=8)
+    assert steps(run) == [(4.0, [0, 1]), (8.0, [2]), (12.0, [3])]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_dynamic_loop_that_need_not_wait_is_a_static_one(order):
+    rng = random.Random(5)
+    jobs = poisson(60, 2.0, rng, n_output=range(1, 30))
+    logs = [
+        run_with(loop, jobs, costs=FixedCosts(0.1, 0.1, 0.1), order=order).log
+        for loop in (DynamicDecodeLoop(wait_s=0.0), StaticDecodeLoop())
+    ]
+    assert logs[0] == logs[1]
+
+
+@pytest.mark.parametrize("n_slots", [4, 16])
+def test_continuous_beats_static_by_the_harmonic_number_when_lengths_are_exponential(n_slots):
+    """In a static batch of B the longest decides; its mean length is H_B times the mean."""
+    rng = random.Random(n_slots)
+    lengths = exponential_lengths(1000, 40, rng)
+    jobs = [Job(i, 4, max_new=1 + length) for i, length in enumerate(lengths)]
+    setup = {"decode_batch": n_slots, "decode_capacity": 100_000}
+    ratio = n_steps(run_with(StaticDecodeLoop(), jobs, **setup)) / n_steps(
+        run_with(DecodeLoop(), jobs, **setup)
+    )
+    assert ratio == pytest.approx(harmonic(n_slots), rel=0.08)
+
+
+def test_with_equal_lengths_static_batches_are_as_good():
+    jobs = [Job(i, 4, max_new=20) for i in range(64)]
+    assert n_steps(run_with(StaticDecodeLoop(), jobs)) == n_steps(run_with(DecodeLoop(), jobs))
+
+
+# Order
+
+
+def test_batches_of_like_lengths_beat_batches_at_random():
+    """Grouped by the length that is expected, a batch's requests end together."""
+    rng = random.Random(7)
+    for _ in range(6):
+        lengths = exponential_lengths(200, 40, rng)
+        jobs = [Job(i, 4, max_new=1 + length) for i, length in enumerate(lengths)]
+        shuffled = rng.sample(range(200), 200)
+        found = {
+            name: n_steps(run_with(StaticDecodeLoop(key=key), jobs, order="prefill first"))
+            for name, key in {
+                "grouped": shortest_first,
+                "random": lambda request, places=shuffled: places[request["id"]],
+            }.items()
+        }
+        assert found["grouped"] < 0.6 * found["random"]
+        ordered = sorted(lengths)
+        assert found["grouped"] == sum(max(ordered[i : i + 8]) for i in range(0, 200, 8))
+
+
+def test_grouping_helps_even_if_lengths_are_only_guessed():
+    rng = random.Random(8)
+    lengths = exponential_lengths(400, 40, rng)
+    jobs = [Job(i, 4, max_new=400, stops_after=1 + length) for i, length in enumerate(lengths)]
+    guesses = [length * rng.lognormvariate(0, 0.3) for length in lengths]
+    setup = {"decode_capacity": 10_000, "order": "prefill first"}
+    grouped = run_with(StaticDecodeLoop(key=lambda each: guesses[each["id"]]), jobs, **setup)
+    assert n_steps(grouped) < 0.7 * n_steps(run_with(StaticDecodeLoop(), jobs, **setup))
+
+
+def test_longest_first_comes_close_to_the_least_steps():
+    rng = random.Random(9)
+    setup = Setup(decode_batch=6, decode_capacity=400)
+    found = {"continuous, longest first": [], "continuous": [], "static": []}
+    for _ in range(15):
+        lengths = exponential_lengths(60, 30, rng)
+        jobs = [Job(i, rng.randint(1, 60), min(1 + n, 300)) for i, n in enumerate(lengths)]
+        least = least_steps(jobs, setup)
+        for name, ratios in found.items():
+            run = serve(jobs, setup, PrefillLoop(), POLICIES[name](), costs=FixedCosts(0.0),
+                        order="prefill first")  # fmt: skip
+            ratios.append(n_steps(run) / least)
+    longest, continuous, static = (fmean(ratios) for ratios in found.values())
+    assert 1 <= longest < 1.1
+    assert longest < continuous < 1.4 < static
+
+
+def test_in_order_nobody_passes_one_that_does_not_fit():
+    """20 tokens of room: the second request needs 18, the others 6."""
+    jobs = [Job(0, 3, max_new=3), Job(1, 3, max_new=15), Job(2, 3, max_new=3)]
+    waits = run_with(Gate(), jobs, decode_capacity=20)
+    passes = run_with(Gate(skips=True), jobs, decode_capacity=20)
+    assert [event.ids for event in waits.events("load")] == [(0,), (1,), (2,)]
+    assert [event.ids for event in passes.events("load")] == [(0,), (2,), (1,)]
+    assert passes.log == run_with(DecodeLoop(), jobs, decode_capacity=20).log
+
+
+def test_who_did_not_say_how_many_tokens_is_taken_for_the_longest():
+    requests = [{"id": i, "output_length": n} for i, n in enumerate((5, None, 9, 5))]
+    assert [each["id"] for each in sorted(requests, key=shortest_first)] == [0, 3, 2, 1]
+    assert [each["id"] for each in sorted(requests, key=longest_first)] == [1, 2, 0, 3]
+
+
+# One processor for both
+
+
+def test_on_one_processor_decode_waits_while_prompts_are_computed():
+    jobs = [Job(0, 4, max_new=4), Job(1, 4, max_new=2, arrival_s=1.5)]
+    costs, setup = FixedCosts(1.0, 1.0), Setup()
+    apart = serve(jobs, setup, PrefillLoop(), DecodeLoop(), costs=costs)
+    together = serve(jobs, setup, PrefillLoop(), DecodeLoop(), costs=costs, shared=True)
+    assert [event.begin_s for event in apart.events("prefill")] == [0.0, 1.5]
+    assert steps(apart) == [(1.0, [0]), (2.0, [0]), (3.0, [0, 1])]
+    assert [event.begin_s for event in together.events("prefill")] == [0.0, 2.0]
+    assert steps(together) == [(1.0, [0]), (3.0, [0, 1]), (4.0, [0])]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_one_processor_does_one_thing_at_a_time(order):
+    jobs = poisson(50, 1.0, random.Random(11), n_output=range(1, 20))
+    run = serve(jobs, Setup(), PrefillLoop(), DecodeLoop(), costs=FixedCosts(0.5, 0.3), order=order,
+                seed=2, shared=True)  # fmt: skip
+    assert run.stopped == ""
+    work = list(run.events("prefill", "decode"))
+    assert all(one.end_s <= other.begin_s for one, other in pairwise(work))
+
+
+# Memory in blocks or in one piece
+
+
+class Pages:
+    """KV caches in blocks."""
+
+    def __init__(self, n_tokens):
+        self._cache = PagedCache(n_tokens // 4 + 64, 4, 1, 1)
+
+    def append(self, request_id, reserve, numbers):
+        new = torch.tensor(numbers, dtype=torch.float32).reshape(1, -1, 1)
+        self._cache.append(request_id, new, new)
+
+    def read(self, request_id):
+        return self._cache.gather(request_id)[0].flatten().tolist()
+
+    def free(self, request_id):
+        self._cache.free(request_id)
+
+
+class Pieces:
+    """KV caches in one piece of memory each, as long as what is reserved; moved up if need be."""
+
+    def __init__(self, n_tokens):
+        self._memory = [0] * n_tokens
+        self._pieces = {}  # request -> where it begins, what is reserved, what is used
+
+    def append(self, request_id, reserve, numbers):
+        if request_id not in self._pieces:
+            self._pieces[request_id] = [self._hole(reserve), reserve, 0]
+        begin, reserved, used = self._pieces[request_id]
+        assert used + len(numbers) <= reserved
+        self._memory[begin + used : begin + used + len(numbers)] = numbers
+        self._pieces[request_id][2] += len(numbers)
+
+    def _hole(self, size):
+        end = 0
+        for piece in sorted(self._pieces.values()):
+            begin, reserved, used = piece
+            self._memory[end : end + used] = self._memory[begin : begin + used]
+            piece[0], end = end, end + reserved
+        assert end + size <= len(self._memory)
+        return end
+
+    def read(self, request_id):
+        begin, _, used = self._pieces[request_id]
+        return self._memory[begin : begin + used]
+
+    def free(self, request_id):
+        del self._pieces[request_id]
+
+
+class WithMemory:
+    """A decode server that really keeps a number for every cached token."""
+
+    def __init__(self, server, memory):
+        self._server, self._memory, self._reserved = server, memory, {}
+        self.n_read = 0
+
+    def __getattr__(self, name):
+        return getattr(self._server, name)
+
+    def load_kv(self, request_id, reserve):
+        self._server.load_kv(request_id, reserve)
+        self._reserved[request_id] = reserve
+        n_input = self._server.run.jobs[request_id].n_input
+        self._append(request_id, [self._number(request_id, i) for i in range(n_input)])
+
+    def decode_step(self, ids):
+        for i in ids:
+            self._append(i, [self._number(i, len(self._memory.read(i)))])
+        return self._server.decode_step(ids)
+
+    def free_kv(self, request_id):
+        numbers = self._memory.read(request_id)
+        assert numbers == [self._number(request_id, i) for i in range(len(numbers))]
+        job = self._server.run.jobs[request_id]
+        assert len(numbers) == job.n_input + job.n_output(self._server.max_length) - 1
+        self.n_read += len(numbers)
+        self._memory.free(request_id)
+        self._server.free_kv(request_id)
+
+    def _append(self, request_id, numbers):
+        self._memory.append(request_id, self._reserved[request_id], numbers)
+
+    def _number(self, request_id, i):
+        return 1000 * request_id + i
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("name", POLICIES)
+def test_in_blocks_or_in_one_piece_the_log_is_the_same(name, order):
+    jobs = poisson(40, 5.0, random.Random(13), n_input=range(1, 50), n_output=range(2, 40),
+                   known=order == "random")  # fmt: skip
+    setup = Setup(decode_capacity=300, max_length=120, decode_batch=6)
+    logs = []
+    for memory in (None, Pages, Pieces):
+        offers = []
+
+        def offered(server, memory=memory, offers=offers):
+            if memory is None or not isinstance(server, DecodeServer):
+                return server
+            offers.append(WithMemory(server, memory(setup.decode_capacity)))
+            return offers[-1]
+
+        run = serve(jobs, setup, PrefillLoop(), POLICIES[name](), costs=FixedCosts(0.1, 0.05),
+                    order=order, seed=4, offered=offered)  # fmt: skip
+        assert run.stopped == ""
+        assert all(offer.n_read > 1000 for offer in offers)
+        logs.append(run.log)
+    assert logs[0] == logs[1] == logs[2]
+    assert any(event.server == DECODE for event in logs[0])

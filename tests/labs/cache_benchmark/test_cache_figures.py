@@ -1,0 +1,101 @@
+"""Lab 3's figures and its widget: what they show, from records alone."""
+
+from dataclasses import replace
+
+import matplotlib
+
+matplotlib.use("agg")
+
+import matplotlib.pyplot as plt
+import pytest
+
+from labkit.cache_benchmark import predicted_time_s, slopes
+from labkit.labs.cache_benchmark import figures as cache_figures
+from labkit.labs.cache_benchmark import widget as cache_widget
+from labkit.labs.cache_benchmark.records import curve, settings_of
+from labkit.measuring.records import recorded_results
+from labkit.memory import kv_bytes_per_token
+
+
+@pytest.fixture(scope="module")
+def records():
+    return recorded_results("cache-*.jsonl")
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_every_setting_of_every_record_has_its_panel(records, scale):
+    figure = cache_figures.with_and_without(records, predicted_time_s, scale)
+    panels = [axes for axes in figure.axes if axes.get_visible()]
+    assert len(panels) == sum(len(settings_of(record)) for record in records.values())
+    assert {axes.get_yscale() for axes in panels} == {scale}
+    assert not plt.get_fignums()
+
+
+def test_points_are_the_medians_of_the_record(records):
+    record = next(iter(records.values()))
+    axes = cache_figures.with_and_without({"here": record}).axes[0]
+    lines = {line.get_label(): line for line in axes.lines}
+    for use_cache, label in ((False, "without cache"), (True, "with cache")):
+        lengths, times_s = curve(record, "baseline", use_cache)
+        assert list(lines[label].get_xdata()) == lengths
+        assert list(lines[label].get_ydata()) == times_s
+
+
+def test_slopes_that_noise_made_negative_are_left_out(records):
+    figure = cache_figures.slopes_by_length(records, lambda n, t: [-1.0, *slopes(n, t)[1:]])
+    for line in figure.axes[0].lines:
+        assert (line.get_ydata() > 0).all() if len(line.get_ydata()) else True
+    figure = cache_figures.slopes_by_length(records, lambda n, t: [-1.0] * (len(n) - 1))
+    assert not any(len(line.get_xdata()) for line in figure.axes[0].lines)
+
+
+def test_a_record_without_the_experiment_is_refused(records):
+    with pytest.raises(ValueError, match="no record has rows of the experiment offload"):
+        cache_figures.offloaded_steps({})
+    with pytest.raises(ValueError, match="no row of the experiment multi_turn"):
+        cache_figures.prefill_by_round([])
+    assert cache_figures.figures_of({}) == {}
+
+
+def test_all_figures_are_drawn_from_the_records(records):
+    rounds = {f"{name}-rounds" for name in records}
+    drawn = cache_figures.figures_of(records)
+    assert set(drawn) == {"cache-linear", "cache-log", "cache-slopes", "cache-offload", *rounds}
+    assert not plt.get_fignums()
+
+
+def test_what_a_record_does_not_hold_is_left_out(records):
+    record = next(iter(records.values()))
+    kept = {"cache_or_not": 1, "multi_turn": 8, "offload": 3}
+    for experiment, n_rows in kept.items():
+        rows = tuple(record.of(experiment)[:n_rows])
+        drawn = cache_figures.figures_of({"my": replace(record, rows=rows)})
+        names = {
+            "cache_or_not": ["cache-linear", "cache-log", "cache-slopes"],
+            "multi_turn": ["my-rounds"],
+            "offload": ["cache-offload"],
+        }
+        assert list(drawn) == names[experiment]
+
+
+def test_moving_a_slider_calls_the_function_and_redraws():
+    pytest.importorskip("ipywidgets")
+    seen = []
+
+    def own(machine, work, n_prompt, n_new, use_cache, launch_s, dtype):
+        seen.append((machine.name, n_prompt, launch_s))
+        return predicted_time_s(machine, work, n_prompt, n_new, use_cache, launch_s, dtype)
+
+    sliders, picture = cache_widget.cache_growth(own, kv_bytes_per_token).children
+    controls = {box.description: box for column in sliders.children for box in column.children}
+    first = bytes(picture.value)
+    controls["prompt"].value = 4096
+    controls["launch, ms/layer"].value = 0.0
+    assert seen[0] == ("H200-SXM", 8, pytest.approx(0.024))
+    assert seen[-1] == ("H200-SXM", 4096, 0.0)
+    assert bytes(picture.value) != first
+
+
+def test_without_ipywidgets_the_numbers_are_printed(no_ipywidgets, capsys):
+    assert cache_widget.cache_growth(predicted_time_s, kv_bytes_per_token) is None
+    assert "32,768" in capsys.readouterr().out

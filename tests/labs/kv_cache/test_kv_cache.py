@@ -1,0 +1,253 @@
+"""Cached equals uncached, and each store equals plain storage, through random lives."""
+
+import itertools
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labkit.kv_cache import (
+    ArenaCache,
+    PagedCache,
+    RingCache,
+    attend_cached,
+    forward_cached,
+    generate,
+    tokens_processed,
+)
+from labkit.models.transformer import (
+    Transformer,
+    TransformerConfig,
+    causal_mask,
+    generate_uncached,
+    greedy,
+    masked_attention,
+    sampler,
+)
+
+CONFIG = TransformerConfig(
+    n_layers=3, n_heads=4, n_kv_heads=2, d_model=16, vocab_size=31, n_context=24
+)
+MODEL = Transformer.random(CONFIG, torch.Generator().manual_seed(0))
+
+
+def step(tokens, past):
+    return forward_cached(MODEL, tokens, past, attend_cached)
+
+
+def prompt(batch, n_prompt, seed=0):
+    rng = torch.Generator().manual_seed(seed)
+    return torch.randint(31, (batch, n_prompt), generator=rng)
+
+
+@given(chunks=st.lists(st.integers(1, 6), min_size=1, max_size=4), batch=st.integers(1, 2))
+@settings(max_examples=25, deadline=None)
+def test_a_sequence_fed_in_chunks_has_the_logits_of_one_forward(chunks, batch):
+    tokens, past, found = prompt(batch, sum(chunks)), None, []
+    for chunk in tokens.split(chunks, dim=1):
+        logits, past = step(chunk, past)
+        found.append(logits)
+        n_fed = sum(logits.shape[1] for logits in found)
+        assert len(past) == CONFIG.n_layers
+        assert all(keys.shape == (batch, 2, n_fed, 4) for keys, _ in past)
+    torch.testing.assert_close(torch.cat(found, 1), MODEL(tokens), rtol=1e-5, atol=1e-5)
+
+
+def test_one_past_may_be_continued_in_two_ways():
+    start, a, b = prompt(1, 5), prompt(1, 2, seed=1), prompt(1, 3, seed=2)
+    _, past = step(start, None)
+    for end in (a, b, a):
+        logits, _ = step(end, past)
+        whole = MODEL(torch.cat([start, end], 1))[:, 5:]
+        torch.testing.assert_close(logits, whole, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("make_pick", [lambda: greedy, lambda: sampler(_seeded(3), 1.5)])
+@pytest.mark.parametrize(("batch", "n_prompt", "n_new"), [(1, 1, 12), (3, 5, 9), (2, 4, 1)])
+def test_cached_generation_gives_the_uncached_tokens(make_pick, batch, n_prompt, n_new):
+    tokens = prompt(batch, n_prompt)
+    expected = generate_uncached(MODEL, tokens, n_new, make_pick())
+    assert torch.equal(generate(step, tokens, n_new, make_pick()), expected)
+
+
+def _seeded(seed):
+    return torch.Generator().manual_seed(seed)
+
+
+def test_rows_of_a_batch_equal_single_runs():
+    tokens = prompt(3, 4)
+    together = generate(step, tokens, 8)
+    alone = [generate(step, row[None], 8) for row in tokens]
+    assert torch.equal(together, torch.cat(alone))
+
+
+def test_generation_fills_the_context_and_refuses_one_more():
+    tokens = prompt(1, 5)
+    assert generate(step, tokens, 20, n_context=24).shape == (1, 25)
+    with pytest.raises(ValueError, match=r"5 \+ 21 tokens need 25 positions of 24"):
+        generate(step, tokens, 21, n_context=24)
+    assert torch.equal(generate(step, tokens, 0), tokens)
+
+
+@given(n_prompt=st.integers(1, 8), n_new=st.integers(0, 12))
+@settings(max_examples=30, deadline=None)
+def test_counted_tokens_equal_those_that_were_fed(n_prompt, n_new):
+    fed = {"cached": 0, "uncached": 0}
+
+    def cached_forward(tokens, past):
+        fed["cached"] += tokens.shape[1]
+        return torch.zeros(1, tokens.shape[1], 5), past
+
+    def uncached_forward(tokens):
+        fed["uncached"] += tokens.shape[1]
+        return torch.zeros(1, tokens.shape[1], 5)
+
+    generate(cached_forward, prompt(1, n_prompt), n_new)
+    generate_uncached(uncached_forward, prompt(1, n_prompt), n_new)
+    assert tokens_processed(n_prompt, n_new, cached=True) == fed["cached"]
+    assert tokens_processed(n_prompt, n_new, cached=False) == fed["uncached"]
+
+
+@given(life=st.lists(st.integers(-6, 6), max_size=12))
+@settings(max_examples=40, deadline=None)
+def test_an_arena_equals_concatenation_and_never_moves(life):
+    arena, held = ArenaCache(2, 1, 2, 3, capacity=10), torch.zeros(2, 2, 1, 2, 0, 3)
+    address = arena.keys.data_ptr(), arena.values.data_ptr()
+    for n_tokens in life:
+        if n_tokens <= 0:
+            if -n_tokens > arena.length:
+                with pytest.raises(ValueError, match=f"cannot rewind {-n_tokens} of"):
+                    arena.rewind(-n_tokens)
+                continue
+            arena.rewind(-n_tokens)
+            held = held[..., : held.shape[-2] + n_tokens, :]
+            continue
+        tokens = torch.randn(2, 2, 1, 2, n_tokens, 3)
+        if arena.length + n_tokens > 10:
+            with pytest.raises(ValueError, match=f"cannot append {n_tokens} tokens: .* of 10"):
+                arena.append(0, tokens[0, 0], tokens[1, 0])
+            continue
+        held = torch.cat([held, tokens], dim=-2)
+        for layer in range(2):
+            keys, values = arena.append(layer, tokens[0, layer], tokens[1, layer])
+            assert torch.equal(keys, held[0, layer])
+            assert torch.equal(values, held[1, layer])
+        assert arena.length == held.shape[-2]
+        assert (arena.keys.data_ptr(), arena.values.data_ptr()) == address
+        assert keys.untyped_storage().data_ptr() == arena.keys.untyped_storage().data_ptr()
+
+
+def test_a_rewound_model_on_an_arena_continues_like_a_fresh_run():
+    arena = ArenaCache(CONFIG.n_layers, 1, 2, 4, capacity=24)
+    layers = itertools.cycle(range(CONFIG.n_layers))
+
+    def attend(queries, keys, values, past):
+        keys, values = arena.append(next(layers), keys, values)
+        mask = causal_mask(keys.shape[2])[-queries.shape[2] :]
+        return masked_attention(queries, keys, values, mask), (keys, values)
+
+    tokens, wrong = prompt(1, 12), prompt(1, 4, seed=1)
+    _, past = forward_cached(MODEL, tokens[:, :8], None, attend)
+    forward_cached(MODEL, wrong, past, attend)
+    arena.rewind(4)
+    logits, _ = forward_cached(MODEL, tokens[:, 8:], past, attend)
+    torch.testing.assert_close(logits, MODEL(tokens)[:, 8:], rtol=1e-5, atol=1e-5)
+
+
+def test_views_of_an_arena_show_what_is_written_later():
+    arena = ArenaCache(1, 1, 1, 2, capacity=4, dtype=torch.bfloat16)
+    keys, _ = arena.append(0, torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2))
+    arena.rewind(2)
+    arena.append(0, torch.full((1, 1, 2, 2), 7.0), torch.ones(1, 1, 2, 2))
+    assert keys.dtype == torch.bfloat16
+    assert (keys == 7).all()
+
+
+@given(window=st.integers(1, 6), chunks=st.lists(st.integers(1, 9), min_size=1, max_size=5))
+@settings(max_examples=50, deadline=None)
+def test_a_ring_holds_the_newest_tokens_in_their_slots(window, chunks):
+    ring, n_tokens = RingCache(1, 2, 3, window), sum(chunks)
+    keys, values = torch.randn(2, 1, 2, n_tokens, 3)
+    n_seen = 0
+    for n_new in chunks:
+        chunk = slice(n_seen, n_seen + n_new)
+        ring.append(keys[:, :, chunk], values[:, :, chunk])
+        n_seen += n_new
+        newest = range(max(0, n_seen - window), n_seen)
+        assert sorted(p for p in ring.positions.tolist() if p >= 0) == list(newest)
+        for position in newest:
+            slot = position % window
+            assert ring.positions[slot] == position
+            assert torch.equal(ring.keys[:, :, slot], keys[:, :, position])
+            assert torch.equal(ring.values[:, :, slot], values[:, :, position])
+
+
+@pytest.mark.parametrize("window", [1, 3, 8, 50])
+def test_attention_over_a_ring_equals_a_sliding_window(window):
+    n_tokens = 40
+    queries = torch.randn(1, 4, n_tokens, 8)
+    keys, values = torch.randn(2, 1, 2, n_tokens, 8)
+    ago = torch.arange(n_tokens)[:, None] - torch.arange(n_tokens)
+    expected = masked_attention(queries, keys, values, (ago >= 0) & (ago < window))
+    ring = RingCache(1, 2, 8, window)
+    for t in range(n_tokens):
+        ring.append(keys[:, :, t : t + 1], values[:, :, t : t + 1])
+        mask = ring.mask(torch.tensor([t]))
+        found = masked_attention(queries[:, :, t : t + 1], ring.keys, ring.values, mask)
+        torch.testing.assert_close(found[:, :, 0], expected[:, :, t])
+
+
+def owned_blocks(cache):
+    return [block for sequence_id in cache.tables for block in cache.block_table(sequence_id)]
+
+
+operations = st.tuples(
+    st.sampled_from(["append", "append", "rewind", "free"]), st.integers(0, 2), st.integers(1, 7)
+)
+
+
+@given(life=st.lists(operations, max_size=25), block_size=st.integers(1, 4))
+@settings(max_examples=50, deadline=None)
+def test_paged_sequences_equal_contiguous_ones_and_no_block_is_lost(life, block_size):
+    cache, held = PagedCache(8, block_size, 2, 3), {}
+    for operation, one, n_tokens in life:
+        before = {i: cache.block_table(i) for i in held}
+        mine = held.get(one, torch.zeros(2, 2, 0, 3))
+        if operation == "append":
+            tokens = torch.randn(2, 2, n_tokens, 3)
+            others = sum(math.ceil(held[i].shape[2] / block_size) for i in held if i != one)
+            if math.ceil((mine.shape[2] + n_tokens) / block_size) + others > 8:
+                with pytest.raises(MemoryError, match="are free"):
+                    cache.append(one, *tokens)
+                assert {i: cache.block_table(i) for i in held} == before
+            else:
+                cache.append(one, *tokens)
+                held[one] = torch.cat([mine, tokens], dim=2)
+        elif one in held and operation == "free":
+            cache.free(one)
+            del held[one]
+        elif one in held:
+            if n_tokens > mine.shape[2]:
+                with pytest.raises(ValueError, match=f"cannot rewind {n_tokens} of"):
+                    cache.rewind(one, n_tokens)
+            else:
+                cache.rewind(one, n_tokens)
+                held[one] = mine[:, :, : mine.shape[2] - n_tokens]
+        owned = owned_blocks(cache)
+        assert len(set(owned)) == len(owned) == 8 - cache.n_free_blocks
+        for sequence_id, tokens in held.items():
+            n_blocks = math.ceil(tokens.shape[2] / block_size)
+            assert len(cache.block_table(sequence_id)) == n_blocks
+            assert torch.equal(torch.stack(cache.gather(sequence_id)), tokens)
+
+
+def test_freed_blocks_are_used_again():
+    cache = PagedCache(2, 4, 1, 1)
+    for sequence_id in range(5):
+        cache.append(sequence_id, torch.full((1, 8, 1), float(sequence_id)), torch.zeros(1, 8, 1))
+        assert cache.n_free_blocks == 0
+        assert (cache.gather(sequence_id)[0] == sequence_id).all()
+        cache.free(sequence_id)
+    assert cache.n_free_blocks == 2

@@ -1,0 +1,373 @@
+"""Items, their shuffling and their numbers, and how answers to them are read."""
+
+import tomllib
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labkit.bridge.local import local_student
+from labkit.checks.core import play_check, share_of_points
+from labkit.labs.papers import checks
+from labkit.labs.papers import items as papers
+from labkit.labs.papers.answers import Unreadable, both, clean, code_line, letters_of
+from labkit.labs.papers.checks.marks import ItemCase
+from labkit.labs.papers.checks.notebook import PapersChecker, what_is_read
+from labkit.labs.papers.items import (
+    item_of,
+    items,
+    letters_in,
+    number_in,
+    numbers_text,
+    options_for,
+    parameters_for,
+    read_item,
+)
+from labkit.labs.papers.parameters import TABLES
+from labkit.models.facts import data_path
+from labkit.models.own_numbers import folded
+
+IDS = [f"b{n}" for n in range(40)]
+CHOICE, ORDER = items()["q02"], items()["q01"]
+WITH_NUMBERS = [item for item in items().values() if item.numbers]
+GOOD = """
+id = "q99"
+title = {en = "Title", zh = "標題"}
+source = ["a paper"]
+kind = "choice"
+n_right = 1
+[en]
+question = "Which?"
+[en.options]
+one = "One."
+two = "Two."
+[zh]
+question = "哪個？"
+[zh.options]
+one = "一。"
+two = "二。"
+"""
+
+
+def student(**names):
+    return local_student({"student_id": "b1", "language": "en", **names})
+
+
+def said(answer, **names):
+    return what_is_read(student(**names), answer)
+
+
+def test_there_are_twenty_items_and_half_of_them_ask_for_numbers():
+    assert list(items()) == [f"q{n:02d}" for n in range(1, 21)]
+    assert len(WITH_NUMBERS) == 10
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('zh = "標題"', 'de = "Titel"', "has no 'zh'"),
+        ('two = "二。"', 'three = "三。"', "same options"),
+        ('two = "二。"', 'two = " "', "empty"),
+        ("n_right = 1", "n_right = 2", "2 right ones of 2"),
+        ("n_right = 1", "", "0 right ones"),
+        ('kind = "choice"', 'kind = "guess"', "guess"),
+        ('kind = "choice"', "", "has no 'kind'"),
+        ("n_right = 1", "n_right = ", "q99_bad.toml"),
+        ("[en]", '[numbers]\nparameters = ["n"]\nen = "{n}"\nzh = "{n}"\nfields = {x = "m"}\n[en]',
+         "parameters"),
+    ],
+)  # fmt: skip
+def test_an_item_that_is_not_complete_is_refused_by_its_files_name(tmp_path, old, new, message):
+    path = tmp_path / "q99_bad.toml"
+    path.write_text(GOOD)
+    assert read_item(path).n_letters == 1
+    path.write_text(GOOD.replace(old, new, 1))
+    with pytest.raises(ValueError, match=message) as refused:
+        read_item(path)
+    assert "q99_bad.toml" in str(refused.value)
+
+
+def test_items_say_nothing_about_what_is_right():
+    for path in data_path("papers").glob("*.toml"):
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        assert set(content) <= {"id", "title", "source", "kind", "n_right", "en", "zh", "numbers"}
+        for language in ("en", "zh"):
+            assert set(content[language]) == {"question", "options"}
+            ids = list(content[language]["options"])
+            assert ids == sorted(ids), path.name
+
+
+@given(st.text(max_size=20))
+def test_the_order_of_options_depends_on_the_id_alone(student_id):
+    shown = options_for(CHOICE, student_id)
+    assert shown == options_for(CHOICE, f" {folded(student_id)}\t")
+    assert list(shown) == list("ABCDE")
+    assert sorted(shown.values()) == sorted(CHOICE.options["en"])
+
+
+def test_ids_are_compared_without_capitals_and_blanks():
+    for item in items().values():
+        assert options_for(item, " B12901001 ") == options_for(item, "b12901001")
+        assert parameters_for(item, "B12901001\n") == parameters_for(item, "b12901001")
+
+
+def test_an_id_may_be_anything():
+    for strange in ("\ud800", "\x00", "王小明", "x" * 10**6):
+        assert sorted(options_for(CHOICE, strange).values()) == sorted(CHOICE.options["en"])
+        assert said("q02", q02="A C E", student_id=strange).startswith("A C E")
+
+
+def test_every_option_comes_under_every_letter():
+    for item in items().values():
+        n = len(item.options["en"])
+        seen = {pair for i in range(600) for pair in options_for(item, f"b{i}").items()}
+        assert len(seen) == n * n
+
+
+def test_two_students_get_different_numbers_in_most_items():
+    for one, other in zip(IDS[::2], IDS[1::2], strict=True):
+        pairs = [(parameters_for(i, one), parameters_for(i, other)) for i in WITH_NUMBERS]
+        assert sum(a != b for a, b in pairs) >= 6
+
+
+def test_a_students_numbers_stand_in_the_question():
+    for item, language in product(WITH_NUMBERS, papers.LANGUAGES):
+        text = numbers_text(item, "b1", language)
+        assert "{" not in text
+        for value in parameters_for(item, "b1").values():
+            assert (f"{value:,}" if isinstance(value, int) else str(value)) in text
+
+
+def test_the_tables_are_those_of_the_items():
+    assert set(TABLES) == {item.id for item in WITH_NUMBERS}
+    with pytest.raises(ValueError, match="no question 'q21'; there are q01, q02"):
+        item_of("q21")
+
+
+RIGHT_WAYS = [
+    "A C E", "a c e", "A,C,E", "ACE", "Ａ、Ｃ、Ｅ", "A; C; E.", " A\tC\nE ", "A, C and E",
+    "[A, C, E]", "A/C/E", "(A) (C) (E)", ["A", "C", "E"], ("a", "c", "e"), ["A C", "E"],
+    "A -> C -> E", "A → C → E", "A 和 C 和 E", "A 及 C 及 E", "A AND C And E", "A & C & E",
+    "A + C + E", "A=C=E", "A · C ・ E", "A – C — E", "A ⇒ C => E", "A_C_E", "`A` `C` `E`",
+    "\u200bA\ufeff C\u2060 E\u200d", "1. A 2. C 3. E", "1) A, 2) C, 3) E", "（1）A （2）C （3）E",
+    ["1. A", "2. C", "3. E"], "1、A 2、C 3、E",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("written", RIGHT_WAYS, ids=str)
+def test_letters_are_read_in_every_dress(written):
+    assert letters_of(CHOICE, written, "en") == ["A", "C", "E"]
+    assert said("q02", q02=written) == "A C E, 3 of 3 letters; marked when you hand it in."
+
+
+def test_a_set_is_a_choice_but_no_order():
+    assert sorted(letters_of(CHOICE, {"E", "A", "C"}, "en")) == ["A", "C", "E"]
+    with pytest.raises(Unreadable, match="should be letters"):
+        letters_of(ORDER, set("ABCDE"), "en")
+
+
+@pytest.mark.parametrize("blank", [None, ..., "", "  ", [], {}, set(), {"a": ...}], ids=str)
+def test_a_blank_answer_is_not_answered_yet(blank):
+    assert said("q02", q02=blank) == "not answered yet."
+    assert said("q02", q02=blank, language="zh") == "尚未作答。"
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("A C", "read was A C; the number of letters should be 3, not 2."),
+        ("A B C D", "read was A B C D; the number of letters should be 3, not 4."),
+        ("A C Z", "there is no option Z; they end with E."),
+        ("A C 3", "there is no option 3; they end with E."),
+        ("2. A 1. C 3. E", "there is no option 2; they end with E."),
+        ("A A C", "the letter A stands there twice: A A C."),
+        (42, 'the answer should be letters, such as "A C"; read was 42.'),
+        (["A", 2, "C"], "the answer should be letters, such as \"A C\"; read was ['A', 2, 'C']."),
+        ({"a": 1}, "the answer should be letters, such as \"A C\"; read was {'a': 1}."),
+        (object(), 'the answer should be letters, such as "A C"; read was <a object of yours>.'),
+        ("x" * 10**6, "there is no option X; they end with E."),
+        ("A" * 10**6, "the letter A stands there twice: " + "A " * 28 + "A...."),
+        ("A C \ud800", "there is no option ?; they end with E."),
+        ("A\x00C", "there is no option ?; they end with E."),
+        (
+            {"written": "\ud800\n", "clicked": "A"},
+            "answered twice: the cell says ??, you clicked A; delete the one or clear the other.",
+        ),
+        (10**99, f'the answer should be letters, such as "A C"; read was 1{"0" * 56}....'),
+    ],
+    ids=lambda value: str(type(value)),
+)  # fmt: skip
+def test_what_is_no_answer_is_named(written, message):
+    assert said("q02", q02=written) == message
+
+
+def test_an_answer_that_was_typed_and_clicked_differently_shows_both():
+    twice = {"written": "A C E", "clicked": "A B E"}
+    assert said("q02", q02=twice).startswith(
+        "answered twice: the cell says A C E, you clicked A B E"
+    )
+    alike = {"written": ["e", "A", "c"], "clicked": "A C E"}
+    assert said("q02", q02=alike).startswith("E A C, 3 of 3")
+    turned = {"written": "E D C B A", "clicked": "A B C D E"}
+    assert said("q01", q01=turned).startswith("answered twice")
+    number = {"written": {"factor": 2.0}, "clicked": {"factor": 2.5}}
+    assert said("q02_numbers", q02_numbers=number).startswith("answered twice")
+
+
+@pytest.mark.parametrize(
+    ("written", "clicked", "expected"),
+    [
+        (..., "A C", "A C"),
+        ("", "", ""),
+        ("A C", "", "A C"),
+        ("a,c", "A C", "a,c"),
+        ({"C", "A"}, "A C", {"C", "A"}),
+        ("C A", "A C", "C A"),
+        ("C B", "A C", {"written": "C B", "clicked": "A C"}),
+        ("C A", 7, {"written": "C A", "clicked": 7}),
+        ({"x": ...}, {"x": 2}, {"x": 2}),
+        ({"x": 2.0}, {"x": 2, "y": ...}, {"x": 2.0}),
+        ({"x": 2.0, "y": ...}, {"y": 3}, {"x": 2.0, "y": 3}),
+        ({"x": 2.0, "y": 4}, {"y": 3}, {"written": {"x": 2.0, "y": 4}, "clicked": {"y": 3}}),
+        ({"x": 4 / 7}, {"x": 0.571}, {"x": 4 / 7}),
+        ({"x": 4 / 7}, {"x": 0.57}, {"written": {"x": 4 / 7}, "clicked": {"x": 0.57}}),
+        ({"x": "1,024"}, {"x": 1024}, {"x": "1,024"}),
+        ({"x": np.float32(0.5)}, {"x": 0.5}, {"x": np.float32(0.5)}),
+        ({"x": "many"}, {"x": 2}, {"written": {"x": "many"}, "clicked": {"x": 2}}),
+        ({"x": 3}, {"x": 2}, {"written": {"x": 3}, "clicked": {"x": 2}}),
+        (7, "A", {"written": 7, "clicked": "A"}),
+    ],
+)
+def test_one_answer_of_two(written, clicked, expected):
+    assert both(CHOICE, written, clicked) == expected
+
+
+def test_an_order_is_the_same_only_in_order():
+    assert both(ORDER, "b a c", "B A C") == "b a c"
+    assert both(ORDER, "A B", "B A") == {"written": "A B", "clicked": "B A"}
+
+
+@pytest.mark.parametrize("missing", [..., "", "   ", None, 1.5, [], True, 10**4200], ids=str)
+def test_without_an_id_nothing_is_read_and_nothing_breaks(missing):
+    message = "write your student id in the first cell: your letters and numbers depend on it."
+    assert said("q02", q02="A C E", student_id=missing) == message
+    assert said("q02", q02="A C E", student_id=12901001).startswith("A C E")
+    assert what_is_read(local_student({"q02": "A"}), "q02") == (
+        "the notebook does not define `student_id`."
+    )
+
+
+@pytest.mark.parametrize("language", [..., None, 5, "fr", "EN ", []], ids=str)
+def test_any_other_language_is_english(language):
+    assert said("q02", q02="A", language=language).startswith("read was A;")
+    assert said("q02", q02="A", language="zh-TW").startswith("讀到 1 個字母")
+
+
+def test_numbers_are_read_field_by_field():
+    assert said("q03_numbers", q03_numbers={"top_kept": 0.5, "any_kept": ...}) == (
+        "`any_kept` is not filled in yet."
+    )
+    values = {"top_kept": np.float32(0.5), "any_kept": np.array([0.58])}
+    assert said("q03_numbers", q03_numbers=values).startswith("top_kept = 0.5, any_kept = 0.58")
+    assert said("q03_numbers", q03_numbers=[1, 2]).startswith("the answer should be a dict with")
+    values = {"top_kept": " 5e-1", "any_kept": "1,024"}
+    assert said("q03_numbers", q03_numbers=values).startswith("top_kept = 0.5, any_kept = 1,024;")
+    one_each = {"written": {"top_kept": 4 / 7, "any_kept": ...}, "clicked": {"any_kept": 0.58}}
+    read = "top_kept = 0.571429, any_kept = 0.58;"
+    assert said("q03_numbers", q03_numbers=one_each).startswith(read)
+    for strange in ("half", "nan", True, float("nan"), float("inf"), 10**400, [1]):
+        values = {"top_kept": strange, "any_kept": 1}
+        assert said("q03_numbers", q03_numbers=values).startswith("`top_kept` is not a number")
+
+
+def test_the_notebook_does_not_say_whether_an_answer_is_right():
+    """Whatever complete answer is given, the same words are said of it."""
+    for item in items().values():
+        known = "ABCDEFGH"[: len(item.options["en"])]
+        shown = known[: item.n_letters], known[::-1][: item.n_letters]
+        texts = set()
+        for letters in shown:
+            names = {"student_id": "b1", item.id: letters}
+            report = PapersChecker(names)(item.id, points=0.5)
+            texts.add(str(report).replace(" ".join(letters), "-"))
+            assert {finding.status for finding in report.findings} == {"passed"}
+            assert "0.5" not in report._repr_mimebundle_()["text/html"].replace("1.5", "")
+            assert report._repr_mimebundle_()["text/plain"] == str(report)
+        assert len(texts) == 1
+
+
+class Key:
+    """A key in which the first letters are right, in their order."""
+
+    def __init__(self, item):
+        self.item = item
+        self.why = {"en": dict.fromkeys(item.options["en"], "Because.")}
+
+    def letters(self, student_id):
+        return list("ABCDEFGH"[: self.item.n_letters])
+
+
+def credit(item, letters, points=1):
+    case = ItemCase(item.id, Key(item))
+    group = [check for check in checks.CHECKS if check.exercise == item.id]
+    played = [play_check(c, student(**{item.id: letters}), [case], hidden=True) for c in group]
+    return sum(share_of_points(played, points)), played
+
+
+@pytest.mark.parametrize(
+    ("item_id", "letters", "expected"),
+    [
+        ("q02", "ABC", 1), ("q02", "ABD", 1 / 3), ("q02", "ADE", 0), ("q02", "CBA", 1),
+        ("q03", "ABCD", 1), ("q03", "ABCE", 1 / 2), ("q03", "ABEF", 0),
+        ("q04", "AB", 1), ("q04", "AC", 0), ("q04", "CD", 0),
+        ("q05", "A", 1), ("q05", "B", 0),
+        ("q02", "AB", 0), ("q02", "ABCD", 0), ("q02", "AAB", 0), ("q02", "", 0),
+    ],
+)  # fmt: skip
+def test_letters_earn_the_right_ones_less_the_wrong_ones(item_id, letters, expected):
+    assert credit(items()[item_id], letters)[0] == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("letters", "n_steps"),
+    [("ABCDE", 4), ("BCDEA", 3), ("DEABC", 3), ("BACDE", 2), ("EDCBA", 0), ("ACBDE", 1)],
+)
+def test_an_order_earns_its_steps_that_follow_each_other(letters, n_steps):
+    assert credit(ORDER, letters)[0] == pytest.approx(n_steps / 4)
+
+
+def test_a_wrong_choice_is_explained_in_the_students_letters():
+    message = credit(CHOICE, "ABD")[1][-1].message
+    assert "of your letters A B D, 2 of 3 are right." in message
+    assert "You missed C. Because." in message and "You chose D. Because." in message
+
+
+@given(
+    st.sampled_from([name for item in items().values() for name in item.answers]),
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner),
+        max_leaves=8,
+    ),
+)
+def test_any_stored_answer_becomes_letters_numbers_or_nothing(name, value):
+    found = clean(name, value)
+    line = code_line(name, found)
+    namespace = {}
+    exec(line, namespace)
+    assert namespace[name] == found
+    if isinstance(found, str):
+        assert set(letters_in(found)) <= set("ABCDEF")
+    else:
+        assert all(value is ... or isinstance(value, int | float) for value in found.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("2,260,992", 2260992), ("1,024.5", 1024.5), ("-3,000", -3000), ("１，０２４", 1024),
+     ("1e3", 1000.0), ("0,5", None), ("12,34", None), ("", None), ("half", None)],
+)  # fmt: skip
+def test_commas_stand_between_thousands_and_nowhere_else(text, expected):
+    assert number_in(text) == expected

@@ -1,0 +1,144 @@
+"""Checks of the samplers of lab 06: their models, their laws, and what cannot be followed."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from labkit.bridge.local import local_student
+from labkit.checks.core import Wrong
+from labkit.checks.law import exact_law
+from labkit.labs.speculative.checks.cases import LAW, SURE, SamplingCase, as_told
+from labkit.labs.speculative.checks.loops import CASES
+from labkit.labs.speculative.checks.models import OfferedModel, Table, Tape, circle, generic
+from labkit.labs.speculative.checks.runs import every_run, expect_law, play_once, run_of
+from labkit.labs.speculative.checks.seen import blocks_of
+from labkit.labs.speculative.speculation.models import TableModel
+from labkit.speculative import autoregressive, distribution, speculative
+
+TWO = generic(2, 1, 0.1)
+CASE = SamplingCase("two tokens", LAW, TWO, (1, 0), 3, n_samples=400)
+
+
+def student_with(sampler, name="autoregressive"):
+    return local_student({name: sampler})
+
+
+def test_an_offered_table_answers_as_the_reference_model_does():
+    table = torch.softmax(torch.randn(4, 4, 3, generator=torch.Generator().manual_seed(0)), -1)
+    ours, theirs = OfferedModel("target", Table(table), Tape(99)), TableModel(table)
+    for tokens, length in (([2, 0, 1], 2), ([1], 0), ([0, 2], 1)):
+        assert torch.equal(ours.feed(tokens), theirs.feed(tokens))
+        ours.rewind(length)
+        theirs.rewind(length)
+        assert ours.n_cached() == theirs.n_cached() == length
+
+
+@pytest.mark.parametrize("tokens", [[], [3], [-1]])
+def test_an_offered_model_refuses_what_is_no_token(tokens):
+    with pytest.raises(ValueError, match="the target is fed 1 token or more, from 0 to 2"):
+        OfferedModel("target", generic(3, 1), Tape(9)).feed(tokens)
+
+
+def test_a_sampler_that_never_ends_is_stopped():
+    model = OfferedModel("draft", generic(3, 1), Tape(5))
+    with pytest.raises(ValueError, match="again and again"):
+        while True:
+            model.n_cached()
+
+
+@pytest.mark.parametrize(
+    "told",
+    [{}, {"temperature": 0}, {"temperature": 0.4, "top_k": 3}, {"top_p": 0.6}, {"top_k": 1}],
+)
+def test_settings_mean_here_what_they_mean_in_the_lab(told):
+    probs = torch.softmax(torch.randn(5, generator=torch.Generator().manual_seed(3)).double(), -1)
+    assert as_told(probs.tolist(), **told) == pytest.approx(
+        distribution(probs.log(), **told).tolist(), abs=1e-12
+    )
+
+
+def test_the_law_of_the_reference_is_complete_and_right():
+    played = every_run(student_with(autoregressive), CASE)
+    assert played.law.deviation(CASE.law()) < 1e-12
+    assert len(played.runs) == 8
+
+
+def unfollowed(share):
+    """Draws by the digits of a random number, which nothing can follow; `share` is of token 1."""
+
+    def sampler(target, prompt, n_new):
+        text = list(prompt)
+        for _ in range(n_new):
+            probs = target.feed(text[target.n_cached() :])[-1].softmax(-1)
+            uniform = (torch.rand(()).double() * 2**24).floor().item() / 2**24
+            text.append(int(uniform < share(float(probs[1]))))
+        return text[len(prompt) :]
+
+    return student_with(sampler)
+
+
+def test_what_cannot_be_followed_is_judged_by_samples():
+    torch.manual_seed(0)
+    student = unfollowed(lambda p: p)
+    played = every_run(student, CASE)
+    assert played.law is None and len(played.runs) == 400
+    expect_law(student, CASE)
+
+
+def test_a_wrong_sampler_that_cannot_be_followed_is_found_and_told_why_samples_were_drawn():
+    torch.manual_seed(0)
+    with pytest.raises(Wrong, match="samples cannot come from the law") as caught:
+        expect_law(unfollowed(lambda p: p**3), CASE)
+    assert "cannot be followed" in caught.value.sentences()
+
+
+def test_a_sampler_that_remembers_is_judged_by_samples():
+    calls = []
+
+    def sampler(target, prompt, n_new):
+        calls.append(1)
+        extra = [torch.rand(()) < 0.5 for _ in range(len(calls) % 3)]
+        return autoregressive(target, prompt, n_new) if len(extra) < 9 else []
+
+    played = every_run(student_with(sampler), CASE)
+    assert played.law is None and "remember" in played.why_sampled
+
+
+def test_too_many_paths_end_in_samples():
+    def sampler(target, prompt, n_new):
+        [torch.multinomial(torch.ones(9), 1) for _ in range(4)]
+        return autoregressive(target, prompt, n_new)
+
+    torch.manual_seed(0)
+    played = every_run(student_with(sampler), CASE)
+    assert played.law is None and "paths" in played.why_sampled
+
+
+def test_a_bias_says_from_which_token_on_it_goes_wrong():
+    def sampler(target, prompt, n_new):
+        new = autoregressive(target, prompt, n_new)
+        return [*new[:-1], 0]
+
+    with pytest.raises(Wrong) as caught:
+        expect_law(student_with(sampler), CASE)
+    assert "The first 2 new tokens have the right law" in caught.value.sentences()
+
+
+def test_blocks_are_told_from_the_calls():
+    ring = (3, 1, 4, 0, 2)
+    case = SamplingCase("some", SURE, circle(ring), (3,), 7, circle(ring, slips=(4,)), (3,))
+    run = run_of(student_with(speculative, "speculative"), case)
+    seen = [(one.position, one.n_drafted, one.n_kept) for one in blocks_of(run, case)]
+    assert seen == [(1, 3, 2), (4, 3, 3)]
+
+
+def test_a_run_with_a_source_is_one_path():
+    student = student_with(autoregressive)
+    law = exact_law(lambda source: play_once(student, CASE, source).new)
+    assert law.deviation(CASE.law()) < 1e-12
+
+
+@pytest.mark.parametrize("exercise", CASES)
+def test_cases_describe_themselves(exercise):
+    assert all("object at" not in str(case) for case in CASES[exercise])

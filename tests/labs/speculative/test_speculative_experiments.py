@@ -1,0 +1,247 @@
+"""Lab 6's experiments: what rows they give, how they resume, what they refuse."""
+
+import importlib.util
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from labkit import speculative, zoo
+from labkit.engine import captured
+from labkit.engine.decoder import Decoder
+from labkit.engine.weights import weights_of
+from labkit.labs.speculative import runs as speculative_runs
+from labkit.labs.speculative import scripted as speculative_scripted
+from labkit.labs.speculative.batches import EngineBatch
+from labkit.labs.speculative.experiments import (
+    EXPERIMENTS,
+    FED,
+    batch_sweep,
+    decode_steps,
+    regimes,
+    speculation,
+)
+from labkit.labs.speculative.records import OWN, gains
+from labkit.labs.speculative.runs import EngineModel, Samplers
+from labkit.labs.speculative.scripted import PUBLISHED, kept_in_blocks, scripted
+from labkit.labs.speculative.speculation import acceptance, drafts
+from labkit.labs.speculative.speculation import gains as gains_module
+from labkit.labs.speculative.speculation.batch_models import RowsModel
+from labkit.labs.speculative.speculation.models import TransformersModel
+from labkit.measuring.physics import refusals
+from labkit.measuring.profiles import CPU, GPU80, PAIRS, T4
+from labkit.measuring.provenance import Provenance
+from labkit.measuring.records import Record, Recorder, Row, recorded_results
+
+HERE = Provenance.here(CPU, "a test")
+MACHINE = Row(
+    "roofline", "cpu", 1, 0, 0, False, outcome="counted", counts={"bandwidth": 1e10, "peak": 1e11}
+)
+CLOSE = {"rtol": 1e-4, "atol": 1e-4}
+BRIEF = {"n_new": 5, "n_per_source": 1, "n_samples": 2}
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """A profile whose pair has one layer each, so that nothing takes long."""
+    monkeypatch.setitem(PAIRS, "small", ("tiny-draft", "tiny-untrained"))
+    return replace(CPU, pairs=("small",))
+
+
+def test_each_model_has_steps_of_both_kinds(small):
+    rows = list(decode_steps(small, n_samples=1))
+    assert (rows[0].experiment, rows[0].counts["moved_bytes"]) == ("copy_bandwidth", 2**29)
+    found = [(row.model, row.setting, row.n_input) for row in rows[1:]]
+    names = ("tiny-draft", "tiny-untrained")
+    assert found == [(name, way, n) for name in names for way in ("lean", "eager") for n in FED]
+    matrices = [p for p in zoo.load("tiny-draft").model.parameters() if p.dim() == 2]
+    assert rows[1].counts["step_bytes"] == sum(matrix.nbytes for matrix in matrices)
+    assert refusals(Record(HERE, (MACHINE, *rows))) == []
+
+
+def test_texts_are_written_alone_and_at_each_gamma_and_told_apart_by_source(small):
+    rows = list(speculation(small, gammas=(1, 3), **BRIEF))
+    settings = [row.setting for row in rows if row.experiment == "speculation"]
+    assert settings == ["alone", "gamma 1", "gamma 3"]
+    sources = ["graph", "instruction", "choice", "pattern"]
+    by_source = [row for row in rows if row.experiment == "by_source"]
+    assert [row.setting for row in by_source[:4]] == [f"alone, {source}" for source in sources]
+    for row in rows:
+        assert len(row.samples_s) == 2
+        assert row.n_new == 5 * (4 if row.experiment == "speculation" else 1)
+        if "alone" not in row.setting:
+            n_tokens = row.counts["blocks"] + row.counts["accepted"]
+            assert n_tokens == row.n_new * row.counts["runs"]
+            assert 0 < row.counts["draft_step_s"] < row.counts["steps_s"] < max(row.samples_s)
+    assert refusals(Record(HERE, (MACHINE, *rows))) == []
+
+
+def test_the_same_seed_writes_the_same(small):
+    def counted(seed):
+        rows = speculation(small, gammas=(2,), seed=seed, **BRIEF)
+        return [row.counts.get("accepted") for row in rows]
+
+    assert counted(0) == counted(0)
+
+
+def test_the_functions_that_are_given_are_used_and_checked(small):
+    reference = Samplers.reference()
+    short = replace(reference, autoregressive=lambda *args, **settings: [1, 2])
+    with pytest.raises(ValueError, match=r"asked for 5 tokens; it gave 2.* Do its checks pass"):
+        list(speculation(small, short, **BRIEF))
+    silent = replace(
+        reference,
+        speculative=lambda *args, blocks, **settings: reference.speculative(*args, **settings),
+    )
+    with pytest.raises(ValueError, match="in blocks of 0 tokens together"):
+        list(speculation(small, silent, **BRIEF))
+
+
+def test_without_the_kits_answers_a_students_functions_are_enough(monkeypatch, small):
+    spec = importlib.util.find_spec("labkit.speculative")
+    own = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(own)
+    samplers = Samplers(own.autoregressive, own.speculative, drafts.ngram_draft)
+
+    def blank(*args, **settings):
+        raise NotImplementedError
+
+    for module, names in (
+        (speculative, ("distribution", "residual", "verify", "autoregressive", "speculative")),
+        (gains_module, ("acceptance_rate", "expected_tokens", "speedup", "best_gamma")),
+        (acceptance, ("acceptance_rate", "expected_tokens")),
+        (drafts, ("ngram_draft",)),
+    ):
+        for name in names:
+            monkeypatch.setattr(module, name, blank)
+    brief = {"n_per_source": 1, "n_samples": 1}
+    rows = [*speculation(small, samplers, gammas=(2,), n_new=4, **brief)]
+    rows += regimes(small, samplers, "small", gammas=(2,), lengths=(4,), **brief)
+    record = Record(HERE, tuple(rows))
+    assert all(gain.predicted[OWN] == 1 for gain in gains(record, lambda *times: 1))
+    assert kept_in_blocks(3, 0.6, 4)
+
+
+def test_regimes_have_two_kinds_of_prompts_lengths_and_drafts(small):
+    brief = {"n_per_source": 1, "n_samples": 1}
+    rows = list(regimes(small, pair="small", gammas=(2,), lengths=(3, 6), **brief))
+    assert [row.setting for row in rows[:4]] == [
+        "alone, simple, 3 new",
+        "gamma 2, simple, 3 new, model",
+        "gamma 2, simple, 3 new, n-gram",
+        "alone, simple, 6 new",
+    ]
+    assert len(rows) == 12
+    assert [row.n_new for row in rows] == [3, 3, 3, 6, 6, 6] * 2
+    assert "draft_step_s" not in rows[2].counts
+    assert len(gains(Record(HERE, tuple(rows)), experiment="regimes")) == 8
+
+
+def test_batches_write_as_many_tokens_whatever_their_size(small):
+    rows = list(batch_sweep(small, "small", sizes=(1, 2, 4), **BRIEF))
+    sizes = [(row.batch_size, row.setting) for row in rows]
+    assert sizes == [(n, setting) for n in (1, 2, 4) for setting in ("alone", "gamma 3")]
+    assert {row.batch_size * row.n_new for row in rows} == {20}
+    for row in rows:
+        if row.setting != "alone":
+            n_tokens = row.counts["blocks"] + row.counts["accepted"]
+            assert n_tokens == row.batch_size * row.n_new * row.counts["runs"]
+
+
+def test_a_batch_on_the_engine_gives_each_row_its_own_logits():
+    model = zoo.load("tiny-draft").model
+    batch = EngineBatch(Decoder(weights_of(model, 32), 32, 3))
+    plain = RowsModel([TransformersModel(model) for _ in range(3)])
+    steps = ([[1, 2, 3], [4], [5, 6]], [[7], [], [8, 9]], [[1, 2], [3], [4]])
+    for rows in steps:
+        found, wanted = batch.feed(rows), plain.feed(rows)
+        for i, row in enumerate(rows):
+            torch.testing.assert_close(found[i, : len(row)], wanted[i, : len(row)], **CLOSE)
+        kept = [max(0, n - 1) for n in plain.n_cached()]
+        for each in (batch, plain):
+            each.rewind(kept)
+        assert batch.n_cached() == kept
+
+
+def test_a_decoder_of_the_engine_is_a_cached_model():
+    model = zoo.load("tiny-draft").model
+    fast, plain = EngineModel(Decoder(weights_of(model, 32), 32)), TransformersModel(model)
+    for tokens, kept in (([1, 2, 3], 2), ([4], 3), ([5, 6], 5)):
+        torch.testing.assert_close(fast.feed(tokens), plain.feed(tokens), **CLOSE)
+        fast.rewind(kept)
+        plain.rewind(kept)
+        assert fast.n_cached() == kept
+    with pytest.raises(ValueError, match="cannot rewind to 6"):
+        fast.rewind(6)
+    with pytest.raises(ValueError, match="at least one token"):
+        fast.feed([])
+
+
+@pytest.mark.parametrize("pair", sorted(PUBLISHED))
+def test_the_script_keeps_the_published_part(pair):
+    for gamma, ratio in PUBLISHED[pair].items():
+        kept = kept_in_blocks(gamma, ratio, 80)
+        assert len(kept) == 80
+        assert 0 <= min(kept) <= max(kept) <= gamma
+        assert sum(kept) / (80 * gamma) == pytest.approx(ratio, abs=0.01)
+
+
+def test_scripted_blocks_keep_what_the_script_says(monkeypatch):
+    monkeypatch.setattr(captured, "captured", lambda step: step)
+    monkeypatch.setitem(PUBLISHED, "small", {2: 0.6})
+    monkeypatch.setattr(speculative_scripted, "N_BLOCKS", 6)
+    monkeypatch.setattr(speculative_scripted, "N_ALONE", 4)
+    made, real = [], speculative_scripted.ScriptedPair
+
+    def on_cpu(pair, dtype, n_cached):
+        made.append(real(pair, "float32", n_cached, "cpu"))
+        return made[-1]
+
+    monkeypatch.setattr(speculative_scripted, "ScriptedPair", on_cpu)
+    alone, drafted = scripted(GPU80, "small", 1, lambda key: False)
+    assert (alone.setting, alone.n_new, drafted.setting) == ("alone", 4, "gamma 2")
+    assert drafted.n_new == 6 + drafted.counts["accepted"]
+    assert int(made[0].target.arena.lengths) == 300 + drafted.n_new
+    assert "scripted" in drafted.note
+
+
+def test_what_no_gpu_can_measure_is_said_or_left_out():
+    (row,) = scripted(T4, "llama-3b-1b", 1, lambda key: False)
+    assert row.outcome == "no published rates to script"
+    assert list(regimes(GPU80)) == list(batch_sweep(GPU80)) == []
+
+
+def test_an_interrupted_record_goes_on_where_it_stopped(tmp_path, monkeypatch, small):
+    recorder = Recorder(tmp_path / "r.jsonl", HERE)
+    for row in speculation(small, gammas=(2,), is_done=recorder.is_done, **BRIEF):
+        recorder.save(row)
+    for row in batch_sweep(small, "small", sizes=(1,), is_done=recorder.is_done, **BRIEF):
+        recorder.save(row)
+    n_rows = len(recorder.record().rows)
+
+    def refuse(*_):
+        raise AssertionError("written again")
+
+    monkeypatch.setattr(speculative_runs.SampledPair, "play", refuse)
+    assert list(speculation(small, gammas=(2,), is_done=recorder.is_done, **BRIEF)) == []
+    for row in batch_sweep(small, "small", sizes=(1, 2), is_done=recorder.is_done, **BRIEF):
+        assert row.batch_size == 2
+        recorder.save(row)
+    assert len(recorder.record().rows) == n_rows + 2
+
+
+def test_a_bench_fills_its_record(tmp_path, capsys, small):
+    recorder = Recorder(tmp_path / "r.jsonl", HERE)
+    EXPERIMENTS["decode_steps"](SimpleNamespace(profile=small, recorder=recorder))
+    assert len(recorder.record().rows) == 1 + 2 * 2 * len(FED)
+    assert "decode_steps, tiny-draft, lean, 1 in, 0 new: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", sorted(recorded_results("speculative-*.jsonl")))
+def test_recorded_results_hold_every_pair_and_gamma(name):
+    record = recorded_results("speculative-*.jsonl")[name]
+    pairs = (GPU80 if record.provenance.driver else CPU).pairs
+    found = [(gain.row.model, gain.gamma) for gain in gains(record)]
+    assert found == [(pair, gamma) for pair in pairs for gamma in (2, 3, 5, 7)]
+    assert refusals(record) == []

@@ -1,0 +1,189 @@
+"""Experiments: points of the profile, rows at once, out of memory and interrupts lose nothing."""
+
+import argparse
+from dataclasses import replace
+
+import pytest
+import torch
+
+from labkit.labs import measure
+from labkit.labs.throughput import experiments
+from labkit.labs.throughput.experiments import Bench, Harness, short
+from labkit.measuring import device
+from labkit.measuring.device import out_of_memory_as_one
+from labkit.measuring.physics import refusals
+from labkit.measuring.profiles import CPU, GPU80, PROFILES
+from labkit.measuring.records import Provenance, Recorder, read_record
+
+SMALL = replace(
+    CPU,
+    roles=dict.fromkeys(CPU.roles, "tiny-draft"),
+    sweep_batch_size=2,
+    input_lengths=(1, 8, 64),
+    output_lengths=(1, 2, 4),
+    forward_batch_sizes=(1, 2),
+    n_repeats=2,
+)
+
+
+@pytest.fixture
+def bench(tmp_path):
+    recorder = Recorder(tmp_path / "record.jsonl", Provenance.here(SMALL, "test"))
+    return Bench(SMALL, recorder, Harness.reference(), point_s=0.5)
+
+
+def test_every_experiment_fills_the_record_with_the_profiles_points(bench):
+    for experiment in experiments.EXPERIMENTS.values():
+        experiment(bench)
+    record = bench.recorder.record()
+    assert [row.n_input for row in record.of("input_sweep")] == [1, 8, 64]
+    assert [row.n_new for row in record.of("output_sweep")] == [1, 2, 4]
+    assert [row.batch_size for row in record.of("forward_by_batch")] == [1, 2]
+    assert {row.n_new for row in record.of("forward_by_batch")} == {0}
+    assert record.of("roofline")[0].counts["bandwidth"] > 0
+    assert all(len(row.samples_s) == 2 for row in record.rows if row.is_ok)
+    assert refusals(record) == []
+
+
+def test_a_second_run_measures_nothing_again(bench):
+    experiments.output_sweep(bench)
+    rows = bench.recorder.record().rows
+
+    def refuse(*_):
+        raise AssertionError("measured again")
+
+    again = replace(bench, harness=Harness(refuse, refuse, refuse))
+    experiments.output_sweep(again)
+    assert bench.recorder.record().rows == rows
+
+
+def test_an_interrupt_leaves_what_was_measured_and_the_sweep_goes_on_there(bench):
+    calls = []
+
+    def interrupted(model, tokens, n_new):
+        calls.append(tokens.shape[1])
+        if tokens.shape[1] == 8:
+            raise KeyboardInterrupt
+        return bench.harness.generate_fixed(model, tokens, n_new)
+
+    with pytest.raises(KeyboardInterrupt):
+        experiments.input_sweep(
+            replace(bench, harness=replace(bench.harness, generate_fixed=interrupted))
+        )
+    assert [row.n_input for row in bench.recorder.record().rows] == [1]
+    experiments.input_sweep(bench)
+    assert [row.n_input for row in bench.recorder.record().rows] == [1, 8, 64]
+
+
+@pytest.mark.parametrize("where", [1, 8, 64])
+def test_out_of_memory_at_any_point_is_a_row_and_the_others_are_measured(bench, where):
+    def too_large(model, tokens, n_new):
+        if tokens.shape[1] == where:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+        return bench.harness.generate_fixed(model, tokens, n_new)
+
+    n_before = device.memory_errors_alive()
+    experiments.input_sweep(
+        replace(bench, harness=replace(bench.harness, generate_fixed=too_large))
+    )
+    outcomes = {row.n_input: row.outcome for row in bench.recorder.record().rows}
+    assert outcomes == {1: "ok", 8: "ok", 64: "ok"} | {where: "out of memory"}
+    assert device.memory_errors_alive() == n_before
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [lambda *_: None, lambda *_: 0.5, lambda *_: [], lambda *_: [0.0] * 2, lambda *_: ["a"] * 2],
+)
+def test_a_timer_that_gives_no_times_is_told_what_was_wanted(bench, answers):
+    odd = replace(bench, harness=replace(bench.harness, time_runs=answers))
+    with pytest.raises(ValueError, match="time_runs was asked for 1 runs and should give a list"):
+        experiments.output_sweep(odd)
+
+
+def test_a_generation_of_another_length_is_told_what_was_wanted(bench):
+    def half(model, tokens, n_new):
+        return bench.harness.generate_fixed(model, tokens, n_new)[:, ::2]
+
+    with pytest.raises(ValueError, match=r"it gave \(2, 8\)\. Do its checks"):
+        experiments.input_sweep(replace(bench, harness=replace(bench.harness, generate_fixed=half)))
+
+
+def test_a_model_without_room_is_rows_that_say_so(bench, monkeypatch):
+    def full(self, role):
+        raise MemoryError("no room for the weights")
+
+    monkeypatch.setattr(experiments.Bench, "load", full)
+    experiments.input_sweep(bench)
+    rows = bench.recorder.record().rows
+    assert {row.outcome for row in rows} == {"out of memory"}
+    assert {row.note for row in rows} == {"no room for the weights"}
+
+
+def test_a_point_that_would_take_too_long_is_recorded_as_skipped(bench):
+    experiments.input_sweep(replace(bench, skip_s=1e-9))
+    first, *others = bench.recorder.record().rows
+    assert first.is_ok
+    assert {row.outcome for row in others} == {"skipped"}
+    assert "predicted" in others[0].note
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError("no room"),
+        torch.OutOfMemoryError("CUDA out of memory.\nmore"),
+        RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried"),
+    ],
+)
+def test_every_way_to_run_out_of_memory_is_a_memory_error(error):
+    def run():
+        raise error
+
+    with pytest.raises(MemoryError):
+        out_of_memory_as_one(run)
+
+
+def test_another_runtime_error_stays_what_it_is():
+    def run():
+        raise RuntimeError("device-side assert")
+
+    with pytest.raises(RuntimeError, match="device-side"):
+        out_of_memory_as_one(run)
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+def test_the_short_profile_has_the_rows_of_the_tables(profile):
+    few = short(profile)
+    assert few.output_lengths == (1, 4, 16, 64, 256)
+    assert set(few.input_lengths) < set(profile.input_lengths)
+    assert few.input_lengths[0] == 1
+    assert short(GPU80).input_lengths[-1] == 32_768
+
+
+def arguments(*words):
+    parser = argparse.ArgumentParser()
+    measure.add_arguments(parser)
+    return parser.parse_args(words)
+
+
+def test_the_command_line_measures_into_a_file(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(measure.experiments(), "roofline", experiments.roofline)
+    out = tmp_path / "mine.jsonl"
+    assert measure.main(arguments("roofline", "--profile", "cpu", "--out", str(out))) == 0
+    command = read_record(out).provenance.command
+    assert command.startswith("labkit measure roofline --profile cpu --point-seconds 4 ")
+    assert command.endswith(" --out mine.jsonl")
+    assert "float32" in capsys.readouterr().out
+
+
+def test_the_command_line_refuses_what_it_does_not_know(tmp_path, capsys):
+    out = tmp_path / "mine.jsonl"
+    assert measure.main(arguments("speed", "--profile", "cpu", "--out", str(out))) == 2
+    assert "there are all, roofline, input_sweep" in capsys.readouterr().err.replace(
+        "cache_or_not, ", ""
+    ).replace("multi_turn, ", "").replace("invalidation, ", "").replace("offload, ", "")
+    out.write_text("no record\n")
+    assert measure.main(arguments("roofline", "--profile", "cpu", "--out", str(out))) == 2
+    assert "line 1: not JSON" in capsys.readouterr().err
+    assert out.read_text() == "no record\n"
