@@ -1,7 +1,5 @@
 """Text of students' that a TA's browser will set as Markdown or as mathematics."""
 
-from __future__ import annotations
-
 import html
 import re
 

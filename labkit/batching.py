@@ -10,8 +10,6 @@ is None where the client did not say. On the way to the decode server "token", t
 is added.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import islice

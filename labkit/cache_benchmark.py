@@ -5,8 +5,6 @@ Then prefix caching: blocks of tokens are named by hashes, so that a prompt that
 earlier one finds its keys and values again. Last the price of weights that wait in host memory.
 """
 
-from __future__ import annotations
-
 import hashlib
 from bisect import bisect_right
 from collections.abc import Container, Sequence

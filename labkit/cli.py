@@ -1,7 +1,5 @@
 """The command line of the kit: models and machine at a glance, text and marks from a model."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Sequence

@@ -5,8 +5,6 @@ Q, keys K and values V of one head, N rows of D numbers each, and stores softmax
 in O. What it loads and stores is counted.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -4,8 +4,6 @@ Letters in shapes: B batch, H query heads, Hkv KV heads, Q query length, P cache
 length, D head_dim, V vocab; T is the tokens of one append.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -7,8 +7,6 @@ and draft_probs. Letters in shapes: k drafted tokens, T tokens of one call, V vo
 Sources: Leviathan et al. 2023 (arXiv:2211.17192), Chen et al. 2023 (arXiv:2302.01318).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol

@@ -4,8 +4,6 @@ The clock, the device and the model are arguments, so that every function can be
 ones. What uses these functions on real models is in `labkit.labs.throughput.experiments`.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any

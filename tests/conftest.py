@@ -1,6 +1,9 @@
 """What holds for all tests."""
 
 import gc
+import sys
+
+import pytest
 
 
 def pytest_addoption(parser):
@@ -15,3 +18,9 @@ def pytest_collection_finish():
     """What is imported by now stays, so the collector need not walk it again and again."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def no_ipywidgets(monkeypatch):
+    """A Python that has no ipywidgets."""
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)

@@ -6,8 +6,6 @@ speed changes does not favour one of them. Steps are timed on torch's default nu
 on one; the rest runs on one.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from functools import partial

@@ -4,8 +4,6 @@ Writes `data/evaluation.json` from `labkit evaluate`, which goes on where it was
 answers stay without a score: they want a judge, and the kit calls none by itself.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -3,8 +3,6 @@
 Run as `python -m training.measure OUT`, where OUT holds both model folders.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The pair before its training, and how a trained model is stored."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

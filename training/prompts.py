@@ -3,8 +3,6 @@
 The prompts come from the corpus's dev split, so no model of the pair was trained on them.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from random import Random

@@ -4,8 +4,6 @@ Copies both model folders, and writes `data/pair.json` (how the pair was made, w
 hash of every file) and the model cards, which say the same in words.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

@@ -4,8 +4,6 @@ Digits stand alone, so that sums have one token a digit. Every byte is in the vo
 text comes back as it went in.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from random import Random

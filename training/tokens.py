@@ -1,7 +1,5 @@
 """Rows of tokens to train on, made by many processes at once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path

@@ -5,8 +5,6 @@ last tenth of the steps runs on rows as long as the context. OUT gets both model
 `training.json`, the record of what was done.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

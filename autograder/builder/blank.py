@@ -4,8 +4,6 @@ The same functions make the stub of a notebook cell, the solved cell between nbg
 the student's labkit, so the three cannot disagree about where an answer begins.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass

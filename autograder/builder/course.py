@@ -1,7 +1,5 @@
 """Writing what the sources build, comparing it with what is committed, packing it for students."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from autograder.builder.notebooks import build_notebook, to_bytes

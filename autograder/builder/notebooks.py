@@ -4,8 +4,6 @@ The student's holds stubs; the instructor's holds the answers between nbgrader's
 clean from top to bottom. Both carry nbgrader's metadata, so nbgrader's own tools work on them.
 """
 
-from __future__ import annotations
-
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook

@@ -1,7 +1,5 @@
 """What a grading slot reads: the master notebook and the student's labkit, as files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from autograder.builder.notebooks import build_notebook, to_bytes

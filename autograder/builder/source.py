@@ -12,8 +12,6 @@ says what it is, what it is called and what it is worth.
     # %% experiment="kv_growth"                                 code to run and change, never marked
 """
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import tomllib

@@ -4,8 +4,6 @@ Answers of earlier labs stay in, so that one bad lab does not sink the next. The
 process gets the same edition: importing the answer is then no way to hand it in.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import tomllib

@@ -1,7 +1,5 @@
 """What the time of a submission means for its marks."""
 
-from __future__ import annotations
-
 import math
 import unicodedata
 from collections.abc import Iterable, Mapping

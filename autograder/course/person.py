@@ -1,7 +1,5 @@
 """Somebody in the class, and all that platforms and file names make of a name."""
 
-from __future__ import annotations
-
 import unicodedata
 from dataclasses import dataclass, field
 

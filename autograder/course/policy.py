@@ -11,8 +11,6 @@ bonus_at_most = 3
 04_kv_cache = 2026-10-18T23:59:59
 """
 
-from __future__ import annotations
-
 import math
 import tomllib
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ A `Roster` finds the person behind a submission's student, whatever the platform
 in the names of its files. Nobody and several are told; nobody is ever guessed.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """Moments as exports write them: read into one form, compared across time zones."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo

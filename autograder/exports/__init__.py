@@ -5,8 +5,6 @@ nobody on the roster, is told in a sentence. Numbers are totals after what laten
 rounded to the cent; `points` converts them to what a lab is worth elsewhere, bonus included.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ labs: Canvas then changes nothing else, whatever happened there since its export
 would erase a mark in Canvas, so a lab without a mark keeps what stands there.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ it looks up who has submitted and copies that person's `results.json`. Files go 
 e-mail address, so that no name from a roster is ever a path.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -5,8 +5,6 @@ the maximum or was changed there after the worksheet was downloaded. Whoever has
 it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from autograder.exports.sheet import ExportError, Sheet, as_csv, called, check_worth

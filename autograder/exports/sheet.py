@@ -1,7 +1,5 @@
 """Who gets which mark: the marks of an output folder, matched with the people of a roster."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

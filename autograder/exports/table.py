@@ -1,7 +1,5 @@
 """A table for people: everyone in a row, labs side by side, and their sum."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 

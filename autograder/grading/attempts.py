@@ -1,7 +1,5 @@
 """What one student handed in for a lab, and which of several attempts counts."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter

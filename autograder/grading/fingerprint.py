@@ -1,7 +1,5 @@
 """Digests of what marks depend on: a mark is made again when one of these has changed."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import asdict

@@ -5,8 +5,6 @@ Slots grade side by side, here or on a cluster; this process alone writes. A res
 whatever has a line is done.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing

@@ -6,8 +6,6 @@ changed, too, so a row of which only one exercise was played keeps its old key: 
 grades that submission in full.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from copy import deepcopy

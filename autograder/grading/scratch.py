@@ -1,7 +1,5 @@
 """Scratch folders that no killed grader leaves behind for good."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The master notebook: what submissions are rebuilt on. Any nbgrader assignment can be one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """What a piece of submitted code defines and uses, without running it."""
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import re

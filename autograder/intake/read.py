@@ -5,8 +5,6 @@ out is a list of `SubmittedCell`s with clean text. What cannot be read raises `U
 sentence a TA can act on; nothing else is ever raised.
 """
 
-from __future__ import annotations
-
 import codecs
 import json
 import re

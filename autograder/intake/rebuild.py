@@ -5,8 +5,6 @@ student's text is found by grade id, else by the names that a cell defines. Noth
 is thrown away: whatever is not an untouched cell of the master's runs where it stood.
 """
 
-from __future__ import annotations
-
 import copy
 from dataclasses import dataclass
 from itertools import pairwise

@@ -4,8 +4,6 @@ The outputs are hostile. Of each only known letters or finite numbers are taken,
 own cell assigns, and only as text that stands for them.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

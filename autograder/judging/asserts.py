@@ -5,8 +5,6 @@ other name is asked of the student's process: plain values come by value, functi
 proxies whose calls go there and back.
 """
 
-from __future__ import annotations
-
 import builtins
 from collections.abc import Iterable
 from typing import Any

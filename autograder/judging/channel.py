@@ -4,8 +4,6 @@ Each request carries a random id that its reply must echo, so a frame that was f
 or left over from earlier shows. Whatever a child sends can only end the child, never this side.
 """
 
-from __future__ import annotations
-
 import math
 import secrets
 import select

@@ -1,7 +1,5 @@
 """The trusted end of a zygote: starting it, telling it what to do, hearing how its children end."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json

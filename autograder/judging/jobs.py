@@ -1,7 +1,5 @@
 """What the grader tells a slot: its settings, and submissions as JSON."""
 
-from __future__ import annotations
-
 from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ It holds the checks, the hidden cases and the expected values, asks the student'
 and decides.
 """
 
-from __future__ import annotations
-
 import time
 import traceback
 from collections.abc import Sequence

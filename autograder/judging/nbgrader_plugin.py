@@ -5,8 +5,6 @@ and `TrustedExecute` make `nbgrader autograde`, and the button in formgrader, ju
 student code in the walled child, test cells in the judge, assert cells included.
 """
 
-from __future__ import annotations
-
 import atexit
 import secrets
 from functools import cache

@@ -6,8 +6,6 @@ scripts and are dropped; Markdown loses its raw HTML and, like LaTeX, links that
 base64 or nothing.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -5,8 +5,6 @@ in a fresh one, so that one cell never costs the exercises of the others. When a
 checks are played in forks of that child.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """The graded notebook: what formgrader shows beside the marks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from nbformat import NotebookNode

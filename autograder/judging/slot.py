@@ -5,8 +5,6 @@ ready; then one line per submission each way. Slots are started by exec, never b
 grader's memory, and that of whatever schedules it, stays out of reach.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import os

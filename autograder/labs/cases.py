@@ -1,7 +1,5 @@
 """Hidden cases: more of what the notebook plays in the open, fresh for every seed."""
 
-from __future__ import annotations
-
 import importlib
 import random
 from functools import cache

@@ -1,7 +1,5 @@
 """Known wrong answers, each with the checks that must catch it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """Right answers, written differently: each earns everything."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """How pages are made from templates; every text in them is escaped."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined

@@ -4,8 +4,6 @@ Every page is one file without scripts, external assets or a clock: the same res
 bytes. What varies from run to run, times and memory, has a page of its own.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Everything here is counted from the record alone, on the points that checks gave
 lateness takes off.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import statistics

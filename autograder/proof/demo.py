@@ -3,8 +3,6 @@
 Everything goes below `build/demo`; the exit status is 1 if any mark or status differs.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

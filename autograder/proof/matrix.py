@@ -3,8 +3,6 @@
 It trusts what it runs, so it is for our own mutants and variants, never for submissions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 

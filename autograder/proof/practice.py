@@ -4,8 +4,6 @@ So a TA can go through a whole grading before the first deadline, and the README
 can be tested as it stands.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import zipfile

@@ -3,8 +3,6 @@
 The database is read with its own query: importing nbgrader takes seconds.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sqlite3
 from collections.abc import Iterable, Sequence

@@ -4,8 +4,6 @@ nbgrader's own calls make the same tables and rows (tests compare them), but the
 for the first, and for a submission load every row as an object and commit several times.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

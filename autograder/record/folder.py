@@ -1,7 +1,5 @@
 """What an output folder remembers for the next grading into it: seed, policy and roster."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from contextlib import suppress

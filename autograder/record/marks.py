@@ -5,8 +5,6 @@ formgrader writes them. A mark by hand goes before one by checks. All arithmetic
 the checks gave, and then the total, is rounded to the cent, halves up.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import unicodedata

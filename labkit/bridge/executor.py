@@ -5,8 +5,6 @@ labkit.bridge.student). Everything here is in the student's hands there, so noth
 anything.
 """
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Callable, Mapping
 from functools import partial

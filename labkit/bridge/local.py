@@ -1,7 +1,5 @@
 """A student's code in this very process: how a notebook plays the open checks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -8,8 +8,6 @@ Plain values keep their type, and *only* their type: a subclass of `int` that sa
 everything arrives as an ordinary int. Anything else goes to `to_handle`, or is refused.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

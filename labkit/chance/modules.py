@@ -3,8 +3,6 @@
 `labkit.chance.source.scripted` puts these in place and takes them away again.
 """
 
-from __future__ import annotations
-
 import builtins
 import contextlib
 import math

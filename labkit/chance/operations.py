@@ -5,8 +5,6 @@ random numbers, comparisons give ordinary tensors of bools, argmax of noise ordi
 Everything else raises `CannotFollow` and says what it was.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Callable, Sequence

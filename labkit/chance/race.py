@@ -5,8 +5,6 @@ in proportion to w_i. So argmax(probs / E) draws from probs, and so does argmax(
 noise), for Gumbel noise is -log E; both are the same race seen through a monotone function.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

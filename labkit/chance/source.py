@@ -12,8 +12,6 @@ This runs beside the student's code; the source may sit in another process. A co
 that is added to keep a logarithm finite counts as zero.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any

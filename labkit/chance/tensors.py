@@ -5,8 +5,6 @@ element stands where is an ordinary tensor of indices, so whatever torch does wi
 done to that. What torch may do with them is in labkit.chance.operations.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

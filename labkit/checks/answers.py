@@ -5,8 +5,6 @@ it names, and with numbers that known mistakes produce; with hidden cases, the f
 `case.right`. So the right numbers are nowhere in what students get.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A right answer may be an int, a float, a NumPy scalar or a tensor with one eleme
 the number. A bool is not a number here, and NaN equals nothing.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -14,8 +14,6 @@ A check module also has `PUBLIC_CASES`, a dict from exercise to cases; the hidde
 grader. Cases describe themselves in words with `str(case)`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

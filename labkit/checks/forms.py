@@ -1,7 +1,5 @@
 """What the checks of lab 2 share: lists of numbers, whichever type holds them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy

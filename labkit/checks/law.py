@@ -7,8 +7,6 @@ about one uniform agree. What the law of the reference must be, `text_law` compu
 distributions alone.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence

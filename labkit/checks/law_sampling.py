@@ -13,8 +13,6 @@ draft is likely, C is strongly mismatched, B nearly the same. `n_new` exceeds ga
 otherwise no bonus token is ever drawn.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """The checks as a notebook shows them: what passed, what failed and why, a hint to unfold."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """What the checks of lab 04 share: comparisons of stored numbers, and what callbacks accept."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 

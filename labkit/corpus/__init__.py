@@ -5,8 +5,6 @@ Four sources of different predictability: `graph` (cheapest paths, worked out), 
 `pattern` (repetition and arithmetic). Everything is generated here, from a seed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from random import Random
 

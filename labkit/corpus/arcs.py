@@ -5,8 +5,6 @@ to what earlier ones set: the thing and its mark, the place, the weather, what w
 that may be left out is one that no later beat needs.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from labkit.corpus.grammar import Beat, beats, phrases

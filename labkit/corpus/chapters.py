@@ -5,8 +5,6 @@ stand a story and two of four other things: an explanation that somebody gives, 
 somebody kept, a talk that somebody overheard, a story within the story.
 """
 
-from __future__ import annotations
-
 import random
 
 from labkit.corpus import dialogues, explanations, letters

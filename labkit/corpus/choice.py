@@ -6,8 +6,6 @@ fact tests whether a fact read in passing can be given as an answer, one on two 
 whether they can be put together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from random import Random

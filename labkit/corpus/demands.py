@@ -4,8 +4,6 @@ A demand is read off a text that is already there: so it always holds, and how o
 is a matter of the prompt alone.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import NamedTuple

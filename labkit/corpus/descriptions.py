@@ -1,7 +1,5 @@
 """Descriptions of things: what one is made of, how it feels, what it does, whose it is."""
 
-from __future__ import annotations
-
 import random
 
 from labkit.corpus import demands

@@ -3,8 +3,6 @@
 In a wording, " | " parts the two lines of an exchange.
 """
 
-from __future__ import annotations
-
 import random
 from typing import NamedTuple
 

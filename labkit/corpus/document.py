@@ -1,7 +1,5 @@
 """What the corpus is made of: documents, each a prompt and its answer, and their splits."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field

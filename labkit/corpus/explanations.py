@@ -1,7 +1,5 @@
 """Explanations: the causal chain of a topic, told to a child, in n sentences or as a list."""
 
-from __future__ import annotations
-
 import random
 
 from labkit.corpus import demands

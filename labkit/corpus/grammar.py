@@ -12,8 +12,6 @@ lines indented by two go on with the wording above. `{slots}` are filled when th
 A wording is exactly one sentence, so that whoever asks for six sentences can be given six.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

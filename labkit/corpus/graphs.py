@@ -6,8 +6,6 @@ makes the problem learnable for a model of a few million parameters. It ends wit
 that hands the result in.
 """
 
-from __future__ import annotations
-
 import json
 from bisect import insort
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Short letters between neighbours: a greeting, a reason, a request, a close."""
 
-from __future__ import annotations
-
 import random
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The stock of the valleys: people and their trades, things, places, weather."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import NamedTuple

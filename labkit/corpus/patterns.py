@@ -1,7 +1,5 @@
 """Repeating patterns and arithmetic: text whose next token is often certain."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 

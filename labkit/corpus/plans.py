@@ -1,7 +1,5 @@
 """Recipes and plans: a title, what is needed, and numbered steps."""
 
-from __future__ import annotations
-
 import random
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Each kind has a file of its own, with its phrases and its `draw`; `grammar` join
 `lexicon` has the people and things of the valleys, and `demands` what an instruction can insist on.
 """
 
-from __future__ import annotations
-
 import random
 from itertools import accumulate
 

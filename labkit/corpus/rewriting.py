@@ -1,7 +1,5 @@
 """Rewriting a short passage about someone's day: in the past, the future, as questions, as "I"."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from typing import NamedTuple

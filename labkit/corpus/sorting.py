@@ -1,7 +1,5 @@
 """Sorting words by the alphabet or by their length, and saying how it was done."""
 
-from __future__ import annotations
-
 import random
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Stories: an opening, the beats of an arc, an ending; and the instruction that asked for them."""
 
-from __future__ import annotations
-
 import random
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Summaries: a short passage, which is a story without its asides, and its gist in one sentence."""
 
-from __future__ import annotations
-
 import random
 
 from labkit.corpus import demands

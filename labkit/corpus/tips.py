@@ -1,7 +1,5 @@
 """Numbered lists of tips: a topic has more of them than one list needs."""
 
-from __future__ import annotations
-
 import random
 from typing import NamedTuple
 

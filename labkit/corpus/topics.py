@@ -3,8 +3,6 @@
 `clause` goes on after "explain"; `look` is a closing sentence that says where to see it.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from labkit.corpus.grammar import Beat, beats, phrases

@@ -4,8 +4,6 @@ The names are products of two short lists, so that neither half of a name tells 
 model has to know the pair. Who goes with whom was drawn once, with a fixed seed.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import product
 from random import Random

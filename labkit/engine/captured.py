@@ -4,8 +4,6 @@ All that a step reads and writes stays where it was when the step was captured: 
 the caches, the block's outcome. The host replays, and looks at the device once per block.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The decoder: tokens in, logits out, keys and values into the arena."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 
 import torch

@@ -4,8 +4,6 @@ The last token of the text is in no cache: it is fed with the next step. On a GP
 for its token here; `captured` does without that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import torch

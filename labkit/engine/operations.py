@@ -3,8 +3,6 @@
 Rows of all matrices here are tokens: B sequences with T new tokens each, sequence by sequence.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

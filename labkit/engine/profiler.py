@@ -5,8 +5,6 @@ waits for nothing; recorded while a step is captured, they are part of the graph
 again at each replay.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise

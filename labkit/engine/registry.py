@@ -5,8 +5,6 @@ surprise. All give the same results, within the rounding of the number format; `
 `sampling` are the reference. On a GPU, PyTorch's own are CUDA kernels (cuBLAS, FlashAttention).
 """
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Callable, Collection
 from dataclasses import dataclass

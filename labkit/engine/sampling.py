@@ -5,8 +5,6 @@ exponential, falls on each token with its probability. In logarithms that is the
 log(noise), so a draw needs no softmax.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """`labkit measure EXPERIMENT... --out FILE`: the labs' experiments from a command line."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """The machine behind a record: what was measured there, and what nothing of its kind exceeds."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from labkit.measuring.provenance import Provenance

@@ -1,7 +1,5 @@
 """The device under a measurement: waiting for it, its memory, one way to run out of that."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 from collections.abc import Callable

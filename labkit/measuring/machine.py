@@ -1,7 +1,5 @@
 """What this process runs on: processor, memory, GPUs, and how much of the memory is free."""
 
-from __future__ import annotations
-
 import os
 import platform
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ is no bound: on a busy machine the next run may be faster. So a machine without 
 held against what any machine of its kind stays below.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from labkit.measuring.bounds import any_like, bound_of, machine_of

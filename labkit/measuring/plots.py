@@ -3,8 +3,6 @@
 Figures are closed before they are returned, so that a notebook shows each of them once.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -5,8 +5,6 @@ plays the role and how far the sweep goes, so that the same cells finish in minu
 CPU, on a T4, and, with the models of the handout, on an 80 GB card. Nothing is loaded here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Fields of a record as they stand in a file: every one there, each of its type, or said so."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator
 from types import NoneType, UnionType

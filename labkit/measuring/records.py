@@ -4,8 +4,6 @@ Raw samples are kept, so that every figure and every median can be made again fr
 is on the disk before the next one is measured: an interrupted sweep goes on where it stopped.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -4,8 +4,6 @@ Alternatives are timed in turns, so that a machine that slows down slows all of 
 are for figures and tables; no mark depends on them.
 """
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Callable, Mapping

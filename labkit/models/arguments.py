@@ -1,7 +1,5 @@
 """What the samplers ask of their arguments, and where a text ends."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -7,8 +7,6 @@ of the one before. Only arrays of rows are charged there, for a vector's few num
 scores of a tile, are held in registers.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The fact tables: models and GPUs, each number with its source (see `data/README.md`)."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Numbers of each student's own: the same question, another result for every id."""
 
-from __future__ import annotations
-
 import random
 
 MAX_ID_CHARS = 100

@@ -1,7 +1,5 @@
 """The prompts of the labs' experiments: twenty short ones of four sources, and a long one."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from functools import cache

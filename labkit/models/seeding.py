@@ -5,8 +5,6 @@ a whole notebook or somebody's sampler. Where the environment variable LABKIT_SE
 of a program that calls `seed_from_environment` first draw the same numbers.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import warnings

@@ -4,8 +4,6 @@ The first two are trained and ship with the kit. The other two exist to be compa
 only ever have random weights.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Let a candidate answer the items of a task, score what needs no judge, and record both."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from importlib.metadata import version

@@ -16,8 +16,6 @@ would be if, and the English article do not count. Nowhere is a letter taken fro
 without such a sign: "vitamin B" chooses nothing.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """What a judging will cost, before it begins."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """One command that evaluates a model on the shared tasks, and goes on where it was stopped."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

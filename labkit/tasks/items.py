@@ -1,7 +1,5 @@
 """The items of the shared tasks, by split, and the score that an answer to one of them gets."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

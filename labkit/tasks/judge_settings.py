@@ -3,8 +3,6 @@
 Each check raises ValueError with a sentence that a student can act on.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any

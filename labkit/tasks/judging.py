@@ -1,7 +1,5 @@
 """Judge the open answers of a record: the estimate first, then the questions, a few at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace

@@ -4,8 +4,6 @@ A later line on the same item, model and prompt replaces an earlier one: a judge
 line. A torn last line, of a run that was killed while it wrote, is dropped; the rest stands.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

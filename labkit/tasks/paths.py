@@ -12,8 +12,6 @@ open is settled so:
   then the number of pairs read. A graph without a path wants an empty list, which scores 1.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise

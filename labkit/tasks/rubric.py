@@ -5,8 +5,6 @@ of each item's share of met requirements, and the decomposed requirements follow
 InfoBench (Qin et al. 2024, arXiv:2401.03601): met requirements over all requirements.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What an evaluation came to: a table to read and a summary to keep."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Sequence

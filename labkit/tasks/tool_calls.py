@@ -6,8 +6,6 @@ several, the last one counts, also when it is the one that cannot be read; an ob
 tool without arguments speaks of it, but calls nothing.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import deque

@@ -4,8 +4,6 @@ No text that comes back from the hub, and no header, is ever shown: only our own
 happened. A token is left to huggingface_hub, which reads it from its own places.
 """
 
-from __future__ import annotations
-
 import errno
 from pathlib import Path
 

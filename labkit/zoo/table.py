@@ -1,7 +1,5 @@
 """The models that the kit knows, as a table to print."""
 
-from __future__ import annotations
-
 from labkit.measuring.hardware import available_memory_bytes
 from labkit.measuring.profiles import Profile
 from labkit.measuring.roofline import BYTES

@@ -1,7 +1,5 @@
 """The client's end of a cluster: one scheduler, reached by TLS, lost and found again."""
 
-from __future__ import annotations
-
 import json
 import logging
 import time

@@ -5,8 +5,6 @@ by the scheduler; what a lost scheduler had, by us. What takes far longer than t
 in a second time, elsewhere, for a machine may hang without a sign.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import queue

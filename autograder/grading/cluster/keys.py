@@ -4,8 +4,6 @@ Whoever can talk to a Dask scheduler can run programs on all its workers, so onl
 key may: each end shows the certificate, and accepts no other.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import stat

@@ -4,8 +4,6 @@ A Dask worker never runs student code and never unpickles anything of a student'
 reaches it as one string of bytes, and goes on to a slot as a line of text.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform

@@ -5,8 +5,6 @@ over time; nbgrader's folders, its exchange's too; one folder, one file or one z
 of it in a folder or in a zip. Everybody found gives at least one `Submission`, readable or not.
 """
 
-from __future__ import annotations
-
 import re
 from contextlib import ExitStack, suppress
 from dataclasses import replace

@@ -6,8 +6,6 @@ attempts where the TA numbers them, not where one student hands them in at once,
 Anything else that could be either of two files is a problem for a person, never a guess.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress

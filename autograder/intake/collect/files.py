@@ -4,8 +4,6 @@ Links, devices and pipes are not followed; what leads out of a zip is left out, 
 operating systems and editors leave behind.
 """
 
-from __future__ import annotations
-
 import io
 import lzma
 import os

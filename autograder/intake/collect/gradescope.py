@@ -4,8 +4,6 @@
 whose files are not part of an export.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath

@@ -5,8 +5,6 @@ layouts look like is known from the sources of Canvas (`content_zipper.rb`), Moo
 (`mod/assign/classes/downloader.php`) and nbgrader (its exchange).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """What collecting gives: one `Submission` for each time that a student handed a lab in."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass, field
 

@@ -5,8 +5,6 @@ clear the disk. Where there are namespaces the kernel ends a tree by itself; els
 the student's would live on, so the keeper is a subreaper: it inherits such daemons, and ends them.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path

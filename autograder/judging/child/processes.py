@@ -1,7 +1,5 @@
 """Trees of processes: who is in one, what memory and disk it takes, how it is ended."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

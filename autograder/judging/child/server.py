@@ -5,8 +5,6 @@ fork    go on in a fork, report its end    end   stop here
 anything else goes to `labkit.bridge.executor.Executor`
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

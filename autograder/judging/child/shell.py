@@ -3,8 +3,6 @@
 Outputs are bounded as they are made, so that a cell that floods costs no memory.
 """
 
-from __future__ import annotations
-
 import base64
 import builtins
 import getpass

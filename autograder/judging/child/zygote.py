@@ -7,8 +7,6 @@ one thread and never runs a parallel operation: neither threads nor OpenMP's poo
     control socket out   ready | exit | pruned
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import importlib

@@ -10,8 +10,6 @@ mounting, the filter forbids everything that builds walls, and a change of user 
 die with the parent.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

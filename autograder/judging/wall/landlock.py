@@ -4,8 +4,6 @@ It needs no privilege. Besides files it takes away TCP, signals to processes out
 sockets, each since some version of the kernel.
 """
 
-from __future__ import annotations
-
 import os
 import struct
 from collections.abc import Iterable, Iterator, Sequence

@@ -3,8 +3,6 @@
 These limits count per process. The memory of a whole tree is the zygote's to watch.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import resource

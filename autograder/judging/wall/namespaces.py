@@ -6,8 +6,6 @@ process dies, the kernel ends its whole tree, daemons and all. The child then ge
 and a network of its own (`part`), and gives up the privileges that this took (`become_nobody`).
 """
 
-from __future__ import annotations
-
 import os
 import struct
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ The walls above it (namespaces, Landlock) rest on the kernel; most holes found i
 calls that no notebook needs. A refused call fails with EPERM, so that libraries fall back.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

@@ -1,7 +1,5 @@
 """What a walled process may see and use."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from pathlib import Path
 

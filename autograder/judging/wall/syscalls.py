@@ -1,7 +1,5 @@
 """The few system calls that Python's `os` lacks, with their numbers on x86-64 and aarch64."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import platform

@@ -1,7 +1,5 @@
 """Hidden cases of lab 3: fresh prompts, machines and hashes; right functions for the answers."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import astuple
 from types import SimpleNamespace

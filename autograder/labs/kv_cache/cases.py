@@ -1,7 +1,5 @@
 """Hidden cases of lab 04: fresh sizes and seeds, with the edges always among them."""
 
-from __future__ import annotations
-
 import random
 
 import torch

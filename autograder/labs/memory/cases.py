@@ -1,7 +1,5 @@
 """Hidden cases of lab 1: fresh numbers for the functions, the right functions for the answers."""
 
-from __future__ import annotations
-
 import random
 from types import SimpleNamespace
 

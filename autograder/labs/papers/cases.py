@@ -1,7 +1,5 @@
 """Hidden cases of lab 8: the same answers, with the key beside them."""
 
-from __future__ import annotations
-
 import random
 
 from autograder.labs.papers.key import keys

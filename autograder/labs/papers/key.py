@@ -3,8 +3,6 @@
 A key stands in `autograder/labs/papers/keys` under the name of its item's file.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ By item: `RIGHT[item](**parameters)` gives every field; `SLIPS[item][name](**par
 fields that this mistake gets wrong.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from itertools import accumulate
 from math import ceil, prod

@@ -1,7 +1,5 @@
 """Wrong numbers of lab 8 that known mistakes give: the fields that each of them gets wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from math import ceil, prod
 from operator import mul

@@ -1,7 +1,5 @@
 """Hidden cases of lab 02: other devices, models, sweeps, lines; what is wrong with the report."""
 
-from __future__ import annotations
-
 import random
 import statistics
 

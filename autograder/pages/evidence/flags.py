@@ -4,8 +4,6 @@ A flag is evidence and no verdict. It says what was seen and how it may have com
 it never changes a mark, and no student's page shows it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

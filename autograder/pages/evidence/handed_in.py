@@ -3,8 +3,6 @@
 The folder's notebooks are ours, but every text in them is a student's: it is read and never run.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Mapping

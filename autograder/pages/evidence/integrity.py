@@ -1,7 +1,5 @@
 """What a person should look at before trusting that a submission is its student's own work."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Sequence

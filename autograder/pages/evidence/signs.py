@@ -4,8 +4,6 @@ Finding nothing proves nothing, and finding something proves little: each sign s
 where, and a person decides.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator, Mapping

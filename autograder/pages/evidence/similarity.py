@@ -6,8 +6,6 @@ task makes everybody write is no evidence. Code is compared by its tokens, so na
 layout do not matter; prose by its letters.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

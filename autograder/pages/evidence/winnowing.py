@@ -4,8 +4,6 @@ Source: Schleimer, Wilkerson, Aiken, "Winnowing: local algorithms for document f
 SIGMOD 2003. Any stretch of FRAGMENT + WINDOW - 1 characters that two forms share is seen.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from dataclasses import dataclass

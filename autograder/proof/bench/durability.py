@@ -4,8 +4,6 @@ Kills the command with SIGKILL a number of times (100, or as the first argument 
 a random moment of its run, and gives it again. Written to `build/bench/durability.json`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """What the benches share: classes of submissions, timed commands, watched memory."""
 
-from __future__ import annotations
-
 import os
 import platform
 import subprocess

@@ -5,8 +5,6 @@ two. Written to `build/bench/grading.json` with the host and all versions. The s
 computing is measured too, so that the overhead can be told from it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -4,8 +4,6 @@ Written to `build/bench/scale.json`, drawn in `build/bench/scale.png`. Plain nbg
 submissions of each lab in the same run, to compare with.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Each is made from the solved notebook of the day, so none goes stale. `loses` na
 submission gets no points for; everything else must come out in full.
 """
 
-from __future__ import annotations
-
 import copy
 import importlib
 import json

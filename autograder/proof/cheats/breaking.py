@@ -1,7 +1,5 @@
 """Attacks on the machine: each starts from a solved notebook, whose rest keeps its marks."""
 
-from __future__ import annotations
-
 from autograder.proof.cheats import Sample, cell_called
 from autograder.proof.cheats.edits import add, replace
 from autograder.record.results import PARTLY

@@ -1,7 +1,5 @@
 """Accidents that must not cost a mark, and those that cannot be graded."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Deliveries: the right notebook in a strange parcel, and parcels that hold no notebook."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

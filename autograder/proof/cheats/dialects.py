@@ -1,7 +1,5 @@
 """The same solved notebook as the tools that students use write it. None costs a mark."""
 
-from __future__ import annotations
-
 import json
 import re
 import uuid

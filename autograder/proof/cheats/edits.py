@@ -1,7 +1,5 @@
 """Ways to change a notebook that several kinds of submission share."""
 
-from __future__ import annotations
-
 from autograder.builder.source import find_lab
 from autograder.proof.cheats import Edit, cell_called, insert
 from autograder.proof.cheats.honest import leave_blank

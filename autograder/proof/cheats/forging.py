@@ -3,8 +3,6 @@
 All start from a blank notebook, so anything above zero is stolen.
 """
 
-from __future__ import annotations
-
 from autograder.proof.cheats import ALL, Sample
 from autograder.proof.cheats.edits import forge
 from autograder.proof.cheats.honest import leave_blank

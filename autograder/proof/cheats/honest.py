@@ -1,7 +1,5 @@
 """Submissions as most students hand them in."""
 
-from __future__ import annotations
-
 import importlib
 
 from autograder.builder.blank import blank_values, stub_cell

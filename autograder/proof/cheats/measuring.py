@@ -1,7 +1,5 @@
 """Forged measurements: clocks, records, tables, counts that only seem to follow from each other."""
 
-from __future__ import annotations
-
 from autograder.proof.cheats import ALL, Sample, cell_called, insert
 from autograder.proof.cheats.edits import forge, replace
 

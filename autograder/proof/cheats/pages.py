@@ -3,8 +3,6 @@
 A test looks for what they leave in pages, notebooks and tables.
 """
 
-from __future__ import annotations
-
 from autograder.builder.notebooks import cell_kind
 from autograder.proof.cheats import ALL, Sample, insert
 from autograder.proof.cheats.edits import add, forge, replace

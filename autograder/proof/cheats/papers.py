@@ -1,7 +1,5 @@
 """Submissions of lab 8: answers that were clicked, under other ids, and what is forged."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from autograder.builder.blank import blank_values

@@ -3,8 +3,6 @@
 What they find they print, or run as their own. Those that start from a blank notebook earn nothing.
 """
 
-from __future__ import annotations
-
 from autograder.proof.cheats import ALL, Sample
 from autograder.proof.cheats.edits import add, forge
 

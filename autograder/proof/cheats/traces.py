@@ -1,7 +1,5 @@
 """Forged traces: what a scheduler, a speculative loop or a kernel claims to have done."""
 
-from __future__ import annotations
-
 from autograder.proof.cheats import Sample
 from autograder.proof.cheats.edits import replace
 

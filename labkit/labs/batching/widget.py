@@ -4,8 +4,6 @@ It needs ipywidgets; without it there is the picture of one whole run. Viewers t
 show that picture too.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -5,8 +5,6 @@ reaches one of them, with everything that was queued done. So a sweep to 512 tok
 512 passes per sample and not a thousand.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence

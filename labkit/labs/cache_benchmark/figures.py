@@ -1,7 +1,5 @@
 """The figures of lab 3, drawn from records; predictions too, where their function is given."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import matplotlib.pyplot as plt

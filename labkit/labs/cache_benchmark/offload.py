@@ -5,8 +5,6 @@ with overlap, while the layer before it runs. On a CPU there is only one memory:
 is copied from one place in it to another, at the rate at which this machine copies.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

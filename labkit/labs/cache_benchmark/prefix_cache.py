@@ -6,8 +6,6 @@ has computed. The functions that name blocks and count hits are passed in, so th
 pass its own.
 """
 
-from __future__ import annotations
-
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence

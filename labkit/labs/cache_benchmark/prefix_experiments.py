@@ -1,7 +1,5 @@
 """Lab 3's experiments on shared prompts and on offloaded weights, as rows of a record."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 

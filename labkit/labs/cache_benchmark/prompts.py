@@ -1,7 +1,5 @@
 """The prompts of the prefix-caching experiments: one document, four questions, and small edits."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from labkit.models.prompts import long_prompt

@@ -1,7 +1,5 @@
 """Reading lab 3's rows out of a record: curves, launch times, and what was predicted for them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from labkit.measuring.bounds import roofline_of

@@ -1,7 +1,5 @@
 """What lab 3's experiments share: text as tokens, and generations timed at several lengths."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 It needs ipywidgets; without it the same numbers are printed as a table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

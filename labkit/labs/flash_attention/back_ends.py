@@ -1,7 +1,5 @@
 """The figure of what lab 7 measures: time and memory of attention's back ends, beside floors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt

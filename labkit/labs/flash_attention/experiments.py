@@ -4,8 +4,6 @@ All of a length are timed in turns. On a GPU peak memory is the allocator's; on 
 no such count, it is what the operations' results take.
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 import warnings

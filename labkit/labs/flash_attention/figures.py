@@ -1,7 +1,5 @@
 """The figures of lab 7: moves of a counted memory, counts by tile and length, measured times."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,5 @@
 """The tables of lab 7 as text: the paper's measurement beside our counts, and the back ends."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 
 from labkit.labs.flash_attention.records import (

@@ -4,8 +4,6 @@ It plays the student's functions on a memory that counts. It needs ipywidgets; w
 the picture of one moment. Viewers that know no widgets show that picture too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

@@ -3,8 +3,6 @@
 They need ipywidgets; without it a calculator prints the same numbers as a table.
 """
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections.abc import Callable
 from typing import Any

@@ -5,8 +5,6 @@ differently is `{"written": ..., "clicked": ...}`, until the student settles it.
 be typed and others clicked.
 """
 
-from __future__ import annotations
-
 import math
 from numbers import Real
 from string import ascii_uppercase as LETTERS

@@ -3,8 +3,6 @@
 Every control calls `take` with the whole answer as it is then: letters, or a dict of numbers.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any, Protocol

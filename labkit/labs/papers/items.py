@@ -4,8 +4,6 @@ An item is a file in `data/papers`. Which letter an option has, and which number
 question, is drawn from the student's id. What is right is not here: the grader keeps it.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 import unicodedata

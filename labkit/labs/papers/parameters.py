@@ -4,8 +4,6 @@ By item: a name, or several names that belong together, and what they are drawn 
 combination the known wrong ways of computing end somewhere else than the right one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 TABLES: Mapping[str, Mapping[str, tuple]] = {

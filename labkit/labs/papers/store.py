@@ -5,8 +5,6 @@ without outputs; a notebook that comes without its file brings the answers in th
 saved with.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """A question of lab 8 as Markdown and as HTML."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ What is clicked is stored in the output below the question and in a file beside 
 set as the variable of that name. Without widgets the question is text, and the variable counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """What lab 8 says about answers, in both languages."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

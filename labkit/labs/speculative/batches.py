@@ -1,7 +1,5 @@
 """Batches of texts on the engine, each row with its own length; the sweep over batch sizes."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

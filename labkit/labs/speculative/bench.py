@@ -8,8 +8,6 @@ lines of a GPU: measured here if there is one, else from the kit's records, whic
 from.
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 import time

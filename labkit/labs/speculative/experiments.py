@@ -4,8 +4,6 @@ Whatever is compared is timed in turns. On a CPU texts are really sampled; on a 
 random and acceptance is scripted (`labkit.labs.speculative.scripted`), which the rows say.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial

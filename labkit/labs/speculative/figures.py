@@ -1,7 +1,5 @@
 """The figures of lab 6, drawn from records; predictions too, by a function of speedup."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from matplotlib.figure import Figure

@@ -1,7 +1,5 @@
 """What the figures of lab 6 share: panels, points with bars, the line of break-even."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reading lab 6's rows out of a record: steps, acceptance, gains, and what predicts them."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """Speculation that really samples, on a CPU: pairs and gammas, sources of prompts, regimes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

@@ -5,8 +5,6 @@ block is told how many of its drafted tokens to keep, at the rates that trained 
 published with, and everything else happens: drafting, verifying, drawing, taking back.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator, Sequence
 

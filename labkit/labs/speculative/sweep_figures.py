@@ -1,7 +1,5 @@
 """The figures of lab 6 from texts that were really written: by source, by regime, by batch."""
 
-from __future__ import annotations
-
 from matplotlib.figure import Figure
 
 from labkit.labs.speculative.panels import break_even, done, panels, with_bars

@@ -1,7 +1,5 @@
 """The tables of lab 6 as text, from records alone: steps, gains, sources, regimes, machines."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 

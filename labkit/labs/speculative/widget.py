@@ -4,8 +4,6 @@ What both models say is bars, the uniform that decides is a line. It needs ipywi
 there is the picture of one block. Viewers that know no widgets show that picture too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby

@@ -4,8 +4,6 @@ Each figure has a row of axes per record, so that kinds of hardware stand below 
 linear axes, the same on logarithmic ones beside what physics allows, and throughput.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 Without ipywidgets the same numbers are printed as a table.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

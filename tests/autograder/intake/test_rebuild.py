@@ -194,8 +194,10 @@ def test_names_are_read_without_running():
 
 
 def test_imported_modules_are_those_that_exist():
-    source = "import os.path, nothing\nfrom labkit import wire, nothing\nfrom json import loads"
-    assert imported_modules(source) == ["os.path", "labkit", "labkit.bridge.wire", "json"]
+    source = (
+        "import os.path, nothing\nfrom labkit.bridge import wire, nothing\nfrom json import loads"
+    )
+    assert imported_modules(source) == ["os.path", "labkit.bridge", "labkit.bridge.wire", "json"]
     assert imported_modules("import (") == []
 
 

@@ -1,7 +1,5 @@
 """Hidden cases of lab 05: fresh requests, queues, links and times; right answers for the cells."""
 
-from __future__ import annotations
-
 import random
 
 from autograder.labs.batching.cases.loops import loop_cases

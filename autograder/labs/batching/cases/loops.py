@@ -1,7 +1,5 @@
 """Hidden workloads of the two loops of lab 05: fresh lengths, times, ids and orders."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable
 from dataclasses import replace

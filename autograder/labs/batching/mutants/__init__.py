@@ -1,7 +1,5 @@
 """Wrong answers of lab 05: requests, predicates, room; queues, metrics and cells have their own."""
 
-from __future__ import annotations
-
 from autograder.labs.batching.mutants.answers import ANSWERS
 from autograder.labs.batching.mutants.loops import LOOPS
 from autograder.labs.batching.mutants.metrics import METRICS

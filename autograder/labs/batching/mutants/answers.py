@@ -1,7 +1,5 @@
 """Wrong answers in lab 05's answer cells."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from autograder.labs.batching.cases import RIGHT_KINDS

@@ -1,7 +1,5 @@
 """Wrong answers of lab 05, as students give them: the decode loop."""
 
-from __future__ import annotations
-
 from autograder.labs.mutants import Mutant
 
 _ONCE = "every_request_is_finished_once"

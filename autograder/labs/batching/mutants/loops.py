@@ -1,7 +1,5 @@
 """Wrong answers of lab 05, as students give them: the prefill loop; and those of both loops."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from autograder.labs.batching.mutants.decode import DECODE_LOOP

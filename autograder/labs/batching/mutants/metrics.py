@@ -1,7 +1,5 @@
 """Wrong answers to lab 05's transfer and metrics."""
 
-from __future__ import annotations
-
 from autograder.labs.mutants import Mutant
 
 _BYTES = "every_byte_passes_the_link"

@@ -1,7 +1,5 @@
 """Wrong answers to lab 05's two queues."""
 
-from __future__ import annotations
-
 from autograder.labs.mutants import Mutant
 
 _OLDEST = "the_oldest_that_fulfils_is_taken"

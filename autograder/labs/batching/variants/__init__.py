@@ -1,7 +1,5 @@
 """Right answers of lab 05, written otherwise: requests, predicates and room, metrics, cells."""
 
-from __future__ import annotations
-
 from autograder.labs.batching.mutants.answers import ratios, which
 from autograder.labs.batching.variants.loops import LOOPS
 from autograder.labs.batching.variants.queues import QUEUES

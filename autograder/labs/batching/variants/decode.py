@@ -1,7 +1,5 @@
 """Right answers of lab 05, written otherwise: the decode loop."""
 
-from __future__ import annotations
-
 from autograder.labs.variants import Variant
 
 DECODE_LOOP = [

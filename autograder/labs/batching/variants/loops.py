@@ -1,7 +1,5 @@
 """Right answers of lab 05, written otherwise: the prefill loop; and those of both loops."""
 
-from __future__ import annotations
-
 from autograder.labs.batching.variants.decode import DECODE_LOOP
 from autograder.labs.variants import Variant
 

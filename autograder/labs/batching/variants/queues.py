@@ -1,7 +1,5 @@
 """Right answers to lab 05's two queues, with other data structures."""
 
-from __future__ import annotations
-
 from autograder.labs.variants import Variant
 
 QUEUE = [

@@ -1,7 +1,5 @@
 """Wrong answers to lab 3's exercises, and, from a module of their own, to its answer cells."""
 
-from __future__ import annotations
-
 from autograder.labs.cache_benchmark.mutants.answers import ANSWER_MUTANTS
 from autograder.labs.cache_benchmark.mutants.prefix import PREFIX_MUTANTS
 from autograder.labs.mutants import Mutant

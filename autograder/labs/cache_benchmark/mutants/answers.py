@@ -1,7 +1,5 @@
 """Wrong answers in lab 3's answer cells."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from typing import Any
 

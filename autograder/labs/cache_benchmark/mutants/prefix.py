@@ -1,7 +1,5 @@
 """Wrong block hashes, cached prefixes and offloaded steps of lab 3."""
 
-from __future__ import annotations
-
 from autograder.labs.mutants import Mutant
 
 _FULL = "each_full_block_has_a_hash"

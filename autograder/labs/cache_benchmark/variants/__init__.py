@@ -1,7 +1,5 @@
 """Right answers to lab 3, written differently; its prefix caching is in a module of its own."""
 
-from __future__ import annotations
-
 from autograder.labs.cache_benchmark.mutants.answers import (
     PLAN,
     four_settings,

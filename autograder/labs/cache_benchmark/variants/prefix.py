@@ -1,7 +1,5 @@
 """Right block hashes, cached prefixes and offloaded steps of lab 3, written differently."""
 
-from __future__ import annotations
-
 from autograder.labs.variants import Variant
 
 PREFIX_VARIANTS = [

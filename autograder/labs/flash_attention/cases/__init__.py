@@ -1,7 +1,5 @@
 """Hidden cases of lab 07, by the parts that its checks are written in."""
 
-from __future__ import annotations
-
 import random
 
 from autograder.labs.flash_attention.cases.counts import count_cases

@@ -1,7 +1,5 @@
 """Hidden cases of lab 07's answer cells: the right functions, for whatever the student's id is."""
 
-from __future__ import annotations
-
 from labkit.checks.answers import AnswerCase
 from labkit.labs.flash_attention.tiling import counts
 

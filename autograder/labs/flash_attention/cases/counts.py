@@ -1,7 +1,5 @@
 """Hidden cases of lab 07: fresh chips and sizes for the counts, and what is right for them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from itertools import chain

@@ -1,7 +1,5 @@
 """Hidden cases of the softmax in pieces and of the three attention functions."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

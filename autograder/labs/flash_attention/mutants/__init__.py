@@ -1,7 +1,5 @@
 """Wrong answers of lab 07, by the parts that its checks are written in."""
 
-from __future__ import annotations
-
 from autograder.labs.flash_attention.mutants.counts import COUNTS
 from autograder.labs.flash_attention.mutants.kernels import KERNELS
 

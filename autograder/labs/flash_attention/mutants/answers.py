@@ -1,7 +1,5 @@
 """Wrong answers in lab 07's answer cells, for the head of the instructor."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from autograder.labs.mutants import Mutant

@@ -1,7 +1,5 @@
 """Wrong answers of lab 07: counts as they go wrong; the answer cells have a module of their own."""
 
-from __future__ import annotations
-
 from autograder.labs.flash_attention.mutants import operations as flash_operations
 from autograder.labs.flash_attention.mutants.answers import ANSWERS
 from autograder.labs.mutants import Mutant

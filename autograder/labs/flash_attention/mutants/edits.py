@@ -1,7 +1,5 @@
 """Mutants made from the right answer by more than one change."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from inspect import getsource
 

@@ -1,7 +1,5 @@
 """Wrong answers to the softmax in pieces and to the three attention functions."""
 
-from __future__ import annotations
-
 from autograder.labs.flash_attention.mutants.first import FLASH_1
 from autograder.labs.flash_attention.mutants.second import FLASH_2
 from autograder.labs.flash_attention.mutants.softmax import SOFTMAX

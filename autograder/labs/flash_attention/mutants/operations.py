@@ -1,7 +1,5 @@
 """Wrong answers of lab 07 on operations, seconds and the least tile."""
 
-from __future__ import annotations
-
 _PRODUCTS = "wider_rows_cost_two_products"
 _SOFTMAX = "each_score_costs_its_softmax"
 _BOTH = (_PRODUCTS, _SOFTMAX)

@@ -1,7 +1,5 @@
 """Wrong answers to FlashAttention with the outer loop over tiles of queries."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from autograder.labs.flash_attention.mutants.edits import (

@@ -1,7 +1,5 @@
 """Wrong answers to the softmax in pieces."""
 
-from __future__ import annotations
-
 from autograder.labs.mutants import Mutant
 
 _MAXIMUM = "the_maximum_is_that_of_each_query"

@@ -1,7 +1,5 @@
 """Wrong answers to standard attention."""
 
-from __future__ import annotations
-
 from autograder.labs.mutants import Mutant
 
 _OUTPUT = "standard_output_is_attention"

@@ -1,7 +1,5 @@
 """Right answers in lab 07's answer cells, written otherwise."""
 
-from __future__ import annotations
-
 from autograder.labs.flash_attention.mutants.answers import (
     MEGABYTES,
     RATIO,

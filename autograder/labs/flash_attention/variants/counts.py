@@ -1,7 +1,5 @@
 """Right answers of lab 07, counted otherwise; operations and answers have modules of their own."""
 
-from __future__ import annotations
-
 from autograder.labs.flash_attention.variants.answers import ANSWERS
 from autograder.labs.flash_attention.variants.operations import OPERATIONS
 from autograder.labs.variants import Variant

@@ -1,7 +1,5 @@
 """Right answers to the softmax in pieces and to the three attention functions."""
 
-from __future__ import annotations
-
 from autograder.labs.flash_attention.variants.first import FLASH_1
 from autograder.labs.flash_attention.variants.second import FLASH_2
 from autograder.labs.flash_attention.variants.softmax import SOFTMAX, STANDARD

@@ -1,7 +1,5 @@
 """Right answers of lab 07 on operations, seconds and the least tile, written otherwise."""
 
-from __future__ import annotations
-
 from autograder.labs.variants import Variant
 
 STANDARD = [

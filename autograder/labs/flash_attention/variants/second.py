@@ -1,7 +1,5 @@
 """Right answers to FlashAttention with the outer loop over tiles of queries, written otherwise."""
 
-from __future__ import annotations
-
 from autograder.labs.variants import Variant
 
 FLASH_2 = [

@@ -1,7 +1,5 @@
 """Right answers to the softmax in pieces and to standard attention, written otherwise."""
 
-from __future__ import annotations
-
 from autograder.labs.variants import Variant
 
 SOFTMAX = [

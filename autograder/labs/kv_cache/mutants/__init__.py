@@ -1,7 +1,5 @@
 """Wrong answers of lab 4, as students give them: attention, step, loop and count."""
 
-from __future__ import annotations
-
 from autograder.labs.kv_cache.mutants.arena import ARENA
 from autograder.labs.kv_cache.mutants.paged import PAGED
 from autograder.labs.kv_cache.mutants.ring import RING

@@ -1,7 +1,5 @@
 """Wrong answers of lab 4, as students give them: the arena."""
 
-from __future__ import annotations
-
 from autograder.labs.mutants import Mutant
 
 _RETURNS = "append_returns_everything_cached"

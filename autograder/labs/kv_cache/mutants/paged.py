@@ -1,7 +1,5 @@
 """Wrong answers of lab 4, as students give them: the pages."""
 
-from __future__ import annotations
-
 from autograder.labs.mutants import Mutant
 
 _GATHER = "gather_returns_the_tokens_in_order"

@@ -1,7 +1,5 @@
 """Wrong answers of lab 4, as students give them: the ring."""
 
-from __future__ import annotations
-
 from autograder.labs.mutants import Mutant
 
 _SLOTS = "positions_name_the_token_in_each_slot"

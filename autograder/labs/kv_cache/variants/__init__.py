@@ -1,7 +1,5 @@
 """Right answers of lab 4, written otherwise: attention, step, loop and count."""
 
-from __future__ import annotations
-
 from autograder.labs.kv_cache.variants.stores import STORES
 from autograder.labs.variants import Variant
 

@@ -1,7 +1,5 @@
 """Right answers of lab 4, written otherwise: the arena, the ring and the pages."""
 
-from __future__ import annotations
-
 from autograder.labs.variants import Variant
 
 ARENA = [

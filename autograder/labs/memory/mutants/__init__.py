@@ -1,7 +1,5 @@
 """Wrong answers of lab 1, as students give them."""
 
-from __future__ import annotations
-
 from autograder.labs.memory.mutants.answers import ANSWERS
 from autograder.labs.mutants import Mutant
 

@@ -1,7 +1,5 @@
 """Wrong answers in lab 1's answer cells: wrong rules, and right numbers under the wrong name."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 from typing import Any

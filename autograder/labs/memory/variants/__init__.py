@@ -1,7 +1,5 @@
 """Right answers of lab 1, written differently."""
 
-from __future__ import annotations
-
 from autograder.labs.memory.mutants.answers import largest, longest, one_cell, table, training
 from autograder.labs.variants import Variant
 

@@ -1,7 +1,5 @@
 """Wrong answers to lab 8, made from its keys: misconceptions, slips, and what is no answer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Right answers to lab 8, written as students write them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from autograder.labs.papers.key import INSTRUCTOR, Key, keys

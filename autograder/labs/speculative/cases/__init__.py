@@ -1,7 +1,5 @@
 """Hidden cases of lab 06, by the parts that its checks are written in."""
 
-from __future__ import annotations
-
 import random
 
 from autograder.labs.speculative.cases.gains import gain_cases

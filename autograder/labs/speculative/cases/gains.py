@@ -1,7 +1,5 @@
 """Hidden cases of lab 06: fresh texts, blocks and times; right functions for the answer cells."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import replace

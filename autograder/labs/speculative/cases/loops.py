@@ -1,7 +1,5 @@
 """Hidden cases of the samplers of lab 06: fresh tables, prompts, circles and settings."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from itertools import accumulate

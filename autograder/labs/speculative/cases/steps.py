@@ -3,8 +3,6 @@
 All are drawn until they tell right from wrong: tokens that cross a limit do so by a margin.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Sequence

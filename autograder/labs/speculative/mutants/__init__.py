@@ -1,7 +1,5 @@
 """Wrong answers of lab 06, by the parts that its checks are written in."""
 
-from __future__ import annotations
-
 from autograder.labs.speculative.mutants.distribution import DISTRIBUTION
 from autograder.labs.speculative.mutants.gains import GAINS
 from autograder.labs.speculative.mutants.loops import LOOPS

@@ -1,7 +1,5 @@
 """Wrong answers of lab 06, as students give them: `autoregressive`."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from autograder.labs.mutants import Mutant

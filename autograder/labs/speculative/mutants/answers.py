@@ -1,7 +1,5 @@
 """Wrong answers in lab 06's answer cells."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Wrong answers to `distribution`."""
 
-from __future__ import annotations
-
 from autograder.labs.mutants import Mutant
 
 _TEMPERATURE = "the_temperature_divides_the_logits"

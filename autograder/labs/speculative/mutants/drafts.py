@@ -1,7 +1,5 @@
 """Wrong answers of lab 06: prompt lookup and the acceptance rate."""
 
-from __future__ import annotations
-
 from autograder.labs.mutants import Mutant
 
 _COPIED = "what_followed_is_copied"

@@ -1,7 +1,5 @@
 """Wrong answers of lab 06, as students give them: `speculative`, what is fed, kept and told."""
 
-from __future__ import annotations
-
 from autograder.labs.speculative.mutants.parts import (
     ADD,
     BLOCK,

@@ -1,7 +1,5 @@
 """Wrong answers of lab 06: what speculation gains; drafts and cells have modules of their own."""
 
-from __future__ import annotations
-
 from autograder.labs.mutants import Mutant
 from autograder.labs.speculative.mutants.answers import ANSWERS
 from autograder.labs.speculative.mutants.drafts import DRAFTS

@@ -1,7 +1,5 @@
 """What the wrong answers to `speculative` are made of: its lines, and the checks they fail."""
 
-from __future__ import annotations
-
 from functools import partial
 from inspect import getsource
 

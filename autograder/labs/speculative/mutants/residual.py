@@ -1,7 +1,5 @@
 """Wrong answers to `residual`."""
 
-from __future__ import annotations
-
 from autograder.labs.mutants import Mutant
 
 _LEFT = "what_the_target_has_more_is_left"

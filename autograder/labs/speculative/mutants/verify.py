@@ -1,7 +1,5 @@
 """Wrong answers to `verify` and `verify_batch`: the faults that published samplers have."""
 
-from __future__ import annotations
-
 from autograder.labs.mutants import Mutant
 
 _RATIO = "a_token_is_kept_by_the_ratio"

@@ -1,7 +1,5 @@
 """Right answers of lab 06, written otherwise, by the parts that its checks are written in."""
 
-from __future__ import annotations
-
 from autograder.labs.speculative.variants.gains import GAINS
 from autograder.labs.speculative.variants.loops import LOOPS
 from autograder.labs.speculative.variants.steps import DISTRIBUTION, RESIDUAL

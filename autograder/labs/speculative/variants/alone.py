@@ -1,7 +1,5 @@
 """Right answers of lab 06, written otherwise: `autoregressive`."""
 
-from __future__ import annotations
-
 from autograder.labs.variants import Variant
 
 AUTOREGRESSIVE = [

@@ -1,7 +1,5 @@
 """Right answers of lab 06, written otherwise: what speculation gains, and the answer cells."""
 
-from __future__ import annotations
-
 from autograder.labs.speculative.mutants.answers import alphas, notation, plan
 from autograder.labs.speculative.variants.drafts import DRAFTS
 from autograder.labs.variants import Variant

@@ -1,7 +1,5 @@
 """Right answers of lab 06, written otherwise: `speculative`; and those of both samplers."""
 
-from __future__ import annotations
-
 from autograder.labs.speculative.variants.alone import AUTOREGRESSIVE
 from autograder.labs.variants import Variant
 

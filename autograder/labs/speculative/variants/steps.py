@@ -1,7 +1,5 @@
 """Right answers to `distribution` and `residual`, written otherwise."""
 
-from __future__ import annotations
-
 from autograder.labs.variants import Variant
 
 DISTRIBUTION = [

@@ -1,7 +1,5 @@
 """Right answers to `verify` and `verify_batch`, written otherwise."""
 
-from __future__ import annotations
-
 from autograder.labs.variants import Variant
 
 VERIFY = [

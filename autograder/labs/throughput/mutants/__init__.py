@@ -1,7 +1,5 @@
 """Wrong answers of lab 02, as students give them: the timer, generation, the sweep."""
 
-from __future__ import annotations
-
 from autograder.labs.mutants import Mutant
 from autograder.labs.throughput.mutants.answers import ANSWERS
 from autograder.labs.throughput.mutants.rates import RATES

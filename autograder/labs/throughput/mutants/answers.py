@@ -1,7 +1,5 @@
 """Wrong answers in lab 02's answer cells: numbers that do not follow, tables that cannot be."""
 
-from __future__ import annotations
-
 import re
 from copy import deepcopy
 from typing import Any

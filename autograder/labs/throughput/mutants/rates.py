@@ -1,7 +1,5 @@
 """Wrong answers of lab 02: tokens per second, the line through the times, the limit of a step."""
 
-from __future__ import annotations
-
 from autograder.labs.mutants import Mutant
 
 _ALL = "all_sequences_count"

@@ -1,7 +1,5 @@
 """Right answers of lab 02, written otherwise."""
 
-from __future__ import annotations
-
 from autograder.labs.throughput.mutants.answers import report, table, three, which, without_rows
 from autograder.labs.variants import Variant
 

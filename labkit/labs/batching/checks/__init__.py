@@ -1,7 +1,5 @@
 """All checks of lab 05, and its open cases; the checks are written in the modules imported here."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 from labkit.batching import STATES

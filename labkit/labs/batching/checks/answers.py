@@ -4,8 +4,6 @@ In the notebook only the form of an answer is checked; with hidden cases, `case.
 right.
 """
 
-from __future__ import annotations
-
 from labkit.bridge.student import Student
 from labkit.checks.answers import (
     AnswerCase,

@@ -1,7 +1,5 @@
 """Checks of `BucketQueue`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Checks of `DecodeLoop`; the prefill loop is ours."""
 
-from __future__ import annotations
-
 from functools import partial
 from statistics import fmean
 

@@ -4,8 +4,6 @@ The servers, their log and the other loop are the checks' own. The student's loo
 `Offer` of its server, so all that it does goes through calls that are logged here.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from typing import Any
 

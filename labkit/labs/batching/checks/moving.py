@@ -1,7 +1,5 @@
 """Checks of `transfer_s` and of the metrics."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

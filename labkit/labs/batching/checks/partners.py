@@ -4,8 +4,6 @@ Both know the requests as they really are, so they have nothing to decide, and w
 student's loop sends them, they do their part for it once.
 """
 
-from __future__ import annotations
-
 from collections import deque
 
 from labkit.labs.batching.serving.servers import DecodeServer, PrefillServer

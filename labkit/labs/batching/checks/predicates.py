@@ -1,7 +1,5 @@
 """Checks of the two predicates and of `does_fit`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

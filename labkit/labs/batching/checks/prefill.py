@@ -1,7 +1,5 @@
 """Checks of `PrefillLoop`; the decode loop is ours."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from labkit.bridge.student import Student

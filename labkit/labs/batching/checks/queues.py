@@ -1,7 +1,5 @@
 """Checks of `RequestQueue`."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any

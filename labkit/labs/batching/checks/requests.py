@@ -1,7 +1,5 @@
 """Checks of `Request`."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass
 

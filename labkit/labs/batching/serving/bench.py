@@ -5,8 +5,6 @@ average and a store with a limit, on one core. Sizes take turns and the quickest
 for whatever else the machine does can only add to it.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import time

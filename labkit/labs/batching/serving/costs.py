@@ -1,7 +1,5 @@
 """What a prefill, a decode step and a transfer take, on the virtual clock."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol

@@ -6,8 +6,6 @@ held; or when nothing more can happen, a loop raises, or the log has grown past 
 then says so.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from math import inf

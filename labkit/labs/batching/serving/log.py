@@ -1,7 +1,5 @@
 """The log of a run: every call of a primitive, by whom, when, for which requests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 

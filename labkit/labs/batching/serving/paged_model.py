@@ -1,7 +1,5 @@
 """A real model whose KV caches lie in pages, for batches of requests of any lengths."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

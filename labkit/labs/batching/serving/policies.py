@@ -6,8 +6,6 @@ fits can stand behind it, a student's too. Prefill and decode on one processor a
 `serve(..., shared=True)` with any of these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import inf
 from typing import Any

@@ -5,8 +5,6 @@ still only counted, so that it can be exceeded; but what nothing can be computed
 error: a KV cache that is not there, or none left of the pages.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """A run told again, event by event: who waited, and who held what, before each of them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field

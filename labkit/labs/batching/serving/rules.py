@@ -4,8 +4,6 @@ Two loops that share nothing but the store keep all of these in any order of the
 reads one thing and so sees its own fault only; what it finds says which request, where and what.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 
 from labkit.labs.batching.serving.log import Run

@@ -1,7 +1,5 @@
 """What must hold on the decode server. Each rule reads one thing off the log."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

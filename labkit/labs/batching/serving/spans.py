@@ -1,7 +1,5 @@
 """Stretches of time in a log: what each request was in, when a server was idle, what was held."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -8,8 +8,6 @@
 The KV caches take no part in this: they lie in files.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """What clients ask for, and what the model would answer: the truth that a run is held against."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass

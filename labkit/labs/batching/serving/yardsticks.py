@@ -4,8 +4,6 @@ Steps are decode steps. A request with o new tokens takes part in o - 1 of them,
 makes its first; while it does, it holds `Job.size` tokens of the decode server's room.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

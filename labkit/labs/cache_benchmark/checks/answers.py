@@ -4,8 +4,6 @@ Every number is computed again from the facts, the records or the tokenizer: in 
 the student's functions, with hidden cases by those of `case.right`.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

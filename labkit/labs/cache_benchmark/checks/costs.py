@@ -4,8 +4,6 @@ Models are those of the fact tables, named in the case and built where the stude
 is expected comes with the case.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

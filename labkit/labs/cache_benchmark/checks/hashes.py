@@ -3,8 +3,6 @@
 What a hash is made of is the student's choice: the checks compare hashes with each other only.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Checks of lab 3's prefix and offload."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ Models are those of the fact tables, machines a few numbers; both are built wher
 runs, and what is expected comes with the case.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from labkit.bridge.student import Proxy, Student, hold

@@ -4,8 +4,6 @@ In the notebook an answer is compared with what the student's own functions give
 `own_head`, with hidden cases by those of `case.right`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 Those of tile sizes, operations, seconds and the answer cells come with them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from labkit.bridge.student import Student

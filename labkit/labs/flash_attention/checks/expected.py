@@ -1,7 +1,5 @@
 """What the checks of the attention functions expect of a run: numbers, moves, pairs of tiles."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product

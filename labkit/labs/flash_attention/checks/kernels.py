@@ -1,7 +1,5 @@
 """Checks of the attention functions."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import torch

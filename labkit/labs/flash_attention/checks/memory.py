@@ -4,8 +4,6 @@ A student's function gets an `Offer` of it, so what is counted cannot be forged,
 to be had by loading alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import exp

@@ -1,7 +1,5 @@
 """Checks of lab 7's operations and seconds, part of `labkit.labs.flash_attention.checks.counts`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from labkit.bridge.student import Student

@@ -1,7 +1,5 @@
 """What the checks of the three attention functions share: cases, how one is played, what fails."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

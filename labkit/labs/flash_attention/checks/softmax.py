@@ -4,8 +4,6 @@ Totals and outputs are judged relative to the maximum that comes with them: a wr
 mistake, not three.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """What the checks of lab 7's counts share: exact numbers, pairs of them, and turns of a loop."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ Standard attention kept its weights P for this, N x N numbers. FlashAttention ke
 query (l and m, or L alone) and computes the weights again, tile by tile.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import torch

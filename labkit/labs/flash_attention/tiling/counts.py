@@ -4,8 +4,6 @@ Traffic is counted in numbers; its bytes follow from the number format. All are 
 also where the last tile is smaller, and without a mask; `more_counts` has the others.
 """
 
-from __future__ import annotations
-
 from math import ceil
 from typing import NamedTuple
 

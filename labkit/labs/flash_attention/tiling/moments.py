@@ -4,8 +4,6 @@ Moves that follow each other belong to one moment if they are of one kind and ov
 as those of K and V. Nothing but the log is used, so it is the run of whoever wrote the loops.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Closed forms that no exercise asks for: with a causal mask, and of the way back."""
 
-from __future__ import annotations
-
 from labkit.labs.flash_attention.tiling.counts import Traffic
 from labkit.models.counted_memory import tiles
 

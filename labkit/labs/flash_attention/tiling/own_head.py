@@ -1,7 +1,5 @@
 """One attention head and one chip for every student, by id: the same questions, other numbers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Moments of tiled attention as pictures: memory, the chip, the pairs, one query's softmax."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from textwrap import shorten
 

@@ -1,7 +1,5 @@
 """Checks of `attend_cached`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

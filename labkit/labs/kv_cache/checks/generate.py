@@ -3,8 +3,6 @@
 The `forward` that generation calls is the check's own: it records what it is fed.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Checks of `PagedCache`."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Collection, Iterable, Iterator

@@ -1,7 +1,5 @@
 """Checks of `RingCache`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ The model's parts and the `attend` that a step uses are the check's own, handed 
 code: a step is judged apart from the attention, and what is recorded cannot be forged.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Checks of lab 1, gathered, and the open cases."""
 
-from __future__ import annotations
-
 from labkit.checks.answers import AnswerCase
 from labkit.labs.memory.checks.fit import *  # noqa: F403
 from labkit.labs.memory.checks.inverse import *  # noqa: F403

@@ -1,7 +1,5 @@
 """Checks of lab 1's answers on what fits: the largest model and the longest sequence."""
 
-from __future__ import annotations
-
 import math
 
 from labkit.bridge.student import Student

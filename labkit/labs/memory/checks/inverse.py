@@ -1,7 +1,5 @@
 """Checks of lab 1's questions asked backwards: the largest model, the longest sequence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

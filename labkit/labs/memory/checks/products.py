@@ -4,8 +4,6 @@ A function is judged on known values, or on what must hold between two of its ca
 tokens, twice the bytes), so that one wrong function does not drag the next one down.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

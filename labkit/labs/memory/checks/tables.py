@@ -1,7 +1,5 @@
 """Checks of lab 1's answers on the Qwen3 family: table of caches, one cell of it, growth."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

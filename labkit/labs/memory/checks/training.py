@@ -1,7 +1,5 @@
 """Checks of lab 1's answer on what training keeps per parameter, and generation per token."""
 
-from __future__ import annotations
-
 import math
 
 from labkit.bridge.student import Student

@@ -4,8 +4,6 @@ Letters earn the right ones less the wrong ones, in the steps that such a differ
 order earns each of its steps that is directly followed by the right one; numbers count alike.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from labkit.checks.core import Check, check

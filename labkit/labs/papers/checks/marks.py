@@ -5,8 +5,6 @@ With the grader's key it marks: letters by the right ones less the wrong ones, a
 that follow each other, numbers field by field.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What the notebook of lab 8 says about an answer: whether it can be read, and nothing else."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """All checks of lab 06, and its open cases; the checks are written in the modules imported here."""
 
-from __future__ import annotations
-
 # Everything, so that no check can be forgotten here.
 from labkit.labs.speculative.checks.answers import *  # noqa: F403
 from labkit.labs.speculative.checks.answers import CASES as ANSWERS

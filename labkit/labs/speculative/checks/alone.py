@@ -1,7 +1,5 @@
 """Checks of `autoregressive`, and of refusals."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

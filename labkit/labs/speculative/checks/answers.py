@@ -4,8 +4,6 @@ Letters are compared with hidden cases alone. What wins is computed again: in th
 student's functions, with hidden cases by those of `case.right`.
 """
 
-from __future__ import annotations
-
 import re
 from statistics import fmean
 from typing import Any

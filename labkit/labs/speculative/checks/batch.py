@@ -1,7 +1,5 @@
 """Checks of `verify_batch`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Cases of the samplers of lab 06, and what must come of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

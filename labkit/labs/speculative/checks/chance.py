@@ -3,8 +3,6 @@
 Played as part of `labkit.labs.speculative.checks`.
 """
 
-from __future__ import annotations
-
 from labkit.bridge.student import Student
 from labkit.checks.compare import show
 from labkit.checks.core import Wrong, check

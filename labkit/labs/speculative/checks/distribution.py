@@ -1,7 +1,5 @@
 """Checks of `distribution`."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from typing import Any

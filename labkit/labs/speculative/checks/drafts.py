@@ -1,7 +1,5 @@
 """Checks of `ngram_draft` and `acceptance_rate`, part of `labkit.labs.speculative.checks`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

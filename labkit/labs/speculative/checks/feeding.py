@@ -4,8 +4,6 @@ They look at runs in which chance decides nothing. What they ask of a run they a
 it wrote, so that a wrong token is a matter for other checks.
 """
 
-from __future__ import annotations
-
 from labkit.bridge.student import Proxy, Student, place, value_of
 from labkit.checks.compare import expect_equal, expect_number, show
 from labkit.checks.core import Wrong, check

@@ -3,8 +3,6 @@
 Those of prompt lookup, the acceptance rate and the best gamma come with them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from labkit.bridge.student import Student

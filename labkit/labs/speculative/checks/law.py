@@ -1,7 +1,5 @@
 """What comes out of a student's random function, and how often: exactly, or else from samples."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping

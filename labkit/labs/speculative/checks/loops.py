@@ -1,7 +1,5 @@
 """All checks of the two samplers, and their open cases."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from labkit.bridge.student import Student

@@ -4,8 +4,6 @@ A student's sampler gets an `Offer` of each. Its cache stays with the check, and
 call, so what was fed, and onto what, cannot be forged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol

@@ -5,8 +5,6 @@ can fall (`labkit.checks.law`). What uses random numbers in a way that cannot be
 many ways, is judged by samples instead.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

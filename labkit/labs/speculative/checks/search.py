@@ -1,7 +1,5 @@
 """Checks of `best_gamma`, part of `labkit.labs.speculative.checks`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from labkit.bridge.student import Student

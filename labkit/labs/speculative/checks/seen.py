@@ -1,7 +1,5 @@
 """What a speculative sampler did block by block, told from its text and from what was fed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import cycle
 

@@ -5,8 +5,6 @@ looks at one part of them, given what the student's code does in the others: a w
 no wrong residual.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate, pairwise

@@ -5,8 +5,6 @@ is one trial; so alpha is estimated by accepted / examined. Accepted / drafted i
 which falls as gamma grows; `alpha_of_ratio` turns it into alpha.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ distribution before a token is drawn from it), never by a drafted token that is 
     speculative(target, draft, prompt, n_new, policy, blocks=policy.blocks)
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 

@@ -1,7 +1,5 @@
 """Batches of texts with caches of unlike lengths, as `batched` wants them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ each row is the one that it would have alone.
 Letters in shapes: B rows, k drafted tokens, T tokens of one call, V vocab.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol
 

@@ -5,8 +5,6 @@ one-hot, so that a proposed token x is accepted with probability target(x), and 
 cannot come back: the text keeps the target's law.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import torch

@@ -3,8 +3,6 @@
 Source: Leviathan et al. 2023 (arXiv:2211.17192), sections 3.1 and 3.3 to 3.5.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from labkit.speculative import Block

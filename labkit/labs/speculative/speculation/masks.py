@@ -3,8 +3,6 @@
 A tree is a list of parents: node i stands behind node parents[i] < i; -1 for a node that has none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

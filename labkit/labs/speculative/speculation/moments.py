@@ -4,8 +4,6 @@ This is for looking at: the models are asked about the whole text anew each time
 nothing that they said is thrown away.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Moments of speculation as pictures, in letters that the last row of a lecture hall can read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

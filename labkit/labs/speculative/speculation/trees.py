@@ -9,8 +9,6 @@ Source: SpecInfer (arXiv:2305.09781), Algorithm 2. There children are tried in r
 order does that was fixed without a look at the tokens, such as that in which they were drawn.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol

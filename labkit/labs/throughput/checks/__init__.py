@@ -1,7 +1,5 @@
 """All checks of lab 02, and its open cases; the checks are written in the modules imported here."""
 
-from __future__ import annotations
-
 from labkit.checks.answers import AnswerCase
 
 # Everything, so that no check can be forgotten here.

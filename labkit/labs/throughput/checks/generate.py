@@ -4,8 +4,6 @@ The model is the check's own: it samples unless told otherwise, stops where it h
 takes padding for padding wherever nobody says what to look at, as the real ones do.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Checks of `tokens_per_s`, `fit_steps` and `limit_of`, part of `labkit.labs.throughput.checks`."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from dataclasses import dataclass

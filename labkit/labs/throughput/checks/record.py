@@ -4,8 +4,6 @@ Nothing right is written down here. The record that an answer names is opened, a
 its numbers is computed again, with the floors of `labkit.measuring.roofline`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

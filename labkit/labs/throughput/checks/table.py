@@ -4,8 +4,6 @@ No time is right or wrong by itself. A table has to agree with itself, with a se
 with what a machine can do.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any

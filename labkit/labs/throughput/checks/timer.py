@@ -4,8 +4,6 @@ Clock and device are the check's own: the device works through what runs queue, 
 the host has lived through, and all that is asked of either is recorded.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
