@@ -65,10 +65,12 @@ def _figures(args: argparse.Namespace) -> None:
     from labkit.labs.flash_attention import figures as flash_figures
     from labkit.labs.speculative import figures as speculative_figures
     from labkit.labs.throughput import figures
+    from labkit.measuring.plots import save
+    from labkit.measuring.records import read_records
 
-    records, n_drawn = figures.read_records(args.records), 0
+    records, n_drawn = read_records(args.records), 0
     for topic in (figures, cache_figures, speculative_figures, flash_figures):
-        for path in figures.save(topic.figures_of(records), args.out):
+        for path in save(topic.figures_of(records), args.out):
             print(path)
             n_drawn += 1
     if not n_drawn:

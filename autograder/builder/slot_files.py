@@ -5,7 +5,7 @@ from pathlib import Path
 from autograder.builder.notebooks import build_notebook, to_bytes
 from autograder.builder.source import Lab
 from autograder.builder.wheel import write_folder
-from autograder.record.results import write_whole
+from autograder.files import write_whole
 
 
 def write_slot_files(lab: Lab, folder: Path) -> dict[str, str]:

@@ -13,8 +13,8 @@ from pathlib import Path
 from autograder.course.roster import Roster
 from autograder.exports import canvas, gradescope, moodle, table
 from autograder.exports.sheet import ExportError, gather
+from autograder.files import write_whole
 from autograder.record.folder import roster_of
-from autograder.record.results import write_whole
 
 FORMATS = {
     "csv": table.as_table,

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.errors import Refusal
+from autograder.files import write_whole
 from autograder.grading.pool import Outcome
 from autograder.intake.collect import Submission
-from autograder.record.results import write_whole
 
 
 @dataclass(frozen=True)

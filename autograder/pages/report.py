@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from autograder.files import write_whole
 from autograder.pages.evidence.flags import KINDS, Flag, read_flags
 from autograder.pages.render import render_page
 from autograder.pages.statistics import (
@@ -22,7 +23,7 @@ from autograder.pages.statistics import (
     slowest,
 )
 from autograder.record.marks import Mark
-from autograder.record.results import CheckResult, Result, write_whole
+from autograder.record.results import CheckResult, Result
 
 Marks = dict[tuple[str, str], Mark]
 

@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 
 from autograder.builder.source import Lab
 from autograder.course.roster import canvas_name
+from autograder.files import write_whole
 from autograder.proof.cheats import Sample, clumsy, dialects, honest
-from autograder.record.results import write_whole
 
 STUDENTS = ("ada", "bela", "carol", "dora", "emil", "erin", "greta", "ida", "ilse", "jan", "jo")
 SURNAMES = ("Adler", "Brandt", "Chen", "Dietrich", "Egger", "Fontane", "Gruber", "Huang", "Ionescu")

@@ -8,7 +8,7 @@ from pathlib import Path
 from autograder.course.policy import Policy, read_policy
 from autograder.course.roster import Roster, read_roster
 from autograder.errors import Refusal
-from autograder.record.results import write_whole
+from autograder.files import write_whole
 
 POLICY, ROSTER = "policy.toml", "roster.csv"
 

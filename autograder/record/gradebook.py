@@ -22,8 +22,9 @@ from nbformat import NotebookNode
 
 from autograder.builder.notebooks import to_bytes
 from autograder.errors import Refusal
+from autograder.files import write_whole
 from autograder.judging.shown import notes_cells
-from autograder.record.results import Result, write_whole
+from autograder.record.results import Result
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
+from autograder.files import write_whole
 from autograder.record.by_hand import HandMark, marks_by_hand
 from autograder.record.folder import policy_of
-from autograder.record.results import ERROR, Result, read_results, write_whole
+from autograder.record.results import ERROR, Result, read_results
 
 COLUMNS = (
     "lab student mark of by_checks by_hand bonus waits_for late_factor attempt submitted_at group "

@@ -12,7 +12,6 @@ import hashlib
 import json
 import logging
 import os
-import secrets
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import Refusal
+from autograder.files import write_whole
 
 GRADED, PARTLY, UNGRADABLE, ERROR = "graded", "partly", "ungradable", "error"
 log = logging.getLogger(__name__)
@@ -265,24 +265,3 @@ def _drop_torn_line(path: Path) -> None:
     whole = content[: content.rfind(b"\n") + 1]
     if len(whole) < len(content):
         write_whole(path, whole, sync=True)
-
-
-def write_whole(path: Path, content: bytes, *, sync: bool = False, shared: bool = False) -> None:
-    """Replace a file in one step: a reader, or a killed grader, leaves the old or the new one.
-
-    sync: wait until the disk has it, so that a power cut does, too; shared: other processes may
-    write the same file at the same time.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8) if shared else 'tmp'}")
-    try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            if sync:
-                file.flush()
-                os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError:
-        with suppress(OSError):  # on a full disk, every bit of room counts
-            temporary.unlink()
-        raise

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from labkit.engine import registry
 from labkit.engine.arena import Arena
-from labkit.engine.weights import Weights
+from labkit.engine.weights import MOST_VECTORS, Weights
 
 
 class Decoder:
@@ -46,7 +46,7 @@ class Decoder:
         Their keys and values are in the arena then; `arena.lengths` stay as they were, for it is
         the caller who knows which of the tokens stay. Positions beyond the arena are lost.
         """
-        is_few = tokens.numel() <= registry.MOST_VECTORS
+        is_few = tokens.numel() <= MOST_VECTORS
         linear, attention = self._few if is_few else self._many
         weights, arena, eps = self.weights, self.arena, self.shape.eps
         x = weights.embedding[tokens.flatten()]

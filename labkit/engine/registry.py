@@ -15,7 +15,6 @@ import torch
 from labkit.engine import operations, sampling
 from labkit.engine.weights import DecoderShape, Weights
 
-MOST_VECTORS = 16  # that the Triton kernels take at once
 HALF_PRECISION = (torch.bfloat16, torch.float16)
 
 

@@ -16,7 +16,7 @@ import triton.language as tl
 from torch import Tensor
 from triton.language.extra import cuda as tl_cuda
 
-from labkit.engine.registry import MOST_VECTORS
+from labkit.engine.weights import MOST_VECTORS
 
 LARGE = 50_000  # rows of a matrix that is long enough for tensor cores, even with one vector
 # rows, columns, warps[, stages]: what was fastest on an H200, by the sizes of the matrix

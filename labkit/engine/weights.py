@@ -215,3 +215,6 @@ def _angles(config: Any, n_positions: int, device: torch.device) -> tuple[Tensor
     angles = torch.arange(n_positions)[:, None].float() * rotary.inv_freq.cpu()[None].float()
     scale = rotary.attention_scaling
     return (angles.cos() * scale).to(device), (angles.sin() * scale).to(device)
+
+
+MOST_VECTORS = 16  # that the Triton kernels take at once

@@ -6,7 +6,7 @@ What the machine is comes from `labkit.measuring.machine`, floors of time from
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,8 @@ from labkit.measuring.machine import (
     has_bfloat16,
     use_one_thread,
 )
+from labkit.measuring.profiles import Profile
+from labkit.measuring.records import Row
 from labkit.measuring.roofline import (
     BYTES,
     Floor,
@@ -204,3 +206,25 @@ def describe(measured: Roofline | None = None) -> str:
     if measured is not None:
         parts.append(str(measured))
     return "\n\n".join(parts)
+
+
+def roofline_rows(profile: Profile, is_done: Callable[[tuple], bool]) -> Iterator[Row]:
+    """The row of `roofline`, unless it is done."""
+    key = ("roofline", profile.device, 1, 0, 0, False, "")
+    if is_done(key):
+        return
+    measured, machine = measure_roofline(profile.device), detect()
+    on_gpu = profile.device == "cuda"
+    card = machine.cards[0] if on_gpu else None
+    memory_bytes = card.memory_bytes if card else machine.memory_bytes or 0
+    counts = {
+        "bandwidth": measured.bandwidth,
+        "peak": measured.peak(profile.dtype),
+        "memory_bytes": memory_bytes,
+    }
+    yield Row(
+        *key[:6],
+        outcome="counted",
+        note=(card.fact_name or "") if card else "",
+        counts=counts | dict(measured.peaks),
+    )

@@ -4,16 +4,14 @@ Figures are closed before they are returned, so that a notebook shows each of th
 """
 
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
-
-from labkit.measuring.timing import Timing
 
 STYLE = {
     "figure.dpi": 110,
@@ -42,7 +40,6 @@ COLORS = {
     "too much": "#c8102e",
     "reference": "#777777",
 }
-FAMILY_COLORS = ("#56b4e9", "#0072b2", "#009e73", "#e69f00", "#d55e00", "#cc79a7")
 GB = 10**9
 
 
@@ -60,159 +57,27 @@ def png_bytes(figure: Figure) -> bytes:
     return buffer.getvalue()
 
 
-def kv_growth(
-    shapes: Sequence[Any],
-    kv_cache_bytes: Callable[..., int],
-    cards: Mapping[str, int],
-    batch_size: int = 1,
-) -> Figure:
-    """How the KV cache of each model grows with the sequence, beside what whole cards hold.
+def with_still(box: type, still: Callable[[Any], bytes]) -> type:
+    """A box that takes a picture along, for viewers that know no widgets.
 
-    kv_cache_bytes(shape, n_tokens, batch_size) is the caller's; cards gives bytes by label. Models
-    whose caches are equal share one line. Left on linear axes, right on logarithmic ones.
+    still: makes the PNG from the box, when the box is shown.
     """
-    lengths = [2**i for i in range(8, 18)]
-    families: dict[tuple[int, ...], list[str]] = {}
-    for shape in shapes:
-        sizes = tuple(kv_cache_bytes(shape, length, batch_size) for length in lengths)
-        families.setdefault(sizes, []).append(shape.name.rpartition("/")[2])
-    with course_style():
-        figure, (linear, log) = plt.subplots(1, 2, figsize=(10.5, 4.4), layout="constrained")
-        for axes in (linear, log):
-            for color, (sizes, names) in zip(FAMILY_COLORS, families.items(), strict=False):
-                gb = [size / GB for size in sizes]
-                axes.plot(lengths, gb, color=color, label=_common(names))
-            for label, card_bytes in cards.items():
-                _card_line(axes, label, card_bytes / GB)
-            axes.set_xlabel("tokens per sequence")
-        linear.set(ylabel="KV cache (GB)", title=f"{batch_size} sequences, linear axes")
-        linear.set(xlim=(0, lengths[-1]), ylim=(0, 1.15 * max(cards.values()) / GB))
-        linear.set_xticks([0, 2**15, 2**16, 3 * 2**15, 2**17], ["0", "32k", "64k", "96k", "128k"])
-        log.set(xscale="log", yscale="log", title="the same, logarithmic axes")
-        log.set_xticks([2**i for i in (8, 10, 12, 14, 16)], ["256", "1k", "4k", "16k", "64k"])
-        log.yaxis.set_major_formatter("{x:g}")
-        log.minorticks_off()
-        handles, labels = log.get_legend_handles_labels()
-        log.legend(handles[::-1], labels[::-1], loc="lower right")
-    plt.close(figure)
-    return figure
+
+    class Player(box):
+        def _repr_mimebundle_(self, **kwargs: Any) -> dict:
+            picture = b64encode(still(self)).decode()
+            return super()._repr_mimebundle_(**kwargs) | {"image/png": picture}
+
+    return Player
 
 
-def vram_bar(weights_bytes: int, cache_bytes: int, card_bytes: int, title: str = "") -> Figure:
-    """One bar for a card: weights, KV cache, what is left, and in red what does not fit."""
-    with course_style():
-        figure, axes = plt.subplots(figsize=(9, 2.1), layout="constrained")
-        start = 0.0
-        for label, size in (("weights", weights_bytes), ("cache", cache_bytes)):
-            inside = max(0.0, min(size, card_bytes - start))
-            _segment(axes, start, inside, label)
-            _segment(axes, start + inside, size - inside, "too much")
-            start += size
-        _segment(axes, start, card_bytes - start, "free")
-        axes.axvline(card_bytes / GB, color="black", linewidth=1.5)
-        axes.set(yticks=[], xlabel="GB (10^9 bytes)", title=title, ylim=(-0.6, 0.6))
-        axes.set_xlim(0, 1.04 * max(card_bytes, start) / GB)
-        axes.grid(False)
-        axes.spines["left"].set_visible(False)
-        room = (
-            ("too much", start - card_bytes) if start > card_bytes else ("free", card_bytes - start)
-        )
-        entries = [("weights", weights_bytes), ("cache", cache_bytes), room]
-        names = {"cache": "KV cache", "too much": "does not fit:"}
-        figure.legend(
-            [Patch(**_look(label)) for label, _ in entries],
-            [f"{names.get(label, label)} {size / GB:,.1f} GB" for label, size in entries],
-            ncols=3,
-            loc="outside lower left",
-        )
-    plt.close(figure)
-    return figure
+def save(figures: Mapping[str, Figure], out: str | Path) -> list[Path]:
+    """Write figures into a folder, by their names; returns the files."""
+    files = {Path(out) / f"{name}.png": figure for name, figure in figures.items()}
+    for path, figure in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path)
+    return list(files)
 
 
-def _segment(axes: Axes, start: float, size: float, label: str) -> None:
-    """A piece of a bar, if it has any length."""
-    if size > 0:
-        axes.barh(0, size / GB, left=start / GB, **_look(label))
-
-
-def _look(label: str) -> dict[str, Any]:
-    """Colour and hatching of a part, the same in the bar and in its legend."""
-    hatch = "////" if label == "too much" else None
-    return {"facecolor": COLORS[label], "edgecolor": "white", "hatch": hatch}
-
-
-def _card_line(axes: Axes, label: str, gb: float) -> None:
-    """A horizontal line at what a card holds, its name at the left end."""
-    axes.axhline(gb, color=COLORS["reference"], linewidth=1.1, linestyle=(0, (5, 3)))
-    axes.annotate(
-        label,
-        xy=(0.015, gb),
-        xycoords=axes.get_yaxis_transform(),
-        xytext=(0, 3),
-        textcoords="offset points",
-        color="#444444",
-        fontsize=8.5,
-    )
-
-
-def _common(names: Sequence[str]) -> str:
-    """ "Qwen3-4B" and "Qwen3-8B" as "Qwen3-4B, 8B"."""
-    first, *others = names
-    prefix = first.rpartition("-")[0] + "-"
-    return ", ".join([first, *(name.removeprefix(prefix) for name in others)])
-
-
-def cache_timing(
-    n_new: Sequence[int],
-    uncached: Sequence[Timing],
-    cached: Sequence[Timing],
-    token_ratios: Sequence[float],
-    smaller: Sequence[float] = (),
-    caption: str = "",
-) -> Figure:
-    """Generation with and without a KV cache: seconds on the left, ratios on the right.
-
-    token_ratios: how many times fewer tokens the cache processes, by count; smaller: the measured
-    time ratios of a smaller model. Points are medians, bars hold the middle half of the runs.
-    """
-    with course_style():
-        figure, (seconds, ratios) = plt.subplots(1, 2, figsize=(10.5, 4.2), layout="constrained")
-        for timings, color, label in (
-            (uncached, COLORS["weights"], "without cache"),
-            (cached, COLORS["cache"], "with cache"),
-        ):
-            lows, highs = zip(*(timing.spread_s for timing in timings), strict=True)
-            medians = [timing.median_s for timing in timings]
-            seconds.plot(n_new, medians, "o-", color=color, label=label, markersize=4)
-            seconds.vlines(n_new, lows, highs, color=color, linewidth=5, alpha=0.3)
-        seconds.set(xlabel="new tokens", ylabel="seconds per generation", title="Time")
-        seconds.set(xlim=(0, None), ylim=(0, None))
-        seconds.legend(loc="upper left")
-        measured = [a.median_s / b.median_s for a, b in zip(uncached, cached, strict=True)]
-        ratios.plot(n_new, token_ratios, "--", color=COLORS["reference"], label="tokens, counted")
-        ratios.plot(n_new, measured, "o-", color="#009e73", label="time, measured", markersize=4)
-        if smaller:
-            label = "time, smaller model"
-            ratios.plot(n_new, smaller, "s-", color="#cc79a7", label=label, markersize=4)
-        ratios.axhline(1, color="black", linewidth=1)
-        ratios.set(xscale="log", yscale="log", xlabel="new tokens", title="Without ÷ with cache")
-        ratios.set_xticks(n_new, [str(n) for n in n_new])
-        steps = [1, 2, 5, 10, 20, 50, 100, 200, 500]
-        ratios.set_yticks(steps, [str(step) for step in steps])
-        ratios.minorticks_off()
-        ratios.annotate(
-            "below this line the cache costs time",
-            xy=(0.98, 1),
-            xycoords=ratios.get_yaxis_transform(),
-            xytext=(0, -11),
-            textcoords="offset points",
-            ha="right",
-            fontsize=8.5,
-            color="#444444",
-        )
-        ratios.set_ylim(0.5, 1.3 * max(token_ratios))
-        ratios.legend(loc="upper left")
-        if caption:
-            figure.supxlabel(caption, fontsize=8.5, color="#444444")
-    plt.close(figure)
-    return figure
+FAMILY_COLORS = ("#56b4e9", "#0072b2", "#009e73", "#e69f00", "#d55e00", "#cc79a7")

@@ -8,8 +8,8 @@ import json
 import math
 import os
 import statistics
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 
 from labkit.measuring.provenance import SAME, Provenance
@@ -250,3 +250,45 @@ def _parses(line: str) -> bool:
         return isinstance(json.loads(line), dict)
     except json.JSONDecodeError:
         return False
+
+
+def read_records(place: str | Path) -> dict[str, Record]:
+    """The record in a file, or all of a folder, by the name of the file without its ending.
+
+    Raises: ValueError if there is none.
+    """
+    place = Path(place)
+    paths = sorted(place.glob("*.jsonl")) if place.is_dir() else [place]
+    if not paths:
+        raise ValueError(f"{place} has no record (*.jsonl): measure one first")
+    return {path.stem: read_record(path) for path in paths}
+
+
+def with_rows(records: Mapping[str, Record], experiment: str) -> dict[str, Record]:
+    """The records that have something of an experiment.
+
+    Raises: ValueError if none has.
+    """
+    kept = {name: record for name, record in records.items() if has_rows(record, experiment)}
+    if not kept:
+        raise ValueError(f"no record has rows of the experiment {experiment}: measure it first")
+    return kept
+
+
+def has_rows(record: Record, experiment: str) -> bool:
+    """Whether anything of an experiment was measured."""
+    return any(row.is_ok for row in record.of(experiment))
+
+
+IsDone = Callable[[tuple], bool]  # whether the row with this key has been measured
+
+
+def measured(
+    row: Row,
+    samples_s: Sequence[float],
+    counts: Mapping[str, float],
+    n_peak_bytes: int | None = None,
+) -> Row:
+    """The row with its samples, what was counted, and the most memory that its runs took."""
+    done = {"samples_s": tuple(samples_s), "outcome": "ok", "counts": dict(counts)}
+    return replace(row, peak_bytes=n_peak_bytes, **done)

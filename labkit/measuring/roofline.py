@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from labkit.memory import ModelShape, kv_cache_bytes, weight_bytes
+from labkit.memory import kv_cache_bytes, weight_bytes
 from labkit.models.facts import gpus
+from labkit.models.shapes import ModelShape
 from labkit.models.tiny import facts_of
 
 BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}

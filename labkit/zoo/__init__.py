@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labkit.measuring.profiles import PAIRS, PROFILES, ROLES, Profile, profile
-from labkit.memory import ModelShape
+from labkit.models.shapes import ModelShape
 from labkit.models.tiny import SHIPPED, facts_of
 from labkit.zoo import choose
 from labkit.zoo.errors import DamagedModel, ModelError, UnavailableModel

@@ -26,9 +26,9 @@ import torch
 
 from labkit.checks import Checker
 from labkit.labs.memory import widget as widgets
-from labkit.measuring import plots
-from labkit.memory import ModelShape
+from labkit.labs.memory.figures import kv_growth
 from labkit.models.facts import gpus, match_gpu, vram_readings
+from labkit.models.shapes import ModelShape
 
 FAMILY = ["Qwen3-0.6B", "Qwen3-1.7B", "Qwen3-4B", "Qwen3-8B", "Qwen3-14B", "Qwen3-32B"]
 
@@ -281,7 +281,7 @@ cards = {}
 for card in ("L4", "L40S", "H100-SXM"):
     total = vram_readings(card)["driver"][0]
     cards[f"{card}, {total / 1e9:.0f} GB"] = total
-plots.kv_growth([ModelShape.of(f"Qwen/{m}") for m in FAMILY], kv_cache_bytes, cards, batch_size=4)
+kv_growth([ModelShape.of(f"Qwen/{m}") for m in FAMILY], kv_cache_bytes, cards, batch_size=4)
 
 # %% [markdown]
 # ### Question: what does the cache follow?

@@ -40,7 +40,8 @@ from labkit.measuring.machine import use_one_thread
 from labkit.measuring.profiles import profile
 from labkit.measuring.records import Provenance, Recorder, recorded_results
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
-from labkit.memory import ModelShape, kv_bytes_per_token, longest_sequence, weight_bytes
+from labkit.memory import kv_bytes_per_token, longest_sequence, weight_bytes
+from labkit.models.shapes import ModelShape
 from labkit.zoo.choose import kit_tokenizer
 
 RECORDS = recorded_results("cache-*.jsonl")

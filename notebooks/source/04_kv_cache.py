@@ -30,7 +30,8 @@ import torch
 from torch import Tensor
 
 from labkit.checks import Checker
-from labkit.measuring import plots, timing
+from labkit.labs.kv_cache.figures import cache_timing
+from labkit.measuring import timing
 from labkit.models.transformer import (
     GPT2_XL,
     LayerCache,
@@ -329,7 +330,7 @@ for i, n in enumerate(new_lengths):
     print(f"{n:4} {token_ratios[i]:6.1f}x {ratio:5.2f}x {small_ratios[i]:13.2f}x")
 print(f"\n{new_lengths[-1]} new tokens without cache: {uncached[-1]}")
 print(f"{new_lengths[-1]} new tokens with cache:    {cached[-1]}")
-plots.cache_timing(new_lengths, uncached, cached, token_ratios, small_ratios, timing.machine())
+cache_timing(new_lengths, uncached, cached, token_ratios, small_ratios, timing.machine())
 
 # %% [markdown]
 # **Question 1.** Explain the shape of your curves from the counts: how does the time without and

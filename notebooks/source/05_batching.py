@@ -50,8 +50,9 @@ from labkit.labs.batching.serving.yardsticks import mean_ttft_md1
 from labkit.labs.batching.widget import batching_player
 from labkit.measuring.machine import use_one_thread
 from labkit.measuring.roofline import ModelWork, Roofline
-from labkit.memory import ModelShape, kv_bytes_per_token
+from labkit.memory import kv_bytes_per_token
 from labkit.models.prompts import prompts
+from labkit.models.shapes import ModelShape
 
 use_one_thread()  # two wait for each other, and a program beside us makes both late
 check = Checker("batching", globals())

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from autograder.files import write_whole
 from autograder.pages.render import render_page
-from autograder.record.results import write_whole
 
 
 @dataclass(frozen=True)

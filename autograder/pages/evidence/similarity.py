@@ -13,10 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
+from autograder.files import write_whole
 from autograder.pages.evidence.handed_in import Starter, lines_of, read_answers, starter_of
 from autograder.pages.evidence.winnowing import Text, code_text, hashes_of, prose_text
 from autograder.pages.render import render_page
-from autograder.record.results import Result, write_whole
+from autograder.record.results import Result
 
 PUBLISHED = "the kit's own answer"
 LEAST_WEIGHT, LEAST_SHARE = 50.0, 0.5

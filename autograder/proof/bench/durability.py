@@ -20,9 +20,10 @@ import psutil
 from tqdm import tqdm
 
 from autograder.builder.source import find_lab
+from autograder.files import write_whole
 from autograder.proof.bench.measure import grade_command, host
 from autograder.proof.cheats import sample_class
-from autograder.record.results import read_results, write_whole
+from autograder.record.results import read_results
 
 LAB = "01_memory"
 STUDENTS = ("ada", "carol", "dora", "emil", "greta", "ida", "x04", "x19")

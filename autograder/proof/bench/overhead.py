@@ -13,6 +13,7 @@ import sys
 from statistics import median
 
 from autograder.builder.source import Lab, find_lab
+from autograder.files import write_whole
 from autograder.proof.bench.measure import (
     OUT,
     grade_command,
@@ -21,7 +22,7 @@ from autograder.proof.bench.measure import (
     timed,
     write_class,
 )
-from autograder.record.results import read_results, write_whole
+from autograder.record.results import read_results
 
 LAB = "04_kv_cache"
 N_OURS, N_NBGRADER = 100, 4

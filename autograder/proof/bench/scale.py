@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from autograder.builder.source import Lab, find_lab, read_labs
+from autograder.files import write_whole
 from autograder.proof.bench.measure import (
     OUT,
     grade_command,
@@ -20,7 +21,7 @@ from autograder.proof.bench.measure import (
     timed,
     write_class,
 )
-from autograder.record.results import GRADED, read_results, write_whole
+from autograder.record.results import GRADED, read_results
 
 N_OF_COURSE, N_NBGRADER, JOBS = 300, 3, 2
 SIZES, LAB_OF_SIZES = (1, 10, 100, 1000), "01_memory"

@@ -17,8 +17,7 @@ from labkit.labs.batching.serving.driver import Loop, serve
 from labkit.labs.batching.serving.log import Run
 from labkit.labs.batching.serving.policies import DynamicDecodeLoop, StaticDecodeLoop
 from labkit.labs.batching.serving.workload import Job, Setup
-from labkit.labs.memory.widget import with_still
-from labkit.measuring.plots import png_bytes
+from labkit.measuring.plots import png_bytes, with_still
 from labkit.measuring.roofline import ModelWork, Roofline
 
 MODEL, CARD = "meta-llama/Llama-3.1-8B", "H200-SXM"

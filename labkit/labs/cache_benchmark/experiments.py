@@ -17,10 +17,10 @@ from torch import Tensor
 from labkit import zoo
 from labkit.labs.cache_benchmark.prefix_experiments import invalidation, multi_turn, offload
 from labkit.labs.cache_benchmark.prompts import SHORT_PROMPT
-from labkit.labs.cache_benchmark.runs import IsDone, measured, times_at, tokenize
+from labkit.labs.cache_benchmark.runs import times_at, tokenize
 from labkit.measuring.device import forget_peak, free_device_memory, has_room_for, peak_bytes
 from labkit.measuring.profiles import Profile
-from labkit.measuring.records import OUT_OF_MEMORY, Row
+from labkit.measuring.records import OUT_OF_MEMORY, IsDone, Row, measured
 from labkit.models.prompts import long_prompt
 
 SETTINGS = {  # of the experiment with and without a cache: role, and whether the prompt is long

@@ -14,9 +14,8 @@ from labkit.labs.cache_benchmark.records import (
     predicted_curve,
     settings_of,
 )
-from labkit.labs.throughput.figures import has_rows, with_rows
 from labkit.measuring.plots import COLORS, FAMILY_COLORS, course_style
-from labkit.measuring.records import Record, Row
+from labkit.measuring.records import Record, Row, has_rows, with_rows
 
 LOOKS = {False: (COLORS["weights"], "without cache"), True: (COLORS["cache"], "with cache")}
 

@@ -9,9 +9,9 @@ from labkit import cache_benchmark, zoo
 from labkit.labs.cache_benchmark.offload import copy_bandwidth, offloaded
 from labkit.labs.cache_benchmark.prefix_cache import Answer, Engine, PrefixCache
 from labkit.labs.cache_benchmark.prompts import QUESTIONS, asked, document, edited_prompts
-from labkit.labs.cache_benchmark.runs import IsDone, measured, times_at, tokenize
+from labkit.labs.cache_benchmark.runs import times_at, tokenize
 from labkit.measuring.profiles import Profile
-from labkit.measuring.records import Row
+from labkit.measuring.records import IsDone, Row, measured
 
 BLOCK_SIZE = 16
 SHORT_DOCUMENT = 1800  # characters, some 360 tokens

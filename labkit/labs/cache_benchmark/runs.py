@@ -2,17 +2,13 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
 
 from labkit import zoo
 from labkit.measuring.device import synchronize
-from labkit.measuring.records import Row
-
-IsDone = Callable[[tuple], bool]  # whether the row with this key has been measured
 
 
 def tokenize(model: zoo.LoadedModel, text: str) -> Tensor:
@@ -51,14 +47,3 @@ def times_at(
         synchronize()
         time_s = time.perf_counter() - start_s
         yield time_s
-
-
-def measured(
-    row: Row,
-    samples_s: Sequence[float],
-    counts: Mapping[str, float],
-    n_peak_bytes: int | None = None,
-) -> Row:
-    """The row with its samples, what was counted, and the most memory that its runs took."""
-    done = {"samples_s": tuple(samples_s), "outcome": "ok", "counts": dict(counts)}
-    return replace(row, peak_bytes=n_peak_bytes, **done)

@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 
 from labkit.measuring.plots import COLORS, GB, course_style, png_bytes
 from labkit.measuring.roofline import ModelWork, Roofline
-from labkit.memory import ModelShape, weight_bytes
+from labkit.memory import weight_bytes
 from labkit.models.facts import gpus, models, vram_readings
+from labkit.models.shapes import ModelShape
 
 PROMPTS = tuple(2**i for i in range(0, 16))
 NEW_TOKENS = tuple(2**i for i in range(0, 10))

@@ -15,9 +15,8 @@ from labkit.labs.flash_attention.records import (
     moving_s,
     points,
 )
-from labkit.labs.throughput.figures import has_rows, with_rows
 from labkit.measuring.plots import COLORS, course_style
-from labkit.measuring.records import Record
+from labkit.measuring.records import Record, has_rows, with_rows
 
 BACK_END_COLORS = {
     "plain": "#777777", "math": "black", "efficient": "#009e73", "flash": "#0072b2",

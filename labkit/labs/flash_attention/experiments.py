@@ -21,17 +21,16 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.weak import WeakIdKeyDictionary
 
 from labkit.engine import operations, registry
-from labkit.labs.cache_benchmark.runs import IsDone, measured
 from labkit.labs.flash_attention.records import BACK_ENDS, Point
-from labkit.labs.throughput.experiments import roofline_rows
 from labkit.measuring.device import (
     forget_peak,
     free_device_memory,
     out_of_memory_as_one,
     peak_bytes,
 )
+from labkit.measuring.hardware import roofline_rows
 from labkit.measuring.profiles import Profile
-from labkit.measuring.records import OUT_OF_MEMORY, Row
+from labkit.measuring.records import OUT_OF_MEMORY, IsDone, Row, measured
 from labkit.measuring.timing import time_in_turns
 
 SAMPLE_S = 4e-3  # a sample has as many runs as take this long

@@ -15,8 +15,7 @@ from torch import Tensor
 
 from labkit.labs.flash_attention.tiling.moments import Moment, all_scores, moments, softmax_of
 from labkit.labs.flash_attention.tiling.pictures import draw, draw_nothing
-from labkit.labs.memory.widget import with_still
-from labkit.measuring.plots import png_bytes
+from labkit.measuring.plots import png_bytes, with_still
 from labkit.models.counted_memory import Memory, attention_memory
 
 N_ROWS, HEAD_DIM, FRAME_MS = 32, 8, 700

@@ -3,13 +3,13 @@
 They need ipywidgets; without it a calculator prints the same numbers as a table.
 """
 
-from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
-from labkit.measuring.plots import png_bytes, vram_bar
-from labkit.memory import ModelShape
+from labkit.labs.memory.figures import vram_bar
+from labkit.measuring.plots import png_bytes
 from labkit.models.facts import gpus, models, vram_readings
+from labkit.models.shapes import ModelShape
 
 BATCH_SIZES = tuple(2**i for i in range(8))
 LENGTHS = tuple(2**i for i in range(8, 18))
@@ -70,20 +70,6 @@ def vram_calculator(
     first, second = list(controls.values())[::2], list(controls.values())[1::2]
     columns = ipywidgets.HBox([ipywidgets.VBox(first), ipywidgets.VBox(second)])
     return ipywidgets.VBox([columns, picture])
-
-
-def with_still(box: type, still: Callable[[Any], bytes]) -> type:
-    """A box that takes a picture along, for viewers that know no widgets.
-
-    still: makes the PNG from the box, when the box is shown.
-    """
-
-    class Player(box):
-        def _repr_mimebundle_(self, **kwargs: Any) -> dict:
-            picture = b64encode(still(self)).decode()
-            return super()._repr_mimebundle_(**kwargs) | {"image/png": picture}
-
-    return Player
 
 
 def vram_table(

@@ -9,13 +9,12 @@ from torch import Generator, Tensor
 
 from labkit.engine.decoder import Decoder
 from labkit.engine.sampling import warped
-from labkit.labs.cache_benchmark.runs import IsDone
 from labkit.labs.speculative.records import ALONE
 from labkit.labs.speculative.runs import Played, SampledPair, Task, Text
 from labkit.labs.speculative.speculation.batch_models import check_fed
 from labkit.labs.speculative.speculation.batched import speculative_batch
 from labkit.labs.speculative.speculation.models import check_rewind
-from labkit.measuring.records import Row
+from labkit.measuring.records import IsDone, Row
 from labkit.speculative import Block
 
 

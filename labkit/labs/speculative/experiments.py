@@ -15,7 +15,6 @@ from labkit import zoo
 from labkit.engine.captured import captured
 from labkit.engine.decoder import Decoder
 from labkit.engine.weights import KNOWN, weights_of
-from labkit.labs.cache_benchmark.runs import IsDone, measured
 from labkit.labs.speculative.batches import by_batch_size
 from labkit.labs.speculative.records import N_CACHED
 from labkit.labs.speculative.runs import SampledPair, Samplers, Task
@@ -24,7 +23,7 @@ from labkit.labs.speculative.scripted import N_POSITIONS, scripted
 from labkit.labs.speculative.speculation.models import TransformersModel
 from labkit.measuring.device import free_device_memory
 from labkit.measuring.profiles import PAIRS, Profile
-from labkit.measuring.records import Row
+from labkit.measuring.records import IsDone, Row, measured
 from labkit.measuring.timing import time_in_turns
 from labkit.models.tiny import SHIPPED
 

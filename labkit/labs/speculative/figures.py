@@ -14,10 +14,9 @@ from labkit.labs.speculative.records import (
     step_s,
 )
 from labkit.labs.speculative.sweep_figures import acceptance_by_source, by_batch, regimes
-from labkit.labs.throughput.figures import has_rows, with_rows
 from labkit.measuring.plots import COLORS, FAMILY_COLORS, course_style
 from labkit.measuring.profiles import PAIRS
-from labkit.measuring.records import Record
+from labkit.measuring.records import Record, has_rows, with_rows
 from labkit.models.tiny import facts_of
 
 SETTING_COLORS = {"eager": COLORS["weights"]} | dict.fromkeys(

@@ -18,11 +18,10 @@ from torch import Generator, Tensor
 from labkit import zoo
 from labkit.engine.decoder import Decoder
 from labkit.engine.weights import weights_of
-from labkit.labs.cache_benchmark.runs import measured
 from labkit.labs.speculative.records import counts_of
 from labkit.labs.speculative.speculation.models import check_rewind
 from labkit.measuring.profiles import Profile
-from labkit.measuring.records import Row
+from labkit.measuring.records import Row, measured
 from labkit.models.prompts import prompts
 from labkit.speculative import Block
 

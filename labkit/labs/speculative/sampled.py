@@ -3,12 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from labkit.labs.cache_benchmark.runs import IsDone
 from labkit.labs.speculative.records import ALONE
 from labkit.labs.speculative.runs import SampledPair, Samplers, Task, Way
 from labkit.labs.speculative.speculation.drafts import CopyDraft
 from labkit.measuring.profiles import Profile
-from labkit.measuring.records import Row
+from labkit.measuring.records import IsDone, Row
 
 REGIMES = {"simple": "pattern", "normal": "instruction"}  # kinds of prompts, and their source
 

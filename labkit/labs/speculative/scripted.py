@@ -14,11 +14,10 @@ from labkit.engine.captured import Autoregression, Speculation
 from labkit.engine.decoder import Decoder
 from labkit.engine.sampling import Warp
 from labkit.engine.weights import random_weights
-from labkit.labs.cache_benchmark.runs import IsDone, measured
 from labkit.labs.speculative.records import ALONE, N_CACHED, counts_of
 from labkit.measuring.device import forget_peak, peak_bytes
 from labkit.measuring.profiles import PAIRS, Profile
-from labkit.measuring.records import Row
+from labkit.measuring.records import IsDone, Row, measured
 from labkit.measuring.timing import time_in_turns
 from labkit.speculative import Block
 from labkit.zoo.shape import config_of

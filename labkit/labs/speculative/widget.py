@@ -11,10 +11,9 @@ from typing import Any
 
 import torch
 
-from labkit.labs.memory.widget import with_still
 from labkit.labs.speculative.speculation.moments import Distribution, Moment, Residual, moments
 from labkit.labs.speculative.speculation.pictures import draw, draw_block
-from labkit.measuring.plots import png_bytes
+from labkit.measuring.plots import png_bytes, with_still
 from labkit.models.prompts import prompts
 from labkit.zoo import LoadedModel, Pair, load_pair
 

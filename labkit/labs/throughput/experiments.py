@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from labkit.measuring.device import (
     peak_bytes,
     synchronize,
 )
+from labkit.measuring.hardware import roofline_rows
 from labkit.measuring.profiles import Profile
 from labkit.measuring.records import OUT_OF_MEMORY, Recorder, Row
 
@@ -87,30 +88,6 @@ def roofline(bench: Bench) -> None:
     """What the machine can do: the measured roofline, its memory, its name in the fact table."""
     for row in roofline_rows(bench.profile, bench.recorder.is_done):
         bench.recorder.save(row)
-
-
-def roofline_rows(profile: Profile, is_done: Callable[[tuple], bool]) -> Iterator[Row]:
-    """The row of `roofline`, unless it is done."""
-    from labkit.measuring.hardware import detect, measure_roofline
-
-    key = ("roofline", profile.device, 1, 0, 0, False, "")
-    if is_done(key):
-        return
-    measured, machine = measure_roofline(profile.device), detect()
-    on_gpu = profile.device == "cuda"
-    card = machine.cards[0] if on_gpu else None
-    memory_bytes = card.memory_bytes if card else machine.memory_bytes or 0
-    counts = {
-        "bandwidth": measured.bandwidth,
-        "peak": measured.peak(profile.dtype),
-        "memory_bytes": memory_bytes,
-    }
-    yield Row(
-        *key[:6],
-        outcome="counted",
-        note=(card.fact_name or "") if card else "",
-        counts=counts | dict(measured.peaks),
-    )
 
 
 def input_sweep(bench: Bench) -> None:

@@ -6,7 +6,6 @@ linear axes, the same on logarithmic ones beside what physics allows, and throug
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
@@ -16,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from labkit.measuring.bounds import machine_of
 from labkit.measuring.physics import floors_of
 from labkit.measuring.plots import COLORS, course_style
-from labkit.measuring.records import Record, Row, read_record
+from labkit.measuring.records import Record, Row, has_rows, with_rows
 from labkit.measuring.roofline import Floor
 from labkit.models.tiny import facts_of, has_facts
 
@@ -108,43 +107,6 @@ def figures_of(records: Mapping[str, Record]) -> dict[str, Figure]:
         if any(has_rows(record, name) for record in records.values()):
             found[f"throughput_{name}"] = draw(records)
     return found
-
-
-def read_records(place: str | Path) -> dict[str, Record]:
-    """The record in a file, or all of a folder, by the name of the file without its ending.
-
-    Raises: ValueError if there is none.
-    """
-    place = Path(place)
-    paths = sorted(place.glob("*.jsonl")) if place.is_dir() else [place]
-    if not paths:
-        raise ValueError(f"{place} has no record (*.jsonl): measure one first")
-    return {path.stem: read_record(path) for path in paths}
-
-
-def save(figures: Mapping[str, Figure], out: str | Path) -> list[Path]:
-    """Write figures into a folder, by their names; returns the files."""
-    files = {Path(out) / f"{name}.png": figure for name, figure in figures.items()}
-    for path, figure in files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path)
-    return list(files)
-
-
-def with_rows(records: Mapping[str, Record], experiment: str) -> dict[str, Record]:
-    """The records that have something of an experiment.
-
-    Raises: ValueError if none has.
-    """
-    kept = {name: record for name, record in records.items() if has_rows(record, experiment)}
-    if not kept:
-        raise ValueError(f"no record has rows of the experiment {experiment}: measure it first")
-    return kept
-
-
-def has_rows(record: Record, experiment: str) -> bool:
-    """Whether anything of an experiment was measured."""
-    return any(row.is_ok for row in record.of(experiment))
 
 
 def _sweep_figure(records: Mapping[str, Record], experiment: str, field: str) -> Figure:

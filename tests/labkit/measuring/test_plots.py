@@ -7,8 +7,10 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 import pytest
 
+from labkit.labs.memory.figures import kv_growth, vram_bar
 from labkit.measuring import plots
-from labkit.memory import ModelShape, kv_cache_bytes
+from labkit.memory import kv_cache_bytes
+from labkit.models.shapes import ModelShape
 
 SHAPES = [ModelShape.of(f"Qwen/Qwen3-{size}") for size in ("0.6B", "1.7B", "4B", "32B")]
 CARDS = {"small": 24 * 10**9, "large": 80 * 10**9}
@@ -16,7 +18,7 @@ CARDS = {"small": 24 * 10**9, "large": 80 * 10**9}
 
 @pytest.fixture
 def growth():
-    return plots.kv_growth(SHAPES, kv_cache_bytes, CARDS, batch_size=4)
+    return kv_growth(SHAPES, kv_cache_bytes, CARDS, batch_size=4)
 
 
 def lines_of(axes):
@@ -49,7 +51,7 @@ def bar_parts(figure):
 
 
 def test_a_bar_that_fits_has_room_left_and_no_red():
-    parts = bar_parts(plots.vram_bar(10 * 10**9, 5 * 10**9, 24 * 10**9))
+    parts = bar_parts(vram_bar(10 * 10**9, 5 * 10**9, 24 * 10**9))
     assert [width for width, _ in parts] == [10, 5, 9]
     assert plots.COLORS["too much"] not in [color for _, color in parts]
 
@@ -58,21 +60,21 @@ def test_a_bar_that_fits_has_room_left_and_no_red():
     ("weights", "cache", "red"), [(10, 20, 6), (30, 20, 26), (24, 1, 1), (24, 0, 0)]
 )
 def test_what_does_not_fit_is_red(weights, cache, red):
-    figure = plots.vram_bar(weights * 10**9, cache * 10**9, 24 * 10**9)
+    figure = vram_bar(weights * 10**9, cache * 10**9, 24 * 10**9)
     parts = bar_parts(figure)
     assert sum(width for width, color in parts if color == plots.COLORS["too much"]) == red
     assert sum(width for width, _ in parts) == max(24, weights + cache)
 
 
 def test_the_legend_says_whole_sizes():
-    figure = plots.vram_bar(30 * 10**9, 20 * 10**9, 24 * 10**9)
+    figure = vram_bar(30 * 10**9, 20 * 10**9, 24 * 10**9)
     texts = [text.get_text() for text in figure.legends[0].get_texts()]
     assert texts == ["weights 30.0 GB", "KV cache 20.0 GB", "does not fit: 26.0 GB"]
 
 
 def test_figures_are_closed_and_settings_restored(growth):
     before = dict(plt.rcParams)
-    plots.vram_bar(1, 1, 10**9)
+    vram_bar(1, 1, 10**9)
     assert plt.get_fignums() == []
     assert dict(plt.rcParams) == before
 

@@ -14,8 +14,9 @@ from labkit.measuring.roofline import (
     prefill_floor_s,
     ridge_point,
 )
-from labkit.memory import ModelShape, kv_cache_bytes, weight_bytes
+from labkit.memory import kv_cache_bytes, weight_bytes
 from labkit.models.facts import gpus, models
+from labkit.models.shapes import ModelShape
 from labkit.models.tiny import KIT_MODELS
 from labkit.zoo import shape
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from labkit.measuring.plots import cache_timing, png_bytes
+from labkit.labs.kv_cache.figures import cache_timing
+from labkit.measuring.plots import png_bytes
 from labkit.measuring.timing import Timing, machine, time_in_turns
 
 

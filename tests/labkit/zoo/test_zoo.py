@@ -10,8 +10,8 @@ from transformers import AutoModelForCausalLM
 
 from labkit import zoo
 from labkit.measuring.profiles import PROFILES
-from labkit.memory import ModelShape
 from labkit.models.facts import models
+from labkit.models.shapes import ModelShape
 from labkit.models.tiny import KIT_MODELS, facts_of
 from labkit.zoo import choose, folder, shape
 

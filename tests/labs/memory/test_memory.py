@@ -21,8 +21,8 @@ from labkit.bridge.local import local_student
 from labkit.checks.core import checks_in, play_check
 from labkit.labs.memory import checks
 from labkit.labs.memory.checks import fit as memory_fit
-from labkit.memory import ModelShape
 from labkit.models import facts
+from labkit.models.shapes import ModelShape
 
 FAMILY = ["Qwen3-0.6B", "Qwen3-1.7B", "Qwen3-4B", "Qwen3-8B", "Qwen3-14B", "Qwen3-32B"]
 CHECKS = checks_in(checks)

@@ -13,7 +13,7 @@ import pytest
 from labkit.cli import main
 from labkit.labs.throughput import figures
 from labkit.labs.throughput import widget as roofline_widget
-from labkit.measuring.records import Record, RecordError, Row, recorded_results
+from labkit.measuring.records import Record, RecordError, Row, read_records, recorded_results
 from labkit.measuring.roofline import ModelWork, Roofline
 from labkit.models.facts import data_path
 
@@ -140,7 +140,7 @@ def test_all_figures_are_redrawn_from_a_folder(tmp_path, capsys):
 
 @pytest.mark.parametrize("is_folder", [True, False])
 def test_a_record_of_any_name_is_drawn_by_what_it_holds(own, is_folder, tmp_path):
-    records = figures.read_records(own.parent if is_folder else own)
+    records = read_records(own.parent if is_folder else own)
     assert list(records) == ["my"]
     assert list(figures.figures_of(records)) == ["throughput_output_sweep"]
     assert main(["figures", str(own), str(tmp_path / "out")]) == 0
@@ -150,7 +150,7 @@ def test_a_record_of_any_name_is_drawn_by_what_it_holds(own, is_folder, tmp_path
 def test_a_folder_without_records_says_so(tmp_path, own, capsys):
     (tmp_path / "empty").mkdir()
     with pytest.raises(ValueError, match=r"empty has no record \(\*\.jsonl\): measure one first"):
-        figures.read_records(tmp_path / "empty")
+        read_records(tmp_path / "empty")
     with pytest.raises(ValueError, match="experiment input_sweep: measure it first"):
         figures.input_sweep({})
     own.write_text(own.read_text().splitlines()[0] + "\n")
@@ -159,7 +159,7 @@ def test_a_folder_without_records_says_so(tmp_path, own, capsys):
     assert not (tmp_path / "out").exists()
     own.write_text("{}\n")
     with pytest.raises(RecordError, match=r"my\.jsonl, line 1"):
-        figures.read_records(tmp_path)
+        read_records(tmp_path)
 
 
 def test_no_measured_pass_of_the_record_is_above_its_roof(record):

@@ -22,8 +22,9 @@ from labkit.checks.answers import (
 from labkit.checks.compare import expect_mapping, show
 from labkit.checks.core import Wrong, check
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
-from labkit.memory import ModelShape, kv_bytes_per_token, longest_sequence, weight_bytes
+from labkit.memory import kv_bytes_per_token, longest_sequence, weight_bytes
 from labkit.models.facts import vram_readings
+from labkit.models.shapes import ModelShape
 
 CARD, DTYPE, N_CONTEXT = "H200-SXM", "bfloat16", 40_000
 LAUNCH_S_PER_LAYER = 0.75e-3
