@@ -4,21 +4,12 @@ It trusts what it runs, so it is for our own mutants and variants, never for sub
 """
 
 from collections.abc import Mapping
-from functools import cache
 
-from autograder.builder.blank import solved_cell
-from autograder.builder.source import Cell, Lab, module_source
+from autograder.builder.source import Lab
 from autograder.labs.cases import hidden_cases
+from autograder.labs.known import solved_text
 from labkit.bridge.local import local_student
 from labkit.checks.core import Finding, checks_of, play_check
-
-
-@cache
-def solved_text(cell: Cell) -> str:
-    """The right answer of a marked cell, as the instructor's notebook has it."""
-    if cell.kind == "answer":
-        return cell.text
-    return solved_cell(module_source(cell.target.module), cell.target)
 
 
 def findings_for(

@@ -1,10 +1,9 @@
 """Signs in code: what reaches for the grader is seen, and ordinary code is left alone."""
 
-import importlib
-
 import pytest
 
 from autograder.builder.source import read_labs
+from autograder.labs.known import mutants_of, variants_of
 from autograder.pages.evidence.signs import attempts_in, servers_in
 
 
@@ -72,7 +71,5 @@ def test_ordinary_code_is_left_alone(source):
 
 @pytest.mark.parametrize("lab", read_labs(), ids=lambda lab: lab.name)
 def test_no_known_answer_right_or_wrong_is_taken_for_an_attempt(lab):
-    variants = importlib.import_module(f"autograder.labs.{lab.topic}.variants").VARIANTS
-    mutants = importlib.import_module(f"autograder.labs.{lab.topic}.mutants").MUTANTS
-    texts = [each.source for each in variants] + [each.source or each.new for each in mutants]
+    texts = [each.source for each in variants_of(lab) + mutants_of(lab)]
     assert [text for text in texts if attempts_in(text) or servers_in(text)] == []

@@ -5,16 +5,15 @@ the mutants, which test_matrix plays one and all, there is one for each exercise
 variants there are those that fit into a few submissions, or all with --large.
 """
 
-import importlib
 from dataclasses import replace
 
 import pytest
 
 from autograder.builder.source import read_labs
 from autograder.intake.names import used_names
+from autograder.labs.known import mutants_of, solved_text, variants_of
 from autograder.proof.cheats import Sample, cell_called, sample_class
 from autograder.proof.demo import RUN, grade_class, is_as_expected
-from autograder.proof.matrix import solved_text
 from autograder.record.results import GRADED
 
 N_VARIANTS = 3  # submissions of a lab with right variants; each exercise has at least as many
@@ -30,24 +29,22 @@ def names_behind(name, solved):
     return found
 
 
-def as_samples(lab, package, attribute):
+def as_samples(lab, kind, answers):
     """Mutants or variants as submissions, with several in each: (sample, its items).
 
     No two of them are answers to the same exercise, and none is behind another's.
     """
-    items = getattr(importlib.import_module(f"autograder.labs.{lab.topic}.{package}"), attribute)
     solved = {cell.name: solved_text(cell) for cell in lab.marked}
     packs = []
-    for item in one_for_each_exercise(items) if package == "mutants" else items:
-        text = item.cell(solved[item.exercise]) if package == "mutants" else item.source
-        behind = names_behind(item.exercise, solved | {item.exercise: text})
+    for item in answers:
+        behind = names_behind(item.exercise, solved | {item.exercise: item.source})
         pack = next((pack for pack in packs if pack.takes(item.exercise, behind)), None)
         if pack is None:
             packs.append(pack := Pack())
-        pack.add(item, text, behind)
+        pack.add(item, behind)
     for i, pack in enumerate(packs):
         about = "; ".join(f"{item.exercise}: {item.title}" for item in pack.items)
-        yield Sample(f"{package}-{i:03d}", lab.name, about, pack.write), pack.items
+        yield Sample(f"{kind}-{i:03d}", lab.name, about, pack.write), pack.items
 
 
 def one_for_each_exercise(mutants):
@@ -64,9 +61,9 @@ class Pack:
     def takes(self, exercise, behind):
         return exercise not in self.behind and not behind & self.texts.keys()
 
-    def add(self, item, text, behind):
+    def add(self, item, behind):
         self.items.append(item)
-        self.texts[item.exercise] = text
+        self.texts[item.exercise] = item.source
         self.behind |= behind
 
     def write(self, notebook):
@@ -80,8 +77,8 @@ class Graded:
     def __init__(self, lab, n_variants, folder):
         self.lab = lab
         self.samples = [sample for sample in sample_class() if sample.lab == lab.name]
-        self.mutants = list(as_samples(lab, "mutants", "MUTANTS"))
-        self.variants = list(as_samples(lab, "variants", "VARIANTS"))[:n_variants]
+        self.mutants = list(as_samples(lab, "mutants", one_for_each_exercise(mutants_of(lab))))
+        self.variants = list(as_samples(lab, "variants", variants_of(lab)))[:n_variants]
         everybody = [*self.samples, *(sample for sample, _ in self.mutants + self.variants)]
         run = RUN if len(everybody) > LARGE_CLASS else replace(RUN, jobs=1)
         self.results = grade_class(everybody, folder, run)

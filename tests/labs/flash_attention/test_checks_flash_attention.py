@@ -5,11 +5,11 @@ import math
 import numpy
 import pytest
 import torch
-
-from autograder.labs.flash_attention.mutants.answers import RATIO, TILE_KV, head, slide
 from autograder.labs.flash_attention.mutants.first import FLASH_1
 from autograder.labs.flash_attention.variants.first import FLASH_1 as FIRST
 from autograder.labs.flash_attention.variants.second import FLASH_2 as SECOND
+
+from autograder.labs.flash_attention.answers import RATIO, TILE_KV, head, slide
 from labkit import flash_attention as flash
 from labkit.bridge.local import local_student
 from labkit.checks.answers import AnswerCase

@@ -1,6 +1,5 @@
 """Lab 1: the reference against known numbers and laws, and its checks against clumsy answers."""
 
-import importlib
 import random
 import re
 
@@ -13,9 +12,9 @@ from hypothesis import strategies as st
 from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import SOURCES, read_lab
 from autograder.builder.wheel import student_files
+from autograder.labs.known import mutants_of, solved_text, variants_of
+from autograder.labs.memory.answers import largest, longest, table
 from autograder.labs.memory.cases import ANSWERS, RIGHT, hidden_cases
-from autograder.labs.memory.mutants.answers import largest, longest, table
-from autograder.proof.matrix import solved_text
 from labkit import memory
 from labkit.bridge.local import local_student
 from labkit.checks.core import checks_in, play_check
@@ -471,6 +470,5 @@ def test_the_lab_is_worth_twelve_points():
 
 
 def test_topics_have_cases_mutants_and_variants():
-    for package, name in (("mutants", "MUTANTS"), ("variants", "VARIANTS")):
-        items = getattr(importlib.import_module(f"autograder.labs.memory.{package}"), name)
-        assert {item.exercise for item in items} == set(CHECKS)
+    for known in (mutants_of(LAB), variants_of(LAB)):
+        assert {each.exercise for each in known} == set(CHECKS)

@@ -1,12 +1,6 @@
-"""Right answers to `verify` and `verify_batch`, written otherwise."""
+"""Right answers to `verify`, written differently."""
 
-from autograder.labs.variants import Variant
-
-VERIFY = [
-    Variant(
-        "verify",
-        "all at once, with cumprod",
-        """\
+# %% all at once, with cumprod
 def verify(drafted, draft_probs, target_probs, rng=None):
     check_rows(drafted, draft_probs, target_probs)
     k = len(drafted)
@@ -17,12 +11,8 @@ def verify(drafted, draft_probs, target_probs, rng=None):
     n = int(accepted.int().cumprod(0).sum())
     rows = torch.cat([draft_probs, torch.zeros_like(target_probs[:1])])
     return n, int(torch.multinomial(residual(target_probs[n], rows[n]), 1, generator=rng))
-""",
-    ),
-    Variant(
-        "verify",
-        "log space, torch.distributions, uniforms in advance",
-        """\
+
+# %% log space, torch.distributions, uniforms in advance
 from torch.distributions import Categorical
 
 def verify(drafted, draft_probs, target_probs, rng=None):
@@ -32,12 +22,8 @@ def verify(drafted, draft_probs, target_probs, rng=None):
         if log_u[i] >= target_probs[i, x].log() - draft_probs[i, x].log():
             return i, Categorical(probs=residual(target_probs[i], draft_probs[i])).sample().item()
     return len(drafted), Categorical(logits=target_probs[-1].log()).sample().item()
-""",
-    ),
-    Variant(
-        "verify",
-        "Gumbel noise, a while loop",
-        """\
+
+# %% Gumbel noise, a while loop
 def draw(probs):
     return torch.argmax(probs.log() - torch.log(-torch.log(torch.rand_like(probs))), dim=-1)
 
@@ -50,12 +36,8 @@ def verify(drafted, draft_probs, target_probs, rng=None):
             return n, draw(residual(target_probs[n], draft_probs[n])).item()
         n += 1
     return n, draw(target_probs[n]).item()
-""",
-    ),
-    Variant(
-        "verify",
-        "exponential race, Bernoulli coins for the whole block",
-        """\
+
+# %% exponential race, Bernoulli coins for the whole block
 def verify(drafted, draft_probs, target_probs, rng=None):
     check_rows(drafted, draft_probs, target_probs)
     k = len(drafted)
@@ -65,12 +47,8 @@ def verify(drafted, draft_probs, target_probs, rng=None):
     n = coins.index(0.0) if 0.0 in coins else k
     probs = target_probs[n] if n == k else residual(target_probs[n], draft_probs[n])
     return n, (probs / torch.empty_like(probs).exponential_(1, generator=rng)).argmax().item()
-""",
-    ),
-    Variant(
-        "verify",
-        "NumPy",
-        """\
+
+# %% NumPy
 import numpy as np
 
 def verify(drafted, draft_probs, target_probs, rng=None):
@@ -82,12 +60,8 @@ def verify(drafted, draft_probs, target_probs, rng=None):
             return i, np.random.choice(len(left), p=left / left.sum())
     last = p[len(drafted)]
     return len(drafted), np.random.choice(len(last), p=last / last.sum())
-""",
-    ),
-    Variant(
-        "verify",
-        "Python's random, lists, the residual worked out here",
-        """\
+
+# %% Python's random, lists, the residual worked out here
 import random
 
 def verify(drafted, draft_probs, target_probs, rng=None):
@@ -98,12 +72,8 @@ def verify(drafted, draft_probs, target_probs, rng=None):
             weights = [max(0.0, p - q) for p, q in zip(target[i], draft[i])]
             return [i, random.choices(range(len(weights)), weights)[0]]
     return [len(drafted), random.choices(range(len(target[-1])), target[-1])[0]]
-""",
-    ),
-    Variant(
-        "verify",
-        "a token of every kind drawn for all positions, most of them for nothing",
-        """\
+
+# %% a token of every kind drawn for all positions, most of them for nothing
 def verify(drafted, draft_probs, target_probs, rng=None):
     check_rows(drafted, draft_probs, target_probs)
     k = len(drafted)
@@ -115,12 +85,8 @@ def verify(drafted, draft_probs, target_probs, rng=None):
     is_rejected = (torch.rand(k, generator=rng) >= ratio).nonzero().flatten().tolist()
     n = is_rejected[0] if is_rejected else k
     return n, int(instead[n])
-""",
-    ),
-    Variant(
-        "verify",
-        "an inverse CDF, single precision",
-        """\
+
+# %% an inverse CDF, single precision
 def verify(drafted, draft_probs, target_probs, rng=None):
     check_rows(drafted, draft_probs, target_probs)
     p, q = target_probs.float(), draft_probs.float()
@@ -134,12 +100,8 @@ def verify(drafted, draft_probs, target_probs, rng=None):
     u = torch.rand(())
     token = next((i for i in range(len(sums)) if bool(u < sums[i] / sums[-1])), len(sums) - 1)
     return n, token
-""",
-    ),
-    Variant(
-        "verify",
-        "normal noise, which cannot be followed: judged by samples",
-        """\
+
+# %% normal noise, which cannot be followed: judged by samples
 def verify(drafted, draft_probs, target_probs, rng=None):
     check_rows(drafted, draft_probs, target_probs)
     uniforms = 0.5 * (1 + torch.erf(torch.randn(len(drafted)) / 2**0.5))
@@ -147,86 +109,3 @@ def verify(drafted, draft_probs, target_probs, rng=None):
         if uniforms[i] > target_probs[i, token] / draft_probs[i, token]:
             return i, sample(residual(target_probs[i], draft_probs[i]))
     return len(drafted), sample(target_probs[-1])
-""",
-    ),
-]
-
-BATCH = [
-    Variant(
-        "verify_batch",
-        "a loop over the rows",
-        """\
-def verify_batch(drafted, n_drafted, draft_probs, target_probs, rng=None):
-    found = []
-    for row in range(len(drafted)):
-        k = int(n_drafted[row])
-        tokens = drafted[row, :k].tolist()
-        found.append(verify(tokens, draft_probs[row, :k], target_probs[row, : k + 1], rng))
-    kept, after = zip(*found)
-    return torch.tensor(kept), torch.tensor(after)
-""",
-    ),
-    Variant(
-        "verify_batch",
-        "the first rejection by argmax, the two laws by where",
-        """\
-def verify_batch(drafted, n_drafted, draft_probs, target_probs, rng=None):
-    n_rows, k = drafted.shape
-    rows = torch.arange(n_rows)
-    p = target_probs[:, :k].gather(-1, drafted.unsqueeze(-1)).squeeze(-1)
-    q = draft_probs.gather(-1, drafted.unsqueeze(-1)).squeeze(-1)
-    rejected = torch.rand(n_rows, k, generator=rng) * q >= p
-    rejected |= torch.arange(k) >= n_drafted.unsqueeze(1)
-    rejected = torch.cat([rejected, torch.ones(n_rows, 1, dtype=torch.bool)], dim=1)
-    n_kept = rejected.int().argmax(dim=1)
-    target = target_probs[rows, n_kept]
-    guess = torch.cat([draft_probs, torch.zeros_like(target_probs[:, :1])], dim=1)[rows, n_kept]
-    is_bonus = (n_kept == n_drafted).unsqueeze(1)
-    probs = torch.where(is_bonus, target, residual(target, guess))
-    return n_kept, torch.multinomial(probs, 1, generator=rng).squeeze(1)
-""",
-    ),
-    Variant(
-        "verify_batch",
-        "log space, an exponential race, columns one by one",
-        """\
-def verify_batch(drafted, n_drafted, draft_probs, target_probs, rng=None):
-    n_rows, k = drafted.shape
-    n_kept = torch.zeros(n_rows, dtype=torch.int32)
-    is_open = torch.ones(n_rows, dtype=torch.bool)
-    every = torch.arange(n_rows)
-    for i in range(k):
-        tokens = drafted[:, i]
-        gap = target_probs[every, i, tokens].log() - draft_probs[every, i, tokens].log()
-        is_open = is_open & (i < n_drafted) & (torch.rand(n_rows, generator=rng).log() < gap)
-        n_kept = n_kept + is_open.int()
-    chosen = []
-    for row, n in enumerate(n_kept.tolist()):
-        probs = target_probs[row, n]
-        if n < n_drafted[row]:
-            probs = residual(probs, draft_probs[row, n])
-        chosen.append((probs / torch.empty_like(probs).exponential_(generator=rng)).argmax())
-    return n_kept, torch.stack(chosen)
-""",
-    ),
-    Variant(
-        "verify_batch",
-        "NumPy's generator",
-        """\
-import numpy as np
-
-def verify_batch(drafted, n_drafted, draft_probs, target_probs, rng=None):
-    source = np.random.default_rng()
-    kept, after = [], []
-    rows = zip(drafted.tolist(), n_drafted.tolist(), draft_probs, target_probs)
-    for tokens, k, draft, target in rows:
-        n = 0
-        while n < k and source.random() < float(target[n, tokens[n]] / draft[n, tokens[n]]):
-            n += 1
-        probs = (target[n] if n == k else residual(target[n], draft[n])).double().numpy()
-        kept.append(n)
-        after.append(source.choice(len(probs), p=probs / probs.sum()))
-    return np.array(kept), np.array(after)
-""",
-    ),
-]

@@ -1,0 +1,97 @@
+"""Wrong and right values for the answer cells of the lab."""
+
+from typing import Any
+
+from autograder.labs.batching.cases import RIGHT_KINDS
+from autograder.labs.known import Mutant, Variant
+from labkit.labs.batching.checks.answers import EIGHT, EQUAL, THIRTY_TWO
+
+_STATIC = "static_batches_are_recognized"
+_DYNAMIC = "dynamic_batches_are_recognized"
+_CONTINUOUS = "continuous_batches_are_recognized"
+_EQUAL = "equal_lengths_are_predicted"
+_EIGHT = "exponential_lengths_are_predicted"
+_MORE = "more_slots_are_predicted"
+
+
+def which(**changed: Any) -> str:
+    """The cell on the six behaviours, right but for what is changed."""
+    return f"which_batching = {(RIGHT_KINDS | changed)!r}"
+
+
+def one_wrong(kind: str, i: int, name: str) -> str:
+    """The cell with the i-th behaviour of a kind called by another name."""
+    letters = [letter for letter, right in RIGHT_KINDS.items() if right == kind]
+    return which(**{letters[i]: name})
+
+
+def swapped(kind: str, other: str) -> str:
+    """The cell with one name for the other, both ways."""
+    names = {kind: other, other: kind}
+    return which(**{letter: names.get(right, right) for letter, right in RIGHT_KINDS.items()})
+
+
+def ratios(equal: Any, eight: Any, thirty_two: Any) -> str:
+    """The cell on the predicted ratios."""
+    answer = {EQUAL: equal, EIGHT: eight, THIRTY_TWO: thirty_two}
+    return f"predicted_ratio = {answer!r}"
+
+
+_ALL = (_STATIC, _DYNAMIC, _CONTINUOUS)
+WHICH_CELLS = [
+    ("a static batch called dynamic", (_STATIC,), one_wrong("static", 0, "dynamic")),
+    ("a static one called continuous", (_STATIC,), one_wrong("static", 1, "continuous")),
+    ("a dynamic batch called static", (_DYNAMIC,), one_wrong("dynamic", 0, "static")),
+    ("a dynamic one called continuous", (_DYNAMIC,), one_wrong("dynamic", 1, "continuous")),
+    ("a continuous one called dynamic", (_CONTINUOUS,), one_wrong("continuous", 0, "dynamic")),
+    ("static and dynamic swapped", (_STATIC, _DYNAMIC), swapped("static", "dynamic")),
+    ("dynamic and continuous swapped", (_DYNAMIC, _CONTINUOUS), swapped("dynamic", "continuous")),
+    ("everything is continuous", _ALL, which(**dict.fromkeys(RIGHT_KINDS, "continuous"))),
+    ("a word of one's own", _ALL, which(A="greedy")),
+    ("a number", _ALL, which(A=1)),
+    ("a letter is missing", _ALL, which().replace("'A'", "'a'")),
+]  # fmt: skip
+RATIO_CELLS = [
+    ("a gain for equal lengths", (_EQUAL,), ratios(2.0, 2.72, 4.06)),
+    ("equal lengths lose", (_EQUAL,), ratios(0.5, 2.72, 4.06)),
+    ("as many times as there are slots", (_EIGHT, _MORE), ratios(1, 8, 32)),
+    ("the logarithm alone", (_EIGHT, _MORE), ratios(1, 2.08, 3.47)),
+    ("two, one reads", (_EIGHT,), ratios(1, 2, 4)),
+    ("four times the slots, four times the ratio", (_MORE,), ratios(1, 2.72, 10.9)),
+    ("slots do not matter", (_MORE,), ratios(1, 2.72, 2.72)),
+    ("continuous over static", (_EIGHT, _MORE), ratios(1, 0.37, 0.25)),
+    ("in percent", (_EQUAL, _EIGHT, _MORE), ratios(100, 272, 406)),
+    ("not a number", (_EQUAL, _EIGHT, _MORE), ratios(1, "X", 4.06).replace("'X'", "float('nan')")),
+    ("text", (_EQUAL, _EIGHT, _MORE), ratios("none", 2.72, 4.06)),
+    ("one for all", (_EQUAL, _EIGHT, _MORE), ratios(1, 1, 1)),
+]  # fmt: skip
+
+MUTANTS = [
+    *(
+        Mutant("which_batching", title, caught_by, source=text)
+        for title, caught_by, text in WHICH_CELLS
+    ),
+    *(
+        Mutant("predicted_ratio", title, caught_by, source=text)
+        for title, caught_by, text in RATIO_CELLS
+    ),
+]
+
+
+VARIANTS = [
+    Variant("which_batching", "as they are", which()),
+    Variant("which_batching", "in capitals", which().replace("'static'", "'Static'")),
+    Variant("which_batching", "spaces, and one entry more", which(A=" static ", G="static")),
+    Variant("predicted_ratio", "three digits", ratios(1.0, 2.72, 4.06)),
+    Variant("predicted_ratio", "as in the facts that were simulated", ratios(1, 2.7, 4.0)),
+    Variant("predicted_ratio", "ln B + 0.577", ratios(1.0, 2.66, 4.04)),
+    Variant(
+        "predicted_ratio",
+        "computed",
+        "H = lambda n: sum(1 / i for i in range(1, n + 1))\n"
+        + ratios("H1", "H8", "H32")
+        .replace("'H1'", "1")
+        .replace("'H8'", "H(8)")
+        .replace("'H32'", "H(32)"),
+    ),
+]

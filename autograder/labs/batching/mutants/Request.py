@@ -1,0 +1,193 @@
+"""Wrong answers to `Request`: edits of the reference, or the whole answer."""
+
+# fails a_new_request_is_queued
+
+# %% in prefill as soon as it comes
+# - self.state = "queued"
+self.state = "prefill"
+
+# %% a name for its place
+# - self.id, self.input_length = fields["id"], fields["input_length"]
+self.request_id, self.input_length = fields["id"], fields["input_length"]
+
+# fails every_token_is_kept_in_order the_last_allowed_token_makes_it_done
+#   the_end_of_text_makes_it_done
+
+# %% one list for all of them
+class Request:
+    def __init__(self, fields, max_length, tokens=[]):
+        self.id, self.input_length = fields["id"], fields["input_length"]
+        room, wanted = max_length - self.input_length, fields["output_length"]
+        self.limit = room if wanted is None else min(room, wanted)
+        self.state, self.tokens = "queued", tokens
+
+    @property
+    def size(self):
+        return self.input_length + self.limit
+
+    def add_token(self, token, eos):
+        self.tokens.append(token)
+        if token == eos or len(self.tokens) >= self.limit:
+            self.state = "done"
+
+# fails a_wish_is_kept_within_max_length without_a_wish_max_length_is_the_limit
+#   the_last_allowed_token_makes_it_done
+
+# %% the prompt does not count
+# - room, wanted = max_length - self.input_length, fields["output_length"]
+room, wanted = max_length, fields["output_length"]
+
+# fails a_wish_is_kept_within_max_length the_last_allowed_token_makes_it_done
+
+# %% the wish alone
+# - self.limit = room if wanted is None else min(room, wanted)
+self.limit = room if wanted is None else wanted
+
+# %% the larger of the two
+# - self.limit = room if wanted is None else min(room, wanted)
+self.limit = room if wanted is None else max(room, wanted)
+
+# fails a_wish_is_kept_within_max_length
+
+# %% a wish for nothing is none
+# - self.limit = room if wanted is None else min(room, wanted)
+self.limit = room if not wanted else min(room, wanted)
+
+# fails without_a_wish_max_length_is_the_limit
+
+# %% no limit is known without a wish
+class Request:
+    def __init__(self, fields, max_length):
+        self.id, self.input_length = fields["id"], fields["input_length"]
+        self.max_length, self.limit = max_length, max_length
+        if fields["output_length"] is not None:
+            self.limit = min(max_length - self.input_length, fields["output_length"])
+        self.state, self.tokens = "queued", []
+
+    @property
+    def size(self):
+        return self.input_length + self.limit
+
+    def add_token(self, token, eos):
+        self.tokens.append(token)
+        full = self.input_length + len(self.tokens) >= self.max_length
+        if token == eos or full or len(self.tokens) >= self.limit:
+            self.state = "done"
+
+# fails without_a_wish_max_length_is_the_limit the_last_allowed_token_makes_it_done
+
+# %% a default where nothing is said
+# - self.limit = room if wanted is None else min(room, wanted)
+self.limit = 16 if wanted is None else min(room, wanted)
+
+# fails the_size_is_prompt_and_limit
+
+# %% the prompt alone
+# - return self.input_length + self.limit
+return self.limit
+
+# %% what it holds so far
+# - return self.input_length + self.limit
+return self.input_length + len(self.tokens)
+
+# %% always the longest possible
+class Request:
+    def __init__(self, fields, max_length):
+        self.id, self.input_length = fields["id"], fields["input_length"]
+        room, wanted = max_length - self.input_length, fields["output_length"]
+        self.limit = room if wanted is None else min(room, wanted)
+        self.size = max_length
+        self.state, self.tokens = "queued", []
+
+    def add_token(self, token, eos):
+        self.tokens.append(token)
+        if token == eos or len(self.tokens) >= self.limit:
+            self.state = "done"
+
+# %% a method, not a property
+# - @property
+# - def size(self) -> int:
+# -     """Tokens to reserve for it: its prompt, and all that it may still become."""
+# -     return self.input_length + self.limit
+def size(self) -> int:
+    """Tokens to reserve for it: its prompt, and all that it may still become."""
+    return self.input_length + self.limit
+
+# fails every_token_is_kept_in_order
+
+# %% the end-of-text token is dropped
+# - self.tokens.append(token)
+self.tokens += [token] if token != eos else []
+
+# %% newest first
+# - self.tokens.append(token)
+self.tokens.insert(0, token)
+
+# fails the_last_allowed_token_makes_it_done
+
+# %% one token too many
+# - if token == eos or len(self.tokens) >= self.limit:
+# -     self.state = "done"
+if token == eos or len(self.tokens) > self.limit:
+    self.state = "done"
+
+# %% the token of the prefill does not count
+# - if token == eos or len(self.tokens) >= self.limit:
+# -     self.state = "done"
+if token == eos or len(self.tokens) - 1 >= self.limit:
+    self.state = "done"
+
+# %% one token too few
+# - if token == eos or len(self.tokens) >= self.limit:
+# -     self.state = "done"
+if token == eos or len(self.tokens) >= max(1, self.limit - 1):
+    self.state = "done"
+
+# fails the_last_allowed_token_makes_it_done the_end_of_text_makes_it_done
+
+# %% the prompt counts as new
+# - if token == eos or len(self.tokens) >= self.limit:
+# -     self.state = "done"
+if token == eos or self.input_length + len(self.tokens) >= self.limit:
+    self.state = "done"
+
+# %% token 0 ends every text
+# - if token == eos or len(self.tokens) >= self.limit:
+# -     self.state = "done"
+if not token or len(self.tokens) >= self.limit:
+    self.state = "done"
+
+# fails the_end_of_text_makes_it_done
+
+# %% the end of text is not looked for
+# - if token == eos or len(self.tokens) >= self.limit:
+# -     self.state = "done"
+if len(self.tokens) >= self.limit:
+    self.state = "done"
+
+# %% token 2 ends every text
+# - if token == eos or len(self.tokens) >= self.limit:
+# -     self.state = "done"
+if token == 2 or len(self.tokens) >= self.limit:
+    self.state = "done"
+
+# %% the first token is never looked at
+# - if token == eos or len(self.tokens) >= self.limit:
+# -     self.state = "done"
+if (token == eos and len(self.tokens) > 1) or len(self.tokens) >= self.limit:
+    self.state = "done"
+
+# fails no_token_takes_a_state_back
+
+# %% undone by a further token
+# - if token == eos or len(self.tokens) >= self.limit:
+# -     self.state = "done"
+if token == eos or len(self.tokens) >= self.limit:
+    self.state = "done"
+else:
+    self.state = "decode"
+
+# %% in prefill with every token
+# - self.tokens.append(token)
+self.tokens.append(token)
+self.state = "prefill"

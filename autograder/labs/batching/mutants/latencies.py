@@ -1,0 +1,58 @@
+"""Wrong answers to `latencies`: edits of the reference, or the whole answer."""
+
+# fails ttft_begins_with_the_arrival
+
+# %% the time of the first token
+# - return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
+return first_s, (last_s - first_s) / n_further if n_further else 0.0
+
+# %% until the last token
+# - return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
+return last_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
+
+# fails ttft_begins_with_the_arrival tpot_is_the_mean_after_the_first
+#   a_single_token_has_none_after_it
+
+# %% the other way round
+def latencies(arrival_s, token_times_s):
+    first_s, n_further = token_times_s[0], len(token_times_s) - 1
+    tpot_s = (token_times_s[-1] - first_s) / n_further if n_further else 0.0
+    return tpot_s, first_s - arrival_s
+
+# fails tpot_is_the_mean_after_the_first
+
+# %% over all tokens
+# - return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
+return first_s - arrival_s, (last_s - first_s) / (n_further + 1) if n_further else 0.0
+
+# %% since the arrival
+# - return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
+return first_s - arrival_s, (last_s - arrival_s) / (n_further + 1) if n_further else 0.0
+
+# %% the longest gap
+# - return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
+return first_s - arrival_s, max((b - a for a, b in zip(token_times_s, token_times_s[1:])), default=0.0)
+
+# %% the last gap
+# - return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
+return first_s - arrival_s, last_s - token_times_s[-2] if n_further else 0.0
+
+# %% not divided
+# - return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
+return first_s - arrival_s, (last_s - first_s) if n_further else 0.0
+
+# fails ttft_begins_with_the_arrival a_single_token_has_none_after_it
+
+# %% divides by nothing
+# - return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
+return first_s - arrival_s, (last_s - first_s) / n_further
+
+# fails a_single_token_has_none_after_it
+
+# %% not a number
+# - return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
+return first_s - arrival_s, (last_s - first_s) / n_further if n_further else arrival_s
+
+# %% its first token for its further ones
+# - return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
+return first_s - arrival_s, (last_s - first_s) / n_further if n_further else first_s - arrival_s

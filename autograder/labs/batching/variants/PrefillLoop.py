@@ -1,0 +1,327 @@
+"""Right answers to `PrefillLoop`, written differently."""
+
+# %% the oldest begins every batch, and if it has no room, all wait
+class PrefillLoop:
+    def __init__(self):
+        self.line = []
+
+    def step(self, server):
+        for fields in server.arrivals():
+            one = Request(fields, server.max_length)
+            fits = one.input_length <= server.capacity and one.size <= server.decode_capacity
+            fits = fits and (server.storage is None or one.input_length <= server.storage)
+            if one.limit > 0 and fits:
+                self.line.append(one)
+            else:
+                server.refuse(one.id, "impossible")
+        if not self.line:
+            return
+        room, store = server.free_tokens(), server.storage_room()
+        first, batch, rest = self.line[0], [], []
+        for one in self.line:
+            together = [each.input_length for each in [*batch, one]]
+            is_alike = max(together) - min(together) <= server.tolerance
+            fits = len(together) * max(together) <= room
+            fits = fits and (store is None or sum(together) <= store)
+            if len(batch) < server.max_batch and is_alike and fits:
+                batch.append(one)
+            elif one is first:
+                return
+            else:
+                rest.append(one)
+        self.line = rest
+        for one, token in zip(batch, server.run_prefill([one.id for one in batch])):
+            one.add_token(token, server.eos)
+            (server.finish if one.state == "done" else server.save_kv)(one.id)
+            server.free_kv(one.id)
+
+# %% peeks and pops on a list
+class PrefillLoop:
+    def __init__(self):
+        self.queue = []
+
+    def never(self, r, server):
+        return (
+            r.limit < 1
+            or r.input_length > server.capacity
+            or r.size > server.decode_capacity
+            or (server.storage is not None and r.input_length > server.storage)
+        )
+
+    def step(self, server):
+        for fields in server.arrivals():
+            r = Request(fields, server.max_length)
+            if self.never(r, server):
+                server.refuse(r.id, "cannot be served")
+            else:
+                self.queue.append(r)
+        batch = []
+        i = 0
+        room, store = server.free_tokens(), server.storage_room()
+        while i < len(self.queue) and len(batch) < server.max_batch:
+            lengths = [r.input_length for r in batch + [self.queue[i]]]
+            if max(lengths) - min(lengths) > server.tolerance:
+                i += 1
+            elif len(lengths) * max(lengths) > room:
+                i += 1
+            elif store is not None and sum(lengths) > store:
+                i += 1
+            else:
+                batch.append(self.queue.pop(i))
+        if batch:
+            tokens = server.run_prefill([r.id for r in batch])
+            for i in range(len(batch)):
+                batch[i].add_token(tokens[i], server.eos)
+            for r in batch:
+                if r.state != "done":
+                    r.state = "decode"
+                    server.save_kv(r.id)
+            for r in batch:
+                if r.state == "done":
+                    server.finish(r.id)
+                server.free_kv(r.id)
+
+# %% a heap in which shorter prompts go a little ahead
+import heapq
+
+
+class PrefillLoop:
+    AGEING = 32  # tokens that one place in the queue outweighs
+
+    def __init__(self):
+        self.heap, self.n_seen = [], 0
+
+    def step(self, server):
+        for fields in server.arrivals():
+            request = Request(fields, server.max_length)
+            small = min(server.capacity, server.storage or server.capacity)
+            if request.limit <= 0:
+                server.refuse(request.id, "nothing to do")
+            elif request.input_length > small or request.size > server.decode_capacity:
+                server.refuse(request.id, "too long")
+            else:
+                rank = self.n_seen + request.input_length / self.AGEING
+                heapq.heappush(self.heap, (rank, self.n_seen, request))
+                self.n_seen += 1
+        batch, left = [], []
+        room, store = server.free_tokens(), server.storage_room()
+        while self.heap:
+            entry = heapq.heappop(self.heap)
+            lengths = [r.input_length for r in batch] + [entry[2].input_length]
+            fits = len(lengths) <= server.max_batch and max(lengths) * len(lengths) <= room
+            fits = fits and (store is None or sum(lengths) <= store)
+            if fits and max(lengths) - min(lengths) <= server.tolerance:
+                batch.append(entry[2])
+            else:
+                left.append(entry)
+        self.heap = left
+        heapq.heapify(self.heap)
+        if not batch:
+            return
+        for request, token in zip(batch, server.run_prefill([r.id for r in batch])):
+            request.add_token(token, server.eos)
+            (server.finish if request.state == "done" else server.save_kv)(request.id)
+            server.free_kv(request.id)
+
+# %% buckets by length, the one with the oldest that fits
+class PrefillLoop:
+    def __init__(self):
+        self.buckets = {}
+        self.age = {}
+
+    def step(self, server):
+        width = server.tolerance + 1
+        for fields in server.arrivals():
+            n, wanted = fields["input_length"], fields["output_length"]
+            room = server.max_length - n
+            limit = room if wanted is None else min(wanted, room)
+            store = float("inf") if server.storage is None else server.storage
+            if limit < 1 or n > min(server.capacity, store) or n + limit > server.decode_capacity:
+                server.refuse(fields["id"], f"{n} and {limit} tokens do not fit")
+                continue
+            self.age[fields["id"]] = len(self.age)
+            self.buckets.setdefault(n // width, []).append((fields["id"], n, limit))
+        free, store = server.free_tokens(), server.storage_room()
+        store = float("inf") if store is None else store
+        best = None
+        for bucket in self.buckets.values():
+            fitting = [each for each in bucket if each[1] <= min(free, store)]
+            if fitting and (best is None or self.age[fitting[0][0]] < self.age[best[0][0]]):
+                best = fitting
+        if best is None:
+            return
+        batch, longest = [], 0
+        for each in best:
+            widest = max(longest, each[1])
+            fits = widest * (len(batch) + 1) <= free and each[1] <= store
+            if fits and len(batch) < server.max_batch:
+                batch.append(each)
+                longest, store = widest, store - each[1]
+        for each in batch:
+            self.buckets[each[1] // width].remove(each)
+        for (i, _, limit), token in zip(batch, server.run_prefill([each[0] for each in batch])):
+            if limit == 1 or token == server.eos:
+                server.free_kv(i)
+                server.finish(i)
+            else:
+                server.save_kv(i)
+                server.free_kv(i)
+
+# %% a queue for every length, without Request
+from collections import deque
+
+
+class PrefillLoop:
+    def __init__(self):
+        self.queues = {}
+        self.order = []
+
+    def step(self, server):
+        for new in server.arrivals():
+            new["limit"] = server.max_length - new["input_length"]
+            if new["output_length"] is not None:
+                new["limit"] = min(new["limit"], new["output_length"])
+            if not self.possible(new, server):
+                server.refuse(new["id"], "impossible")
+                continue
+            self.queues.setdefault(new["input_length"], deque()).append(new)
+            self.order.append(new["id"])
+        ids, lengths = [], []
+        while len(ids) < server.max_batch:
+            heads = [queue[0] for queue in self.queues.values() if queue]
+            heads = [one for one in heads if self.joins(lengths, one["input_length"], server)]
+            if not heads:
+                break
+            one = min(heads, key=lambda each: self.order.index(each["id"]))
+            ids.append(self.queues[one["input_length"]].popleft())
+            lengths.append(one["input_length"])
+        if not ids:
+            return
+        tokens = server.run_prefill(tuple(one["id"] for one in ids))
+        for one, token in zip(ids, tokens):
+            if token != server.eos and one["limit"] > 1:
+                server.save_kv(one["id"])
+            else:
+                server.finish(one["id"])
+            self.order.remove(one["id"])
+        for one in ids:
+            server.free_kv(one["id"])
+
+    def possible(self, one, server):
+        if one["limit"] < 1 or one["input_length"] > server.capacity:
+            return False
+        if server.storage is not None and one["input_length"] > server.storage:
+            return False
+        return one["input_length"] + one["limit"] <= server.decode_capacity
+
+    def joins(self, lengths, length, server):
+        together = lengths + [length]
+        if max(together) - min(together) > server.tolerance:
+            return False
+        room = server.storage_room()
+        if room is not None and sum(together) > room:
+            return False
+        return max(together) * len(together) <= server.free_tokens()
+
+# %% an endless loop that pauses, with its own count of the room
+class PrefillLoop:
+    def __init__(self):
+        self.life = None
+
+    def step(self, server):
+        self.server = server
+        if self.life is None:
+            self.life = self.live()
+        next(self.life)
+
+    def live(self):
+        waiting, used = [], 0
+        while True:
+            for fields in self.server.arrivals():
+                request = Request(fields, self.server.max_length)
+                if self.too_large(request):
+                    self.server.refuse(request.id, "it can never run")
+                else:
+                    waiting.append(request)
+            batch = self.pick(waiting, self.server.capacity - used)
+            if batch:
+                ids = [request.id for request in batch]
+                used += len(batch) * max(request.input_length for request in batch)
+                for request, token in zip(batch, self.server.run_prefill(ids)):
+                    request.add_token(token, self.server.eos)
+                    if request.state == "done":
+                        self.server.finish(request.id)
+                    else:
+                        self.server.save_kv(request.id)
+                    self.server.free_kv(request.id)
+                used = 0
+            yield
+
+    def pick(self, waiting, room):
+        store = self.server.storage_room()
+        if store is None:
+            store = 10**9
+        batch = []
+        for request in list(waiting):
+            if len(batch) == self.server.max_batch:
+                break
+            low = min([r.input_length for r in batch] + [request.input_length])
+            high = max([r.input_length for r in batch] + [request.input_length])
+            if high - low <= self.server.tolerance and high * (len(batch) + 1) <= room:
+                if request.input_length <= store:
+                    store -= request.input_length
+                    batch.append(request)
+                    waiting.remove(request)
+        return batch
+
+    def too_large(self, request):
+        server = self.server
+        if request.limit < 1 or request.size > server.decode_capacity:
+            return True
+        rooms = [room for room in (server.capacity, server.storage) if room is not None]
+        return request.input_length > min(rooms)
+
+# %% computes in one call, sends in the next
+class PrefillLoop:
+    def __init__(self):
+        self.waiting = RequestQueue()
+        self.computed = []
+
+    def step(self, server):
+        for request in self.computed:
+            if request.state == "done":
+                server.finish(request.id)
+            else:
+                server.save_kv(request.id)
+            server.free_kv(request.id)
+        self.computed = []
+        for fields in server.arrivals():
+            request = Request(fields, server.max_length)
+            rooms = {server.capacity: request.input_length, server.decode_capacity: request.size}
+            if server.decode_capacity == server.capacity:
+                rooms[server.capacity] = request.size
+            if request.limit < 1:
+                server.refuse(request.id, "no token is wanted, or possible")
+            elif any(size > room for room, size in rooms.items()):
+                server.refuse(request.id, "no server has that much room")
+            elif server.storage is not None and request.input_length > server.storage:
+                server.refuse(request.id, "it cannot be stored")
+            else:
+                self.waiting.add(request)
+        room, store = server.free_tokens(), server.storage_room()
+
+        def joins(request):
+            both = [each.input_length for each in self.computed] + [request.input_length]
+            padded = max(both) * len(both)
+            stored = 0 if store is None else sum(both) - store
+            return padded <= room and stored <= 0 and max(both) - min(both) <= server.tolerance
+
+        while len(self.computed) < server.max_batch:
+            request = self.waiting.constrained_get(joins)
+            if request is None:
+                break
+            self.computed.append(request)
+        if self.computed:
+            ids = [request.id for request in self.computed]
+            for request, token in zip(self.computed, server.run_prefill(ids)):
+                request.add_token(token, server.eos)

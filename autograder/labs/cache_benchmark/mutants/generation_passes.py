@@ -1,0 +1,51 @@
+"""Wrong answers to `generation_passes`: edits of the reference, or the whole answer."""
+
+# fails every_pass_makes_one_token
+
+# %% a pass for the last token too
+def generation_passes(n_prompt: int, n_new: int, use_cache: bool) -> list[tuple[int, int]]:
+    passes = []
+    for n_made in range(n_new + 1):
+        n_tokens = n_prompt + n_made
+        n_cached = n_tokens - 1 if use_cache and n_made else 0
+        passes.append((n_tokens - n_cached, n_cached))
+    return passes
+
+# fails without_a_cache_all_is_fed_again with_a_cache_one_token_is_fed
+
+# %% the prefill makes no token
+# - n_tokens = n_prompt + n_made
+n_tokens = n_prompt + n_made + 1
+
+# fails without_a_cache_all_is_fed_again
+
+# %% always with a cache
+# - n_cached = n_tokens - 1 if use_cache and n_made else 0
+n_cached = n_tokens - 1 if n_made else 0
+
+# %% the prompt again and again
+def generation_passes(n_prompt, n_new, use_cache):
+    if use_cache:
+        return [(1 if i else n_prompt, n_prompt + i - 1 if i else 0) for i in range(n_new)]
+    return [(n_prompt, 0)] * n_new
+
+# fails with_a_cache_one_token_is_fed
+
+# %% cached tokens do not grow
+def generation_passes(n_prompt, n_new, use_cache):
+    if not use_cache:
+        return [(n_prompt + i, 0) for i in range(n_new)]
+    return [(1, n_prompt) if i else (n_prompt, 0) for i in range(n_new)]
+
+# %% the token just made counts as cached
+def generation_passes(n_prompt, n_new, use_cache):
+    if not use_cache:
+        return [(n_prompt + i, 0) for i in range(n_new)]
+    return [(1, n_prompt + i) if i else (n_prompt, 0) for i in range(n_new)]
+
+# fails every_pass_makes_one_token without_a_cache_all_is_fed_again
+#   with_a_cache_one_token_is_fed
+
+# %% everything in one pass
+def generation_passes(n_prompt, n_new, use_cache):
+    return [(n_prompt + n_new - 1, 0)]

@@ -1,0 +1,77 @@
+"""Wrong answers to `longest_cached_prefix`: edits of the reference, or the whole answer."""
+
+# fails cached_blocks_are_counted_in_tokens the_first_miss_ends_it one_token_is_left_to_compute
+
+# %% always a block fewer
+# - return min(n_hits, (n_tokens - 1) // block_size) * block_size
+return max(0, n_hits - 1) * block_size
+
+# %% one block at least
+# - return min(n_hits, (n_tokens - 1) // block_size) * block_size
+return max(1, min(n_hits, (n_tokens - 1) // block_size)) * block_size
+
+# fails cached_blocks_are_counted_in_tokens one_token_is_left_to_compute
+
+# %% a block fewer where all are found
+# - return min(n_hits, (n_tokens - 1) // block_size) * block_size
+return (n_hits - (0 < n_hits == len(hashes))) * block_size
+
+# fails cached_blocks_are_counted_in_tokens the_first_miss_ends_it one_token_is_left_to_compute
+#   any_container_will_do
+
+# %% one block, whatever is cached
+# - return min(n_hits, (n_tokens - 1) // block_size) * block_size
+return block_size
+
+# %% blocks
+# - return min(n_hits, (n_tokens - 1) // block_size) * block_size
+return min(n_hits, (n_tokens - 1) // block_size)
+
+# %% asks for the block
+# - if block_hash not in cached:
+# -     break
+if cached[block_hash] is None:
+    break
+
+# fails cached_blocks_are_counted_in_tokens the_first_miss_ends_it
+
+# %% the missing block too
+# - break
+n_hits += 1
+break
+
+# fails cached_blocks_are_counted_in_tokens
+
+# %% a short prompt is found whole
+# - return min(n_hits, (n_tokens - 1) // block_size) * block_size
+return min(n_hits, (n_tokens - 1) // block_size) * block_size if hashes else n_tokens
+
+# fails cached_blocks_are_counted_in_tokens the_first_miss_ends_it any_container_will_do
+
+# %% all or nothing
+# - return min(n_hits, (n_tokens - 1) // block_size) * block_size
+return min(n_hits, (n_tokens - 1) // block_size) * block_size * (n_hits == len(hashes))
+
+# fails the_first_miss_ends_it
+
+# %% all hits, wherever they are
+# - break
+continue
+
+# fails one_token_is_left_to_compute
+
+# %% nothing left to compute
+# - return min(n_hits, (n_tokens - 1) // block_size) * block_size
+return n_hits * block_size
+
+# %% all but one token
+# - return min(n_hits, (n_tokens - 1) // block_size) * block_size
+return min(n_hits * block_size, n_tokens - 1)
+
+# fails any_container_will_do
+
+# %% sets alone
+# - if block_hash not in cached:
+# -     break
+if not cached & {block_hash}:
+    break

@@ -1,0 +1,63 @@
+"""Wrong answers to `predicted_time_s`: edits of the reference, or the whole answer."""
+
+# fails each_pass_has_its_own_limit
+
+# %% computing alone
+# - total_s += max(launch_s, floor.seconds)
+total_s += max(launch_s, floor.computing_s)
+
+# %% one cached token too many
+# - floor = pass_floor(machine, work, n_fed, n_cached, dtype=dtype)
+floor = pass_floor(machine, work, n_fed, n_cached + (n_cached > 0), dtype=dtype)
+
+# fails each_pass_has_its_own_limit no_pass_is_shorter_than_its_launch
+
+# %% the longer of the sums
+def predicted_time_s(
+    machine, work, n_prompt, n_new, use_cache, launch_s=0.0, dtype="float16"
+):
+    floors = [
+        pass_floor(machine, work, fed, cached, dtype=dtype)
+        for fed, cached in generation_passes(n_prompt, n_new, use_cache)
+    ]
+    moving, computing = sum(f.moving_s for f in floors), sum(f.computing_s for f in floors)
+    return max(moving, computing, launch_s * n_new)
+
+# fails no_pass_is_shorter_than_its_launch
+
+# %% launch before the work
+# - total_s += max(launch_s, floor.seconds)
+total_s += launch_s + floor.seconds
+
+# %% one launch for all
+# - for n_fed, n_cached in generation_passes(n_prompt, n_new, use_cache):
+# -     floor = pass_floor(machine, work, n_fed, n_cached, dtype=dtype)
+# -     total_s += max(launch_s, floor.seconds)
+# - return total_s
+for n_fed, n_cached in generation_passes(n_prompt, n_new, use_cache):
+    floor = pass_floor(machine, work, n_fed, n_cached, dtype=dtype)
+    total_s += floor.seconds
+return max(launch_s, total_s)
+
+# fails without_a_cache_passes_grow
+
+# %% always with a cache
+# - for n_fed, n_cached in generation_passes(n_prompt, n_new, use_cache):
+# -     floor = pass_floor(machine, work, n_fed, n_cached, dtype=dtype)
+# -     total_s += max(launch_s, floor.seconds)
+for n_fed, n_cached in generation_passes(n_prompt, n_new, True):
+    floor = pass_floor(machine, work, n_fed, n_cached, dtype=dtype)
+    total_s += max(launch_s, floor.seconds)
+
+# fails floors_follow_the_dtype
+
+# %% always 16 bits
+# - floor = pass_floor(machine, work, n_fed, n_cached, dtype=dtype)
+floor = pass_floor(machine, work, n_fed, n_cached)
+
+# fails each_pass_has_its_own_limit no_pass_is_shorter_than_its_launch
+#   without_a_cache_passes_grow floors_follow_the_dtype
+
+# %% milliseconds
+# - return total_s
+return 1e3 * total_s

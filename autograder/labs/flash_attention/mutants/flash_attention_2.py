@@ -1,0 +1,353 @@
+"""Wrong answers to `flash_attention_2`: edits of the reference, or the whole answer."""
+
+# fails flash_2_loads_no_more_than_needed flash_2_stores_no_more_than_needed
+#   flash_2_leaves_the_log_of_the_sum flash_2_skips_what_nobody_sees flash_2_fits_the_chip
+#   flash_2_keeps_no_tile
+
+# %% the order of FlashAttention-1
+def flash_attention_2(memory, tile_q, tile_kv, is_causal=False):
+    flash_attention_1(memory, tile_q, tile_kv, is_causal)
+
+# fails flash_2_takes_large_scores
+
+# %% exponentials first, then quotients
+# - maximum, total, output = online_softmax(maximum, total, output, scores, values)
+new_maximum = torch.maximum(maximum, scores.amax(-1))
+rescaled = maximum.exp() / new_maximum.exp()
+weights = scores.exp() / new_maximum.exp()[:, None]
+output = (rescaled)[:, None] * output + weights @ values
+total = rescaled * total + weights.sum(-1)
+maximum = new_maximum
+
+# %% m begins at 0
+# - maximum = torch.full((stop - start,), -torch.inf)
+maximum = torch.full((stop - start,), 0.0)
+
+# fails flash_2_takes_large_scores flash_2_hides_later_keys
+
+# %% the maximum of the tile alone
+# - maximum, total, output = online_softmax(maximum, total, output, scores, values)
+new_maximum = scores.amax(-1)
+rescaled = (maximum - new_maximum).exp()
+weights = (scores - new_maximum[:, None]).exp()
+output = (rescaled)[:, None] * output + weights @ values
+total = rescaled * total + weights.sum(-1)
+maximum = new_maximum
+
+# fails flash_2_output_is_attention flash_2_hides_later_keys flash_2_takes_large_scores
+#   flash_2_keeps_no_tile flash_2_leaves_the_log_of_the_sum
+
+# %% nothing is rescaled
+# - maximum, total, output = online_softmax(maximum, total, output, scores, values)
+new_maximum = torch.maximum(maximum, scores.amax(-1))
+rescaled = torch.ones(len(maximum))
+weights = (scores - new_maximum[:, None]).exp()
+output = (rescaled)[:, None] * output + weights @ values
+total = rescaled * total + weights.sum(-1)
+maximum = new_maximum
+
+# %% rescaled the wrong way round
+# - maximum, total, output = online_softmax(maximum, total, output, scores, values)
+new_maximum = torch.maximum(maximum, scores.amax(-1))
+rescaled = (new_maximum - maximum).exp()
+weights = (scores - new_maximum[:, None]).exp()
+output = (rescaled)[:, None] * output + weights @ values
+total = rescaled * total + weights.sum(-1)
+maximum = new_maximum
+
+# %% m is updated before l and the output
+# - maximum, total, output = online_softmax(maximum, total, output, scores, values)
+maximum = torch.maximum(maximum, scores.amax(-1))
+weights = (scores - maximum[:, None]).exp()
+output = output + weights @ values
+total = total + weights.sum(-1)
+
+# fails flash_2_output_is_attention flash_2_hides_later_keys flash_2_takes_large_scores
+#   flash_2_keeps_no_tile
+
+# %% the output is not rescaled
+# - maximum, total, output = online_softmax(maximum, total, output, scores, values)
+new_maximum = torch.maximum(maximum, scores.amax(-1))
+rescaled = (maximum - new_maximum).exp()
+weights = (scores - new_maximum[:, None]).exp()
+output = (torch.ones(len(maximum)))[:, None] * output + weights @ values
+total = rescaled * total + weights.sum(-1)
+maximum = new_maximum
+
+# %% the output is not divided by the total
+# - memory.store("O", start, output / total[:, None])
+memory.store("O", start, output)
+
+# %% the output is divided in every step
+# - maximum, total, output = online_softmax(maximum, total, output, scores, values)
+maximum, total, output = online_softmax(maximum, total, output, scores, values)
+output = output / total[:, None]
+
+# %% the mean of a softmax for each tile
+def flash_attention_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
+    for start, stop in tiles(memory.n_rows, tile_q):
+        queries = memory.load("Q", start, stop)
+        output, total = torch.zeros(stop - start, memory.head_dim), torch.zeros(stop - start)
+        maximum = torch.full((stop - start,), -torch.inf)
+        for first_key, last_key in tiles(memory.n_rows, tile_kv):
+            if is_causal and stop <= first_key:
+                break
+            keys = memory.load("K", first_key, last_key)
+            values = memory.load("V", first_key, last_key)
+            scores = tile_scores(queries, keys, start, first_key, is_causal)
+            output_so_far = output
+            maximum, total, output = online_softmax(maximum, total, output, scores, values)
+            output = output_so_far + scores.softmax(-1) @ values
+        memory.store("O", start, output / -(-memory.n_rows // tile_kv))
+        memory.store("L", start, maximum + total.log())
+
+# fails flash_2_output_is_attention flash_2_hides_later_keys flash_2_keeps_no_tile
+#   flash_2_leaves_the_log_of_the_sum
+
+# %% the scores have no scale
+# - scores = tile_scores(queries, keys, start, first_key, is_causal)
+scores = tile_scores(queries, keys, start, first_key, is_causal) * memory.head_dim**0.5
+
+# fails flash_2_leaves_the_log_of_the_sum
+
+# %% the sum itself in L
+# - memory.store("L", start, maximum + total.log())
+memory.store("L", start, maximum.exp() * total)
+
+# %% L without the maximum
+# - memory.store("L", start, maximum + total.log())
+memory.store("L", start, total.log())
+
+# %% the total is added, not its logarithm
+# - memory.store("L", start, maximum + total.log())
+memory.store("L", start, maximum + total)
+
+# %% the maximum alone in L
+# - memory.store("L", start, maximum + total.log())
+memory.store("L", start, maximum)
+
+# %% a logarithm of base 2 in L
+# - memory.store("L", start, maximum + total.log())
+memory.store("L", start, maximum + total.log2())
+
+# fails flash_2_output_is_attention
+
+# %% keys of zeros in the last tile
+# - values = memory.load("V", first_key, last_key)
+values = memory.load("V", first_key, last_key)
+missing = tile_kv - len(keys)
+keys = torch.nn.functional.pad(keys, (0, 0, 0, missing))
+values = torch.nn.functional.pad(values, (0, 0, 0, missing))
+
+# fails flash_2_output_is_attention flash_2_hides_later_keys flash_2_loads_no_more_than_needed
+#   flash_2_skips_what_nobody_sees
+
+# %% the last, smaller tile of keys is dropped
+def flash_attention_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
+    for start, stop in tiles(memory.n_rows, tile_q):
+        queries = memory.load("Q", start, stop)
+        output, total = torch.zeros(stop - start, memory.head_dim), torch.zeros(stop - start)
+        maximum = torch.full((stop - start,), -torch.inf)
+        for first_key in range(0, memory.n_rows // tile_kv * tile_kv, tile_kv):
+            last_key = first_key + tile_kv
+            if is_causal and stop <= first_key:
+                break
+            keys = memory.load("K", first_key, last_key)
+            values = memory.load("V", first_key, last_key)
+            scores = tile_scores(queries, keys, start, first_key, is_causal)
+            maximum, total, output = online_softmax(maximum, total, output, scores, values)
+        memory.store("O", start, output / total[:, None])
+        memory.store("L", start, maximum + total.log())
+
+# fails flash_2_hides_later_keys
+
+# %% the mask forgets where the tiles begin
+# - scores = tile_scores(queries, keys, start, first_key, is_causal)
+scores = tile_scores(queries, keys, 0, 0, is_causal)
+
+# %% whole tiles are skipped, but nothing is masked inside
+# - scores = tile_scores(queries, keys, start, first_key, is_causal)
+scores = tile_scores(queries, keys, start, first_key, False)
+
+# fails flash_2_hides_later_keys flash_2_skips_what_nobody_sees
+
+# %% is_causal is not used
+# - if is_causal and stop <= first_key:
+# -     break
+
+# - scores = tile_scores(queries, keys, start, first_key, is_causal)
+scores = tile_scores(queries, keys, start, first_key, False)
+
+# %% the tiles of the diagonal are skipped too
+# - if is_causal and stop <= first_key:
+# -     break
+if is_causal and start <= first_key and first_key:
+    break
+
+# %% the loop ends with the tile of the first query
+# - if is_causal and stop <= first_key:
+# -     break
+if is_causal and start < first_key:
+    break
+
+# fails flash_2_skips_what_nobody_sees
+
+# %% pairs without a visible key are computed
+# - if is_causal and stop <= first_key:
+# -     break
+
+# %% one pair behind the diagonal is computed
+# - if is_causal and stop <= first_key:
+# -     break
+if is_causal and stop < first_key:
+    break
+
+# fails flash_2_loads_no_more_than_needed
+
+# %% Q comes again for every tile of keys
+# - values = memory.load("V", first_key, last_key)
+values = memory.load("V", first_key, last_key)
+queries = memory.load("Q", start, stop)
+
+# %% V comes before the pair is skipped
+def flash_attention_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
+    for start, stop in tiles(memory.n_rows, tile_q):
+        queries = memory.load("Q", start, stop)
+        output, total = torch.zeros(stop - start, memory.head_dim), torch.zeros(stop - start)
+        maximum = torch.full((stop - start,), -torch.inf)
+        for first_key, last_key in tiles(memory.n_rows, tile_kv):
+            values = memory.load("V", first_key, last_key)
+            if is_causal and stop <= first_key:
+                break
+            keys = memory.load("K", first_key, last_key)
+            scores = tile_scores(queries, keys, start, first_key, is_causal)
+            maximum, total, output = online_softmax(maximum, total, output, scores, values)
+        memory.store("O", start, output / total[:, None])
+        memory.store("L", start, maximum + total.log())
+
+# fails flash_2_loads_no_more_than_needed flash_2_stores_no_more_than_needed
+
+# %% O goes to memory and comes back in every step
+# - maximum, total, output = online_softmax(maximum, total, output, scores, values)
+maximum, total, output = online_softmax(maximum, total, output, scores, values)
+memory.store("O", start, output)
+output = memory.load("O", start, stop)
+
+# fails flash_2_stores_no_more_than_needed
+
+# %% O is stored in every step
+# - maximum, total, output = online_softmax(maximum, total, output, scores, values)
+maximum, total, output = online_softmax(maximum, total, output, scores, values)
+memory.store("O", start, output / total[:, None])
+
+# %% O is cleared first
+# - queries = memory.load("Q", start, stop)
+memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
+queries = memory.load("Q", start, stop)
+
+# %% l and m are stored beside L
+# - memory.store("L", start, maximum + total.log())
+memory.store("L", start, maximum + total.log())
+memory.store("l", start, total)
+memory.store("m", start, maximum)
+
+# fails flash_2_leaves_the_log_of_the_sum flash_2_stores_no_more_than_needed
+
+# %% L is forgotten
+# - memory.store("L", start, maximum + total.log())
+
+# fails flash_2_fits_the_chip
+
+# %% all of O is stored at the end
+def flash_attention_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
+    outputs = []
+    for start, stop in tiles(memory.n_rows, tile_q):
+        queries = memory.load("Q", start, stop)
+        output, total = torch.zeros(stop - start, memory.head_dim), torch.zeros(stop - start)
+        maximum = torch.full((stop - start,), -torch.inf)
+        for first_key, last_key in tiles(memory.n_rows, tile_kv):
+            if is_causal and stop <= first_key:
+                break
+            keys = memory.load("K", first_key, last_key)
+            values = memory.load("V", first_key, last_key)
+            scores = tile_scores(queries, keys, start, first_key, is_causal)
+            maximum, total, output = online_softmax(maximum, total, output, scores, values)
+        outputs.append(output / total[:, None])
+        memory.store("L", start, maximum + total.log())
+    memory.store("O", 0, torch.cat(outputs))
+
+# %% Q is loaded as a whole
+def flash_attention_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
+    all_queries = memory.load("Q")
+    for start, stop in tiles(memory.n_rows, tile_q):
+        queries = all_queries[start:stop]
+        output, total = torch.zeros(stop - start, memory.head_dim), torch.zeros(stop - start)
+        maximum = torch.full((stop - start,), -torch.inf)
+        for first_key, last_key in tiles(memory.n_rows, tile_kv):
+            if is_causal and stop <= first_key:
+                break
+            keys = memory.load("K", first_key, last_key)
+            values = memory.load("V", first_key, last_key)
+            scores = tile_scores(queries, keys, start, first_key, is_causal)
+            maximum, total, output = online_softmax(maximum, total, output, scores, values)
+        memory.store("O", start, output / total[:, None])
+        memory.store("L", start, maximum + total.log())
+
+# fails flash_2_loads_no_more_than_needed flash_2_skips_what_nobody_sees flash_2_fits_the_chip
+#   flash_2_keeps_no_tile
+
+# %% K and V are loaded once and kept
+def flash_attention_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
+    tiles_of = {}
+    for start, stop in tiles(memory.n_rows, tile_q):
+        queries = memory.load("Q", start, stop)
+        output, total = torch.zeros(stop - start, memory.head_dim), torch.zeros(stop - start)
+        maximum = torch.full((stop - start,), -torch.inf)
+        for first_key, last_key in tiles(memory.n_rows, tile_kv):
+            if is_causal and stop <= first_key:
+                break
+            if first_key not in tiles_of:
+                tiles_of[first_key] = [memory.load(name, first_key, last_key) for name in "KV"]
+            keys, values = tiles_of[first_key]
+            scores = tile_scores(queries, keys, start, first_key, is_causal)
+            maximum, total, output = online_softmax(maximum, total, output, scores, values)
+        memory.store("O", start, output / total[:, None])
+        memory.store("L", start, maximum + total.log())
+
+# fails flash_2_keeps_no_tile
+
+# %% K is loaded, but its first copy used
+def flash_attention_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
+    copies = {}
+    for start, stop in tiles(memory.n_rows, tile_q):
+        queries = memory.load("Q", start, stop)
+        output, total = torch.zeros(stop - start, memory.head_dim), torch.zeros(stop - start)
+        maximum = torch.full((stop - start,), -torch.inf)
+        for first_key, last_key in tiles(memory.n_rows, tile_kv):
+            if is_causal and stop <= first_key:
+                break
+            keys = memory.load("K", first_key, last_key)
+            values = memory.load("V", first_key, last_key)
+            keys = copies.setdefault(first_key, keys)
+            scores = tile_scores(queries, keys, start, first_key, is_causal)
+            maximum, total, output = online_softmax(maximum, total, output, scores, values)
+        memory.store("O", start, output / total[:, None])
+        memory.store("L", start, maximum + total.log())
+
+# %% V is loaded, but its first copy used
+def flash_attention_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
+    copies = {}
+    for start, stop in tiles(memory.n_rows, tile_q):
+        queries = memory.load("Q", start, stop)
+        output, total = torch.zeros(stop - start, memory.head_dim), torch.zeros(stop - start)
+        maximum = torch.full((stop - start,), -torch.inf)
+        for first_key, last_key in tiles(memory.n_rows, tile_kv):
+            if is_causal and stop <= first_key:
+                break
+            keys = memory.load("K", first_key, last_key)
+            values = memory.load("V", first_key, last_key)
+            values = copies.setdefault(first_key, values)
+            scores = tile_scores(queries, keys, start, first_key, is_causal)
+            maximum, total, output = online_softmax(maximum, total, output, scores, values)
+        memory.store("O", start, output / total[:, None])
+        memory.store("L", start, maximum + total.log())

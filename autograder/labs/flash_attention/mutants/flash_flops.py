@@ -1,0 +1,73 @@
+"""Wrong answers to `flash_flops`: edits of the reference, or the whole answer."""
+
+# fails pairs_cost_the_same_in_any_tiles
+
+# %% five for each score
+# - softmax = 4 * n_rows**2
+softmax = 5 * n_rows**2
+
+# %% no softmax
+# - return scores + softmax + output + merging
+return scores + output + merging
+
+# %% D additions for D products
+# - scores = n_rows**2 * (2 * head_dim - 1)
+scores = n_rows**2 * 2 * head_dim
+
+# %% multiplications alone
+# - merging = n_turns * n_rows * (4 * head_dim + 7)
+merging = n_turns * n_rows * (4 * head_dim + 7)
+scores //= 2
+
+# fails pairs_cost_the_same_in_any_tiles every_turn_merges_every_row
+
+# %% one product
+# - return scores + softmax + output + merging
+return scores + softmax + merging
+
+# %% sums over all keys
+# - output = 2 * n_rows**2 * head_dim - n_turns * n_rows * head_dim
+output = 2 * n_rows**2 * head_dim - n_rows * head_dim
+
+# %% merging once for a row
+# - merging = n_turns * n_rows * (4 * head_dim + 7)
+merging = n_rows * (4 * head_dim + 7)
+
+# fails every_turn_merges_every_row
+
+# %% merging is free
+# - return scores + softmax + output + merging
+return scores + softmax + output
+
+# %% O merged, l and m not
+# - merging = n_turns * n_rows * (4 * head_dim + 7)
+merging = n_turns * n_rows * 4 * head_dim
+
+# %% l and m merged, O not
+# - merging = n_turns * n_rows * (4 * head_dim + 7)
+merging = n_turns * n_rows * 7
+
+# %% O multiplied and added alone
+# - merging = n_turns * n_rows * (4 * head_dim + 7)
+merging = n_turns * n_rows * (2 * head_dim + 7)
+
+# fails pairs_cost_the_same_in_any_tiles every_turn_merges_every_row
+#   a_tile_not_full_is_merged_too
+
+# %% as the standard does
+# - return scores + softmax + output + merging
+return standard_flops(n_rows, head_dim)
+
+# %% one turn
+# - n_turns = ceil(n_rows / tile_kv)
+n_turns = 1
+
+# fails a_tile_not_full_is_merged_too
+
+# %% turns rounded down
+# - n_turns = ceil(n_rows / tile_kv)
+n_turns = n_rows // tile_kv
+
+# %% turns not rounded
+# - n_turns = ceil(n_rows / tile_kv)
+n_turns = n_rows / tile_kv

@@ -1,0 +1,135 @@
+"""Wrong answers to `tile_sizes`: edits of the reference, or the whole answer."""
+
+# fails wider_numbers_make_shorter_tiles
+
+# %% numbers for bytes
+# - tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
+tile_kv = sram_bytes // (4 * head_dim)
+
+# fails four_tiles_fill_the_chip wider_numbers_make_shorter_tiles a_chip_without_room_is_refused
+
+# %% 4 bytes, whatever is asked
+# - tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
+tile_kv = sram_bytes // (4 * head_dim * 4)
+
+# %% 2 bytes, whatever is asked
+# - tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
+tile_kv = sram_bytes // (4 * head_dim * 2)
+
+# fails wider_numbers_make_shorter_tiles a_row_fits_whole_or_not_at_all
+
+# %% multiplied by the width
+# - tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
+tile_kv = sram_bytes * bytes_per_number // (4 * head_dim)
+
+# fails wider_numbers_make_shorter_tiles scores_take_no_more_than_a_tile_of_keys
+
+# %% the width taken twice
+# - tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
+tile_kv = sram_bytes // (4 * head_dim * bytes_per_number * bytes_per_number)
+
+# fails four_tiles_fill_the_chip scores_take_no_more_than_a_tile_of_keys
+#   a_chip_without_room_is_refused
+
+# %% bits
+# - tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
+tile_kv = sram_bytes // (4 * head_dim * bytes_per_number * 8)
+
+# fails four_tiles_fill_the_chip a_chip_without_room_is_refused
+
+# %% three tiles
+# - tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
+tile_kv = sram_bytes // (3 * head_dim * bytes_per_number)
+
+# %% one tile
+# - tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
+tile_kv = sram_bytes // (head_dim * bytes_per_number)
+
+# fails four_tiles_fill_the_chip
+
+# %% three tiles, with room for four rows
+# - return min(tile_kv, head_dim), tile_kv
+tile_kv = sram_bytes // (3 * head_dim * bytes_per_number)
+return min(tile_kv, head_dim), tile_kv
+
+# fails four_tiles_fill_the_chip a_row_fits_whole_or_not_at_all a_chip_without_room_is_refused
+
+# %% rows of one number
+# - tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
+tile_kv = sram_bytes // (4 * bytes_per_number)
+
+# fails a_row_fits_whole_or_not_at_all a_chip_without_room_is_refused
+
+# %% rounded up, as the paper prints it
+# - tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
+tile_kv = -(-sram_bytes // (4 * head_dim * bytes_per_number))
+
+# %% rounded to the nearest
+# - tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
+tile_kv = round(sram_bytes / (4 * head_dim * bytes_per_number))
+
+# fails a_row_fits_whole_or_not_at_all
+
+# %% not rounded
+# - tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
+tile_kv = sram_bytes / (4 * head_dim * bytes_per_number)
+
+# %% rounded up where there is room
+# - return min(tile_kv, head_dim), tile_kv
+tile_kv = ceil(sram_bytes / (4 * head_dim * bytes_per_number))
+return min(tile_kv, head_dim), tile_kv
+
+# fails scores_take_no_more_than_a_tile_of_keys
+
+# %% min with head_dim forgotten
+# - return min(tile_kv, head_dim), tile_kv
+return tile_kv, tile_kv
+
+# %% head_dim in bytes
+# - return min(tile_kv, head_dim), tile_kv
+return min(tile_kv, head_dim * bytes_per_number), tile_kv
+
+# fails scores_take_no_more_than_a_tile_of_keys a_chip_without_room_is_refused
+
+# %% always head_dim rows of Q
+# - return min(tile_kv, head_dim), tile_kv
+return head_dim, tile_kv
+
+# %% the larger of the two
+# - return min(tile_kv, head_dim), tile_kv
+return max(tile_kv, head_dim), tile_kv
+
+# fails four_tiles_fill_the_chip wider_numbers_make_shorter_tiles a_row_fits_whole_or_not_at_all
+#   scores_take_no_more_than_a_tile_of_keys
+
+# %% tile_kv limited instead
+# - return min(tile_kv, head_dim), tile_kv
+return tile_kv, min(tile_kv, head_dim)
+
+# fails four_tiles_fill_the_chip wider_numbers_make_shorter_tiles a_row_fits_whole_or_not_at_all
+
+# %% both limited
+# - return min(tile_kv, head_dim), tile_kv
+return (min(tile_kv, head_dim),) * 2
+
+# fails a_chip_without_room_is_refused
+
+# %% no rows at all
+def tile_sizes(sram_bytes: int, head_dim: int, bytes_per_number: int) -> tuple[int, int]:
+    tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
+    if tile_kv < 0:
+        row_bytes = head_dim * bytes_per_number
+        raise ValueError(f"four rows of {row_bytes:,} bytes do not fit into {sram_bytes:,} bytes")
+    return min(tile_kv, head_dim), tile_kv
+
+# %% a row in any case
+# - tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
+tile_kv = max(1, sram_bytes // (4 * head_dim * bytes_per_number))
+
+# %% a single row is refused too
+def tile_sizes(sram_bytes: int, head_dim: int, bytes_per_number: int) -> tuple[int, int]:
+    tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
+    if tile_kv <= 1:
+        row_bytes = head_dim * bytes_per_number
+        raise ValueError(f"four rows of {row_bytes:,} bytes do not fit into {sram_bytes:,} bytes")
+    return min(tile_kv, head_dim), tile_kv

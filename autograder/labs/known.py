@@ -1,0 +1,153 @@
+"""Known answers to the exercises: wrong ones that a check must catch, right ones of another design.
+
+They are code. `autograder/labs/LAB/mutants/EXERCISE.py` holds the wrong answers to an exercise, in
+cells, below the checks that must fail for them and no others:
+
+    # fails the_cache_is_as_long_as_the_text
+
+    # %% one token short
+    # - length = self.length + n_new
+    length = self.length + n_new - 1
+
+A cell is an edit of the reference answer, in which the lines after `# - ` become those that follow,
+or it is the whole answer. A class that inherits from its own name changes the reference's methods.
+`variants/EXERCISE.py` holds right answers, each a whole one. Values of answer cells are made rather
+than written: MUTANTS and VARIANTS in `autograder/labs/LAB/answers.py`.
+"""
+
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from itertools import groupby
+from pathlib import Path
+
+from autograder.builder.blank import BEGIN, END, solved_cell
+from autograder.builder.source import Cell, Lab, module_source
+
+FOLDER = Path(__file__).resolve().parent
+FAILS, TITLE, OLD = "# fails ", "# %% ", "# -"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A wrong answer that real students give: the whole cell. caught_by: the checks that fail."""
+
+    exercise: str
+    title: str
+    caught_by: tuple[str, ...]
+    source: str
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A right answer that is not the reference's: the whole cell."""
+
+    exercise: str
+    title: str
+    source: str
+
+
+@cache
+def solved_text(cell: Cell) -> str:
+    """The right answer of a marked cell, as the instructor's notebook has it."""
+    if cell.kind == "answer":
+        return cell.text
+    return solved_cell(module_source(cell.target.module), cell.target)
+
+
+@cache
+def mutants_of(lab: Lab) -> list[Mutant]:
+    """All wrong answers of a lab. Raises: ValueError naming the file and cell that fits nothing."""
+    found = []
+    for cell, path in _files(lab, "mutants"):
+        solved = _plain(solved_text(cell))
+        for caught_by, title, text in _cells(path):
+            try:
+                source = _answer(text, solved, cell.name)
+            except ValueError as error:
+                raise ValueError(f"{path}, {title!r}: {error}") from None
+            found.append(Mutant(cell.name, title, caught_by, source))
+    return [*found, *_made(lab, "MUTANTS")]
+
+
+@cache
+def variants_of(lab: Lab) -> list[Variant]:
+    """All right answers of a lab besides the reference."""
+    found = [
+        Variant(cell.name, title, text)
+        for cell, path in _files(lab, "variants")
+        for _, title, text in _cells(path)
+    ]
+    return [*found, *_made(lab, "VARIANTS")]
+
+
+def _files(lab: Lab, kind: str) -> Iterator[tuple[Cell, Path]]:
+    for cell in lab.exercises:
+        path = FOLDER / lab.topic / kind / f"{cell.name}.py"
+        if path.exists():
+            yield cell, path
+
+
+def _made(lab: Lab, name: str) -> list:
+    """What the lab's `answers.py` makes, if it has one."""
+    if not (FOLDER / lab.topic / "answers.py").exists():
+        return []
+    return getattr(import_module(f"{__package__}.{lab.topic}.answers"), name)
+
+
+def _cells(path: Path) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    """The cells of a file: the checks that fail, the title, the text."""
+    caught_by: tuple[str, ...] = ()
+    for block in re.split(rf"^(?={TITLE}|{FAILS})", path.read_text(encoding="utf-8"), flags=re.M):
+        if block.startswith(FAILS):
+            caught_by = tuple(block.removeprefix(FAILS).replace("#", " ").split())
+        elif block.startswith(TITLE):
+            title, _, text = block.removeprefix(TITLE).partition("\n")
+            yield caught_by, title, text.strip("\n") + "\n"
+
+
+def _answer(text: str, solved: str, exercise: str) -> str:
+    """The whole answer that a cell stands for."""
+    if text.startswith(OLD):
+        return _edited(solved, text)
+    is_derived = text.startswith(f"class {exercise}({exercise}):")
+    return f"{solved}\n\n{text}" if is_derived else text
+
+
+def _edited(solved: str, edits: str) -> str:
+    """The reference with each run of `# - ` lines replaced by the lines below it.
+
+    Raises: ValueError unless the old lines stand in it once, at any indentation.
+    """
+    lines = solved.splitlines()
+    for old, new in _hunks(edits):
+        places = [
+            i for i in range(len(lines)) if _dedented(lines[i : i + len(old)]) == "\n".join(old)
+        ]
+        if len(places) != 1:
+            raise ValueError(f"{old[0]!r} stands {len(places)} times in the answer, not once")
+        first = lines[places[0]]
+        indent = first[: len(first) - len(first.lstrip())]
+        replaced = textwrap.indent("\n".join(new), indent).splitlines()
+        lines[places[0] : places[0] + len(old)] = replaced
+    return "\n".join(lines) + "\n"
+
+
+def _hunks(edits: str) -> Iterator[tuple[list[str], list[str]]]:
+    """The edits one by one: lines of the reference, and those that take their place, if any."""
+    runs = [list(run) for _, run in groupby(edits.splitlines(), lambda line: line[:3] == OLD)]
+    for old, new in zip(runs[::2], [*runs[1::2], []], strict=False):
+        yield [line[len(OLD) + 1 :] for line in old], [line for line in new if line.strip()]
+
+
+def _dedented(lines: list[str]) -> str:
+    return textwrap.dedent("\n".join(lines))
+
+
+def _plain(solved: str) -> str:
+    """The reference without nbgrader's markers."""
+    lines = solved.splitlines()
+    return "\n".join(line for line in lines if line.strip() not in (BEGIN, END)) + "\n"

@@ -1,0 +1,206 @@
+"""Wrong answers to `ArenaCache`: edits of the reference, or the whole answer."""
+
+# fails views_show_the_arena_itself
+
+# %% concatenates, and shows an arena that nothing is written to
+
+class ArenaCache:
+    def __init__(self, n_layers, batch, n_kv_heads, head_dim, capacity, dtype=torch.float32):
+        self.keys = torch.zeros(n_layers, batch, n_kv_heads, capacity, head_dim, dtype=dtype)
+        self.values = torch.zeros_like(self.keys)
+        empty = torch.zeros(batch, n_kv_heads, 0, head_dim, dtype=dtype)
+        self.pairs = [[empty, empty] for _ in range(n_layers)]
+        self.length, self.n_layers, self.capacity = 0, n_layers, capacity
+
+    def append(self, layer, *new):
+        end = self.length + new[0].shape[2]
+        if end > self.capacity:
+            raise ValueError("full")
+        pair = self.pairs[layer]
+        for i in (0, 1):
+            pair[i] = torch.cat([pair[i][:, :, : self.length], new[i].to(pair[i].dtype)], 2)
+        if layer == self.n_layers - 1:
+            self.length = end
+        return pair
+
+    def rewind(self, n_tokens):
+        if not 0 <= n_tokens <= self.length:
+            raise ValueError("too far")
+        self.length -= n_tokens
+
+# %% returns copies
+# - return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
+return self.keys[layer, :, :, :end].clone(), self.values[layer, :, :, :end].clone()
+
+# %% the values are a copy
+# - return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
+return self.keys[layer, :, :, :end], self.values[layer, :, :, :end].contiguous().clone()
+
+# %% allocates a new arena when the old one is rewound
+# - self.length -= n_tokens
+self.length -= n_tokens
+self.keys, self.values = self.keys.clone(), self.values.clone()
+
+# fails views_show_the_arena_itself a_full_arena_refuses_and_keeps_what_it_has
+
+# %% concatenates, and calls it an arena
+class ArenaCache:
+    def __init__(self, n_layers, batch, n_kv_heads, head_dim, capacity, dtype=torch.float32):
+        empty = torch.zeros(batch, n_kv_heads, 0, head_dim, dtype=dtype)
+        self.layers = [(empty, empty)] * n_layers
+        self.length, self.capacity, self.dtype = 0, capacity, dtype
+
+    keys = property(lambda self: torch.stack([keys for keys, _ in self.layers]))
+    values = property(lambda self: torch.stack([values for _, values in self.layers]))
+
+    def append(self, layer, keys, values):
+        if self.length + keys.shape[2] > self.capacity:
+            raise MemoryError("full")
+        pairs = zip(self.layers[layer], (keys, values))
+        joined = [torch.cat([o[:, :, : self.length], n.to(self.dtype)], 2) for o, n in pairs]
+        self.layers[layer] = tuple(joined)
+        self.length += keys.shape[2] * (layer == len(self.layers) - 1)
+        return self.layers[layer]
+
+    def rewind(self, n_tokens):
+        if not 0 <= n_tokens <= self.length:
+            raise ValueError("out of range")
+        self.length -= n_tokens
+
+# fails append_returns_everything_cached
+
+# %% stores everything in 32 bits
+class ArenaCache:
+    def __init__(self, n_layers, batch, n_kv_heads, head_dim, capacity, dtype=torch.float32):
+        self.keys = torch.zeros(n_layers, batch, n_kv_heads, capacity, head_dim)
+        self.values = torch.zeros_like(self.keys)
+        self.length = 0
+
+    def append(self, layer, keys, values):
+        end = self.length + keys.shape[2]
+        if end > self.keys.shape[3]:
+            raise ValueError("full")
+        self.keys[layer, :, :, self.length : end] = keys
+        self.values[layer, :, :, self.length : end] = values
+        if layer == len(self.keys) - 1:
+            self.length = end
+        return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
+
+    def rewind(self, n_tokens):
+        if not 0 <= n_tokens <= self.length:
+            raise ValueError("out of range")
+        self.length -= n_tokens
+
+# fails append_returns_everything_cached a_life_of_appends_and_rewinds_equals_concatenation
+
+# %% returns the values of layer 0
+# - return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
+return self.keys[layer, :, :, :end], self.values[0, :, :, :end]
+
+# fails length_moves_once_per_step append_returns_everything_cached
+#   a_life_of_appends_and_rewinds_equals_concatenation views_show_the_arena_itself
+#   rewind_moves_only_the_pointer a_full_arena_refuses_and_keeps_what_it_has
+#   a_rewind_out_of_range_is_refused
+
+# %% length grows with every layer's append
+# - if layer == n_layers - 1:
+# -     self.length = end
+self.length = end
+
+# fails length_moves_once_per_step
+
+# %% length moves with the first layer
+class ArenaCache:
+    def __init__(self, n_layers, batch, n_kv_heads, head_dim, capacity, dtype=torch.float32):
+        shape = (n_layers, batch, n_kv_heads, capacity, head_dim)
+        self.keys, self.values = torch.zeros(shape, dtype=dtype), torch.zeros(shape, dtype=dtype)
+        self.lengths = [0] * n_layers
+
+    @property
+    def length(self):
+        return max(self.lengths)
+
+    def append(self, layer, keys, values):
+        start, end = self.lengths[layer], self.lengths[layer] + keys.shape[2]
+        if end > self.keys.shape[3]:
+            raise ValueError("full")
+        self.keys[layer, :, :, start:end] = keys
+        self.values[layer, :, :, start:end] = values
+        self.lengths[layer] = end
+        return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
+
+    def rewind(self, n_tokens):
+        if not 0 <= n_tokens <= self.length:
+            raise ValueError("out of range")
+        self.lengths = [length - n_tokens for length in self.lengths]
+
+# fails rewind_moves_only_the_pointer
+
+# %% zeroes what is rewound
+# - self.length -= n_tokens
+self.length -= n_tokens
+self.keys[:, :, :, self.length :] = 0
+self.values[:, :, :, self.length :] = 0
+
+# fails rewind_moves_only_the_pointer a_life_of_appends_and_rewinds_equals_concatenation
+#   a_rewind_out_of_range_is_refused views_show_the_arena_itself
+
+# %% rewinds to n_tokens instead of by n_tokens
+# - self.length -= n_tokens
+self.length = n_tokens
+
+# fails a_life_of_appends_and_rewinds_equals_concatenation
+
+# %% rewind(0) forgets everything
+# - self.length -= n_tokens
+self.length = len(list(range(self.length))[:-n_tokens])
+
+# %% returns what was rewound as well
+# - return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
+self.most = end = max(end, getattr(self, 'most', 0))
+return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
+
+# fails a_full_arena_refuses_and_keeps_what_it_has
+
+# %% lets PyTorch complain when the arena is full
+# - if end > capacity:
+# -     raise ValueError(f"cannot append {n_new} tokens: {start} of {capacity} cached")
+if False:
+    raise ValueError(f"cannot append {n_new} tokens: {start} of {capacity} cached")
+
+# %% forgets everything to make room
+# - raise ValueError(f"cannot append {n_new} tokens: {start} of {capacity} cached")
+self.length = 0
+raise ValueError(f"cannot append {n_new} tokens: {start} of {capacity} cached")
+
+# fails a_full_arena_refuses_and_keeps_what_it_has
+#   a_life_of_appends_and_rewinds_equals_concatenation
+
+# %% keeps the last place empty
+# - if end > capacity:
+# -     raise ValueError(f"cannot append {n_new} tokens: {start} of {capacity} cached")
+if end >= capacity:
+    raise ValueError(f"cannot append {n_new} tokens: {start} of {capacity} cached")
+
+# fails a_rewind_out_of_range_is_refused
+
+# %% rewinds below zero
+# - if not 0 <= n_tokens <= self.length:
+# -     raise ValueError(f"cannot rewind {n_tokens} of {self.length} cached tokens")
+if n_tokens < 0:
+    raise ValueError(f"cannot rewind {n_tokens} of {self.length} cached tokens")
+
+# %% rewinds forward
+# - if not 0 <= n_tokens <= self.length:
+# -     raise ValueError(f"cannot rewind {n_tokens} of {self.length} cached tokens")
+if n_tokens > self.length:
+    raise ValueError(f"cannot rewind {n_tokens} of {self.length} cached tokens")
+
+# fails a_rewind_out_of_range_is_refused a_life_of_appends_and_rewinds_equals_concatenation
+#   views_show_the_arena_itself
+
+# %% never rewinds the first token
+# - if not 0 <= n_tokens <= self.length:
+# -     raise ValueError(f"cannot rewind {n_tokens} of {self.length} cached tokens")
+if not 0 <= n_tokens < self.length:
+    raise ValueError(f"cannot rewind {n_tokens} of {self.length} cached tokens")

@@ -1,0 +1,109 @@
+"""Wrong answers to `generate`: edits of the reference, or the whole answer."""
+
+# fails one_forward_per_new_token
+
+# %% one forward too many
+# - return tokens
+forward(fed, past)
+return tokens
+
+# %% prefills even when nothing is wanted
+def generate(forward, tokens, n_new, pick=greedy, n_context=None):
+    if n_context is not None and tokens.shape[1] + n_new - 1 > n_context:
+        raise ValueError("too long for the context")
+    logits, past = forward(tokens, None)
+    for i in range(n_new):
+        new = pick(logits[:, -1])
+        tokens = torch.cat([tokens, new[:, None]], dim=1)
+        if i < n_new - 1:
+            logits, past = forward(new[:, None], past)
+    return tokens
+
+# fails the_prompt_once_then_single_tokens
+
+# %% feeds the whole sequence each step
+# - logits, past = forward(fed, past)
+logits, past = forward(tokens, past)
+
+# %% feeds the last two tokens each step
+# - logits, past = forward(fed, past)
+logits, past = forward(tokens if past is None else tokens[:, -2:], past)
+
+# fails the_cache_is_handed_on
+
+# %% never hands the cache on
+# - logits, past = forward(fed, past)
+logits, past = forward(fed, None)
+
+# %% always hands on the prompt's cache
+# - logits, past = forward(fed, past)
+logits, cache = forward(fed, past)
+past = past or cache
+
+# %% collects all caches in one list
+# - logits, past = forward(fed, past)
+logits, cache = forward(fed, past)
+past = (past or []) + cache
+
+# fails tokens_continue_the_prompt_greedily sampled_tokens_equal_the_uncached_ones
+
+# %% returns the new tokens without the prompt
+# - return tokens
+return tokens[:, tokens.shape[1] - n_new :]
+
+# %% picks from the first position's logits
+# - fed = pick(logits[:, -1])[:, None]
+fed = pick(logits[:, 0])[:, None]
+
+# %% gives every row the first row's token
+# - fed = pick(logits[:, -1])[:, None]
+fed = pick(logits[:, -1])[:1].expand(len(tokens))[:, None]
+
+# fails tokens_continue_the_prompt_greedily
+
+# %% samples unless told otherwise
+# - pick: Pick = greedy,
+pick: Pick = sampler(torch.Generator()),
+
+# fails sampled_tokens_equal_the_uncached_ones
+
+# %% ignores pick
+# - fed = pick(logits[:, -1])[:, None]
+fed = logits[:, -1].argmax(-1, keepdim=True)
+
+# %% picks twice for each token
+# - fed = pick(logits[:, -1])[:, None]
+fed = pick(logits[:, -1])[:, None]
+pick(logits[:, -1])
+
+# fails what_exceeds_the_context_is_refused
+
+# %% counts a position for the last new token
+# - n_positions = n_prompt + n_new - 1
+n_positions = n_prompt + n_new
+
+# %% limits the new tokens alone
+# - n_positions = n_prompt + n_new - 1
+n_positions = n_new
+
+# %% stops at the limit in silence
+def generate(forward, tokens, n_new, pick=greedy, n_context=None):
+    past, fed = None, tokens
+    for _ in range(n_new):
+        if n_context is not None and tokens.shape[1] > n_context:
+            break
+        logits, past = forward(fed, past)
+        fed = pick(logits[:, -1])[:, None]
+        tokens = torch.cat([tokens, fed], dim=1)
+    return tokens
+
+# %% notices the limit when it is reached
+def generate(forward, tokens, n_new, pick=greedy, n_context=None):
+    past, fed = None, tokens
+    for _ in range(n_new):
+        if n_context is not None and tokens.shape[1] > n_context:
+            raise ValueError("the context is full")
+        logits, past = forward(fed, past)
+        fed = pick(logits[:, -1])[:, None]
+        tokens = torch.cat([tokens, fed], dim=1)
+    return tokens

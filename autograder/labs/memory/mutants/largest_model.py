@@ -1,0 +1,50 @@
+"""Wrong answers to `largest_model`: edits of the reference, or the whole answer."""
+
+# fails weights_fill_what_the_overhead_leaves
+
+# %% overhead charged per byte of a parameter
+# - return max(0, int((vram_bytes - overhead_bytes) // bytes_per_param))
+return max(0, int(vram_bytes // bytes_per_param - overhead_bytes))
+
+# fails weights_fill_what_the_overhead_leaves a_full_card_holds_no_parameters
+
+# %% overhead ignored
+# - return max(0, int((vram_bytes - overhead_bytes) // bytes_per_param))
+return max(0, int(vram_bytes // bytes_per_param))
+
+# fails wider_parameters_leave_room_for_fewer
+
+# %% always 2 bytes
+# - return max(0, int((vram_bytes - overhead_bytes) // bytes_per_param))
+return max(0, int((vram_bytes - overhead_bytes) // 2))
+
+# fails a_parameter_fits_whole_or_not_at_all
+
+# %% divides in floats
+# - return max(0, int((vram_bytes - overhead_bytes) // bytes_per_param))
+return max(0, int((vram_bytes - overhead_bytes) / bytes_per_param))
+
+# %% rounds to the nearest
+# - return max(0, int((vram_bytes - overhead_bytes) // bytes_per_param))
+return max(0, -(-(vram_bytes - overhead_bytes) // bytes_per_param))
+
+# fails a_full_card_holds_no_parameters
+
+# %% negative models
+# - return max(0, int((vram_bytes - overhead_bytes) // bytes_per_param))
+return (vram_bytes - overhead_bytes) // bytes_per_param
+
+# fails refuses_parameters_without_width
+
+# %% a parameter of no bytes divides by zero
+def largest_model(vram_bytes: int, overhead_bytes: int = 0, bytes_per_param: int = 2) -> int:
+    if bytes_per_param < 0:
+        raise ValueError(f"a parameter takes at least one byte, got {bytes_per_param}")
+    return max(0, int((vram_bytes - overhead_bytes) // bytes_per_param))
+
+# fails weights_fill_what_the_overhead_leaves wider_parameters_leave_room_for_fewer
+#   a_parameter_fits_whole_or_not_at_all
+
+# %% billions
+# - return max(0, int((vram_bytes - overhead_bytes) // bytes_per_param))
+return max(0, int((vram_bytes - overhead_bytes) // bytes_per_param)) / 1e9

@@ -1,0 +1,157 @@
+"""Wrong and right values for the answer cells of the lab."""
+
+from copy import deepcopy
+from typing import Any
+
+from autograder.labs.known import Mutant, Variant
+from autograder.labs.speculative.cases.gains import RIGHT_NOTATION
+from labkit.labs.speculative.checks.answers import CHEN, LEVIATHAN
+
+_LEVIATHAN = "the_letters_of_leviathan_et_al"
+_CHEN = "the_letters_of_chen_et_al"
+_RESIDUAL = "the_residual_in_the_letters_of_each"
+_SHORT = "rates_of_short_blocks_become_alpha"
+_LONG = "rates_of_long_blocks_become_alpha"
+_EAGER = "eager_steps_are_predicted"
+_CAPTURED = "captured_steps_are_predicted"
+
+
+def notation(leviathan: Any = None, chen: Any = None) -> str:
+    """The cell on the letters, with some of the two papers' entries changed."""
+    answer = deepcopy(RIGHT_NOTATION)
+    answer[LEVIATHAN].update(leviathan or {})
+    answer[CHEN].update(chen or {})
+    return f"notation = {answer!r}"
+
+
+def alphas(two: Any, three: Any, five: Any, seven: Any) -> str:
+    """The cell on the published rates."""
+    return f"published_alpha = { ({2: two, 3: three, 5: five, 7: seven})!r}"
+
+
+def plan(eager: tuple[Any, Any] = (0, 1.0), captured: tuple[Any, Any] = (4, 1.697)) -> str:
+    """The cell on what wins, each setting as (gamma, speedup)."""
+    settings = {"eager": eager, "captured": captured}
+    answer = {
+        name: dict(zip(("best_gamma", "speedup"), pair, strict=True))
+        for name, pair in settings.items()
+    }
+    return f"will_it_win = {answer!r}"
+
+
+_SWAPPED = {"target": "q", "draft": "p"}
+_BACK = {"target": "p", "draft": "q"}
+NOTATION = [
+    ("Chen's letters for both", (_LEVIATHAN, _RESIDUAL),
+     notation(leviathan=RIGHT_NOTATION[CHEN])),
+    ("Leviathan's letters for both", (_CHEN, _RESIDUAL), notation(chen=RIGHT_NOTATION[LEVIATHAN])),
+    ("the papers swapped", (_LEVIATHAN, _CHEN, _RESIDUAL),
+     notation(RIGHT_NOTATION[CHEN], RIGHT_NOTATION[LEVIATHAN])),
+    ("Leviathan's letters swapped", (_LEVIATHAN,), notation(_SWAPPED)),
+    ("Chen's letters swapped", (_CHEN,), notation(chen=_BACK)),
+    ("draft minus target", (_RESIDUAL,), notation({"residual": "q - p"}, {"residual": "p - q"})),
+    ("p minus q in both", (_RESIDUAL,), notation(chen={"residual": "p - q"})),
+    ("q minus p in both", (_RESIDUAL,), notation({"residual": "max(0, q - p)"})),
+    ("the target itself", (_RESIDUAL,), notation({"residual": "p"}, {"residual": "q"})),
+    ("the absolute difference", (_RESIDUAL,), notation({"residual": "|p - q|"})),
+    ("a ratio", (_RESIDUAL,), notation({"residual": "p / q"}, {"residual": "q / p"})),
+    ("one letter for both models", (_LEVIATHAN,), notation({"draft": "p"})),
+    ("words", (_CHEN,), notation(chen={"draft": "small"})),
+    ("a number", (_RESIDUAL,), notation({"residual": 0})),
+    ("another paper's name", (_CHEN, _RESIDUAL), notation().replace("Chen", "Chan")),
+]  # fmt: skip
+
+_BOTH = (_SHORT, _LONG)
+ALPHAS = [
+    ("accepted over drafted itself", _BOTH, alphas(0.685, 0.62, 0.525, 0.467)),
+    ("all drafted accepted, or none", _BOTH, alphas(0.828, 0.853, 0.879, 0.897)),
+    ("the target's token as an accepted one", _BOTH, alphas(0.79, 0.715, 0.604, 0.534)),
+    ("as if blocks had no end", _BOTH, alphas(0.578, 0.65, 0.724, 0.766)),
+    ("one for all", _BOTH, alphas(0.789, 0.789, 0.789, 0.789)),
+    ("in percent", _BOTH, alphas(77.3, 77.9, 79.3, 80.9)),
+    ("rejected ones", _BOTH, alphas(0.227, 0.221, 0.207, 0.191)),
+    ("with gamma + 1 places", _BOTH, alphas(0.838, 0.827, 0.825, 0.833)),
+    ("a slip at gamma 2", (_SHORT,), alphas(0.733, 0.779, 0.793, 0.809)),
+    ("guessed from gamma 5 and 7", (_SHORT,), alphas(0.76, 0.77, 0.793, 0.809)),
+    ("alpha of gamma 3 goes on", (_LONG,), alphas(0.773, 0.779, 0.779, 0.779)),
+    ("a slip at gamma 7", (_LONG,), alphas(0.773, 0.779, 0.793, 0.89)),
+    ("above 1", (_LONG,), alphas(0.773, 0.779, 0.793, 1.03)),
+    ("text", (_SHORT,), alphas("high", 0.779, 0.793, 0.809)),
+    ("no gamma 7", (_LONG,), alphas(0.773, 0.779, 0.793, 0.809).replace(" 7:", " 8:")),
+    ("not a number", _BOTH, "published_alpha = dict.fromkeys((2, 3, 5, 7), float('nan'))"),
+]  # fmt: skip
+
+PLANS = [
+    ("the best of what loses", (_EAGER,), plan(eager=(1, 0.996))),
+    ("drafts are free", (_EAGER, _CAPTURED), plan((64, 4.41), (64, 3.98))),
+    ("gamma 5, as everybody", (_EAGER, _CAPTURED), plan((5, 0.731), (5, 1.681))),
+    ("a verification is a step", (_EAGER, _CAPTURED), plan((1, 1.013), (3, 1.818))),
+    ("0 times as fast", (_EAGER,), plan(eager=(0, 0.0))),
+    ("of a longer block", (_EAGER,), plan(eager=(2, 0.938))),
+    ("captured, one less", (_CAPTURED,), plan(captured=(3, 1.67))),
+    ("captured, one more", (_CAPTURED,), plan(captured=(5, 1.681))),
+    ("the inverse", (_CAPTURED,), plan(captured=(4, 0.589))),
+    ("tokens per block", (_CAPTURED,), plan(captured=(4, 3.233))),
+    ("in percent", (_EAGER, _CAPTURED), plan((0, 100), (4, 169.7))),
+    ("without the target's own token", (_CAPTURED,), plan(captured=(4, 1.172))),
+    ("a verification as cheap as a step", (_CAPTURED,), plan(captured=(4, 1.835))),
+    ("the same for both", (_CAPTURED,), plan(captured=(0, 1.0))),
+    ("half a token", (_CAPTURED,), plan(captured=(4.4, 1.697))),
+    ("words", (_EAGER, _CAPTURED), plan(("none", 1.0), ("four", 1.697))),
+]  # fmt: skip
+
+MUTANTS = [
+    Mutant(exercise, title, caught_by, source=source)
+    for exercise, group in (
+        ("notation", NOTATION),
+        ("published_alpha", ALPHAS),
+        ("will_it_win", PLANS),
+    )
+    for title, caught_by, source in group
+]
+
+
+_COMPUTED = """\
+def alpha_of(ratio, gamma):
+    low, high = 0.0, 1.0
+    while high - low > 1e-9:
+        middle = (low + high) / 2
+        if sum(middle**n for n in range(1, gamma + 1)) < ratio * gamma:
+            low = middle
+        else:
+            high = middle
+    return low
+
+published_alpha = {2: alpha_of(0.685, 2), 3: alpha_of(0.62, 3)}
+published_alpha |= {5: alpha_of(0.525, 5), 7: torch.tensor(alpha_of(0.467, 7))}
+"""
+_PLANNED = """\
+will_it_win = {}
+for name, times_s in {"eager": (25e-3, 33e-3, 34e-3), "captured": (8e-4, 4.2e-3, 4.8e-3)}.items():
+    best = best_gamma(0.78, *times_s[:2], lambda gamma: times_s[2])
+    gained = speedup(0.78, best, *times_s) if best else 1
+    will_it_win[name] = {"best_gamma": best, "speedup": gained, "alpha": 0.78}
+"""
+
+VARIANTS = [
+    Variant("notation", "as they are", notation()),
+    Variant(
+        "notation",
+        "positive parts, capitals",
+        notation(
+            {"target": "P", "residual": "norm(max(0, p(x) - q(x)))"},
+            {"draft": " p ", "residual": "(q(x) \u2212 p(x))+"},
+        ),
+    ),
+    Variant(
+        "notation",
+        "as code",
+        notation({"residual": "clamp(p - q, min=0)"}, {"residual": "torch.relu(q-p)"}),
+    ),
+    Variant("published_alpha", "three digits", alphas(0.773, 0.779, 0.793, 0.809)),
+    Variant("published_alpha", "two digits", alphas(0.77, 0.78, 0.79, 0.81)),
+    Variant("published_alpha", "bisected, with more digits", _COMPUTED),
+    Variant("will_it_win", "four digits", plan(eager=(0, 1), captured=(4, 1.697))),
+    Variant("will_it_win", "two digits, and what gamma 1 would give", plan((0, 0.996), (4, 1.7))),
+    Variant("will_it_win", "computed", _PLANNED),
+]

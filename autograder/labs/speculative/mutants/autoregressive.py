@@ -1,0 +1,130 @@
+"""Wrong answers to `autoregressive`: edits of the reference, or the whole answer."""
+
+# fails each_token_has_the_targets_law temperature_top_k_and_top_p_count
+
+# %% the row of the first token that was fed
+# - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
+text.append(sample(distribution(logits[0], temperature, top_k, top_p), rng))
+
+# %% the most likely token, always
+# - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
+text.append(int(logits[-1].argmax()))
+
+# %% any token
+# - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
+text.append(int(torch.randint(logits.shape[-1], ())))
+
+# %% a second softmax, over probabilities
+# - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
+text.append(sample(distribution(logits[-1], temperature, top_k, top_p).softmax(-1), rng))
+
+# fails each_token_has_the_targets_law
+
+# %% half as hot
+# - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
+text.append(sample(distribution(logits[-1], temperature if temperature != 1 else 0.5, top_k, top_p), rng))
+
+# fails temperature_top_k_and_top_p_count
+
+# %% temperature alone
+# - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
+text.append(sample(distribution(logits[-1], temperature), rng))
+
+# %% no temperature
+# - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
+text.append(sample(distribution(logits[-1], 1.0, top_k, top_p), rng))
+
+# %% no top-p
+# - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
+text.append(sample(distribution(logits[-1], temperature, top_k), rng))
+
+# %% temperature 0 counts as none given
+# - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
+text.append(sample(distribution(logits[-1], temperature or 1.0, top_k, top_p), rng))
+
+# fails writing_ends_in_time
+
+# %% the end of the text is ignored
+# - if text[-1] == eos:
+# -     break
+pass
+
+# %% an end in the prompt counts
+# - while len(text) < len(prompt) + n_new:
+# -     logits = target.feed(text[target.n_cached() :])
+# -     text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
+# -     if text[-1] == eos:
+# -         break
+while len(text) < len(prompt) + n_new and eos not in text:
+    logits = target.feed(text[target.n_cached() :])
+    text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
+    if text[-1] == eos:
+        break
+
+# %% at least one token
+# - while len(text) < len(prompt) + n_new:
+# -     logits = target.feed(text[target.n_cached() :])
+# -     text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
+# -     if text[-1] == eos:
+# -         break
+while len(text) < len(prompt) + max(n_new, 1):
+    logits = target.feed(text[target.n_cached() :])
+    text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
+    if text[-1] == eos:
+        break
+
+# fails each_token_has_the_targets_law writing_ends_in_time
+
+# %% the end-of-text token is left out
+# - break
+return text[len(prompt) : -1]
+
+# fails writing_ends_in_time each_token_is_fed_once what_cannot_be_written_is_refused
+
+# %% one token too many
+# - while len(text) < len(prompt) + n_new:
+# -     logits = target.feed(text[target.n_cached() :])
+# -     text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
+# -     if text[-1] == eos:
+# -         break
+while len(text) <= len(prompt) + n_new:
+    logits = target.feed(text[target.n_cached() :])
+    text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
+    if text[-1] == eos:
+        break
+
+# fails each_token_has_the_targets_law temperature_top_k_and_top_p_count writing_ends_in_time
+#   each_token_is_fed_once what_cannot_be_written_is_refused
+
+# %% prompt and all
+# - return text[len(prompt) :]
+return text
+
+# fails each_token_is_fed_once
+
+# %% everything fed again each time
+# - logits = target.feed(text[target.n_cached() :])
+target.rewind(0)
+logits = target.feed(text)
+
+# %% the last token fed as well
+# - return text[len(prompt) :]
+target.feed(text[-1:])
+return text[len(prompt) :]
+
+# %% the prompt token by token
+# - logits = target.feed(text[target.n_cached() :])
+for token in text[target.n_cached() :]:
+    logits = target.feed([token])
+
+# fails each_token_has_the_targets_law temperature_top_k_and_top_p_count each_token_is_fed_once
+
+# %% fed the last token alone
+# - logits = target.feed(text[target.n_cached() :])
+logits = target.feed(text[-1:])
+
+# fails what_cannot_be_written_is_refused
+
+# %% arguments are not looked at
+# - check_start(prompt, n_new, target)
+pass

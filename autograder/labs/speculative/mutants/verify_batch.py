@@ -1,0 +1,86 @@
+"""Wrong answers to `verify_batch`: edits of the reference, or the whole answer."""
+
+# fails each_row_has_the_law_that_it_has_alone
+
+# %% all that were accepted count
+# - n_kept = accepted.long().cumprod(dim=1).sum(dim=1)
+n_kept = accepted.long().sum(dim=1)
+
+# %% one uniform for each row
+# - uniforms = torch.rand(
+# -     n_rows, k, generator=rng, dtype=target_probs.dtype, device=target_probs.device
+# - )
+uniforms = torch.rand(
+    n_rows, 1, generator=rng, dtype=target_probs.dtype, device=target_probs.device
+)
+
+# %% the target for all
+# - left = residual(target_probs[index, n_kept], padded[index, n_kept])
+left = target_probs[index, n_kept]
+
+# fails each_row_has_the_law_that_it_has_alone a_row_ends_where_its_draft_ends
+
+# %% the residual of the first row for all
+# - left = residual(target_probs[index, n_kept], padded[index, n_kept])
+left = residual(target_probs[index, n_kept], padded[0, n_kept])
+
+# %% a full acceptance draws from a residual too
+# - nothing = torch.zeros_like(target_probs[:, :1])
+nothing = draft_probs.new_full((n_rows, 1, target_probs.shape[-1]), 0.2)
+
+# fails rows_do_not_share_their_luck
+
+# %% the same uniforms for all rows
+# - uniforms = torch.rand(
+# -     n_rows, k, generator=rng, dtype=target_probs.dtype, device=target_probs.device
+# - )
+uniforms = torch.rand(
+    1, k, generator=rng, dtype=target_probs.dtype, device=target_probs.device
+)
+
+# %% one number decides all draws
+# - return n_kept, torch.multinomial(left, 1, generator=rng)[:, 0]
+left = left / left.sum(-1, keepdim=True)
+tokens = (left.cumsum(-1)[:, :-1] <= torch.rand(()).double()).sum(-1)
+return n_kept, tokens
+
+# fails a_row_ends_where_its_draft_ends
+
+# %% what was not drafted may be kept
+# - accepted = (uniforms < ratios) & is_drafted
+accepted = uniforms < ratios
+
+# %% what was not drafted counts as rejected
+# - padded = torch.cat([draft_probs.where(is_drafted[..., None], 0), nothing], dim=1)
+padded = torch.cat([draft_probs, nothing], dim=1)
+
+# %% the last row of the target for all that is kept
+# - left = residual(target_probs[index, n_kept], padded[index, n_kept])
+at = torch.where(n_kept == n_drafted, k, n_kept)
+left = residual(target_probs[index, at], padded[index, n_kept])
+
+# %% not without any draft
+# - n_rows, k = drafted.shape
+n_rows, k = drafted.shape
+drafted.amax(dim=1)
+
+# fails the_answer_is_one_whole_number_per_row
+
+# %% tokens as a column
+# - return n_kept, torch.multinomial(left, 1, generator=rng)[:, 0]
+return n_kept, torch.multinomial(left, 1, generator=rng)
+
+# %% floats
+# - return n_kept, torch.multinomial(left, 1, generator=rng)[:, 0]
+return n_kept.float(), torch.multinomial(left, 1, generator=rng)[:, 0]
+
+# fails the_batch_stays_as_it_is
+
+# %% the draft is cleared in place
+# - padded = torch.cat([draft_probs.where(is_drafted[..., None], 0), nothing], dim=1)
+padded = torch.cat([draft_probs.mul_(is_drafted[..., None]), nothing], dim=1)
+
+# %% the padding is overwritten
+# - accepted = (uniforms < ratios) & is_drafted
+drafted.masked_fill_(~is_drafted, -1)
+accepted = (uniforms < ratios) & is_drafted

@@ -1,0 +1,62 @@
+"""Right answers to `verify_batch`, written differently."""
+
+# %% a loop over the rows
+def verify_batch(drafted, n_drafted, draft_probs, target_probs, rng=None):
+    found = []
+    for row in range(len(drafted)):
+        k = int(n_drafted[row])
+        tokens = drafted[row, :k].tolist()
+        found.append(verify(tokens, draft_probs[row, :k], target_probs[row, : k + 1], rng))
+    kept, after = zip(*found)
+    return torch.tensor(kept), torch.tensor(after)
+
+# %% the first rejection by argmax, the two laws by where
+def verify_batch(drafted, n_drafted, draft_probs, target_probs, rng=None):
+    n_rows, k = drafted.shape
+    rows = torch.arange(n_rows)
+    p = target_probs[:, :k].gather(-1, drafted.unsqueeze(-1)).squeeze(-1)
+    q = draft_probs.gather(-1, drafted.unsqueeze(-1)).squeeze(-1)
+    rejected = torch.rand(n_rows, k, generator=rng) * q >= p
+    rejected |= torch.arange(k) >= n_drafted.unsqueeze(1)
+    rejected = torch.cat([rejected, torch.ones(n_rows, 1, dtype=torch.bool)], dim=1)
+    n_kept = rejected.int().argmax(dim=1)
+    target = target_probs[rows, n_kept]
+    guess = torch.cat([draft_probs, torch.zeros_like(target_probs[:, :1])], dim=1)[rows, n_kept]
+    is_bonus = (n_kept == n_drafted).unsqueeze(1)
+    probs = torch.where(is_bonus, target, residual(target, guess))
+    return n_kept, torch.multinomial(probs, 1, generator=rng).squeeze(1)
+
+# %% log space, an exponential race, columns one by one
+def verify_batch(drafted, n_drafted, draft_probs, target_probs, rng=None):
+    n_rows, k = drafted.shape
+    n_kept = torch.zeros(n_rows, dtype=torch.int32)
+    is_open = torch.ones(n_rows, dtype=torch.bool)
+    every = torch.arange(n_rows)
+    for i in range(k):
+        tokens = drafted[:, i]
+        gap = target_probs[every, i, tokens].log() - draft_probs[every, i, tokens].log()
+        is_open = is_open & (i < n_drafted) & (torch.rand(n_rows, generator=rng).log() < gap)
+        n_kept = n_kept + is_open.int()
+    chosen = []
+    for row, n in enumerate(n_kept.tolist()):
+        probs = target_probs[row, n]
+        if n < n_drafted[row]:
+            probs = residual(probs, draft_probs[row, n])
+        chosen.append((probs / torch.empty_like(probs).exponential_(generator=rng)).argmax())
+    return n_kept, torch.stack(chosen)
+
+# %% NumPy's generator
+import numpy as np
+
+def verify_batch(drafted, n_drafted, draft_probs, target_probs, rng=None):
+    source = np.random.default_rng()
+    kept, after = [], []
+    rows = zip(drafted.tolist(), n_drafted.tolist(), draft_probs, target_probs)
+    for tokens, k, draft, target in rows:
+        n = 0
+        while n < k and source.random() < float(target[n, tokens[n]] / draft[n, tokens[n]]):
+            n += 1
+        probs = (target[n] if n == k else residual(target[n], draft[n])).double().numpy()
+        kept.append(n)
+        after.append(source.choice(len(probs), p=probs / probs.sum()))
+    return np.array(kept), np.array(after)

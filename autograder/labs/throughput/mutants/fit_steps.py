@@ -1,0 +1,84 @@
+"""Wrong answers to `fit_steps`: edits of the reference, or the whole answer."""
+
+# fails the_prefill_makes_the_first_token
+
+# %% the prefill read off at no token
+# - n_steps = numpy.asarray(n_new, dtype=float) - 1
+n_steps = numpy.asarray(n_new, dtype=float)
+
+# %% half a step off
+# - n_steps = numpy.asarray(n_new, dtype=float) - 1
+n_steps = numpy.asarray(n_new, dtype=float) - 0.5
+
+# fails a_step_is_the_slope the_prefill_makes_the_first_token all_points_have_a_say
+
+# %% milliseconds
+# - return float(prefill_s), float(step_s)
+return 1e3 * float(prefill_s), 1e3 * float(step_s)
+
+# fails a_step_is_the_slope the_prefill_makes_the_first_token
+
+# %% step first
+# - return float(prefill_s), float(step_s)
+return float(step_s), float(prefill_s)
+
+# fails a_step_is_the_slope all_points_have_a_say
+
+# %% a step is a share of the whole run
+def fit_steps(n_new, times_s):
+    if len(set(n_new)) < 2:
+        raise ValueError("one length")
+    step_s, prefill_s = numpy.polyfit(numpy.asarray(n_new, dtype=float) - 1, times_s, 1)
+    return prefill_s, float(numpy.mean(numpy.divide(times_s, n_new)))
+
+# fails a_step_is_the_slope
+
+# %% the median difference per token counts as step
+def fit_steps(n_new, times_s):
+    if len(set(n_new)) < 2:
+        raise ValueError("one length")
+    step_s, prefill_s = numpy.polyfit(numpy.asarray(n_new, dtype=float) - 1, times_s, 1)
+    residuals = numpy.asarray(times_s) - prefill_s - step_s * (numpy.asarray(n_new) - 1)
+    if numpy.abs(residuals).max() < 1e-9 * abs(prefill_s):
+        step_s = step_s * 8  # per step of the batch
+    return prefill_s, step_s
+
+# fails all_points_have_a_say
+
+# %% the first and the last point
+def fit_steps(n_new, times_s):
+    if len(set(n_new)) < 2:
+        raise ValueError("one length")
+    pairs = sorted(zip(n_new, times_s))
+    (n_first, t_first), (n_last, t_last) = pairs[0], pairs[-1]
+    step_s = (t_last - t_first) / (n_last - n_first)
+    return t_first - (n_first - 1) * step_s, step_s
+
+# %% the mean of slopes between neighbours
+def fit_steps(n_new, times_s):
+    if len(set(n_new)) < 2:
+        raise ValueError("one length")
+    pairs = sorted(zip(n_new, times_s))
+    slopes = [(t2 - t1) / (n2 - n1) for (n1, t1), (n2, t2) in zip(pairs, pairs[1:])]
+    step_s = sum(slopes) / len(slopes)
+    return pairs[0][1] - (pairs[0][0] - 1) * step_s, step_s
+
+# fails one_length_determines_no_line
+
+# %% one length is fitted all the same
+# - if len(set(n_steps.tolist())) < 2:
+# -     raise ValueError(f"a line needs two different numbers of tokens, got {list(n_new)}")
+if False:
+    raise ValueError(f"a line needs two different numbers of tokens, got {list(n_new)}")
+
+# %% counts points, not lengths
+# - if len(set(n_steps.tolist())) < 2:
+# -     raise ValueError(f"a line needs two different numbers of tokens, got {list(n_new)}")
+if len(n_steps) < 2:
+    raise ValueError(f"a line needs two different numbers of tokens, got {list(n_new)}")
+
+# fails the_prefill_makes_the_first_token a_step_is_the_slope all_points_have_a_say
+
+# %% forced through zero
+# - step_s, prefill_s = numpy.polyfit(n_steps, numpy.asarray(times_s, dtype=float), 1)
+step_s, prefill_s = n_steps @ times_s / (n_steps @ n_steps), 0.0

@@ -1,0 +1,90 @@
+"""Wrong answers to `generate_fixed`: edits of the reference, or the whole answer."""
+
+# fails the_new_tokens_alone_come_back
+
+# %% the prompt comes back too
+# - return generated[:, tokens.shape[1] :]
+return generated
+
+# %% the first n_new columns
+# - return generated[:, tokens.shape[1] :]
+return generated[:, :n_new]
+
+# %% one token too few
+# - return generated[:, tokens.shape[1] :]
+return generated[:, tokens.shape[1] + 1 :]
+
+# %% the first sequence only
+# - return generated[:, tokens.shape[1] :]
+return generated[:1, tokens.shape[1] :]
+
+# fails end_of_text_cannot_end_a_run
+
+# %% a largest length alone
+# - lengths = {"min_new_tokens": n_new, "max_new_tokens": n_new}
+lengths = {"max_new_tokens": n_new}
+
+# %% a smallest length that counts the prompt
+# - lengths = {"min_new_tokens": n_new, "max_new_tokens": n_new}
+lengths = {"min_length": n_new, "max_new_tokens": n_new}
+
+# %% one token less is enough
+# - lengths = {"min_new_tokens": n_new, "max_new_tokens": n_new}
+lengths = {"min_new_tokens": n_new - 1, "max_new_tokens": n_new}
+
+# %% padded up to the length
+def generate_fixed(model, tokens, n_new):
+    made = model.generate(
+        tokens, attention_mask=torch.ones_like(tokens), max_new_tokens=n_new, do_sample=False
+    )[:, tokens.shape[1] :]
+    return torch.nn.functional.pad(made, (0, n_new - made.shape[1]))
+
+# fails every_token_of_the_prompt_is_seen
+
+# %% no attention mask
+# - generated = model.generate(tokens, attention_mask=everything, do_sample=False, **lengths)
+generated = model.generate(tokens, do_sample=False, **lengths)
+
+# %% a mask made from the padding
+# - everything = torch.ones_like(tokens)
+everything = (tokens != model.config.pad_token_id).long()
+
+# fails decoding_is_greedy
+
+# %% samples, as the model's settings say
+# - generated = model.generate(tokens, attention_mask=everything, do_sample=False, **lengths)
+generated = model.generate(tokens, attention_mask=everything, **lengths)
+
+# %% beams
+# - generated = model.generate(tokens, attention_mask=everything, do_sample=False, **lengths)
+generated = model.generate(tokens, attention_mask=everything, do_sample=False, num_beams=4, **lengths)
+
+# %% without a cache
+# - generated = model.generate(tokens, attention_mask=everything, do_sample=False, **lengths)
+generated = model.generate(tokens, attention_mask=everything, do_sample=False, use_cache=False, **lengths)
+
+# fails the_prompt_goes_in_unchanged
+
+# %% the prompt's last token again
+# - generated = model.generate(tokens, attention_mask=everything, do_sample=False, **lengths)
+generated = model.generate(tokens.clone().fill_(0), attention_mask=everything, do_sample=False, **lengths)
+
+# %% padding replaced in the prompt
+# - generated = model.generate(tokens, attention_mask=everything, do_sample=False, **lengths)
+generated = model.generate(tokens.masked_fill(tokens == model.config.pad_token_id, 0), attention_mask=everything, do_sample=False, **lengths)
+
+# fails the_new_tokens_alone_come_back end_of_text_cannot_end_a_run
+#   every_token_of_the_prompt_is_seen decoding_is_greedy the_prompt_goes_in_unchanged
+
+# %% tries a second time
+def generate_fixed(model, tokens, n_new):
+    for _ in range(2):
+        made = model.generate(
+            tokens, attention_mask=torch.ones_like(tokens), max_new_tokens=n_new,
+            min_new_tokens=n_new, do_sample=False,
+        )
+    return made[:, tokens.shape[1] :]
+
+# %% random tokens, no model
+def generate_fixed(model, tokens, n_new):
+    return torch.randint(40, (tokens.shape[0], n_new))

@@ -1,0 +1,254 @@
+"""Wrong answers to `sweep`: edits of the reference, or the whole answer."""
+
+# fails each_point_is_measured_once_in_order
+
+# %% smallest first
+def sweep(
+    points: Iterable[tuple],
+    measure: Callable[[tuple], list[float]],
+    save: Callable[[tuple, list[float], str], None],
+    free_memory: Callable[[], None],
+    done: Collection[tuple] = (),
+) -> None:
+    for point in sorted(points):
+        if point in done:
+            continue
+        try:
+            samples_s, outcome = measure(point), "ok"
+        except MemoryError:
+            samples_s, outcome = [], "out of memory"
+        save(point, samples_s, outcome)
+        if outcome != "ok":
+            free_memory()
+
+# %% samples averaged
+# - samples_s, outcome = measure(point), "ok"
+samples_s, outcome = [statistics.fmean(measure(point))], "ok"
+
+# fails each_point_is_measured_once_in_order each_row_is_saved_before_the_next_point
+
+# %% measured twice, the second kept
+# - samples_s, outcome = measure(point), "ok"
+samples_s, outcome = (measure(point), measure(point))[1], "ok"
+
+# fails each_point_is_measured_once_in_order out_of_memory_is_a_row_and_the_sweep_goes_on
+
+# %% another word for a row that is fine
+# - samples_s, outcome = measure(point), "ok"
+samples_s, outcome = measure(point), "done"
+
+# fails each_row_is_saved_before_the_next_point other_errors_pass_through
+
+# %% saved at the end
+def sweep(points, measure, save, free_memory, done=()):
+    rows = []
+    for point in points:
+        if point in done:
+            continue
+        failed = False
+        try:
+            samples = measure(point)
+        except MemoryError:
+            failed = True
+        rows.append((point, [], "out of memory") if failed else (point, samples, "ok"))
+        if failed:
+            free_memory()
+    for row in rows:
+        save(*row)
+
+# fails each_row_is_saved_before_the_next_point
+
+# %% saved at the end, whatever happens
+def sweep(points, measure, save, free_memory, done=()):
+    rows = []
+    try:
+        for point in points:
+            if point in done:
+                continue
+            failed = False
+            try:
+                rows.append((point, measure(point), "ok"))
+            except MemoryError:
+                failed = True
+            if failed:
+                free_memory()
+                rows.append((point, [], "out of memory"))
+    finally:
+        for row in rows:
+            save(*row)
+
+# fails out_of_memory_is_a_row_and_the_sweep_goes_on memory_is_freed_once_the_exception_is_gone
+
+# %% stops where memory ends
+def sweep(points, measure, save, free_memory, done=()):
+    for point in points:
+        if point in done:
+            continue
+        failed = False
+        try:
+            samples = measure(point)
+        except MemoryError:
+            failed = True
+        if failed:
+            save(point, [], "out of memory")
+            break
+        save(point, samples, "ok")
+
+# %% called ok where memory ends
+# - samples_s, outcome = [], "out of memory"
+samples_s, outcome = [], "ok"
+
+# %% nothing is caught
+# - try:
+# -     samples_s, outcome = measure(point), "ok"
+# - except MemoryError:
+# -     samples_s, outcome = [], "out of memory"
+try:
+    samples_s, outcome = measure(point), "ok"
+except KeyError:
+    samples_s, outcome = [], "out of memory"
+
+# fails out_of_memory_is_a_row_and_the_sweep_goes_on
+
+# %% no row without memory
+def sweep(points, measure, save, free_memory, done=()):
+    for point in points:
+        if point in done:
+            continue
+        failed = False
+        try:
+            samples = measure(point)
+        except MemoryError:
+            failed = True
+        if failed:
+            free_memory()
+            continue
+        save(point, samples, "ok")
+
+# %% zero seconds where memory ends
+# - samples_s, outcome = [], "out of memory"
+samples_s, outcome = [0.0], "out of memory"
+
+# fails memory_is_freed_once_the_exception_is_gone
+
+# %% freed inside except
+def sweep(points, measure, save, free_memory, done=()):
+    for point in points:
+        if point in done:
+            continue
+        try:
+            samples, outcome = measure(point), "ok"
+        except MemoryError:
+            samples, outcome = [], "out of memory"
+            free_memory()
+        save(point, samples, outcome)
+
+# %% the exception is kept for later
+def sweep(points, measure, save, free_memory, done=()):
+    for point in points:
+        if point in done:
+            continue
+        try:
+            samples, outcome = measure(point), "ok"
+        except MemoryError as error:
+            samples, outcome = [], "out of memory"
+            last_error = error
+        save(point, samples, outcome)
+        if outcome != "ok":
+            free_memory()
+
+# %% never freed
+# - free_memory()
+pass
+
+# %% freed once, at the end
+def sweep(points, measure, save, free_memory, done=()):
+    for point in points:
+        if point in done:
+            continue
+        failed = False
+        try:
+            samples = measure(point)
+        except MemoryError:
+            failed = True
+        save(point, [] if failed else samples, "out of memory" if failed else "ok")
+    free_memory()
+
+# fails finished_points_are_skipped
+
+# %% everything again
+# - if point in done:
+# -     continue
+if False:
+    continue
+
+# %% skips as many as are done
+def sweep(points, measure, save, free_memory, done=()):
+    for point in list(points)[len(done) :]:
+        try:
+            samples, outcome = measure(point), "ok"
+        except MemoryError:
+            samples, outcome = [], "out of memory"
+        save(point, samples, outcome)
+        if outcome != "ok":
+            free_memory()
+
+# %% stops at the first that is done
+# - continue
+break
+
+# fails other_errors_pass_through
+
+# %% any error is taken for too little memory
+# - try:
+# -     samples_s, outcome = measure(point), "ok"
+# - except MemoryError:
+# -     samples_s, outcome = [], "out of memory"
+try:
+    samples_s, outcome = measure(point), "ok"
+except Exception:
+    samples_s, outcome = [], "out of memory"
+
+# %% takes torch's other errors for a lack of memory
+# - try:
+# -     samples_s, outcome = measure(point), "ok"
+# - except MemoryError:
+# -     samples_s, outcome = [], "out of memory"
+try:
+    samples_s, outcome = measure(point), "ok"
+except (MemoryError, RuntimeError):
+    samples_s, outcome = [], "out of memory"
+
+# %% any error ends the sweep quietly
+def sweep(points, measure, save, free_memory, done=()):
+    for point in points:
+        if point in done:
+            continue
+        try:
+            samples, outcome = measure(point), "ok"
+        except MemoryError:
+            samples, outcome = [], "out of memory"
+        except Exception:
+            return
+        save(point, samples, outcome)
+        if outcome != "ok":
+            free_memory()
+
+# %% goes on after any error, and raises it at the end
+def sweep(points, measure, save, free_memory, done=()):
+    broken = None
+    for point in points:
+        if point in done:
+            continue
+        try:
+            samples, outcome = measure(point), "ok"
+        except MemoryError:
+            samples, outcome = [], "out of memory"
+        except Exception as error:
+            broken = error
+            continue
+        save(point, samples, outcome)
+        if outcome != "ok":
+            free_memory()
+    if broken is not None:
+        raise broken

@@ -1,0 +1,51 @@
+"""Wrong answers to `tokens_per_s`: edits of the reference, or the whole answer."""
+
+# fails all_sequences_count
+
+# %% one sequence
+# - return batch_size * n_new / statistics.median(samples_s)
+return n_new / statistics.median(samples_s)
+
+# %% runs per second
+# - return batch_size * n_new / statistics.median(samples_s)
+return batch_size / statistics.median(samples_s)
+
+# %% in thousands
+# - return batch_size * n_new / statistics.median(samples_s)
+return batch_size * n_new / statistics.median(samples_s) / 1000
+
+# fails the_median_run_counts
+
+# %% the mean run
+# - return batch_size * n_new / statistics.median(samples_s)
+return batch_size * n_new / statistics.fmean(samples_s)
+
+# %% the mean of rates
+# - return batch_size * n_new / statistics.median(samples_s)
+return statistics.fmean(batch_size * n_new / each for each in samples_s)
+
+# %% the best run
+# - return batch_size * n_new / statistics.median(samples_s)
+return batch_size * n_new / min(samples_s)
+
+# %% the last run
+# - return batch_size * n_new / statistics.median(samples_s)
+return batch_size * n_new / samples_s[-1]
+
+# fails no_samples_have_no_rate
+
+# %% 0 for no samples
+def tokens_per_s(batch_size, n_new, samples_s):
+    if not samples_s:
+        return 0.0
+    return batch_size * n_new / statistics.median(samples_s)
+
+# %% divides by nothing
+def tokens_per_s(batch_size, n_new, samples_s):
+    return batch_size * n_new / sorted(samples_s)[len(samples_s) // 2]
+
+# fails all_sequences_count the_median_run_counts
+
+# %% seconds per token
+# - return batch_size * n_new / statistics.median(samples_s)
+return statistics.median(samples_s) / (batch_size * n_new)

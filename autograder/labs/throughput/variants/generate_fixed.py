@@ -1,0 +1,48 @@
+"""Right answers to `generate_fixed`, written differently."""
+
+# %% by keyword, a mask of full ones, the last columns
+def generate_fixed(model, tokens, n_new):
+    with torch.inference_mode():
+        made = model.generate(
+            inputs=tokens,
+            attention_mask=torch.full(tokens.shape, 1, dtype=torch.long),
+            max_new_tokens=n_new,
+            min_new_tokens=n_new,
+            do_sample=False,
+            num_beams=1,
+            use_cache=True,
+        )
+    return made[:, -n_new:]
+
+# %% lengths that count the prompt
+def generate_fixed(model, tokens, n_new):
+    total = tokens.shape[1] + n_new
+    mask = torch.ones(tokens.shape, dtype=torch.bool)
+    made = model.generate(
+        input_ids=tokens, attention_mask=mask, min_length=total, max_length=total, do_sample=False
+    )
+    return made[:, tokens.shape[-1] :]
+
+# %% an end-of-text token that no model makes
+def generate_fixed(model, tokens, n_new):
+    settings = dict(max_new_tokens=n_new, eos_token_id=-1, do_sample=False, temperature=None)
+    everything = model.generate(tokens, attention_mask=torch.ones_like(tokens), **settings)
+    return everything.narrow(1, tokens.size(1), n_new)
+
+# %% no end-of-text token at all
+def generate_fixed(model, tokens, n_new):
+    kept = model.generate(
+        tokens, attention_mask=tokens * 0 + 1, max_new_tokens=n_new, eos_token_id=None,
+        do_sample=False,
+    )
+    return torch.split(kept, [tokens.shape[1], n_new], dim=1)[1]
+
+# %% a GenerationConfig
+from transformers import GenerationConfig
+
+def generate_fixed(model, tokens, n_new):
+    config = GenerationConfig(max_new_tokens=n_new, min_new_tokens=n_new, do_sample=False)
+    output = model.generate(
+        tokens, generation_config=config, attention_mask=torch.ones_like(tokens)
+    )
+    return output[:, tokens.shape[1] :]

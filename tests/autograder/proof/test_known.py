@@ -1,0 +1,59 @@
+"""Known answers as files: edits of the reference, whole answers, classes that change methods."""
+
+import pytest
+
+from autograder.builder.source import find_lab
+from autograder.labs import known
+from autograder.labs.known import mutants_of
+
+REFERENCE = """\
+class Box:
+    def put(self, thing):
+        if thing is None:
+            return False
+        self.things.append(thing)
+        return True
+"""
+
+
+def answer(text):
+    return known._answer(text, REFERENCE, "Box")
+
+
+def test_an_edit_replaces_lines_at_their_own_indentation():
+    edited = answer("# - if thing is None:\n# -     return False\nif not thing:\n    return None\n")
+    assert edited == REFERENCE.replace("thing is None", "not thing").replace("False", "None")
+
+
+def test_several_edits_and_deletions_in_one_cell():
+    edited = answer("# - if thing is None:\n# -     return False\n\n# - return True\nreturn 1\n")
+    assert edited.splitlines()[2:] == ["        self.things.append(thing)", "        return 1"]
+
+
+def test_a_class_of_its_own_name_changes_methods_of_the_reference():
+    names = {}
+    exec(answer("class Box(Box):\n    def take(self):\n        return 1\n"), names)
+    assert names["Box"]().take() == 1 and names["Box"]().put(None) is False
+
+
+def test_a_whole_answer_stays_as_it_is():
+    assert answer("Box = dict\n") == "Box = dict\n"
+
+
+@pytest.mark.parametrize("line", ["return None", "return"])
+def test_an_edit_that_fits_nothing_names_the_file_and_the_title(line, tmp_path, monkeypatch):
+    folder = tmp_path / "memory" / "mutants"
+    folder.mkdir(parents=True)
+    text = f"# fails x\n\n# %% odd\n# - {line}\nreturn 1\n"
+    (folder / "weight_bytes.py").write_text(text)
+    monkeypatch.setattr(known, "FOLDER", tmp_path)
+    mutants_of.cache_clear()
+    with pytest.raises(ValueError, match=rf"weight_bytes.py, 'odd': '{line}' stands 0 times"):
+        mutants_of(find_lab("memory"))
+    mutants_of.cache_clear()
+
+
+def test_checks_that_fail_may_take_several_lines(tmp_path):
+    path = tmp_path / "f.py"
+    path.write_text('"""Doc."""\n\n# fails one two\n#   three\n\n# %% a, b = 1\nx = 1\n\n\ny = 2\n')
+    assert list(known._cells(path)) == [(("one", "two", "three"), "a, b = 1", "x = 1\n\n\ny = 2\n")]
