@@ -27,6 +27,43 @@ app = typer.Typer(
 LabName = Annotated[str, typer.Argument(help="a lab: 04_kv_cache, kv_cache or 04")]
 
 
+new = typer.Typer(no_args_is_help=True, help="Write the skeleton of a lab or of an exercise.")
+app.add_typer(new, name="new")
+
+
+@new.command("lab")
+def new_lab(
+    name: Annotated[str, typer.Argument(help="two digits and a topic: 09_quantization")],
+) -> None:
+    """Write a lab with one exercise: source, answer, check, cases, a wrong and a right answer."""
+    from autograder.builder import new as skeletons
+
+    with _refusals():
+        _tell_new(skeletons.new_lab(name), name)
+
+
+@new.command("exercise")
+def new_exercise(
+    lab: LabName,
+    name: Annotated[str, typer.Argument(help="a function, or a class with a capital")],
+) -> None:
+    """Write an exercise into a lab, with its answer, check, cases, a wrong and a right answer."""
+    from autograder.builder import new as skeletons
+
+    with _refusals():
+        _tell_new(skeletons.new_exercise(lab, name), lab)
+
+
+def _tell_new(paths: list[Path], lab: str) -> None:
+    for path in paths:
+        typer.echo(path)
+    typer.echo(
+        "Run `autograder build`: it makes the notebook. Then `make test "
+        f"LAB={lab.partition('_')[0]}` passes.\n"
+        "Go on with the answer and its docstring; then the check, the cases and the wrong answers."
+    )
+
+
 @app.command()
 def build(
     check: Annotated[bool, typer.Option("--check", help="only compare, write nothing")] = False,
@@ -35,16 +72,16 @@ def build(
     ),
 ) -> None:
     """Build student and instructor notebooks and the student's labkit."""
-    from autograder.builder.course import build_course, stale_notebooks
+    from autograder.builder.course import build_course, stale_files
 
     if not check:
         with _refusals():
             for path in build_course(out):
                 typer.echo(path)
         return
-    stale = stale_notebooks()
+    stale = stale_files()
     for path in stale:
-        typer.echo(f"{path.name} is not what its source builds: run `autograder build`", err=True)
+        typer.echo(f"{path.name} is not what the sources build: run `autograder build`", err=True)
     if stale:
         raise typer.Exit(1)
 

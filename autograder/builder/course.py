@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from autograder.builder.notebooks import build_notebook, to_bytes
+from autograder.builder.readme import README, readme_with_table
 from autograder.builder.source import NOTEBOOKS, Lab, read_labs
 from autograder.builder.wheel import wheel_name, write_wheel, zip_bytes
 from autograder.labs.papers.key import explanations
@@ -14,8 +15,11 @@ def student_notebook_path(lab: Lab) -> Path:
 
 
 def build_course(folder: Path) -> list[Path]:
-    """Build every lab: student notebooks in place, the rest below `folder`. Returns the paths."""
-    written = []
+    """Build every lab: student notebooks and the README's table in place, the rest in `folder`.
+
+    Returns: the paths.
+    """
+    written = [_write(README, readme_with_table().encode())]
     for lab in read_labs():
         written.append(_write(student_notebook_path(lab), to_bytes(build_notebook(lab, "student"))))
         instructor = folder / "instructor" / f"{lab.name}.ipynb"
@@ -24,12 +28,16 @@ def build_course(folder: Path) -> list[Path]:
     return written
 
 
-def stale_notebooks() -> list[Path]:
-    """Committed notebooks that are not what their sources build, and those without a source."""
+def stale_files() -> list[Path]:
+    """Committed notebooks that are not what their sources build, and those without a source.
+
+    The README counts among them: its table comes from the sources.
+    """
     expected = {
         student_notebook_path(lab): to_bytes(build_notebook(lab, "student")) for lab in read_labs()
     }
-    present = set(NOTEBOOKS.glob("*.ipynb"))
+    expected[README] = readme_with_table().encode()
+    present = {README, *NOTEBOOKS.glob("*.ipynb")}
     stale = {path for path in present | set(expected) if _content(path) != expected.get(path)}
     return sorted(stale)
 

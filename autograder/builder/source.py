@@ -99,8 +99,12 @@ def find_lab(name: str) -> Lab:
         number, _, topic = path.stem.partition("_")
         if name in (path.stem, topic, number, number.lstrip("0")):
             return read_lab(path)
-    known = ", ".join(path.stem for path in _sources())
-    raise ValueError(f"there is no lab {name!r}; there are {known}")
+    raise ValueError(f"there is no lab {name!r}; there are {', '.join(lab_names())}")
+
+
+def lab_names() -> list[str]:
+    """The names of all labs, in order: "01_memory" and so on."""
+    return [path.stem for path in _sources()]
 
 
 def _sources() -> list[Path]:

@@ -8,7 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from autograder.builder.course import build_course, stale_notebooks
+from autograder.builder.course import build_course, stale_files
 from autograder.builder.source import read_labs
 from autograder.grading.grade import Run, grade
 from autograder.judging.jobs import Limits
@@ -21,7 +21,7 @@ RUN = Run(jobs=os.cpu_count() or 1, seed=0, limits=Limits(cell_s=8, check_s=8, c
 
 def main() -> int:
     """Build, grade, compare; returns the exit status."""
-    stale = stale_notebooks()
+    stale = stale_files()
     build_course(Path("build"))
     for path in stale:
         print(f"rebuilt {path.name}, which was not what its source builds")

@@ -1,1 +1,1 @@
-"""Lab 5: continuous batching. The answers are in `labkit.batching`."""
+"""Two loops that serve many requests: continuous batching, prefill and decode apart."""

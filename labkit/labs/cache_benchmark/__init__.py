@@ -1,1 +1,1 @@
-"""Lab 3: what a KV cache saves. The answers are in `labkit.cache_benchmark`."""
+"""What a KV cache saves, predicted and measured; prefix caching; offload."""

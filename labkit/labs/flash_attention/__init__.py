@@ -1,1 +1,1 @@
-"""Lab 7: attention on a memory that counts. The answers are in `labkit.flash_attention`."""
+"""Attention on a memory that counts: standard, both FlashAttentions, closed forms, times."""

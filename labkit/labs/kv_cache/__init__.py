@@ -1,1 +1,1 @@
-"""Lab 4: a KV cache. The answers are in `labkit.kv_cache`."""
+"""A KV cache: attention, model, generation; arena, ring, pages."""

@@ -1,1 +1,1 @@
-"""Lab 1: GPU memory arithmetic. The answers are in `labkit.memory`."""
+"""GPU memory arithmetic: weights, KV cache, what fits on a card."""

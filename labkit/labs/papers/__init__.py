@@ -1,1 +1,1 @@
-"""Lab 8: questions on papers. The key is not here: only the grader has it."""
+"""Twenty questions on seven papers, in two languages, with numbers of each student's own."""

@@ -1,1 +1,1 @@
-"""Lab 2: throughput and its limits. The answers are in `labkit.throughput`."""
+"""A timer to believe, sweeps that survive running out of memory, what limits a step."""

@@ -23,7 +23,7 @@ from autograder.builder.blank import (
     solved_cell,
     stub_cell,
 )
-from autograder.builder.course import release_lab, stale_notebooks
+from autograder.builder.course import release_lab, stale_files
 from autograder.builder.notebooks import build_notebook, cell_kind, cell_name, to_bytes
 from autograder.builder.source import module_source, read_lab, read_labs
 from autograder.builder.wheel import blanked_names, student_files, write_wheel
@@ -129,7 +129,7 @@ def test_an_authors_slip_names_the_cell(tmp_path, text, message):
 
 
 def test_committed_notebooks_are_what_their_sources_build():
-    assert stale_notebooks() == []
+    assert stale_files() == []
 
 
 @pytest.mark.parametrize("lab", LABS, ids=LAB_IDS)

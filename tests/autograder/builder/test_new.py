@@ -1,0 +1,102 @@
+"""`autograder new` in a copy of the repository: what it writes builds, grades and can be deleted."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from autograder.builder import new
+from autograder.builder.source import REPOSITORY
+from autograder.errors import Refusal
+
+LAB, EXERCISE = "09_quantization", "CompressedCache"
+PLAY = """
+from autograder.builder.blank import stub_cell
+from autograder.builder.source import find_lab, module_source
+from autograder.labs.known import mutants_of, variants_of
+from autograder.proof.matrix import findings_for
+
+for name, exercise in (("09", "quantization_total"), ("04", "CompressedCache")):
+    lab = find_lab(name)
+    (cell,) = (cell for cell in lab.marked if cell.name == exercise)
+    known = [one for one in [*mutants_of(lab), *variants_of(lab)] if one.exercise == exercise]
+    stub = stub_cell(module_source(cell.target.module), cell.target)
+    for source in (None, stub, *(one.source for one in known)):
+        replaced = {} if source is None else {exercise: source}
+        print(exercise, *(finding.status for finding in findings_for(lab, exercise, replaced)))
+"""
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """The repository's own files, the data by a link."""
+    folder = tmp_path_factory.mktemp("repository")
+    for name in ("labkit", "autograder", "notebooks"):
+        ignored = shutil.ignore_patterns("__pycache__", "*.egg-info", ".ipynb_checkpoints")
+        shutil.copytree(REPOSITORY / name, folder / name, ignore=ignored)
+    for name in ("README.md", "pyproject.toml"):
+        shutil.copy(REPOSITORY / name, folder)
+    (folder / "data").symlink_to(REPOSITORY / "data")
+    return folder
+
+
+def run(folder, *arguments):
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=folder, env=os.environ | {"PYTHONPATH": str(folder)},
+        capture_output=True, text=True,
+    )  # fmt: skip
+
+
+def test_a_new_lab_and_a_new_exercise_build_and_are_judged_at_once(copy):
+    for command in (["new", "lab", LAB], ["new", "exercise", "04", EXERCISE], ["build"]):
+        done = run(copy, "-m", "autograder", *command)
+        assert done.returncode == 0, done.stderr
+    assert run(copy, "-m", "autograder", "build", "--check").returncode == 0
+    assert f"[{LAB}]" in (copy / "README.md").read_text()
+    played = run(copy, "-c", PLAY)
+    assert played.stdout.splitlines() == [
+        f"{exercise} {status}"
+        for exercise in ("quantization_total", EXERCISE)
+        for status in ("passed", "todo", "failed", "passed")
+    ], played.stderr
+    again = run(copy, "-m", "autograder", "new", "lab", LAB)
+    assert again.returncode == 2 and "there is a lab 09_quantization" in again.stderr
+
+
+def test_a_lab_is_removed_by_deleting_its_places(copy):
+    topic = LAB.partition("_")[2]
+    places = ["labkit/labs", "autograder/labs"]
+    for folder in places:
+        shutil.rmtree(copy / folder / topic)
+    files = [f"labkit/{topic}.py", f"notebooks/{LAB}.ipynb", f"notebooks/source/{LAB}.py"]
+    for name in files:
+        (copy / name).unlink()
+    assert run(copy, "-m", "autograder", "build").returncode == 0
+    assert LAB not in (copy / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("make", "names", "says"),
+    [
+        (new.new_lab, ("04_other",), "there is a lab 04_kv_cache"),
+        (new.new_lab, ("09_kv_cache",), "there is a lab 04_kv_cache"),
+        (new.new_lab, ("09_checks",), "labkit/checks is there already"),
+        (new.new_lab, ("09_cli",), "labkit/cli.py is there already"),
+        (new.new_lab, ("quantization",), "is no name of a lab"),
+        (new.new_lab, ("09_a b",), "is no name of a lab"),
+        (new.new_lab, ("09_lambda",), "is no name of a lab"),
+        (new.new_exercise, ("04", "attend_cached"), "already has something called attend_cached"),
+        (new.new_exercise, ("04", "Tensor"), "already has something called Tensor"),
+        (new.new_exercise, ("04", "setup"), "already has something called setup"),
+        (new.new_exercise, ("04", "two words"), "is no name of a function"),
+        (new.new_exercise, ("04", "class"), "is no name of a function"),
+        (new.new_exercise, ("09", "Name"), "there is no lab '09'"),
+        (new.new_exercise, ("08", "Name"), "its answers are not code"),
+    ],
+)
+def test_a_name_that_cannot_be_is_refused_and_nothing_is_written(make, names, says, monkeypatch):
+    monkeypatch.setattr(new, "_write", lambda files: pytest.fail(f"wrote {list(files)}"))
+    with pytest.raises(Refusal, match=says):
+        make(*names)
