@@ -27,9 +27,8 @@ from labkit.batching import (
 from labkit.bridge.local import local_student
 from labkit.checks.core import checks_in, play_check
 from labkit.labs.batching import checks
-from labkit.labs.batching.serving.costs import FixedCosts
-from labkit.labs.batching.serving.driver import serve
-from labkit.labs.batching.serving.workload import Job, Setup
+from labkit.labs.batching.driver import serve
+from labkit.labs.batching.workload import FixedCosts, Job, Setup
 
 EOS = 9
 

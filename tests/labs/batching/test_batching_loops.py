@@ -10,8 +10,8 @@ from labkit.checks.core import checks_in, play_check
 from labkit.labs.batching import checks
 from labkit.labs.batching.checks.loops import WORKLOADS, LoopCase, requests, run_of
 from labkit.labs.batching.checks.partners import BatchByBatchDecode, OneByOnePrefill
-from labkit.labs.batching.serving.driver import ORDERS, serve
-from labkit.labs.batching.serving.rules import DECODE_RULES, PREFILL_RULES, faults
+from labkit.labs.batching.driver import ORDERS, serve
+from labkit.labs.batching.rules import DECODE_RULES, PREFILL_RULES, faults
 
 CHECKS = checks_in(checks)
 

@@ -7,12 +7,19 @@ import pytest
 
 from labkit import batching
 from labkit.batching import DecodeLoop, PrefillLoop, RequestQueue
-from labkit.labs.batching.serving import bench
-from labkit.labs.batching.serving.costs import FixedCosts, RooflineCosts
-from labkit.labs.batching.serving.driver import ORDERS, serve
-from labkit.labs.batching.serving.log import DECODE, PREFILL, WORDS, Event, Run
-from labkit.labs.batching.serving.rules import faults
-from labkit.labs.batching.serving.workload import EOS, Job, Setup, exponential_lengths, poisson
+from labkit.labs.batching import bench
+from labkit.labs.batching.driver import ORDERS, serve
+from labkit.labs.batching.log import DECODE, PREFILL, WORDS, Event, Run
+from labkit.labs.batching.rules import faults
+from labkit.labs.batching.workload import (
+    EOS,
+    FixedCosts,
+    Job,
+    RooflineCosts,
+    Setup,
+    exponential_lengths,
+    poisson,
+)
 from labkit.measuring.roofline import ModelWork, Roofline
 from labkit.memory import kv_bytes_per_token
 

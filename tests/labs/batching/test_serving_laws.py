@@ -12,18 +12,17 @@ import pytest
 
 from labkit import batching
 from labkit.batching import DecodeLoop, PrefillLoop
-from labkit.labs.batching.serving.costs import FixedCosts
-from labkit.labs.batching.serving.driver import ORDERS, serve
-from labkit.labs.batching.serving.log import DECODE, Run
-from labkit.labs.batching.serving.policies import StaticDecodeLoop
-from labkit.labs.batching.serving.workload import Job, Setup, exponential_lengths, poisson
-from labkit.labs.batching.serving.yardsticks import (
+from labkit.labs.batching.driver import ORDERS, serve
+from labkit.labs.batching.log import DECODE, Run
+from labkit.labs.batching.metrics import (
     harmonic,
     least_steps,
     littles_law_gap,
     mean_ttft_md1,
     most_steps,
 )
+from labkit.labs.batching.policies import StaticDecodeLoop
+from labkit.labs.batching.workload import FixedCosts, Job, Setup, exponential_lengths, poisson
 
 ROOMY = Setup(10**9, 10**9, prefill_batch=10**6, tolerance=10**6, max_length=10**6)
 NO_PREFILL = FixedCosts(prefill=0.0)

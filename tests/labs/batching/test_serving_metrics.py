@@ -5,11 +5,10 @@ from dataclasses import replace
 import pytest
 
 from labkit.batching import DecodeLoop, PrefillLoop
-from labkit.labs.batching.serving.costs import FixedCosts
-from labkit.labs.batching.serving.driver import serve
-from labkit.labs.batching.serving.log import DECODE, PREFILL, Event, Run
-from labkit.labs.batching.serving.metrics import Formulas, Served, Spread, served, summarize
-from labkit.labs.batching.serving.workload import Job, Setup
+from labkit.labs.batching.driver import serve
+from labkit.labs.batching.log import DECODE, PREFILL, Event, Run
+from labkit.labs.batching.metrics import Formulas, Served, Spread, served, summarize
+from labkit.labs.batching.workload import FixedCosts, Job, Setup
 
 SETUP = Setup(decode_batch=4)
 

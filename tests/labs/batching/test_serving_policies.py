@@ -9,11 +9,10 @@ import torch
 
 from labkit.batching import DecodeLoop, PrefillLoop
 from labkit.kv_cache import PagedCache
-from labkit.labs.batching.serving.costs import FixedCosts
-from labkit.labs.batching.serving.driver import ORDERS, serve
-from labkit.labs.batching.serving.log import DECODE
-from labkit.labs.batching.serving.metrics import summarize
-from labkit.labs.batching.serving.policies import (
+from labkit.labs.batching.driver import ORDERS, serve
+from labkit.labs.batching.log import DECODE
+from labkit.labs.batching.metrics import harmonic, least_steps, summarize
+from labkit.labs.batching.policies import (
     POLICIES,
     DynamicDecodeLoop,
     Gate,
@@ -21,10 +20,9 @@ from labkit.labs.batching.serving.policies import (
     longest_first,
     shortest_first,
 )
-from labkit.labs.batching.serving.rules import RULES, faults
-from labkit.labs.batching.serving.servers import DecodeServer
-from labkit.labs.batching.serving.workload import Job, Setup, exponential_lengths, poisson
-from labkit.labs.batching.serving.yardsticks import harmonic, least_steps
+from labkit.labs.batching.rules import RULES, faults
+from labkit.labs.batching.servers import DecodeServer
+from labkit.labs.batching.workload import FixedCosts, Job, Setup, exponential_lengths, poisson
 
 NOT_CONTINUOUS = {"who fits joins", "no idle decode"}  # what the others give up
 

@@ -9,11 +9,10 @@ from itertools import product
 import pytest
 
 from labkit.batching import DecodeLoop, PrefillLoop
-from labkit.labs.batching.serving.costs import FixedCosts
-from labkit.labs.batching.serving.driver import ORDERS, serve
-from labkit.labs.batching.serving.log import DECODE, PREFILL, WORDS, Event, Run, jobs_by_id
-from labkit.labs.batching.serving.rules import RULES, Fault, faults, in_words
-from labkit.labs.batching.serving.workload import Job, Setup
+from labkit.labs.batching.driver import ORDERS, serve
+from labkit.labs.batching.log import DECODE, PREFILL, WORDS, Event, Run, jobs_by_id
+from labkit.labs.batching.rules import RULES, Fault, faults, in_words
+from labkit.labs.batching.workload import FixedCosts, Job, Setup
 
 SETUP = Setup(prefill_capacity=60, decode_capacity=60, prefill_batch=2, decode_batch=2, tolerance=4)
 

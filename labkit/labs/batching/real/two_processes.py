@@ -1,6 +1,6 @@
 """The two loops on a real model in two processes, with KV caches moved between them as files.
 
-The parent starts two workers (`labkit.labs.batching.serving.worker`), listens to both, and tells
+The parent starts two workers (`labkit.labs.batching.real.worker`), listens to both, and tells
 each what it has to know of the other. So it knows how far the run is, still has the log when a
 worker dies, and waits for nobody for ever.
 """
@@ -21,12 +21,12 @@ from typing import Any
 import torch
 
 from labkit import zoo
-from labkit.labs.batching.serving import real
-from labkit.labs.batching.serving.driver import Loop
-from labkit.labs.batching.serving.log import DECODE, PREFILL, Event, Run
-from labkit.labs.batching.serving.real_servers import Clock
-from labkit.labs.batching.serving.worker import READY, STOP, Failure, work
-from labkit.labs.batching.serving.workload import Setup
+from labkit.labs.batching import real
+from labkit.labs.batching.driver import Loop
+from labkit.labs.batching.log import DECODE, PREFILL, Event, Run
+from labkit.labs.batching.real.servers import Clock
+from labkit.labs.batching.real.worker import READY, STOP, Failure, work
+from labkit.labs.batching.workload import Setup
 
 END_S = 2.0  # for a worker to end by itself
 

@@ -11,7 +11,7 @@ from math import inf
 from typing import Any
 
 from labkit.batching import DecodeLoop
-from labkit.labs.batching.serving.driver import Loop
+from labkit.labs.batching.driver import Loop
 
 Key = Callable[[dict], Any]
 
