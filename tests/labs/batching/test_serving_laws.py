@@ -12,12 +12,11 @@ import pytest
 
 from labkit import batching
 from labkit.batching import DecodeLoop, PrefillLoop
-from labkit.labs.batching.driver import ORDERS, serve
+from labkit.labs.batching.driver import serve
 from labkit.labs.batching.log import DECODE, Run
 from labkit.labs.batching.metrics import (
     harmonic,
     least_steps,
-    littles_law_gap,
     mean_ttft_md1,
     most_steps,
 )
@@ -73,26 +72,6 @@ def test_static_batches_take_harmonic_times_as_long_for_exponential_lengths(n_sl
         for loop in (StaticDecodeLoop(), DecodeLoop())
     )
     assert static / continuous == pytest.approx(harmonic(n_slots), rel=0.05)
-
-
-def test_for_equal_lengths_static_batches_are_as_good():
-    jobs = [Job(i, 8, 6) for i in range(32)]
-    setup = Setup(decode_batch=8)
-    runs = [
-        serve(jobs, setup, PrefillLoop(), loop, costs=NO_PREFILL, order="prefill first")
-        for loop in (StaticDecodeLoop(), DecodeLoop())
-    ]
-    assert [n_steps(run) for run in runs] == [20, 20]
-
-
-@pytest.mark.parametrize("order", ORDERS)
-def test_littles_law_holds_on_every_run(order):
-    for seed in range(20):
-        rng = random.Random(seed)
-        jobs = poisson(40, 2.0, rng, n_input=(5, 30), n_output=(1, 4, 9), known=seed % 2 == 0)
-        run = serve(jobs, Setup(), PrefillLoop(), DecodeLoop(), order=order, seed=seed)
-        assert littles_law_gap(run) < 1e-9
-    assert littles_law_gap(serve([], Setup(), PrefillLoop(), DecodeLoop())) == 0
 
 
 # ------------------------------------------------------------------ makespans by hand
