@@ -249,6 +249,3 @@ class Store:
     def room(self) -> int | None:
         """Tokens that still fit."""
         return None if self._room is None else self._room - sum(self._held.values())
-
-
-__all__ = ["MAX_POLLS", "Clock", "DecodeServer", "PrefillServer", "Server", "Store"]

@@ -77,17 +77,6 @@ def test_static_batches_take_harmonic_times_as_long_for_exponential_lengths(n_sl
 # ------------------------------------------------------------------ makespans by hand
 
 
-def test_one_request_takes_its_prefill_and_its_steps():
-    run = serve([Job(0, 10, 5)], Setup(), PrefillLoop(), DecodeLoop(), costs=FixedCosts(3.0, 0.5))
-    assert run.makespan_s == 3.0 + 4 * 0.5
-
-
-def test_eight_equal_requests_in_four_slots_take_two_rounds():
-    jobs = [Job(i, 10, 5) for i in range(8)]
-    run = serve(jobs, Setup(decode_batch=4), PrefillLoop(), DecodeLoop(), costs=NO_PREFILL)
-    assert run.makespan_s == 2 * 4
-
-
 @pytest.mark.parametrize(("transfer_s", "ends"), [(0.0, [3, 4, 5]), (0.5, [3.5, 4.5, 5.5])])
 def test_prefill_and_decode_overlap_on_two_servers(transfer_s, ends):
     """Prefills end at 1, 2, 3; each request joins the steps of those before it."""

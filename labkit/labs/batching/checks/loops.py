@@ -196,15 +196,7 @@ SMALL = Setup(
     tolerance=4,
     max_length=64,
 )
-WITH_STORE = Setup(
-    prefill_capacity=96,
-    decode_capacity=60,
-    prefill_batch=4,
-    decode_batch=2,
-    tolerance=100,
-    max_length=64,
-    storage=40,
-)
+WITH_STORE = replace(SMALL, decode_capacity=60, decode_batch=2, tolerance=100, storage=40)
 
 WORKLOADS = [
     LoopCase("nobody comes", (), SMALL),

@@ -150,6 +150,3 @@ class DecodeServer(_RealServer, servers.DecodeServer):
 
     def _described(self, job: Job) -> dict:
         return job.as_request() | {"token": self._store.first[job.id]}
-
-
-__all__ = ["Clock", "DecodeServer", "PrefillServer", "Store"]
