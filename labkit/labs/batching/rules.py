@@ -2,7 +2,7 @@
 
 Two loops that share nothing but the store keep all of these in any order of their calls. A rule
 reads one thing and so sees its own fault only; what it finds says which request, where and what.
-Each is written where it is a check of a loop, too.
+Each is written in `checks`, and is the check of a loop there.
 """
 
 from collections.abc import Iterable

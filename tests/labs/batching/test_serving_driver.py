@@ -263,13 +263,6 @@ def test_time_passes_while_nobody_comes():
     assert len(run.log) < 60
 
 
-def test_on_one_clock_the_work_of_both_adds_up():
-    jobs = [Job(i, 10, max_new=4) for i in range(16)]
-    run = reference(jobs, costs=FixedCosts(2.0, 1.0), shared=True)
-    assert run.makespan_s == 2 * 2 + 6
-    assert reference(jobs, costs=FixedCosts(2.0, 1.0)).makespan_s == 2 + 6
-
-
 def test_a_loop_that_waits_is_called_at_the_time_it_asked_for():
     calls = []
 
