@@ -210,45 +210,32 @@ def test_no_length_starves(lengths, width, n_most):
         waiting = {i: length for i, length in waiting.items() if i not in batch}
 
 
-def test_a_transfer_takes_its_latency_and_its_bytes():
-    assert transfer_s(1000, 131_072, 50e9, 0.0) == pytest.approx(0.00262144)
-    assert transfer_s(1000, 131_072, 50e9, 0.001) == pytest.approx(0.00362144)
-    assert transfer_s(0, 131_072, 50e9, 0.001) == 0.001
+SERVED = [(0.5, 0.1), (1.0, 0.2), (1.5, 0.1), (0.5, 0.3), (2.0, 0.5)]
 
 
 @pytest.mark.parametrize(
-    ("arrival_s", "times_s", "ttft_s", "tpot_s"),
+    ("formula", "arguments", "right"),
     [
-        (2.0, [2.5, 2.75, 3.5], 0.5, 0.5),
-        (1.0, [4.0], 3.0, 0.0),
-        (0.0, [1.0, 2.0], 1.0, 1.0),
-        (1.5, [1.75, 2.0, 2.25, 2.5, 3.75], 0.25, 0.5),
+        (transfer_s, (1000, 131_072, 50e9, 0.0), 0.00262144),
+        (transfer_s, (1000, 131_072, 50e9, 0.001), 0.00362144),
+        (transfer_s, (0, 131_072, 50e9, 0.001), 0.001),
+        (latencies, (2.0, [2.5, 2.75, 3.5]), (0.5, 0.5)),
+        (latencies, (1.0, [4.0]), (3.0, 0.0)),
+        (latencies, (0.0, [1.0, 2.0]), (1.0, 1.0)),
+        (latencies, (1.5, [1.75, 2.0, 2.25, 2.5, 3.75]), (0.25, 0.5)),
+        (goodput, (SERVED, 1.0, 0.2, 4.0), 0.5),  # both limits count
+        (goodput, (SERVED, 9.0, 9.0, 2.0), 2.5),
+        (goodput, ([], 1.0, 0.2, 4.0), 0),
+        (padding_waste, ([],), 0),
+        (padding_waste, ([[7]],), 0),
+        (padding_waste, ([[5, 5], [9, 9, 9]],), 0),
+        (padding_waste, ([[10, 4, 6]],), 1 / 3),
+        (padding_waste, ([[10, 5, 5, 10], [20, 10]],), 1 / 4),
+        (padding_waste, ([[1, 1], [30, 10]],), 20 / 62),
     ],
 )
-def test_latencies_by_hand(arrival_s, times_s, ttft_s, tpot_s):
-    assert latencies(arrival_s, times_s) == (ttft_s, tpot_s)
-
-
-def test_goodput_counts_who_met_both_limits():
-    served = [(0.5, 0.1), (1.0, 0.2), (1.5, 0.1), (0.5, 0.3), (2.0, 0.5)]
-    assert goodput(served, 1.0, 0.2, 4.0) == 0.5
-    assert goodput(served, 9.0, 9.0, 2.0) == 2.5
-    assert goodput([], 1.0, 0.2, 4.0) == 0
-
-
-@pytest.mark.parametrize(
-    ("batches", "waste"),
-    [
-        ([], 0),
-        ([[7]], 0),
-        ([[5, 5], [9, 9, 9]], 0),
-        ([[10, 4, 6]], 1 / 3),
-        ([[10, 5, 5, 10], [20, 10]], 1 / 4),
-        ([[1, 1], [30, 10]], 20 / 62),
-    ],
-)
-def test_padding_is_what_prompts_lack_to_the_longest_of_their_batch(batches, waste):
-    assert padding_waste(batches) == pytest.approx(waste, abs=1e-12)
+def test_metrics_by_hand(formula, arguments, right):
+    assert formula(*arguments) == pytest.approx(right, abs=1e-12)
 
 
 SETUP = Setup(prefill_capacity=40, decode_capacity=40, prefill_batch=2, decode_batch=2, tolerance=4)

@@ -355,35 +355,37 @@ def test_what_a_decode_server_knows_and_says():
     assert [event.tokens for event in run.events("decode")] == [8, 9]
 
 
-@pytest.mark.parametrize("wrong", [True, "0", 0.0, None, 99, -1, [0], {}, "x" * 500])
-@pytest.mark.parametrize("name", ["free_kv", "finish", "save_kv", "refuse", "run_prefill"])
-def test_ids_that_are_none_are_named(name, wrong):
+NO_IDS = [True, "0", 0.0, None, 99, -1, [0], {}, "x" * 500]
+NO_BATCHES = [[], (), "01", {0}, None, 0, iter([0]), [0] * 5]
+NO_RESERVATIONS = [-1, 1.0, "9", None, True, 1 << 40]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        *(
+            (name, [wrong], "raised there is no request ")
+            for name in ("free_kv", "finish", "save_kv", "refuse", "free_stored")
+            for wrong in NO_IDS
+        ),
+        *(("run_prefill", [[1, wrong]], "raised there is no request ") for wrong in NO_IDS),
+        *(("decode_step", [ids], "list of at least one request") for ids in NO_BATCHES[:-1]),
+        ("decode_step", NO_BATCHES[-1:], "got 5 ids"),
+        *(
+            ("load_kv", [0, n], "wanted a number of tokens to reserve, got")
+            for n in NO_RESERVATIONS
+        ),
+    ],
+)
+def test_what_no_primitive_can_take_is_named(name, arguments, words):
     def call(server):
-        getattr(server, name)([1, wrong] if name == "run_prefill" else wrong)
+        getattr(server, name)(*arguments)
 
-    jobs = [Job(0, 4), Job(1, 4)]
-    run = serve(jobs, Setup(), Loop(call), Loop(idle), errors=(ValueError,))
-    assert "the loop of the prefill server raised there is no request " in run.stopped
-    assert len(run.stopped) < 120
-
-
-@pytest.mark.parametrize("ids", [[], (), "01", {0}, None, 0, iter([0]), [0] * 5])
-def test_batches_that_are_none_are_named(ids):
-    def call(server):
-        server.decode_step(ids)
-
-    jobs = [Job(0, 4), Job(1, 4)]
-    run = serve(jobs, Setup(), Loop(idle), Loop(call), errors=(ValueError,))
-    assert "list of at least one request" in run.stopped or "got 5 ids" in run.stopped
-
-
-@pytest.mark.parametrize("reserve", [-1, 1.0, "9", None, True, 1 << 40])
-def test_reservations_are_numbers_of_tokens(reserve):
-    def call(server):
-        server.load_kv(0, reserve)
-
-    run = serve([Job(0, 4)], Setup(), Loop(idle), Loop(call), errors=(ValueError,))
-    assert "wanted a number of tokens to reserve, got" in run.stopped
+    loops = [Loop(idle), Loop(idle)]
+    loops[name in ("free_stored", "decode_step", "load_kv")] = Loop(call)
+    run = serve([Job(0, 4), Job(1, 4)], Setup(), *loops, errors=(ValueError,))
+    assert words in run.stopped
+    assert len(run.stopped) < 150
 
 
 def test_mistakes_are_logged_and_not_prevented():
