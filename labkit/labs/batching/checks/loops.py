@@ -149,10 +149,9 @@ def rule(
             run = run_of(student, case, exercise)
             found = faults_of(run, rules)
             fault = next((found[each.name] for each in rules if each.name in found), None)
-            if fault is None and not _has_worked(run, exercise):
-                fault = _too_little(run)
             if fault is not None:
                 raise Wrong(in_words(run, fault))
+            _expect_work(run, exercise)
 
         broken.check = play.check
         return broken
@@ -168,24 +167,23 @@ def is_workload(case: LoopCase | LoadCase) -> bool:
 def n_steps_of(student: Student, case: LoopCase) -> int:
     """The decode steps of a run in which at least half of the work was done."""
     run = run_of(student, case, "DecodeLoop")
-    if not _has_worked(run, "DecodeLoop"):
-        raise Wrong(in_words(run, _too_little(run)))
+    _expect_work(run, "DecodeLoop")
     return sum(1 for _ in run.events("decode"))
 
 
-def _too_little(run: Run) -> Fault:
-    return Fault(None, len(run.log), run.stopped or "not half of the work was done")
-
-
-def _has_worked(run: Run, exercise: str) -> bool:
-    """Whether at least half of what was to be done was done: an idle loop breaks few rules."""
+def _expect_work(run: Run, exercise: str) -> None:
+    """At least half of what was to be done was done: an idle loop breaks few rules."""
     jobs = [job for job in run.jobs.values() if not run.setup.refuses(job)]
     if len(jobs) < 4:  # where one mistake may be all there is
-        return True
+        return
     if exercise == "PrefillLoop":
-        return 2 * len({i for e in run.events("prefill") for i in e.ids}) >= len(jobs)
-    n_due = sum(job.n_output(run.setup.max_length) - 1 for job in jobs)
-    return 2 * sum(len(event.ids) for event in run.events("decode")) >= n_due
+        n_due, n_done = len(jobs), len({i for e in run.events("prefill") for i in e.ids})
+    else:
+        n_due = sum(job.n_output(run.setup.max_length) - 1 for job in jobs)
+        n_done = sum(len(event.ids) for event in run.events("decode"))
+    if 2 * n_done < n_due:
+        why = run.stopped or "not half of the work was done"
+        raise Wrong(in_words(run, Fault(None, len(run.log), why)))
 
 
 SMALL = Setup(
