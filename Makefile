@@ -25,7 +25,7 @@ build: $(READY)  ## student notebooks in place; instructor notebooks and wheels 
 bench: $(READY)  ## cost of grading beside plain nbgrader and by class size; speed of pair, serving, engine
 	$(PYTHON) -m autograder.proof.bench
 	$(PYTHON) -m training.bench
-	$(PYTHON) -m labkit.labs.batching.serving.bench
+	$(PYTHON) -m labkit.labs.batching.bench
 	$(PYTHON) -m labkit.labs.speculative.bench
 
 fuzz: $(READY)  ## what reads hostile bytes, each part for SECONDS; guided by coverage where atheris installs

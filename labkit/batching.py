@@ -2,7 +2,7 @@
 
 One loop looks after the prefill server, one after the decode server. Each is called again and again
 (`step`) and does what can be done now, by calling its server's primitives
-(`labkit.labs.batching.serving`). The loops share nothing but the store between the servers: in
+(`labkit.labs.batching.servers`). The loops share nothing but the store between the servers: in
 earnest they are two processes.
 
 Requests travel as dicts {"id", "input_length", "output_length"}, lengths in tokens; output_length

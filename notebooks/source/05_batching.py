@@ -37,17 +37,23 @@ from typing import Any
 
 from labkit.batching import LOOK_AHEAD
 from labkit.checks import Checker
-from labkit.labs.batching.serving import timeline
-from labkit.labs.batching.serving.costs import FixedCosts, RooflineCosts
-from labkit.labs.batching.serving.driver import ORDERS, serve
-from labkit.labs.batching.serving.metrics import Formulas, summarize
-from labkit.labs.batching.serving.policies import POLICIES, StaticDecodeLoop
-from labkit.labs.batching.serving.real import generate_alone, serve_real
-from labkit.labs.batching.serving.rules import faults, in_words
-from labkit.labs.batching.serving.workers import serve_in_two_processes
-from labkit.labs.batching.serving.workload import Job, Setup, exponential_lengths, poisson
-from labkit.labs.batching.serving.yardsticks import mean_ttft_md1
+from labkit.labs.batching import timeline
+from labkit.labs.batching.driver import ORDERS, serve
+from labkit.labs.batching.metrics import Formulas, mean_ttft_md1, summarize
+from labkit.labs.batching.policies import POLICIES, StaticDecodeLoop
+from labkit.labs.batching.real.one_process import generate_alone, serve_real
+from labkit.labs.batching.real.two_processes import serve_in_two_processes
+from labkit.labs.batching.replay import in_words
+from labkit.labs.batching.rules import faults
 from labkit.labs.batching.widget import batching_player
+from labkit.labs.batching.workload import (
+    FixedCosts,
+    Job,
+    RooflineCosts,
+    Setup,
+    exponential_lengths,
+    poisson,
+)
 from labkit.measuring.machine import use_one_thread
 from labkit.measuring.roofline import ModelWork, Roofline
 from labkit.memory import kv_bytes_per_token
@@ -257,7 +263,7 @@ print("nobody has fewer than 50:", queue.constrained_get(lambda each: each["inpu
 # %% [markdown]
 # ## 7. A run
 #
-# `serve` in `labkit.labs.batching.serving.driver` lets both loops run. Each server has a clock; a
+# `serve` in `labkit.labs.batching.driver` lets both loops run. Each server has a clock; a
 # step of prefill or decode moves it on by what that takes. Without its bookkeeping it is
 #
 # ```python

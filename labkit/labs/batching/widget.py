@@ -11,12 +11,11 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from labkit.labs.batching.serving import timeline
-from labkit.labs.batching.serving.costs import RooflineCosts
-from labkit.labs.batching.serving.driver import Loop, serve
-from labkit.labs.batching.serving.log import Run
-from labkit.labs.batching.serving.policies import DynamicDecodeLoop, StaticDecodeLoop
-from labkit.labs.batching.serving.workload import Job, Setup
+from labkit.labs.batching import timeline
+from labkit.labs.batching.driver import Loop, serve
+from labkit.labs.batching.log import Run
+from labkit.labs.batching.policies import DynamicDecodeLoop, StaticDecodeLoop
+from labkit.labs.batching.workload import Job, RooflineCosts, Setup
 from labkit.measuring.plots import png_bytes, with_still
 from labkit.measuring.roofline import ModelWork, Roofline
 

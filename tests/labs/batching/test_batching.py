@@ -25,11 +25,9 @@ from labkit.batching import (
     transfer_s,
 )
 from labkit.bridge.local import local_student
-from labkit.checks.core import checks_in, play_check
-from labkit.labs.batching import checks
-from labkit.labs.batching.serving.costs import FixedCosts
-from labkit.labs.batching.serving.driver import serve
-from labkit.labs.batching.serving.workload import Job, Setup
+from labkit.checks.core import checks_of, open_cases_of, play_check
+from labkit.labs.batching.driver import serve
+from labkit.labs.batching.workload import FixedCosts, Job, Setup
 
 EOS = 9
 
@@ -212,45 +210,32 @@ def test_no_length_starves(lengths, width, n_most):
         waiting = {i: length for i, length in waiting.items() if i not in batch}
 
 
-def test_a_transfer_takes_its_latency_and_its_bytes():
-    assert transfer_s(1000, 131_072, 50e9, 0.0) == pytest.approx(0.00262144)
-    assert transfer_s(1000, 131_072, 50e9, 0.001) == pytest.approx(0.00362144)
-    assert transfer_s(0, 131_072, 50e9, 0.001) == 0.001
+SERVED = [(0.5, 0.1), (1.0, 0.2), (1.5, 0.1), (0.5, 0.3), (2.0, 0.5)]
 
 
 @pytest.mark.parametrize(
-    ("arrival_s", "times_s", "ttft_s", "tpot_s"),
+    ("formula", "arguments", "right"),
     [
-        (2.0, [2.5, 2.75, 3.5], 0.5, 0.5),
-        (1.0, [4.0], 3.0, 0.0),
-        (0.0, [1.0, 2.0], 1.0, 1.0),
-        (1.5, [1.75, 2.0, 2.25, 2.5, 3.75], 0.25, 0.5),
+        (transfer_s, (1000, 131_072, 50e9, 0.0), 0.00262144),
+        (transfer_s, (1000, 131_072, 50e9, 0.001), 0.00362144),
+        (transfer_s, (0, 131_072, 50e9, 0.001), 0.001),
+        (latencies, (2.0, [2.5, 2.75, 3.5]), (0.5, 0.5)),
+        (latencies, (1.0, [4.0]), (3.0, 0.0)),
+        (latencies, (0.0, [1.0, 2.0]), (1.0, 1.0)),
+        (latencies, (1.5, [1.75, 2.0, 2.25, 2.5, 3.75]), (0.25, 0.5)),
+        (goodput, (SERVED, 1.0, 0.2, 4.0), 0.5),  # both limits count
+        (goodput, (SERVED, 9.0, 9.0, 2.0), 2.5),
+        (goodput, ([], 1.0, 0.2, 4.0), 0),
+        (padding_waste, ([],), 0),
+        (padding_waste, ([[7]],), 0),
+        (padding_waste, ([[5, 5], [9, 9, 9]],), 0),
+        (padding_waste, ([[10, 4, 6]],), 1 / 3),
+        (padding_waste, ([[10, 5, 5, 10], [20, 10]],), 1 / 4),
+        (padding_waste, ([[1, 1], [30, 10]],), 20 / 62),
     ],
 )
-def test_latencies_by_hand(arrival_s, times_s, ttft_s, tpot_s):
-    assert latencies(arrival_s, times_s) == (ttft_s, tpot_s)
-
-
-def test_goodput_counts_who_met_both_limits():
-    served = [(0.5, 0.1), (1.0, 0.2), (1.5, 0.1), (0.5, 0.3), (2.0, 0.5)]
-    assert goodput(served, 1.0, 0.2, 4.0) == 0.5
-    assert goodput(served, 9.0, 9.0, 2.0) == 2.5
-    assert goodput([], 1.0, 0.2, 4.0) == 0
-
-
-@pytest.mark.parametrize(
-    ("batches", "waste"),
-    [
-        ([], 0),
-        ([[7]], 0),
-        ([[5, 5], [9, 9, 9]], 0),
-        ([[10, 4, 6]], 1 / 3),
-        ([[10, 5, 5, 10], [20, 10]], 1 / 4),
-        ([[1, 1], [30, 10]], 20 / 62),
-    ],
-)
-def test_padding_is_what_prompts_lack_to_the_longest_of_their_batch(batches, waste):
-    assert padding_waste(batches) == pytest.approx(waste, abs=1e-12)
+def test_metrics_by_hand(formula, arguments, right):
+    assert formula(*arguments) == pytest.approx(right, abs=1e-12)
 
 
 SETUP = Setup(prefill_capacity=40, decode_capacity=40, prefill_batch=2, decode_batch=2, tolerance=4)
@@ -293,26 +278,21 @@ def test_what_can_never_run_is_refused_with_a_reason():
     assert run.stopped == ""
 
 
-def test_nobody_to_serve_ends_at_once():
-    run = serve([], SETUP, PrefillLoop(), DecodeLoop())
-    assert (run.log, run.stopped) == ([], "")
-
-
-CHECKS = checks_in(checks)
+CHECKS, OPEN_CASES = checks_of("batching"), open_cases_of("batching")
 ANSWERS = ("which_batching", "predicted_ratio")
 
 
 @pytest.mark.parametrize("exercise", [name for name in CHECKS if name not in ANSWERS])
 def test_our_own_answers_pass_every_check_on_the_open_cases(exercise):
     student = local_student(vars(batching))
-    findings = [play_check(one, student, checks.PUBLIC_CASES[exercise]) for one in CHECKS[exercise]]
+    findings = [play_check(one, student, OPEN_CASES[exercise]) for one in CHECKS[exercise]]
     assert [finding.message for finding in findings if not finding.passed] == []
 
 
 def test_no_two_checks_have_one_name_and_every_exercise_has_open_cases():
     names = [check.name for group in CHECKS.values() for check in group]
     assert len(set(names)) == len(names)
-    assert set(checks.PUBLIC_CASES) == set(CHECKS)
+    assert set(OPEN_CASES) == set(CHECKS)
 
 
 INVERTED = {
@@ -325,6 +305,6 @@ INVERTED = {
 def test_the_predicate_with_one_not_too_many_is_named(exercise):
     student = local_student(INVERTED)
     for check in CHECKS[exercise]:
-        finding = play_check(check, student, checks.PUBLIC_CASES[exercise])
+        finding = play_check(check, student, OPEN_CASES[exercise])
         assert finding.status == "failed"
         assert 'one "not" too many' in finding.message

@@ -13,7 +13,7 @@ from shown import controls_of
 
 from labkit.batching import DecodeLoop, PrefillLoop
 from labkit.labs.batching import widget as batching_widget
-from labkit.labs.batching.serving.spans import memory
+from labkit.labs.batching.log import memory
 from labkit.labs.batching.widget import CHOSEN, N_FRAMES, POLICIES, output_lengths, simulate
 
 

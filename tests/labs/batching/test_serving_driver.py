@@ -7,12 +7,19 @@ import pytest
 
 from labkit import batching
 from labkit.batching import DecodeLoop, PrefillLoop, RequestQueue
-from labkit.labs.batching.serving import bench
-from labkit.labs.batching.serving.costs import FixedCosts, RooflineCosts
-from labkit.labs.batching.serving.driver import ORDERS, serve
-from labkit.labs.batching.serving.log import DECODE, PREFILL, WORDS, Event, Run
-from labkit.labs.batching.serving.rules import faults
-from labkit.labs.batching.serving.workload import EOS, Job, Setup, exponential_lengths, poisson
+from labkit.labs.batching import bench
+from labkit.labs.batching.driver import ORDERS, serve
+from labkit.labs.batching.log import DECODE, PREFILL, WORDS, Event, Run
+from labkit.labs.batching.rules import faults
+from labkit.labs.batching.workload import (
+    EOS,
+    FixedCosts,
+    Job,
+    RooflineCosts,
+    Setup,
+    exponential_lengths,
+    poisson,
+)
 from labkit.measuring.roofline import ModelWork, Roofline
 from labkit.memory import kv_bytes_per_token
 
@@ -256,13 +263,6 @@ def test_time_passes_while_nobody_comes():
     assert len(run.log) < 60
 
 
-def test_on_one_clock_the_work_of_both_adds_up():
-    jobs = [Job(i, 10, max_new=4) for i in range(16)]
-    run = reference(jobs, costs=FixedCosts(2.0, 1.0), shared=True)
-    assert run.makespan_s == 2 * 2 + 6
-    assert reference(jobs, costs=FixedCosts(2.0, 1.0)).makespan_s == 2 + 6
-
-
 def test_a_loop_that_waits_is_called_at_the_time_it_asked_for():
     calls = []
 
@@ -355,35 +355,37 @@ def test_what_a_decode_server_knows_and_says():
     assert [event.tokens for event in run.events("decode")] == [8, 9]
 
 
-@pytest.mark.parametrize("wrong", [True, "0", 0.0, None, 99, -1, [0], {}, "x" * 500])
-@pytest.mark.parametrize("name", ["free_kv", "finish", "save_kv", "refuse", "run_prefill"])
-def test_ids_that_are_none_are_named(name, wrong):
+NO_IDS = [True, "0", 0.0, None, 99, -1, [0], {}, "x" * 500]
+NO_BATCHES = [[], (), "01", {0}, None, 0, iter([0]), [0] * 5]
+NO_RESERVATIONS = [-1, 1.0, "9", None, True, 1 << 40]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        *(
+            (name, [wrong], "raised there is no request ")
+            for name in ("free_kv", "finish", "save_kv", "refuse", "free_stored")
+            for wrong in NO_IDS
+        ),
+        *(("run_prefill", [[1, wrong]], "raised there is no request ") for wrong in NO_IDS),
+        *(("decode_step", [ids], "list of at least one request") for ids in NO_BATCHES[:-1]),
+        ("decode_step", NO_BATCHES[-1:], "got 5 ids"),
+        *(
+            ("load_kv", [0, n], "wanted a number of tokens to reserve, got")
+            for n in NO_RESERVATIONS
+        ),
+    ],
+)
+def test_what_no_primitive_can_take_is_named(name, arguments, words):
     def call(server):
-        getattr(server, name)([1, wrong] if name == "run_prefill" else wrong)
+        getattr(server, name)(*arguments)
 
-    jobs = [Job(0, 4), Job(1, 4)]
-    run = serve(jobs, Setup(), Loop(call), Loop(idle), errors=(ValueError,))
-    assert "the loop of the prefill server raised there is no request " in run.stopped
-    assert len(run.stopped) < 120
-
-
-@pytest.mark.parametrize("ids", [[], (), "01", {0}, None, 0, iter([0]), [0] * 5])
-def test_batches_that_are_none_are_named(ids):
-    def call(server):
-        server.decode_step(ids)
-
-    jobs = [Job(0, 4), Job(1, 4)]
-    run = serve(jobs, Setup(), Loop(idle), Loop(call), errors=(ValueError,))
-    assert "list of at least one request" in run.stopped or "got 5 ids" in run.stopped
-
-
-@pytest.mark.parametrize("reserve", [-1, 1.0, "9", None, True, 1 << 40])
-def test_reservations_are_numbers_of_tokens(reserve):
-    def call(server):
-        server.load_kv(0, reserve)
-
-    run = serve([Job(0, 4)], Setup(), Loop(idle), Loop(call), errors=(ValueError,))
-    assert "wanted a number of tokens to reserve, got" in run.stopped
+    loops = [Loop(idle), Loop(idle)]
+    loops[name in ("free_stored", "decode_step", "load_kv")] = Loop(call)
+    run = serve([Job(0, 4), Job(1, 4)], Setup(), *loops, errors=(ValueError,))
+    assert words in run.stopped
+    assert len(run.stopped) < 150
 
 
 def test_mistakes_are_logged_and_not_prevented():

@@ -12,18 +12,16 @@ import pytest
 
 from labkit import batching
 from labkit.batching import DecodeLoop, PrefillLoop
-from labkit.labs.batching.serving.costs import FixedCosts
-from labkit.labs.batching.serving.driver import ORDERS, serve
-from labkit.labs.batching.serving.log import DECODE, Run
-from labkit.labs.batching.serving.policies import StaticDecodeLoop
-from labkit.labs.batching.serving.workload import Job, Setup, exponential_lengths, poisson
-from labkit.labs.batching.serving.yardsticks import (
+from labkit.labs.batching.driver import serve
+from labkit.labs.batching.log import DECODE, Run
+from labkit.labs.batching.metrics import (
     harmonic,
     least_steps,
-    littles_law_gap,
     mean_ttft_md1,
     most_steps,
 )
+from labkit.labs.batching.policies import StaticDecodeLoop
+from labkit.labs.batching.workload import FixedCosts, Job, Setup, exponential_lengths, poisson
 
 ROOMY = Setup(10**9, 10**9, prefill_batch=10**6, tolerance=10**6, max_length=10**6)
 NO_PREFILL = FixedCosts(prefill=0.0)
@@ -76,38 +74,7 @@ def test_static_batches_take_harmonic_times_as_long_for_exponential_lengths(n_sl
     assert static / continuous == pytest.approx(harmonic(n_slots), rel=0.05)
 
 
-def test_for_equal_lengths_static_batches_are_as_good():
-    jobs = [Job(i, 8, 6) for i in range(32)]
-    setup = Setup(decode_batch=8)
-    runs = [
-        serve(jobs, setup, PrefillLoop(), loop, costs=NO_PREFILL, order="prefill first")
-        for loop in (StaticDecodeLoop(), DecodeLoop())
-    ]
-    assert [n_steps(run) for run in runs] == [20, 20]
-
-
-@pytest.mark.parametrize("order", ORDERS)
-def test_littles_law_holds_on_every_run(order):
-    for seed in range(20):
-        rng = random.Random(seed)
-        jobs = poisson(40, 2.0, rng, n_input=(5, 30), n_output=(1, 4, 9), known=seed % 2 == 0)
-        run = serve(jobs, Setup(), PrefillLoop(), DecodeLoop(), order=order, seed=seed)
-        assert littles_law_gap(run) < 1e-9
-    assert littles_law_gap(serve([], Setup(), PrefillLoop(), DecodeLoop())) == 0
-
-
 # ------------------------------------------------------------------ makespans by hand
-
-
-def test_one_request_takes_its_prefill_and_its_steps():
-    run = serve([Job(0, 10, 5)], Setup(), PrefillLoop(), DecodeLoop(), costs=FixedCosts(3.0, 0.5))
-    assert run.makespan_s == 3.0 + 4 * 0.5
-
-
-def test_eight_equal_requests_in_four_slots_take_two_rounds():
-    jobs = [Job(i, 10, 5) for i in range(8)]
-    run = serve(jobs, Setup(decode_batch=4), PrefillLoop(), DecodeLoop(), costs=NO_PREFILL)
-    assert run.makespan_s == 2 * 4
 
 
 @pytest.mark.parametrize(("transfer_s", "ends"), [(0.0, [3, 4, 5]), (0.5, [3.5, 4.5, 5.5])])

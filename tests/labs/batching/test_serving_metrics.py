@@ -5,11 +5,10 @@ from dataclasses import replace
 import pytest
 
 from labkit.batching import DecodeLoop, PrefillLoop
-from labkit.labs.batching.serving.costs import FixedCosts
-from labkit.labs.batching.serving.driver import serve
-from labkit.labs.batching.serving.log import DECODE, PREFILL, Event, Run
-from labkit.labs.batching.serving.metrics import Formulas, Served, Spread, served, summarize
-from labkit.labs.batching.serving.workload import Job, Setup
+from labkit.labs.batching.driver import serve
+from labkit.labs.batching.log import DECODE, PREFILL, Event, Run
+from labkit.labs.batching.metrics import Formulas, Spread, summarize
+from labkit.labs.batching.workload import FixedCosts, Job, Setup
 
 SETUP = Setup(decode_batch=4)
 
@@ -47,7 +46,6 @@ def one_request():
 
 def test_one_request():
     run = one_request()
-    assert served(run) == [Served(7, 10, 3, 1.0, 3.0, 6.0, ttft_s=2.0, tpot_s=1.5)]
     found = summarize(run)
     assert (found.n_requests, found.n_served, found.n_refused, found.n_tokens) == (1, 1, 0, 3)
     assert (found.seconds, found.tokens_per_s, found.requests_per_s) == (6.0, 0.5, 1 / 6)
@@ -113,7 +111,7 @@ def test_one_token_each_needs_no_decode_step():
 def test_nothing_at_all():
     run = trace([])
     found = summarize(run, limits_s=(1.0, 1.0))
-    assert served(run) == []
+    assert (found.n_served, found.n_tokens) == (0, 0)
     assert (found.seconds, found.tokens_per_s, found.requests_per_s, found.goodput) == (0, 0, 0, 0)
     assert found.ttft_s == found.tpot_s == Spread(0, 0, 0)
     assert (found.padding_waste, found.occupancy, found.store_peak) == (0, 0, 0)
@@ -149,10 +147,8 @@ def one_refused_and_one_left():
 
 def test_one_refused_and_one_left_over():
     run = one_refused_and_one_left()
-    first, second = served(run)
-    assert (first.id, first.ttft_s, first.tpot_s) == (0, 1.0, 3.0)
-    assert (second.id, second.ttft_s, second.tpot_s) == (1, 1.0, 1.5)
     found = summarize(run, limits_s=(1.0, 2.0))
+    assert (found.ttft_s, found.tpot_s) == (Spread(1.0, 1.0, 1.0), Spread(2.25, 2.25, 3.0))
     assert (found.n_requests, found.n_served, found.n_refused, found.n_tokens) == (4, 2, 1, 5)
     assert (found.requests_per_s, found.goodput) == (2 / 8, 1 / 8)
     assert found.occupancy == pytest.approx((1 + 2 + 1) / 3 / 4)
@@ -186,7 +182,7 @@ def test_only_the_log_and_what_was_asked_for_are_read():
 
 def test_a_finish_without_any_token_is_not_served():
     run = trace([Job(0, 5)], at_prefill(0.0, "finish", (0,)))
-    assert served(run) == []
+    assert summarize(run).n_served == 0
 
 
 def test_a_notebooks_own_formulas_are_used():

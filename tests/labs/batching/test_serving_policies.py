@@ -5,15 +5,11 @@ from itertools import pairwise
 from statistics import fmean
 
 import pytest
-import torch
 
 from labkit.batching import DecodeLoop, PrefillLoop
-from labkit.kv_cache import PagedCache
-from labkit.labs.batching.serving.costs import FixedCosts
-from labkit.labs.batching.serving.driver import ORDERS, serve
-from labkit.labs.batching.serving.log import DECODE
-from labkit.labs.batching.serving.metrics import summarize
-from labkit.labs.batching.serving.policies import (
+from labkit.labs.batching.driver import ORDERS, serve
+from labkit.labs.batching.metrics import least_steps, summarize
+from labkit.labs.batching.policies import (
     POLICIES,
     DynamicDecodeLoop,
     Gate,
@@ -21,10 +17,8 @@ from labkit.labs.batching.serving.policies import (
     longest_first,
     shortest_first,
 )
-from labkit.labs.batching.serving.rules import RULES, faults
-from labkit.labs.batching.serving.servers import DecodeServer
-from labkit.labs.batching.serving.workload import Job, Setup, exponential_lengths, poisson
-from labkit.labs.batching.serving.yardsticks import harmonic, least_steps
+from labkit.labs.batching.rules import RULES, faults
+from labkit.labs.batching.workload import FixedCosts, Job, Setup, exponential_lengths, poisson
 
 NOT_CONTINUOUS = {"who fits joins", "no idle decode"}  # what the others give up
 
@@ -120,19 +114,6 @@ def test_a_dynamic_loop_that_need_not_wait_is_a_static_one(order):
     assert logs[0] == logs[1]
 
 
-@pytest.mark.parametrize("n_slots", [4, 16])
-def test_continuous_beats_static_by_the_harmonic_number_when_lengths_are_exponential(n_slots):
-    """In a static batch of B the longest decides; its mean length is H_B times the mean."""
-    rng = random.Random(n_slots)
-    lengths = exponential_lengths(1000, 40, rng)
-    jobs = [Job(i, 4, max_new=1 + length) for i, length in enumerate(lengths)]
-    setup = {"decode_batch": n_slots, "decode_capacity": 100_000}
-    ratio = n_steps(run_with(StaticDecodeLoop(), jobs, **setup)) / n_steps(
-        run_with(DecodeLoop(), jobs, **setup)
-    )
-    assert ratio == pytest.approx(harmonic(n_slots), rel=0.08)
-
-
 def test_with_equal_lengths_static_batches_are_as_good():
     jobs = [Job(i, 4, max_new=20) for i in range(64)]
     assert n_steps(run_with(StaticDecodeLoop(), jobs)) == n_steps(run_with(DecodeLoop(), jobs))
@@ -225,117 +206,3 @@ def test_one_processor_does_one_thing_at_a_time(order):
     assert run.stopped == ""
     work = list(run.events("prefill", "decode"))
     assert all(one.end_s <= other.begin_s for one, other in pairwise(work))
-
-
-# Memory in blocks or in one piece
-
-
-class Pages:
-    """KV caches in blocks."""
-
-    def __init__(self, n_tokens):
-        self._cache = PagedCache(n_tokens // 4 + 64, 4, 1, 1)
-
-    def append(self, request_id, reserve, numbers):
-        new = torch.tensor(numbers, dtype=torch.float32).reshape(1, -1, 1)
-        self._cache.append(request_id, new, new)
-
-    def read(self, request_id):
-        return self._cache.gather(request_id)[0].flatten().tolist()
-
-    def free(self, request_id):
-        self._cache.free(request_id)
-
-
-class Pieces:
-    """KV caches in one piece of memory each, as long as what is reserved; moved up if need be."""
-
-    def __init__(self, n_tokens):
-        self._memory = [0] * n_tokens
-        self._pieces = {}  # request -> where it begins, what is reserved, what is used
-
-    def append(self, request_id, reserve, numbers):
-        if request_id not in self._pieces:
-            self._pieces[request_id] = [self._hole(reserve), reserve, 0]
-        begin, reserved, used = self._pieces[request_id]
-        assert used + len(numbers) <= reserved
-        self._memory[begin + used : begin + used + len(numbers)] = numbers
-        self._pieces[request_id][2] += len(numbers)
-
-    def _hole(self, size):
-        end = 0
-        for piece in sorted(self._pieces.values()):
-            begin, reserved, used = piece
-            self._memory[end : end + used] = self._memory[begin : begin + used]
-            piece[0], end = end, end + reserved
-        assert end + size <= len(self._memory)
-        return end
-
-    def read(self, request_id):
-        begin, _, used = self._pieces[request_id]
-        return self._memory[begin : begin + used]
-
-    def free(self, request_id):
-        del self._pieces[request_id]
-
-
-class WithMemory:
-    """A decode server that really keeps a number for every cached token."""
-
-    def __init__(self, server, memory):
-        self._server, self._memory, self._reserved = server, memory, {}
-        self.n_read = 0
-
-    def __getattr__(self, name):
-        return getattr(self._server, name)
-
-    def load_kv(self, request_id, reserve):
-        self._server.load_kv(request_id, reserve)
-        self._reserved[request_id] = reserve
-        n_input = self._server.run.jobs[request_id].n_input
-        self._append(request_id, [self._number(request_id, i) for i in range(n_input)])
-
-    def decode_step(self, ids):
-        for i in ids:
-            self._append(i, [self._number(i, len(self._memory.read(i)))])
-        return self._server.decode_step(ids)
-
-    def free_kv(self, request_id):
-        numbers = self._memory.read(request_id)
-        assert numbers == [self._number(request_id, i) for i in range(len(numbers))]
-        job = self._server.run.jobs[request_id]
-        assert len(numbers) == job.n_input + job.n_output(self._server.max_length) - 1
-        self.n_read += len(numbers)
-        self._memory.free(request_id)
-        self._server.free_kv(request_id)
-
-    def _append(self, request_id, numbers):
-        self._memory.append(request_id, self._reserved[request_id], numbers)
-
-    def _number(self, request_id, i):
-        return 1000 * request_id + i
-
-
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("name", POLICIES)
-def test_in_blocks_or_in_one_piece_the_log_is_the_same(name, order):
-    jobs = poisson(40, 5.0, random.Random(13), n_input=range(1, 50), n_output=range(2, 40),
-                   known=order == "random")  # fmt: skip
-    setup = Setup(decode_capacity=300, max_length=120, decode_batch=6)
-    logs = []
-    for memory in (None, Pages, Pieces):
-        offers = []
-
-        def offered(server, memory=memory, offers=offers):
-            if memory is None or not isinstance(server, DecodeServer):
-                return server
-            offers.append(WithMemory(server, memory(setup.decode_capacity)))
-            return offers[-1]
-
-        run = serve(jobs, setup, PrefillLoop(), POLICIES[name](), costs=FixedCosts(0.1, 0.05),
-                    order=order, seed=4, offered=offered)  # fmt: skip
-        assert run.stopped == ""
-        assert all(offer.n_read > 1000 for offer in offers)
-        logs.append(run.log)
-    assert logs[0] == logs[1] == logs[2]
-    assert any(event.server == DECODE for event in logs[0])

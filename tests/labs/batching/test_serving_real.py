@@ -16,11 +16,11 @@ import torch
 
 from labkit import zoo
 from labkit.batching import DecodeLoop, PrefillLoop
-from labkit.labs.batching.serving.paged_model import BLOCK_SIZE, PagedModel
-from labkit.labs.batching.serving.real import IDLE_S, generate_alone, serve_real, tokenize
-from labkit.labs.batching.serving.rules import faults
-from labkit.labs.batching.serving.workers import WorkerFailed, serve_in_two_processes
-from labkit.labs.batching.serving.workload import Setup
+from labkit.labs.batching.real.one_process import IDLE_S, generate_alone, serve_real, tokenize
+from labkit.labs.batching.real.paged_model import BLOCK_SIZE, PagedModel
+from labkit.labs.batching.real.two_processes import WorkerFailed, serve_in_two_processes
+from labkit.labs.batching.rules import faults
+from labkit.labs.batching.workload import Setup
 from labkit.models.prompts import prompts
 
 ROOM = Setup(prefill_batch=4, decode_batch=3, tolerance=24)  # fewer slots than requests
@@ -261,9 +261,9 @@ def test_a_loop_may_wait_for_its_alarm(serve, folder):
 SCRIPT = """
 import torch
 from labkit.batching import DecodeLoop, PrefillLoop
-from labkit.labs.batching.serving.real import generate_alone
-from labkit.labs.batching.serving.workers import serve_in_two_processes
-from labkit.labs.batching.serving.workload import Setup
+from labkit.labs.batching.real.one_process import generate_alone
+from labkit.labs.batching.real.two_processes import serve_in_two_processes
+from labkit.labs.batching.workload import Setup
 
 class Mine(DecodeLoop):
     def step(self, server):

@@ -12,12 +12,10 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_hex
 
 from labkit.batching import DecodeLoop, PrefillLoop
-from labkit.labs.batching.serving import timeline
-from labkit.labs.batching.serving.costs import FixedCosts
-from labkit.labs.batching.serving.driver import serve
-from labkit.labs.batching.serving.log import DECODE, PREFILL
-from labkit.labs.batching.serving.spans import HELD, Span, idle, joined, lanes, memory
-from labkit.labs.batching.serving.workload import Job, Setup
+from labkit.labs.batching import timeline
+from labkit.labs.batching.driver import serve
+from labkit.labs.batching.log import DECODE, HELD, PREFILL, Span, idle, joined, lanes, memory
+from labkit.labs.batching.workload import FixedCosts, Job, Setup
 from labkit.measuring.plots import COLORS
 
 JOBS = [

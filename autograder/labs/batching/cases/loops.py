@@ -5,9 +5,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from labkit.labs.batching.checks.loops import LoadCase, LoopCase, crowded
-from labkit.labs.batching.serving.costs import FixedCosts
-from labkit.labs.batching.serving.driver import ORDERS
-from labkit.labs.batching.serving.workload import Job, Setup
+from labkit.labs.batching.driver import ORDERS
+from labkit.labs.batching.workload import FixedCosts, Job, Setup
 
 SETUP = Setup(
     prefill_capacity=160,

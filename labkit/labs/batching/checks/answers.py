@@ -83,3 +83,9 @@ def exponential_lengths_are_predicted(student: Student, case: AnswerCase) -> Non
 def more_slots_are_predicted(student: Student, case: AnswerCase) -> None:
     """The ratio for exponential lengths in 32 slots is right to 10 %."""
     _expect_ratio(student, case, THIRTY_TWO)
+
+
+OPEN_CASES = {
+    "which_batching": [AnswerCase("which_batching")],
+    "predicted_ratio": [AnswerCase("predicted_ratio")],
+}

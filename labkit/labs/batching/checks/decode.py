@@ -1,113 +1,222 @@
-"""Checks of `DecodeLoop`; the prefill loop is ours."""
+"""Rules of the decode loop, each a check of `DecodeLoop`, and bounds of its steps.
 
+A rule takes an event and the state before it, and gives request and sentence for each fault.
+The prefill loop beside the student's is ours.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
 from functools import partial
 from statistics import fmean
 
 from labkit.bridge.student import Student
 from labkit.checks.core import Wrong, check
 from labkit.labs.batching.checks.loops import (
+    WORKLOADS,
     LoadCase,
     LoopCase,
     crowded,
-    expect_rules,
     n_steps_of,
     requests,
+    rule,
 )
-from labkit.labs.batching.serving.yardsticks import least_steps, most_steps
+from labkit.labs.batching.log import DECODE, Event
+from labkit.labs.batching.metrics import least_steps, most_steps
+from labkit.labs.batching.replay import State
 
 NEAR = 1.35  # mean of steps / least steps
 
+Faults = Iterator[tuple[int | None, str]]
 
-def is_workload(case: LoopCase | LoadCase) -> bool:
-    """Whether the rules are judged by this case."""
-    return isinstance(case, LoopCase)
+_rule = partial(rule, "DecodeLoop")
+
+
+@_rule("finished once", "finish", hint="Who is finished leaves your list of running requests.")
+def every_request_is_finished_once(event: Event, state: State) -> Faults:
+    """No request is finished twice, or without having been loaded."""
+    i = event.ids[0]
+    if event.server == DECODE and i in state.finished:
+        yield i, f"request {i} is finished a second time"
+    elif event.server == DECODE and i not in state.loaded:
+        yield i, f"request {i} is finished without having been loaded"
+
+
+@_rule(
+    "ends at its limit", "decode, finish", hint="The token that comes with a request is its first."
+)
+def output_ends_where_it_should(event: Event, state: State) -> Faults:
+    """Output ends with the end-of-text token or at the limit, the prefill's token counted."""
+    for i in event.ids if event.server == DECODE else ():
+        n_made, n_output = state.n_made(i), state.n_output(i)
+        if i not in state.running or n_output < 1:
+            continue
+        if event.what == "finish" and n_made < n_output:
+            yield i, f"request {i} is finished with {n_made} tokens, but has to get {n_output}"
+        elif event.what == "decode" and n_made == n_output:
+            yield i, f"request {i} has all its {n_output} tokens, and gets one more"
+
+
+@_rule("decode memory", "load", hint="Add up what is reserved for all in memory.")
+def decode_memory_is_never_exceeded(event: Event, state: State) -> Faults:
+    """What is reserved on the decode server fits its capacity."""
+    n_held = sum((state.reserved | {event.ids[0]: event.tokens}).values())
+    capacity = state.run.setup.decode_capacity
+    if n_held > capacity:
+        text = f"{n_held} tokens are reserved on the decode server, which has {capacity}"
+        yield event.ids[0], text
+
+
+@_rule(
+    "reservation covers growth", "decode", hint="Reserve for the prompt and all that may follow."
+)
+def reservations_cover_growth(event: Event, state: State) -> Faults:
+    """No KV cache outgrows what was reserved for it."""
+    for i in event.ids:
+        n_cached = state.run.jobs[i].n_input + state.n_made(i)
+        reserved = state.reserved.get(i, n_cached)
+        if n_cached > reserved:
+            text = (
+                f"the KV cache of request {i} has {n_cached} tokens, and {reserved} were reserved"
+            )
+            yield i, text
+
+
+@_rule(
+    "moved once, freed once",
+    "load, free stored, free, decode, end",
+    hint="Load, free in the store; at its end finish, free here.",
+)
+def caches_are_moved_and_freed_once(event: Event, state: State) -> Faults:
+    """Each KV cache is loaded once, then freed in the store; freed here once, at its end."""
+    for i in event.ids if event.server == DECODE else ():
+        if text := _wrong_move(event.what, i, state):
+            yield i, f"request {i} {text}"
+    for i in state.reserved if event.what == "end" else ():
+        if i in state.finished:
+            yield i, f"the memory of request {i} was never freed on the decode server"
+    for i in state.stored if event.what == "end" else ():
+        if i in state.loaded:
+            yield i, f"the stored KV cache of request {i} was never freed"
+
+
+def _wrong_move(what: str, i: int, state: State) -> str:
+    """What is wrong with an event for request i; empty if nothing is."""
+    match what:
+        case "load" if i in state.loaded:
+            return "is loaded a second time"
+        case "load" if i not in state.ready:
+            return "is loaded before its KV cache has arrived"
+        case "free stored" if i not in state.loaded:
+            return "is freed in the store before it was loaded"
+        case "free stored" if i not in state.stored:
+            return "is freed in the store a second time"
+        case "free" if i not in state.reserved:
+            return "is freed, but has no memory on this server"
+        case "decode" if i in state.running and i not in state.reserved:
+            return "gets a token after its memory was freed"
+    return ""
+
+
+@_rule("decode batch size", "decode", hint="Nobody joins when `max_batch` requests run.")
+def decode_steps_keep_their_size(event: Event, state: State) -> Faults:
+    """No decode step has more than `max_batch` requests."""
+    n, most = len(event.ids), state.run.setup.decode_batch
+    if n > most:
+        yield event.ids[0], f"{n} requests are in a decode step, which may have {most}"
+
+
+@_rule("everybody runs", "decode", hint="One step for all that run, each of them once.")
+def everybody_runs_in_every_step(event: Event, state: State) -> Faults:
+    """Each decode step has every request that is loaded and not done, and nobody else."""
+    for i, n_times in Counter(event.ids).items():
+        if n_times > 1:
+            yield i, f"request {i} is {n_times} times in one decode step"
+        elif i not in state.loaded:
+            yield i, f"request {i} is in a decode step without having been loaded"
+    for i in state.running:
+        if i not in event.ids and state.n_made(i) < state.n_output(i):
+            yield i, f"request {i} is loaded and not done, and left out of a decode step"
+
+
+@_rule(
+    "done leave at once",
+    "decode",
+    hint="Finish and free right after the step that made the last token.",
+)
+def who_is_done_leaves_at_once(event: Event, state: State) -> Faults:
+    """At a decode step nobody who is done is in the batch or in memory."""
+    for i in dict.fromkeys((*event.ids, *state.reserved)):
+        is_in_batch = i in event.ids
+        if i in state.finished:
+            held = "in the batch" if is_in_batch else "in memory"
+            yield i, f"request {i} is finished, and still {held}"
+        elif i in state.running and not is_in_batch and state.n_made(i) >= state.n_output(i):
+            yield i, f"request {i} has all its tokens, and is still in memory"
+
+
+@_rule(
+    "who fits joins",
+    "decode",
+    hint="Let requests in before every step, not only into an empty batch.",
+    weight=4,
+)
+def who_fits_joins_at_the_next_step(event: Event, state: State) -> Faults:
+    """No decode step starts without the oldest waiting request if that one fits."""
+    job = state.oldest_can_join(len({*event.ids, *state.running}))
+    if job is not None:
+        text = f"a decode step of {len(event.ids)} starts without request {job.id}, which needs"
+        yield job.id, f"{text} {state.room_for(job)}"
+
+
+@_rule(
+    "one step in a call",
+    "decode",
+    hint="Return after a step: what comes meanwhile is in the next call's `arrivals()`.",
+    weight=2,
+)
+def one_call_makes_one_step(event: Event, state: State) -> Faults:
+    """A call of `step` makes at most one decode step, so that whoever comes is seen at once.
+
+    The log of a real model has no calls, and so says nothing of this.
+    """
+    if state.n_steps_in_call == 1:
+        yield event.ids[0], "a second decode step is made in one call"
+
+
+@_rule(
+    "no idle decode", "step", hint="Do not wait for more requests: those that are there can run."
+)
+def decode_never_idles_beside_work(event: Event, state: State) -> Faults:
+    """No call does nothing while a request is loaded, or waits and fits."""
+    if event.server != DECODE or not state.does_nothing:
+        return
+    text = "the decode loop does nothing, although request"
+    for i in state.running:
+        yield i, f"{text} {i} is loaded and not finished"
+        return
+    if job := state.oldest_can_join(0):
+        yield job.id, f"{text} {job.id} can be loaded and needs {state.room_for(job)}"
+
+
+@_rule(
+    "all is served",
+    "prefill, save, load, decode, end",
+    hint="Keep who does not fit yet, and try again.",
+)
+def decode_serves_to_the_end(event: Event, state: State) -> Faults:
+    """The run goes on until every request is finished or refused, and then ends."""
+    jobs, stopped = state.run.jobs, state.run.stopped
+    still_open = jobs.keys() - state.finished.keys() - state.refused.keys()
+    if event.what == "end" and stopped:
+        yield min(still_open, default=None), stopped
+    elif event.what != "end" and not still_open:
+        text = f"there is a {event.what} after all requests are finished or refused"
+        yield event.ids[0], text
 
 
 def has_bound(case: LoopCase | LoadCase) -> bool:
     """Whether the steps of this case are bounded, whatever the loop's order."""
     return isinstance(case, LoopCase) and case.is_there_at_once
-
-
-def is_load(case: LoopCase | LoadCase) -> bool:
-    """Whether a mean is taken over this case."""
-    return isinstance(case, LoadCase)
-
-
-_rule = partial(check, "DecodeLoop", applies_to=is_workload)
-
-
-@_rule(hint="Who is finished leaves your list of running requests.")
-def every_request_is_finished_once(student: Student, case: LoopCase) -> None:
-    """No request is finished twice, or without having been loaded."""
-    expect_rules(student, case, "DecodeLoop", "finished once")
-
-
-@_rule(hint="The token that comes with a request is its first.")
-def output_ends_where_it_should(student: Student, case: LoopCase) -> None:
-    """Output ends with the end-of-text token or at the limit, the prefill's token counted."""
-    expect_rules(student, case, "DecodeLoop", "ends at its limit")
-
-
-@_rule(hint="Add up what is reserved for all in memory.")
-def decode_memory_is_never_exceeded(student: Student, case: LoopCase) -> None:
-    """What is reserved on the decode server fits its capacity."""
-    expect_rules(student, case, "DecodeLoop", "decode memory")
-
-
-@_rule(hint="Reserve for the prompt and all that may follow.")
-def reservations_cover_growth(student: Student, case: LoopCase) -> None:
-    """No KV cache outgrows what was reserved for it."""
-    expect_rules(student, case, "DecodeLoop", "reservation covers growth")
-
-
-@_rule(hint="Load, free in the store; at its end finish, free here.")
-def caches_are_moved_and_freed_once(student: Student, case: LoopCase) -> None:
-    """Each KV cache is loaded once, then freed in the store; freed here once, at its end."""
-    expect_rules(student, case, "DecodeLoop", "moved once, freed once")
-
-
-@_rule(hint="Nobody joins when `max_batch` requests run.")
-def decode_steps_keep_their_size(student: Student, case: LoopCase) -> None:
-    """No decode step has more than `max_batch` requests."""
-    expect_rules(student, case, "DecodeLoop", "decode batch size")
-
-
-@_rule(hint="One step for all that run, each of them once.")
-def everybody_runs_in_every_step(student: Student, case: LoopCase) -> None:
-    """Each decode step has every request that is loaded and not done, and nobody else."""
-    expect_rules(student, case, "DecodeLoop", "everybody runs")
-
-
-@_rule(hint="Finish and free right after the step that made the last token.")
-def who_is_done_leaves_at_once(student: Student, case: LoopCase) -> None:
-    """At a decode step nobody who is done is in the batch or in memory."""
-    expect_rules(student, case, "DecodeLoop", "done leave at once")
-
-
-@_rule(hint="Let requests in before every step, not only into an empty batch.", weight=4)
-def who_fits_joins_at_the_next_step(student: Student, case: LoopCase) -> None:
-    """No decode step starts without the oldest waiting request if that one fits."""
-    expect_rules(student, case, "DecodeLoop", "who fits joins")
-
-
-@_rule(
-    hint="Return after a step: what comes meanwhile is in the next call's `arrivals()`.", weight=2
-)
-def one_call_makes_one_step(student: Student, case: LoopCase) -> None:
-    """A call of `step` makes at most one decode step, so that whoever comes is seen at once."""
-    expect_rules(student, case, "DecodeLoop", "one step in a call")
-
-
-@_rule(hint="Do not wait for more requests: those that are there can run.")
-def decode_never_idles_beside_work(student: Student, case: LoopCase) -> None:
-    """No call does nothing while a request is loaded, or waits and fits."""
-    expect_rules(student, case, "DecodeLoop", "no idle decode")
-
-
-@_rule(hint="Keep who does not fit yet, and try again.")
-def decode_serves_to_the_end(student: Student, case: LoopCase) -> None:
-    """The run goes on until every request is finished or refused, and then ends."""
-    expect_rules(student, case, "DecodeLoop", "all is served")
 
 
 @check("DecodeLoop", hint="Reserve a request's size, and no more than that.", applies_to=has_bound)
@@ -118,7 +227,11 @@ def steps_stay_below_the_bound(student: Student, case: LoopCase) -> None:
         raise Wrong("the decode steps", expected=f"at most {most}", got=str(n_steps))
 
 
-@check("DecodeLoop", hint="Which room is kept that nobody will ever need?", applies_to=is_load)
+@check(
+    "DecodeLoop",
+    hint="Which room is kept that nobody will ever need?",
+    applies_to=lambda case: isinstance(case, LoadCase),
+)
 def steps_are_near_the_least(student: Student, case: LoadCase) -> None:
     """On crowded workloads, decode steps are on average at most 1.35 times the least possible."""
     ratios = [
@@ -134,5 +247,5 @@ def steps_are_near_the_least(student: Student, case: LoadCase) -> None:
 
 
 _LENGTHS = [(1 + 7 * i % 20, 2 + (5 * i + i // 7) % 11) for i in range(30)]
-
 LOADS = [LoadCase((crowded(requests(*_LENGTHS)), crowded(requests(*_LENGTHS[::-1]))))]
+OPEN_CASES = {"DecodeLoop": [*WORKLOADS, *LOADS]}

@@ -4,18 +4,19 @@ The servers, their log and the other loop are the checks' own. The student's loo
 `Offer` of its server, so all that it does goes through calls that are logged here.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from typing import Any
 
 from labkit.bridge.student import Offer, Proxy, Student, StudentError, hold, hold_attribute
-from labkit.checks.core import Wrong
+from labkit.checks.core import Wrong, check
 from labkit.labs.batching.checks.partners import BatchByBatchDecode, OneByOnePrefill
-from labkit.labs.batching.serving.costs import FixedCosts
-from labkit.labs.batching.serving.driver import serve
-from labkit.labs.batching.serving.log import PREFILL, Run
-from labkit.labs.batching.serving.rules import RULES, Fault, in_words
-from labkit.labs.batching.serving.servers import Server
-from labkit.labs.batching.serving.workload import Job, Setup
+from labkit.labs.batching.driver import serve
+from labkit.labs.batching.log import PREFILL, Run
+from labkit.labs.batching.replay import Fault, Rule, faults_of, in_words
+from labkit.labs.batching.servers import Server
+from labkit.labs.batching.workload import FixedCosts, Job, Setup
 
 OFFERED = {
     "PrefillLoop": (
@@ -122,37 +123,67 @@ def _play(student: Student, case: LoopCase, exercise: str) -> Run:
     return run
 
 
-def expect_rules(student: Student, case: LoopCase, exercise: str, *rules: str) -> None:
-    """The run keeps these rules of `serving.rules`, and at least half of the work was done."""
-    run = run_of(student, case, exercise)
-    fault = next((fault for rule in rules for fault in RULES[rule](run)), None)
-    if fault is None and not _has_worked(run, exercise):
-        fault = _too_little(run)
-    if fault is not None:
-        raise Wrong(in_words(run, fault))
+def rule(
+    exercise: str,
+    name: str,
+    on: str,
+    *,
+    hint: str,
+    weight: float = 1,
+    also: tuple[Callable, ...] = (),
+) -> Callable[[Callable], Callable]:
+    """Mark a function as a rule of this name (`Rule.broken`), and make a check of it.
+
+    on: the kinds of events at which the rule can be broken, with commas between. The check has the
+    function's name and claims what the first line of its docstring says; it fails if the run
+    breaks the rule, or one of those in `also`, or if not half of the work was done.
+    """
+
+    def mark(broken: Callable) -> Callable:
+        broken.rule = Rule(name, tuple(on.split(", ")), broken)
+        rules = [each.rule for each in (broken, *also)]
+
+        @check(exercise, hint=hint, weight=weight, applies_to=is_workload)
+        @wraps(broken)
+        def play(student: Student, case: LoopCase) -> None:
+            run = run_of(student, case, exercise)
+            found = faults_of(run, rules)
+            fault = next((found[each.name] for each in rules if each.name in found), None)
+            if fault is not None:
+                raise Wrong(in_words(run, fault))
+            _expect_work(run, exercise)
+
+        broken.check = play.check
+        return broken
+
+    return mark
+
+
+def is_workload(case: LoopCase | LoadCase) -> bool:
+    """Whether the rules are judged by this case."""
+    return isinstance(case, LoopCase)
 
 
 def n_steps_of(student: Student, case: LoopCase) -> int:
     """The decode steps of a run in which at least half of the work was done."""
     run = run_of(student, case, "DecodeLoop")
-    if not _has_worked(run, "DecodeLoop"):
-        raise Wrong(in_words(run, _too_little(run)))
+    _expect_work(run, "DecodeLoop")
     return sum(1 for _ in run.events("decode"))
 
 
-def _too_little(run: Run) -> Fault:
-    return Fault(None, len(run.log), run.stopped or "not half of the work was done")
-
-
-def _has_worked(run: Run, exercise: str) -> bool:
-    """Whether at least half of what was to be done was done: an idle loop breaks few rules."""
+def _expect_work(run: Run, exercise: str) -> None:
+    """At least half of what was to be done was done: an idle loop breaks few rules."""
     jobs = [job for job in run.jobs.values() if not run.setup.refuses(job)]
     if len(jobs) < 4:  # where one mistake may be all there is
-        return True
+        return
     if exercise == "PrefillLoop":
-        return 2 * len({i for e in run.events("prefill") for i in e.ids}) >= len(jobs)
-    n_due = sum(job.n_output(run.setup.max_length) - 1 for job in jobs)
-    return 2 * sum(len(event.ids) for event in run.events("decode")) >= n_due
+        n_due, n_done = len(jobs), len({i for e in run.events("prefill") for i in e.ids})
+    else:
+        n_due = sum(job.n_output(run.setup.max_length) - 1 for job in jobs)
+        n_done = sum(len(event.ids) for event in run.events("decode"))
+    if 2 * n_done < n_due:
+        why = run.stopped or "not half of the work was done"
+        raise Wrong(in_words(run, Fault(None, len(run.log), why)))
 
 
 SMALL = Setup(
@@ -163,15 +194,7 @@ SMALL = Setup(
     tolerance=4,
     max_length=64,
 )
-WITH_STORE = Setup(
-    prefill_capacity=96,
-    decode_capacity=60,
-    prefill_batch=4,
-    decode_batch=2,
-    tolerance=100,
-    max_length=64,
-    storage=40,
-)
+WITH_STORE = replace(SMALL, decode_capacity=60, decode_batch=2, tolerance=100, storage=40)
 
 WORKLOADS = [
     LoopCase("nobody comes", (), SMALL),

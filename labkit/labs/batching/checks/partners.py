@@ -6,8 +6,8 @@ student's loop sends them, they do their part for it once.
 
 from collections import deque
 
-from labkit.labs.batching.serving.servers import DecodeServer, PrefillServer
-from labkit.labs.batching.serving.workload import Job
+from labkit.labs.batching.servers import DecodeServer, PrefillServer
+from labkit.labs.batching.workload import Job
 
 
 class OneByOnePrefill:

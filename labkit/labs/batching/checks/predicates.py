@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy
 import torch
 
+from labkit.batching import STATES
 from labkit.bridge.student import Proxy, Student, place, value_of
 from labkit.checks.compare import expect_equal, refuse_blank, show
 from labkit.checks.core import Wrong, check
@@ -62,9 +64,8 @@ def _expect_left(predicate: Proxy, states: Sequence[str], right: bool, why: str)
 )
 def one_request_before_decode_is_enough(student: Student, case: StatesCase) -> None:
     """True if any request is "queued" or in "prefill", whatever the others are; else false."""
-    predicate = student.has_prefill_requests
-    _expect_left(predicate, case.states, True, "One is queued or in prefill.")
-    _expect_left(predicate, case.all_done, False, "All of them are done.")
+    _expect_left(student.has_prefill_requests, case.states, True, "One is queued or in prefill.")
+    _expect_left(student.has_prefill_requests, case.all_done, False, "All of them are done.")
 
 
 @check(
@@ -74,9 +75,13 @@ def one_request_before_decode_is_enough(student: Student, case: StatesCase) -> N
 )
 def requests_in_decode_need_no_prefill(student: Student, case: StatesCase) -> None:
     """False if all requests are in "decode" or "done"; true again with one more in the queue."""
-    predicate = student.has_prefill_requests
-    _expect_left(predicate, case.states, False, "All of them have been through their prefill.")
-    _expect_left(predicate, [*case.states, "queued"], True, "One is queued.")
+    _expect_left(
+        student.has_prefill_requests,
+        case.states,
+        False,
+        "All of them have been through their prefill.",
+    )
+    _expect_left(student.has_prefill_requests, [*case.states, "queued"], True, "One is queued.")
 
 
 @check(
@@ -86,9 +91,8 @@ def requests_in_decode_need_no_prefill(student: Student, case: StatesCase) -> No
 )
 def no_requests_need_no_prefill(student: Student, case: StatesCase) -> None:
     """False without any request: a loop over nothing ends at once."""
-    predicate = student.has_prefill_requests
-    _expect_left(predicate, [], False, "There is no request at all.")
-    _expect_left(predicate, ["queued"], True, "One is queued.")
+    _expect_left(student.has_prefill_requests, [], False, "There is no request at all.")
+    _expect_left(student.has_prefill_requests, ["queued"], True, "One is queued.")
 
 
 @check(
@@ -98,9 +102,8 @@ def no_requests_need_no_prefill(student: Student, case: StatesCase) -> None:
 )
 def one_request_in_decode_is_enough(student: Student, case: StatesCase) -> None:
     """True if any request is in "decode", whatever the others are; not if all are "done"."""
-    predicate = student.has_decode_requests
-    _expect_left(predicate, case.states, True, "One is in decode.")
-    _expect_left(predicate, case.all_done, False, "All of them are done.")
+    _expect_left(student.has_decode_requests, case.states, True, "One is in decode.")
+    _expect_left(student.has_decode_requests, case.all_done, False, "All of them are done.")
 
 
 @check(
@@ -110,10 +113,9 @@ def one_request_in_decode_is_enough(student: Student, case: StatesCase) -> None:
 )
 def requests_on_their_way_count_too(student: Student, case: StatesCase) -> None:
     """True if any request is "queued" or in "prefill", for it will come to decode; else false."""
-    predicate = student.has_decode_requests
     why = "A decode loop that ended now would never see who is still on the way."
-    _expect_left(predicate, case.states, True, why)
-    _expect_left(predicate, case.all_done, False, "All of them are done.")
+    _expect_left(student.has_decode_requests, case.states, True, why)
+    _expect_left(student.has_decode_requests, case.all_done, False, "All of them are done.")
 
 
 @check(
@@ -123,9 +125,8 @@ def requests_on_their_way_count_too(student: Student, case: StatesCase) -> None:
 )
 def no_requests_need_no_decode(student: Student, case: StatesCase) -> None:
     """False without any request: a loop over nothing ends at once."""
-    predicate = student.has_decode_requests
-    _expect_left(predicate, [], False, "There is no request at all.")
-    _expect_left(predicate, ["decode"], True, "One is in decode.")
+    _expect_left(student.has_decode_requests, [], False, "There is no request at all.")
+    _expect_left(student.has_decode_requests, ["decode"], True, "One is in decode.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +146,13 @@ def _is_crowded(case: RoomCase) -> bool:
 
 
 def _expect_fit(student: Student, case: RoomCase, spare: int, why: str) -> None:
-    """Whether it fits into a memory with `spare` tokens more than all of them take."""
-    capacity = case.size + sum(case.in_memory) + spare
-    n_tokens = "1 token" if abs(spare) == 1 else f"{abs(spare)} tokens"
-    what = f"whether it fits with {n_tokens} {'too few' if spare < 0 else 'to spare'}"
-    got = flag_in(student.does_fit(case.size, list(case.in_memory), capacity), what)
-    expect_equal(got, spare >= 0, what, why=why)
+    """It fits into a memory with `spare` tokens more than all of them take, and not with -1."""
+    for n_more in (spare, -1):
+        capacity = case.size + sum(case.in_memory) + n_more
+        n_tokens = "1 token" if abs(n_more) == 1 else f"{abs(n_more)} tokens"
+        what = f"whether it fits with {n_tokens} {'too few' if n_more < 0 else 'to spare'}"
+        got = flag_in(student.does_fit(case.size, list(case.in_memory), capacity), what)
+        expect_equal(got, n_more >= 0, what, why=why)
 
 
 @check(
@@ -160,15 +162,13 @@ def _expect_fit(student: Student, case: RoomCase, spare: int, why: str) -> None:
 )
 def the_last_token_of_room_is_used(student: Student, case: RoomCase) -> None:
     """A request that fills the memory to the last token fits; one token more does not."""
-    for spare in (0, -1):
-        _expect_fit(student, case, spare, "Full is allowed, over-full is not.")
+    _expect_fit(student, case, 0, "Full is allowed, over-full is not.")
 
 
 @check("does_fit", hint="Each takes what was reserved for it.", applies_to=_is_crowded)
 def everyone_in_memory_takes_its_own_room(student: Student, case: RoomCase) -> None:
     """Every request in memory takes its own size of the room, whatever the others take."""
-    for spare in (1, -1):
-        _expect_fit(student, case, spare, "What is in memory takes the sum of its sizes.")
+    _expect_fit(student, case, 1, "What is in memory takes the sum of its sizes.")
 
 
 @check(
@@ -178,8 +178,7 @@ def everyone_in_memory_takes_its_own_room(student: Student, case: RoomCase) -> N
 )
 def an_empty_memory_is_not_endless(student: Student, case: RoomCase) -> None:
     """With nothing in memory a request fits if it is no larger than the memory."""
-    for spare in (1, -1):
-        _expect_fit(student, case, spare, "Nothing is in memory: its whole capacity is free.")
+    _expect_fit(student, case, 1, "Nothing is in memory: its whole capacity is free.")
 
 
 @check("does_fit", hint="What does the caller find in its list afterwards?", applies_to=_is_crowded)
@@ -191,3 +190,15 @@ def asking_reserves_nothing(student: Student, case: RoomCase) -> None:
         got = flag_in(student.does_fit(case.size, held, capacity), what)
         expect_equal(got, right, what)
         expect_equal(value_of(held), list(case.in_memory), "the caller's list afterwards")
+
+
+TRUTH_TABLE = [StatesCase(states) for n in range(5) for states in combinations(STATES, n)]
+OPEN_CASES = {
+    "has_prefill_requests": TRUTH_TABLE,
+    "has_decode_requests": TRUTH_TABLE,
+    "does_fit": [
+        RoomCase(size=40, in_memory=(60,)),
+        RoomCase(size=16, in_memory=(64, 16, 32)),
+        RoomCase(size=100, in_memory=()),
+    ],
+}

@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any, Protocol
 
-from labkit.labs.batching.serving.costs import Costs, FixedCosts
-from labkit.labs.batching.serving.log import Run, jobs_by_id
-from labkit.labs.batching.serving.servers import (
+from labkit.labs.batching.log import Run, jobs_by_id
+from labkit.labs.batching.servers import (
     TOO_MANY,
     Clock,
     DecodeServer,
@@ -21,7 +20,7 @@ from labkit.labs.batching.serving.servers import (
     Server,
     Store,
 )
-from labkit.labs.batching.serving.workload import Job, Setup
+from labkit.labs.batching.workload import Costs, FixedCosts, Job, Setup
 
 ORDERS = ("by time", "prefill first", "decode first", "random")
 IDLE_ROUNDS = 3  # calls of both loops in which nothing is done, before a run is given up

@@ -7,11 +7,12 @@ fits can stand behind it, a student's too. Prefill and decode on one processor a
 """
 
 from collections.abc import Callable
+from functools import partial
 from math import inf
 from typing import Any
 
 from labkit.batching import DecodeLoop
-from labkit.labs.batching.serving.driver import Loop
+from labkit.labs.batching.driver import Loop
 
 Key = Callable[[dict], Any]
 
@@ -139,26 +140,10 @@ def continuous(loop: Loop | None = None) -> Loop:
     return DecodeLoop() if loop is None else loop
 
 
-def grouped(loop: Loop | None = None) -> Loop:
-    """Static batches of requests that want about as many tokens."""
-    return StaticDecodeLoop(loop, key=shortest_first)
-
-
-def in_order(loop: Loop | None = None) -> Loop:
-    """Continuous, but nobody passes one that came before and does not fit yet."""
-    return Gate(loop)
-
-
-def by_length(loop: Loop | None = None) -> Loop:
-    """Continuous, and those that want the most tokens come first."""
-    return Gate(loop, key=longest_first, skips=True)
-
-
 POLICIES: dict[str, Callable[..., Loop]] = {
     "static": StaticDecodeLoop,
-    "static, grouped by length": grouped,
+    "static, grouped by length": partial(StaticDecodeLoop, key=shortest_first),
     "dynamic": DynamicDecodeLoop,
     "continuous": continuous,
-    "continuous, in order": in_order,
-    "continuous, longest first": by_length,
+    "continuous, longest first": partial(Gate, key=longest_first, skips=True),
 }

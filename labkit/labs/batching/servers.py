@@ -1,7 +1,7 @@
 """The primitives that a scheduler calls. They do what they are told, and log it.
 
 A server prevents no mistake: memory can be exceeded and freed twice here. What may not happen is
-read off the log afterwards (`labkit.labs.batching.serving.rules`), so that one mistake hides no
+read off the log afterwards (`labkit.labs.batching.rules`), so that one mistake hides no
 other. Every primitive takes and gives plain values, so that it can stand on the other side of a
 wall.
 """
@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from math import inf
 from typing import NoReturn
 
-from labkit.labs.batching.serving.costs import Costs
-from labkit.labs.batching.serving.log import DECODE, PREFILL, Event, Run
-from labkit.labs.batching.serving.workload import Job
+from labkit.labs.batching.log import DECODE, PREFILL, Event, Run
+from labkit.labs.batching.workload import Costs, Job
 
 MAX_POLLS = 300, 40  # questions without anything done: in a step, and more for each request
 MAX_RESERVE = 1 << 32
@@ -250,6 +249,3 @@ class Store:
     def room(self) -> int | None:
         """Tokens that still fit."""
         return None if self._room is None else self._room - sum(self._held.values())
-
-
-__all__ = ["MAX_POLLS", "Clock", "DecodeServer", "PrefillServer", "Server", "Store"]

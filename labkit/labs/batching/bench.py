@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 from labkit.batching import DecodeLoop, PrefillLoop
-from labkit.labs.batching.serving.driver import serve
-from labkit.labs.batching.serving.log import Run
-from labkit.labs.batching.serving.workload import Job, Setup, exponential_lengths
+from labkit.labs.batching.driver import serve
+from labkit.labs.batching.log import Run
+from labkit.labs.batching.workload import Job, Setup, exponential_lengths
 from labkit.measuring.machine import use_one_thread
 from labkit.measuring.timing import machine
 

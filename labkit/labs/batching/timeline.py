@@ -16,8 +16,17 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.transforms import blended_transform_factory as blended
 
-from labkit.labs.batching.serving.log import DECODE, PREFILL, Run
-from labkit.labs.batching.serving.spans import HELD, Span, idle, joined, lanes, memory
+from labkit.labs.batching.log import (
+    DECODE,
+    HELD,
+    PREFILL,
+    Run,
+    Span,
+    idle,
+    joined,
+    lanes,
+    memory,
+)
 from labkit.measuring.plots import COLORS, FAMILY_COLORS, course_style
 
 MOST_LANES = 40

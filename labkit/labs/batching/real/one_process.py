@@ -1,7 +1,7 @@
 """The loops of `labkit.batching` on a real model, taking turns in one process.
 
-`labkit.labs.batching.serving.workers` gives each loop a process of its own; what both ways share is
-here.
+`labkit.labs.batching.real.two_processes` gives each loop a process of its own; what both ways share
+is here.
 """
 
 import time
@@ -13,11 +13,11 @@ from math import inf
 import torch
 
 from labkit import zoo
-from labkit.labs.batching.serving.driver import IDLE_ROUNDS, Loop
-from labkit.labs.batching.serving.log import DECODE, PREFILL, Run
-from labkit.labs.batching.serving.real_servers import Clock, DecodeServer, PrefillServer, Store
-from labkit.labs.batching.serving.servers import Server
-from labkit.labs.batching.serving.workload import Job, Setup
+from labkit.labs.batching.driver import IDLE_ROUNDS, Loop
+from labkit.labs.batching.log import DECODE, PREFILL, Run
+from labkit.labs.batching.real.servers import Clock, DecodeServer, PrefillServer, Store
+from labkit.labs.batching.servers import Server
+from labkit.labs.batching.workload import Job, Setup
 
 PAUSE_S = 0.005  # before a loop that had nothing to do is called again
 IDLE_S = 1.0  # without anything done or to come, before a run is given up

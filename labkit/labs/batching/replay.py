@@ -1,20 +1,12 @@
-"""A run told again, event by event: who waited, and who held what, before each of them."""
+"""A log read again: who waited and who held what before each event, and which rules it breaks."""
 
 import math
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from labkit.labs.batching.serving.log import DECODE, PREFILL, Event, Run
-from labkit.labs.batching.serving.workload import Job
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A broken rule. id: of which request, or None; place: index in the log, or its length."""
-
-    id: int | None
-    place: int
-    sentence: str
+from labkit.labs.batching.log import DECODE, PREFILL, Event, Run
+from labkit.labs.batching.workload import Job
 
 
 @dataclass(slots=True)
@@ -25,7 +17,10 @@ class State:
     of them that go to the store, in tokens.
     prefill_room, stored, reserved: tokens held on the prefill server, between the servers and on
     the decode server. ready: can be loaded. running: loaded and not finished. n_tokens: new tokens
-    so far. finished: by which server. refused: for what reason.
+    so far. finished: by which server. refused: for what reason. hopeless: came and can never run,
+    and nothing was done about it yet. n_left_out: prefill batches without a request that was the
+    oldest that fits. n_steps_in_call: decode steps since the decode loop was called, None if calls
+    are not in the log. follows: what the next event is, "step" at the end.
     """
 
     run: Run
@@ -42,6 +37,15 @@ class State:
     n_tokens: dict[int, int] = field(default_factory=dict)
     finished: dict[int, str] = field(default_factory=dict)
     refused: dict[int, str] = field(default_factory=dict)
+    hopeless: set[int] = field(default_factory=set)
+    n_left_out: Counter[int] = field(default_factory=Counter)
+    n_steps_in_call: int | None = None
+    follows: str = "step"
+
+    @property
+    def does_nothing(self) -> bool:
+        """Whether nothing comes of a call of a loop that begins here."""
+        return self.follows in ("step", "ready")
 
     @property
     def prefill_free(self) -> int:
@@ -83,14 +87,26 @@ class State:
             return None
         return oldest if oldest.size(setup.max_length) <= self.decode_free else None
 
+    def room_for(self, job: Job) -> str:
+        """What a request needs on the decode server and what is free, in words."""
+        return f"{job.size(self.run.setup.max_length)} tokens of {self.decode_free} free"
+
     def apply(self, event: Event) -> None:
         """Go on past an event."""
+        if event.what == "prefill" and (oldest := self.oldest_to_prefill()) is not None:
+            self.n_left_out[oldest.id] += oldest.id not in event.ids
+        if event.server == DECODE and event.what == "step":
+            self.n_steps_in_call = 0
+        elif event.what == "decode" and self.n_steps_in_call is not None:
+            self.n_steps_in_call += 1
         for i in event.ids:
             job = self.run.jobs[i]
             match event.what, event.server:
                 case "ready", server if server == PREFILL:
                     if not self.run.setup.refuses(job):
                         self.waiting[i] = job
+                    elif i not in self.refused:
+                        self.hopeless.add(i)
                 case "ready", _:
                     self.ready[i] = job
                 case "prefill", _:
@@ -116,9 +132,11 @@ class State:
                 case "refuse", _:
                     self.refused.setdefault(i, event.note)
                     self.waiting.pop(i, None)
+                    self.hopeless.discard(i)
 
     def _prefilled(self, job: Job, room: int) -> None:
         self.waiting.pop(job.id, None)
+        self.hopeless.discard(job.id)
         self.prefill_room[job.id] = room
         self.n_tokens.setdefault(job.id, 1)
         if job.id not in self.saved and job.id not in self.finished:
@@ -138,27 +156,55 @@ def replay(run: Run) -> Iterator[tuple[int, Event, State]]:
     """Each event with its place and the state before it; the last is an event called "end"."""
     state = State(run)
     for place, event in enumerate(run.log):
+        state.follows = run.log[place + 1].what if place + 1 < len(run.log) else "step"
         yield place, event, state
         state.apply(event)
     end_s = run.makespan_s
     yield len(run.log), Event(end_s, end_s, "", "end"), state
 
 
-def too_many(run: Run, what: str, most: int, kind: str) -> Iterator[Fault]:
-    """The events of a kind with more requests than that."""
-    for place, event in enumerate(run.log):
-        if event.what == what and len(event.ids) > most:
-            text = f"{len(event.ids)} requests are in a {kind}, which may have {most}"
-            yield Fault(event.ids[0], place, text)
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Something that must hold in every run.
+
+    on: the kinds of events at which it can be broken. broken: what is wrong with such an event, by
+    the state before it: the request, or None, and a sentence.
+    """
+
+    name: str
+    on: tuple[str, ...]
+    broken: Callable[[Event, State], Iterator[tuple[int | None, str]]]
 
 
-def idle_calls(run: Run, server: str) -> Iterator[tuple[int, State]]:
-    """The calls of a server's loop in which nothing was done."""
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A broken rule. id: of which request, or None; place: index in the log, or its length."""
+
+    id: int | None
+    place: int
+    sentence: str
+
+
+def faults_of(run: Run, rules: Iterable[Rule]) -> dict[str, Fault]:
+    """The first fault of each rule that is broken."""
+    found, kept = {}, {rule.name: rule for rule in rules}
     for place, event, state in replay(run):
-        if event.what == "step" and event.server == server:
-            after = run.log[place + 1].what if place + 1 < len(run.log) else "step"
-            if after in ("step", "ready"):
-                yield place, state
+        for rule in [rule for rule in kept.values() if event.what in rule.on]:
+            if (first := next(rule.broken(event, state), None)) is not None:
+                found[rule.name] = Fault(first[0], place, first[1])
+                del kept[rule.name]
+    return found
 
 
-__all__ = ["DECODE", "PREFILL", "Fault", "State", "idle_calls", "replay", "too_many"]
+def in_words(run: Run, fault: Fault, n_lines: int = 10) -> str:
+    """A fault with its time and the log before it: the last lines, or at the end those it is in."""
+    if fault.place < len(run.log):
+        text = f"at {run.log[fault.place].begin_s:.4f} s, {fault.sentence}"
+        return f"{text}. The log up to there:\n{run.before(fault.place, n_lines)}"
+    text = f"at the end, {fault.sentence}"
+    if run.stopped not in ("", fault.sentence):
+        text += f" (the run ended early: {run.stopped})"
+    own = [str(event) for event in run.log if fault.id in event.ids][-n_lines:]
+    if own:
+        return f"{text}. What the log says of request {fault.id}:\n" + "\n".join(own)
+    return f"{text}. The log up to there:\n{run.before(fault.place, n_lines)}"

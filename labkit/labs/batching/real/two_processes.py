@@ -1,6 +1,6 @@
 """The two loops on a real model in two processes, with KV caches moved between them as files.
 
-The parent starts two workers (`labkit.labs.batching.serving.worker`), listens to both, and tells
+The parent starts two workers (`labkit.labs.batching.real.worker`), listens to both, and tells
 each what it has to know of the other. So it knows how far the run is, still has the log when a
 worker dies, and waits for nobody for ever.
 """
@@ -21,12 +21,21 @@ from typing import Any
 import torch
 
 from labkit import zoo
-from labkit.labs.batching.serving import real
-from labkit.labs.batching.serving.driver import Loop
-from labkit.labs.batching.serving.log import DECODE, PREFILL, Event, Run
-from labkit.labs.batching.serving.real_servers import Clock
-from labkit.labs.batching.serving.worker import READY, STOP, Failure, work
-from labkit.labs.batching.serving.workload import Setup
+from labkit.labs.batching.driver import Loop
+from labkit.labs.batching.log import DECODE, PREFILL, Event, Run
+from labkit.labs.batching.real.one_process import (
+    PAUSE_S,
+    Progress,
+    Prompt,
+    Tokens,
+    finish,
+    keep,
+    make_jobs,
+    tokenize,
+)
+from labkit.labs.batching.real.servers import Clock
+from labkit.labs.batching.real.worker import READY, STOP, Failure, work
+from labkit.labs.batching.workload import Setup
 
 END_S = 2.0  # for a worker to end by itself
 
@@ -40,7 +49,7 @@ class WorkerFailed(RuntimeError):
 
 
 def serve_in_two_processes(
-    prompts: Sequence[real.Prompt],
+    prompts: Sequence[Prompt],
     setup: Setup,
     prefill_loop: Loop,
     decode_loop: Loop,
@@ -50,7 +59,7 @@ def serve_in_two_processes(
     model: str = "tiny-target",
     timeout_s: float = 120.0,
     start_method: str | None = None,
-) -> tuple[Run, real.Tokens]:
+) -> tuple[Run, Tokens]:
     """As `serve_real`, with each loop in a process of its own that has one thread for its model.
 
     The clock starts when both are ready. timeout_s: when the run is ended, even within a step.
@@ -59,8 +68,8 @@ def serve_in_two_processes(
     Raises: ValueError for what cannot be asked, and for loops that cannot be spawned; WorkerFailed.
     """
     loaded = zoo.load(model, profile="cpu")
-    fed = real.tokenize(loaded, prompts)
-    run, tokens = Run(real.make_jobs(fed, max_new, arrival_s), setup), {}
+    fed = tokenize(loaded, prompts)
+    run, tokens = Run(make_jobs(fed, max_new, arrival_s), setup), {}
     loops = {PREFILL: prefill_loop, DECODE: decode_loop}
     context = _context(loops, start_method)
     with TemporaryDirectory(prefix="kv-caches-") as folder, _Workers(run, tokens) as workers:
@@ -68,7 +77,7 @@ def serve_in_two_processes(
             workers.start(context, loops, (dict(run.jobs), setup, fed, model, folder))
             workers.follow(timeout_s)
         finally:
-            real.finish(run, tokens, loaded)
+            finish(run, tokens, loaded)
     return run, tokens
 
 
@@ -97,8 +106,8 @@ def _is_importable(loop: Loop) -> bool:
 class _Workers:
     """The two processes, as the parent sees them."""
 
-    def __init__(self, run: Run, tokens: real.Tokens) -> None:
-        self._run, self._tokens, self._progress = run, tokens, real.Progress(run)
+    def __init__(self, run: Run, tokens: Tokens) -> None:
+        self._run, self._tokens, self._progress = run, tokens, Progress(run)
         self._processes: dict[str, Any] = {}
         self._wires: dict[str, Connection] = {}
         self._n_ready, self._is_ending = 0, False
@@ -143,7 +152,7 @@ class _Workers:
 
     def _listen(self) -> None:
         names = {wire: name for name, wire in self._wires.items()}
-        for wire in wait(list(names), real.PAUSE_S):
+        for wire in wait(list(names), PAUSE_S):
             with suppress(EOFError, OSError):
                 self._take(names[wire], wire.recv())
                 continue
@@ -158,7 +167,7 @@ class _Workers:
                 elif message.what == "free stored":
                     self._tell(message.ids, PREFILL)
             case dict():
-                real.keep(self._tokens, message)
+                keep(self._tokens, message)
             case Failure():
                 raise WorkerFailed(f"the process of the {name} raised {message.reason}", self._run)
             case float():

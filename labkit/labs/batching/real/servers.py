@@ -11,10 +11,10 @@ from typing import Any
 
 from torch import Tensor
 
-from labkit.labs.batching.serving import servers
-from labkit.labs.batching.serving.log import Event, Run
-from labkit.labs.batching.serving.paged_model import BLOCK_SIZE, PagedModel
-from labkit.labs.batching.serving.workload import Job
+from labkit.labs.batching import servers
+from labkit.labs.batching.log import Event, Run
+from labkit.labs.batching.real.paged_model import BLOCK_SIZE, PagedModel
+from labkit.labs.batching.workload import Job
 from labkit.zoo import LoadedModel
 
 
@@ -150,6 +150,3 @@ class DecodeServer(_RealServer, servers.DecodeServer):
 
     def _described(self, job: Job) -> dict:
         return job.as_request() | {"token": self._store.first[job.id]}
-
-
-__all__ = ["Clock", "DecodeServer", "PrefillServer", "Store"]

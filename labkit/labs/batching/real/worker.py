@@ -23,11 +23,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from labkit import zoo
-from labkit.labs.batching.serving.driver import Loop
-from labkit.labs.batching.serving.log import PREFILL, Run
-from labkit.labs.batching.serving.real import PAUSE_S, acts
-from labkit.labs.batching.serving.real_servers import Clock, DecodeServer, PrefillServer, Store
-from labkit.labs.batching.serving.workload import Job, Setup
+from labkit.labs.batching.driver import Loop
+from labkit.labs.batching.log import PREFILL, Run
+from labkit.labs.batching.real.one_process import PAUSE_S, acts
+from labkit.labs.batching.real.servers import Clock, DecodeServer, PrefillServer, Store
+from labkit.labs.batching.workload import Job, Setup
 
 READY, STOP = "ready", "stop"
 

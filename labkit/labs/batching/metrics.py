@@ -1,19 +1,22 @@
-"""What users and operators see of a run, computed from its log alone.
+"""What users and operators see of a run, computed from its log alone, and bounds for any run.
 
 Users see when tokens come: TTFT and TPOT (DistServe, arXiv:2401.09670, section 2). Operators see
 tokens per second, what was computed for nothing, and how full the servers were.
+
+Steps are decode steps. A request with o new tokens takes part in o - 1 of them, for the prefill
+makes its first; while it does, it holds `Job.size` tokens of the decode server's room.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
 from labkit import batching
-from labkit.labs.batching.serving.log import DECODE, PREFILL, Run
-from labkit.labs.batching.serving.yardsticks import least_for
+from labkit.labs.batching.log import DECODE, PREFILL, Run
+from labkit.labs.batching.workload import Job, Setup
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,24 +26,6 @@ class Formulas:
     latencies: Callable[..., tuple[float, float]] = batching.latencies
     goodput: Callable[..., float] = batching.goodput
     padding_waste: Callable[..., float] = batching.padding_waste
-
-
-@dataclass(frozen=True, slots=True)
-class Served:
-    """One request that was finished. Times in seconds since the beginning of the run.
-
-    ttft_s: from its arrival to its first token. tpot_s: mean time of each further token, 0 if there
-    is none.
-    """
-
-    id: int
-    n_input: int
-    n_tokens: int
-    arrival_s: float
-    first_s: float
-    last_s: float
-    ttft_s: float
-    tpot_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,42 +100,26 @@ class Summary:
         return "\n".join(f"{name:<12}{row}" for name, row in rows.items())
 
 
-def served(run: Run, formulas: Formulas | None = None) -> list[Served]:
-    """Every request that was finished, in the order of arrival.
-
-    A token is there when the prefill or the decode step that made it ends.
-    """
-    formulas, times = formulas or Formulas(), _token_times(run)
-    found, finished = [], {i for event in run.events("finish") for i in event.ids}
-    for job in run.arriving:
-        if job.id not in finished or job.id not in times:
-            continue
-        times_s = times[job.id]
-        latencies = formulas.latencies(job.arrival_s, times_s)
-        ends = job.arrival_s, times_s[0], times_s[-1]
-        found.append(Served(job.id, job.n_input, len(times_s), *ends, *latencies))
-    return found
-
-
 def summarize(
     run: Run, limits_s: tuple[float, float] | None = None, formulas: Formulas | None = None
 ) -> Summary:
     """All figures of a run. limits_s: what TTFT and TPOT may be for a request to count as good."""
     formulas = formulas or Formulas()
-    requests, seconds = served(run, formulas), run.makespan_s
-    n_tokens = sum(each.n_tokens for each in requests)
-    latencies = [(each.ttft_s, each.tpot_s) for each in requests]
+    times, finished = _token_times(run), {i for event in run.events("finish") for i in event.ids}
+    served = [job for job in run.arriving if job.id in finished & times.keys()]
+    n_tokens, seconds = sum(len(times[job.id]) for job in served), run.makespan_s
+    latencies = [formulas.latencies(job.arrival_s, times[job.id]) for job in served]
     good = formulas.goodput(latencies, *limits_s, seconds) if limits_s and seconds else 0.0
     batches = [[run.jobs[i].n_input for i in event.ids] for event in run.events("prefill")]
     steps = [len(event.ids) for event in run.events("decode")]
     return Summary(
         n_requests=len(run.jobs),
-        n_served=len(requests),
+        n_served=len(served),
         n_refused=len({i for event in run.events("refuse") for i in event.ids}),
         n_tokens=n_tokens,
         seconds=seconds,
         tokens_per_s=n_tokens / seconds if seconds else 0.0,
-        requests_per_s=len(requests) / seconds if seconds else 0.0,
+        requests_per_s=len(served) / seconds if seconds else 0.0,
         ttft_s=Spread.of(ttft_s for ttft_s, _ in latencies),
         tpot_s=Spread.of(tpot_s for _, tpot_s in latencies),
         goodput=good,
@@ -175,7 +144,7 @@ def _least_steps(run: Run) -> int:
 
 
 def _token_times(run: Run) -> dict[int, list[float]]:
-    """When each of a request's tokens was there; requests without a token are left out."""
+    """When each of a request's tokens was there: at the end of the step that made it."""
     times: dict[int, list[float]] = {}
     for event in run.events("prefill", "decode"):
         for i in event.ids:
@@ -200,4 +169,56 @@ def _peak(run: Run, takes: str, frees: str, server: str | None = None) -> int:
     return peak
 
 
-__all__ = ["Formulas", "Served", "Spread", "Summary", "served", "summarize"]
+def least_steps(jobs: Sequence[Job], setup: Setup) -> int:
+    """No schedule needs fewer: not the longest request, nor all slots, nor all memory, allow it."""
+    return least_for(*_steps_and_sizes(jobs, setup), setup)
+
+
+def least_for(steps: Sequence[int], sizes: Sequence[int], setup: Setup) -> int:
+    """The least steps for requests that take part in so many, and hold so many tokens meanwhile."""
+    held = sum(n * size for n, size in zip(steps, sizes, strict=True))
+    by_slots = -(-sum(steps) // setup.decode_batch)
+    by_memory = -(-held // setup.decode_capacity)
+    return max(max(steps, default=0), by_slots, by_memory)
+
+
+def most_steps(jobs: Sequence[Job], setup: Setup) -> int:
+    """No schedule that lets in whoever is oldest and fits needs more, if all are there at once.
+
+    A step has all its slots taken; or so little room that the oldest does not fit, and so at least
+    capacity + 1 - the largest size taken; or nobody waits any longer. Each kind is bounded by what
+    all requests together need.
+    """
+    steps, sizes = _steps_and_sizes(jobs, setup)
+    if not steps:
+        return 0
+    held = sum(n * size for n, size in zip(steps, sizes, strict=True))
+    crowded = held // (setup.decode_capacity + 1 - max(sizes))
+    return crowded + sum(steps) // setup.decode_batch + max(steps)
+
+
+def _steps_and_sizes(jobs: Sequence[Job], setup: Setup) -> tuple[list[int], list[int]]:
+    """Of the requests that the decode server gets."""
+    decoded = [job for job in jobs if not setup.refuses(job) and job.n_output(setup.max_length) > 1]
+    steps = [job.n_output(setup.max_length) - 1 for job in decoded]
+    return steps, [job.size(setup.max_length) for job in decoded]
+
+
+def mean_ttft_md1(rate: float, service_s: float) -> float:
+    """Mean seconds to the first token: Poisson arrivals, one prefill at a time, all equally long.
+
+    rate: requests per second. Raises: ValueError for a load of 1 or more, which has no mean.
+    Source: DistServe (arXiv:2401.09670), equation 1; the M/D/1 queue.
+    """
+    load = rate * service_s
+    if not 0 <= load < 1:
+        raise ValueError(f"{rate} requests per second of {service_s} s each are a load of {load:g}")
+    return service_s + rate * service_s**2 / (2 * (1 - load))
+
+
+def harmonic(n_slots: int) -> float:
+    """1 + 1/2 + ... + 1/n: the mean of the longest of n exponential lengths, in units of the mean.
+
+    So many times more steps static batches take than continuous ones.
+    """
+    return sum(1 / i for i in range(1, n_slots + 1))
