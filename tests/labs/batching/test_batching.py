@@ -25,8 +25,7 @@ from labkit.batching import (
     transfer_s,
 )
 from labkit.bridge.local import local_student
-from labkit.checks.core import checks_in, play_check
-from labkit.labs.batching import checks
+from labkit.checks.core import checks_of, open_cases_of, play_check
 from labkit.labs.batching.serving.costs import FixedCosts
 from labkit.labs.batching.serving.driver import serve
 from labkit.labs.batching.serving.workload import Job, Setup
@@ -298,21 +297,21 @@ def test_nobody_to_serve_ends_at_once():
     assert (run.log, run.stopped) == ([], "")
 
 
-CHECKS = checks_in(checks)
+CHECKS, OPEN_CASES = checks_of("batching"), open_cases_of("batching")
 ANSWERS = ("which_batching", "predicted_ratio")
 
 
 @pytest.mark.parametrize("exercise", [name for name in CHECKS if name not in ANSWERS])
 def test_our_own_answers_pass_every_check_on_the_open_cases(exercise):
     student = local_student(vars(batching))
-    findings = [play_check(one, student, checks.PUBLIC_CASES[exercise]) for one in CHECKS[exercise]]
+    findings = [play_check(one, student, OPEN_CASES[exercise]) for one in CHECKS[exercise]]
     assert [finding.message for finding in findings if not finding.passed] == []
 
 
 def test_no_two_checks_have_one_name_and_every_exercise_has_open_cases():
     names = [check.name for group in CHECKS.values() for check in group]
     assert len(set(names)) == len(names)
-    assert set(checks.PUBLIC_CASES) == set(CHECKS)
+    assert set(OPEN_CASES) == set(CHECKS)
 
 
 INVERTED = {
@@ -325,6 +324,6 @@ INVERTED = {
 def test_the_predicate_with_one_not_too_many_is_named(exercise):
     student = local_student(INVERTED)
     for check in CHECKS[exercise]:
-        finding = play_check(check, student, checks.PUBLIC_CASES[exercise])
+        finding = play_check(check, student, OPEN_CASES[exercise])
         assert finding.status == "failed"
         assert 'one "not" too many' in finding.message

@@ -6,20 +6,19 @@ import pytest
 
 from labkit import batching
 from labkit.bridge.local import local_student
-from labkit.checks.core import checks_in, play_check
-from labkit.labs.batching import checks
+from labkit.checks.core import checks_of, open_cases_of, play_check
 from labkit.labs.batching.checks.loops import WORKLOADS, LoopCase, requests, run_of
 from labkit.labs.batching.checks.partners import BatchByBatchDecode, OneByOnePrefill
 from labkit.labs.batching.serving.driver import ORDERS, serve
 from labkit.labs.batching.serving.rules import DECODE_RULES, PREFILL_RULES, faults
 
-CHECKS = checks_in(checks)
+CHECKS, OPEN_CASES = checks_of("batching"), open_cases_of("batching")
 
 
 def play(exercise, loop):
     """The findings of all checks on the open cases, by name."""
     student = local_student({exercise: loop})
-    cases = checks.PUBLIC_CASES[exercise]
+    cases = OPEN_CASES[exercise]
     return {each.name: play_check(each, student, cases) for each in CHECKS[exercise]}
 
 

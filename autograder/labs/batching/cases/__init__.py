@@ -6,19 +6,12 @@ from autograder.labs.batching.cases.loops import loop_cases
 from labkit import batching
 from labkit.batching import STATES
 from labkit.checks.answers import AnswerCase
-from labkit.labs.batching.checks import (
-    SETTINGS,
-    TRUTH_TABLE,
-    BucketCase,
-    GoodputCase,
-    LatencyCase,
-    PaddingCase,
-    QueueCase,
-    RequestCase,
-    RoomCase,
-    StatesCase,
-    TransferCase,
-)
+from labkit.labs.batching.checks.answers import SETTINGS
+from labkit.labs.batching.checks.buckets import BucketCase
+from labkit.labs.batching.checks.moving import GoodputCase, LatencyCase, PaddingCase, TransferCase
+from labkit.labs.batching.checks.predicates import TRUTH_TABLE, RoomCase, StatesCase
+from labkit.labs.batching.checks.queues import QueueCase
+from labkit.labs.batching.checks.requests import RequestCase
 from labkit.labs.batching.serving.workload import Job
 from labkit.labs.batching.serving.yardsticks import harmonic
 

@@ -83,3 +83,6 @@ def exponential_lengths_are_predicted(student: Student, case: AnswerCase) -> Non
 def more_slots_are_predicted(student: Student, case: AnswerCase) -> None:
     """The ratio for exponential lengths in 32 slots is right to 10 %."""
     _expect_ratio(student, case, THIRTY_TWO)
+
+
+OPEN_CASES = {name: [AnswerCase(name)] for name in ("which_batching", "predicted_ratio")}

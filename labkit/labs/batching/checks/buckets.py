@@ -168,3 +168,14 @@ def the_length_counts_all_buckets(student: Student, case: BucketCase) -> None:
     expect_equal(len(queue), n, "the length with all of them")
     n_taken = len(_taken(queue, case, 1))
     expect_equal(len(queue), n - n_taken, f"the length after {n_taken} was taken")
+
+
+OPEN_CASES = {
+    "BucketQueue": [
+        BucketCase("edges", width=8, lengths=(7, 8, 1, 15, 16, 9)),
+        BucketCase("many", width=10, lengths=(25, 4, 33, 36, 24, 35)),
+        BucketCase("turns", width=10, lengths=(24, 25, 33, 35)),
+        BucketCase("one", width=32, lengths=(44, 35, 46, 38, 41)),
+        BucketCase("rare", width=16, lengths=(40, 10, *[40] * 12)),
+    ],
+}

@@ -6,6 +6,7 @@ from statistics import fmean
 from labkit.bridge.student import Student
 from labkit.checks.core import Wrong, check
 from labkit.labs.batching.checks.loops import (
+    WORKLOADS,
     LoadCase,
     LoopCase,
     crowded,
@@ -136,3 +137,6 @@ def steps_are_near_the_least(student: Student, case: LoadCase) -> None:
 _LENGTHS = [(1 + 7 * i % 20, 2 + (5 * i + i // 7) % 11) for i in range(30)]
 
 LOADS = [LoadCase((crowded(requests(*_LENGTHS)), crowded(requests(*_LENGTHS[::-1]))))]
+
+
+OPEN_CASES = {"DecodeLoop": [*WORKLOADS, *LOADS]}

@@ -238,3 +238,28 @@ def without_batches_nothing_is_wasted(student: Student, case: PaddingCase) -> No
     uneven = _waste(student, (2, 6))
     if not uneven > 0.1:
         raise Wrong("waste of prompts of 2 and 6 tokens", expected="a third", got=show(uneven))
+
+
+OPEN_CASES = {
+    "transfer_s": [
+        TransferCase(1000, 131_072, 50e9, latency_s=0.001, moving_s=0.00262144),
+        TransferCase(7, 98_304, 1e9, latency_s=0.0005, moving_s=0.000688128),
+    ],
+    "latencies": [
+        LatencyCase(2.0, (2.5, 2.75, 3.5), ttft_s=0.5, tpot_s=0.5),
+        LatencyCase(1.25, (4.25, 4.5, 4.75, 6.25, 6.25), ttft_s=3.0, tpot_s=0.5),
+        LatencyCase(3.0, (3.75,), ttft_s=0.75, tpot_s=0.0),
+    ],
+    "goodput": [
+        GoodputCase("mixed", ((0.5, 0.25), (4, 0.25), (0.5, 3), (0.75, 0.5), (4, 4)), 1, 1, 1, 2),
+        GoodputCase("edge", ((0.5, 1), (1, 0.5), (1, 1), (1, 0.5)), 1, 1, 1, 4),
+        GoodputCase("time", ((0.5, 0.25), (0.25, 0.5), (0.75, 0.5)), 1, 1, 4, 3),
+        GoodputCase("none", (), 1, 1, 4, 0),
+    ],
+    "padding_waste": [
+        PaddingCase("longest", ((10, 4, 6),), expected=1 / 3),
+        PaddingCase("longest", ((10, 5, 5, 10), (20, 10)), expected=0.25),
+        PaddingCase("weights", ((12, 3), (12, 12, 6, 6, 9, 12)), expected=0.25),
+        PaddingCase("none", (), expected=0.0),
+    ],
+}

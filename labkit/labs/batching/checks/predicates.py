@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy
 import torch
 
+from labkit.batching import STATES
 from labkit.bridge.student import Proxy, Student, place, value_of
 from labkit.checks.compare import expect_equal, refuse_blank, show
 from labkit.checks.core import Wrong, check
@@ -191,3 +193,16 @@ def asking_reserves_nothing(student: Student, case: RoomCase) -> None:
         got = flag_in(student.does_fit(case.size, held, capacity), what)
         expect_equal(got, right, what)
         expect_equal(value_of(held), list(case.in_memory), "the caller's list afterwards")
+
+
+TRUTH_TABLE = [StatesCase(states) for n in range(5) for states in combinations(STATES, n)]
+
+OPEN_CASES = {
+    "has_prefill_requests": TRUTH_TABLE,
+    "has_decode_requests": TRUTH_TABLE,
+    "does_fit": [
+        RoomCase(size=40, in_memory=(60,)),
+        RoomCase(size=16, in_memory=(64, 16, 32)),
+        RoomCase(size=100, in_memory=()),
+    ],
+}

@@ -4,7 +4,7 @@ from functools import partial
 
 from labkit.bridge.student import Student
 from labkit.checks.core import check
-from labkit.labs.batching.checks.loops import LoopCase, expect_rules
+from labkit.labs.batching.checks.loops import WORKLOADS, LoopCase, expect_rules
 
 _rule = partial(check, "PrefillLoop")
 
@@ -79,3 +79,6 @@ def nobody_is_passed_over(student: Student, case: LoopCase) -> None:
 def the_store_is_never_exceeded(student: Student, case: LoopCase) -> None:
     """What waits between the servers fits `storage`: prefill does not run ahead without limit."""
     expect_rules(student, case, "PrefillLoop", "storage")
+
+
+OPEN_CASES = {"PrefillLoop": WORKLOADS}

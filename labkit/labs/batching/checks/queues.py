@@ -172,3 +172,10 @@ def the_length_is_who_waits(student: Student, case: QueueCase) -> None:
     expect_equal(len(queue), n, "the length after none was taken")
     queue.constrained_get(Condition(case.ids))
     expect_equal(len(queue), n - 1, "the length after one was taken")
+
+
+OPEN_CASES = {
+    "RequestQueue": [
+        QueueCase(((14, 50), (3, 70), (25, 20), (9, 60), (11, 10), (2, 40), (30, 30))),
+    ],
+}

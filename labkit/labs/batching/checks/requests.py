@@ -186,3 +186,16 @@ def _expect_no_way_back(request: Store, before: str) -> str:
         later = "" if before == "done" else " or later"
         raise Wrong(what, expected=f'"{before}"{later}', got=f'"{state}"')
     return state
+
+
+OPEN_CASES = {
+    "Request": [
+        RequestCase(n_input=10, wanted=4, max_length=100, limit=4),
+        RequestCase(n_input=10, wanted=1, max_length=100, limit=1),
+        RequestCase(n_input=10, wanted=50, max_length=15, limit=5, stops_after=3),
+        RequestCase(n_input=10, wanted=0, max_length=100, limit=0),
+        RequestCase(n_input=12, wanted=None, max_length=16, limit=4),
+        RequestCase(n_input=12, wanted=None, max_length=100, limit=88, stops_after=1, eos=0),
+        RequestCase(n_input=30, wanted=None, max_length=16, limit=-14),
+    ],
+}

@@ -211,3 +211,13 @@ def salts_keep_users_apart(student: Student, case: HashCase) -> None:
     _expect_all_differ(anna, bert, "with two salts", why)
     if _full(student, case.tokens, case, "anna") != anna:
         raise Wrong("the hashes with the same salt", expected="the same", got="others")
+
+
+OPEN_CASES = {
+    "block_hashes": [
+        HashCase(tokens=(5, 9, 5, 9, 5, 9, 2), block_size=2),
+        HashCase(
+            tokens=(40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55), block_size=4
+        ),
+    ],
+}

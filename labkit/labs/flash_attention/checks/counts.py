@@ -7,12 +7,6 @@ from dataclasses import dataclass
 
 from labkit.bridge.student import Student
 from labkit.checks.core import check
-from labkit.labs.flash_attention.checks.answers import *  # noqa: F403
-from labkit.labs.flash_attention.checks.answers import CASES as ANSWERS
-from labkit.labs.flash_attention.checks.operations import *  # noqa: F403
-from labkit.labs.flash_attention.checks.operations import CASES as OPERATIONS
-from labkit.labs.flash_attention.checks.tiles import *  # noqa: F403
-from labkit.labs.flash_attention.checks.tiles import CASES as TILES
 from labkit.labs.flash_attention.checks.turns import (
     TurnsCase,
     expect_count,
@@ -177,8 +171,7 @@ def second_order_takes_a_turn_for_a_tile_not_full(student: Student, case: TurnsC
     expect_rounded_up(case, count, "numbers read by FlashAttention-2")
 
 
-CASES: dict[str, list] = {
-    **TILES,
+OPEN_CASES = {
     "standard_traffic": [StandardCase(10, 3, 290, 230), StandardCase(4, 16, 224, 96)],
     "flash_1_traffic": [
         TurnsCase(60, 5, 20, 10, 11, ((1320, 840), (2760, 1680), (4920, 2940))),
@@ -188,6 +181,4 @@ CASES: dict[str, list] = {
         TurnsCase(60, 5, 20, 10, 11, ((900, 360), (2100, 360), (3900, 360))),
         TurnsCase(28, 8, 14, 7, 9, ((672, 252), (1120, 252), (2016, 252))),
     ],
-    **OPERATIONS,
-    **ANSWERS,
 }

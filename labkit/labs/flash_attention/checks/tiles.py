@@ -99,7 +99,7 @@ def a_chip_without_room_is_refused(student: Student, case: TileCase) -> None:
         expect_number(rows, 1, f"{what} where four rows fit exactly")
 
 
-CASES: dict[str, list] = {
+OPEN_CASES = {
     "tile_sizes": [
         TileCase("full", 65_536, 64, 1, rows=256),
         TileCase("full", 60, 5, 1, rows=3),

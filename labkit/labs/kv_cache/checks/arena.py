@@ -221,3 +221,11 @@ def a_rewind_out_of_range_is_refused(student: Student, case: ArenaCase) -> None:
         expect_number(cache.length, n_tokens, f"the length after the refused {what}")
     cache.rewind(n_tokens)
     expect_number(cache.length, 0, "the length after everything was rewound")
+
+
+OPEN_CASES = {
+    "ArenaCache": [
+        ArenaCase(life=(3, 1, -2, 2, 1, -4, 3), capacity=8),
+        ArenaCase(life=(2, -1, 3), capacity=5, n_layers=3, batch=2, dtype=torch.bfloat16),
+    ],
+}

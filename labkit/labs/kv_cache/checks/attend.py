@@ -129,3 +129,13 @@ def nothing_passed_in_is_changed(student: Student, case: AttendCase) -> None:
     names = ("queries", "keys", "values", "cached keys", "cached values")
     for part, after, name in zip(parts, values_of(student, placed), names, strict=False):
         expect_tensor(after, part, f"the {name} after the call", tolerance=1e-7)
+
+
+OPEN_CASES = {
+    "attend_cached": [
+        AttendCase(n_past=0, n_query=3),
+        AttendCase(n_past=5, n_query=1, seed=1),
+        AttendCase(n_past=3, n_query=4, batch=2, seed=2),
+        AttendCase(n_past=4, n_query=2, n_heads=4, n_kv_heads=2, seed=3),
+    ],
+}

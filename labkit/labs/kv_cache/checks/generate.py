@@ -219,3 +219,18 @@ def no_token_costs_nothing(student: Student, case: CountCase) -> None:
 
 def _is(got: Any, number: int) -> bool:
     return isinstance(got, int | float) and got == number
+
+
+OPEN_CASES = {
+    "generate": [
+        GenerateCase(n_prompt=3, n_new=4),
+        GenerateCase(n_prompt=1, n_new=1, seed=1),
+        GenerateCase(n_prompt=2, n_new=5, batch=3, seed=2),
+        GenerateCase(n_prompt=4, n_new=0, seed=3),
+    ],
+    "tokens_processed": [
+        CountCase(n_prompt=3, n_new=1, cached=3, uncached=3),
+        CountCase(n_prompt=3, n_new=4, cached=6, uncached=18),
+        CountCase(n_prompt=1, n_new=512, cached=512, uncached=131_328),
+    ],
+}

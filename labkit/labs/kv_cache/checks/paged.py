@@ -256,3 +256,11 @@ def _operations(case: PagedCase) -> Iterator[tuple[int, int]]:
             n_tokens = -rng.randrange(lengths[one])
         lengths[one] = lengths[one] + n_tokens if n_tokens else 0
         yield one, n_tokens
+
+
+OPEN_CASES = {
+    "PagedCache": [
+        PagedCase(n_blocks=9, block_size=4, appends=(3, 1, 1, 5), n_operations=24),
+        PagedCase(n_blocks=8, block_size=2, appends=(1, 2, 3), dtype=torch.float16, seed=1),
+    ],
+}

@@ -151,3 +151,11 @@ def _expect_seen(case: RingCase, length: int, query: int, row: list) -> None:
         f"the positions that a query at position {query} sees after {length} tokens",
         why="-1 is an empty slot." if -1 in seen else "",
     )
+
+
+OPEN_CASES = {
+    "RingCache": [
+        RingCase(window=4, n_tokens=10, chunks=(6, 2)),
+        RingCase(window=5, n_tokens=7, chunks=(12, 3), batch=2, dtype=torch.float16),
+    ],
+}

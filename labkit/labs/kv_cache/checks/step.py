@@ -213,3 +213,12 @@ def logits_are_those_of_the_uncached_model(student: Student, case: StepCase) -> 
         end = step.n_past + step.n_new
         what = f"the logits of tokens {step.n_past}..{end - 1}"
         expect_tensor(step.logits, expected[:, step.n_past : end], what, tolerance=1e-4)
+
+
+OPEN_CASES = {
+    "forward_cached": [
+        StepCase(chunks=(4,)),
+        StepCase(chunks=(3, 1, 1), n_layers=3, seed=1),
+        StepCase(chunks=(2, 3), batch=2, seed=2),
+    ],
+}

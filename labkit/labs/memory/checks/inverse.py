@@ -240,3 +240,25 @@ def _expect_refusal(play: Callable[[], Any], what: str) -> None:
             return
         raise Wrong(f"{what} should be refused", expected="ValueError", got=error.kind) from None
     raise Wrong(f"{what} should be refused", expected="ValueError", got=show(got))
+
+
+OPEN_CASES = {
+    "largest_model": [
+        LargestCase(24_000_000_000, 2_000_000_000, 2, 11_000_000_000),
+        LargestCase(16_000_000_000, 0, 4, 4_000_000_000),
+        LargestCase(5, 0, 2, 2),
+        LargestCase(2**60 + 3, 0, 2, 576_460_752_303_423_489),
+        LargestCase(16_000_000_000, 17_000_000_000, 2, 0),
+        LargestCase(16_000_000_000, 0, 0, None),
+    ],
+    "longest_sequence": [
+        LongestCase(1_000_000, 400_000, 100, 1_500, {"batch_size": 4}),
+        LongestCase(1_000_000, 400_000, 100, 5_000, {"overhead_bytes": 100_000}),
+        LongestCase(1_000_000, 400_001, 100, 5_999),
+        LongestCase(2**60 + 3, 0, 2, 576_460_752_303_423_489),
+        LongestCase(1_000_000, 1_000_000, 100, 0),
+        LongestCase(1_000_000, 3_000_000, 100, 0, {"batch_size": 2}),
+        LongestCase(1_000_000, 400_000, 100, None, {"batch_size": 0}),
+        LongestCase(1_000_000, 400_000, 0, None),
+    ],
+}

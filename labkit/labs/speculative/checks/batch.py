@@ -187,7 +187,7 @@ def the_batch_stays_as_it_is(student: Student, case: BatchCase) -> None:
         expect_unchanged(got, tensor, f"{name} after the call")
 
 
-CASES: dict[str, list] = {
+OPEN_CASES = {
     "verify_batch": [
         BatchCase((TWO, TWO)),
         BatchCase((TWO.alone(1), TWO.alone(0))),

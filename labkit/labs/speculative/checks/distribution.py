@@ -228,7 +228,7 @@ def shares(*weights: float) -> tuple[float, ...]:
 
 
 NAN, INF = math.nan, math.inf
-CASES: dict[str, list] = {
+OPEN_CASES = {
     "distribution": [
         DistributionCase("temperature", logs(8, 2, 4, 2), shares(64, 4, 16, 4), temperature=0.5),
         DistributionCase("temperature", logs(16, 1, 4), shares(4, 1, 2), temperature=2.0),

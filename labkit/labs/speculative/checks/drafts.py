@@ -171,7 +171,7 @@ def without_trials_there_is_no_rate(student: Student, case: BlocksCase) -> None:
     expect_number(half, 0.5, "the rate of one of two tokens", relative=SINGLE_PRECISION)
 
 
-CASES: dict[str, list] = {
+OPEN_CASES = {
     "ngram_draft": [
         LookupCase("copy", (8, 1, 2, 3, 4, 5, 6, 0, 7, 1, 2, 3), gamma=2, drafted=(4, 5)),
         LookupCase("copy", (1, 2, 3, 4, 0, 0, 5, 6, 1, 2, 3), gamma=4, drafted=(4, 0, 0, 5)),

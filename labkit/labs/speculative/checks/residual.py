@@ -115,7 +115,7 @@ def both_distributions_stay_as_they_are(student: Student, case: ResidualCase) ->
         expect_unchanged(got, before, f"the {name}'s probabilities after the call")
 
 
-CASES: dict[str, list] = {
+OPEN_CASES = {
     "residual": [
         ResidualCase("generic", (0.5, 0.3, 0.1, 0.1), (0.2, 0.2, 0.2, 0.4), (0.75, 0.25, 0, 0)),
         ResidualCase("equal", (0.5, 0.2, 0.3), (0.5, 0.2, 0.3)),

@@ -103,7 +103,7 @@ def no_best_gamma_without_a_probability(student: Student, case: BestCase) -> Non
     number_in(student.best_gamma(case.alpha, *times), "the best gamma")
 
 
-CASES: dict[str, list] = {
+OPEN_CASES = {
     "best_gamma": [
         BestCase("inside", 0.8, 0.1, 1.0, 1.0, best=6),
         BestCase("inside", 0.9, 0.05, 1.0, 1.0, best=13),

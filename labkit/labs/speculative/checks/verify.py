@@ -247,7 +247,7 @@ def what_was_passed_stays_as_it_is(student: Student, case: VerifyCase) -> None:
     found_law(play, n_samples=40)
 
 
-CASES: dict[str, list] = {
+OPEN_CASES = {
     "verify": [
         ONE,
         replace(ONE, drafted=(2,), kept=(1.0,)),
