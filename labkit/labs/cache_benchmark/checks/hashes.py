@@ -215,9 +215,7 @@ def salts_keep_users_apart(student: Student, case: HashCase) -> None:
 
 OPEN_CASES = {
     "block_hashes": [
-        HashCase(tokens=(5, 9, 5, 9, 5, 9, 2), block_size=2),
-        HashCase(
-            tokens=(40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55), block_size=4
-        ),
-    ],
+        HashCase((5, 9, 5, 9, 5, 9, 2), block_size=2),
+        HashCase(tuple(range(40, 56)), block_size=4),
+    ]
 }

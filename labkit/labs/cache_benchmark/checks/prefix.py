@@ -159,47 +159,12 @@ def only_what_is_moved_can_be_offloaded(student: Student, case: OffloadCase) -> 
 
 OPEN_CASES = {
     "longest_cached_prefix": [
-        PrefixCase(
-            kind="tail",
-            hashes=("a", "b", "c"),
-            cached=("a", "b", "c", "x"),
-            n_tokens=50,
-            block_size=16,
-            expected=48,
-        ),
-        PrefixCase(
-            kind="gap",
-            hashes=("a", "b", "c"),
-            cached=("a", "c"),
-            n_tokens=50,
-            block_size=16,
-            expected=16,
-        ),
-        PrefixCase(
-            kind="whole",
-            hashes=(1, 2, 3),
-            cached=(1, 2, 3),
-            n_tokens=48,
-            block_size=16,
-            expected=32,
-        ),
+        PrefixCase("tail", ("a", "b", "c"), ("a", "b", "c", "x"), 50, block_size=16, expected=48),
+        PrefixCase("gap", ("a", "b", "c"), ("a", "c"), 50, block_size=16, expected=16),
+        PrefixCase("whole", (1, 2, 3), (1, 2, 3), 48, block_size=16, expected=32),
     ],
     "offload_step_s": [
-        OffloadCase(
-            moved_bytes=10_000_000_000,
-            offloaded_bytes=1_000_000_000,
-            bandwidth=1e12,
-            link_bandwidth=20e9,
-            in_turn_s=0.059,
-            overlapped_s=0.05,
-        ),
-        OffloadCase(
-            moved_bytes=10_000_000_000,
-            offloaded_bytes=10_000_000,
-            bandwidth=1e12,
-            link_bandwidth=50e9,
-            in_turn_s=0.01019,
-            overlapped_s=0.00999,
-        ),
+        OffloadCase(10**10, 10**9, 1e12, 20e9, in_turn_s=0.059, overlapped_s=0.05),
+        OffloadCase(10**10, 10**7, 1e12, 50e9, in_turn_s=0.01019, overlapped_s=0.00999),
     ],
 }

@@ -248,65 +248,21 @@ def what_has_no_slope_is_refused(student: Student, case: SlopesCase) -> None:
 
 
 _MACHINE = MachineSpec(bandwidth=300e9, peaks={"float16": 30e12, "float32": 10e12})
+_RUN = (_MACHINE, LLAMA, 1000)  # a prompt of 1,000 tokens
 
 OPEN_CASES = {
     "predicted_time_s": [
-        TimeCase(
-            kind="floors",
-            machine=_MACHINE,
-            model=LLAMA,
-            n_prompt=1000,
-            n_new=5,
-            use_cache=True,
-            expected_s=0.10047368615253334,
-        ),
-        TimeCase(
-            kind="launch",
-            machine=_MACHINE,
-            model=LLAMA,
-            n_prompt=1000,
-            n_new=5,
-            use_cache=True,
-            expected_s=0.14708063655253334,
-            launch_s=0.02,
-        ),
-        TimeCase(
-            kind="uncached",
-            machine=_MACHINE,
-            model=LLAMA,
-            n_prompt=1000,
-            n_new=5,
-            use_cache=False,
-            expected_s=0.3360957248853333,
-        ),
-        TimeCase(
-            kind="dtype",
-            machine=_MACHINE,
-            model=LLAMA,
-            n_prompt=1000,
-            n_new=1,
-            use_cache=True,
-            expected_s=0.2012419096576,
-            dtype="float32",
-        ),
+        TimeCase("floors", *_RUN, 5, True, 0.10047368615253334),
+        TimeCase("launch", *_RUN, 5, True, 0.14708063655253334, launch_s=0.02),
+        TimeCase("uncached", *_RUN, 5, False, 0.3360957248853333),
+        TimeCase("dtype", *_RUN, 1, True, 0.2012419096576, dtype="float32"),
     ],
     "leaves_launch_floor_at": [
-        LeavingCase(
-            machine=_MACHINE,
-            model=LLAMA,
-            launch_s=0.02,
-            n_context=1024,
-            expected=305,
-            above_all_s=0.137,
-            below_all_s=0.001,
-            float32_expected=103,
-        ),
+        LeavingCase(_MACHINE, LLAMA, 0.02, 1024, 305, 0.137, 0.001, float32_expected=103),
     ],
     "slopes": [
-        SlopesCase(
-            n_new=(1, 2, 4, 8), times_s=(0.5, 0.75, 1.25, 2.25), expected=(0.25, 0.25, 0.25)
-        ),
-        SlopesCase(n_new=(10, 30, 70), times_s=(1.0, 2.0, 8.0), expected=(0.05, 0.15), order=()),
-        SlopesCase(n_new=(4, 5, 6), times_s=(1.0, 1.5, 2.5), expected=(0.5, 1.0), order=(2, 0, 1)),
+        SlopesCase((1, 2, 4, 8), (0.5, 0.75, 1.25, 2.25), expected=(0.25, 0.25, 0.25)),
+        SlopesCase((10, 30, 70), (1.0, 2.0, 8.0), expected=(0.05, 0.15), order=()),
+        SlopesCase((4, 5, 6), (1.0, 1.5, 2.5), expected=(0.5, 1.0), order=(2, 0, 1)),
     ],
 }
