@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from labkit.bridge.student import Proxy, Student, hold
 from labkit.checks.compare import expect_number, number_in, refuse_blank, show
 from labkit.checks.core import Wrong, check, of_kind
-from labkit.checks.stored import expect_refusal
+from labkit.checks.forms import expect_refusal
 from labkit.labs.cache_benchmark.checks.costs import LLAMA, SINGLE_PRECISION
 
 

@@ -1,4 +1,4 @@
-"""Checks of lab 7's operations and seconds, part of `labkit.labs.flash_attention.checks.counts`."""
+"""Checks of lab 7's operations and seconds, and of the least tile that is worth it."""
 
 from dataclasses import dataclass
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, show
 from labkit.checks.core import Wrong, check, of_kind
-from labkit.checks.stored import expect_refusal
+from labkit.checks.forms import expect_refusal
 from labkit.labs.flash_attention.checks.turns import EXACT, expect_count, two_numbers_in
 
 WIDTHS = (2, 4, 8)

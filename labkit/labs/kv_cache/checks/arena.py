@@ -9,14 +9,8 @@ from torch import Tensor
 from labkit.bridge.student import Student, hold, hold_item, values_of
 from labkit.checks.compare import expect_equal, expect_number, tensor_in
 from labkit.checks.core import check
-from labkit.checks.stored import (
-    Store,
-    expect_pair,
-    expect_refusal,
-    expect_stored,
-    expect_unchanged,
-    random_tokens,
-)
+from labkit.checks.forms import Store, expect_refusal, expect_unchanged
+from labkit.labs.kv_cache.checks.stored import expect_pair, expect_stored, random_tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from torch import Tensor
 from labkit.bridge.student import Student, place_all, values_of
 from labkit.checks.compare import expect_equal, expect_tensor, tensor_in
 from labkit.checks.core import check
-from labkit.checks.stored import expect_pair, pair_in, random_tokens
+from labkit.checks.forms import pair_in
+from labkit.labs.kv_cache.checks.stored import expect_pair, random_tokens
 from labkit.models.transformer import masked_attention
 
 

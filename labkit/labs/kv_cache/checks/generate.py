@@ -12,13 +12,8 @@ from torch import Tensor
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_equal, expect_number, number_in, show, tensor_in
 from labkit.checks.core import Wrong, check
-from labkit.checks.stored import (
-    expect_pair,
-    expect_refusal,
-    random_tokens,
-    wanted_floats,
-    wanted_tokens,
-)
+from labkit.checks.forms import expect_refusal, wanted_tokens
+from labkit.labs.kv_cache.checks.stored import expect_pair, random_tokens, wanted_floats
 from labkit.models.transformer import generate_uncached, sampler
 
 

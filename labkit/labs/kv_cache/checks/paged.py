@@ -12,13 +12,8 @@ from torch import Tensor
 from labkit.bridge.student import Student, hold
 from labkit.checks.compare import expect_equal, expect_number, show, tensor_in
 from labkit.checks.core import Wrong, check
-from labkit.checks.stored import (
-    Store,
-    expect_pair,
-    expect_refusal,
-    expect_stored,
-    random_tokens,
-)
+from labkit.checks.forms import Store, expect_refusal
+from labkit.labs.kv_cache.checks.stored import expect_pair, expect_stored, random_tokens
 
 METHODS = ("append", "gather", "block_table", "rewind", "free")
 

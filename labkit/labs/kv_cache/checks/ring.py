@@ -9,7 +9,8 @@ from torch import Tensor
 from labkit.bridge.student import Student, hold
 from labkit.checks.compare import expect_equal, tensor_in
 from labkit.checks.core import check
-from labkit.checks.stored import Store, expect_stored, random_tokens
+from labkit.checks.forms import Store
+from labkit.labs.kv_cache.checks.stored import expect_stored, random_tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_equal, show
 from labkit.checks.core import Wrong, check
-from labkit.checks.stored import expect_refusal
+from labkit.checks.forms import expect_refusal
 from labkit.labs.speculative.checks.cases import (
     ENDS,
     LAW,

@@ -12,8 +12,8 @@ from torch import Tensor
 from labkit.bridge.student import Student, place_all, scripted, values_of
 from labkit.checks.compare import tensor_in
 from labkit.checks.core import Wrong, check
+from labkit.checks.forms import expect_unchanged, pair_in
 from labkit.checks.law import Outcome, RandomSource
-from labkit.checks.stored import expect_unchanged, pair_in
 from labkit.labs.speculative.checks.blocks import ONE, PLAIN, TWO, VerifyCase, whole_in
 from labkit.labs.speculative.checks.law import Claim, Found, Law, found_law
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from labkit.bridge.student import Student, place, value_of
 from labkit.checks.compare import expect_equal, expect_tensor, show, tensor_in
 from labkit.checks.core import Wrong, check, of_kind
-from labkit.checks.stored import expect_refusal, expect_unchanged
+from labkit.checks.forms import expect_refusal, expect_unchanged
 
 Rows = tuple  # numbers, or tuples of them, of one shape
 

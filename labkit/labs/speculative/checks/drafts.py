@@ -8,7 +8,7 @@ from labkit.bridge.student import Student, hold
 from labkit.checks.answers import is_near
 from labkit.checks.compare import expect_equal, expect_number, number_in
 from labkit.checks.core import check, of_kind
-from labkit.checks.stored import expect_refusal
+from labkit.checks.forms import expect_refusal
 
 SINGLE_PRECISION = 1e-5
 

@@ -9,7 +9,7 @@ from labkit.bridge.student import Student
 from labkit.checks.answers import is_near
 from labkit.checks.compare import expect_number, number_in, show
 from labkit.checks.core import Wrong, check, of_kind
-from labkit.checks.stored import expect_refusal
+from labkit.checks.forms import expect_refusal
 from labkit.labs.speculative.checks.drafts import SINGLE_PRECISION
 from labkit.labs.speculative.checks.search import NO_CHANCE
 

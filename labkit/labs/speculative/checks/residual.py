@@ -9,7 +9,7 @@ from torch import Tensor
 from labkit.bridge.student import Student, place_all, values_of
 from labkit.checks.compare import expect_tensor, tensor_in
 from labkit.checks.core import Wrong, check, of_kind
-from labkit.checks.stored import expect_unchanged
+from labkit.checks.forms import expect_unchanged
 from labkit.labs.speculative.checks.distribution import Rows
 
 

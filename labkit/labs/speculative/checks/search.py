@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, number_in, show
 from labkit.checks.core import Wrong, check, of_kind
-from labkit.checks.stored import expect_refusal
+from labkit.checks.forms import expect_refusal
 
 NO_CHANCE = (1.03, -0.25, 2.0)  # what some report as an acceptance rate
 

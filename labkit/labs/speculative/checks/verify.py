@@ -14,8 +14,8 @@ import torch
 from labkit.bridge.student import Student, place_all, scripted, values_of
 from labkit.checks.compare import expect_equal
 from labkit.checks.core import Wrong, check
+from labkit.checks.forms import expect_refusal, expect_unchanged
 from labkit.checks.law import Outcome, RandomSource
-from labkit.checks.stored import expect_refusal, expect_unchanged
 from labkit.labs.speculative.checks.blocks import (
     ONE,
     PLAIN,

@@ -1,4 +1,4 @@
-"""Checks of `tokens_per_s`, `fit_steps` and `limit_of`, part of `labkit.labs.throughput.checks`."""
+"""Checks of `tokens_per_s`, `fit_steps` and `limit_of`."""
 
 import math
 import statistics
@@ -8,8 +8,7 @@ from typing import Any
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, number_in, refuse_blank, show
 from labkit.checks.core import Wrong, check
-from labkit.checks.forms import numbers_in
-from labkit.checks.stored import expect_refusal
+from labkit.checks.forms import expect_refusal, numbers_in
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,7 @@ from typing import Any
 from labkit.bridge.student import Student
 from labkit.checks.compare import refuse_blank, show
 from labkit.checks.core import Wrong, check
-from labkit.checks.forms import numbers_in
-from labkit.checks.stored import expect_refusal
+from labkit.checks.forms import expect_refusal, numbers_in
 
 
 @dataclass(frozen=True, slots=True)
