@@ -9,13 +9,11 @@ from functools import cache
 import pytest
 from right_samplers import RIGHT
 from sampler_faults import (
-    COUNT_FAULTS,
     EOS_FAULTS,
     LAW_FAULTS,
     Parts,
     TableModel,
     assembled,
-    counts_the_bonus,
     random_table,
 )
 
@@ -30,19 +28,13 @@ REFERENCE = assembled(Parts())
 
 
 def law_of(sampler, vocab_size=2, n_new=4, gamma=2, eos=None, **limits):
-    """The exact law of a sampler on two random tables, and the means of what the models count."""
+    """The exact law of a sampler on two random tables."""
     tables = random_table(vocab_size, 0), random_table(vocab_size, 1)
 
     def play(source):
         target, draft = map(TableModel, tables)
-        blocks = []
         with scripted(source):
-            new = sampler(target, draft, PROMPT, n_new, gamma, eos, blocks)
-        source.count("target calls", target.n_calls)
-        source.count("target tokens", target.n_fed)
-        source.count("draft tokens", draft.n_fed)
-        source.count("accepted", sum(n_accepted for _, n_accepted in blocks))
-        return new
+            return sampler(target, draft, PROMPT, n_new, gamma, eos)
 
     return exact_law(play, **limits)
 
@@ -68,7 +60,7 @@ def test_right_samplers_have_the_law_of_the_target(name):
 def test_right_samplers_end_with_the_text(name):
     law = law_of(RIGHT[name], vocab_size=3, n_new=3, eos=1)
     assert law.deviation(wanted(3, 3, 1)) < 1e-12
-    assert law.stray(wanted(3, 3, 1)) == 0
+    assert set(law.probabilities) == set(wanted(3, 3, 1))
 
 
 SIZES = {  # where two tokens and four new ones hide the fault, or take too many paths
@@ -89,23 +81,7 @@ def test_a_fault_of_the_law_is_seen(name):
 def test_a_text_that_goes_on_after_its_end_is_seen_as_illegal(name):
     law = law_of(assembled(EOS_FAULTS[name]), eos=1)
     assert law.deviation(wanted(eos=1)) > 1e-3
-    assert law.stray(wanted(eos=1)) > 1e-3
-
-
-@pytest.mark.parametrize("name", COUNT_FAULTS)
-def test_a_fault_that_keeps_the_law_is_seen_in_the_counts(name):
-    size = {"n_new": 5}
-    right, wrong = law_of(REFERENCE, **size), law_of(assembled(COUNT_FAULTS[name]), **size)
-    assert wrong.deviation(right.probabilities) < 1e-12
-    differences = {key: abs(wrong.means[key] - right.means[key]) for key in right.means}
-    del differences["accepted"]  # which the sampler itself reports
-    assert max(differences.values()) > 1e-3
-
-
-def test_a_bonus_that_is_counted_as_accepted_is_seen_in_the_report():
-    right, wrong = law_of(REFERENCE), law_of(counts_the_bonus)
-    assert wrong.deviation(right.probabilities) < 1e-12
-    assert wrong.means["accepted"] > right.means["accepted"] + 0.1
+    assert set(law.probabilities) - set(wanted(eos=1))
 
 
 def n_paths_by_hand(n_new, gamma):
@@ -122,13 +98,6 @@ def test_every_path_is_walked_once():
     law = law_of(REFERENCE, vocab_size=3, n_new=3, gamma=3)
     assert law.n_paths == n_paths_by_hand(3, 3)
     assert law.deviation(wanted(3, 3)) < 1e-12
-
-
-def test_counts_are_exact_means():
-    """Without drafts, n_new target calls and one more for the prompt."""
-    law = law_of(assembled(Parts(n_drafts=lambda gamma, n_left: 0)))
-    assert law.means["target calls"] == pytest.approx(5)
-    assert law.means["accepted"] == 0
 
 
 # ------------------------------------------------------------------ the enumeration itself
