@@ -118,10 +118,9 @@ def checks_of(topic: str) -> dict[str, list[Check]]:
 
 def open_cases_of(topic: str) -> dict[str, list]:
     """The cases of a lab that students see, by exercise."""
-    modules = _check_modules(topic)
     return {
         exercise: cases
-        for module in modules
+        for module in _check_modules(topic)
         for exercise, cases in getattr(module, "OPEN_CASES", {}).items()
     }
 
