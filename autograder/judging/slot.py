@@ -22,6 +22,7 @@ from autograder.judging.client import ChildSettings, Zygote
 from autograder.judging.jobs import SlotSettings, unpack_submission
 from autograder.judging.judge import Judge
 from autograder.judging.wall import WallSettings, confine_judge, die_with_parent
+from labkit.checks.core import names_of_check_modules
 
 PRELOAD = ("numpy", "torch", "matplotlib.pyplot")
 
@@ -44,7 +45,7 @@ def start_judge(settings: SlotSettings) -> tuple[Judge, Zygote]:
 def _modules_of(master: Master) -> list[str]:
     """What every notebook of this assignment imports: the zygote does it once for all."""
     given = [module for cell in master.of_kind("given") for module in imported_modules(cell.source)]
-    return [*given, f"labkit.labs.{master.topic}.checks"] if master.topic else given
+    return [*given, *names_of_check_modules(master.topic)] if master.topic else given
 
 
 def main() -> None:

@@ -23,6 +23,7 @@ from functools import cache
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
+from types import ModuleType
 
 from autograder.builder.blank import BEGIN, END, solved_cell
 from autograder.builder.source import Cell, Lab, module_source
@@ -84,6 +85,11 @@ def variants_of(lab: Lab) -> list[Variant]:
     return [*found, *_made(lab, "VARIANTS")]
 
 
+def steps_of(lab: Lab) -> dict[str, tuple[str, ...]]:
+    """Checks that cannot fail alone: by name, those that fail with it."""
+    return getattr(_answers_module(lab), "STEPS", {})
+
+
 def _files(lab: Lab, kind: str) -> Iterator[tuple[Cell, Path]]:
     for cell in lab.exercises:
         path = FOLDER / lab.topic / kind / f"{cell.name}.py"
@@ -93,9 +99,13 @@ def _files(lab: Lab, kind: str) -> Iterator[tuple[Cell, Path]]:
 
 def _made(lab: Lab, name: str) -> list:
     """What the lab's `answers.py` makes, if it has one."""
+    return getattr(_answers_module(lab), name, [])
+
+
+def _answers_module(lab: Lab) -> ModuleType | None:
     if not (FOLDER / lab.topic / "answers.py").exists():
-        return []
-    return getattr(import_module(f"{__package__}.{lab.topic}.answers"), name)
+        return None
+    return import_module(f"{__package__}.{lab.topic}.answers")
 
 
 def _cells(path: Path) -> Iterator[tuple[tuple[str, ...], str, str]]:

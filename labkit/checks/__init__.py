@@ -6,7 +6,6 @@ from labkit.checks.core import (
     Unfinished,
     Wrong,
     check,
-    checks_in,
     checks_of,
     play_check,
 )
@@ -20,7 +19,6 @@ __all__ = [
     "Unfinished",
     "Wrong",
     "check",
-    "checks_in",
     "checks_of",
     "play_check",
 ]

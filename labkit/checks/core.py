@@ -10,14 +10,15 @@ students read; the `@check` decorator says to which exercise it belongs.
         got = student.weight_bytes(case.n_params, case.bytes_per_param)
         expect_number(got, case.expected, "the bytes of the weights")
 
-A check module also has `PUBLIC_CASES`, a dict from exercise to cases; the hidden ones live with the
-grader. Cases describe themselves in words with `str(case)`.
+The module that holds the checks also has `OPEN_CASES`, a dict from exercise to cases; the hidden
+ones live with the grader. Cases describe themselves in words with `str(case)`.
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
@@ -102,28 +103,36 @@ def of_kind(*kinds: str) -> Callable[[Any], bool]:
 
 
 def checks_of(topic: str) -> dict[str, list[Check]]:
-    """The checks of a lab by exercise. Raises: ModuleNotFoundError if there is no such lab."""
-    return checks_in(checks_module(topic))
+    """The checks of a lab by exercise, in the order in which they are written.
+
+    Raises: ModuleNotFoundError if there is no such lab.
+    """
+    by_exercise: dict[str, list[Check]] = {}
+    for module in _check_modules(topic):
+        for value in vars(module).values():
+            found = getattr(value, "check", None)
+            if isinstance(found, Check) and value.__module__ == module.__name__:
+                by_exercise.setdefault(found.exercise, []).append(found)
+    return by_exercise
 
 
 def open_cases_of(topic: str) -> dict[str, list]:
     """The cases of a lab that students see, by exercise."""
-    return checks_module(topic).PUBLIC_CASES
+    return {
+        exercise: cases
+        for module in _check_modules(topic)
+        for exercise, cases in getattr(module, "OPEN_CASES", {}).items()
+    }
 
 
-def checks_module(topic: str) -> ModuleType:
-    """Where a lab keeps its checks and open cases: labs are found by their name alone."""
-    return import_module(f"labkit.labs.{topic}.checks")
+def _check_modules(topic: str) -> list[ModuleType]:
+    return [import_module(name) for name in names_of_check_modules(topic)]
 
 
-def checks_in(module: ModuleType) -> dict[str, list[Check]]:
-    """The checks of a module by exercise, in the order in which they are written."""
-    by_exercise: dict[str, list[Check]] = {}
-    for value in vars(module).values():
-        found = getattr(value, "check", None)
-        if isinstance(found, Check):
-            by_exercise.setdefault(found.exercise, []).append(found)
-    return by_exercise
+def names_of_check_modules(topic: str) -> list[str]:
+    """Every module in the folder of a lab's checks, by name: none of them has to be listed."""
+    package = import_module(f"labkit.labs.{topic}.checks")
+    return [module.name for module in iter_modules(package.__path__, f"{package.__name__}.")]
 
 
 def play_check(

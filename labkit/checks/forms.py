@@ -1,11 +1,15 @@
-"""What the checks of lab 2 share: lists of numbers, whichever type holds them."""
+"""Forms that answers and arguments take: lists, pairs, objects, refusals, tokens."""
 
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy
 import torch
+from torch import Tensor
 
-from labkit.checks.compare import refuse_blank, show
+from labkit.bridge.student import Proxy, StudentError, hold_attribute, in_turn, method_of
+from labkit.checks.answers import finite_number_in
+from labkit.checks.compare import refuse_blank, show, tensor_in
 from labkit.checks.core import Wrong
 
 MOST_NUMBERS = 10_000
@@ -19,10 +23,64 @@ def numbers_in(got: Any, what: str, n: int | None = None) -> list[float]:
         got = got[:MOST_NUMBERS].tolist()
     if not isinstance(got, list | tuple) or (n is not None and len(got) != n):
         raise Wrong(what, expected=wanted, got=show(got))
-    return [_number(each, what) for each in got[:MOST_NUMBERS]]
+    return [float(finite_number_in(each, what)) for each in got[:MOST_NUMBERS]]
 
 
-def _number(got: Any, what: str) -> float:
-    from labkit.checks.answers import finite_number_in
+class Store:
+    """An object made by the student's class: its attributes by value, its methods to call."""
 
-    return float(finite_number_in(got, what))
+    def __init__(self, made: Proxy, methods: Collection[str]) -> None:
+        self._made, self._methods = made, methods
+
+    def __getattr__(self, name: str) -> Any:
+        return method_of(self._made, name) if name in self._methods else getattr(self._made, name)
+
+    def in_turn(self, *steps: str | tuple) -> list:
+        """What attributes (`"length"`) and calls (`("append", k, v)`) give, in one request."""
+        return in_turn(self._made, *steps)
+
+    def held(self, name: str) -> Proxy:
+        """An attribute as the object it is, to be looked at again later."""
+        return hold_attribute(self._made, name)
+
+
+def expect_refusal(call: Callable[[], Any], kind: str, what: str, *, why: str = "") -> None:
+    """The call raises the exception called `kind` (in the student's code)."""
+    try:
+        call()
+    except StudentError as error:
+        if error.is_a("NotImplementedError"):
+            raise
+        if not error.is_a(kind):
+            raise Wrong(what, expected=f"a {kind}", got=str(error), why=why) from None
+        return
+    raise Wrong(what, expected=f"a {kind}", got="no error", why=why)
+
+
+def pair_in(got: Any, what: str) -> tuple[Any, Any]:
+    """The two parts of an answer that should be a pair."""
+    if not isinstance(got, tuple | list) or len(got) != 2:
+        raise Wrong(f"{what} should be a pair", expected="a pair", got=show(got))
+    return got[0], got[1]
+
+
+def expect_unchanged(got: Any, before: Tensor, what: str, *, why: str = "") -> None:
+    """Every byte is what it was; memory that was never written to may hold anything."""
+    tensor = tensor_in(got, what)
+    same_kind = tensor.shape == before.shape and tensor.dtype == before.dtype
+    if not same_kind or not torch.equal(_bytes(tensor), _bytes(before)):
+        raise Wrong(what, expected="the same bytes as before", got="other bytes", why=why)
+
+
+def _bytes(tensor: Tensor) -> Tensor:
+    return tensor.contiguous().reshape(-1).view(torch.uint8)
+
+
+def wanted_tokens(value: Any, shape: Sequence[int], vocab_size: int) -> None:
+    """Raise ValueError, which the student's code sees, unless it is a tensor of such tokens."""
+    if not isinstance(value, Tensor) or value.is_floating_point() or value.is_complex():
+        raise ValueError(f"tokens should be a tensor of whole numbers, got {show(value)}")
+    if value.shape != tuple(shape):
+        raise ValueError(f"tokens should have shape {tuple(shape)}, got {tuple(value.shape)}")
+    if value.numel() and not 0 <= int(value.min()) <= int(value.max()) < vocab_size:
+        raise ValueError(f"tokens should be from 0 to {vocab_size - 1}")

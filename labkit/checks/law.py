@@ -10,7 +10,7 @@ distributions alone.
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from labkit.bridge.student import Offer
 
@@ -45,7 +45,7 @@ class RandomSource:
     """Answers for one run: as `forks` say, then with the first outcome of every new choice."""
 
     def __init__(self, forks: list[_Fork], max_forks: int, least_probability: float) -> None:
-        self.forks, self.probability, self.counts = forks, 1.0, defaultdict(float)
+        self.forks, self.probability = forks, 1.0
         self.problem: Exception | None = None
         self._n_answered = 0
         self._intervals: list[tuple[float, float]] = []
@@ -84,10 +84,6 @@ class RandomSource:
         is_below = self._take((-1, uniform, threshold), [share, 1 - share]) == 0
         self._intervals[uniform] = (low, threshold) if is_below else (threshold, high)
         return is_below
-
-    def count(self, name: str, amount: float = 1) -> None:
-        """For the one who plays: add to a named count, whose mean the law will tell."""
-        self.counts[name] += amount
 
     def offer(self) -> Offer:
         """The three questions, for code that runs behind a wall: what `scripted` takes there."""
@@ -138,14 +134,13 @@ def _words(question: tuple[float, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """What a sampler's outcomes are worth: probabilities, and the means of what was counted.
+    """The probabilities of a sampler's outcomes.
 
     missing: the probability of all that was not followed. is_complete: everything was followed, but
-    for less than 1e-9; where not, probabilities are lower bounds and means cover what was followed.
+    for less than 1e-9; where not, probabilities are lower bounds.
     """
 
     probabilities: dict[Outcome, float]
-    means: dict[str, float] = field(default_factory=dict)
     n_paths: int = 0
     missing: float = 0.0
 
@@ -169,10 +164,6 @@ class Law:
         """The largest certain difference from the expected probabilities."""
         return abs(self.worst(expected)[1])
 
-    def stray(self, expected: Mapping[Outcome, float]) -> float:
-        """The probability of outcomes that are not expected at all."""
-        return math.fsum(p for o, p in self.probabilities.items() if not expected.get(o, 0) > 0)
-
 
 def exact_law(
     play: Callable[[RandomSource], Sequence[int]],
@@ -189,7 +180,6 @@ def exact_law(
     Raises: NotRepeatable if a run differs although the choices fell the same way; what `play` does.
     """
     shares: dict[Outcome, list[float]] = defaultdict(list)
-    counted: dict[str, list[float]] = defaultdict(list)
     forks: list[_Fork] = []
     given_up: list[float] = []
     n_paths, is_open = 0, True
@@ -201,15 +191,12 @@ def exact_law(
             given_up.append(source.probability)
         else:
             shares[outcome].append(source.probability)
-            for name, amount in source.counts.items():
-                counted[name].append(source.probability * amount)
         while forks and not forks[-1].advance():
             forks.pop()
         is_open = bool(forks)
     probabilities = {outcome: math.fsum(parts) for outcome, parts in shares.items()}
     missing = math.fsum(given_up) if not is_open else 1 - math.fsum(probabilities.values())
-    means = {name: math.fsum(parts) for name, parts in counted.items()}
-    return Law(probabilities, means, n_paths, max(missing, 0.0))
+    return Law(probabilities, n_paths, max(missing, 0.0))
 
 
 def _outcome(play: Callable[[RandomSource], Sequence[int]], source: RandomSource) -> Outcome | None:

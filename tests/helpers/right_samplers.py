@@ -95,7 +95,7 @@ def bernoulli_block(drafted: list[int], draft: list[Tensor], target: Tensor) -> 
     return n_kept, [by_race(last)]
 
 
-def refeeding(target, draft, prompt, n_new, gamma, eos=None, blocks=None) -> list[int]:
+def refeeding(target, draft, prompt, n_new, gamma, eos=None) -> list[int]:
     """Keeps distributions instead of keys and values: each text is fed whole, once."""
     known: dict[tuple, Tensor] = {}
 

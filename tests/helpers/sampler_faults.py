@@ -1,8 +1,7 @@
 """Speculative samplers with one fault each (right_samplers.py has right ones).
 
 All run on `TableModel`, whose distributions come from its own cache, so that a wrong cache is a
-wrong law. A sampler is `sampler(target, draft, prompt, n_new, gamma, eos) -> new tokens`; it may
-leave (n_drafted, n_accepted) of each block in the list `blocks`.
+wrong law. A sampler is `sampler(target, draft, prompt, n_new, gamma, eos) -> new tokens`.
 """
 
 from __future__ import annotations
@@ -21,14 +20,13 @@ class TableModel:
     """A model whose next token depends on the last two tokens of its own cache.
 
     table: probabilities (V+1 V+1 V), by the token before the last and the last one; index V stands
-    for none. n_calls, n_fed: what was fed since the start, in calls and in tokens.
+    for none.
     """
 
     def __init__(self, table: Tensor) -> None:
         self.vocab_size = table.shape[-1]
         self.logits = table.log()
         self.cache: list[int] = []
-        self.n_calls = self.n_fed = 0
 
     def n_cached(self) -> int:
         return len(self.cache)
@@ -36,7 +34,6 @@ class TableModel:
     def feed(self, tokens: Sequence[int]) -> Tensor:
         if not len(tokens):
             raise ValueError("feed wants at least one token, got none")
-        self.n_calls, self.n_fed = self.n_calls + 1, self.n_fed + len(tokens)
         rows = []
         for token in tokens:
             self.cache.append(int(token))
@@ -103,9 +100,6 @@ class Parts:
     verify: Verify = verify
     n_drafts: Callable[[int, int], int] = lambda gamma, n_left: min(gamma, n_left - 1)
     target_extra: int | None = 0  # tokens that the target's cache keeps too many; None: all
-    draft_crops: bool = True
-    feeds_gap: bool = True
-    reuses_cache: bool = True
     bonus_from_draft: bool = False
     end: Callable[[list[int], int | None, int], list[int] | None] = cut_at
 
@@ -113,23 +107,20 @@ class Parts:
 def assembled(parts: Parts) -> Callable:
     """The sampler that these parts make."""
 
-    def sampler(target, draft, prompt, n_new, gamma, eos=None, blocks=None):
+    def sampler(target, draft, prompt, n_new, gamma, eos=None):
         new, finished = [], None
         for model in (target, draft):
             model.feed(prompt[:-1])
         while len(new) < n_new and finished is None:
             text = [*prompt, *new]
             n_drafts = parts.n_drafts(gamma, n_new - len(new))
-            drafted, draft_probs = draft_tokens(draft, text, n_drafts, parts)
-            n_kept, tail = parts.verify(
-                drafted, draft_probs, target_rows(target, text, drafted, parts)
-            )
+            drafted, draft_probs = draft_tokens(draft, text, n_drafts)
+            target_probs = target.feed([text[-1], *drafted]).softmax(-1)
+            n_kept, tail = parts.verify(drafted, draft_probs, target_probs)
             if parts.bonus_from_draft and n_kept == n_drafts > 0:
                 tail = [draw(draft.feed(drafted[-1:])[-1].softmax(-1))]
             block = [*drafted[:n_kept], *tail]
             new += block
-            if blocks is not None:
-                blocks.append((n_drafts, n_kept))
             crop(target, draft, len(prompt) + len(new) - 1, parts)
             finished = parts.end(new, eos, len(block))
         return new if finished is None else finished
@@ -137,28 +128,20 @@ def assembled(parts: Parts) -> Callable:
     return sampler
 
 
-def draft_tokens(draft, text: list[int], n_drafts: int, parts: Parts) -> tuple[list, list]:
+def draft_tokens(draft, text: list[int], n_drafts: int) -> tuple[list, list]:
     drafted, probs = [], []
-    lacking = text[draft.n_cached() :] if parts.feeds_gap else []
+    lacking = text[draft.n_cached() :]
     for _ in range(n_drafts):
-        fed = drafted[-1:] or lacking or text[-1:]
+        fed = drafted[-1:] or lacking
         probs.append(draft.feed(fed)[-1].softmax(-1))
         drafted.append(draw(probs[-1]))
     return drafted, probs
 
 
-def target_rows(target, text: list[int], drafted: list[int], parts: Parts) -> Tensor:
-    if parts.reuses_cache:
-        return target.feed([text[-1], *drafted]).softmax(-1)
-    target.rewind(0)
-    return target.feed([*text, *drafted])[len(text) - 1 :].softmax(-1)
-
-
 def crop(target, draft, n_wanted: int, parts: Parts) -> None:
     if parts.target_extra is not None:
         target.rewind(min(n_wanted + parts.target_extra, target.n_cached()))
-    if parts.draft_crops:
-        draft.rewind(min(n_wanted, draft.n_cached()))
+    draft.rewind(min(n_wanted, draft.n_cached()))
 
 
 def one_uniform(drafted: list[int], draft: list[Tensor], target: Tensor) -> Verdict:
@@ -248,18 +231,3 @@ EOS_FAULTS: dict[str, Parts] = {
     ),
     "end of text ignored": Parts(end=lambda new, eos, n_block: None),
 }
-COUNT_FAULTS: dict[str, Parts] = {
-    "draft cache not cropped": Parts(draft_crops=False),
-    "draft gap after full acceptance": Parts(feeds_gap=False),
-    "no bonus token": with_bonus(lambda p, q: [] if q else [draw(p[-1])]),
-    "cache not reused": Parts(reuses_cache=False),
-}
-
-
-def counts_the_bonus(target, draft, prompt, n_new, gamma, eos=None, blocks=None):
-    """Right tokens; but after a full acceptance the bonus token is reported as accepted."""
-    true_blocks: list[tuple[int, int]] = []
-    new = assembled(Parts())(target, draft, prompt, n_new, gamma, eos, true_blocks)
-    if blocks is not None:
-        blocks += [(k, n + 1 if n == k > 0 else n) for k, n in true_blocks]
-    return new

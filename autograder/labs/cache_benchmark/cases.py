@@ -2,7 +2,6 @@
 
 import random
 from dataclasses import astuple
-from types import SimpleNamespace
 
 from labkit import cache_benchmark as reference
 from labkit.checks.answers import AnswerCase
@@ -12,13 +11,6 @@ from labkit.labs.cache_benchmark.checks.prefix import OffloadCase, PrefixCase
 from labkit.labs.cache_benchmark.checks.times import LeavingCase, MachineSpec, SlopesCase, TimeCase
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
 
-RIGHT = SimpleNamespace(
-    leaves_launch_floor_at=reference.leaves_launch_floor_at,
-    slopes=reference.slopes,
-    block_hashes=reference.block_hashes,
-    longest_cached_prefix=reference.longest_cached_prefix,
-    offload_step_s=reference.offload_step_s,
-)
 ANSWERS = ("four_settings", "speed_up", "tokens_found", "offload_plan")
 MODELS = ("Qwen/Qwen3-0.6B", "Qwen/Qwen3-4B", "meta-llama/Llama-3.2-1B", "google/gemma-3-1b-it")
 UNWINDOWED = MODELS[:3]
@@ -35,7 +27,7 @@ def hidden_cases(rng: random.Random) -> dict[str, list]:
         "block_hashes": [_prompt(rng, 1), _prompt(rng, rng.choice([2, 3])), _prompt(rng, 16)],
         "longest_cached_prefix": _prefixes(rng),
         "offload_step_s": [_offload(rng, 2, 60), _offload(rng, 2, 60), _offload(rng, 900, 60)],
-        **{name: [AnswerCase(name, RIGHT)] for name in ANSWERS},
+        **{name: [AnswerCase(name, reference)] for name in ANSWERS},
     }
 
 

@@ -5,13 +5,17 @@ from typing import Any
 
 from autograder.labs.known import Mutant, Variant
 from autograder.labs.papers.key import INSTRUCTOR, Key, keys
-from labkit.labs.papers.checks import CHECKS
+from labkit.checks.core import checks_of
 from labkit.labs.papers.items import options_for
 
-
-def checks_of(answer: str) -> tuple[str, ...]:
-    """The names of an answer's checks."""
-    return tuple(check.name for check in CHECKS if check.exercise == answer)
+NAMES = {answer: tuple(c.name for c in checks) for answer, checks in checks_of("papers").items()}
+# What fails with each check of letters: itself and the steps above it.
+STEPS = {
+    name: names[i:]
+    for names in NAMES.values()
+    for i, name in enumerate(names)
+    if name.endswith("_right")
+}
 
 
 def mutant(answer: str, title: str, caught_by: tuple[str, ...], value: Any) -> Mutant:
@@ -21,7 +25,7 @@ def mutant(answer: str, title: str, caught_by: tuple[str, ...], value: Any) -> M
 
 def no_answers(answer: str, right: list[str], other: str) -> Iterator[Mutant]:
     """What cannot be read as the letters that are wanted."""
-    everything = checks_of(answer)
+    everything = NAMES[answer]
     doubled = [right[0], *right[:-1]] if len(right) > 1 else right * 2
     for title, value in (
         ("no such letter", " ".join([*right[:-1], "Z"])),
@@ -39,7 +43,7 @@ def wrong_choices(key: Key) -> Iterator[Mutant]:
     answer, right = key.item.id, key.letters(INSTRUCTOR)
     options = options_for(key.item, INSTRUCTOR)
     wrong = [letter for letter in options if letter not in right]
-    names = checks_of(answer)
+    names = NAMES[answer]
     for letter in wrong:
         chosen = " ".join([*right[:-1], letter])
         yield mutant(answer, options[letter], names[-1:], chosen)
@@ -54,7 +58,7 @@ def wrong_choices(key: Key) -> Iterator[Mutant]:
 def wrong_orders(key: Key) -> Iterator[Mutant]:
     """The order cut at each place and put together the other way round, and reversed."""
     answer, right = key.item.id, key.letters(INSTRUCTOR)
-    names = checks_of(answer)
+    names = NAMES[answer]
     for i, name in enumerate(names, start=1):
         turned = [*right[i:], *right[:i]]
         yield mutant(answer, f"begun with step {i + 1}", (name,), " ".join(turned))

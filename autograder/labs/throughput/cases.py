@@ -5,14 +5,10 @@ import statistics
 
 from labkit import throughput
 from labkit.checks.answers import AnswerCase
-from labkit.labs.throughput.checks import (
-    FitCase,
-    FixedCase,
-    LimitCase,
-    RateCase,
-    SweepCase,
-    TimerCase,
-)
+from labkit.labs.throughput.checks.generate import FixedCase
+from labkit.labs.throughput.checks.rates import FitCase, LimitCase, RateCase
+from labkit.labs.throughput.checks.sweep import SweepCase
+from labkit.labs.throughput.checks.timer import TimerCase
 
 FAULTY_ENTRIES = {
     "cold_start": "A",

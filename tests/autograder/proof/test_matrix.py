@@ -3,17 +3,16 @@
 What is right is played on the cases of another seed here than behind the wall, in test_class.
 """
 
-import importlib
 from functools import cache
 
 import pytest
 
 from autograder.builder.blank import blank_values, stub_cell
 from autograder.builder.source import module_source, read_labs
-from autograder.labs.known import mutants_of, variants_of
+from autograder.labs.known import mutants_of, steps_of, variants_of
 from autograder.proof.demo import RUN
 from autograder.proof.matrix import findings_for, namespace_of, play_all
-from labkit.checks.core import checks_in
+from labkit.checks.core import checks_of
 from labkit.measuring import records
 
 OTHER_SEED = RUN.seed + 1
@@ -75,9 +74,8 @@ def test_each_right_variant_earns_everything(lab, variant):
 @pytest.mark.parametrize("lab", LABS.values(), ids=LABS)
 def test_every_check_has_a_mutant_that_it_alone_catches(lab):
     """Or it and the steps above it, where a check cannot fail without those."""
-    module = importlib.import_module(f"labkit.labs.{lab.topic}.checks")
-    steps = getattr(module, "STEPS", {})
-    names = [check.name for group in checks_in(module).values() for check in group]
+    steps = steps_of(lab)
+    names = [check.name for group in checks_of(lab.topic).values() for check in group]
     wanted = {steps.get(name, (name,)) for name in names}
     assert wanted - {mutant.caught_by for mutant in mutants_of(lab)} == set()
 

@@ -1,14 +1,12 @@
 """The frame around checks: what passes, what fails, what counts as not done, what students see."""
 
-import types
-
 import numpy
 import pytest
 import torch
 
 from labkit.bridge.local import local_student
 from labkit.bridge.student import value_of
-from labkit.checks import Unfinished, Wrong, check, checks_in, play_check
+from labkit.checks import Unfinished, Wrong, check, play_check
 from labkit.checks.compare import expect_equal, expect_number, expect_tensor, number_in, show
 from labkit.checks.notebook import Report
 
@@ -26,7 +24,7 @@ def keeps_the_sign(student, case):
         raise Wrong("the sign", expected="-", got="+")
 
 
-CHECKS = checks_in(types.SimpleNamespace(doubles=doubles, keeps=keeps_the_sign))["double"]
+CHECKS = [doubles.check, keeps_the_sign.check]
 
 
 def play(function, cases=(3, -2), hidden=False):

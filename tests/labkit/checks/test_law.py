@@ -7,16 +7,13 @@ import random
 from functools import cache
 
 import pytest
-import torch
 from right_samplers import RIGHT
 from sampler_faults import (
-    COUNT_FAULTS,
     EOS_FAULTS,
     LAW_FAULTS,
     Parts,
     TableModel,
     assembled,
-    counts_the_bonus,
     random_table,
 )
 
@@ -24,33 +21,20 @@ from labkit.bridge.local import local_student
 from labkit.bridge.student import scripted as ask_scripted
 from labkit.chance.source import scripted
 from labkit.checks.law import NotRepeatable, exact_law, text_law
-from labkit.checks.law_sampling import (
-    FALSE_ALARM,
-    Probe,
-    judge_samples,
-    n_samples_needed,
-    probes,
-    threshold,
-)
+from labkit.checks.law_sampling import FALSE_ALARM, judge_samples, threshold
 
 PROMPT = [1, 0]
 REFERENCE = assembled(Parts())
 
 
 def law_of(sampler, vocab_size=2, n_new=4, gamma=2, eos=None, **limits):
-    """The exact law of a sampler on two random tables, and the means of what the models count."""
+    """The exact law of a sampler on two random tables."""
     tables = random_table(vocab_size, 0), random_table(vocab_size, 1)
 
     def play(source):
         target, draft = map(TableModel, tables)
-        blocks = []
         with scripted(source):
-            new = sampler(target, draft, PROMPT, n_new, gamma, eos, blocks)
-        source.count("target calls", target.n_calls)
-        source.count("target tokens", target.n_fed)
-        source.count("draft tokens", draft.n_fed)
-        source.count("accepted", sum(n_accepted for _, n_accepted in blocks))
-        return new
+            return sampler(target, draft, PROMPT, n_new, gamma, eos)
 
     return exact_law(play, **limits)
 
@@ -76,7 +60,7 @@ def test_right_samplers_have_the_law_of_the_target(name):
 def test_right_samplers_end_with_the_text(name):
     law = law_of(RIGHT[name], vocab_size=3, n_new=3, eos=1)
     assert law.deviation(wanted(3, 3, 1)) < 1e-12
-    assert law.stray(wanted(3, 3, 1)) == 0
+    assert set(law.probabilities) == set(wanted(3, 3, 1))
 
 
 SIZES = {  # where two tokens and four new ones hide the fault, or take too many paths
@@ -97,23 +81,7 @@ def test_a_fault_of_the_law_is_seen(name):
 def test_a_text_that_goes_on_after_its_end_is_seen_as_illegal(name):
     law = law_of(assembled(EOS_FAULTS[name]), eos=1)
     assert law.deviation(wanted(eos=1)) > 1e-3
-    assert law.stray(wanted(eos=1)) > 1e-3
-
-
-@pytest.mark.parametrize("name", COUNT_FAULTS)
-def test_a_fault_that_keeps_the_law_is_seen_in_the_counts(name):
-    size = {"n_new": 5}
-    right, wrong = law_of(REFERENCE, **size), law_of(assembled(COUNT_FAULTS[name]), **size)
-    assert wrong.deviation(right.probabilities) < 1e-12
-    differences = {key: abs(wrong.means[key] - right.means[key]) for key in right.means}
-    del differences["accepted"]  # which the sampler itself reports
-    assert max(differences.values()) > 1e-3
-
-
-def test_a_bonus_that_is_counted_as_accepted_is_seen_in_the_report():
-    right, wrong = law_of(REFERENCE), law_of(counts_the_bonus)
-    assert wrong.deviation(right.probabilities) < 1e-12
-    assert wrong.means["accepted"] > right.means["accepted"] + 0.1
+    assert set(law.probabilities) - set(wanted(eos=1))
 
 
 def n_paths_by_hand(n_new, gamma):
@@ -130,13 +98,6 @@ def test_every_path_is_walked_once():
     law = law_of(REFERENCE, vocab_size=3, n_new=3, gamma=3)
     assert law.n_paths == n_paths_by_hand(3, 3)
     assert law.deviation(wanted(3, 3)) < 1e-12
-
-
-def test_counts_are_exact_means():
-    """Without drafts, n_new target calls and one more for the prompt."""
-    law = law_of(assembled(Parts(n_drafts=lambda gamma, n_left: 0)))
-    assert law.means["target calls"] == pytest.approx(5)
-    assert law.means["accepted"] == 0
 
 
 # ------------------------------------------------------------------ the enumeration itself
@@ -279,22 +240,10 @@ def test_the_bound_holds_at_its_threshold():
         threshold(0, 0.5)
 
 
-@pytest.mark.parametrize(
-    ("probe", "n_support"), list(zip(probes(), (256, 64, 8, 27, 81, 8), strict=True))
-)
-def test_probes_are_what_they_promise(probe: Probe, n_support):
-    assert probe.n_new > probe.gamma
-    for table in (probe.target_probs, probe.draft_probs):
-        assert torch.allclose(table.sum(-1), torch.ones(()).double(), atol=1e-12)
-    law = probe.law()
-    assert sum(p > 0 for p in law.values()) == n_support
-    assert math.fsum(law.values()) == pytest.approx(1, abs=1e-12)
-
-
-@pytest.mark.parametrize("probe", probes(), ids=lambda probe: probe.name[:1])
-def test_right_samples_pass_and_slightly_wrong_ones_do_not(probe: Probe):
+@pytest.mark.parametrize(("vocab_size", "n_new"), [(2, 4), (3, 3), (4, 4)])
+def test_right_samples_pass_and_slightly_wrong_ones_do_not(vocab_size, n_new):
     """Right samples fail with a probability below 1e-6; here they are as seeded."""
-    law = probe.law()
+    law = wanted(vocab_size, n_new)
     outcomes, weights = list(law), list(law.values())
     rng = random.Random(1)
     verdict = judge_samples(rng.choices(outcomes, weights, k=8000), law)
@@ -308,32 +257,3 @@ def test_an_impossible_outcome_needs_one_sample():
     assert not verdict.passed and verdict.impossible == (3,)
     with pytest.raises(ValueError, match="at least one outcome"):
         judge_samples([], {(0,): 1.0})
-
-
-def test_the_bonus_token_of_probe_e_gives_a_wrong_sampler_away_at_once():
-    probe = probes()[-1]
-    size = probe.vocab_size
-    tables = []
-    for table in (probe.target_probs, probe.draft_probs):
-        tables.append(torch.full((size + 1, size + 1, size), 1 / size, dtype=torch.float64))
-        tables[-1][:size, :size] = table
-
-    def law_under(name):
-        def play(source):
-            target, draft = map(TableModel, tables)
-            with scripted(source):
-                sampler = assembled(LAW_FAULTS[name])
-                return sampler(target, draft, list(probe.prompt), probe.n_new, probe.gamma)
-
-        return exact_law(play).probabilities
-
-    for name in ("bonus from the draft", "bonus from the position before", "target shifted by one"):
-        assert n_samples_needed(probe.law(), law_under(name)) == 1
-
-
-def test_samples_needed_grow_as_a_fault_gets_milder():
-    law = {(0,): 0.5, (1,): 0.5}
-    needed = [n_samples_needed(law, {(0,): p, (1,): 1 - p}) for p in (0.9, 0.7, 0.55)]
-    assert needed == sorted(needed)
-    with pytest.raises(ValueError, match="the same"):
-        n_samples_needed(law, law)

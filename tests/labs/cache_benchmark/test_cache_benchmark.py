@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from autograder.labs.cases import hidden_cases
 from labkit import cache_benchmark as lab
 from labkit.bridge.local import local_student
-from labkit.checks import checks_in, play_check
+from labkit.checks.core import checks_of, open_cases_of, play_check
 from labkit.kv_cache import tokens_processed
-from labkit.labs.cache_benchmark import checks
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
 from labkit.memory import kv_bytes_per_token, weight_bytes
 from labkit.models.facts import gpus
@@ -140,8 +139,8 @@ def test_a_mean_of_ratios_is_called_by_its_name():
         "ratio": sum(ratios) / len(ratios),
     }
     right, wrong = (
-        play_check(each, local_student(namespace), checks.PUBLIC_CASES["speed_up"])
-        for each in checks_in(checks)["speed_up"]
+        play_check(each, local_student(namespace), open_cases_of("cache_benchmark")["speed_up"])
+        for each in checks_of("cache_benchmark")["speed_up"]
     )
     assert right.passed
     assert "mean of the ratios" in wrong.message

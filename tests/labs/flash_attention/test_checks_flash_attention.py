@@ -13,8 +13,7 @@ from autograder.labs.flash_attention.answers import RATIO, TILE_KV, head, slide
 from labkit import flash_attention as flash
 from labkit.bridge.local import local_student
 from labkit.checks.answers import AnswerCase
-from labkit.checks.core import Wrong, checks_in, play_check
-from labkit.labs.flash_attention.checks import kernels as flash_kernels
+from labkit.checks.core import Wrong, checks_of, open_cases_of, play_check
 from labkit.labs.flash_attention.checks.answers import (
     own_tiles_fit_the_chip,
     the_slide_is_too_small_by_a_factor,
@@ -212,9 +211,9 @@ def test_a_function_that_only_clears_the_output_passes_no_check(name):
         for row in range(memory.n_rows):
             memory.store("O", row, torch.zeros(1, memory.head_dim))
 
-    checks = checks_in(flash_kernels)[name]
+    checks, cases = checks_of("flash_attention")[name], open_cases_of("flash_attention")[name]
     student = local_student({name: cleared})
-    findings = [play_check(check, student, flash_kernels.CASES[name]) for check in checks]
+    findings = [play_check(check, student, cases) for check in checks]
     assert [finding.check.name for finding in findings if finding.passed] == []
 
 

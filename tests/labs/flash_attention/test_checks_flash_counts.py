@@ -5,19 +5,19 @@ import torch
 
 from labkit import flash_attention as flash
 from labkit.bridge.local import local_student
-from labkit.checks.core import checks_in, play_check
-from labkit.labs.flash_attention.checks import counts as flash_counts
+from labkit.checks.core import checks_of, open_cases_of, play_check
 from labkit.labs.flash_attention.tiling import counts
 from labkit.labs.flash_attention.tiling.own_head import own_head
 from labkit.models.counted_memory import attention_memory
 
+CHECKS, OPEN_CASES = checks_of("flash_attention"), open_cases_of("flash_attention")
 NAMES = ("tile_sizes", "flash_1_traffic", "standard_traffic")
 
 
 def statuses(exercise, **names):
     student = local_student(names)
-    cases = flash_counts.CASES[exercise]
-    return [play_check(check, student, cases) for check in checks_in(flash_counts)[exercise]]
+    cases = OPEN_CASES[exercise]
+    return [play_check(check, student, cases) for check in CHECKS[exercise]]
 
 
 def functions(**changed):
@@ -37,7 +37,7 @@ def my_head(student_id):
     ("flash_2_traffic", lambda memory, tile: flash.flash_attention_2(memory, tile, 7)),
 ])  # fmt: skip
 def test_open_cases_are_what_the_memory_counts(exercise, way):
-    for case in flash_counts.CASES[exercise]:
+    for case in OPEN_CASES[exercise]:
         for tile, _, right in case.even_tiles():
             memory = attention_memory(*torch.zeros(3, case.n_rows, case.head_dim))
             way(memory, tile)

@@ -17,14 +17,13 @@ from autograder.labs.memory.answers import largest, longest, table
 from autograder.labs.memory.cases import ANSWERS, RIGHT, hidden_cases
 from labkit import memory
 from labkit.bridge.local import local_student
-from labkit.checks.core import checks_in, play_check
-from labkit.labs.memory import checks
+from labkit.checks.core import checks_of, open_cases_of, play_check
 from labkit.labs.memory.checks import fit as memory_fit
 from labkit.models import facts
 from labkit.models.shapes import ModelShape
 
 FAMILY = ["Qwen3-0.6B", "Qwen3-1.7B", "Qwen3-4B", "Qwen3-8B", "Qwen3-14B", "Qwen3-32B"]
-CHECKS = checks_in(checks)
+CHECKS, OPEN_CASES = checks_of("memory"), open_cases_of("memory")
 LAB = read_lab(SOURCES / "01_memory.py")
 counts = st.integers(min_value=1, max_value=10**13)
 small = st.integers(min_value=1, max_value=500)
@@ -230,7 +229,7 @@ def test_mixed_precision_adam_is_sixteen_bytes_of_which_twelve_are_the_optimizer
 @pytest.mark.parametrize("exercise", CHECKS)
 def test_open_and_hidden_cases_let_the_reference_pass(solved, exercise):
     names = {check.name for check in CHECKS[exercise]}
-    assert passed(solved, exercise, checks.PUBLIC_CASES[exercise]) == names
+    assert passed(solved, exercise, OPEN_CASES[exercise]) == names
     for seed in range(5):
         cases = hidden_cases(random.Random(seed))[exercise]
         assert passed(solved, exercise, cases) == names
@@ -268,7 +267,7 @@ RETURNED = [
 def test_a_function_that_returns_a_constant_passes_nothing(solved, exercise, returned):
     namespace = solved | {exercise: lambda *_, **__: returned}
     assert passed(namespace, exercise) == set()
-    assert passed(namespace, exercise, checks.PUBLIC_CASES[exercise]) == set()
+    assert passed(namespace, exercise, OPEN_CASES[exercise]) == set()
 
 
 @pytest.mark.parametrize("exercise", FUNCTIONS)
@@ -291,7 +290,7 @@ def test_answers_to_the_open_cases_learnt_by_heart_pass_nothing_hidden(solved, e
     def recite(*args, **kwargs):
         return known.get(repr((args, kwargs)), 1)
 
-    assert passed(solved | {exercise: learn}, exercise, checks.PUBLIC_CASES[exercise])
+    assert passed(solved | {exercise: learn}, exercise, OPEN_CASES[exercise])
     assert passed(solved | {exercise: recite}, exercise) == set()
 
 
@@ -408,7 +407,7 @@ def test_gib_called_gb_is_noted_and_costs_nothing(solved):
 
 def test_open_answers_are_held_against_the_student_s_own_functions(solved):
     own = {"kv_bytes_per_token": lambda shape, bytes_per_number=2: 1000}
-    found = findings(solved | own, "longest_on_l40s", checks.PUBLIC_CASES["longest_on_l40s"])
+    found = findings(solved | own, "longest_on_l40s", OPEN_CASES["longest_on_l40s"])
     finding = found["tokens_follow_from_the_stated_conventions"]
     assert "your own functions give" in finding.message
     hidden = findings(solved | own, "longest_on_l40s")
@@ -419,7 +418,7 @@ def test_an_answer_before_its_function_is_still_to_do(solved):
     def blank(*_):
         raise NotImplementedError
 
-    open_cases = checks.PUBLIC_CASES["largest_on_80_gb"]
+    open_cases = OPEN_CASES["largest_on_80_gb"]
     found = findings(solved | {"largest_model": blank}, "largest_on_80_gb", open_cases)
     assert {finding.status for finding in found.values()} == {"todo"}
     assert "write largest_model first" in next(iter(found.values())).message

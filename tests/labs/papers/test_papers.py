@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.bridge.local import local_student
-from labkit.checks.core import play_check, share_of_points
-from labkit.labs.papers import checks
+from labkit.checks.core import checks_of, play_check, share_of_points
 from labkit.labs.papers import items as papers
 from labkit.labs.papers.answers import Unreadable, both, clean, code_line, letters_of
 from labkit.labs.papers.checks.marks import ItemCase
@@ -311,7 +310,7 @@ class Key:
 
 def credit(item, letters, points=1):
     case = ItemCase(item.id, Key(item))
-    group = [check for check in checks.CHECKS if check.exercise == item.id]
+    group = checks_of("papers")[item.id]
     played = [play_check(c, student(**{item.id: letters}), [case], hidden=True) for c in group]
     return sum(share_of_points(played, points)), played
 

@@ -7,8 +7,7 @@ import math
 import pytest
 
 from labkit.bridge.local import local_student
-from labkit.checks.core import checks_in, play_check
-from labkit.labs.speculative import checks
+from labkit.checks.core import checks_of, open_cases_of, play_check
 from labkit.labs.speculative.checks.law import Claim, found_law
 
 FRAME = """
@@ -48,8 +47,8 @@ RATIO = "p[token] / q[token]"
 def failed(helpers, test, after="residual(p, q)"):
     namespace = {}
     exec(FRAME.format(helpers=helpers, test=test, after=after), namespace)
-    student, cases = local_student(namespace), checks.PUBLIC_CASES["verify"]
-    findings = [play_check(one, student, cases) for one in checks_in(checks)["verify"]]
+    student, cases = local_student(namespace), open_cases_of("speculative")["verify"]
+    findings = [play_check(one, student, cases) for one in checks_of("speculative")["verify"]]
     return {finding.check.name: finding.message for finding in findings if not finding.passed}
 
 

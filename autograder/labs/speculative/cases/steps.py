@@ -10,7 +10,10 @@ from dataclasses import replace
 
 import torch
 
-from labkit.labs.speculative.checks import BatchCase, DistributionCase, ResidualCase, VerifyCase
+from labkit.labs.speculative.checks.batch import BatchCase
+from labkit.labs.speculative.checks.blocks import VerifyCase
+from labkit.labs.speculative.checks.distribution import DistributionCase
+from labkit.labs.speculative.checks.residual import ResidualCase
 from labkit.speculative import distribution, residual
 
 Row = tuple[float, ...]

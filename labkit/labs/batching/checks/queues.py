@@ -7,7 +7,7 @@ from typing import Any
 from labkit.bridge.student import Student, hold
 from labkit.checks.compare import expect_equal, refuse_blank, show
 from labkit.checks.core import Wrong, check
-from labkit.checks.stored import Store, expect_refusal
+from labkit.checks.forms import Store, expect_refusal
 
 MOST_CALLS = 1000  # of one condition, in one search
 

@@ -7,7 +7,7 @@ from labkit.batching import STATES
 from labkit.bridge.student import Student, StudentError, hold
 from labkit.checks.compare import expect_equal, expect_number, number_in, refuse_blank, show
 from labkit.checks.core import Wrong, check
-from labkit.checks.stored import Store
+from labkit.checks.forms import Store
 
 LARGEST_LIMIT = 10**6  # beyond it, a sum says nothing of what was added
 

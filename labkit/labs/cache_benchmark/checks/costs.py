@@ -17,6 +17,8 @@ from labkit.checks.core import Wrong, check
 # cached token more in every step, changes it by 1.2e-6.
 SINGLE_PRECISION = 1e-6
 
+LLAMA, GEMMA = "meta-llama/Llama-3.2-1B", "google/gemma-3-1b-it"
+
 
 @dataclass(frozen=True, slots=True)
 class PassesCase:
@@ -182,3 +184,20 @@ def the_width_of_numbers_is_an_argument(student: Student, case: CostCase) -> Non
         relative=SINGLE_PRECISION,
         why="2 bytes per number were taken; the call says otherwise." if n_bytes == of_two else "",
     )
+
+
+OPEN_CASES = {
+    "generation_passes": [
+        PassesCase(5, True, expected=((5, 0), (1, 5), (1, 6))),
+        PassesCase(5, False, expected=((5, 0), (6, 0), (7, 0))),
+        PassesCase(1, True, expected=((1, 0), (1, 1))),
+        PassesCase(4, True, expected=()),
+    ],
+    "generation_cost": [
+        CostCase(LLAMA, 1, 4, True, flops=9_887_825_920, moved_bytes=9_886_842_880),
+        CostCase(LLAMA, 300, 1, True, flops=590_330_904_576, moved_bytes=2_481_459_200),
+        CostCase(LLAMA, 10, 3, False, flops=65_829_736_448, moved_bytes=7_415_967_744),
+        CostCase(GEMMA, 600, 3, True, flops=861_039_135_232, moved_bytes=6_041_303_808),
+        CostCase(LLAMA, 10, 3, True, flops=24_941_740_032, moved_bytes=7_415_967_744, width=4),
+    ],
+}

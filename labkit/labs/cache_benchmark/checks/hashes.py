@@ -211,3 +211,11 @@ def salts_keep_users_apart(student: Student, case: HashCase) -> None:
     _expect_all_differ(anna, bert, "with two salts", why)
     if _full(student, case.tokens, case, "anna") != anna:
         raise Wrong("the hashes with the same salt", expected="the same", got="others")
+
+
+OPEN_CASES = {
+    "block_hashes": [
+        HashCase((5, 9, 5, 9, 5, 9, 2), block_size=2),
+        HashCase(tuple(range(40, 56)), block_size=4),
+    ]
+}

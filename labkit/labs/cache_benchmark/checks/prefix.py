@@ -7,7 +7,7 @@ from typing import Any
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, number_in, show
 from labkit.checks.core import Wrong, check, of_kind
-from labkit.checks.stored import expect_refusal
+from labkit.checks.forms import expect_refusal
 from labkit.labs.cache_benchmark.checks.costs import SINGLE_PRECISION
 
 
@@ -155,3 +155,16 @@ def only_what_is_moved_can_be_offloaded(student: Student, case: OffloadCase) -> 
         seconds = number_in(student.offload_step_s(*arguments), "the seconds")
         if not seconds > 0:
             raise Wrong("the seconds of a step", expected="more than 0", got=show(seconds))
+
+
+OPEN_CASES = {
+    "longest_cached_prefix": [
+        PrefixCase("tail", ("a", "b", "c"), ("a", "b", "c", "x"), 50, block_size=16, expected=48),
+        PrefixCase("gap", ("a", "b", "c"), ("a", "c"), 50, block_size=16, expected=16),
+        PrefixCase("whole", (1, 2, 3), (1, 2, 3), 48, block_size=16, expected=32),
+    ],
+    "offload_step_s": [
+        OffloadCase(10**10, 10**9, 1e12, 20e9, in_turn_s=0.059, overlapped_s=0.05),
+        OffloadCase(10**10, 10**7, 1e12, 50e9, in_turn_s=0.01019, overlapped_s=0.00999),
+    ],
+}

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from labkit.bridge.student import Proxy, Student, hold
 from labkit.checks.compare import expect_number, number_in, refuse_blank, show
 from labkit.checks.core import Wrong, check, of_kind
-from labkit.checks.stored import expect_refusal
-from labkit.labs.cache_benchmark.checks.costs import SINGLE_PRECISION
+from labkit.checks.forms import expect_refusal
+from labkit.labs.cache_benchmark.checks.costs import LLAMA, SINGLE_PRECISION
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,3 +245,24 @@ def what_has_no_slope_is_refused(student: Student, case: SlopesCase) -> None:
             lambda lengths=lengths, times=times: student.slopes(lengths, times), "ValueError", what
         )
     student.slopes(n_new, times_s)
+
+
+_MACHINE = MachineSpec(bandwidth=300e9, peaks={"float16": 30e12, "float32": 10e12})
+_RUN = (_MACHINE, LLAMA, 1000)  # a prompt of 1,000 tokens
+
+OPEN_CASES = {
+    "predicted_time_s": [
+        TimeCase("floors", *_RUN, 5, True, 0.10047368615253334),
+        TimeCase("launch", *_RUN, 5, True, 0.14708063655253334, launch_s=0.02),
+        TimeCase("uncached", *_RUN, 5, False, 0.3360957248853333),
+        TimeCase("dtype", *_RUN, 1, True, 0.2012419096576, dtype="float32"),
+    ],
+    "leaves_launch_floor_at": [
+        LeavingCase(_MACHINE, LLAMA, 0.02, 1024, 305, 0.137, 0.001, float32_expected=103),
+    ],
+    "slopes": [
+        SlopesCase((1, 2, 4, 8), (0.5, 0.75, 1.25, 2.25), expected=(0.25, 0.25, 0.25)),
+        SlopesCase((10, 30, 70), (1.0, 2.0, 8.0), expected=(0.05, 0.15), order=()),
+        SlopesCase((4, 5, 6), (1.0, 1.5, 2.5), expected=(0.5, 1.0), order=(2, 0, 1)),
+    ],
+}

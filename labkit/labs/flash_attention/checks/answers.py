@@ -230,4 +230,4 @@ def homework_with_65536_bytes(student: Student, case: AnswerCase) -> None:
     _expect_reads(student, case, "bytes_65536")
 
 
-CASES: dict[str, list] = {name: [AnswerCase(name)] for name in ("my_head", "slide", "homework")}
+OPEN_CASES = {name: [AnswerCase(name)] for name in ("my_head", "slide", "homework")}

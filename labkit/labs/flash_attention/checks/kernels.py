@@ -218,7 +218,7 @@ _TILED = [
     AttentionCase("moving", 20, 3, 5, 4, seed=11),
 ]
 
-CASES: dict[str, list] = {
+OPEN_CASES = {
     "standard_attention": [
         AttentionCase("even", 12, 5, seed=1),
         AttentionCase("ragged", 1, 3, seed=2),

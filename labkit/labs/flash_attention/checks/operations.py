@@ -1,4 +1,4 @@
-"""Checks of lab 7's operations and seconds, part of `labkit.labs.flash_attention.checks.counts`."""
+"""Checks of lab 7's operations and seconds, and of the least tile that is worth it."""
 
 from dataclasses import dataclass
 
@@ -201,7 +201,7 @@ def as_much_is_not_less(student: Student, case: LeastCase) -> None:
     case.expect(student, "With one row less both move as much, or FlashAttention more.")
 
 
-CASES: dict[str, list] = {
+OPEN_CASES = {
     "standard_flops": [OperationsCase(10, 3, 1570, 2740), OperationsCase(4, 16, 1024, 1984)],
     "flash_flops": [
         TurnsCase(60, 5, 20, 10, 11, (84120, 86760, 90720)),

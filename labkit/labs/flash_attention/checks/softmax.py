@@ -195,7 +195,7 @@ def queries_without_keys_stay_as_they_were(student: Student, case: StepCase) -> 
         expect_sum(student, case, which, why, n_queries=N_BLIND)
 
 
-CASES: dict[str, list] = {
+OPEN_CASES = {
     "online_softmax": [
         StepCase("first", 3, 0, 4, seed=1),
         StepCase("later", 5, 6, 4, seed=2),

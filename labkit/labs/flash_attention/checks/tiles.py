@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, show
 from labkit.checks.core import Wrong, check, of_kind
-from labkit.checks.stored import expect_refusal
+from labkit.checks.forms import expect_refusal
 from labkit.labs.flash_attention.checks.turns import EXACT, expect_count, two_numbers_in
 
 WIDTHS = (2, 4, 8)
@@ -99,7 +99,7 @@ def a_chip_without_room_is_refused(student: Student, case: TileCase) -> None:
         expect_number(rows, 1, f"{what} where four rows fit exactly")
 
 
-CASES: dict[str, list] = {
+OPEN_CASES = {
     "tile_sizes": [
         TileCase("full", 65_536, 64, 1, rows=256),
         TileCase("full", 60, 5, 1, rows=3),

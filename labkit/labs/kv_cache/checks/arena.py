@@ -9,14 +9,8 @@ from torch import Tensor
 from labkit.bridge.student import Student, hold, hold_item, values_of
 from labkit.checks.compare import expect_equal, expect_number, tensor_in
 from labkit.checks.core import check
-from labkit.checks.stored import (
-    Store,
-    expect_pair,
-    expect_refusal,
-    expect_stored,
-    expect_unchanged,
-    random_tokens,
-)
+from labkit.checks.forms import Store, expect_refusal, expect_unchanged
+from labkit.labs.kv_cache.checks.stored import expect_pair, expect_stored, random_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,3 +215,11 @@ def a_rewind_out_of_range_is_refused(student: Student, case: ArenaCase) -> None:
         expect_number(cache.length, n_tokens, f"the length after the refused {what}")
     cache.rewind(n_tokens)
     expect_number(cache.length, 0, "the length after everything was rewound")
+
+
+OPEN_CASES = {
+    "ArenaCache": [
+        ArenaCase(life=(3, 1, -2, 2, 1, -4, 3), capacity=8),
+        ArenaCase(life=(2, -1, 3), capacity=5, n_layers=3, batch=2, dtype=torch.bfloat16),
+    ],
+}

@@ -9,7 +9,8 @@ from torch import Tensor
 from labkit.bridge.student import Student, place_all, values_of
 from labkit.checks.compare import expect_equal, expect_tensor, tensor_in
 from labkit.checks.core import check
-from labkit.checks.stored import expect_pair, pair_in, random_tokens
+from labkit.checks.forms import pair_in
+from labkit.labs.kv_cache.checks.stored import expect_pair, random_tokens
 from labkit.models.transformer import masked_attention
 
 
@@ -129,3 +130,13 @@ def nothing_passed_in_is_changed(student: Student, case: AttendCase) -> None:
     names = ("queries", "keys", "values", "cached keys", "cached values")
     for part, after, name in zip(parts, values_of(student, placed), names, strict=False):
         expect_tensor(after, part, f"the {name} after the call", tolerance=1e-7)
+
+
+OPEN_CASES = {
+    "attend_cached": [
+        AttendCase(n_past=0, n_query=3),
+        AttendCase(n_past=5, n_query=1, seed=1),
+        AttendCase(n_past=3, n_query=4, batch=2, seed=2),
+        AttendCase(n_past=4, n_query=2, n_heads=4, n_kv_heads=2, seed=3),
+    ],
+}

@@ -12,13 +12,8 @@ from torch import Tensor
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_equal, expect_number, number_in, show, tensor_in
 from labkit.checks.core import Wrong, check
-from labkit.checks.stored import (
-    expect_pair,
-    expect_refusal,
-    random_tokens,
-    wanted_floats,
-    wanted_tokens,
-)
+from labkit.checks.forms import expect_refusal, wanted_tokens
+from labkit.labs.kv_cache.checks.stored import expect_pair, random_tokens, wanted_floats
 from labkit.models.transformer import generate_uncached, sampler
 
 
@@ -219,3 +214,18 @@ def no_token_costs_nothing(student: Student, case: CountCase) -> None:
 
 def _is(got: Any, number: int) -> bool:
     return isinstance(got, int | float) and got == number
+
+
+OPEN_CASES = {
+    "generate": [
+        GenerateCase(n_prompt=3, n_new=4),
+        GenerateCase(n_prompt=1, n_new=1, seed=1),
+        GenerateCase(n_prompt=2, n_new=5, batch=3, seed=2),
+        GenerateCase(n_prompt=4, n_new=0, seed=3),
+    ],
+    "tokens_processed": [
+        CountCase(n_prompt=3, n_new=1, cached=3, uncached=3),
+        CountCase(n_prompt=3, n_new=4, cached=6, uncached=18),
+        CountCase(n_prompt=1, n_new=512, cached=512, uncached=131_328),
+    ],
+}

@@ -12,13 +12,8 @@ from torch import Tensor
 from labkit.bridge.student import Student, hold
 from labkit.checks.compare import expect_equal, expect_number, show, tensor_in
 from labkit.checks.core import Wrong, check
-from labkit.checks.stored import (
-    Store,
-    expect_pair,
-    expect_refusal,
-    expect_stored,
-    random_tokens,
-)
+from labkit.checks.forms import Store, expect_refusal
+from labkit.labs.kv_cache.checks.stored import expect_pair, expect_stored, random_tokens
 
 METHODS = ("append", "gather", "block_table", "rewind", "free")
 
@@ -256,3 +251,11 @@ def _operations(case: PagedCase) -> Iterator[tuple[int, int]]:
             n_tokens = -rng.randrange(lengths[one])
         lengths[one] = lengths[one] + n_tokens if n_tokens else 0
         yield one, n_tokens
+
+
+OPEN_CASES = {
+    "PagedCache": [
+        PagedCase(n_blocks=9, block_size=4, appends=(3, 1, 1, 5), n_operations=24),
+        PagedCase(n_blocks=8, block_size=2, appends=(1, 2, 3), dtype=torch.float16, seed=1),
+    ],
+}

@@ -9,7 +9,8 @@ from torch import Tensor
 from labkit.bridge.student import Student, hold
 from labkit.checks.compare import expect_equal, tensor_in
 from labkit.checks.core import check
-from labkit.checks.stored import Store, expect_stored, random_tokens
+from labkit.checks.forms import Store
+from labkit.labs.kv_cache.checks.stored import expect_stored, random_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,3 +152,11 @@ def _expect_seen(case: RingCase, length: int, query: int, row: list) -> None:
         f"the positions that a query at position {query} sees after {length} tokens",
         why="-1 is an empty slot." if -1 in seen else "",
     )
+
+
+OPEN_CASES = {
+    "RingCache": [
+        RingCase(window=4, n_tokens=10, chunks=(6, 2)),
+        RingCase(window=5, n_tokens=7, chunks=(12, 3), batch=2, dtype=torch.float16),
+    ],
+}

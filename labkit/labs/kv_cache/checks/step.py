@@ -14,8 +14,9 @@ from torch import Tensor
 from labkit.bridge.student import Offer, Student
 from labkit.checks.compare import expect_equal, expect_tensor, show, tensor_in
 from labkit.checks.core import Wrong, check
-from labkit.checks.stored import expect_pair, pair_in, wanted_floats, wanted_tokens
+from labkit.checks.forms import pair_in, wanted_tokens
 from labkit.labs.kv_cache.checks.attend import attention_by_hand
+from labkit.labs.kv_cache.checks.stored import expect_pair, wanted_floats
 from labkit.models.transformer import Transformer, TransformerConfig
 
 D_MODEL, VOCAB_SIZE = 8, 11
@@ -213,3 +214,12 @@ def logits_are_those_of_the_uncached_model(student: Student, case: StepCase) -> 
         end = step.n_past + step.n_new
         what = f"the logits of tokens {step.n_past}..{end - 1}"
         expect_tensor(step.logits, expected[:, step.n_past : end], what, tolerance=1e-4)
+
+
+OPEN_CASES = {
+    "forward_cached": [
+        StepCase(chunks=(4,)),
+        StepCase(chunks=(3, 1, 1), n_layers=3, seed=1),
+        StepCase(chunks=(2, 3), batch=2, seed=2),
+    ],
+}

@@ -213,3 +213,6 @@ def _tokens(student: Student, case: AnswerCase, reading: str, count: str) -> tup
 
 def _accepts(n_tokens: float, fewest: float, most: float) -> bool:
     return fewest - TOKEN_TOLERANCE <= n_tokens <= most + TOKEN_TOLERANCE
+
+
+OPEN_CASES = {name: [AnswerCase(name)] for name in ("largest_on_80_gb", "longest_on_l40s")}

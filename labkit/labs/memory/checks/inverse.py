@@ -1,12 +1,12 @@
 """Checks of lab 1's questions asked backwards: the largest model, the longest sequence."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from labkit.bridge.student import Student, StudentError
 from labkit.checks.compare import expect_number, number_in, show
-from labkit.checks.core import Wrong, check
+from labkit.checks.core import Wrong, check, of_kind
 from labkit.labs.memory.checks.products import DIVIDE_WHOLE, ROUNDING, expect_exactly
 
 
@@ -18,6 +18,19 @@ class LargestCase:
     overhead_bytes: int
     bytes_per_param: int
     expected: int | None
+
+    @property
+    def kind(self) -> str:
+        """What the case is about: a slip shows in one kind only."""
+        if not self.expected:
+            return "refused" if self.expected is None else "full"
+        if self.bytes_per_param != 2:
+            return "width"
+        return "overhead" if self.overhead_bytes else "plain"
+
+    def ask(self, student: Student) -> Any:
+        """How many parameters fit, by the student's function."""
+        return student.largest_model(self.vram_bytes, self.overhead_bytes, self.bytes_per_param)
 
     def __str__(self) -> str:
         return (
@@ -35,6 +48,20 @@ class LongestCase:
     token_bytes: int
     expected: int | None
     options: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """What the case is about: a slip shows in one kind only."""
+        if not self.expected:
+            return "refused" if self.expected is None else "full"
+        if self.overhead_bytes:
+            return "overhead"
+        return "batch" if self.batch_size > 1 else "plain"
+
+    def ask(self, student: Student) -> Any:
+        """How many tokens fit, by the student's function."""
+        sizes = (self.vram_bytes, self.model_bytes, self.token_bytes)
+        return student.longest_sequence(*sizes, **self.options)
 
     @property
     def batch_size(self) -> int:
@@ -59,9 +86,7 @@ class LongestCase:
 @check(
     "largest_model",
     hint="First take off what is not weights; then see how many parameters fill the rest.",
-    applies_to=lambda case: (
-        bool(case.expected) and case.overhead_bytes > 0 and case.bytes_per_param == 2
-    ),
+    applies_to=of_kind("overhead"),
 )
 def weights_fill_what_the_overhead_leaves(student: Student, case: LargestCase) -> None:
     """The weights fill the card up to the overhead."""
@@ -71,7 +96,7 @@ def weights_fill_what_the_overhead_leaves(student: Student, case: LargestCase) -
 @check(
     "largest_model",
     hint="Call it with 1 and with 4 bytes per parameter: which of the two models is larger?",
-    applies_to=lambda case: bool(case.expected) and case.bytes_per_param != 2,
+    applies_to=of_kind("width"),
 )
 def wider_parameters_leave_room_for_fewer(student: Student, case: LargestCase) -> None:
     """The bytes of a parameter are an argument, not always 2."""
@@ -81,9 +106,7 @@ def wider_parameters_leave_room_for_fewer(student: Student, case: LargestCase) -
 @check(
     "largest_model",
     hint="How many parameters of 2 bytes fit in 5 bytes?",
-    applies_to=lambda case: (
-        bool(case.expected) and case.overhead_bytes == 0 and case.bytes_per_param == 2
-    ),
+    applies_to=of_kind("plain"),
 )
 def a_parameter_fits_whole_or_not_at_all(student: Student, case: LargestCase) -> None:
     """The answer is a whole number of parameters, rounded down, exactly."""
@@ -94,32 +117,28 @@ def a_parameter_fits_whole_or_not_at_all(student: Student, case: LargestCase) ->
 @check(
     "largest_model",
     hint="A count of parameters is never negative.",
-    applies_to=lambda case: case.expected == 0,
+    applies_to=of_kind("full"),
 )
 def a_full_card_holds_no_parameters(student: Student, case: LargestCase) -> None:
     """An overhead as large as the card, or larger, leaves room for none."""
-    width = case.bytes_per_param
-    got = student.largest_model(case.vram_bytes, case.overhead_bytes, width)
-    expect_number(got, 0, "the parameters that fit")
-    roomy = student.largest_model(10 * case.overhead_bytes, case.overhead_bytes, width)
+    expect_number(case.ask(student), 0, "the parameters that fit")
+    roomy = replace(case, vram_bytes=10 * case.overhead_bytes).ask(student)
     _expect_some(roomy, "the parameters that fit on a card of ten times the overhead")
 
 
 @check(
     "largest_model",
     hint="The docstring says which argument is refused, and with which exception.",
-    applies_to=lambda case: case.expected is None,
+    applies_to=of_kind("refused"),
 )
 def refuses_parameters_without_width(student: Student, case: LargestCase) -> None:
     """A parameter of no bytes is refused with a ValueError."""
-    arguments = (case.vram_bytes, case.overhead_bytes, case.bytes_per_param)
-    _expect_refusal(lambda: student.largest_model(*arguments), "a parameter of no bytes")
+    _expect_refusal(lambda: case.ask(student), "a parameter of no bytes")
     _expect_some(student.largest_model(case.vram_bytes), "the parameters of an ordinary call")
 
 
 def _check_largest(student: Student, case: LargestCase) -> None:
-    got = student.largest_model(case.vram_bytes, case.overhead_bytes, case.bytes_per_param)
-    number = number_in(got, "the parameters that fit")
+    number = number_in(case.ask(student), "the parameters that fit")
     why = ""
     if number * case.bytes_per_param == case.vram_bytes and case.overhead_bytes:
         why = "The overhead was not taken off."
@@ -136,9 +155,7 @@ def _check_largest(student: Student, case: LargestCase) -> None:
 @check(
     "longest_sequence",
     hint="One more token means one more for every sequence of the batch.",
-    applies_to=lambda case: (
-        bool(case.expected) and case.batch_size > 1 and case.overhead_bytes == 0
-    ),
+    applies_to=of_kind("batch"),
 )
 def the_batch_shares_what_the_weights_leave(student: Student, case: LongestCase) -> None:
     """What the weights leave is shared by all sequences of the batch."""
@@ -148,7 +165,7 @@ def the_batch_shares_what_the_weights_leave(student: Student, case: LongestCase)
 @check(
     "longest_sequence",
     hint="What is taken before the first token: the weights, and what else?",
-    applies_to=lambda case: bool(case.expected) and case.overhead_bytes > 0,
+    applies_to=of_kind("overhead"),
 )
 def an_overhead_comes_off_first(student: Student, case: LongestCase) -> None:
     """The overhead is taken off before the tokens are counted."""
@@ -158,9 +175,7 @@ def an_overhead_comes_off_first(student: Student, case: LongestCase) -> None:
 @check(
     "longest_sequence",
     hint="How many tokens of 4 bytes fit in 11 bytes?",
-    applies_to=lambda case: (
-        bool(case.expected) and case.batch_size == 1 and case.overhead_bytes == 0
-    ),
+    applies_to=of_kind("plain"),
 )
 def a_token_fits_whole_or_not_at_all(student: Student, case: LongestCase) -> None:
     """The answer is a whole number of tokens, rounded down, exactly."""
@@ -171,41 +186,31 @@ def a_token_fits_whole_or_not_at_all(student: Student, case: LongestCase) -> Non
 @check(
     "longest_sequence",
     hint="A sequence is never of negative length: read the docstring's last words on 0.",
-    applies_to=lambda case: case.expected == 0,
+    applies_to=of_kind("full"),
 )
 def no_room_means_no_tokens(student: Student, case: LongestCase) -> None:
     """Weights that fill the card, or do not fit on it, leave room for 0 tokens."""
-    got = student.longest_sequence(
-        case.vram_bytes, case.model_bytes, case.token_bytes, **case.options
-    )
-    expect_number(got, 0, "the tokens that fit")
+    expect_number(case.ask(student), 0, "the tokens that fit")
     one_each = case.overhead_bytes + case.model_bytes + case.token_bytes * case.batch_size
-    roomy = student.longest_sequence(one_each, case.model_bytes, case.token_bytes, **case.options)
+    roomy = replace(case, vram_bytes=one_each).ask(student)
     _expect_some(roomy, "the tokens that fit on a card with room for one")
 
 
 @check(
     "longest_sequence",
     hint="The docstring says which arguments are refused, and with which exception.",
-    applies_to=lambda case: case.expected is None,
+    applies_to=of_kind("refused"),
 )
 def refuses_an_empty_batch(student: Student, case: LongestCase) -> None:
     """A batch of no sequences and a token of no bytes are refused with a ValueError."""
-    _expect_refusal(
-        lambda: student.longest_sequence(
-            case.vram_bytes, case.model_bytes, case.token_bytes, **case.options
-        ),
-        "an empty batch" if case.batch_size <= 0 else "a token of no bytes",
-    )
+    what = "an empty batch" if case.batch_size <= 0 else "a token of no bytes"
+    _expect_refusal(lambda: case.ask(student), what)
     ordinary = student.longest_sequence(case.vram_bytes, case.model_bytes, 1)
     _expect_some(ordinary, "the tokens of an ordinary call")
 
 
 def _check_longest(student: Student, case: LongestCase) -> None:
-    got = student.longest_sequence(
-        case.vram_bytes, case.model_bytes, case.token_bytes, **case.options
-    )
-    number = number_in(got, "the tokens that fit")
+    number = number_in(case.ask(student), "the tokens that fit")
     taken = number * case.token_bytes * case.batch_size  # what this answer would fill
     why, one_step = "", case.token_bytes * case.batch_size
     if abs(taken - case.vram_bytes + case.overhead_bytes) < one_step:
@@ -240,3 +245,25 @@ def _expect_refusal(play: Callable[[], Any], what: str) -> None:
             return
         raise Wrong(f"{what} should be refused", expected="ValueError", got=error.kind) from None
     raise Wrong(f"{what} should be refused", expected="ValueError", got=show(got))
+
+
+OPEN_CASES = {
+    "largest_model": [
+        LargestCase(24_000_000_000, 2_000_000_000, 2, 11_000_000_000),
+        LargestCase(16_000_000_000, 0, 4, 4_000_000_000),
+        LargestCase(5, 0, 2, 2),
+        LargestCase(2**60 + 3, 0, 2, 576_460_752_303_423_489),
+        LargestCase(16_000_000_000, 17_000_000_000, 2, 0),
+        LargestCase(16_000_000_000, 0, 0, None),
+    ],
+    "longest_sequence": [
+        LongestCase(1_000_000, 400_000, 100, 1_500, {"batch_size": 4}),
+        LongestCase(1_000_000, 400_000, 100, 5_000, {"overhead_bytes": 100_000}),
+        LongestCase(1_000_000, 400_001, 100, 5_999),
+        LongestCase(2**60 + 3, 0, 2, 576_460_752_303_423_489),
+        LongestCase(1_000_000, 1_000_000, 100, 0),
+        LongestCase(1_000_000, 3_000_000, 100, 0, {"batch_size": 2}),
+        LongestCase(1_000_000, 400_000, 100, None, {"batch_size": 0}),
+        LongestCase(1_000_000, 400_000, 0, None),
+    ],
+}

@@ -11,6 +11,7 @@ from typing import Any
 from labkit.bridge.student import Proxy, Student
 from labkit.checks.compare import BYTE_FACTORS, expect_number, number_in, show
 from labkit.checks.core import Wrong, check
+from labkit.labs.memory.checks.training import BYTE_NAMES
 
 ROUNDING = 1e-6
 DIVIDE_WHOLE = "`/` makes a float, which holds 53 bits; `//` divides whole numbers exactly."
@@ -278,3 +279,27 @@ def _bytes_in(got: Any, what: str) -> float | int:
     if not 0 < number < float("inf"):
         raise Wrong(what, expected="some bytes", got=show(number))
     return number
+
+
+ADAM_8BIT = dict(zip(BYTE_NAMES, (2, 2, 4, 1, 1), strict=True))
+MOMENTUM = {"weights": 4, "gradients": 2, "momentum": 1}
+LLAMA_3 = shape_fields("a shape like Llama-3.1-8B's", 32, 32, 8, 128, 4096)
+T5 = shape_fields("a shape with heads of their own width", 24, 16, 16, 128, 1024)
+
+OPEN_CASES = {
+    "weight_bytes": [
+        WeightCase(7_000_000_000, 2, 14_000_000_000),
+        WeightCase(124_439_808, 4, 497_759_232),
+        WeightCase(2**53 + 1, 2, 18_014_398_509_481_986),
+    ],
+    "training_bytes": [
+        RecipeCase(1_000_000, ADAM_8BIT, 10_000_000),
+        RecipeCase(1_000_000, MOMENTUM, 7_000_000),
+    ],
+    "kv_bytes_per_token": [
+        ShapeCase(LLAMA_3, 131_072),
+        ShapeCase(T5, 196_608),
+        ShapeCase(LLAMA_3, 65_536, width=1),
+    ],
+    "kv_cache_bytes": [CacheCase(LLAMA_3, n_tokens=100, batch_size=3, one_token=131_072)],
+}

@@ -258,3 +258,6 @@ def each_ratio_is_cache_over_weights(student: Student, case: AnswerCase) -> None
         }
         why = next((text for wrong, text in slips.items() if is_near(got, wrong, 0.03)), "")
         expect_close(case, got, right, f"the ratio of {model}", relative=0.03, why=why)
+
+
+OPEN_CASES = {name: [AnswerCase(name)] for name in ("kv_table", "one_cell", "scaling")}

@@ -7,7 +7,7 @@ from typing import Any
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_equal, show
 from labkit.checks.core import Wrong, check
-from labkit.checks.stored import expect_refusal
+from labkit.checks.forms import expect_refusal
 from labkit.labs.speculative.checks.cases import (
     ENDS,
     LAW,
@@ -216,7 +216,7 @@ SENSELESS = [
     RefusalCase("top_k is 0", (("top_k", 0),)),
     RefusalCase("top_p is 0", (("top_p", 0.0),)),
 ]
-CASES: dict[str, list] = {
+OPEN_CASES = {
     "autoregressive": [
         _alone("random tables", LAW, (1, 0), 3, 11),
         _alone("a text that may end early", LAW, (2,), 3, 12, eos=1),

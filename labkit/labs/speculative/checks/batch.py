@@ -12,8 +12,8 @@ from torch import Tensor
 from labkit.bridge.student import Student, place_all, scripted, values_of
 from labkit.checks.compare import tensor_in
 from labkit.checks.core import Wrong, check
+from labkit.checks.forms import expect_unchanged, pair_in
 from labkit.checks.law import Outcome, RandomSource
-from labkit.checks.stored import expect_unchanged, pair_in
 from labkit.labs.speculative.checks.blocks import ONE, PLAIN, TWO, VerifyCase, whole_in
 from labkit.labs.speculative.checks.law import Claim, Found, Law, found_law
 
@@ -187,7 +187,7 @@ def the_batch_stays_as_it_is(student: Student, case: BatchCase) -> None:
         expect_unchanged(got, tensor, f"{name} after the call")
 
 
-CASES: dict[str, list] = {
+OPEN_CASES = {
     "verify_batch": [
         BatchCase((TWO, TWO)),
         BatchCase((TWO.alone(1), TWO.alone(0))),

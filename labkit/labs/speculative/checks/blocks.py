@@ -12,8 +12,8 @@ from torch import Tensor
 from labkit.bridge.student import Student, scripted
 from labkit.checks.compare import number_in, show
 from labkit.checks.core import Wrong
+from labkit.checks.forms import pair_in
 from labkit.checks.law import Outcome, RandomSource
-from labkit.checks.stored import pair_in
 from labkit.labs.speculative.checks.law import Found, found_law
 
 Probs = tuple[float, ...]

@@ -10,7 +10,7 @@ from torch import Tensor
 from labkit.bridge.student import Student, place, value_of
 from labkit.checks.compare import expect_equal, expect_tensor, show, tensor_in
 from labkit.checks.core import Wrong, check, of_kind
-from labkit.checks.stored import expect_refusal, expect_unchanged
+from labkit.checks.forms import expect_refusal, expect_unchanged
 
 Rows = tuple  # numbers, or tuples of them, of one shape
 
@@ -228,7 +228,7 @@ def shares(*weights: float) -> tuple[float, ...]:
 
 
 NAN, INF = math.nan, math.inf
-CASES: dict[str, list] = {
+OPEN_CASES = {
     "distribution": [
         DistributionCase("temperature", logs(8, 2, 4, 2), shares(64, 4, 16, 4), temperature=0.5),
         DistributionCase("temperature", logs(16, 1, 4), shares(4, 1, 2), temperature=2.0),

@@ -8,7 +8,7 @@ from labkit.bridge.student import Student, hold
 from labkit.checks.answers import is_near
 from labkit.checks.compare import expect_equal, expect_number, number_in
 from labkit.checks.core import check, of_kind
-from labkit.checks.stored import expect_refusal
+from labkit.checks.forms import expect_refusal
 
 SINGLE_PRECISION = 1e-5
 
@@ -171,7 +171,7 @@ def without_trials_there_is_no_rate(student: Student, case: BlocksCase) -> None:
     expect_number(half, 0.5, "the rate of one of two tokens", relative=SINGLE_PRECISION)
 
 
-CASES: dict[str, list] = {
+OPEN_CASES = {
     "ngram_draft": [
         LookupCase("copy", (8, 1, 2, 3, 4, 5, 6, 0, 7, 1, 2, 3), gamma=2, drafted=(4, 5)),
         LookupCase("copy", (1, 2, 3, 4, 0, 0, 5, 6, 1, 2, 3), gamma=4, drafted=(4, 0, 0, 5)),

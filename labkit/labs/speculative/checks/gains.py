@@ -9,12 +9,8 @@ from labkit.bridge.student import Student
 from labkit.checks.answers import is_near
 from labkit.checks.compare import expect_number, number_in, show
 from labkit.checks.core import Wrong, check, of_kind
-from labkit.checks.stored import expect_refusal
-from labkit.labs.speculative.checks.drafts import *  # noqa: F403
-from labkit.labs.speculative.checks.drafts import CASES as DRAFTS
+from labkit.checks.forms import expect_refusal
 from labkit.labs.speculative.checks.drafts import SINGLE_PRECISION
-from labkit.labs.speculative.checks.search import *  # noqa: F403
-from labkit.labs.speculative.checks.search import CASES as SEARCHES
 from labkit.labs.speculative.checks.search import NO_CHANCE
 
 NEAR_ONE = 1e-3  # what is left of single precision in (1 - alpha^n) / (1 - alpha) there
@@ -144,9 +140,7 @@ def no_speedup_without_a_probability(student: Student, case: SpeedupCase) -> Non
     case.ask(student)
 
 
-CASES: dict[str, list] = {
-    **DRAFTS,
-    **SEARCHES,
+OPEN_CASES = {
     "expected_tokens": [
         TokensCase("between", 0.8, 5, 3.68928),
         TokensCase("between", 0.6, 2, 1.96),

@@ -4,8 +4,6 @@ from typing import Any
 
 from labkit.bridge.student import Student
 from labkit.checks.core import check
-from labkit.labs.speculative.checks.alone import *  # noqa: F403
-from labkit.labs.speculative.checks.alone import CASES as ALONE
 from labkit.labs.speculative.checks.alone import (
     ONE_TOKEN,
     SENSELESS,
@@ -23,8 +21,6 @@ from labkit.labs.speculative.checks.cases import (
     TOLD,
     SamplingCase,
 )
-from labkit.labs.speculative.checks.chance import *  # noqa: F403
-from labkit.labs.speculative.checks.feeding import *  # noqa: F403
 from labkit.labs.speculative.checks.models import Network, circle, disjoint, generic
 
 
@@ -53,8 +49,7 @@ SURE_OF_THEMSELVES = [
     SamplingCase("more gamma than text", SURE, circle(RING), (5,), 3, circle(RING), (8,)),
     SamplingCase("one token", SURE, circle(RING), (0, 5), 1, circle(RING), (2,)),
 ]
-CASES: dict[str, list] = {
-    **ALONE,
+OPEN_CASES = {
     "speculative": [
         SamplingCase("two", LAW, generic(2, 1, 0.1), (1, 0), 4, generic(2, 2, 0.1), n_samples=1000),
         SamplingCase("three", LAW, generic(3, 3), (2,), 3, generic(3, 4), (1,),

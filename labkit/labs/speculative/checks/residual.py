@@ -9,7 +9,7 @@ from torch import Tensor
 from labkit.bridge.student import Student, place_all, values_of
 from labkit.checks.compare import expect_tensor, tensor_in
 from labkit.checks.core import Wrong, check, of_kind
-from labkit.checks.stored import expect_unchanged
+from labkit.checks.forms import expect_unchanged
 from labkit.labs.speculative.checks.distribution import Rows
 
 
@@ -115,7 +115,7 @@ def both_distributions_stay_as_they_are(student: Student, case: ResidualCase) ->
         expect_unchanged(got, before, f"the {name}'s probabilities after the call")
 
 
-CASES: dict[str, list] = {
+OPEN_CASES = {
     "residual": [
         ResidualCase("generic", (0.5, 0.3, 0.1, 0.1), (0.2, 0.2, 0.2, 0.4), (0.75, 0.25, 0, 0)),
         ResidualCase("equal", (0.5, 0.2, 0.3), (0.5, 0.2, 0.3)),

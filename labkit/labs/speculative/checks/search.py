@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, number_in, show
 from labkit.checks.core import Wrong, check, of_kind
-from labkit.checks.stored import expect_refusal
+from labkit.checks.forms import expect_refusal
 
 NO_CHANCE = (1.03, -0.25, 2.0)  # what some report as an acceptance rate
 
@@ -103,7 +103,7 @@ def no_best_gamma_without_a_probability(student: Student, case: BestCase) -> Non
     number_in(student.best_gamma(case.alpha, *times), "the best gamma")
 
 
-CASES: dict[str, list] = {
+OPEN_CASES = {
     "best_gamma": [
         BestCase("inside", 0.8, 0.1, 1.0, 1.0, best=6),
         BestCase("inside", 0.9, 0.05, 1.0, 1.0, best=13),

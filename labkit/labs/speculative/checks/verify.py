@@ -14,8 +14,8 @@ import torch
 from labkit.bridge.student import Student, place_all, scripted, values_of
 from labkit.checks.compare import expect_equal
 from labkit.checks.core import Wrong, check
+from labkit.checks.forms import expect_refusal, expect_unchanged
 from labkit.checks.law import Outcome, RandomSource
-from labkit.checks.stored import expect_refusal, expect_unchanged
 from labkit.labs.speculative.checks.blocks import (
     ONE,
     PLAIN,
@@ -247,7 +247,7 @@ def what_was_passed_stays_as_it_is(student: Student, case: VerifyCase) -> None:
     found_law(play, n_samples=40)
 
 
-CASES: dict[str, list] = {
+OPEN_CASES = {
     "verify": [
         ONE,
         replace(ONE, drafted=(2,), kept=(1.0,)),

@@ -15,7 +15,7 @@ from torch import Tensor
 from labkit.bridge.student import Offer, Proxy, Student
 from labkit.checks.compare import expect_equal, show, tensor_in
 from labkit.checks.core import Wrong, check
-from labkit.checks.stored import wanted_tokens
+from labkit.checks.forms import wanted_tokens
 
 VOCAB_SIZE, EOS, PAD = 50, 49, 48
 SETTINGS = (
@@ -237,3 +237,12 @@ def the_prompt_goes_in_unchanged(student: Student, case: FixedCase) -> None:
     call = play_of(student, case).call
     got = tensor_in(call["tokens"], "the prompt")
     expect_equal(got.tolist(), case.prompt().tolist(), "the tokens that the model gets")
+
+
+OPEN_CASES = {
+    "generate_fixed": [
+        FixedCase(batch_size=2, n_input=5, n_new=4),
+        FixedCase(batch_size=3, n_input=30, n_new=6, stops_after=2, seed=1),
+        FixedCase(batch_size=1, n_input=1, n_new=1, seed=2),
+    ],
+}

@@ -1,4 +1,4 @@
-"""Checks of `tokens_per_s`, `fit_steps` and `limit_of`, part of `labkit.labs.throughput.checks`."""
+"""Checks of `tokens_per_s`, `fit_steps` and `limit_of`."""
 
 import math
 import statistics
@@ -8,8 +8,7 @@ from typing import Any
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, number_in, refuse_blank, show
 from labkit.checks.core import Wrong, check
-from labkit.checks.forms import numbers_in
-from labkit.checks.stored import expect_refusal
+from labkit.checks.forms import expect_refusal, numbers_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,3 +258,21 @@ def a_step_below_its_floor_is_refused(student: Student, case: LimitCase) -> None
     slow_launch_s = 3 * floor_s / case.n_layers
     slower = (case.n_layers, slow_launch_s, case.moving_s, case.computing_s)
     refuse_blank(student.limit_of(2 * floor_s, *slower))
+
+
+OPEN_CASES = {
+    "tokens_per_s": [
+        RateCase(batch_size=4, n_new=16, samples_s=(0.5,), expected=128.0),
+        RateCase(batch_size=2, n_new=10, samples_s=(0.25, 0.5, 4.0), expected=40.0),
+    ],
+    "fit_steps": [
+        FitCase((1, 2, 4, 8), (0.5, 0.75, 1.25, 2.25), prefill_s=0.5, step_s=0.25),
+        FitCase((1, 3, 5), (1.0, 2.0, 6.0), prefill_s=0.5, step_s=1.25, is_exact=False),
+    ],
+    "limit_of": [
+        LimitCase(0.030, 36, 0.00075, 0.005, 0.001, "launch"),
+        LimitCase(0.120, 28, 0.001, 0.090, 0.010, "memory"),
+        LimitCase(0.900, 12, 0.002, 0.020, 0.500, "compute"),
+        LimitCase(0.004, 12, 0.002, 0.005, 0.001, None),
+    ],
+}

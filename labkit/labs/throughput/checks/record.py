@@ -179,3 +179,6 @@ def shared_heads_are_read_off_the_config(student: Student, case: AnswerCase) -> 
             why="Sharing is grouped-query attention (GQA); one KV head for each query head is "
             "multi-head attention (MHA).",
         )
+
+
+OPEN_CASES = {name: [AnswerCase(name)] for name in ("which_limit", "three_models")}

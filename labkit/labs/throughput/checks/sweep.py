@@ -268,3 +268,15 @@ def other_errors_pass_through(student: Student, case: SweepCase) -> None:
         raise Wrong(f"the row of {min(missing)}", expected="saved before the error", got="lost")
     if case.broken in [row[0] for row in played.rows()]:
         raise Wrong("the point that broke", expected="no row", got="a row")
+
+
+A, B, C, D = (4, 1, 16), (4, 64, 16), (4, 4096, 16), (8, 64, 64)
+
+OPEN_CASES = {
+    "sweep": [
+        SweepCase(points=(B, A, D)),
+        SweepCase(points=(A, C, B, D), too_large=(C, D)),
+        SweepCase(points=(A, B, C), done=(A, C)),
+        SweepCase(points=(A, D, B), broken=D),
+    ],
+}

@@ -244,3 +244,6 @@ def the_mislabelled_batch_is_named(student: Student, case: AnswerCase) -> None:
 def the_confused_heads_are_named(student: Student, case: AnswerCase) -> None:
     """One entry of its own is named for the model that shares no KV heads."""
     _expect_entry(student, case, "mha_taken_for_gqa")
+
+
+OPEN_CASES = {name: [AnswerCase(name)] for name in ("my_table", "flawed_report")}

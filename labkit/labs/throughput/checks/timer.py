@@ -13,8 +13,7 @@ from typing import Any
 from labkit.bridge.student import Student
 from labkit.checks.compare import refuse_blank, show
 from labkit.checks.core import Wrong, check
-from labkit.checks.forms import numbers_in
-from labkit.checks.stored import expect_refusal
+from labkit.checks.forms import expect_refusal, numbers_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,3 +227,12 @@ def _slip(got: Sequence[float], wanted: Sequence[float]) -> str:
         if all(a < b for a, b in pairwise([*got])) and min(got) >= 100:
             return "Those are readings of the clock; a sample is the difference of two."
     return ""
+
+
+OPEN_CASES = {
+    "time_runs": [
+        TimerCase(work_s=(8.0, 3.0, 0.5, 0.75, 0.25), n_warmup=2),
+        TimerCase(work_s=(0.5, 1.5), n_warmup=0, begins_busy=True),
+        TimerCase(work_s=(4.0, 0.5), n_warmup=1, launch_s=0.0625),
+    ],
+}

@@ -1,0 +1,42 @@
+"""What the checks of lab 4 share: random tokens, and comparisons of what is stored of them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from labkit.checks.compare import expect_tensor, show, tensor_in
+from labkit.checks.core import Wrong
+from labkit.checks.forms import pair_in
+
+
+def expect_pair(got: Any, keys: Tensor, values: Tensor, what: str, *, why: str = "") -> None:
+    """The answer is the pair (keys, values), number for number, stored in their dtype."""
+    for part, expected, name in zip(
+        pair_in(got, what), (keys, values), ("keys", "values"), strict=True
+    ):
+        expect_stored(part, expected, f"the {name} {what}", why=why)
+
+
+def expect_stored(got: Any, expected: Tensor, what: str, *, why: str = "") -> None:
+    """The answer has the shape, dtype and very numbers of `expected`: storing rounds only once."""
+    tensor = tensor_in(got, what)
+    if tensor.dtype != expected.dtype:
+        raise Wrong(f"the dtype of {what}", expected=str(expected.dtype), got=str(tensor.dtype))
+    expect_tensor(tensor, expected, what, why=why, tolerance=1e-7)
+
+
+def random_tokens(seed: int, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    """Random numbers of `shape`, as they are after storing them as `dtype`."""
+    rng = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=rng).to(dtype).to(torch.float32)
+
+
+def wanted_floats(value: Any, shape: Sequence[int], name: str) -> Tensor:
+    """The tensor of that shape. Raises ValueError, which the student's code sees, for others."""
+    if not isinstance(value, Tensor) or not value.is_floating_point():
+        raise ValueError(f"{name} should be a tensor of floats, got {show(value)}")
+    if value.shape != tuple(shape):
+        raise ValueError(f"{name} should have shape {tuple(shape)}, got {tuple(value.shape)}")
+    return value.float()
