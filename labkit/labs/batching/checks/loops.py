@@ -125,23 +125,24 @@ def _play(student: Student, case: LoopCase, exercise: str) -> Run:
 def expect_rules(student: Student, case: LoopCase, exercise: str, *rules: str) -> None:
     """The run keeps these rules of `serving.rules`, and at least half of the work was done."""
     run = run_of(student, case, exercise)
-    fault = next((fault for rule in rules for fault in RULES[rule](run)), None)
-    if fault is None and not _has_worked(run, exercise):
-        fault = _too_little(run)
-    if fault is not None:
-        raise Wrong(in_words(run, fault))
+    for rule in rules:
+        if (fault := next(RULES[rule](run), None)) is not None:
+            raise Wrong(in_words(run, fault), cause=RULES[rule].__doc__.splitlines()[0])
+    _expect_work(run, exercise)
 
 
 def n_steps_of(student: Student, case: LoopCase) -> int:
     """The decode steps of a run in which at least half of the work was done."""
     run = run_of(student, case, "DecodeLoop")
-    if not _has_worked(run, "DecodeLoop"):
-        raise Wrong(in_words(run, _too_little(run)))
+    _expect_work(run, "DecodeLoop")
     return sum(1 for _ in run.events("decode"))
 
 
-def _too_little(run: Run) -> Fault:
-    return Fault(None, len(run.log), run.stopped or "not half of the work was done")
+def _expect_work(run: Run, exercise: str) -> None:
+    if not _has_worked(run, exercise):
+        too_little = "not half of the work was done"
+        fault = Fault(None, len(run.log), run.stopped or too_little)
+        raise Wrong(in_words(run, fault), cause=too_little)
 
 
 def _has_worked(run: Run, exercise: str) -> bool:
