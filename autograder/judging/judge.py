@@ -21,7 +21,7 @@ from autograder.judging.client import StudentEnded, Zygote, ZygoteError
 from autograder.judging.jobs import Limits
 from autograder.judging.session import Session
 from autograder.judging.shown import fill_outputs
-from autograder.labs.cases import hidden_cases
+from autograder.labs import cases_of
 from autograder.record.results import (
     ERROR,
     GRADED,
@@ -194,7 +194,7 @@ def _marked_cells(master: Master, seed: int) -> list[Marked]:
     """The master's test cells with what they play: our checks, or the cell's own asserts."""
     topic = master.topic
     by_exercise = checks_of(topic) if topic else {}
-    cases = hidden_cases(topic, seed) if topic else {}
+    cases = cases_of(topic, seed) if topic else {}
     given = None
     marked = []
     for cell in master.of_kind("check"):

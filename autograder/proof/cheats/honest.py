@@ -1,9 +1,8 @@
 """Submissions as most students hand them in."""
 
-import importlib
-
 from autograder.builder.blank import blank_values, stub_cell
 from autograder.builder.source import Cell, find_lab, module_source
+from autograder.labs import part_of
 from autograder.proof.cheats import ALL, Edit, Sample, cell_called
 
 HALF = {
@@ -41,8 +40,7 @@ def write_differently(lab: str) -> Edit:
 
     def edit(notebook: dict) -> None:
         topic = find_lab(lab).topic
-        variants = importlib.import_module(f"autograder.labs.{topic}.variants").VARIANTS
-        for variant in reversed(variants):
+        for variant in reversed(part_of(topic, "variants").VARIANTS):
             cell_called(notebook, variant.exercise)["source"] = variant.source
 
     return edit
