@@ -7,9 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from autograder.builder.source import REPOSITORY, SOURCES
-from autograder.labs import cases_of, part_of
+from autograder.builder.source import REPOSITORY, SOURCES, find_lab, read_labs
+from autograder.labs import cases_of, complete, part_of
+from autograder.labs.complete import missing_parts
 
+MISSING = {
+    "checks": "04_kv_cache has no checks: add labkit/labs/kv_cache/checks/__init__.py",
+    "cases": "04_kv_cache has no hidden cases: add autograder/labs/kv_cache/cases.py",
+    "a check": "generate of 04_kv_cache has no check: add one to labkit/labs/kv_cache/checks",
+    "an open case": "generate of 04_kv_cache has no open case: add one to PUBLIC_CASES in "
+    "labkit/labs/kv_cache/checks",
+    "a hidden case": "generate of 04_kv_cache has no hidden case: add one to "
+    "autograder/labs/kv_cache/cases.py",
+}
 IMPORT_EVERYTHING = """
 import importlib, pkgutil
 import autograder
@@ -33,6 +43,30 @@ def test_the_same_seed_gives_the_same_hidden_cases():
     first = cases_of("memory", 3)
     cases_of.cache_clear()
     assert str(cases_of("memory", 3)) == str(first) != str(cases_of("memory", 4))
+
+
+@pytest.mark.parametrize("lab", read_labs(), ids=lambda lab: lab.name)
+def test_no_lab_misses_a_part(lab):
+    assert list(missing_parts(lab)) == []
+
+
+@pytest.mark.parametrize("part", MISSING)
+def test_what_a_lab_misses_is_said_with_the_file_to_add(part, monkeypatch):
+    def without(find):
+        return lambda *args: {k: v for k, v in find(*args).items() if k != "generate"}
+
+    def no_module(topic):
+        raise ModuleNotFoundError(topic)
+
+    name, instead = {
+        "checks": ("checks_of", no_module),
+        "cases": ("part_of", lambda topic, name: None),
+        "a check": ("checks_of", without(complete.checks_of)),
+        "an open case": ("open_cases_of", without(complete.open_cases_of)),
+        "a hidden case": ("cases_of", without(complete.cases_of)),
+    }[part]
+    monkeypatch.setattr(complete, name, instead)
+    assert list(missing_parts(find_lab("kv_cache"))) == [MISSING[part]]
 
 
 @pytest.mark.parametrize("lab", ["08_papers", "04_kv_cache"])
