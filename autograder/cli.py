@@ -79,10 +79,17 @@ def build(
             for path in build_course(out):
                 typer.echo(path)
         return
-    stale = stale_files()
-    for path in stale:
-        typer.echo(f"{path.name} is not what the sources build: run `autograder build`", err=True)
-    if stale:
+    from autograder.builder.source import read_labs
+    from autograder.labs.complete import missing_parts
+
+    problems = [
+        f"{path.name} is not what the sources build: run `autograder build`"
+        for path in stale_files()
+    ]
+    problems += [sentence for lab in read_labs() for sentence in missing_parts(lab)]
+    for problem in problems:
+        typer.echo(problem, err=True)
+    if problems:
         raise typer.Exit(1)
 
 

@@ -6,7 +6,7 @@ from autograder.builder.notebooks import build_notebook, to_bytes
 from autograder.builder.readme import README, readme_with_table
 from autograder.builder.source import NOTEBOOKS, Lab, read_labs
 from autograder.builder.wheel import wheel_name, write_wheel, zip_bytes
-from autograder.labs.papers.key import explanations
+from autograder.labs import part_of
 
 
 def student_notebook_path(lab: Lab) -> Path:
@@ -45,9 +45,10 @@ def stale_files() -> list[Path]:
 def release_lab(lab: Lab, folder: Path, *, explained: bool = False) -> Path:
     """Pack what students of one lab get, notebook and labkit, as one zip; returns its path.
 
-    explained: with the reasons of lab 8's keys, for the days after the deadline.
+    explained: with the reasons of the lab's key, if it has one, for the days after the deadline.
     """
-    wheel = write_wheel(lab, folder, explanations() if explained else {})
+    key = part_of(lab.topic, "key") if explained else None
+    wheel = write_wheel(lab, folder, key.explanations() if key else {})
     files = {
         f"{lab.name}.ipynb": to_bytes(build_notebook(lab, "student")),
         wheel_name(lab): wheel.read_bytes(),

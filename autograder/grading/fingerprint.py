@@ -1,33 +1,55 @@
-"""Digests of what marks depend on: a mark is made again when one of these has changed."""
+"""Digests of what marks depend on: a mark is made again when one of these has changed.
 
+A lab's marks depend on the modules that judge it, with all that they import, and on the data that
+these read. That covers the judge, the slot and the child with its wall, the bridge, the lab's
+checks, hidden cases and key, its answers, and how the student's labkit is made. Student code gets
+the whole labkit, but needs of it what the answers need. What only draws or reports (figures,
+widgets, pages, exports) and what other labs have to themselves is imported by none of these.
+"""
+
+import ast
 import hashlib
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from functools import cache
+from pathlib import Path
 
 from autograder.builder.notebooks import build_notebook, to_bytes
 from autograder.builder.source import REPOSITORY, Lab
 from autograder.judging.jobs import Limits
 
-MARKING_FILES = (
-    "labkit/**/*.py",
-    "autograder/**/*.py",
-    "autograder/labs/**/*.toml",
-    "data/**/*.toml",
-    "data/**/*.json*",
-    "data/**/*.txt",
-)
+JUDGING = ("autograder.judging.slot", "autograder.judging.child.__main__",
+           "autograder.builder.wheel")  # fmt: skip
+JUDGING_PARTS = ("cases", "key", "stored_answers")
+PACKAGES = ("labkit", "autograder")
+INSTALLED_FILES = ("labkit/**/*.py", "autograder/**/*.py", "autograder/labs/**/*.toml")
+DATA_FILES = ("data/**/*.toml", "data/**/*.json*", "data/**/*.txt")
 
 
 @cache
-def marking_files_digest() -> str:
-    """A digest of the checks, the hidden cases, the grader, the answers and their facts."""
-    digest = hashlib.sha256()
-    for pattern in MARKING_FILES:
-        for path in sorted(REPOSITORY.glob(pattern)):
-            digest.update(f"{path.relative_to(REPOSITORY)}\n".encode())
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
+def installation_digest() -> str:
+    """A digest of all code and data: machines that grade together have the same."""
+    patterns = (*INSTALLED_FILES, *DATA_FILES)
+    return _digest(path for pattern in patterns for path in REPOSITORY.glob(pattern))
+
+
+@cache
+def marking_digest(lab: Lab) -> str:
+    """A digest of the code and the data that the marks of a lab depend on."""
+    return _digest(marking_files(lab))
+
+
+def marking_files(lab: Lab) -> set[Path]:
+    """The files that the marks of a lab depend on: modules, and data that they name or that lie
+    beside the lab's own.
+    """
+    own = f"autograder.labs.{lab.topic}"
+    answers = {cell.target.module for cell in lab.exercises}
+    parts = (f"{own}.{name}" for name in JUDGING_PARTS)
+    modules = _imported((*JUDGING, *parts, f"labkit.labs.{lab.topic}.checks", *answers))
+    data = {path for module in modules for path in _data_read(module)}
+    return modules | data | set(REPOSITORY.glob(f"autograder/labs/{lab.topic}/**/*.toml"))
 
 
 def grading_digest(lab: Lab, seed: int, limits: Limits, *, walled: bool) -> bytes:
@@ -35,7 +57,64 @@ def grading_digest(lab: Lab, seed: int, limits: Limits, *, walled: bool) -> byte
 
     Which rung of the wall is in use is not part of it; whether there is a wall is.
     """
-    parts = [lab.name, seed, walled, asdict(limits), marking_files_digest()]
+    parts = [lab.name, seed, walled, asdict(limits), marking_digest(lab)]
     digest = hashlib.sha256(json.dumps(parts).encode())
     digest.update(to_bytes(build_notebook(lab, "student")))
     return digest.digest()
+
+
+def _digest(paths: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        digest.update(f"{path.relative_to(REPOSITORY)}\n".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _imported(roots: Iterable[str]) -> set[Path]:
+    """The files of these modules and of all of ours that they import, anywhere in their code."""
+    found: set[Path] = set()
+    names, todo = set(), list(roots)
+    while todo:
+        name = todo.pop()
+        if not name or name in names or name.partition(".")[0] not in PACKAGES:
+            continue
+        names.add(name)
+        todo.append(name.rpartition(".")[0])
+        if (path := _file_of(name)) is not None:
+            found.add(path)
+            todo += _imports(path)
+    return found
+
+
+def _imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(_tree(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _data_read(path: Path) -> Iterator[Path]:
+    """The files that `data_path("name")` in a module stands for; for others, all data."""
+    for node in ast.walk(_tree(path)):
+        match node:
+            case ast.Call(func=ast.Name("data_path") | ast.Attribute(attr="data_path"), args=args):
+                patterns = DATA_FILES
+            case _:
+                continue
+        match args:
+            case [ast.Constant(str(name))]:
+                patterns = (f"data/{name}", f"data/{name}/**/*")
+        yield from (file for each in patterns for file in REPOSITORY.glob(each) if file.is_file())
+
+
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _file_of(module: str) -> Path | None:
+    path = REPOSITORY / module.replace(".", "/")
+    files = (path / "__init__.py", path.with_suffix(".py"))
+    return next((file for file in files if file.is_file()), None)

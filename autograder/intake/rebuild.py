@@ -21,7 +21,7 @@ from autograder.intake.names import (
     used_names,
 )
 from autograder.intake.read import SubmittedCell
-from autograder.intake.stored_answers import with_stored_answers
+from autograder.labs import part_of
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,11 @@ class Rebuilt:
 def rebuild(master: Master, submitted: list[SubmittedCell]) -> Rebuilt:
     """Match the submitted cells with the master's, then lay out what to run and what to show.
 
-    Answers that were clicked are in the code then.
+    Answers that were clicked are in the code then, in a lab that has such.
     """
-    submitted, notes = with_stored_answers(master, submitted)
+    notes: list[str] = []
+    if stored := part_of(master.topic, "stored_answers"):
+        submitted, notes = stored.with_stored_answers(master, submitted)
     match = _Match(master, submitted)
     return Rebuilt(match.steps(), match.notebook(), match.notes + notes, match.problem())
 

@@ -43,7 +43,8 @@ def play_asserts(source: str, given: dict[str, Any], student: Student) -> None:
     except StudentError as error:
         if error.is_a("NotImplementedError"):
             raise Unfinished("not written yet.") from error
-        raise Wrong(f"your code raised {error}") from error
+        cause = f"the code raises {error.kind}"
+        raise Wrong(f"your code raised {error}", cause=cause) from error
 
 
 def _failing_line(source: str, error: AssertionError) -> str:

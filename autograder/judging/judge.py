@@ -21,7 +21,7 @@ from autograder.judging.client import StudentEnded, Zygote, ZygoteError
 from autograder.judging.jobs import Limits
 from autograder.judging.session import Session
 from autograder.judging.shown import fill_outputs
-from autograder.labs.cases import hidden_cases
+from autograder.labs import cases_of
 from autograder.record.results import (
     ERROR,
     GRADED,
@@ -34,8 +34,10 @@ from autograder.record.results import (
 from labkit.bridge.student import Student
 from labkit.bridge.wire import WireError
 from labkit.checks.core import (
+    HIDDEN,
     Check,
     Finding,
+    Wrong,
     checks_of,
     play_check,
     points_by_weight,
@@ -192,7 +194,7 @@ def _marked_cells(master: Master, seed: int) -> list[Marked]:
     """The master's test cells with what they play: our checks, or the cell's own asserts."""
     topic = master.topic
     by_exercise = checks_of(topic) if topic else {}
-    cases = hidden_cases(topic, seed) if topic else {}
+    cases = cases_of(topic, seed) if topic else {}
     given = None
     marked = []
     for cell in master.of_kind("check"):
@@ -243,8 +245,7 @@ def _play_in_fork(session: Session, plays: list[Play], broken: list[str]) -> lis
         session.in_fork(play_them)
     except StudentEnded as ended:
         if len(findings) < len(plays):
-            message = f"On a hidden case: {ended}."
-            findings.append(Finding(plays[len(findings)].check, "failed", message))
+            findings.append(Finding.failed(plays[len(findings)].check, Wrong(str(ended)), HIDDEN))
     return findings
 
 
@@ -255,13 +256,14 @@ def _play(play: Play, student: Student, broken: list[str]) -> Finding:
     except StudentEnded:
         raise
     except WireError as error:
-        return Finding(check, "failed", f"your code returned what cannot be read: {error}.")
+        cause = "your code returned what cannot be read"
+        return Finding.failed(check, Wrong(f"{cause}: {error}", cause=cause))
     except Exception as error:
         broken.append(
             f"our check {check.name} broke ({_where(error)}); mark {check.exercise} by hand and "
             "report this"
         )
-        return Finding(check, "failed", "our check broke; a person will look at this one.")
+        return Finding.failed(check, Wrong("our check broke; a person will look at this one"))
 
 
 def _in_sentences(problems: list[str]) -> str:
@@ -287,4 +289,8 @@ def _check_result(exercise: str, finding: Finding, points: float, max_points: fl
         message=finding.message,
         claim=finding.check.claim,
         hint=finding.check.hint,
+        status=finding.status,
+        cause=finding.cause,
+        expected=finding.expected,
+        got=finding.got,
     )

@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from nbformat import NotebookNode
-from nbformat.v4 import new_markdown_cell
 
 from autograder.judging.outputs import check_outputs, clean_outputs
 from autograder.markup import harmless_markdown
-from autograder.record.results import CheckResult, Result
+from autograder.record.results import CheckResult
 
 
 def fill_outputs(
@@ -36,11 +35,3 @@ def fill_outputs(
             exercise = node.metadata["nbgrader"]["grade_id"].removeprefix("check_")
             node.outputs = check_outputs([c for c in checks if c.exercise == exercise])
             node.execution_count = 1
-
-
-def notes_cells(result: Result) -> list[NotebookNode]:
-    """What a TA should know before reading, on top of the notebook."""
-    lines = [f"**{result.status}**: {result.problem}"] if result.problem else []
-    lines += [f"- {flag}" for flag in result.flags]
-    text = harmless_markdown("\n".join(lines))
-    return [new_markdown_cell(text, id="grader-notes")] if lines else []

@@ -1,1 +1,39 @@
-"""What never ships: hidden cases, wrong and right answers, keys, a folder per lab."""
+"""What never ships: hidden cases, wrong and right answers, keys, a folder per lab.
+
+The grader finds the parts of a lab by its topic. Each lab has `cases`, `mutants` and `variants`; it
+may have `answers` (wrong and right values), `key` (answers of items), `stored_answers` (answers in
+outputs) and `samples` (submissions for the sample class).
+"""
+
+import importlib
+import random
+from functools import cache
+from pathlib import Path
+from pkgutil import iter_modules
+from types import ModuleType
+
+HERE = Path(__file__).resolve().parent
+
+
+def part_of(topic: str, name: str) -> ModuleType | None:
+    """A part of a lab, such as its key; None if the lab has none."""
+    path = HERE / topic / name
+    if not topic or not (path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()):
+        return None
+    return importlib.import_module(f"autograder.labs.{topic}.{name}")
+
+
+@cache
+def cases_of(topic: str, seed: int) -> dict[str, list]:
+    """The hidden cases of a lab by exercise; the same seed gives the same cases.
+
+    They are more of what the notebook plays in the open, fresh for every seed. The package `cases`
+    and each of its modules may have a function `hidden_cases(rng)`; each gets a fresh `rng`.
+    """
+    package = importlib.import_module(f"autograder.labs.{topic}.cases")
+    names = [each.name for each in iter_modules(package.__path__, f"{package.__name__}.")]
+    found: dict[str, list] = {}
+    for module in (package, *map(importlib.import_module, names)):
+        if make := vars(module).get("hidden_cases"):
+            found |= make(random.Random(f"{topic}:{seed}"))
+    return found

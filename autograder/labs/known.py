@@ -20,13 +20,12 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from itertools import groupby
 from pathlib import Path
-from types import ModuleType
 
 from autograder.builder.blank import BEGIN, END, solved_cell
 from autograder.builder.source import Cell, Lab, module_source
+from autograder.labs import part_of
 
 FOLDER = Path(__file__).resolve().parent
 FAILS, TITLE, OLD = "# fails ", "# %% ", "# -"
@@ -87,7 +86,7 @@ def variants_of(lab: Lab) -> list[Variant]:
 
 def steps_of(lab: Lab) -> dict[str, tuple[str, ...]]:
     """Checks that cannot fail alone: by name, those that fail with it."""
-    return getattr(_answers_module(lab), "STEPS", {})
+    return getattr(part_of(lab.topic, "answers"), "STEPS", {})
 
 
 def _files(lab: Lab, kind: str) -> Iterator[tuple[Cell, Path]]:
@@ -97,15 +96,18 @@ def _files(lab: Lab, kind: str) -> Iterator[tuple[Cell, Path]]:
             yield cell, path
 
 
+def stray_files(lab: Lab) -> Iterator[tuple[str, Path]]:
+    """Files of known answers whose name is no exercise's: nothing would ever read them."""
+    names = {cell.name for cell in lab.exercises}
+    for kind in ("mutants", "variants"):
+        for path in sorted((FOLDER / lab.topic / kind).glob("*.py")):
+            if path.stem not in names:
+                yield kind, path
+
+
 def _made(lab: Lab, name: str) -> list:
     """What the lab's `answers.py` makes, if it has one."""
-    return getattr(_answers_module(lab), name, [])
-
-
-def _answers_module(lab: Lab) -> ModuleType | None:
-    if not (FOLDER / lab.topic / "answers.py").exists():
-        return None
-    return import_module(f"{__package__}.{lab.topic}.answers")
+    return getattr(part_of(lab.topic, "answers"), name, [])
 
 
 def _cells(path: Path) -> Iterator[tuple[tuple[str, ...], str, str]]:

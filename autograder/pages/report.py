@@ -19,7 +19,6 @@ from autograder.pages.statistics import (
     check_statistics,
     distribution,
     frequent_causes,
-    is_unwritten,
     slowest,
 )
 from autograder.record.marks import Mark
@@ -117,7 +116,7 @@ def next_step(result: Result) -> NextStep | None:
     failed = [check for check in result.checks if not check.passed]
     if not failed:
         return None
-    return NextStep(failed[0], is_unwritten(failed[0].message), len(failed) - 1)
+    return NextStep(failed[0], failed[0].status == "todo", len(failed) - 1)
 
 
 def _lab_report(folder: Path, name: str, results: Sequence[Result]) -> LabReport:

@@ -5,7 +5,6 @@ lateness takes off.
 """
 
 import math
-import re
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,18 +15,7 @@ N_BINS = 10
 FEWEST_FOR_DISCRIMINATION = 20
 WEAK, HARSH = 0.1, 0.3
 N_CAUSES = 15
-MAX_MESSAGE_CHARS, MAX_CAUSE_CHARS = 2000, 240
-
-_PLACE = re.compile(r"(?:On a hidden case|your answer [^:]{1,80}|q\d\w{0,20}): (?:at [\d.]+ s, )?")
-_RAISED = re.compile(r"your code raised (\w{1,80})")
-_EXPECTED = re.compile(r"; expected .*?, got |; first difference at ", re.DOTALL)
-_LOG = re.compile(r" (?:The log up to there|What the log says of [^:]{1,80}):")
-_SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[^\Wa-z_]|`)|(?<=[。？！])")
-_VALUE = re.compile(r"'[^']*'|(?<![\w.-])[-−]?\d[\d,.]*(?:e[-+]?\d+)?\b|\[[^\]]*\]")
-_UNWRITTEN = re.compile(
-    r"not written yet\.$|^the notebook does not define |is still `\.\.\.`|^write \w+ first: |"
-    r"^not answered yet\.$|is not filled in yet\.$|^write your student id|尚未|^請先"
-)
+MAX_CAUSE_CHARS = 240
 
 
 @dataclass(frozen=True)
@@ -118,7 +106,7 @@ def check_statistics(results: Sequence[Result]) -> list[CheckStatistics]:
                 claim=checks[0].claim or checks[0].check,
                 n=len(checks),
                 n_passed=len(checks) - len(failed),
-                n_unwritten=sum(is_unwritten(check.message) for check in failed),
+                n_unwritten=sum(check.status == "todo" for check in failed),
                 discrimination=_discrimination(pairs),
             )
         )
@@ -132,10 +120,9 @@ def frequent_causes(results: Sequence[Result]) -> list[Cause]:
     """
     groups: dict[tuple[str, str], list[tuple[str, CheckResult]]] = {}
     for result, check in _graded_checks(results):
-        if not check.passed and check.message and not is_unwritten(check.message):
-            key = check.exercise, _masked(cause_in(check.message))
-            groups.setdefault(key, []).append((result.student, check))
-    causes = [_cause(exercise, masked, group) for (exercise, masked), group in groups.items()]
+        if check.status == "failed" and check.cause:
+            groups.setdefault((check.exercise, check.cause), []).append((result.student, check))
+    causes = [_cause(exercise, text, group) for (exercise, text), group in groups.items()]
     frequent = [cause for cause in causes if cause.n > 1]
     return sorted(frequent, key=lambda cause: (-cause.n, cause.exercise, cause.text))[:N_CAUSES]
 
@@ -143,29 +130,6 @@ def frequent_causes(results: Sequence[Result]) -> list[Cause]:
 def slowest(results: Iterable[Result], n: int = 10) -> list[Result]:
     """Those that took longest, slowest first."""
     return sorted(results, key=lambda result: (-result.seconds, result.student))[:n]
-
-
-def cause_in(message: str) -> str:
-    """What lies behind a check's message: its misconception, else the thing that was compared.
-
-    A message reads "place: what; expected a, got b; first difference at c. why".
-    """
-    line = message.partition("\n")[0][:MAX_MESSAGE_CHARS]
-    text = _LOG.sub("", _PLACE.sub("", line, count=1))
-    raised = _RAISED.match(text)
-    if raised:
-        return f"the code raises {raised[1]}"
-    what, *rest = _SENTENCE.split(text)
-    parts = _EXPECTED.split(text, maxsplit=1)
-    if len(parts) > 1:
-        what, rest = parts[0], _SENTENCE.split(parts[1])[1:]
-    sentence = next((part for part in rest if part.strip()), what)
-    return sentence.strip()[:MAX_CAUSE_CHARS]
-
-
-def is_unwritten(message: str) -> bool:
-    """Whether a check failed because there was nothing to check yet."""
-    return _UNWRITTEN.search(message) is not None
 
 
 def _graded_checks(results: Iterable[Result]) -> Iterator[tuple[Result, CheckResult]]:
@@ -181,16 +145,10 @@ def _by_check(results: Iterable[Result]) -> list[list[tuple[Result, CheckResult]
     return list(groups.values())
 
 
-def _masked(cause: str) -> str:
-    """A cause without its numbers and values, which differ from student to student."""
-    return _VALUE.sub("…", cause)
-
-
-def _cause(exercise: str, masked: str, group: list[tuple[str, CheckResult]]) -> Cause:
-    texts = {cause_in(check.message) for _, check in group}
+def _cause(exercise: str, text: str, group: list[tuple[str, CheckResult]]) -> Cause:
     return Cause(
         exercise=exercise,
-        text=texts.pop() if len(texts) == 1 else masked,
+        text=text[:MAX_CAUSE_CHARS],
         n=len({student for student, _ in group}),
         claims=tuple(dict.fromkeys(check.claim or check.check for _, check in group)),
         example=group[0][1].message,

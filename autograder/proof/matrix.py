@@ -6,7 +6,7 @@ It trusts what it runs, so it is for our own mutants and variants, never for sub
 from collections.abc import Mapping
 
 from autograder.builder.source import Lab
-from autograder.labs.cases import hidden_cases
+from autograder.labs import cases_of
 from autograder.labs.known import solved_text
 from labkit.bridge.local import local_student
 from labkit.checks.core import Finding, checks_of, play_check
@@ -18,7 +18,7 @@ def findings_for(
     """What the checks of one exercise find when these cells are replaced and all others solved."""
     checks = checks_of(lab.topic)
     student = local_student(namespace_of(lab, replaced))
-    cases = hidden_cases(lab.topic, seed)[exercise]
+    cases = cases_of(lab.topic, seed)[exercise]
     return [play_check(check, student, cases) for check in checks[exercise]]
 
 
@@ -37,5 +37,5 @@ def play_all(lab: Lab, namespace: Mapping[str, object], *, seed: int = 0) -> lis
     """Play all checks of a lab on the hidden cases."""
     checks = checks_of(lab.topic)
     student = local_student(namespace)
-    cases = hidden_cases(lab.topic, seed)
+    cases = cases_of(lab.topic, seed)
     return [play_check(check, student, cases[name]) for name in checks for check in checks[name]]

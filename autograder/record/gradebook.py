@@ -23,7 +23,7 @@ from nbformat import NotebookNode
 from autograder.builder.notebooks import to_bytes
 from autograder.errors import Refusal
 from autograder.files import write_whole
-from autograder.judging.shown import notes_cells
+from autograder.record.notes import notes_cells
 from autograder.record.results import Result
 
 if TYPE_CHECKING:

@@ -32,7 +32,12 @@ class BusyError(Refusal):
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One named check of one exercise. claim and hint are what the student reads beside it."""
+    """One named check of one exercise. claim and hint are what the student reads beside it.
+
+    status: "passed", "failed", or "todo" for what is still to be written; cause: what is wrong, as
+    several students may have it; expected and got: what differs. Lines of earlier versions have
+    none of the four: they are "passed" or "failed", never "todo", and count for no cause.
+    """
 
     exercise: str
     check: str
@@ -42,6 +47,14 @@ class CheckResult:
     message: str
     claim: str = ""
     hint: str = ""
+    status: str = ""
+    cause: str = ""
+    expected: str = ""
+    got: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.status:
+            object.__setattr__(self, "status", "passed" if self.passed else "failed")
 
 
 @dataclass(frozen=True)
@@ -156,8 +169,9 @@ RESULT_SCHEMA = {
                     "max_points": {"type": "number", "minimum": 0},
                     "passed": {"type": "boolean"},
                     "message": {"type": "string"},
-                    "claim": {"type": "string"},
-                    "hint": {"type": "string"},
+                    "status": {"enum": ["passed", "failed", "todo"]},
+                    **{name: {"type": "string"}
+                       for name in ("claim", "hint", "cause", "expected", "got")},
                 },
             },
         },

@@ -16,6 +16,7 @@ from labkit.bridge.wire import Decoder, Encoder, WireError
 MAX_MESSAGE_CHARS = 2000
 MAX_TRACE_FRAMES = 4
 MAX_KINDS = 12
+MAX_NAME_CHARS = 100
 
 
 class MissingName(Exception):
@@ -166,7 +167,7 @@ _EXCEPTIONS = {kind.__name__: kind for kind in (ValueError, TypeError, IndexErro
 
 
 def describe_error(error: BaseException) -> dict:
-    """An exception as plain data: class name, message, and the student's own lines."""
+    """An exception as plain data: class name, message, their own lines and function."""
     try:
         message = str(error)[:MAX_MESSAGE_CHARS]
     except Exception:
@@ -175,14 +176,15 @@ def describe_error(error: BaseException) -> dict:
     frames = traceback.extract_tb(error.__traceback__)
     chance = str(Path(__file__).parents[1] / "chance")
     ours = (__file__, Encoder.encode.__code__.co_filename, chance)
-    lines = [
-        f"line {frame.lineno}, in {name}: {frame.line or ''}"[:200]
+    own = [
+        (frame, name)
         for frame, name in zip(frames, names, strict=True)
         if not frame.filename.startswith(ours) and "site-packages" not in frame.filename
-    ]
+    ][-MAX_TRACE_FRAMES:]
     return {
-        "kind": type(error).__name__[:100],
-        "kinds": [base.__name__[:100] for base in type(error).__mro__[:MAX_KINDS]],
+        "kind": type(error).__name__[:MAX_NAME_CHARS],
+        "kinds": [base.__name__[:MAX_NAME_CHARS] for base in type(error).__mro__[:MAX_KINDS]],
         "message": message,
-        "lines": lines[-MAX_TRACE_FRAMES:],
+        "lines": [f"line {f.lineno}, in {name}: {f.line or ''}"[:200] for f, name in own],
+        "function": own[-1][1][:MAX_NAME_CHARS] if own else "",
     }

@@ -19,14 +19,17 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from labkit.bridge.executor import MAX_KINDS, MAX_TRACE_FRAMES, MissingName
+from labkit.bridge.executor import MAX_KINDS, MAX_NAME_CHARS, MAX_TRACE_FRAMES, MissingName
 from labkit.bridge.wire import Decoder, Encoder, WireError
 
 T = TypeVar("T")
 
 
 class StudentError(Exception):
-    """The student's code raised: the exception's class name, its message, where it happened."""
+    """The student's code raised: the exception's class name, its message, where it happened.
+
+    function: the qualified name of the function of the student's that raised it, "" if none did.
+    """
 
     def __init__(
         self,
@@ -34,11 +37,13 @@ class StudentError(Exception):
         message: str,
         lines: tuple[str, ...] = (),
         kinds: frozenset[str] = frozenset(),
+        function: str = "",
     ) -> None:
         super().__init__(f"{kind}: {message}" if message else kind)
         self.kind = kind
         self.message = message
         self.lines = lines
+        self.function = function
         self._kinds = kinds | {kind}
 
     def is_a(self, kind: str) -> bool:
@@ -298,7 +303,8 @@ def _student_error(reply: dict) -> Exception:
     kinds = reply.get("kinds")
     kinds = kinds[:MAX_KINDS] if isinstance(kinds, list) else []
     lines = tuple(_clean(str(line)[:200]) for line in lines[:MAX_TRACE_FRAMES])
-    return StudentError(_clean(kind), _clean(message), lines, frozenset(map(str, kinds)))
+    function = _clean(str(reply.get("function", ""))[:MAX_NAME_CHARS])
+    return StudentError(_clean(kind), _clean(message), lines, frozenset(map(str, kinds)), function)
 
 
 def _clean(text: str) -> str:

@@ -115,14 +115,14 @@ def expect_close(
 ) -> None:
     """The number agrees with the right one."""
     if not is_near(got, right, relative):
-        refuse(case, f"{what}, {show(got)}", show(right), why)
+        refuse(case, f"{what}, {show(got)}", show(right), why, cause=what)
 
 
-def refuse(case: AnswerCase, what: str, right: str, why: str) -> None:
+def refuse(case: AnswerCase, what: str, right: str, why: str, *, cause: str) -> None:
     """Say no. The number that `what` was held against is shown only if the student's code made it.
 
-    Raises: Wrong, always.
+    cause: what is wrong without the student's number. Raises: Wrong, always.
     """
-    if case.right:
-        raise Wrong(f"{what}: that does not follow", why=why)
-    raise Wrong(f"{what}: that does not follow, your own functions give {right}", why=why)
+    given = "" if case.right else f", your own functions give {right}"
+    cause = why or f"{cause} does not follow"
+    raise Wrong(f"{what}: that does not follow{given}", why=why, cause=cause)

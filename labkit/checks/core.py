@@ -14,30 +14,39 @@ The module that holds the checks also has `OPEN_CASES`, a dict from exercise to 
 ones live with the grader. Cases describe themselves in words with `str(case)`.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 
 from labkit.bridge.student import MissingName, Student, StudentError
 
 Play = Callable[[Student, Any], None]
+HIDDEN = "On a hidden case"
 
 
 class Wrong(Exception):
     """The student's answer differs from what was wanted.
 
-    what: the thing compared, in the student's words; why: the likely misconception.
+    what: the thing compared, in the student's words; why: the likely misconception. cause: the same
+    words for all who make this mistake; to be given where `why`, or else `what`, has values of one.
     """
 
     def __init__(
-        self, what: str, *, expected: str = "", got: str = "", where: str = "", why: str = ""
+        self,
+        what: str,
+        *,
+        expected: str = "",
+        got: str = "",
+        where: str = "",
+        why: str = "",
+        cause: str = "",
     ) -> None:
         super().__init__(what)
         self.what, self.expected, self.got, self.where, self.why = what, expected, got, where, why
+        self.cause = cause or why.strip() or what
 
     def sentences(self) -> str:
         """The difference as one line of text."""
@@ -69,11 +78,23 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found. status: "passed", "failed" or "todo"."""
+    """What one check found. status: "passed", "failed" or "todo".
+
+    message: all of it, for the student; cause, expected and got: the parts of what is wrong.
+    """
 
     check: Check
     status: str
     message: str = ""
+    cause: str = ""
+    expected: str = ""
+    got: str = ""
+
+    @classmethod
+    def failed(cls, check: Check, wrong: Wrong, place: str = "") -> Self:
+        """The finding that says what is wrong, and at which case: each message is made here."""
+        text = f"{place}: {wrong.sentences()}" if place else wrong.sentences()
+        return cls(check, "failed", text, wrong.cause, wrong.expected, wrong.got)
 
     @property
     def passed(self) -> bool:
@@ -156,18 +177,17 @@ def play_check(
         except StudentError as error:
             if error.is_a("NotImplementedError"):
                 return Finding(check, "todo", _what_is_to_do(check.exercise, error))
-            return Finding(check, "failed", _with_case(case, hidden, _raised(error)))
+            return Finding.failed(check, _raised(error), _place_of(case, hidden))
         except Wrong as wrong:
-            return Finding(check, "failed", _with_case(case, hidden, wrong.sentences()))
+            return Finding.failed(check, wrong, _place_of(case, hidden))
     return Finding(check, "passed")
 
 
 def _what_is_to_do(exercise: str, error: StudentError) -> str:
     """Whether this exercise is unwritten, or another one that it calls."""
-    where = re.search(r", in ([\w.]+)", error.lines[-1]) if error.lines else None
-    if where is None or where[1].split(".")[0] == exercise:
+    if error.function.split(".")[0] in ("", exercise):
         return "not written yet."
-    return f"this calls `{where[1]}`, which is not written yet."
+    return f"this calls `{error.function}`, which is not written yet."
 
 
 def play_exercise(
@@ -191,12 +211,11 @@ def points_by_weight(checks: Sequence[Check], points: float) -> list[float]:
     return [round(points * check.weight / total, 4) for check in checks]
 
 
-def _raised(error: StudentError) -> str:
-    place = f" ({error.lines[-1]})" if error.lines else ""
-    return f"your code raised {error}{place}."
+def _raised(error: StudentError) -> Wrong:
+    line = f" ({error.lines[-1]})" if error.lines else ""
+    return Wrong(f"your code raised {error}{line}", cause=f"the code raises {error.kind}")
 
 
-def _with_case(case: Any, hidden: bool, text: str) -> str:
-    """The text and where it was found; an answer of the student's own is no secret."""
-    is_secret = hidden and not getattr(case, "is_own", False)
-    return f"On a hidden case: {text}" if is_secret else f"{case}: {text}"
+def _place_of(case: Any, hidden: bool) -> str:
+    """Where something is wrong; an answer of the student's own is no secret."""
+    return HIDDEN if hidden and not getattr(case, "is_own", False) else str(case)

@@ -12,7 +12,7 @@ from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import find_lab
 from autograder.intake.master import read_master
 from autograder.intake.read import read_notebook
-from autograder.intake.stored_answers import with_stored_answers
+from autograder.labs.papers.stored_answers import with_stored_answers
 from autograder.proof.cheats import cell_called
 
 LAB = find_lab("papers")

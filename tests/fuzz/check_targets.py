@@ -15,7 +15,7 @@ from frame_targets import Tape
 from hypothesis import strategies as st
 
 from autograder.judging.channel import StudentEnded
-from autograder.labs.cases import hidden_cases
+from autograder.labs import cases_of
 from labkit.bridge.student import Student, answer_callback
 from labkit.bridge.wire import WireError, receive
 from labkit.checks.core import checks_of, play_check
@@ -32,7 +32,7 @@ DTYPES = {"float32": ("<f4", 4), "float64": (">f8", 8), "int64": ("<i8", 8), "in
 def cases_by_check(topic):
     """The checks of a topic, by name, each with its hidden cases."""
     by_exercise = checks_of(topic)
-    cases = hidden_cases(topic, seed=1)
+    cases = cases_of(topic, seed=1)
     return {one.name: (one, cases[one.exercise]) for some in by_exercise.values() for one in some}
 
 

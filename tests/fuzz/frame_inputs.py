@@ -79,7 +79,13 @@ blobs = st.binary(max_size=64)
 values = st.builds(lambda item, blob: frame({"value": item}, blob), items, blobs)
 errors = st.fixed_dictionaries(
     {"ok": st.just(False)},
-    optional={"kind": scalars, "message": scalars, "lines": st.lists(scalars), "kinds": items},
+    optional={
+        "kind": scalars,
+        "message": scalars,
+        "function": scalars,
+        "lines": st.lists(scalars),
+        "kinds": items,
+    },
 )
 replies = st.builds(lambda item: {"ok": True, "value": item}, items) | errors
 callbacks = st.fixed_dictionaries(

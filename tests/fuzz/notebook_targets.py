@@ -11,9 +11,9 @@ from notebook_inputs import LINE, masters
 from autograder.intake.names import defined_names, squeeze
 from autograder.intake.read import MAX_CODE_CHARS, Unreadable, read_notebook
 from autograder.intake.rebuild import rebuild
-from autograder.intake.stored_answers import with_stored_answers
 from autograder.judging.outputs import MAX_CHARS, clean_outputs, n_chars_of
 from autograder.judging.shown import fill_outputs
+from autograder.labs.papers.stored_answers import with_stored_answers
 
 
 def play_notebook(content):

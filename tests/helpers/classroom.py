@@ -12,6 +12,7 @@ from autograder.intake.read import read_notebook
 from autograder.intake.rebuild import rebuild
 from autograder.proof.cheats import cell_called, solved_notebook
 from autograder.record.results import GRADED, CheckResult, Result
+from labkit.checks.core import HIDDEN, Finding
 
 LAB = "04_kv_cache"
 PROSE = "*Write your answer here.*"
@@ -55,13 +56,28 @@ def hand_in(out, student, notebook, lab=LAB, **fields):
 
 
 def result(student, passed=(), *, lab=LAB, messages=None, **fields):
-    """A result in which the checks a, b, c, ... of one point each passed or not."""
+    """A result in which the checks a, b, c, ... of one point each passed or not.
+
+    messages: what is wrong by check, a `Wrong` or the whole text; the others are not written yet.
+    """
     checks = [
         CheckResult(f"exercise_{i // 2}", chr(97 + i), float(ok), 1.0, bool(ok),
-                    "" if ok else (messages or {}).get(chr(97 + i), "not written yet."),
-                    f"Claim {chr(97 + i)}.", "A hint.")
+                    claim=f"Claim {chr(97 + i)}.", hint="A hint.",
+                    **_found(ok, (messages or {}).get(chr(97 + i))))
         for i, ok in enumerate(passed)
     ]  # fmt: skip
     given = {"status": GRADED, "score": float(sum(passed)), "max_score": float(len(passed)),
              "checks": checks, "file_name": f"{lab}.ipynb"}  # fmt: skip
     return Result(student, lab, **(given | fields))
+
+
+def _found(ok, wrong):
+    if ok:
+        return {"message": "", "status": "passed"}
+    if wrong is None:
+        return {"message": "not written yet.", "status": "todo"}
+    if isinstance(wrong, str):
+        return {"message": wrong, "status": "failed", "cause": wrong}
+    found = Finding.failed(None, wrong, HIDDEN)
+    parts = ("status", "message", "cause", "expected", "got")
+    return {name: getattr(found, name) for name in parts}

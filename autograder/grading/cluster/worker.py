@@ -42,10 +42,10 @@ class Order:
 
 def installation() -> tuple[tuple[str, str], ...]:
     """What marks and messages depend on, by name; it must be the same on every machine."""
-    from autograder.grading.fingerprint import marking_files_digest  # takes seconds
+    from autograder.grading.fingerprint import installation_digest  # takes seconds
 
     packages = [(name, version(name)) for name in ("labkit", "numpy", "torch", "transformers")]
-    digest, python = marking_files_digest(), platform.python_version()
+    digest, python = installation_digest(), platform.python_version()
     return (("marking files", digest), ("python", python), *packages)
 
 

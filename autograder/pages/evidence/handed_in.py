@@ -15,7 +15,7 @@ from autograder.builder.notebooks import build_notebook, cell_kind, cell_name
 from autograder.builder.source import find_lab
 from autograder.intake.master import OPEN_KINDS
 from autograder.intake.names import squeeze
-from labkit.labs.papers.store import answers_in
+from autograder.labs import part_of
 
 MAX_CELLS, MAX_NAME_CHARS = 5000, 100
 
@@ -98,7 +98,7 @@ def read_handed_in(out: Path, lab: str, student: str) -> HandedIn:
         pieces=read_pieces(out / "course" / "autograded" / student / lab / f"{lab}.ipynb"),
         digest=hashlib.sha256(content).hexdigest() if content.strip() else "",
         accounts=dict(_accounts(cells)),
-        clicked=frozenset(by for cell in cells for _, by, _ in answers_in(cell.get("outputs"))),
+        clicked=_clicked_by(lab, cells),
         sources=frozenset(squeeze(_source(cell)) for cell in cells if _is_code(cell)),
     )
 
@@ -127,6 +127,13 @@ def read_pieces(path: Path) -> dict[str, list[str]]:
 def lines_of(text: str) -> list[str]:
     """The lines of a text without white space, blank ones left out."""
     return [squeezed for line in text.splitlines() if (squeezed := squeeze(line))]
+
+
+def _clicked_by(lab: str, cells: list[dict]) -> frozenset[str]:
+    """The student ids that the lab's stored answers are under."""
+    stored = part_of(find_lab(lab).topic, "stored_answers")
+    answers = (stored.answers_in(cell.get("outputs")) for cell in cells if stored)
+    return frozenset(by for found in answers for _, by, _ in found)
 
 
 def _accounts(cells: list[dict]) -> Iterator[tuple[str, str]]:

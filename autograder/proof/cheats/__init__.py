@@ -14,13 +14,14 @@ from pathlib import Path
 
 from autograder.builder.blank import BEGIN, END
 from autograder.builder.notebooks import build_notebook, cell_name
-from autograder.builder.source import Lab, find_lab
+from autograder.builder.source import Lab, find_lab, read_labs
+from autograder.labs import part_of
 from autograder.record.results import GRADED
 from labkit.checks.core import checks_of, points_by_weight
 
 ALL = ("*",)
 KINDS = (
-    *("honest", "clumsy", "dialects", "deliveries", "pages", "papers"),
+    *("honest", "clumsy", "dialects", "deliveries", "pages"),
     *("forging", "measuring", "traces", "stealing", "breaking"),
 )
 Edit = Callable[[dict], object]
@@ -125,7 +126,9 @@ def copy_of(cell: dict) -> dict:
 
 
 def sample_class() -> list[Sample]:
-    """The whole class, in order of name."""
+    """The whole class, in order of name: what labs share, and each lab's own."""
+    labs = {lab.name: lab.topic for lab in read_labs()}
     modules = [importlib.import_module(f"autograder.proof.cheats.{name}") for name in KINDS]
-    samples = [sample for module in modules for sample in module.SAMPLES]
+    modules += filter(None, (part_of(topic, "samples") for topic in labs.values()))
+    samples = [one for module in modules for one in module.SAMPLES if one.lab in labs]
     return sorted(samples, key=lambda sample: (sample.lab, sample.student))

@@ -175,6 +175,11 @@ class Rule:
     on: tuple[str, ...]
     broken: Callable[[Event, State], Iterator[tuple[int | None, str]]]
 
+    @property
+    def claim(self) -> str:
+        """The rule as a sentence."""
+        return self.broken.__doc__.splitlines()[0]
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:

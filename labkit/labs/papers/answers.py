@@ -12,7 +12,7 @@ from typing import Any
 
 from labkit.checks.core import Unfinished, Wrong
 from labkit.labs.papers.items import Item, item_of, letters_in, number_in
-from labkit.labs.papers.words import say
+from labkit.labs.papers.words import in_general, say
 from labkit.models.own_numbers import printable
 
 BOTH = {"written", "clicked"}
@@ -22,7 +22,14 @@ ROUNDING = 1e-3  # between what a cell computes and what was clicked for it, rel
 
 
 class Unreadable(ValueError):
-    """An answer that cannot be taken as letters or numbers, in the student's language."""
+    """An answer that cannot be taken as letters or numbers, in the student's language.
+
+    cause: the same for all students.
+    """
+
+    def __init__(self, what: str, language: str, **values: Any) -> None:
+        super().__init__(say(what, language, **values))
+        self.cause = in_general(what)
 
 
 def is_blank(answer: Any) -> bool:
@@ -66,16 +73,16 @@ def letters_of(item: Item, answer: Any, language: str) -> list[str]:
     known = LETTERS[: len(item.options["en"])]
     read = shown(" ".join(letters or ()) or answer)
     if letters is None or (item.kind == "order" and isinstance(answer, set | frozenset)):
-        raise Unreadable(say("not letters", language, read=read))
+        raise Unreadable("not letters", language, read=read)
     if strange := [letter for letter in letters if letter not in known]:
-        raise Unreadable(say("no such letter", language, letter=strange[0], last=known[-1]))
+        raise Unreadable("no such letter", language, letter=strange[0], last=known[-1])
     if len(letters) > len(known):
         letters = letters[: len(known) + 1]
     if doubled := [letter for letter in letters if letters.count(letter) > 1]:
-        raise Unreadable(say("doubled", language, letter=doubled[0], read=read))
+        raise Unreadable("doubled", language, letter=doubled[0], read=read)
     if len(letters) != item.n_letters:
         counts = {"n": len(letters), "wanted": item.n_letters}
-        raise Unreadable(say("wrong count", language, read=read, **counts))
+        raise Unreadable("wrong count", language, read=read, **counts)
     return letters
 
 
@@ -87,7 +94,7 @@ def numbers_of(item: Item, answer: Any, language: str) -> dict[str, Any]:
     answer = _settled(item, answer, language)
     fields = item.numbers.fields
     if not isinstance(answer, dict) or not set(fields) <= set(answer):
-        raise Unreadable(say("not fields", language, fields=", ".join(fields), read=shown(answer)))
+        raise Unreadable("not fields", language, fields=", ".join(fields), read=shown(answer))
     return {name: answer[name] for name in fields}
 
 
@@ -147,7 +154,7 @@ def _settled(item: Item, answer: Any, language: str) -> Any:
     if is_twofold(answer):
         answer = both(item, **answer)
     if is_twofold(answer):
-        raise Unreadable(say("twice", language, **{name: shown(answer[name]) for name in BOTH}))
+        raise Unreadable("twice", language, **{name: shown(answer[name]) for name in BOTH})
     return answer
 
 

@@ -97,7 +97,7 @@ class Asked:
             return letters_of(self.item, answer, self.language)
         values = numbers_of(self.item, answer, self.language)
         if any(map(is_blank, values.values())):
-            raise Unreadable(say("blank", self.language))
+            raise Unreadable("blank", self.language)
         return values
 
     def line(self, clicked: Any) -> str:

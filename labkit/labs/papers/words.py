@@ -71,6 +71,16 @@ def say(what: str, language: str, **values: Any) -> str:
     return WORDS[language][what].format(**values)
 
 
+def in_general(what: str, **values: Any) -> str:
+    """The English sentence for several students: "…" where each has another value."""
+    return WORDS["en"][what].format_map(_Dots(values))
+
+
+class _Dots(dict):
+    def __missing__(self, name: str) -> str:
+        return "…"
+
+
 def language_of(wanted: Any) -> str:
     """The language that is meant: "zh" for anything like Chinese, else "en"."""
     text = wanted.strip().casefold() if isinstance(wanted, str) else ""

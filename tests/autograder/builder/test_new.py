@@ -1,4 +1,4 @@
-"""`autograder new` in a copy of the repository: what it writes builds, is judged, can be deleted."""
+"""`autograder new` in a copy of the repository: it builds, it is judged, it can be deleted."""
 
 import os
 import shutil

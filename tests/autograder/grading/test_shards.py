@@ -11,13 +11,11 @@ from autograder.builder.source import find_lab
 from autograder.course.policy import Policy, read_policy
 from autograder.errors import Refusal
 from autograder.grading.attempts import contents_of, counted_works, due_works, works_of
-from autograder.grading.fingerprint import grading_digest, marking_files_digest
 from autograder.grading.grade import Run, grade, grade_shard
 from autograder.grading.pool import Outcome
 from autograder.grading.scratch import LOCK, clear_leftovers, scratch_folder
 from autograder.grading.spool import Shard, Spool
 from autograder.intake.collect import Submission
-from autograder.judging.jobs import Limits
 from autograder.proof.cheats import sample_class
 from autograder.record.folder import policy_of, remember, seed_of
 from autograder.record.results import ERROR, GRADED, UNGRADABLE, Result, ResultLog, read_results
@@ -187,20 +185,6 @@ def test_a_seed_that_is_no_number_is_told(tmp_path):
     (tmp_path / "seed").write_text("")
     with pytest.raises(Refusal, match="holds no number"):
         seed_of(tmp_path, None)
-
-
-def test_marks_depend_on_the_facts_that_checks_read(tmp_path, monkeypatch):
-    lab, limits = find_lab(LAB), Limits()
-    monkeypatch.setattr("autograder.grading.fingerprint.REPOSITORY", tmp_path)
-    seen = set()
-    for text in ("1", "2"):
-        for name in ("models.json", "results/x.jsonl", "papers/q.toml", "prompts.txt"):
-            (tmp_path / "data" / name).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / "data" / name).write_text(text)
-            marking_files_digest.cache_clear()
-            seen.add(grading_digest(lab, 0, limits, walled=True))
-    marking_files_digest.cache_clear()
-    assert len(seen) == 8
 
 
 def test_an_outcome_that_cannot_be_read_is_as_none(tmp_path):

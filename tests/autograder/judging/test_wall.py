@@ -52,11 +52,11 @@ def command_as(uid: int, *args: str) -> list[str]:
 
 
 @cache
-def run_as(uid: int, *args: str) -> str:
-    """What a Python program prints, run as this user in a clean environment."""
+def run_as(uid: int, *args: str, site: Path = REPOSITORY) -> str:
+    """What a Python program prints, run as this user in a clean environment with our code."""
     done = subprocess.run(
         command_as(uid, *args),
-        env=ENVIRONMENT,
+        env={**ENVIRONMENT, "PYTHONPATH": str(site)},
         cwd="/",
         capture_output=True,
         text=True,
@@ -80,6 +80,9 @@ def folder() -> Iterator[Path]:
         path = Path(name)
         path.chmod(0o777)
         shutil.copytree(REPOSITORY / "labkit", path / "student" / "labkit")
+        for package in ("autograder", "labkit"):
+            shutil.copytree(REPOSITORY / package, path / "site" / package)
+        (path / "site" / "beside.txt").write_text(SECRET)
         yield path
 
 
@@ -87,16 +90,16 @@ def folder() -> Iterator[Path]:
 def seen(request: pytest.FixtureRequest, folder: Path) -> dict:
     """What a cell saw, with the user and the rung it ran under."""
     uid, rung = request.param.split()
-    return {
-        **json.loads(run_as(int(uid), str(PROBES / "look.py"), rung, str(folder))),
-        "rung": rung,
-    }
+    look = (str(PROBES / "look.py"), rung, str(folder))
+    return {**json.loads(run_as(int(uid), *look, site=folder / "site")), "rung": rung}
 
 
 def test_it_reads_what_it_is_shown_and_nothing_else(seen: dict) -> None:
     files = seen["files"]
-    assert files.pop("shown") == files.pop("beside a hidden file") == SECRET
-    assert len(files) == 7
+    shown = ("shown", "beside a hidden file", "beside the grader")
+    assert {files.pop(name) for name in shown} == {SECRET}
+    assert {"hidden cases", "a key", "our grader", "our labkit"} < set(files)
+    assert len(files) == 9
     for name, content in files.items():
         assert content in REFUSED | {""}, name
 

@@ -10,8 +10,9 @@ from autograder.pages.evidence.flags import Flag, write_flags
 from autograder.pages.report import next_step, write_feedback, write_pages, write_report
 from autograder.record.marks import HandMark, Mark
 from autograder.record.results import ERROR, PARTLY, UNGRADABLE
+from labkit.checks.core import Wrong
 
-WRONG = "On a hidden case: the batch; expected 9, got 1. One sequence was counted."
+WRONG = Wrong("the batch", expected="9", got="1", why="One sequence was counted.")
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e{{ 7*7 }}"
 
 
@@ -36,7 +37,7 @@ def test_a_student_sees_what_failed_first_and_where_to_go_on(tmp_path):
     text = words(page_of(tmp_path, row))
     step = text[text.index("Where to go on") : text.index("exercise_0 1 of 2")]
     assert "The first check that fails is in exercise_0 : Claim b." in step
-    assert WRONG in step
+    assert f"On a hidden case: {WRONG.sentences()}" in step
     assert "A hint." in step
     assert "2 more checks fail." in step
 

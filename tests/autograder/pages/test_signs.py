@@ -41,7 +41,7 @@ def test_an_inference_server_is_seen(source):
         "class Yes:\n    def __eq__(self, other):\n        return True",
         "get_ipython().ast_transformers.clear()",
         "from labkit.checks import compare",
-        "import autograder.labs.cases",
+        "import autograder.labs.memory.cases",
         "import os\nos._exit(0)",
     ],
 )

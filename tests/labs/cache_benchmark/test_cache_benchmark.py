@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.labs.cases import hidden_cases
+from autograder.labs import cases_of
 from labkit import cache_benchmark as lab
 from labkit.bridge.local import local_student
 from labkit.checks.core import checks_of, open_cases_of, play_check
@@ -146,9 +146,9 @@ def test_a_mean_of_ratios_is_called_by_its_name():
     assert "mean of the ratios" in wrong.message
 
 
-def test_the_same_seed_gives_the_same_hidden_cases():
-    cases = hidden_cases("cache_benchmark", 3)
-    hidden_cases.cache_clear()
-    again = hidden_cases("cache_benchmark", 3)
+def test_the_same_seed_gives_the_same_cases_of():
+    cases = cases_of("cache_benchmark", 3)
+    cases_of.cache_clear()
+    again = cases_of("cache_benchmark", 3)
     functions = [name for name in cases if "AnswerCase" not in str(type(cases[name][0]))]
     assert [cases[name] for name in functions] == [again[name] for name in functions]

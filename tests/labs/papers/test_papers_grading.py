@@ -18,12 +18,12 @@ from autograder.builder.source import find_lab
 from autograder.intake.master import read_master
 from autograder.intake.read import SubmittedCell, read_notebook
 from autograder.intake.rebuild import rebuild
-from autograder.intake.stored_answers import with_stored_answers
 from autograder.labs.papers.key import FOLDER, INSTRUCTOR, keys, read_key, solved_answer
 from autograder.labs.papers.numbers import RIGHT, rates, reads_holding, speedup_of_tiles
+from autograder.labs.papers.samples import STRANGE, click_everything, store
 from autograder.labs.papers.slips import SLIPS
+from autograder.labs.papers.stored_answers import with_stored_answers
 from autograder.proof.cheats import cell_called
-from autograder.proof.cheats.papers import STRANGE, click_everything, store
 from autograder.proof.matrix import findings_for, play_all
 from autograder.record.gradebook import CONFIG
 from labkit.labs.papers.items import items, numbers_text, parameters_for

@@ -148,9 +148,9 @@ def rule(
         def play(student: Student, case: LoopCase) -> None:
             run = run_of(student, case, exercise)
             found = faults_of(run, rules)
-            fault = next((found[each.name] for each in rules if each.name in found), None)
-            if fault is not None:
-                raise Wrong(in_words(run, fault))
+            for each in rules:
+                if each.name in found:
+                    raise Wrong(in_words(run, found[each.name]), cause=each.claim)
             _expect_work(run, exercise)
 
         broken.check = play.check
@@ -182,8 +182,9 @@ def _expect_work(run: Run, exercise: str) -> None:
         n_due = sum(job.n_output(run.setup.max_length) - 1 for job in jobs)
         n_done = sum(len(event.ids) for event in run.events("decode"))
     if 2 * n_done < n_due:
-        why = run.stopped or "not half of the work was done"
-        raise Wrong(in_words(run, Fault(None, len(run.log), why)))
+        too_little = "not half of the work was done"
+        fault = Fault(None, len(run.log), run.stopped or too_little)
+        raise Wrong(in_words(run, fault), cause=too_little)
 
 
 SMALL = Setup(

@@ -45,7 +45,8 @@ def billions_follow_from_the_card_and_the_overhead(student: Student, case: Answe
             for low, high in (_billions(student, case, name, overhead_bytes) for name in others)
         ):
             why = "It belongs to another reading of 80 GB than the one named."
-        refuse(case, f"{show(billions)} billion parameters", show(most), why)
+        what = f"{show(billions)} billion parameters"
+        refuse(case, what, show(most), why, cause="the number of parameters")
 
 
 @check(
@@ -133,7 +134,8 @@ def tokens_follow_from_the_stated_conventions(student: Student, case: AnswerCase
         for other_count in PARAMETER_COUNTS:
             if not why and _accepts(n_tokens, *_tokens(student, case, other, other_count)):
                 why = f"It belongs to vram={other!r} and params={other_count!r}: which do you mean?"
-    refuse(case, f"{show(n_tokens)} tokens for {reading!r} and {count!r}", show(most), why)
+    what = f"tokens for {reading!r} and {count!r}"
+    refuse(case, f"{show(n_tokens)} {what}", show(most), why, cause=f"the number of {what}")
 
 
 @check(
@@ -153,7 +155,8 @@ def every_parameter_of_the_model_is_counted(student: Student, case: AnswerCase) 
         for reading in VRAM_READINGS
         for known in ("exact", "card")
     ):
-        raise Wrong(f"{show(n_tokens)} tokens follow from the model's real size by no reading")
+        follow = "tokens follow from the model's real size by no reading"
+        raise Wrong(f"{show(n_tokens)} {follow}", cause=f"the {follow}")
 
 
 WRONG_TOKENS = {

@@ -49,7 +49,8 @@ def cells_follow_from_each_model(student: Student, case: AnswerCase) -> None:
     for model in FAMILY:
         if not math.isclose(cells[model] * UNITS[unit], right[model], rel_tol=0.01):
             value = f"{right[model] / UNITS[unit]:.3f} {unit}"
-            refuse(case, f"{model}, batch 1: {show(cells[model])} {unit}", value, "")
+            row = f"{model}, batch 1"
+            refuse(case, f"{row}: {show(cells[model])} {unit}", value, "", cause=row)
 
 
 @check("kv_table", hint="Two sequences keep two caches.")
@@ -60,9 +61,11 @@ def cells_of_larger_batches_are_multiples(student: Student, case: AnswerCase) ->
         raise Wrong("the deepest model keeps the largest cache")
     for model, (one, two, four) in rows.items():
         if not math.isclose(two, 2 * one, rel_tol=0.015):
-            raise Wrong(f"{model}: {show(two)} at batch 2 beside {show(one)} at batch 1")
+            what = f"{model}: {show(two)} at batch 2 beside {show(one)} at batch 1"
+            raise Wrong(what, cause=f"{model}: batch 2 is not twice batch 1")
         if not math.isclose(four, 4 * one, rel_tol=0.015):
-            raise Wrong(f"{model}: {show(four)} at batch 4 beside {show(one)} at batch 1")
+            what = f"{model}: {show(four)} at batch 4 beside {show(one)} at batch 1"
+            raise Wrong(what, cause=f"{model}: batch 4 is not four times batch 1")
 
 
 @check("kv_table", weight=0, hint="1 GB is 10^9 bytes, 1 GiB is 2^30. No points hang on this.")

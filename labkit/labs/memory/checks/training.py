@@ -51,7 +51,8 @@ def training_keeps_five_numbers_per_parameter(student: Student, case: AnswerCase
         if slip:
             raise Wrong(f"{n_bytes:g} bytes for {name} do not fit the recipe", why=slip)
         if case.right and n_bytes != case.right.RECIPE[name]:
-            raise Wrong(f"{n_bytes:g} bytes for {name} do not fit the recipe")
+            misfit = f"bytes for {name} do not fit the recipe"
+            raise Wrong(f"{n_bytes:g} {misfit}", cause=f"the {misfit}")
 
 
 @check(

@@ -16,7 +16,7 @@ from labkit.checks.compare import show
 from labkit.checks.core import Unfinished, Wrong
 from labkit.labs.papers.answers import Unreadable, is_blank, letters_of, number_of, numbers_of
 from labkit.labs.papers.items import Item, id_in, item_of, options_for
-from labkit.labs.papers.words import language_of, say
+from labkit.labs.papers.words import in_general, language_of, say
 
 RELATIVE, RELATIVE_OF_SLIPS = 5e-3, 2e-3
 Play = Callable[[Student, "ItemCase"], None]
@@ -40,7 +40,10 @@ class ItemCase:
 
 
 class Told(Wrong):
-    """Wrong, in sentences of the student's language, which have their own full stops."""
+    """Wrong, in sentences of the student's language, which have their own full stops.
+
+    cause: the same in English, without what depends on the student: letters and numbers are theirs.
+    """
 
     def sentences(self) -> str:
         """All that is said."""
@@ -61,7 +64,8 @@ def has_at_least(n_right: int) -> Play:
             return
         read = {"read": " ".join(letters), "n": n_found, "wanted": len(right)}
         why = _reasons(case, student_id, language, letters) if n_right == len(right) else ""
-        raise Told(say("right letters", language, **read), why=why)
+        cause = in_general("right letters", n=n_found, wanted=len(right))
+        raise Told(say("right letters", language, **read), why=why, cause=cause)
 
     return play
 
@@ -76,8 +80,9 @@ def has_in_a_row(place: int) -> Play:
         student_id, language = who(student)
         first, second = case.key.letters(student_id)[place : place + 2]
         if second not in letters[letters.index(first) + 1 :][:1]:
-            why = case.key.why[language][options_for(case.item, student_id)[second]]
-            raise Told(say("no step", language, first=first, second=second), why=why)
+            option = options_for(case.item, student_id)[second]
+            told = say("no step", language, first=first, second=second)
+            raise Told(told, why=case.key.why[language][option], cause=case.key.why["en"][option])
 
     return play
 
@@ -93,8 +98,11 @@ def has_number(field: str) -> Play:
         right = case.key.numbers(student_id)[field]
         if is_near(got, right, 0 if isinstance(right, int) else RELATIVE):
             return
-        why = _explanation(case, student_id, language, field, got)
-        raise Told(say("wrong number", language, field=field, read=show(got)), why=why)
+        slip = _slip(case, student_id, field, got)
+        how = " ".join(f"{case.key.slips[language].get(slip, '')} {case.key.how[language]}".split())
+        cause = case.key.slips["en"].get(slip) or in_general("wrong number", field=field)
+        told = say("wrong number", language, field=field, read=show(got))
+        raise Told(told, why=how, cause=cause)
 
     return play
 
@@ -117,7 +125,7 @@ def read_letters(student: Student, case: ItemCase) -> list[str]:
     try:
         return letters_of(case.item, answer, language)
     except Unreadable as error:
-        raise Told(str(error)) from None
+        raise Told(str(error), cause=error.cause) from None
 
 
 def read_number(student: Student, case: ItemCase, field: str) -> float:
@@ -126,12 +134,13 @@ def read_number(student: Student, case: ItemCase, field: str) -> float:
     try:
         value = numbers_of(case.item, answer, language)[field]
     except Unreadable as error:
-        raise Told(str(error)) from None
+        raise Told(str(error), cause=error.cause) from None
     if is_blank(value):
         raise Unfinished(say("field blank", language, field=field))
     number = number_of(value)
     if number is None or not math.isfinite(number):
-        raise Told(say("not a number", language, field=field, read=show(value)))
+        cause = in_general("not a number", field=field)
+        raise Told(say("not a number", language, field=field, read=show(value)), cause=cause)
     return number
 
 
@@ -163,11 +172,9 @@ def _reasons(case: ItemCase, student_id: str, language: str, letters: list[str])
     return " ".join(sentences)
 
 
-def _explanation(case: ItemCase, student_id: str, language: str, field: str, got: float) -> str:
-    """What is known about this wrong number, if anything, and how the right one comes about."""
-    how = case.key.how[language]
+def _slip(case: ItemCase, student_id: str, field: str, got: float) -> str:
+    """The known mistake that gives this wrong number; "" if none does."""
     for name, fields in case.key.wrong_numbers(student_id).items():
         if field in fields and is_near(got, fields[field], RELATIVE_OF_SLIPS):
-            how = f"{case.key.slips[language][name]} {how}"
-            break
-    return " ".join(how.split())
+            return name
+    return ""

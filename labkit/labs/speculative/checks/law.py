@@ -72,12 +72,14 @@ class Claim:
         worst = max(sorted({**self.law, **shares}), key=lambda one: _gap(shares, self.law, one))
         near = 0.05 if cannot else TOLERANCE
         slips = (slip for slip, law in self.slips.items() if _distance(shares, law) <= near)
+        why = next(slips, self.why)
         sampled = f" Judged by {round(total):,} samples: {cannot}." if cannot else ""
         raise Wrong(
             self.what.format(*worst),
             expected=f"probability {self.law.get(worst, 0.0):.4g}",
             got=f"{shares.get(worst, 0.0):.4g}",
-            why=next(slips, self.why) + sampled,
+            why=why + sampled,
+            cause=why or self.what,
         )
 
 

@@ -197,6 +197,7 @@ def _expect_samples(played: Played, case: SamplingCase) -> None:
         raise Wrong(
             f"{verdict.n_samples:,} samples cannot come from the law of the target{shown}",
             why=f"They were drawn because {played.why_sampled}.",
+            cause="the new tokens do not have the law of the target",
         )
 
 

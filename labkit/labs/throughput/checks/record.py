@@ -107,6 +107,7 @@ def _limit_check(student: Student, case: AnswerCase, regions: tuple[str, ...]) -
                 f"{region}: {got} does not take the longest there",
                 why=f"Launching takes some {1e3 * times.launch:.3g} ms, moving at least "
                 f"{1e3 * times.memory:.3g} ms, computing at least {1e3 * times.compute:.3g} ms.",
+                cause=f"{region}: {got} does not take the longest there",
             )
 
 

@@ -127,11 +127,13 @@ def throughput_follows_from_each_row(student: Student, case: AnswerCase) -> None
                 right * 1e3: "Is the time in milliseconds?",
             }
             near = (why for value, why in slips.items() if abs(got - value) <= 0.02 * value)
+            why = next(near, "")
             raise Wrong(
                 f"{n} new tokens: {show(got)} tokens/s",
                 expected=f"{table.batch_size} x {n} / {show(seconds)}, {show(round(right, 2))}",
                 got=show(got),
-                why=next(near, ""),
+                why=why,
+                cause=why or f"the tokens/s at {n} new tokens",
             )
 
 
@@ -143,7 +145,7 @@ def no_row_is_faster_than_the_machine(student: Student, case: AnswerCase) -> Non
         sizes = (table.batch_size, table.n_input, n)
         row = Row("my_table", table.model, *sizes, True, samples_s=(seconds,))
         if reasons := implausible(row, table.model, table.machine, table.dtype):
-            raise Wrong(f"{n} new tokens", why=reasons[0])
+            raise Wrong(f"{n} new tokens", why=reasons[0], cause="faster than the machine")
 
 
 @check("my_table", hint="What does each further token cost? Was the first row measured cold?")
@@ -205,9 +207,10 @@ def _expect_entry(student: Student, case: AnswerCase, fault: str) -> None:
     entry = entries[fault]
     others = [name for name in FAULTS if name != fault and entries[name] == entry]
     if others:
-        raise Wrong(f"{entry} stands for {fault} and {others[0]}: each fault has its own entry")
+        what = f"stands for {fault} and {others[0]}: each fault has its own entry"
+        raise Wrong(f"{entry} {what}", cause=f"one entry {what}")
     if case.right is not None and entry != case.right[fault]:
-        raise Wrong(f"{entry} is not the entry with this fault")
+        raise Wrong(f"{entry} is not the entry with this fault", cause=f"the entry with {fault}")
 
 
 @check("flawed_report", hint="Which time is longer than that of a run that does more?")

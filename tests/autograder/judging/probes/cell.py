@@ -150,7 +150,7 @@ seen = {
     "environ": dict(os.environ),
     "core_bytes": resource.getrlimit(resource.RLIMIT_CORE)[1],
     "labkit": outcome(lambda: __import__("labkit").__file__),
-    "cases": outcome(lambda: __import__("autograder.labs.cases")),
+    "cases": outcome(lambda: __import__("autograder.labs.memory.cases")),
     "real_labkit_modules": [
         name
         for name, module in list(sys.modules.items())

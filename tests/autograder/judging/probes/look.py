@@ -1,6 +1,7 @@
 """The grader's side of a look behind the wall: `python look.py RUNG FOLDER`, prints JSON.
 
-FOLDER holds `student/labkit`, and is where this program may put its own files.
+FOLDER holds `student/labkit`, and `site`, the grader and its labkit as installed. This program may
+put its own files there.
 """
 
 import json
@@ -61,9 +62,13 @@ def main(rung: str, folder: Path) -> None:
     files["passwords"] = Path("/etc/passwd")
     files["our labkit"] = Path(labkit.__file__)
     files["our grader"] = Path(autograder.__file__)
-    files["the repository"] = Path(autograder.__file__).parents[1] / "pyproject.toml"
+    site = Path(autograder.__file__).parents[1]
+    (files["hidden cases"],) = site.glob("autograder/labs/memory/cases.py")
+    (files["a key"],) = site.glob("autograder/labs/papers/keys/q01_*.toml")
+    files["beside the grader"] = site / "beside.txt"
+    files["the repository"] = Path(__file__).parents[4] / "pyproject.toml"
     wall = WallSettings(
-        read_only=(shown,),
+        read_only=(shown, site),  # as where the grader is installed beside the interpreter
         hidden=(shown / "hidden", shown / "half" / "answers.txt"),
         disk_mb=DISK_MB,
         file_mb=FILE_MB[rung],

@@ -1,0 +1,84 @@
+"""A lab is found by its topic: without its folders the grader works, and says what is missing."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from autograder.builder.source import REPOSITORY, SOURCES, find_lab, read_labs
+from autograder.labs import cases_of, complete, part_of
+from autograder.labs.complete import missing_parts
+
+MISSING = {
+    "checks": "04_kv_cache has no checks: add labkit/labs/kv_cache/checks/__init__.py",
+    "cases": "04_kv_cache has no hidden cases: add autograder/labs/kv_cache/cases.py",
+    "a check": "generate of 04_kv_cache has no check: add one to labkit/labs/kv_cache/checks",
+    "an open case": "generate of 04_kv_cache has no open case: add one to PUBLIC_CASES in "
+    "labkit/labs/kv_cache/checks",
+    "a hidden case": "generate of 04_kv_cache has no hidden case: add one to "
+    "autograder/labs/kv_cache/cases.py",
+}
+IMPORT_EVERYTHING = """
+import importlib, pkgutil
+import autograder
+from autograder.builder.notebooks import build_notebook
+from autograder.builder.source import read_labs
+from autograder.proof.cheats import sample_class
+for module in pkgutil.walk_packages(autograder.__path__, "autograder."):
+    if not module.name.endswith(("__main__", "cluster.worker", "cluster.grading")):
+        importlib.import_module(module.name)
+print(*(lab.name for lab in read_labs()), *sorted({one.lab for one in sample_class()}))
+[build_notebook(lab, edition) for lab in read_labs() for edition in ("student", "instructor")]
+"""
+
+
+def test_parts_that_a_lab_does_not_have_are_none():
+    assert part_of("papers", "key").INSTRUCTOR
+    assert part_of("memory", "key") is part_of("no_lab", "cases") is part_of("", "cases") is None
+
+
+def test_the_same_seed_gives_the_same_hidden_cases():
+    first = cases_of("memory", 3)
+    cases_of.cache_clear()
+    assert str(cases_of("memory", 3)) == str(first) != str(cases_of("memory", 4))
+
+
+@pytest.mark.parametrize("lab", read_labs(), ids=lambda lab: lab.name)
+def test_no_lab_misses_a_part(lab):
+    assert list(missing_parts(lab)) == []
+
+
+@pytest.mark.parametrize("part", MISSING)
+def test_what_a_lab_misses_is_said_with_the_file_to_add(part, monkeypatch):
+    def without(find):
+        return lambda *args: {k: v for k, v in find(*args).items() if k != "generate"}
+
+    def no_module(topic):
+        raise ModuleNotFoundError(topic)
+
+    name, instead = {
+        "checks": ("checks_of", no_module),
+        "cases": ("part_of", lambda topic, name: None),
+        "a check": ("checks_of", without(complete.checks_of)),
+        "an open case": ("open_cases_of", without(complete.open_cases_of)),
+        "a hidden case": ("cases_of", without(complete.cases_of)),
+    }[part]
+    monkeypatch.setattr(complete, name, instead)
+    assert list(missing_parts(find_lab("kv_cache"))) == [MISSING[part]]
+
+
+@pytest.mark.parametrize("lab", ["08_papers", "04_kv_cache"])
+def test_without_the_places_of_a_lab_all_else_imports_builds_and_has_samples(lab, tmp_path):
+    topic = lab.partition("_")[2]
+    for name in ("labkit", "autograder", "notebooks"):
+        left_out = shutil.ignore_patterns("__pycache__", f"{lab}.py", topic, f"{topic}.py")
+        shutil.copytree(REPOSITORY / name, tmp_path / name, ignore=left_out)
+    (tmp_path / "data").symlink_to(REPOSITORY / "data")
+    said = subprocess.check_output(
+        [sys.executable, "-c", IMPORT_EVERYTHING], cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}
+    )
+    others = [path.stem for path in sorted(SOURCES.glob("*.py")) if path.stem != lab]
+    assert said.decode().split() == others * 2
+    assert not Path(tmp_path / "autograder" / "labs" / topic).exists()
