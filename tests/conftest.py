@@ -43,9 +43,9 @@ def pytest_ignore_collect(collection_path, config):
 
 def pytest_collection_modifyitems(config, items):
     if config.lab:
-        chosen = [item for item in items if concerns(item, config.lab)]
-        config.hook.pytest_deselected([item for item in items if item not in chosen])
-        items[:] = chosen
+        others = [item for item in items if not concerns(item, config.lab)]
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if concerns(item, config.lab)]
 
 
 def concerns(item, lab):
