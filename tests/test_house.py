@@ -24,9 +24,17 @@ def module_name(path):
 MODULES = {module_name(path): path for root in ROOTS for path in (REPOSITORY / root).rglob("*.py")}
 
 
+def parts_that_run(node):
+    """All below a node but what stands under `if TYPE_CHECKING`, which is for annotations alone."""
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
+            yield child
+            yield from parts_that_run(child)
+
+
 def imported(path):
     """The modules of ours that a file imports, those inside of functions included."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in parts_that_run(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in MODULES)
         elif isinstance(node, ast.ImportFrom):
@@ -64,6 +72,11 @@ def answers_of(module):
 def circles(arrows):
     graph = nx.DiGraph((start, end) for start, end in arrows if start != end)
     return [sorted(circle) for circle in nx.strongly_connected_components(graph) if len(circle) > 1]
+
+
+def test_imports_in_functions_and_circles_are_seen():
+    assert ("labkit.cli", "labkit.measuring.hardware") in ARROWS
+    assert circles([("a", "b"), ("b", "c"), ("c", "b")]) == [["b", "c"]]
 
 
 def test_no_module_imports_the_folder_of_a_lab_but_the_lab_itself():
