@@ -28,7 +28,7 @@ def small(profile):
         cache_lengths=(1, 4, 16),
         long_prompt_length=256,
         long_uncached_lengths=(1, 2),
-        n_repeats=2,
+        n_repeats=1,
     )
 
 
