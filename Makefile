@@ -3,18 +3,21 @@ VENV   := .venv
 PYTHON := $(VENV)/bin/python
 READY  := $(VENV)/.ready
 
-.PHONY: demo test lab build bench fuzz figures clean
+.PHONY: demo test test-long lab build bench fuzz figures clean
 
 SECONDS ?= 60
 
 demo: $(READY)  ## build the course, grade the sample class, compare with the marks it should get
 	$(PYTHON) -m autograder.proof.demo
 
-test: $(READY) $(VENV)/.browser  ## everything CI runs
+test: $(READY) $(VENV)/.browser  ## everything CI runs; with LAB=04, what concerns one lab
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(PYTHON) -m autograder build --check
-	OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 2 --dist worksteal
+	OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 3 --dist worksteal $(if $(LAB),--lab $(LAB)) $(PYTEST)
+
+test-long: PYTEST = --large --hypothesis-profile=long
+test-long: test  ## the same with a longer search, and experiments as large as students'
 
 lab: $(READY)  ## JupyterLab on the student notebooks
 	$(VENV)/bin/jupyter lab --notebook-dir=notebooks

@@ -2,8 +2,18 @@
 
 import gc
 import sys
+from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+from autograder.builder.source import find_lab
+
+LABS = Path(__file__).parent / "labs"
+
+settings.register_profile("short", deadline=None, max_examples=30)
+settings.register_profile("long", deadline=None, max_examples=300)
+settings.load_profile("short")
 
 
 def pytest_addoption(parser):
@@ -12,6 +22,36 @@ def pytest_addoption(parser):
         action="store_true",
         help="experiments in the browser as large as students', all right variants behind the wall",
     )
+    parser.addoption(
+        "--lab", help="only what concerns one lab: 04_kv_cache, kv_cache or 04", metavar="LAB"
+    )
+
+
+def pytest_configure(config):
+    try:
+        config.lab = find_lab(name) if (name := config.getoption("--lab")) else None
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Folders of other labs are not even read; the rest is, to see what it does for each lab."""
+    if config.lab and collection_path.parent == LABS and collection_path.name != config.lab.topic:
+        return True
+    return None
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.lab:
+        others = [item for item in items if not concerns(item, config.lab)]
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if concerns(item, config.lab)]
+
+
+def concerns(item, lab):
+    """Whether a test lies in the lab's folder, or the id of its parameters names the lab."""
+    ids = item.callspec.id.split("-") if hasattr(item, "callspec") else ()
+    return LABS / lab.topic in item.path.parents or lab.name in ids
 
 
 def pytest_collection_finish():

@@ -5,7 +5,9 @@ nothing a student needs can depend on them. Experiments are small, unless --larg
 the notebook. Screenshots go to build/browser.
 """
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 from lab_pages import close, picture
@@ -13,6 +15,7 @@ from lab_pages import close, picture
 from autograder.builder.source import find_lab, read_labs
 from autograder.proof.cheats import code_cell, solved_notebook
 
+LABS = Path(__file__).parent.parent / "labs"
 FIRST_CELL = """\
 def small(profile):
     from dataclasses import replace
@@ -25,44 +28,20 @@ def small(profile):
         cache_lengths=(1, 4, 16),
         long_prompt_length=256,
         long_uncached_lengths=(1, 2),
-        n_repeats=2,
+        n_repeats=1,
     )
 
 
 import labkit
 assert labkit.__file__.startswith(__import__("os").getcwd())
 """
-FLASH = "labkit.labs.flash_attention.experiments"
-SMALLER = {
-    "02_throughput": {
-        "experiments.short(profile())": "experiments.short(small(profile()))",
-        "point_s=2.0": "point_s=0.2",
-    },
-    "03_cache_benchmark": {
-        "here = profile()": "here = small(profile())",
-        "else (64, 2)": "else (16, 0.2)",
-    },
-    "04_kv_cache": {"n_repeats=7": "n_repeats=2"},
-    "05_batching": {
-        "n, rng = 200 * n_slots": "n, rng = 20 * n_slots",
-        "exponential_lengths(3200, 30": "exponential_lengths(320, 30",
-        "exponential_lengths(500, 200, rng)": "exponential_lengths(50, 200, rng)",
-    },
-    "06_speculative": {
-        "here = profile()": "here = small(profile())",
-        '("tiny",), n_samples=1, n_per_source=3': '("tiny",), (2,), n_samples=1, n_per_source=1',
-        "extreme, (2, 7)": "extreme, (2,)",
-        '"gammas": (1, 2, 4, 7, 10), "lengths": (64,)': '"gammas": (1, 4), "lengths": (16,)',
-    },
-    "07_flash_attention": {
-        "sdpa(here, ": f"sdpa(here, {FLASH}.Sizes((128, 512), 2, (64,), 1), ",
-    },
-}
 
 
 def with_small_experiments(lab, notebook):
-    """The notebook with cheaper settings, each in the one place where it stands."""
-    for old, new in SMALLER.get(lab.name, {}).items():
+    """The notebook with the cheaper settings of its lab, each in the one place where it stands."""
+    path = LABS / lab.topic / "smaller.json"
+    smaller = json.loads(path.read_text()) if path.exists() else {}
+    for old, new in smaller.items():
         (cell,) = [cell for cell in notebook["cells"] if old in cell["source"]]
         cell["source"] = cell["source"].replace(old, new)
     return notebook

@@ -62,10 +62,9 @@ def lines(draw):
     for field in draw(st.lists(fields | st.text(max_size=3), max_size=1)):
         record.pop(field, None)
     record |= draw(st.dictionaries(st.text(max_size=3), odd, max_size=1))
-    if draw(st.booleans()) and isinstance(record.get("checks"), list) and record["checks"]:
-        record["checks"] = [
-            record["checks"][0] | {draw(st.sampled_from(["points", "x"])): draw(odd)}
-        ]
+    match record.get("checks"):
+        case [dict() as first, *_] if draw(st.booleans()):
+            record["checks"] = [first | {draw(st.sampled_from(["points", "x"])): draw(odd)}]
     return json.dumps(record)
 
 

@@ -14,14 +14,15 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from labkit.corpus import END_OF_TEXT, documents
 from labkit.models.facts import data_path
-from training import measure, publish
+from training import measure, publish, train
 from training.model import SHAPES
 from training.tokens import rows, texts
 from training.train import Settings, schedule, train_pair
 
+CONTEXT = 512  # an eighth of the pair's own
 SMALL = Settings(
     n_steps=5,
-    batch_tokens=4096,
+    batch_tokens=512,
     row_length=64,
     long_share=0.2,
     n_warmup=1,
@@ -34,7 +35,9 @@ SMALL = Settings(
 def out(tmp_path_factory) -> Path:
     """A pair trained for five small steps: four of short rows, one of a whole context."""
     folder = tmp_path_factory.mktemp("pair")
-    train_pair(folder, SMALL)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(train, "N_CONTEXT", CONTEXT)
+        train_pair(folder, SMALL)
     return folder
 
 

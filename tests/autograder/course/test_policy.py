@@ -6,7 +6,7 @@ from math import ceil
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.builder.source import NOTEBOOKS, read_labs
@@ -122,7 +122,6 @@ moments = st.datetimes(datetime(2020, 1, 1), datetime(2035, 1, 1)).map(
 shares = st.integers(0, 1000).map(lambda n: n / 1000)
 
 
-@settings(deadline=None)
 @given(
     moments, st.integers(-(10**7), 10**7), st.integers(0, 2000), shares, shares,
     st.sampled_from(ZONES), st.sampled_from(ZONES),
@@ -145,7 +144,6 @@ def test_the_factor_follows_from_the_two_instants_alone(
     assert bool(got.sentence) == (n_days > 0)
 
 
-@settings(deadline=None)
 @given(moments, st.integers(-(10**6), 10**6), st.sampled_from(ZONES))
 def test_a_time_without_an_offset_is_one_of_the_courses_zone(deadline, overdue_s, zone):
     zone = ZoneInfo(zone)
@@ -157,7 +155,6 @@ def test_a_time_without_an_offset_is_one_of_the_courses_zone(deadline, overdue_s
         assert standing(policy, naive) == standing(policy, moment.isoformat())
 
 
-@settings(deadline=None)
 @given(
     st.text(),
     st.sampled_from([None, False, True]),
@@ -278,7 +275,6 @@ def test_a_deadline_when_the_clocks_change_needs_an_offset(tmp_path, local, prob
     assert policy.deadlines[LAB] == datetime.fromisoformat(local + "+02:00")
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_policy_or_a_sentence(tmp_path_factory, content):
     path = tmp_path_factory.getbasetemp() / "any.toml"

@@ -1,7 +1,7 @@
 """Class lists of every platform, and the one person behind a submission's student."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.course.person import letters_of
@@ -204,7 +204,6 @@ def test_a_missing_class_list_is_a_sentence(tmp_path):
         read_roster(tmp_path / "none.csv")
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_class_list_or_a_sentence(tmp_path_factory, content):
     path = tmp_path_factory.getbasetemp() / "any.csv"
@@ -220,7 +219,6 @@ def test_any_bytes_are_a_class_list_or_a_sentence(tmp_path_factory, content):
 parts = st.text("abXА'-王の\u0301é", min_size=1, max_size=4).filter(letters_of)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(parts, parts), min_size=1, max_size=6))
 def test_a_canvas_name_finds_its_person_or_tells_who_else_it_could_be(pairs):
     people = [Person(name=f"{last}, {first}") for last, first in pairs]

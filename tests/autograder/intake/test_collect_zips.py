@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 import pytest
 from deliveries import LAB, collected, delivered, zipped
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.intake.collect import NoSubmissions, choose, collect, safe_name
@@ -224,7 +224,6 @@ names = st.builds("".join, st.lists(parts | st.sampled_from([
 ]), min_size=1, max_size=5))  # fmt: skip
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.dictionaries(names, st.sampled_from([b"a", b"b", ZIP]), max_size=6))
 def test_any_tree_gives_rows_that_are_told_apart_and_the_same_again(tmp_path_factory, files):
     place = tmp_path_factory.getbasetemp() / "any.zip"
@@ -248,7 +247,6 @@ LAYOUTS = (
 people = st.text("abcéßД王小明'", min_size=1, max_size=8).filter(lambda name: name.strip("'"))
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(people, min_size=2, max_size=6, unique=True),
     st.lists(st.sampled_from(LAYOUTS), min_size=6, max_size=6),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from classroom import LAB, blank, hand_in, result, solved
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -267,7 +267,6 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None)
 @given(notebook=JSON)
 def test_no_notebook_breaks_the_search(tmp_path_factory, notebook):
     out = tmp_path_factory.mktemp("out")

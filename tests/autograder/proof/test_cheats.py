@@ -155,7 +155,8 @@ def graded(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pool, "FIRST_UID", UID)
         patch.setattr(tempfile, "tempdir", None)
-        for name, value in (("HOME", home), ("TMPDIR", home), ("CANARY", CANARIES[0])):
+        folders = {"HOME": home, "TMPDIR": home, "MPLCONFIGDIR": tmp_path_factory.mktemp("plots")}
+        for name, value in (folders | {"CANARY": CANARIES[0]}).items():
             patch.setenv(name, str(value))
         before = host(home)
         results = grade_class(SAMPLES, out, RUN)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from recorded import LAB, by_hand, record, result_of, without_mark
 
@@ -193,7 +193,6 @@ def test_a_damaged_gradebook_is_told_in_one_sentence(recorded, tmp_path):
     st.decimals(min_value=0, max_value=100, places=2),
     st.decimals(min_value="0.01", max_value=1, places=2),
 )
-@settings(max_examples=200, deadline=None)
 def test_a_total_is_rounded_to_the_cent_and_halves_go_up(points, factor):
     check = replace(CLASS[0].checks[0], points=float(points))
     late = replace(CLASS[0], checks=[check], written={}, late_factor=float(factor))

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -95,7 +95,6 @@ def test_flops_are_those_that_torch_counts(name):
     assert ours + not_causal == pytest.approx(counter.get_total_flops(), rel=1e-3)
 
 
-@settings(max_examples=60, deadline=None)
 @given(n_new=st.integers(1, 40), n_cached=st.integers(0, 40), window=st.integers(1, 50))
 def test_tokens_seen_are_counted_as_one_by_one(n_new, n_cached, window):
     per_layer = ModelShape("a", 1, 1, 1, 1, 1, 1, 1)
@@ -108,7 +107,6 @@ def test_tokens_seen_are_counted_as_one_by_one(n_new, n_cached, window):
     assert windowed.flops(n_new, n_cached, 1) - head == 4 * sum(min(i, window) for i in positions)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     name=st.sampled_from([*models(), *KIT_MODELS]),
     gpu=st.sampled_from(list(gpus())),

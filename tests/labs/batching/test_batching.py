@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit import batching
@@ -154,7 +154,6 @@ operations = st.one_of(
 
 
 @given(st.lists(operations, max_size=40))
-@settings(max_examples=100, deadline=None)
 def test_a_queue_is_like_a_list_searched_from_its_beginning(life):
     queue, waiting = RequestQueue(), []
     for what, *arguments in life:
@@ -198,7 +197,6 @@ def test_the_bucket_of_the_oldest_is_next_and_the_rest_of_a_bucket_keeps_its_pla
 
 
 @given(st.lists(st.integers(1, 60), max_size=30), st.integers(1, 20), st.integers(1, 4))
-@settings(max_examples=100, deadline=None)
 def test_no_length_starves(lengths, width, n_most):
     queue, waiting = bucketed(width, *lengths), dict(enumerate(lengths))
     while waiting:

@@ -5,7 +5,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.kv_cache import (
@@ -43,7 +43,6 @@ def prompt(batch, n_prompt, seed=0):
 
 
 @given(chunks=st.lists(st.integers(1, 6), min_size=1, max_size=4), batch=st.integers(1, 2))
-@settings(max_examples=25, deadline=None)
 def test_a_sequence_fed_in_chunks_has_the_logits_of_one_forward(chunks, batch):
     tokens, past, found = prompt(batch, sum(chunks)), None, []
     for chunk in tokens.split(chunks, dim=1):
@@ -92,7 +91,6 @@ def test_generation_fills_the_context_and_refuses_one_more():
 
 
 @given(n_prompt=st.integers(1, 8), n_new=st.integers(0, 12))
-@settings(max_examples=30, deadline=None)
 def test_counted_tokens_equal_those_that_were_fed(n_prompt, n_new):
     fed = {"cached": 0, "uncached": 0}
 
@@ -111,7 +109,6 @@ def test_counted_tokens_equal_those_that_were_fed(n_prompt, n_new):
 
 
 @given(life=st.lists(st.integers(-6, 6), max_size=12))
-@settings(max_examples=40, deadline=None)
 def test_an_arena_equals_concatenation_and_never_moves(life):
     arena, held = ArenaCache(2, 1, 2, 3, capacity=10), torch.zeros(2, 2, 1, 2, 0, 3)
     address = arena.keys.data_ptr(), arena.values.data_ptr()
@@ -166,7 +163,6 @@ def test_views_of_an_arena_show_what_is_written_later():
 
 
 @given(window=st.integers(1, 6), chunks=st.lists(st.integers(1, 9), min_size=1, max_size=5))
-@settings(max_examples=50, deadline=None)
 def test_a_ring_holds_the_newest_tokens_in_their_slots(window, chunks):
     ring, n_tokens = RingCache(1, 2, 3, window), sum(chunks)
     keys, values = torch.randn(2, 1, 2, n_tokens, 3)
@@ -209,7 +205,6 @@ operations = st.tuples(
 
 
 @given(life=st.lists(operations, max_size=25), block_size=st.integers(1, 4))
-@settings(max_examples=50, deadline=None)
 def test_paged_sequences_equal_contiguous_ones_and_no_block_is_lost(life, block_size):
     cache, held = PagedCache(8, block_size, 2, 3), {}
     for operation, one, n_tokens in life:

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from every_outcome import deviation, exact_law
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.labs.speculative.speculation.drafts import ngram_draft
@@ -70,7 +70,6 @@ def test_the_law_holds_where_supports_are_disjoint_or_the_same(monkeypatch):
     target=st.lists(st.integers(0, 9), min_size=3, max_size=3).filter(any),
     draft=st.lists(st.integers(0, 9), min_size=3, max_size=3).filter(any),
 )
-@settings(max_examples=40, deadline=None)
 def test_one_verified_token_has_the_targets_probabilities(target, draft):
     target_probs = torch.tensor([target, target]).double()
     target_probs /= target_probs.sum(-1, keepdim=True)
@@ -108,7 +107,6 @@ def test_greedy_speculation_writes_what_the_target_writes(gamma, seed):
 
 
 @given(gamma=st.integers(1, 6), n_new=st.integers(0, 14), n_prompt=st.integers(1, 4))
-@settings(max_examples=40, deadline=None)
 def test_caches_calls_and_lengths(gamma, n_new, n_prompt):
     target, draft = Counted(table(5, 4)), Counted(table(5 + n_new % 2, 4))
     prompt, blocks, fed = [3, 1, 0, 2][:n_prompt], [], []
@@ -196,7 +194,6 @@ def test_nothing_is_wanted_nothing_is_fed():
 
 
 @given(st.lists(st.integers(-20, 20), min_size=1, max_size=6), st.sampled_from([0.1, 1, 30]))
-@settings(max_examples=50, deadline=None)
 def test_a_distribution_by_its_definition(numbers, temperature):
     logits = torch.tensor(numbers, dtype=torch.float64) / 4
     before = logits.clone()

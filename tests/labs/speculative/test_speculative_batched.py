@@ -7,7 +7,7 @@ import pytest
 import torch
 from cached_models import REAL
 from every_outcome import deviation, exact_law
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from transformers import GPT2Config, GPT2LMHeadModel
 
@@ -79,7 +79,6 @@ def test_a_row_has_its_law_when_each_row_has_its_stream(monkeypatch):
     prompts=st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=5), min_size=1, max_size=4),
     eos=st.sampled_from([None, 2]),
 )
-@settings(max_examples=40, deadline=None)
 def test_with_a_stream_each_the_texts_and_blocks_are_those_of_batch_1(n_new, gamma, prompts, eos):
     streams = [seeded(row) for row in range(len(prompts))]
     models = rows(1, len(prompts), 4), rows(2, len(prompts), 4)
@@ -100,7 +99,6 @@ def test_with_a_stream_each_the_texts_and_blocks_are_those_of_batch_1(n_new, gam
 
 
 @given(st.integers(0, 10**6))
-@settings(max_examples=25, deadline=None)
 def test_verified_rows_keep_what_their_uniforms_say(seed):
     """The vectorised rule against the sentence: keep until u >= target / draft, row by row."""
     rng = seeded(seed)

@@ -4,7 +4,7 @@ import pytest
 import torch
 from cached_models import REAL, real
 from every_outcome import deviation, exact_law
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.labs.speculative.speculation.drafts import (
@@ -41,7 +41,6 @@ tokens = st.lists(st.integers(0, 10), min_size=1, max_size=5)
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(life=st.lists(st.tuples(tokens, st.integers(0, 8)), min_size=1, max_size=5))
-@settings(max_examples=15, deadline=None)
 def test_through_feeds_and_rewinds_the_logits_are_those_of_the_text(kind, life):
     model, text = fresh(kind), []
     for fed, n_back in life:
@@ -146,7 +145,6 @@ def test_a_table_says_what_is_wrong_with_it():
 
 
 @given(st.lists(st.integers(0, 2), min_size=2, max_size=12), st.integers(1, 4))
-@settings(max_examples=60, deadline=None)
 def test_a_copying_draft_proposes_what_the_lookup_finds(text, longest):
     draft = NGramDraft(3, longest)
     expected = ngram_draft(text, 5, longest)

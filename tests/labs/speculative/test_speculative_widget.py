@@ -9,7 +9,7 @@ matplotlib.use("agg")
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from shown import controls_of
@@ -57,7 +57,6 @@ def told(seed=0, n_new=30, gamma=3, **settings):
     eos=st.sampled_from([None, 2]),
     temperature=st.sampled_from([0.0, 0.5, 1.0]),
 )
-@settings(max_examples=60, deadline=None)
 def test_what_is_told_is_what_speculation_writes_from_the_same_seed(
     seed, gamma, n_new, eos, temperature
 ):
