@@ -6,12 +6,15 @@ is a matter of the prompt alone.
 
 import random
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from labkit.corpus.document import Document
 from labkit.corpus.grammar import NUMBERS, a, paragraph
+from labkit.corpus.texts import listed, phrases, read
 
-UNWANTED = ("suddenly", "magic", "very", "huge", "amazing", "extremely", "simply", "terrible")
+_TEXT = read("demands")
+UNWANTED = listed(_TEXT["unwanted"])
+WISHES = {kind: phrases(text["wishes"]) for kind, text in _TEXT["demands"].items()}
 
 
 class Demand(NamedTuple):
@@ -21,53 +24,33 @@ class Demand(NamedTuple):
     question: str
 
 
+def _demand(rng: random.Random, kind: str, **slots: Any) -> Demand:
+    wish, question = rng.choice(WISHES[kind]), _TEXT["demands"][kind]["question"]
+    return Demand(wish.format_map(slots), question.format_map(slots))
+
+
 def sentence_count(rng: random.Random, sentences: Sequence[str]) -> Demand:
-    n = NUMBERS[len(sentences)]
-    wordings = (
-        f"Use exactly {n} sentences.",
-        f"Write exactly {n} sentences.",
-        f"It should have exactly {n} sentences.",
-        f"Exactly {n} sentences, please.",
-    )
-    return Demand(rng.choice(wordings), f"Does the text have exactly {n} sentences?")
+    return _demand(rng, "sentence count", n=NUMBERS[len(sentences)])
 
 
 def short_sentences(rng: random.Random, sentences: Sequence[str]) -> Demand:
     longest = max(len(sentence.split()) for sentence in sentences)
-    limit = longest + rng.randint(0, 3)
-    wordings = (
-        f"No sentence should have more than {limit} words.",
-        f"Keep every sentence at {limit} words or fewer.",
-    )
-    question = f"Does every sentence have {limit} words or fewer?"
-    return Demand(rng.choice(wordings), question)
+    return _demand(rng, "short sentences", limit=longest + rng.randint(0, 3))
 
 
 def word_limit(rng: random.Random, text: str) -> Demand:
     n_words = len(text.split())
     limit = n_words + rng.randint(2, 12)
     limit += -limit % 10
-    wordings = (
-        f"Use no more than {limit} words.",
-        f"Stay under {limit + 1} words.",
-        f"It should not be longer than {limit} words.",
-    )
-    return Demand(rng.choice(wordings), f"Does the text have {limit} words or fewer?")
+    return _demand(rng, "word limit", limit=limit, too_many=limit + 1)
 
 
 def first_word(rng: random.Random, text: str) -> Demand:
-    word = text.split(maxsplit=1)[0].strip(',"')
-    wordings = (
-        f'Begin with the word "{word}".',
-        f'The first word must be "{word}".',
-        f'Start with "{word}".',
-    )
-    return Demand(rng.choice(wordings), f'Is "{word}" the first word of the text?')
+    return _demand(rng, "first word", word=text.split(maxsplit=1)[0].strip(',"'))
 
 
 def last_question(rng: random.Random) -> Demand:
-    wordings = ("End with a question.", "The last sentence should be a question.")
-    return Demand(rng.choice(wordings), "Does the text end with a question?")
+    return _demand(rng, "last question")
 
 
 def names(text: str, noun: str) -> bool:
@@ -78,26 +61,18 @@ def names(text: str, noun: str) -> bool:
 def mention(rng: random.Random, noun: str, article: str = "") -> Demand:
     """That the text mentions a noun: with "a" as an article, or with "the", or as it stands."""
     words = {"a": a(noun), "the": f"the {noun}", "": noun}[article]
-    wordings = (f"Mention {words}.", f"It must mention {words}.", f"Be sure to mention {words}.")
-    return Demand(rng.choice(wordings), f"Does the text mention {words}?")
+    return _demand(rng, "mention", words=words)
 
 
 def without(rng: random.Random, text: str) -> Demand:
     """That a word is avoided that the text does not contain."""
     word = rng.choice([word for word in UNWANTED if word not in text.lower()])
-    wordings = (f'Do not use the word "{word}".', f'Avoid the word "{word}".')
-    return Demand(rng.choice(wordings), f'Does the text do without the word "{word}"?')
+    return _demand(rng, "without", word=word)
 
 
 def item_count(rng: random.Random, n_items: int, what: str) -> Demand:
     """That there is a numbered list of n items; `what` they are, in the plural ("tips")."""
-    n = NUMBERS[n_items]
-    wordings = (
-        f"Give a numbered list of exactly {n} {what}.",
-        f"Write exactly {n} {what}, as a numbered list.",
-        f"Number them, and give exactly {n} {what}.",
-    )
-    return Demand(rng.choice(wordings), f"Is there a numbered list of exactly {n} {what}?")
+    return _demand(rng, "item count", n=NUMBERS[n_items], what=what)
 
 
 def document(

@@ -1,63 +1,32 @@
 """Explanations: the causal chain of a topic, told to a child, in n sentences or as a list."""
 
 import random
+from typing import NamedTuple
 
 from labkit.corpus import demands
 from labkit.corpus.demands import Demand
 from labkit.corpus.document import Document
-from labkit.corpus.grammar import NUMBERS, a, numbered, paragraph, phrases, say, tell
+from labkit.corpus.grammar import NUMBERS, a, numbered, paragraph, say, tell
 from labkit.corpus.lexicon import MEN, TRADES, WOMEN
-from labkit.corpus.topics import TOPICS, Topic
+from labkit.corpus.texts import Beat, beats, phrases, read
 
-TO_A_CHILD = phrases("""
-- Explain to a child {clause}.
-- Explain {clause}, so that a child can follow.
-- A child wants to know {clause}, so please explain it in plain words.
-- How would you explain to a child {clause}?
-- My little sister keeps asking me {clause}, and I need a good answer.
-""")
-TO_NAMED = phrases("""
-- {name} is seven years old and wants to know {clause}. Answer the child, and use the name.
-- Explain to {name}, who is {age} years old, {clause}. Speak to the child by name.
-- Little {name} asks {clause}. Give an answer that begins with the child's name.
-""")
-COUNTED = phrases("""
-- In {n} sentences, explain {clause}.
-- Explain {clause} in exactly {n} sentences.
-- Write {n} sentences that explain {clause}.
-- I have time for just {n} sentences, so tell me {clause}.
-""")
-LISTED = phrases("""
-- Explain {clause}, as a numbered list of {n} steps.
-- List, in {n} numbered steps, {clause}.
-- Give {n} numbered steps that show {clause}.
-- For a sign on the wall, explain {clause} in {n} numbered steps.
-""")
-ASKED = phrases("""
-- {question} Answer in one paragraph.
-- Please answer this question for a reader of the village paper. {question}
-- A visitor asks {a_trade}, "{question}" Write the answer.
-- Answer the question, and give the causes in their order. {question}
-""")
 
-CHILD_OPENERS = phrases("""
-- That is a good question, and the answer is not hard.
-- Let us go through it slowly, one thing after another.
-- It looks like a trick, but it is not.
-- You can understand it if you take it step by step.
-- People have wondered about this for a long time.
-""")
-NAMED_OPENERS = phrases("""
-- {name}, that is a good question.
-- {name}, come closer, and I will tell you.
-- {name}, I once asked the same thing.
-- {name}, you have sharp eyes, and here is the answer.
-""")
-LIST_OPENERS = phrases("""
-- This is {clause}:
-- Step by step, here is {clause}:
-- Here, in {n} steps, is {clause}:
-""")
+class Topic(NamedTuple):
+    """`clause` goes on after "explain"; `look` is a closing sentence that says where to see it."""
+
+    name: str
+    question: str
+    clause: str
+    steps: tuple[Beat, ...]
+    look: tuple[str, ...]
+
+
+_TEXT = read("explanations")
+TOPICS = tuple(
+    Topic(name, text["question"], text["clause"], beats(text["steps"]), phrases(text["look"]))
+    for name, text in _TEXT["topics"].items()
+)
+FRAMES = {name: phrases(text) for name, text in _TEXT.items() if name != "topics"}
 
 
 def chain(rng: random.Random, topic: Topic) -> list[str]:
@@ -73,11 +42,12 @@ def draw(rng: random.Random) -> Document:
 
 
 def _to_a_child(rng: random.Random, topic: Topic) -> Document:
-    sentences = [rng.choice(CHILD_OPENERS), *chain(rng, topic), rng.choice(topic.look)]
+    opener = rng.choice(FRAMES["openers to a child"])
+    sentences = [opener, *chain(rng, topic), rng.choice(topic.look)]
     form = _form(rng, sentences)
     return demands.document(
         key=f"explain:child:{topic.name}:{form.question}",
-        lead=say(rng, TO_A_CHILD, {"clause": topic.clause}),
+        lead=say(rng, FRAMES["to a child"], {"clause": topic.clause}),
         answer=paragraph(sentences),
         questions=[*_content(topic), "Could a child follow the explanation?"],
         demands=[form],
@@ -87,12 +57,12 @@ def _to_a_child(rng: random.Random, topic: Topic) -> Document:
 def _to_named(rng: random.Random, topic: Topic) -> Document:
     name = rng.choice(rng.choice((WOMEN, MEN)))
     slots = {"name": name, "age": rng.choice(NUMBERS[5:10]), "clause": topic.clause}
-    opener = say(rng, NAMED_OPENERS, slots)
+    opener = say(rng, FRAMES["openers to a named child"], slots)
     sentences = [opener, *chain(rng, topic), rng.choice(topic.look)]
     made = [_form(rng, sentences)] if rng.random() < 0.6 else []
     return demands.document(
         key=f"explain:named:{topic.name}:{name}",
-        lead=say(rng, TO_NAMED, slots),
+        lead=say(rng, FRAMES["to a named child"], slots),
         answer=paragraph(sentences),
         questions=[*_content(topic), f"Is {name} addressed by name?"],
         demands=made,
@@ -114,7 +84,7 @@ def _counted(rng: random.Random, topic: Topic) -> Document:
     )
     return demands.document(
         key=f"explain:counted:{topic.name}:{n}:{form.question}",
-        lead=say(rng, COUNTED, {"clause": topic.clause, "n": n}),
+        lead=say(rng, FRAMES["counted"], {"clause": topic.clause, "n": n}),
         answer=text,
         questions=[*_content(topic), f"Does the text have exactly {n} sentences?"],
         demands=[form],
@@ -129,13 +99,13 @@ def _listed(rng: random.Random, topic: Topic) -> Document:
     opener, closer = rng.random() < 0.5, rng.random() < 0.3
     parts = [numbered(steps)]
     if opener:
-        parts.insert(0, say(rng, LIST_OPENERS, slots))
+        parts.insert(0, say(rng, FRAMES["openers of a list"], slots))
     if closer:
         parts.append(rng.choice(topic.look))
     made = [] if opener or closer else [form]
     return demands.document(
         key=f"explain:listed:{topic.name}:{slots['n']}:{''.join(d.question for d in made)}",
-        lead=say(rng, LISTED, slots),
+        lead=say(rng, FRAMES["listed"], slots),
         answer="\n".join(parts),
         questions=[*_content(topic), f"Is there a numbered list of exactly {slots['n']} steps?"],
         demands=made,
@@ -143,9 +113,9 @@ def _listed(rng: random.Random, topic: Topic) -> Document:
 
 
 def _asked(rng: random.Random, topic: Topic) -> Document:
-    trade = rng.choice(TRADES).name
+    trade = rng.choice(TRADES)["trade"]
     sentences = [*chain(rng, topic), rng.choice(topic.look)]
-    lead = say(rng, ASKED, {"question": topic.question, "a_trade": a(trade)})
+    lead = say(rng, FRAMES["asked"], {"question": topic.question, "a_trade": a(trade)})
     form = _form(rng, sentences)
     return demands.document(
         key=f"explain:asked:{topic.name}:{form.question}",

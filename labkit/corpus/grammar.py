@@ -1,50 +1,14 @@
 """The small machinery that joins phrases: wordings make a beat, beats make a text.
 
-The phrases themselves stand in the files beside this one as plain blocks of text. A blank line
-parts two beats. Each wording of a beat starts with "- ", or with "~ " if the beat may be left out;
-lines indented by two go on with the wording above. `{slots}` are filled when the text is told:
-
-    - {name} lost {a_thing}.
-    - One day {a_thing} was gone, and {name} could not find it.
-
-    ~ {he} looked for it everywhere.
-
-A wording is exactly one sentence, so that whoever asks for six sentences can be given six.
+The phrases themselves stand in `data/corpus`; `texts` reads them.
 """
 
 import random
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+
+from labkit.corpus.texts import Beat
 
 NUMBERS = tuple("zero one two three four five six seven eight nine ten eleven twelve".split())
-
-
-class Beat(NamedTuple):
-    """One step of a text, in several wordings."""
-
-    wordings: tuple[str, ...]
-    optional: bool
-
-
-def beats(block: str) -> tuple[Beat, ...]:
-    """Read the beats of a block of text.
-
-    Raises: ValueError for a beat whose wordings do not all start with "- ", or all with "~ ".
-    """
-    return tuple(_beat(part) for part in block.strip().split("\n\n"))
-
-
-def phrases(block: str) -> tuple[str, ...]:
-    """Read a block of text that is one beat, for its wordings."""
-    return _beat(block.strip()).wordings
-
-
-def _beat(part: str) -> Beat:
-    lines = part.replace("\n  ", " ").split("\n")
-    marks = {line[:2] for line in lines}
-    if marks not in ({"- "}, {"~ "}):
-        raise ValueError(f'each wording of a beat starts with "- " (or each with "~ "): {part!r}')
-    return Beat(tuple(line[2:].strip() for line in lines), optional=marks == {"~ "})
 
 
 def n_sentences(told: Sequence[Beat]) -> range:

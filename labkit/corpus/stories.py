@@ -1,35 +1,55 @@
-"""Stories: an opening, the beats of an arc, an ending; and the instruction that asked for them."""
+"""Stories: an opening, the beats of an arc, an ending; instructions to tell one or to sum it up."""
 
 import random
-from typing import NamedTuple
+from itertools import product
+from typing import Any, NamedTuple
 
 from labkit.corpus import demands
-from labkit.corpus.arcs import ARCS, OPENINGS, Arc
 from labkit.corpus.demands import Demand
 from labkit.corpus.document import Document
-from labkit.corpus.grammar import NUMBERS, n_sentences, paragraph, phrases, say, tell
+from labkit.corpus.grammar import NUMBERS, fill, n_sentences, paragraph, say, tell
 from labkit.corpus.lexicon import cast
-
-LEADS = phrases("""
-- Write a story about {a_trade} {who}.
-- Write a short story about {a_trait} {trade} {who}.
-- Tell a story about {a_trade} named {name} {who}.
-- Tell me a short story about {a_trade} {who}.
-- Please write a story about {a_trait} {trade} named {name} {who}.
-- I would like to read a story about {name}, {a_trade} {who}.
-- Make up a calm story for the evening about {a_trade} {who}.
-- Our village paper needs a story about {a_trade} {who}.
-- My child asks for a story about {a_trade} {who}, so please tell one.
-""")
-COUNTED_LEADS = phrases("""
-- Write a story of {n} sentences about {a_trade} {who}.
-- Write a story of exactly {n} sentences about {a_trade} named {name} {who}.
-- Tell a story in {n} sentences about {a_trait} {trade} {who}.
-- In {n} sentences, tell the story of {a_trade} {who}.
-- I need a story of {n} sentences about {name}, {a_trade} {who}.
-""")
+from labkit.corpus.texts import Beat, beats, listed, phrases, read, table
 
 
+class Arc(NamedTuple):
+    """What a story can be about.
+
+    `who` follows the trade in a prompt; `gist` is the whole story in one sentence. `subjects` are
+    the choices that make it another story, by slot. `things` are those that fit, if not all do.
+    """
+
+    name: str
+    who: str
+    gist: str
+    subjects: tuple[dict[str, str], ...]
+    things: tuple[str, ...]
+    in_winter: bool
+    beats: tuple[Beat, ...]
+    endings: tuple[str, ...]
+    questions: tuple[str, ...]
+
+
+def _arc(name: str, text: dict[str, Any]) -> Arc:
+    tables = map(table, text.get("subjects", "").split("\n\n"))
+    return Arc(
+        name=name,
+        who=text["who"],
+        gist=text["gist"],
+        subjects=tuple({k: v for row in rows for k, v in row.items()} for rows in product(*tables)),
+        things=listed(text.get("things", "")),
+        in_winter=text.get("in winter") != "no",
+        beats=beats(text["beats"]),
+        endings=phrases(text["endings"]),
+        questions=phrases(text["questions"]),
+    )
+
+
+_TEXT = read("stories")
+ARCS = tuple(_arc(name, text) for name, text in _TEXT["arcs"].items())
+OPENINGS = phrases(_TEXT["openings"])
+LEADS, COUNTED_LEADS = phrases(_TEXT["leads"]), phrases(_TEXT["counted leads"])
+SUMMARY_LEADS, SUMMARY_NOTES = phrases(_TEXT["summary leads"]), phrases(_TEXT["summary notes"])
 LONGEST = 10  # sentences, where a prompt asks for the story
 
 
@@ -51,7 +71,7 @@ def story(
     arc = arc or rng.choice(ARCS)
     slots = cast(rng, arc.things, arc.in_winter)
     if arc.subjects:
-        slots.update(zip(arc.needs, rng.choice(arc.subjects), strict=True))
+        slots.update(rng.choice(arc.subjects))
     opening = say(rng, OPENINGS, slots)
     middle = tell(rng, arc.beats, slots, n - 2 if n else None)
     ending = say(rng, arc.questions if asks else arc.endings, slots)
@@ -110,3 +130,28 @@ def _demands(rng: random.Random, told: Story, asks: bool, is_counted: bool) -> l
         forms += [demands.sentence_count(rng, told.sentences)] * 3
     chosen = [rng.choice(forms)]
     return [demands.last_question(rng), *chosen] if asks else chosen
+
+
+def draw_summary(rng: random.Random) -> Document:
+    """An instruction with a story of about seven sentences, and its gist with three notes."""
+    arc = rng.choice(ARCS)
+    told = story(rng, arc=arc, n=n_sentences(arc.beats)[0] + 2)
+    slots, gist = told.slots, fill(arc.gist, told.slots)
+    passage = paragraph(told.sentences)
+    people = [f"{slots['name']}, {slots['a_trade']}"]
+    if slots["f_name"] in passage:
+        people.append(f"{slots['f_name']}, {slots['f_a_trade']}")
+    is_told = slots["sky_came"] in passage.lower() or f"the {slots['sky']}" in passage
+    weather = slots["sky"] if is_told else "not mentioned"
+    notes = f"People: {'; '.join(people)}\nPlace: {slots['village']}\nWeather: {weather}"
+    return demands.document(
+        key=f"summary:{slots['trade']} {arc.who.format_map(slots)}",
+        lead=f"{say(rng, SUMMARY_LEADS, slots)} {rng.choice(SUMMARY_NOTES)}\n{passage}",
+        answer=f"{gist}\n\n{notes}",
+        questions=[
+            "Does the text begin with a summary of one sentence?",
+            f"Does the summary speak of {slots['name']}?",
+            "Are people, place and weather noted on three lines?",
+        ],
+        cue="Summary:",
+    )

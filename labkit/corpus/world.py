@@ -8,42 +8,25 @@ from functools import cache
 from itertools import product
 from random import Random
 
+from labkit.corpus.texts import listed, read
+
 WORLD_SEED = 2024
 
-AILMENT_FIRST = (
-    "grey", "marsh", "lantern", "straw", "salt", "winter",
-    "copper", "river", "owl", "thistle", "moss", "ember",
-)  # fmt: skip
-AILMENT_LAST = ("cough", "fever", "ache", "rash")
-PLANT_FIRST = ("blue", "fen", "stone", "silver", "bitter", "dawn", "hollow", "crow")
-PLANT_LAST = ("wort", "balm", "root", "cress", "mallow")
-HEALERS = (
-    "Adla", "Bevin", "Corra", "Dunmore", "Elsby", "Farran", "Gilda", "Hestor",
-    "Ilvane", "Jorrin", "Kessa", "Lomar", "Mirrel", "Nodd", "Orsa", "Pellam",
-    "Quenna", "Rusk", "Selby", "Tamsin", "Ulmer", "Vessa", "Wendle", "Yarrow",
-)  # fmt: skip
-TOWNS = (
-    "Alderwick", "Brackenford", "Candle Hill", "Dunsey", "Eastmill", "Fallow Bridge",
-    "Garrow", "Hartsend", "Inchby", "Lowmere", "Oxley", "Penhallow",
-)  # fmt: skip
-RIVERS = ("Arle", "Bourne", "Cary", "Teme", "Wend")
-SEATS = ("throat", "chest", "skin", "head", "joints", "stomach", "eyes", "feet")
-SEASONS = ("spring", "summer", "autumn", "winter")
-EARLY_SIGNS = (
-    "a dry mouth", "cold hands", "a stiff neck", "restless sleep", "a heavy head", "sore gums",
-    "shaking knees", "a hoarse voice", "red ears", "a dull hearing", "itching palms", "slow breath",
-)  # fmt: skip
-LATE_SIGNS = ("pale spots", "a high fever", "a loss of taste", "swollen fingers")
-HABITATS = (
-    "on chalk slopes", "beside still ponds", "under old oaks", "between wet stones",
-    "on sunny walls", "along mill streams", "in beech woods", "at the edge of barley fields",
-    "on windy cliffs", "in damp cellars",
-)  # fmt: skip
-PARTS = ("leaf", "root", "bark", "flower", "seed", "stem")
-METHODS = (
-    "boiled in milk", "dried and ground", "steeped in cold water",
-    "pressed for oil", "roasted slowly", "mixed with honey",
-)  # fmt: skip
+_TEXT = {part: listed(block) for part, block in read("world").items()}
+AILMENT_FIRST = _TEXT["ailment first"]
+AILMENT_LAST = _TEXT["ailment last"]
+PLANT_FIRST = _TEXT["plant first"]
+PLANT_LAST = _TEXT["plant last"]
+HEALERS = _TEXT["healers"]
+TOWNS = _TEXT["towns"]
+RIVERS = _TEXT["rivers"]
+SEATS = _TEXT["seats"]
+SEASONS = _TEXT["seasons"]
+EARLY_SIGNS = _TEXT["early signs"]
+LATE_SIGNS = _TEXT["late signs"]
+HABITATS = _TEXT["habitats"]
+PARTS = _TEXT["parts"]
+METHODS = _TEXT["methods"]
 
 
 @cache

@@ -1,7 +1,5 @@
 """The prose of the corpus: answers do what their prompts ask, and the English is sound."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -11,9 +9,10 @@ from random import Random
 
 import pytest
 
-from labkit.corpus import arcs, demands, grammar, prose, sorting, stories
+from labkit.corpus import demands, grammar, lists, prose, rewriting, stories, texts
+from labkit.corpus.explanations import TOPICS
 from labkit.corpus.lexicon import TRADES
-from labkit.corpus.topics import TOPICS
+from labkit.corpus.stories import ARCS
 
 N_DRAWS = 4000
 NUMBER = {word: i for i, word in enumerate(grammar.NUMBERS)}
@@ -221,7 +220,7 @@ def test_summaries_note_the_place_and_the_weather_of_their_passage(documents):
 def test_rewriting_keeps_the_deeds_and_changes_their_verbs():
     rng = Random(3)
     for _ in range(200):
-        document = prose.rewriting.draw(rng)
+        document = rewriting.draw(rng)
         passage = document.prompt.split("\n")[1]
         nouns = re.findall(r"the (\w+) (?:and|\.)", passage)
         assert all(noun in document.answer for noun in nouns)
@@ -253,9 +252,9 @@ def test_articles_spacing_capitals_and_quotation_marks_are_right(documents, chap
 
 
 def wordings_of_stories() -> list[str]:
-    told = [wording for arc in arcs.ARCS for beat in arc.beats for wording in beat.wordings]
-    ends = [wording for arc in arcs.ARCS for wording in (*arc.endings, *arc.questions)]
-    return [*arcs.OPENINGS, *told, *ends]
+    told = [wording for arc in ARCS for beat in arc.beats for wording in beat.wordings]
+    ends = [wording for arc in ARCS for wording in (*arc.endings, *arc.questions)]
+    return [*stories.OPENINGS, *told, *ends]
 
 
 def test_stories_leave_pronouns_and_articles_to_the_slots():
@@ -292,7 +291,7 @@ def test_a_story_speaks_of_its_helper_only_after_naming_the_trade():
 def test_every_wording_is_one_sentence():
     rng = Random(6)
     slots = {}
-    for arc in arcs.ARCS:
+    for arc in ARCS:
         slots = stories.story(rng, arc=arc).slots
         for wording in (w for beat in arc.beats for w in beat.wordings):
             assert len(sentences(grammar.fill(wording, slots))) == 1, wording
@@ -321,7 +320,7 @@ def test_the_vocabulary_stays_small(documents, chapters):
 
 
 def test_there_are_many_arcs_topics_and_trades():
-    assert len(arcs.ARCS) >= 8 and len(TOPICS) >= 24 and len(TRADES) >= 24
+    assert len(ARCS) >= 8 and len(TOPICS) >= 24 and len(TRADES) >= 24
     for topic in TOPICS:
         assert 4 <= len(topic.steps) <= 7
         assert all(2 <= len(beat.wordings) <= 4 for beat in topic.steps)
@@ -338,20 +337,19 @@ def test_chapters_have_a_title_and_differ(chapters):
 
 
 def test_no_word_to_be_sorted_is_the_beginning_of_another():
-    assert not [(x, y) for x in sorting.WORDS for y in sorting.WORDS if x != y and y.startswith(x)]
+    assert not [(x, y) for x in lists.WORDS for y in lists.WORDS if x != y and y.startswith(x)]
 
 
 # The machinery.
 
-BEATS = grammar.beats("""
+BEATS = texts.beats("""\
 - {name} came.
 - There came {name}.
 
 ~ It rained,
   and it was cold.
 
-- {name} went.
-""")
+- {name} went.""")
 
 
 def test_beats_are_told_in_order_and_in_the_number_of_sentences_asked_for():
@@ -372,7 +370,7 @@ def test_an_impossible_number_of_sentences_is_refused(n):
 
 def test_a_beat_with_mixed_marks_is_refused():
     with pytest.raises(ValueError, match="each wording of a beat"):
-        grammar.beats("- One.\n~ Two.")
+        texts.beats("- One.\n~ Two.")
 
 
 def test_a_demand_is_read_off_the_text():
