@@ -12,7 +12,7 @@ from torch import Tensor
 from labkit.engine.decoder import Decoder, check_pair
 from labkit.engine.profiler import Profile, Stopwatch
 from labkit.engine.sampling import Warp, accept, draw
-from labkit.speculative import Block
+from labkit.models.sampling import Block
 
 
 @torch.inference_mode()

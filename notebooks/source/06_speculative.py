@@ -49,7 +49,7 @@ from labkit.measuring.profiles import profile
 from labkit.measuring.records import Provenance, Recorder, recorded_results
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
 from labkit.models.arguments import check_rows, check_sampling, check_start, cut_after
-from labkit.speculative import Block, CachedModel, sample
+from labkit.models.sampling import Block, CachedModel, sample
 from labkit.zoo import load_pair
 
 use_one_thread()  # two wait for each other, and a program beside us makes both late
@@ -222,7 +222,7 @@ print(*(f"{block.n_accepted}/{block.n_drafted}" for block in blocks))
 # there. Its distribution is one-hot: it is certain of its proposal. Nothing about `verify` changes:
 # the token is accepted with probability target(x) / 1, and the residual is the target without x.
 
-# %% exercise="labkit.labs.speculative.speculation.drafts:ngram_draft" points=1
+# %% exercise="labkit.speculative:ngram_draft" points=1
 
 # %% [markdown]
 # ## 6. How much is accepted
@@ -236,7 +236,7 @@ print(*(f"{block.n_accepted}/{block.n_drafted}" for block in blocks))
 # although neither model has changed. Some count the added token as accepted: then rates above 1
 # appear.
 
-# %% exercise="labkit.labs.speculative.speculation.gains:acceptance_rate" points=0.5
+# %% exercise="labkit.speculative:acceptance_rate" points=0.5
 
 # %% [markdown]
 # ### Question: one pair, four rates
@@ -257,15 +257,15 @@ published_alpha = {2: 0.773, 3: 0.779, 5: 0.793, 7: 0.809}
 #
 # A block of γ drafted tokens makes between 1 and γ + 1 tokens. On average, with acceptance α:
 
-# %% exercise="labkit.labs.speculative.speculation.gains:expected_tokens" points=0.5
+# %% exercise="labkit.speculative:expected_tokens" points=0.5
 
 # %% [markdown]
 # And it takes γ steps of the draft and one call of the target. Whether that is faster is a matter
 # of three times: a draft step, a target step, a verification.
 
-# %% exercise="labkit.labs.speculative.speculation.gains:speedup" points=0.5
+# %% exercise="labkit.speculative:speedup" points=0.5
 
-# %% exercise="labkit.labs.speculative.speculation.gains:best_gamma" points=0.5
+# %% exercise="labkit.speculative:best_gamma" points=0.5
 
 # %% experiment="tables"
 print("tokens per block")
@@ -528,7 +528,7 @@ for card in ("L4", "A100-SXM-80GB", "H100-SXM", "H200-SXM"):
 # The verdict itself is the same for every row, and needs no loop: compare, take the product along
 # the row so that all behind a rejection is 0, sum.
 
-# %% exercise="labkit.labs.speculative.speculation.batched:verify_batch" points=0.5
+# %% exercise="labkit.speculative:verify_batch" points=0.5
 
 # %% experiment="batches"
 recorded = recorded_results("batched-*.jsonl")["batched-cpu"]

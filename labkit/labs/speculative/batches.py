@@ -15,7 +15,7 @@ from labkit.labs.speculative.speculation.batch_models import check_fed
 from labkit.labs.speculative.speculation.batched import speculative_batch
 from labkit.labs.speculative.speculation.models import check_rewind
 from labkit.measuring.records import IsDone, Row
-from labkit.speculative import Block
+from labkit.models.sampling import Block
 
 
 class EngineBatch:

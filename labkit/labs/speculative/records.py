@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from labkit.labs.speculative.speculation.acceptance import student_quantile
 from labkit.measuring.profiles import PAIRS
 from labkit.measuring.records import Record, Row
-from labkit.speculative import Block
+from labkit.models.sampling import Block
 
 ALONE = "alone"  # the setting of a target that writes by itself
 N_CACHED = 300  # tokens before a step that is timed
@@ -80,7 +80,7 @@ def gains(
 ) -> list[Gain]:
     """Every pair and gamma of the experiment, in the order of measurement.
 
-    speedup: as `labkit.labs.speculative.speculation.gains.speedup`, which it is if none is given.
+    speedup: as `labkit.speculative.speedup`, which it is if none is given.
     Raises: ValueError if the record has no such rows.
     """
     rows = [row for row in record.of(experiment) if row.is_ok]
@@ -151,7 +151,7 @@ def _predicted(
     if math.isnan(alpha):
         return {}
     if speedup is None:
-        from labkit.labs.speculative.speculation.gains import speedup
+        from labkit.speculative import speedup
     gamma, steps = gamma_of(row), {}
     if "target_step_s" in row.counts:
         target_s, verify_s = (each.counts["target_step_s"] for each in (alone, row))

@@ -23,7 +23,7 @@ from labkit.labs.speculative.speculation.models import check_rewind
 from labkit.measuring.profiles import Profile
 from labkit.measuring.records import Row, measured
 from labkit.models.prompts import prompts
-from labkit.speculative import Block
+from labkit.models.sampling import Block
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +73,14 @@ class Samplers:
 
     @classmethod
     def reference(cls) -> Samplers:
-        """The functions of `labkit.speculative` and `speculation.drafts`."""
-        from labkit import speculative
-        from labkit.labs.speculative.speculation.drafts import ngram_draft
+        """The functions of `labkit.speculative`."""
+        from labkit import speculative as lab
 
-        return cls(speculative.autoregressive, speculative.speculative, ngram_draft)
+        return cls(lab.autoregressive, lab.speculative, lab.ngram_draft)
 
 
 class EngineModel:
-    """A decoder of the engine as `labkit.speculative.CachedModel`.
+    """A decoder of the engine as `labkit.models.sampling.CachedModel`.
 
     feeds_s: seconds of each call, of which the first one is the prompt's.
     """

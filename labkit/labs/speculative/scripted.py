@@ -19,7 +19,7 @@ from labkit.measuring.device import forget_peak, peak_bytes
 from labkit.measuring.profiles import PAIRS, Profile
 from labkit.measuring.records import IsDone, Row, measured
 from labkit.measuring.timing import time_in_turns
-from labkit.speculative import Block
+from labkit.models.sampling import Block
 from labkit.zoo.shape import config_of
 
 PUBLISHED = {  # accepted / drafted of three pairs at each gamma, as the homework's tables have it

@@ -6,9 +6,16 @@ from every_outcome import deviation, exact_law
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labkit.labs.speculative.speculation.drafts import ngram_draft
 from labkit.labs.speculative.speculation.models import Counted, TableModel
-from labkit.speculative import Block, autoregressive, distribution, residual, speculative, verify
+from labkit.models.sampling import Block
+from labkit.speculative import (
+    autoregressive,
+    distribution,
+    ngram_draft,
+    residual,
+    speculative,
+    verify,
+)
 
 
 def table(seed, vocab_size=3, spread=1.0):

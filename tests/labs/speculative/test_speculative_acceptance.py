@@ -22,14 +22,16 @@ from labkit.labs.speculative.speculation.acceptance import (
     ratio_of_alpha,
     student_quantile,
 )
-from labkit.labs.speculative.speculation.gains import (
+from labkit.labs.speculative.speculation.models import TableModel
+from labkit.models.sampling import Block
+from labkit.speculative import (
     acceptance_rate,
     best_gamma,
     expected_tokens,
+    speculative,
     speedup,
+    verify,
 )
-from labkit.labs.speculative.speculation.models import TableModel
-from labkit.speculative import Block, speculative, verify
 
 alphas = st.floats(0, 1)
 

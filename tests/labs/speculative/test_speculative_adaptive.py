@@ -12,9 +12,9 @@ from labkit.labs.speculative.speculation.adaptive import (
     ConfidentDraft,
     StepwiseGamma,
 )
-from labkit.labs.speculative.speculation.gains import best_gamma
 from labkit.labs.speculative.speculation.models import TableModel
-from labkit.speculative import Block, autoregressive, speculative
+from labkit.models.sampling import Block
+from labkit.speculative import autoregressive, best_gamma, speculative
 
 
 def table(seed, vocab_size=2):

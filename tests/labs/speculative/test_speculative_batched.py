@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from labkit.labs.speculative.speculation.batch_models import RowsModel, TransformersBatch
-from labkit.labs.speculative.speculation.batched import speculative_batch, verify_batch
+from labkit.labs.speculative.speculation.batched import speculative_batch
 from labkit.labs.speculative.speculation.drafts import NGramDraft
 from labkit.labs.speculative.speculation.models import TableModel, TransformersModel
-from labkit.speculative import autoregressive, speculative
+from labkit.speculative import autoregressive, speculative, verify_batch
 
 PROMPTS = [[1], [0, 1, 1], [1, 0]]
 

@@ -25,11 +25,11 @@ from labkit.labs.speculative.records import (
     step_s,
 )
 from labkit.labs.speculative.speculation.acceptance import acceptance, clustered_acceptance
-from labkit.labs.speculative.speculation.gains import speedup
 from labkit.measuring.profiles import CPU
 from labkit.measuring.provenance import Provenance
 from labkit.measuring.records import Record, Row
-from labkit.speculative import Block
+from labkit.models.sampling import Block
+from labkit.speculative import speedup
 
 HERE = Provenance.here(CPU, "a test")
 STEPS = {"tiny-target": 4e-3, "tiny-draft": 1e-3}

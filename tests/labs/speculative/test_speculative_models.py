@@ -11,12 +11,11 @@ from labkit.labs.speculative.speculation.drafts import (
     CopyDraft,
     NGramDraft,
     ReferenceDraft,
-    ngram_draft,
     reference_draft,
 )
 from labkit.labs.speculative.speculation.masks import ancestor_mask, depths
 from labkit.labs.speculative.speculation.models import Counted, TableModel, TransformersModel
-from labkit.speculative import autoregressive, distribution, speculative
+from labkit.speculative import autoregressive, distribution, ngram_draft, speculative
 
 
 def table(seed, vocab_size=3):

@@ -9,7 +9,6 @@ from every_outcome import deviation, exact_law
 
 from labkit.labs.speculative.speculation.adaptive import ConfidentDraft
 from labkit.labs.speculative.speculation.drafts import NGramDraft
-from labkit.labs.speculative.speculation.gains import acceptance_rate
 from labkit.labs.speculative.speculation.models import Counted, TableModel, TransformersModel
 from labkit.labs.speculative.speculation.trees import (
     Tree,
@@ -19,7 +18,7 @@ from labkit.labs.speculative.speculation.trees import (
     verify_tree,
     verify_tree_greedy,
 )
-from labkit.speculative import autoregressive, distribution, speculative
+from labkit.speculative import acceptance_rate, autoregressive, distribution, speculative
 
 
 def seeded(seed=0):

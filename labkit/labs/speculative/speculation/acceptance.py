@@ -13,8 +13,8 @@ from statistics import NormalDist, fmean, stdev
 import numpy
 from torch import Tensor
 
-from labkit.labs.speculative.speculation.gains import acceptance_rate, expected_tokens
-from labkit.speculative import Block
+from labkit.models.sampling import Block
+from labkit.speculative import acceptance_rate, expected_tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from itertools import takewhile
 import torch
 from torch import Tensor
 
-from labkit.labs.speculative.speculation.gains import best_gamma
-from labkit.speculative import Block, CachedModel
+from labkit.models.sampling import Block, CachedModel
+from labkit.speculative import best_gamma
 
 
 class AdaptiveGamma:

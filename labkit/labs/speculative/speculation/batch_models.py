@@ -11,7 +11,7 @@ from labkit.labs.speculative.speculation.models import (
     check_rewind,
     empty_cache,
 )
-from labkit.speculative import CachedModel
+from labkit.models.sampling import CachedModel
 
 
 class RowsModel:

@@ -13,7 +13,8 @@ import torch
 from torch import Generator, Tensor
 
 from labkit.models.arguments import check_sampling, check_vocabularies, check_wanted, cut_after
-from labkit.speculative import Block, distribution, residual, sample, verify
+from labkit.models.sampling import Block, sample
+from labkit.speculative import distribution, verify, verify_batch
 
 Rng = Generator | Sequence[Generator] | None
 
@@ -35,38 +36,6 @@ class BatchModel(Protocol):
 
     def rewind(self, n_cached: Sequence[int]) -> None:
         """Forget all but the first n_cached[i] tokens of row i."""
-
-
-def verify_batch(
-    drafted: Tensor,
-    n_drafted: Tensor,
-    draft_probs: Tensor,
-    target_probs: Tensor,
-    rng: Generator | None = None,
-) -> tuple[Tensor, Tensor]:
-    """`verify` for all rows in a few operations: how many tokens stay, and the ones after them.
-
-    A row keeps its leading accepted tokens: the product along the row of what was accepted, summed.
-    Nothing is drafted behind n_drafted, which is the same as a draft that gives 0 to all tokens:
-    the residual is then the target itself. That gives the token after a full acceptance.
-
-    Shapes: drafted (B k), n_drafted (B,) from 0 to k, draft_probs (B k V), target_probs (B k+1 V);
-    what stands behind a row's n_drafted is not looked at. Returns: (B,) and (B,), whole numbers.
-    """
-    n_rows, k = drafted.shape
-    index = torch.arange(n_rows, device=drafted.device)
-    is_drafted = torch.arange(k, device=drafted.device) < n_drafted[:, None]
-    tokens = drafted.where(is_drafted, 0)[..., None]
-    ratios = (target_probs[:, :k].gather(2, tokens) / draft_probs.gather(2, tokens))[..., 0]
-    uniforms = torch.rand(
-        n_rows, k, generator=rng, dtype=target_probs.dtype, device=target_probs.device
-    )
-    accepted = (uniforms < ratios) & is_drafted
-    n_kept = accepted.long().cumprod(dim=1).sum(dim=1)
-    nothing = torch.zeros_like(target_probs[:, :1])
-    padded = torch.cat([draft_probs.where(is_drafted[..., None], 0), nothing], dim=1)
-    left = residual(target_probs[index, n_kept], padded[index, n_kept])
-    return n_kept, torch.multinomial(left, 1, generator=rng)[:, 0]
 
 
 def sample_rows(probs: Tensor, rng: Rng, rows: Sequence[int]) -> list[int]:

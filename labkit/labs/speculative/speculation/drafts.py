@@ -11,29 +11,10 @@ import torch
 from torch import Tensor
 
 from labkit.labs.speculative.speculation.models import check_rewind
+from labkit.speculative import ngram_draft
 
 Propose = Callable[[list[int], int], list[int]]
 N_AHEAD = 64  # tokens that a draft copies before it looks again
-
-
-def ngram_draft(tokens: Sequence[int], gamma: int, longest: int = 3) -> list[int]:
-    """Prompt lookup: up to gamma tokens that followed where the text read before as it does now.
-
-    The last `longest` tokens are looked for earlier in the text; then, if they are nowhere, one
-    token less, and so on down to one. Of several places the earliest counts. What stood
-    behind it is copied, to the end of the text at most; nothing is found: an empty list.
-
-    Raises: ValueError for gamma < 1 or longest < 1.
-    Source: Saxena 2023, prompt lookup decoding; `prompt_lookup_num_tokens` in transformers.
-    """
-    if gamma < 1 or longest < 1:
-        raise ValueError(f"gamma and longest must be at least 1, not {gamma} and {longest}")
-    tokens = list(tokens)
-    for n in range(min(longest, len(tokens) - 1), 0, -1):
-        for start in range(len(tokens) - n):
-            if tokens[start : start + n] == tokens[-n:]:
-                return tokens[start + n : start + n + gamma]
-    return []
 
 
 class CopyDraft:

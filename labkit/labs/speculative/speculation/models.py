@@ -1,4 +1,4 @@
-"""Models with a cache, as `labkit.speculative.CachedModel` describes them.
+"""Models with a cache, as `labkit.models.sampling.CachedModel` describes them.
 
 `TableModel` is a toy whose law can be worked out by hand; `TransformersModel` is the real thing.
 Both also verify a token tree in one call (`feed_tree`, `keep`); see

@@ -18,7 +18,8 @@ from torch import Generator, Tensor
 
 from labkit.labs.speculative.speculation.masks import depths
 from labkit.models.arguments import check_sampling, check_start, cut_after
-from labkit.speculative import Block, CachedModel, distribution, residual, sample
+from labkit.models.sampling import Block, CachedModel, sample
+from labkit.speculative import distribution, residual
 
 
 class TreeModel(CachedModel, Protocol):
