@@ -37,11 +37,11 @@ from labkit.checks.law import exact_law, text_law
 from labkit.labs.speculative import figures as speculative_figures
 from labkit.labs.speculative import sweep_figures as speculative_sweep_figures
 from labkit.labs.speculative.experiments import decode_steps, regimes, speculation
+from labkit.labs.speculative.models import CopyDraft, Counted, TableModel, TransformersModel
 from labkit.labs.speculative.records import gains
-from labkit.labs.speculative.runs import Samplers
-from labkit.labs.speculative.speculation.masks import ancestor_mask
-from labkit.labs.speculative.speculation.models import Counted, TableModel, TransformersModel
+from labkit.labs.speculative.sampled import Samplers
 from labkit.labs.speculative.tables import gains_table, hardware_table, regimes_table, steps_table
+from labkit.labs.speculative.trees import ancestor_mask
 from labkit.labs.speculative.widget import speculation_player
 from labkit.labs.throughput.experiments import Bench, Harness, roofline
 from labkit.measuring.machine import use_one_thread
@@ -223,6 +223,19 @@ print(*(f"{block.n_accepted}/{block.n_drafted}" for block in blocks))
 # the token is accepted with probability target(x) / 1, and the residual is the target without x.
 
 # %% exercise="labkit.speculative:ngram_draft" points=1
+
+# %% [markdown]
+# *Inference with reference* copies from another text, such as a document that the question is
+# about. That is the same search, with the reference before the prompt. Here the reference is the
+# greedy text of the last section, so nearly every token can be copied.
+
+# %% experiment="reference"
+reference, blocks = [*prompt, *plain], []
+target = TransformersModel(pair.target.model)
+draft = CopyDraft(lambda text, n: ngram_draft([*reference, *text], n), target.vocab_size)
+new = speculative(target, draft, prompt, 60, 5, temperature=0, blocks=blocks)
+print(f"the same text: {new == plain}; kept of each block:")
+print(*(f"{block.n_accepted}/{block.n_drafted}" for block in blocks))
 
 # %% [markdown]
 # ## 6. How much is accepted
@@ -574,8 +587,8 @@ for parent, row in zip(parents := [-1, -1, 0, 0, 1, 1], ancestor_mask(parents), 
 # At each node the children are tried one after the other by the rule of section 3, and each time
 # one is rejected the target becomes its residual. That keeps the law only if the children were
 # *drawn* from the draft; the draft's k likeliest tokens have one-hot distributions, and the same
-# ratio would be wrong. `labkit.labs.speculative.speculation.trees` and `.batched` have all of it;
-# they call the functions of this lab, so they work once those are written.
+# ratio would be wrong. `labkit.labs.speculative.trees` and `.batched` have all of it; they
+# call the functions of this lab, so they work once those are written.
 #
 # ## 14. In the lecture
 #

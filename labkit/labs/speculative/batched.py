@@ -13,14 +13,12 @@ import torch
 from torch import Generator, Tensor
 
 from labkit.models.arguments import check_sampling, check_vocabularies, check_wanted, cut_after
-from labkit.models.sampling import Block, sample
-from labkit.speculative import distribution, verify, verify_batch
-
-Rng = Generator | Sequence[Generator] | None
+from labkit.models.sampling import Block
+from labkit.speculative import distribution, verify_batch
 
 
 class BatchModel(Protocol):
-    """A model with a cache of its own for each row; see `batch_models`."""
+    """A model with a cache of its own for each row; see `labkit.engine.cached.EngineBatch`."""
 
     vocab_size: int
 
@@ -38,13 +36,6 @@ class BatchModel(Protocol):
         """Forget all but the first n_cached[i] tokens of row i."""
 
 
-def sample_rows(probs: Tensor, rng: Rng, rows: Sequence[int]) -> list[int]:
-    """One token from each row of probabilities (len(rows) V); rng: one for all, or one per row."""
-    if rng is None or isinstance(rng, Generator):
-        return torch.multinomial(probs, 1, generator=rng)[:, 0].tolist()
-    return [sample(row_probs, rng[row]) for row, row_probs in zip(rows, probs, strict=True)]
-
-
 def speculative_batch(
     target: BatchModel,
     draft: BatchModel,
@@ -56,20 +47,18 @@ def speculative_batch(
     top_k: int | None = None,
     top_p: float | None = None,
     eos: int | None = None,
-    rng: Rng = None,
+    rng: Generator | None = None,
     blocks: list[Block] | None = None,
 ) -> list[list[int]]:
     """Up to n_new tokens after each prompt: `speculative` for all rows at once.
 
-    Rows end by themselves, and draft no more than they can use. rng: one generator for all rows, or
-    one per row; then each row draws from its own as it would alone, and its text is the same
-    whatever stands beside it. `blocks` gets a `Block` per row and block, with the row's number as
-    its prompt_id.
+    Rows end by themselves, and draft no more than they can use. `blocks` gets a `Block` per row and
+    block, with the row's number as its prompt_id.
 
-    Raises: ValueError as `speculative`, for any of the rows; for another number of prompts or of
-    generators than of rows.
+    Raises: ValueError as `speculative`, for any of the rows; for another number of prompts than of
+    rows.
     """
-    _check(target, draft, prompts, n_new, gamma, rng)
+    _check(target, draft, prompts, n_new, gamma)
     warp = (temperature, top_k, top_p)
     check_sampling(*warp)
     records = [] if blocks is None else blocks
@@ -103,7 +92,7 @@ def speculative_batch(
 
 
 def _draft_rows(
-    draft: BatchModel, texts: list[list[int]], n_most: list[int], warp: tuple, rng: Rng
+    draft: BatchModel, texts: list[list[int]], n_most: list[int], warp: tuple, rng: Generator | None
 ) -> tuple[list[list[int]], list[list[Tensor]]]:
     """For each row up to n_most drafted tokens, and the distributions that they came from."""
     drafted: list[list[int]] = [[] for _ in texts]
@@ -121,7 +110,7 @@ def _draft_rows(
             break
         last = torch.stack([logits[row, len(fed[row]) - 1] for row in proposing])
         probs = distribution(last, *warp)
-        tokens = sample_rows(probs, rng, proposing)
+        tokens = torch.multinomial(probs, 1, generator=rng)[:, 0].tolist()
         for row, token, row_probs in zip(proposing, tokens, probs, strict=True):
             drafted[row].append(token)
             draft_probs[row].append(row_probs)
@@ -134,20 +123,9 @@ def _verify_rows(
     drafted: list[list[int]],
     draft_probs: list[list[Tensor]],
     target_probs: Tensor,
-    rng: Rng,
+    rng: Generator | None,
 ) -> list[tuple[int, int]]:
     """How many tokens each of the rows keeps, and the token after them."""
-    if not (rng is None or isinstance(rng, Generator)):
-        nothing = target_probs[0, :0]
-        return [
-            verify(
-                drafted[row],
-                torch.stack(draft_probs[row]) if drafted[row] else nothing,
-                target_probs[row, : len(drafted[row]) + 1],
-                rng[row],
-            )
-            for row in rows
-        ]
     k = target_probs.shape[1] - 1
     tokens = torch.zeros(len(rows), k, dtype=torch.long, device=target_probs.device)
     probs = torch.ones_like(target_probs[rows, :k])
@@ -160,7 +138,7 @@ def _verify_rows(
 
 
 def _check(
-    target: BatchModel, draft: BatchModel, prompts: Sequence, n_new: int, gamma: int, rng: Rng
+    target: BatchModel, draft: BatchModel, prompts: Sequence, n_new: int, gamma: int
 ) -> None:
     for name, model in (("target", target), ("draft", draft)):
         if len(model.n_cached()) != len(prompts):
@@ -169,8 +147,6 @@ def _check(
             )
         if any(model.n_cached()):
             raise ValueError(f"the {name}'s cache holds other texts; rewind all its rows to 0")
-    if isinstance(rng, Sequence) and len(rng) != len(prompts):
-        raise ValueError(f"{len(rng)} generators for {len(prompts)} rows: one per row is wanted")
     check_vocabularies(target, draft)
     for prompt in prompts:
         check_wanted(prompt, n_new, gamma)
