@@ -7,61 +7,13 @@ and draft_probs. Letters in shapes: k drafted tokens, T tokens of one call, V vo
 Sources: Leviathan et al. 2023 (arXiv:2211.17192), Chen et al. 2023 (arXiv:2302.01318).
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 from torch import Generator, Tensor
 
 from labkit.models.arguments import check_rows, check_sampling, check_start, cut_after
-
-
-class CachedModel(Protocol):
-    """A language model that remembers what it was fed; see `speculation.models`."""
-
-    vocab_size: int
-
-    def n_cached(self) -> int:
-        """Tokens in its cache."""
-
-    def feed(self, tokens: Sequence[int]) -> Tensor:
-        """Put at least one token behind the cached ones.
-
-        Returns: logits (T V); row i says what may follow tokens[i]. All -inf in a draft's row: it
-        has nothing to propose there.
-        """
-
-    def rewind(self, n_cached: int) -> None:
-        """Forget all but the first n_cached tokens, at no cost."""
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """What became of one block: tokens drafted, and how many of them the target accepted.
-
-    position: where in the text, prompt included, the block's first token stands. source, prompt_id:
-    of the prompt, for whoever compares them. The token that the target adds is never counted.
-    Raises: ValueError unless 0 <= n_accepted <= n_drafted.
-    """
-
-    n_drafted: int
-    n_accepted: int
-    position: int = 0
-    source: str = ""
-    prompt_id: str = ""
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.n_accepted <= self.n_drafted:
-            raise ValueError(
-                f"{self.n_accepted} of {self.n_drafted} drafted tokens cannot have been accepted; "
-                "the token that the target adds does not count"
-            )
-
-    @property
-    def examined(self) -> int:
-        """Drafted tokens that were put to the test: all up to the first one rejected."""
-        return min(self.n_accepted + 1, self.n_drafted)
+from labkit.models.sampling import Block, CachedModel, sample
 
 
 def distribution(
@@ -101,6 +53,34 @@ def distribution(
     return torch.zeros_like(probs).scatter(-1, order, ranked)
 
 
+def autoregressive(
+    target: CachedModel,
+    prompt: Sequence[int],
+    n_new: int,
+    *,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    eos: int | None = None,
+    rng: Generator | None = None,
+) -> list[int]:
+    """Up to n_new tokens after the prompt, one by one: each call feeds what the cache lacks.
+
+    Returns: the new tokens; the end-of-text token, if it comes, is the last.
+    Raises: ValueError for n_new < 0, an empty prompt, a cache that is not empty, and as
+    `distribution`.
+    """
+    check_start(prompt, n_new, target)
+    check_sampling(temperature, top_k, top_p)
+    text = list(prompt)
+    while len(text) < len(prompt) + n_new:
+        logits = target.feed(text[target.n_cached() :])
+        text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
+        if text[-1] == eos:
+            break
+    return text[len(prompt) :]
+
+
 def residual(target_probs: Tensor, draft_probs: Tensor) -> Tensor:
     """Distribution of the token after a rejection: norm(max(0, target - draft)).
 
@@ -136,39 +116,6 @@ def verify(
         if not uniform < target_probs[i, token] / draft_probs[i, token]:
             return i, sample(residual(target_probs[i], draft_probs[i]), rng)
     return len(drafted), sample(target_probs[-1], rng)
-
-
-def sample(probs: Tensor, rng: Generator | None = None) -> int:
-    """One token from probabilities (V,)."""
-    return int(torch.multinomial(probs, 1, generator=rng))
-
-
-def autoregressive(
-    target: CachedModel,
-    prompt: Sequence[int],
-    n_new: int,
-    *,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    eos: int | None = None,
-    rng: Generator | None = None,
-) -> list[int]:
-    """Up to n_new tokens after the prompt, one by one: each call feeds what the cache lacks.
-
-    Returns: the new tokens; the end-of-text token, if it comes, is the last.
-    Raises: ValueError for n_new < 0, an empty prompt, a cache that is not empty, and as
-    `distribution`.
-    """
-    check_start(prompt, n_new, target)
-    check_sampling(temperature, top_k, top_p)
-    text = list(prompt)
-    while len(text) < len(prompt) + n_new:
-        logits = target.feed(text[target.n_cached() :])
-        text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
-        if text[-1] == eos:
-            break
-    return text[len(prompt) :]
 
 
 def speculative(
@@ -228,3 +175,120 @@ def speculative(
         if text[-1] == eos:
             break
     return text[len(prompt) :]
+
+
+def ngram_draft(tokens: Sequence[int], gamma: int, longest: int = 3) -> list[int]:
+    """Prompt lookup: up to gamma tokens that followed where the text read before as it does now.
+
+    The last `longest` tokens are looked for earlier in the text; then, if they are nowhere, one
+    token less, and so on down to one. Of several places the earliest counts. What stood
+    behind it is copied, to the end of the text at most; nothing is found: an empty list.
+
+    Raises: ValueError for gamma < 1 or longest < 1.
+    Source: Saxena 2023, prompt lookup decoding; `prompt_lookup_num_tokens` in transformers.
+    """
+    if gamma < 1 or longest < 1:
+        raise ValueError(f"gamma and longest must be at least 1, not {gamma} and {longest}")
+    tokens = list(tokens)
+    for n in range(min(longest, len(tokens) - 1), 0, -1):
+        for start in range(len(tokens) - n):
+            if tokens[start : start + n] == tokens[-n:]:
+                return tokens[start + n : start + n + gamma]
+    return []
+
+
+def acceptance_rate(blocks: Iterable[Block]) -> float:
+    """Accepted tokens per examined one, over all blocks: the estimate of alpha.
+
+    Drafted tokens behind a rejected one were never examined; to count them would make the rate fall
+    with gamma although nothing about the models has changed.
+
+    Raises: ValueError if no token was examined.
+    """
+    blocks = list(blocks)
+    n_examined = sum(block.examined for block in blocks)
+    if n_examined == 0:
+        raise ValueError("no drafted token was examined, so there is no acceptance rate")
+    return sum(block.n_accepted for block in blocks) / n_examined
+
+
+def expected_tokens(alpha: float, gamma: int) -> float:
+    """Tokens per block, on average, if each drafted token is accepted with probability alpha.
+
+    The token that the target adds included: (1 - alpha^(gamma + 1)) / (1 - alpha), and gamma + 1
+    for alpha = 1.
+
+    Raises: ValueError for alpha outside [0, 1] or gamma < 0.
+    Source: Leviathan et al., equation 1.
+    """
+    if not 0 <= alpha <= 1:
+        raise ValueError(f"alpha is a probability, from 0 to 1; got {alpha}")
+    if gamma < 0:
+        raise ValueError(f"gamma must be at least 0, not {gamma}")
+    return float(sum(alpha**n_accepted for n_accepted in range(gamma + 1)))
+
+
+def speedup(alpha: float, gamma: int, draft_s: float, target_s: float, verify_s: float) -> float:
+    """How many times faster than plain decoding: seconds per token of that, over those of this.
+
+    Seconds of one step of the draft, of one step of the target, and of one call of the target that
+    verifies gamma tokens.
+
+    Raises: as `expected_tokens`.
+    Source: Leviathan et al., Theorem 3.8, where verify_s = target_s.
+    """
+    block_s = gamma * draft_s + verify_s
+    return expected_tokens(alpha, gamma) * target_s / block_s
+
+
+def best_gamma(
+    alpha: float,
+    draft_s: float,
+    target_s: float,
+    verify_s: Callable[[int], float],
+    max_gamma: int = 64,
+) -> int:
+    """The gamma from 1 to max_gamma with the largest speedup; 0 if none is faster than plain.
+
+    verify_s(gamma): seconds of a call of the target that verifies gamma tokens. Of equals the
+    smallest.
+
+    Raises: as `expected_tokens`.
+    """
+
+    def gain(gamma: int) -> float:
+        return speedup(alpha, gamma, draft_s, target_s, verify_s(gamma)) if gamma else 1.0
+
+    return max(range(max_gamma + 1), key=gain)
+
+
+def verify_batch(
+    drafted: Tensor,
+    n_drafted: Tensor,
+    draft_probs: Tensor,
+    target_probs: Tensor,
+    rng: Generator | None = None,
+) -> tuple[Tensor, Tensor]:
+    """`verify` for all rows in a few operations: how many tokens stay, and the ones after them.
+
+    A row keeps its leading accepted tokens: the product along the row of what was accepted, summed.
+    Nothing is drafted behind n_drafted, which is the same as a draft that gives 0 to all tokens:
+    the residual is then the target itself. That gives the token after a full acceptance.
+
+    Shapes: drafted (B k), n_drafted (B,) from 0 to k, draft_probs (B k V), target_probs (B k+1 V);
+    what stands behind a row's n_drafted is not looked at. Returns: (B,) and (B,), whole numbers.
+    """
+    n_rows, k = drafted.shape
+    index = torch.arange(n_rows, device=drafted.device)
+    is_drafted = torch.arange(k, device=drafted.device) < n_drafted[:, None]
+    tokens = drafted.where(is_drafted, 0)[..., None]
+    ratios = (target_probs[:, :k].gather(2, tokens) / draft_probs.gather(2, tokens))[..., 0]
+    uniforms = torch.rand(
+        n_rows, k, generator=rng, dtype=target_probs.dtype, device=target_probs.device
+    )
+    accepted = (uniforms < ratios) & is_drafted
+    n_kept = accepted.long().cumprod(dim=1).sum(dim=1)
+    nothing = torch.zeros_like(target_probs[:, :1])
+    padded = torch.cat([draft_probs.where(is_drafted[..., None], 0), nothing], dim=1)
+    left = residual(target_probs[index, n_kept], padded[index, n_kept])
+    return n_kept, torch.multinomial(left, 1, generator=rng)[:, 0]

@@ -65,6 +65,12 @@ def check_rows(drafted: Sequence[int], draft_probs: Tensor, target_probs: Tensor
         )
 
 
+def check_rewind(n_cached: int, n_now: int) -> None:
+    """Raise ValueError unless a cache of n_now tokens can go back to n_cached."""
+    if not 0 <= n_cached <= n_now:
+        raise ValueError(f"cannot rewind to {n_cached} tokens: {n_now} are cached")
+
+
 def cut_after(tokens: list[int], eos: int | None) -> list[int]:
     """The tokens up to the first end-of-text token, it included; all if there is none."""
     return tokens[: tokens.index(eos) + 1] if eos in tokens else tokens

@@ -37,11 +37,11 @@ from labkit.checks.law import exact_law, text_law
 from labkit.labs.speculative import figures as speculative_figures
 from labkit.labs.speculative import sweep_figures as speculative_sweep_figures
 from labkit.labs.speculative.experiments import decode_steps, regimes, speculation
+from labkit.labs.speculative.models import CopyDraft, Counted, TableModel, TransformersModel
 from labkit.labs.speculative.records import gains
-from labkit.labs.speculative.runs import Samplers
-from labkit.labs.speculative.speculation.masks import ancestor_mask
-from labkit.labs.speculative.speculation.models import Counted, TableModel, TransformersModel
+from labkit.labs.speculative.sampled import Samplers
 from labkit.labs.speculative.tables import gains_table, hardware_table, regimes_table, steps_table
+from labkit.labs.speculative.trees import ancestor_mask
 from labkit.labs.speculative.widget import speculation_player
 from labkit.labs.throughput.experiments import Bench, Harness, roofline
 from labkit.measuring.machine import use_one_thread
@@ -49,7 +49,7 @@ from labkit.measuring.profiles import profile
 from labkit.measuring.records import Provenance, Recorder, recorded_results
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
 from labkit.models.arguments import check_rows, check_sampling, check_start, cut_after
-from labkit.speculative import Block, CachedModel, sample
+from labkit.models.sampling import Block, CachedModel, sample
 from labkit.zoo import load_pair
 
 use_one_thread()  # two wait for each other, and a program beside us makes both late
@@ -222,7 +222,20 @@ print(*(f"{block.n_accepted}/{block.n_drafted}" for block in blocks))
 # there. Its distribution is one-hot: it is certain of its proposal. Nothing about `verify` changes:
 # the token is accepted with probability target(x) / 1, and the residual is the target without x.
 
-# %% exercise="labkit.labs.speculative.speculation.drafts:ngram_draft" points=1
+# %% exercise="labkit.speculative:ngram_draft" points=1
+
+# %% [markdown]
+# *Inference with reference* copies from another text, such as a document that the question is
+# about. That is the same search, with the reference before the prompt. Here the reference is the
+# greedy text of the last section, so nearly every token can be copied.
+
+# %% experiment="reference"
+reference, blocks = [*prompt, *plain], []
+target = TransformersModel(pair.target.model)
+draft = CopyDraft(lambda text, n: ngram_draft([*reference, *text], n), target.vocab_size)
+new = speculative(target, draft, prompt, 60, 5, temperature=0, blocks=blocks)
+print(f"the same text: {new == plain}; kept of each block:")
+print(*(f"{block.n_accepted}/{block.n_drafted}" for block in blocks))
 
 # %% [markdown]
 # ## 6. How much is accepted
@@ -236,7 +249,7 @@ print(*(f"{block.n_accepted}/{block.n_drafted}" for block in blocks))
 # although neither model has changed. Some count the added token as accepted: then rates above 1
 # appear.
 
-# %% exercise="labkit.labs.speculative.speculation.gains:acceptance_rate" points=0.5
+# %% exercise="labkit.speculative:acceptance_rate" points=0.5
 
 # %% [markdown]
 # ### Question: one pair, four rates
@@ -257,15 +270,15 @@ published_alpha = {2: 0.773, 3: 0.779, 5: 0.793, 7: 0.809}
 #
 # A block of γ drafted tokens makes between 1 and γ + 1 tokens. On average, with acceptance α:
 
-# %% exercise="labkit.labs.speculative.speculation.gains:expected_tokens" points=0.5
+# %% exercise="labkit.speculative:expected_tokens" points=0.5
 
 # %% [markdown]
 # And it takes γ steps of the draft and one call of the target. Whether that is faster is a matter
 # of three times: a draft step, a target step, a verification.
 
-# %% exercise="labkit.labs.speculative.speculation.gains:speedup" points=0.5
+# %% exercise="labkit.speculative:speedup" points=0.5
 
-# %% exercise="labkit.labs.speculative.speculation.gains:best_gamma" points=0.5
+# %% exercise="labkit.speculative:best_gamma" points=0.5
 
 # %% experiment="tables"
 print("tokens per block")
@@ -528,7 +541,7 @@ for card in ("L4", "A100-SXM-80GB", "H100-SXM", "H200-SXM"):
 # The verdict itself is the same for every row, and needs no loop: compare, take the product along
 # the row so that all behind a rejection is 0, sum.
 
-# %% exercise="labkit.labs.speculative.speculation.batched:verify_batch" points=0.5
+# %% exercise="labkit.speculative:verify_batch" points=0.5
 
 # %% experiment="batches"
 recorded = recorded_results("batched-*.jsonl")["batched-cpu"]
@@ -574,8 +587,8 @@ for parent, row in zip(parents := [-1, -1, 0, 0, 1, 1], ancestor_mask(parents), 
 # At each node the children are tried one after the other by the rule of section 3, and each time
 # one is rejected the target becomes its residual. That keeps the law only if the children were
 # *drawn* from the draft; the draft's k likeliest tokens have one-hot distributions, and the same
-# ratio would be wrong. `labkit.labs.speculative.speculation.trees` and `.batched` have all of it;
-# they call the functions of this lab, so they work once those are written.
+# ratio would be wrong. `labkit.labs.speculative.trees` and `.batched` have all of it; they
+# call the functions of this lab, so they work once those are written.
 #
 # ## 14. In the lecture
 #

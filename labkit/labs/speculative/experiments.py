@@ -7,6 +7,7 @@ random and acceptance is scripted (`labkit.labs.speculative.scripted`), which th
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import torch
@@ -15,18 +16,25 @@ from labkit import zoo
 from labkit.engine.captured import captured
 from labkit.engine.decoder import Decoder
 from labkit.engine.weights import KNOWN, weights_of
-from labkit.labs.speculative.batches import by_batch_size
-from labkit.labs.speculative.records import N_CACHED
-from labkit.labs.speculative.runs import SampledPair, Samplers, Task
-from labkit.labs.speculative.sampled import sampled, sampled_regimes
+from labkit.labs.speculative.models import CopyDraft, TransformersModel
+from labkit.labs.speculative.records import ALONE, N_CACHED
+from labkit.labs.speculative.sampled import (
+    SampledPair,
+    Samplers,
+    Task,
+    Text,
+    Way,
+    play_batch,
+    written,
+)
 from labkit.labs.speculative.scripted import N_POSITIONS, scripted
-from labkit.labs.speculative.speculation.models import TransformersModel
 from labkit.measuring.device import free_device_memory
 from labkit.measuring.profiles import PAIRS, Profile
 from labkit.measuring.records import IsDone, Row, measured
 from labkit.measuring.timing import time_in_turns
 from labkit.models.tiny import SHIPPED
 
+REGIMES = {"simple": "pattern", "normal": "instruction"}  # kinds of prompts, and their source
 FED = (1, 2, 3, 4, 6, 8, 11)  # tokens of one step: the draft's, and gamma + 1 to verify
 
 
@@ -72,8 +80,7 @@ def speculation(
         if profile.device == "cuda":
             yield from scripted(profile, pair, min(5, profile.n_repeats), is_done)
         else:
-            own = samplers or Samplers.reference()
-            yield from sampled(profile, pair, own, Task(**task), gammas, is_done)
+            yield from _sampled(profile, pair, samplers, Task(**task), gammas, is_done)
         free_device_memory()
 
 
@@ -92,11 +99,21 @@ def regimes(
     Settings: "gamma 3, simple, 64 new, n-gram" or "alone, simple, 64 new". Texts are really
     written, so this is for a CPU; on a GPU, where weights are random, there are no rows.
     """
-    if profile.device == "cpu":
-        own = samplers or Samplers.reference()
-        yield from sampled_regimes(
-            profile, pair, own, Task(**{"n_samples": 2} | task), gammas, lengths, is_done
-        )
+    if profile.device != "cpu":
+        return
+    models, own = SampledPair(pair, profile), samplers or Samplers.reference()
+    vocab_size = models.target.shape.vocab_size
+    drafts = {"model": None, "n-gram": lambda: CopyDraft(own.ngram_draft, vocab_size)}
+    for (kind, source), n_new in product(REGIMES.items(), lengths):
+        each = Task(**{"n_samples": 2} | task | {"n_new": n_new})
+        texts = [text for text in models.texts(each.n_per_source) if text.source == source]
+        regime = f"{kind}, {n_new} new"
+        ways = [Way(f"{ALONE}, {regime}", 0)]
+        for name, make_draft in drafts.items():
+            ways += [Way(f"gamma {n}, {regime}, {name}", n, make_draft) for n in gammas]
+        rows = [each.row("regimes", pair, texts, way.setting) for way in ways]
+        found = written(rows, partial(models.play, own), texts, ways, each, is_done)
+        yield from (seen.filled(row, texts) for row, seen in found)
 
 
 def batch_sweep(
@@ -108,10 +125,50 @@ def batch_sweep(
     is_done: IsDone = lambda key: False,
     **task: Any,
 ) -> Iterator[Row]:
-    """The target alone and with its draft, in batches of several sizes; as `regimes`, on a CPU."""
-    if profile.device == "cpu":
-        models = SampledPair(pair, profile)
-        yield from by_batch_size(models, Task(**task), gamma, sizes, is_done)
+    """The target alone and with its draft, in batches of several sizes; as `regimes`, on a CPU.
+
+    n_new: of a row of the batch, over all batches. Texts that do not fill a batch are left out, so
+    sizes that divide their number compare the same texts.
+    """
+    if profile.device != "cpu":
+        return
+    models, each = SampledPair(pair, profile), Task(**task)
+    texts, ways = models.texts(each.n_per_source), [Way(ALONE, 0), Way(f"gamma {gamma}", gamma)]
+    for size in sizes:
+        groups = [texts[i : i + size] for i in range(0, len(texts) - size + 1, size)]
+        batches = [
+            Text(f"batch {i}", "", tuple(text.tokens for text in group))
+            for i, group in enumerate(groups)
+        ]
+        sizes_of = {"batch_size": size, "n_new": each.n_new * len(batches)}
+        rows = [
+            replace(each.row("batch_sweep", pair, texts, way.setting), **sizes_of) for way in ways
+        ]
+        play = partial(play_batch, models.decoders(size))
+        found = written(rows, play, batches, ways, each, is_done)
+        yield from (seen.filled(row, batches) for row, seen in found)
+
+
+def _sampled(
+    profile: Profile,
+    pair: str,
+    samplers: Samplers | None,
+    task: Task,
+    gammas: Sequence[int],
+    is_done: IsDone,
+) -> Iterator[Row]:
+    """The rows of the experiment speculation for a pair that really writes, and by_source."""
+    models = SampledPair(pair, profile)
+    texts = models.texts(task.n_per_source)
+    ways = [Way(ALONE, 0), *(Way(f"gamma {gamma}", gamma) for gamma in gammas)]
+    rows = [task.row("speculation", pair, texts, way.setting) for way in ways]
+    play = partial(models.play, samplers or Samplers.reference())
+    for row, seen in written(rows, play, texts, ways, task, is_done):
+        for source in dict.fromkeys(text.source for text in texts):
+            some = [text for text in texts if text.source == source]
+            each = task.row("by_source", pair, some, f"{row.setting}, {source}")
+            yield seen.filled(each, some)
+        yield seen.filled(row, texts)
 
 
 def _copied(row: Row, n_samples: int) -> Row:

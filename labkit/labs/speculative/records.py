@@ -5,10 +5,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from labkit.labs.speculative.speculation.acceptance import student_quantile
 from labkit.measuring.profiles import PAIRS
 from labkit.measuring.records import Record, Row
-from labkit.speculative import Block
+from labkit.models.sampling import Block
 
 ALONE = "alone"  # the setting of a target that writes by itself
 N_CACHED = 300  # tokens before a step that is timed
@@ -70,9 +69,32 @@ def _interval(trials: Sequence[Sequence[int]]) -> tuple[float, float]:
     if n_prompts > 1:
         squares = sum((accepted - rate * examined) ** 2 for accepted, examined in trials)
         error = math.sqrt(n_prompts / (n_prompts - 1) * squares) / n
-        half = student_quantile(0.95, n_prompts - 1) * error
+        half = student_quantile(n_prompts - 1) * error
         low, high = min(low, rate - half), max(high, rate + half)
     return max(0.0, low), min(1.0, high)
+
+
+def student_quantile(n_degrees: int) -> float:
+    """How many standard errors, estimated from few numbers, 95 % reach to both sides of their mean.
+
+    n_degrees: of freedom, one less than there are numbers.
+    Source: Abramowitz and Stegun, equations 26.7.3 and 26.7.4, inverted by bisection.
+    """
+    is_odd = n_degrees % 2
+
+    def inside(angle: float) -> float:
+        """The chance of being less than sqrt(n_degrees) tan(angle) away from 0."""
+        total, term = 0.0, math.sin(angle) * math.cos(angle) ** is_odd
+        for i in range(1, n_degrees // 2 + 1):
+            total += term
+            term *= math.cos(angle) ** 2 * (2 * i - 1 + is_odd) / (2 * i + is_odd)
+        return (angle + total) * 2 / math.pi if is_odd else total
+
+    low, high = 0.0, math.pi / 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if inside(middle) < 0.95 else (low, middle)
+    return math.sqrt(n_degrees) * math.tan(high)
 
 
 def gains(
@@ -80,7 +102,7 @@ def gains(
 ) -> list[Gain]:
     """Every pair and gamma of the experiment, in the order of measurement.
 
-    speedup: as `labkit.labs.speculative.speculation.gains.speedup`, which it is if none is given.
+    speedup: as `labkit.speculative.speedup`, which it is if none is given.
     Raises: ValueError if the record has no such rows.
     """
     rows = [row for row in record.of(experiment) if row.is_ok]
@@ -151,7 +173,7 @@ def _predicted(
     if math.isnan(alpha):
         return {}
     if speedup is None:
-        from labkit.labs.speculative.speculation.gains import speedup
+        from labkit.speculative import speedup
     gamma, steps = gamma_of(row), {}
     if "target_step_s" in row.counts:
         target_s, verify_s = (each.counts["target_step_s"] for each in (alone, row))
@@ -205,3 +227,16 @@ def floor_s(record: Record, model: str) -> float:
 def best(gains_of_pair: Iterable[Gain]) -> Gain:
     """The one with the largest measured speedup."""
     return max(gains_of_pair, key=lambda gain: gain.speedup[0])
+
+
+def alpha_of_ratio(ratio: float, gamma: int) -> float:
+    """The alpha for which accepted / drafted is this, as many reports give it, by bisection.
+
+    Each token is accepted with probability alpha as long as all before it were.
+    """
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        is_less = sum(middle**n for n in range(1, gamma + 1)) < ratio * gamma
+        low, high = (middle, high) if is_less else (low, middle)
+    return high

@@ -1,64 +1,235 @@
-"""Speculation that really samples, on a CPU: pairs and gammas, sources of prompts, regimes."""
+"""Texts that a pair writes by speculation, and by the target alone, with their times and blocks.
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+The functions that sample are arguments: in the notebook they are the student's own. They run on the
+engine's decoders, so that what they do themselves is the smaller part of the time.
+"""
 
-from labkit.labs.speculative.records import ALONE
-from labkit.labs.speculative.runs import SampledPair, Samplers, Task, Way
-from labkit.labs.speculative.speculation.drafts import CopyDraft
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import fmean
+from typing import Any
+
+import torch
+from torch import Generator
+
+from labkit import zoo
+from labkit.engine.cached import EngineBatch, EngineModel
+from labkit.engine.decoder import Decoder
+from labkit.engine.sampling import warped
+from labkit.engine.weights import weights_of
+from labkit.labs.speculative.batched import speculative_batch
+from labkit.labs.speculative.records import counts_of
 from labkit.measuring.profiles import Profile
-from labkit.measuring.records import IsDone, Row
+from labkit.measuring.records import IsDone, Row, measured
+from labkit.models.prompts import prompts
+from labkit.models.sampling import Block
 
-REGIMES = {"simple": "pattern", "normal": "instruction"}  # kinds of prompts, and their source
+N_POSITIONS, N_WARM_UP = 1024, 8  # of a decoder; tokens that are written before the first timing
 
 
-def sampled(
-    profile: Profile,
-    pair: str,
-    samplers: Samplers,
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What is gone on from: a prompt as tokens, or a batch of them."""
+
+    id: str
+    source: str
+    tokens: tuple
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is written: n_new tokens after each prompt, or so many of a source; n_samples times."""
+
+    n_new: int = 50
+    n_per_source: int | None = None
+    temperature: float = 1.0
+    n_samples: int = 3
+    seed: int = 0
+
+    def row(self, experiment: str, pair: str, texts: Sequence[Text], setting: str) -> Row:
+        """A row of these texts, not measured yet; n_input is a prompt's average."""
+        n_input = round(sum(len(text.tokens) for text in texts) / len(texts))
+        note = f"temperature {self.temperature:g}, {len(texts)} prompts"
+        n_new = self.n_new * len(texts)
+        words = {"outcome": "-", "setting": setting, "note": note}
+        return Row(experiment, pair, 1, n_input, n_new, True, **words)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Words for a row's setting; tokens to draft, 0 for none; a draft other than the pair's."""
+
+    setting: str
+    gamma: int
+    make_draft: Callable[[], Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Samplers:
+    """What samples and copies: the functions of `labkit.speculative`, or a student's."""
+
+    autoregressive: Callable[..., list[int]]
+    speculative: Callable[..., list[int]]
+    ngram_draft: Callable[..., list[int]]
+
+    @classmethod
+    def reference(cls) -> Samplers:
+        """The functions of `labkit.speculative`."""
+        from labkit import speculative as lab
+
+        return cls(lab.autoregressive, lab.speculative, lab.ngram_draft)
+
+
+@dataclass
+class Played:
+    """What was seen of some runs: seconds of each text and run, of its prefills, and all blocks.
+
+    steps_s: of the calls after the prompt's, by text and by "target" or "draft".
+    """
+
+    seconds: dict[str, list[float]] = field(default_factory=dict)
+    prefill_s: dict[str, list[float]] = field(default_factory=dict)
+    blocks: list[Block] = field(default_factory=list)
+    steps_s: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+
+    def add(
+        self, id: str, seconds: float, blocks: Sequence[Block], feeds_s: Mapping[str, list[float]]
+    ) -> None:
+        """One more run of the text with this id; feeds_s: of all calls, by model."""
+        self.seconds.setdefault(id, []).append(seconds)
+        self.prefill_s.setdefault(id, []).append(sum(each[0] for each in feeds_s.values()))
+        self.blocks += [replace(block, prompt_id=id) for block in blocks]
+        for name, each in feeds_s.items():
+            self.steps_s.setdefault((id, name), []).extend(each[1:])
+
+    def filled(self, row: Row, texts: Sequence[Text]) -> Row:
+        """The row with what was seen of these texts: a sample is a run over all of them.
+
+        counts has seconds per run in prompts and in all steps, and the mean step of each model.
+        """
+        ids = [text.id for text in texts]
+        samples_s, prefill_s = (
+            list(map(sum, zip(*(each[i] for i in ids), strict=True)))
+            for each in (self.seconds, self.prefill_s)
+        )
+        n_runs = len(samples_s)
+        counts = {"runs": n_runs, "prefill_s": fmean(prefill_s), "steps_s": 0.0}
+        for name in ("target", "draft"):
+            steps_s = [s for i in ids for s in self.steps_s.get((i, name), [])]
+            if steps_s:
+                counts[f"{name}_step_s"] = fmean(steps_s)
+                counts["steps_s"] += sum(steps_s) / n_runs
+        blocks = [block for block in self.blocks if block.prompt_id in ids]
+        return measured(row, samples_s, counts | counts_of(blocks))
+
+
+class SampledPair:
+    """A pair that can write, on the engine."""
+
+    def __init__(self, pair: str, profile: Profile) -> None:
+        """Both models, with room for texts of N_POSITIONS tokens. Raises: as `zoo.load_pair`."""
+        loaded = zoo.load_pair(pair, profile=profile)
+        self.name, self.tokenizer = pair, loaded.target.tokenizer
+        both = (loaded.target, loaded.draft)
+        self._weights = [weights_of(each.model, N_POSITIONS) for each in both]
+        self.target, self.draft = self.decoders()
+
+    def decoders(self, n_sequences: int = 1) -> list[Decoder]:
+        """The target's and the draft's, for batches of so many texts."""
+        return [Decoder(weights, N_POSITIONS, n_sequences) for weights in self._weights]
+
+    def texts(self, n_per_source: int | None = None) -> list[Text]:
+        """The twenty prompts as tokens, or so many of each source."""
+        by_source: dict[str, list[Text]] = {}
+        for prompt in prompts():
+            tokens = self.tokenizer(prompt.text)["input_ids"]
+            text = Text(prompt.id, prompt.source, tuple(tokens))
+            by_source.setdefault(prompt.source, []).append(text)
+        return [text for group in by_source.values() for text in group[:n_per_source]]
+
+    def play(
+        self, samplers: Samplers, text: Text, n_new: int, way: Way, played: Played, **settings: Any
+    ) -> None:
+        """Write n_new tokens after a text; settings: as `labkit.speculative` takes them.
+
+        Raises: ValueError if a sampler gives another number of tokens, or blocks that do not add up
+        to it.
+        """
+        models, blocks = [EngineModel(self.target)], []
+        start_s = time.perf_counter()
+        if way.gamma == 0:
+            new = samplers.autoregressive(models[0], text.tokens, n_new, **settings)
+        else:
+            models.append(way.make_draft() if way.make_draft else EngineModel(self.draft))
+            words = settings | {"blocks": blocks}
+            new = samplers.speculative(*models, text.tokens, n_new, way.gamma, **words)
+        seconds = time.perf_counter() - start_s
+        n_counted = len(blocks) + sum(block.n_accepted for block in blocks)
+        if len(new) != n_new or (way.gamma and n_counted != n_new):
+            raise ValueError(
+                f"the sampler was asked for {n_new} tokens; it gave {len(new)}, in blocks of "
+                f"{n_counted} tokens together. Do its checks pass?"
+            )
+        played.add(text.id, seconds, blocks, _feeds_s(models))
+
+
+def play_batch(
+    decoders: Sequence[Decoder],
+    batch: Text,
+    n_new: int,
+    way: Way,
+    played: Played,
+    *,
+    temperature: float,
+    rng: Generator,
+) -> None:
+    """Write n_new tokens after each prompt of a batch, as `SampledPair.play` does after one."""
+    blocks: list[Block] = []
+    fed: list[list[int]] = [list(prompt) for prompt in batch.tokens]
+    models = [EngineBatch(decoder) for decoder in decoders[: 2 if way.gamma else 1]]
+    start_s = time.perf_counter()
+    if way.gamma:
+        words = {"temperature": temperature, "rng": rng, "blocks": blocks}
+        speculative_batch(*models, fed, n_new, way.gamma, **words)
+    for _ in range(0 if way.gamma else n_new):
+        ends = torch.tensor([len(row) - 1 for row in fed])
+        last = models[0].feed(fed)[torch.arange(len(fed)), ends]
+        fed = torch.multinomial(warped(last, temperature).softmax(-1), 1, generator=rng).tolist()
+    played.add(batch.id, time.perf_counter() - start_s, blocks, _feeds_s(models))
+
+
+def _feeds_s(models: Sequence[Any]) -> dict[str, list[float]]:
+    """Of the target and the draft, if they count it: a draft that copies does not."""
+    names = zip(("target", "draft"), models, strict=False)
+    return {name: model.feeds_s for name, model in names if hasattr(model, "feeds_s")}
+
+
+def play_in_turns(
+    play: Callable[..., None], texts: Sequence[Text], ways: Sequence[Way], task: Task
+) -> list[Played]:
+    """Every text in every way, as often as the task says: text by text, all ways of it."""
+    words = {"temperature": task.temperature, "rng": Generator().manual_seed(task.seed)}
+    for way in ways:
+        play(texts[0], min(N_WARM_UP, task.n_new), way, Played(), **words)
+    played = [Played() for _ in ways]
+    for _ in range(task.n_samples):
+        for text in texts:
+            for way, seen in zip(ways, played, strict=True):
+                play(text, task.n_new, way, seen, **words)
+    return played
+
+
+def written(
+    rows: Sequence[Row],
+    play: Callable[..., None],
+    texts: Sequence[Text],
+    ways: Sequence[Way],
     task: Task,
-    gammas: Sequence[int],
     is_done: IsDone,
-) -> Iterator[Row]:
-    """The rows of the experiment speculation for a pair, and by_source."""
-    models = SampledPair(pair, profile)
-    texts = models.texts(task.n_per_source)
-    ways = [Way(ALONE, 0), *(Way(f"gamma {gamma}", gamma) for gamma in gammas)]
-    rows = [task.row("speculation", pair, texts, way.setting) for way in ways]
-    if all(is_done(row.key) for row in rows):
-        return
-    found = models.play_in_turns(samplers, texts, ways, task)
-    for row, seen in zip(rows, found, strict=True):
-        for source in dict.fromkeys(text.source for text in texts):
-            some = [text for text in texts if text.source == source]
-            each = task.row("by_source", pair, some, f"{row.setting}, {source}")
-            yield seen.filled(each, some)
-        yield seen.filled(row, texts)
-
-
-def sampled_regimes(
-    profile: Profile,
-    pair: str,
-    samplers: Samplers,
-    task: Task,
-    gammas: Sequence[int],
-    lengths: Sequence[int],
-    is_done: IsDone,
-) -> Iterator[Row]:
-    """Two kinds of prompts, numbers of new tokens, drafts by a model and by copying."""
-    models = SampledPair(pair, profile)
-    vocab_size = models.target.shape.vocab_size
-    drafts = {"model": None, "n-gram": lambda: CopyDraft(samplers.ngram_draft, vocab_size)}
-    for kind, source in REGIMES.items():
-        texts = [text for text in models.texts(task.n_per_source) if text.source == source]
-        for n_new in lengths:
-            regime = f"{kind}, {n_new} new"
-            ways = [Way(f"{ALONE}, {regime}", 0)]
-            for name, make_draft in drafts.items():
-                ways += [Way(f"gamma {n}, {regime}, {name}", n, make_draft) for n in gammas]
-            written = replace(task, n_new=n_new)
-            rows = [written.row("regimes", pair, texts, way.setting) for way in ways]
-            if not all(is_done(row.key) for row in rows):
-                found = models.play_in_turns(samplers, texts, ways, written)
-                for row, seen in zip(rows, found, strict=True):
-                    yield seen.filled(row, texts)
+) -> Iterator[tuple[Row, Played]]:
+    """Each way's row with what was seen of it, once all have been played; none if all are done."""
+    if not all(is_done(row.key) for row in rows):
+        yield from zip(rows, play_in_turns(play, texts, ways, task), strict=True)

@@ -14,12 +14,12 @@ from labkit.engine.captured import Autoregression, Speculation
 from labkit.engine.decoder import Decoder
 from labkit.engine.sampling import Warp
 from labkit.engine.weights import random_weights
-from labkit.labs.speculative.records import ALONE, N_CACHED, counts_of
+from labkit.labs.speculative.records import ALONE, N_CACHED, alpha_of_ratio, counts_of
 from labkit.measuring.device import forget_peak, peak_bytes
 from labkit.measuring.profiles import PAIRS, Profile
 from labkit.measuring.records import IsDone, Row, measured
 from labkit.measuring.timing import time_in_turns
-from labkit.speculative import Block
+from labkit.models.sampling import Block
 from labkit.zoo.shape import config_of
 
 PUBLISHED = {  # accepted / drafted of three pairs at each gamma, as the homework's tables have it
@@ -72,15 +72,10 @@ def _why_not(pair: str) -> str:
 def kept_in_blocks(gamma: int, ratio: float, n_blocks: int) -> list[int]:
     """How many drafted tokens each block keeps, so that this part of all drafted ones is kept.
 
-    Each token is kept with one chance as long as all before it were; the numbers are evenly spaced
-    quantiles of that law, in a fixed random order.
+    The numbers are evenly spaced quantiles of the law of `alpha_of_ratio`, in a fixed random order.
     """
-    low, high = 0.0, 1.0
-    while high - low > 1e-9:
-        middle = (low + high) / 2
-        is_less = sum(middle**n for n in range(1, gamma + 1)) < ratio * gamma
-        low, high = (middle, high) if is_less else (low, middle)
-    tails = [low**n for n in range(1, gamma + 1)]
+    alpha = alpha_of_ratio(ratio, gamma)
+    tails = [alpha**n for n in range(1, gamma + 1)]
     shares = [(i + 0.5) / n_blocks for i in range(n_blocks)]
     kept = [sum(share < tail for tail in tails) for share in shares]
     random.Random(0).shuffle(kept)

@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from labkit.labs.speculative.speculation.moments import Distribution, Moment, Residual, moments
-from labkit.labs.speculative.speculation.pictures import draw, draw_block
+from labkit.labs.speculative.moments import Distribution, Moment, Residual, moments
+from labkit.labs.speculative.pictures import draw, draw_block
 from labkit.measuring.plots import png_bytes, with_still
 from labkit.models.prompts import prompts
 from labkit.zoo import LoadedModel, Pair, load_pair

@@ -10,10 +10,10 @@ import torch
 
 from labkit import zoo
 from labkit.engine import arena
+from labkit.engine.cached import EngineModel
 from labkit.engine.decoder import Decoder
-from labkit.engine.generate import speculative
-from labkit.engine.sampling import Warp
 from labkit.engine.weights import weights_of
+from labkit.speculative import speculative
 
 N_POSITIONS = 64
 
@@ -172,7 +172,7 @@ def test_10_no_step_makes_a_new_arena():
     places = [[each.data_ptr() for each in ours] for ours in tensors]
     torch.manual_seed(0)
     for gamma in (1, 5):
-        speculative(*decoders, range(5, 25), 30, gamma, Warp(1.0))
+        speculative(*map(EngineModel, decoders), range(5, 25), 30, gamma)
     for decoder, ours, where in zip(decoders, tensors, places, strict=True):
         held = (decoder.arena.keys, decoder.arena.values, decoder.arena.lengths)
         assert all(mine is theirs for mine, theirs in zip(held, ours, strict=True))

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from labkit import zoo
-from labkit.engine import profiler
+from labkit.engine import captured, profiler
+from labkit.engine.captured import Speculation
 from labkit.engine.decoder import Decoder
-from labkit.engine.generate import speculative
 from labkit.engine.profiler import PARTS, BlockTimes, Profile, Stopwatch
 from labkit.engine.sampling import Warp
 from labkit.engine.weights import weights_of
@@ -53,31 +53,33 @@ def test_each_part_gets_the_time_since_the_mark_before(clock):
     assert profile.table().splitlines()[0].split() == ["draft", "750.000", "ms", "25.8%"]
 
 
-def test_parts_sum_to_the_total_and_blocks_are_those_of_the_run(pair):
-    profile, blocks = Profile(), []
-    torch.manual_seed(0)
-    made = speculative(*pair, range(5, 40), 60, 4, Warp(1.0), records=blocks, profile=profile)
-    assert len(made) == 60
-    assert [(block.n_drafted, block.n_kept) for block in profile.blocks] == [
-        (block.n_drafted, block.n_accepted) for block in blocks
-    ]
+@pytest.fixture
+def written(pair, monkeypatch):
+    """Blocks of `Speculation`, whose steps are not captured: it runs on a CPU then."""
+    monkeypatch.setattr(captured, "captured", lambda step: step)
+
+    def write(profile):
+        torch.manual_seed(1)
+        for decoder in pair:
+            decoder.arena.rewind(0)
+            decoder.feed(torch.arange(5, 20)[None])
+        sampler = Speculation(*pair, 4, Warp(1.0), profile=profile)
+        sampler.begin(20)
+        return [sampler.block() for _ in range(12)]
+
+    return write
+
+
+def test_parts_sum_to_the_total_and_blocks_are_those_of_the_run(written):
+    profile = Profile()
+    kept = [len(tokens) - 1 for tokens in written(profile)]
+    assert [(block.n_drafted, block.n_kept) for block in profile.blocks] == [(4, n) for n in kept]
     total = profile.seconds("total")
     assert 0.95 * total <= sum(profile.seconds(part) for part in PARTS) <= total
 
 
-def test_a_profile_changes_no_token(pair):
-    runs = []
-    for profile in (None, Profile()):
-        torch.manual_seed(1)
-        runs.append(speculative(*pair, range(5, 20), 30, 3, Warp(1.0), profile=profile))
-    assert runs[0] == runs[1]
-
-
-def test_the_last_block_counts_where_the_text_ends_in_it(pair):
-    made = speculative(*pair, range(5, 20), 20, 3, Warp(0.0))
-    profile = Profile()
-    speculative(*pair, range(5, 20), 20, 3, Warp(0.0), eos=made[0], profile=profile)
-    assert len(profile.blocks) == 1
+def test_a_profile_changes_no_token(written):
+    assert written(None) == written(Profile())
 
 
 def test_a_profile_is_written_as_json(tmp_path):

@@ -16,7 +16,7 @@ from labkit.models import seeding
 PROGRAM = """
 import random, numpy as np, torch
 from labkit.models.seeding import seed_from_environment
-from labkit.speculative import sample
+from labkit.models.sampling import sample
 seed_from_environment()
 print(random.random(), np.random.rand(3), torch.rand(3), torch.randint(9, (4,)))
 print([sample(torch.tensor([0.2, 0.3, 0.5])) for _ in range(20)])

@@ -14,7 +14,8 @@ FRAME = """
 import secrets
 import torch
 from labkit.models.arguments import check_rows
-from labkit.speculative import residual, sample
+from labkit.models.sampling import sample
+from labkit.speculative import residual
 
 {helpers}
 

@@ -12,7 +12,7 @@ from labkit.labs.speculative.checks.cases import LAW, SURE, SamplingCase, as_tol
 from labkit.labs.speculative.checks.models import OfferedModel, Table, Tape, circle, generic
 from labkit.labs.speculative.checks.runs import every_run, expect_law, play_once, run_of
 from labkit.labs.speculative.checks.seen import blocks_of
-from labkit.labs.speculative.speculation.models import TableModel
+from labkit.labs.speculative.models import TableModel
 from labkit.speculative import autoregressive, distribution, speculative
 
 TWO = generic(2, 1, 0.1)

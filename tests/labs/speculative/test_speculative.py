@@ -6,9 +6,16 @@ from every_outcome import deviation, exact_law
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit.labs.speculative.speculation.drafts import ngram_draft
-from labkit.labs.speculative.speculation.models import Counted, TableModel
-from labkit.speculative import Block, autoregressive, distribution, residual, speculative, verify
+from labkit.labs.speculative.models import Counted, TableModel
+from labkit.models.sampling import Block
+from labkit.speculative import (
+    autoregressive,
+    distribution,
+    ngram_draft,
+    residual,
+    speculative,
+    verify,
+)
 
 
 def table(seed, vocab_size=3, spread=1.0):
@@ -153,6 +160,31 @@ def test_gamma_may_be_asked_for_before_each_block():
     wanted, blocks = iter([2, 0, 1, 9, 9]), []
     speculative(table(1), table(1), [0], 9, lambda: next(wanted), rng=seeded(), blocks=blocks)
     assert [block.n_drafted for block in blocks] == [2, 0, 1, 2]
+
+
+def test_a_gamma_that_learns_from_the_text_keeps_the_law(monkeypatch):
+    chosen, blocks = set(), []
+
+    def gamma():
+        """The draft's part of the text so far, doubled after a block that was accepted in full."""
+        return 2 if blocks and blocks[-1].n_accepted == blocks[-1].n_drafted else len(blocks) % 2
+
+    def play():
+        target.rewind(0)
+        draft.rewind(0)
+        blocks.clear()
+        text = speculative(target, draft, [1, 0], 6, gamma, blocks=blocks)
+        chosen.add(tuple(block.n_drafted for block in blocks))
+        return tuple(text)
+
+    def play_alone():
+        target.rewind(0)
+        return tuple(autoregressive(target, [1, 0], 6))
+
+    target, draft = table(1, 2), table(2, 2)
+    law = exact_law(play, monkeypatch)
+    assert deviation(law, exact_law(play_alone, monkeypatch)) < 1e-12
+    assert len(chosen) > 4
 
 
 def test_the_same_stream_gives_the_same_text_and_another_another():

@@ -1,6 +1,7 @@
 """Estimates of acceptance and predictions: published tables, closed forms, known truths."""
 
 import random
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -9,44 +10,33 @@ from every_outcome import exact_law
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit.labs.speculative.speculation.acceptance import (
-    acceptance,
-    acceptance_by,
-    acceptance_from_overlaps,
-    alpha_of_ratio,
-    arithmetic_growth,
-    clustered_acceptance,
-    expected_run,
-    measured_times,
-    overlap,
-    ratio_of_alpha,
-    student_quantile,
-)
-from labkit.labs.speculative.speculation.gains import (
+from labkit.labs.speculative.models import TableModel
+from labkit.labs.speculative.records import alpha_of_ratio, counts_of, student_quantile
+from labkit.models.sampling import Block
+from labkit.speculative import (
     acceptance_rate,
     best_gamma,
     expected_tokens,
+    speculative,
     speedup,
+    verify,
 )
-from labkit.labs.speculative.speculation.models import TableModel
-from labkit.speculative import Block, speculative, verify
 
 alphas = st.floats(0, 1)
 
 
 @pytest.mark.parametrize(
-    ("alpha", "gamma", "operations", "speed"),
+    ("alpha", "gamma", "speed"),
     [
-        (0.6, 2, 1.53, 1.96),
-        (0.7, 3, 1.58, 2.53),
-        (0.8, 2, 1.23, 2.44),
-        (0.8, 5, 1.63, 3.69),
-        (0.9, 2, 1.11, 2.71),
-        (0.9, 10, 1.60, 6.86),
+        (0.6, 2, 1.96),
+        (0.7, 3, 2.53),
+        (0.8, 2, 2.44),
+        (0.8, 5, 3.69),
+        (0.9, 2, 2.71),
+        (0.9, 10, 6.86),
     ],
 )
-def test_table_1_of_leviathan(alpha, gamma, operations, speed):
-    assert round(arithmetic_growth(alpha, gamma, 0), 2) == operations
+def test_table_1_of_leviathan(alpha, gamma, speed):
     assert round(speedup(alpha, gamma, 0, 1, 1), 2) == speed
 
 
@@ -133,10 +123,12 @@ def test_what_is_no_chance_is_refused():
             expected_tokens(alpha, 2)
     with pytest.raises(ValueError, match="gamma"):
         expected_tokens(0.5, -1)
-    with pytest.raises(ValueError, match=r"1\.03.*token that the target adds"):
-        alpha_of_ratio(1.03, 2)
     with pytest.raises(ValueError, match="no drafted token was examined"):
         acceptance_rate([Block(0, 0)])
+
+
+def ratio_of_alpha(alpha, gamma):
+    return (expected_tokens(alpha, gamma) - 1) / gamma
 
 
 def test_accepted_over_drafted_falls_with_gamma_and_converts_back():
@@ -150,43 +142,34 @@ def test_accepted_over_drafted_falls_with_gamma_and_converts_back():
         assert alpha_of_ratio(ratio_of_alpha(alpha, gamma), gamma) == pytest.approx(alpha, abs=1e-9)
 
 
-def test_a_text_of_fixed_length_drafts_less_at_its_end():
-    run = expected_run(0.8, 7, 50)
-    assert run.n_accepted / run.n_drafted == pytest.approx(0.4596, abs=1e-4)
-    assert 50 / run.n_calls == pytest.approx(3.97, abs=0.005)
-    assert run.n_accepted + run.n_calls == pytest.approx(50)
-    assert run.seconds(0.1, lambda k: 1 + k) == pytest.approx(1.1 * run.n_drafted + run.n_calls)
-    assert expected_run(0.3, 4, 0).n_calls == 0 and expected_run(0.3, 4, 1).n_drafted == 0
-
-
-@given(alphas, st.integers(1, 6), st.integers(1, 20))
-def test_accepted_over_examined_is_alpha_however_short_the_text(alpha, gamma, n_new):
-    run = expected_run(alpha, gamma, n_new)
-    n_examined = sum(
-        n * sum(alpha**i for i in range(k)) for k, n in enumerate(run.calls_by_gamma)
-    )  # fmt: skip
-    assert run.n_accepted == pytest.approx(alpha * n_examined, abs=1e-9)
-
-
 def simulated(alpha, gamma, n_blocks, rng, prompt_id=""):
     for _ in range(n_blocks):
         n = next((i for i in range(gamma) if rng.random() >= alpha), gamma)
         yield Block(gamma, n, prompt_id=prompt_id)
 
 
+def interval(blocks):
+    counts = counts_of(blocks)
+    return counts["alpha_low"], counts["alpha_high"]
+
+
 def test_intervals_hold_the_truth_as_often_as_they_say():
     """600 runs at 95 %: the count is within 5 standard errors (27 runs) of 570."""
     rng, held = random.Random(0), 0
     for _ in range(600):
-        found = acceptance(simulated(0.7, 4, 80, rng))
-        held += found.low <= 0.7 <= found.high
+        low, high = interval(simulated(0.7, 4, 80, rng))
+        held += low <= 0.7 <= high
     assert abs(held - 570) < 27
 
 
 def test_intervals_at_the_ends_stay_inside_and_are_no_points():
-    none, every = acceptance([Block(2, 0)] * 10), acceptance([Block(2, 2)] * 10)
-    assert none.low == pytest.approx(0) and 0.2 < none.high < 0.4 and none.n == 10
-    assert every.high == pytest.approx(1) and 0.8 < every.low < 0.9 and every.n == 20
+    none, every = interval([Block(2, 0)] * 10), interval([Block(2, 2)] * 10)
+    assert none[0] == pytest.approx(0) and 0.2 < none[1] < 0.4
+    assert every[1] == pytest.approx(1) and 0.8 < every[0] < 0.9
+
+
+def as_one_prompt(blocks):
+    return [replace(block, prompt_id="") for block in blocks]
 
 
 def test_prompts_of_unlike_difficulty_widen_the_interval():
@@ -196,13 +179,11 @@ def test_prompts_of_unlike_difficulty_widen_the_interval():
         block for i, chance in enumerate(chances) for block in simulated(chance, 3, 40, rng, str(i))
     ]  # fmt: skip
     alike = [block for i in range(20) for block in simulated(0.7, 3, 40, rng, str(i))]
-    widths = [
-        (found.high - found.low) / (plain.high - plain.low)
-        for found, plain in ((clustered_acceptance(b), acceptance(b)) for b in (unlike, alike))
-    ]
+    widths = []
+    for blocks in (unlike, alike):
+        (low, high), (least, most) = interval(blocks), interval(as_one_prompt(blocks))
+        widths.append((high - low) / (most - least))
     assert widths[0] > 2 and 1 <= widths[1] < 1.5
-    with pytest.raises(ValueError, match="two prompts or more; got 1"):
-        clustered_acceptance(simulated(0.5, 2, 3, rng))
 
 
 def test_a_few_prompts_of_unlike_difficulty_hold_the_truth_as_often_as_they_say():
@@ -212,34 +193,25 @@ def test_a_few_prompts_of_unlike_difficulty_hold_the_truth_as_often_as_they_say(
         blocks = []
         for i in range(5):
             blocks += simulated(rng.uniform(0.5, 0.9), 1, 40, rng, str(i))
-        found = clustered_acceptance(blocks)
-        held += found.low <= 0.7 <= found.high
+        low, high = interval(blocks)
+        held += low <= 0.7 <= high
     assert abs(held - 570) < 27
 
 
 def test_prompts_that_are_alike_by_chance_leave_an_interval():
     blocks = [Block(2, 2, prompt_id=name) for name in "abab"]
-    found = clustered_acceptance(blocks)
-    assert found.high == 1 and found.low == acceptance(blocks).low < 0.7 and found.n == 2
+    low, high = interval(blocks)
+    assert high == 1 and low == interval(as_one_prompt(blocks))[0] < 0.7
 
 
 def test_quantiles_of_students_t():
     table = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 9: 2.262, 19: 2.093, 100: 1.984}
     for n_degrees, quantile in table.items():
-        assert student_quantile(0.95, n_degrees) == pytest.approx(quantile, abs=6e-4)
-    assert student_quantile(0.99, 4) == pytest.approx(4.604, abs=6e-4)
-    with pytest.raises(ValueError, match="a confidence lies between 0 and 1, not at 95"):
-        student_quantile(95, 4)
-    with pytest.raises(ValueError, match="not 0"):
-        student_quantile(0.95, 0)
+        assert student_quantile(n_degrees) == pytest.approx(quantile, abs=6e-4)
 
 
-def test_rates_by_source():
-    blocks = [Block(3, 1, source="a"), Block(3, 3, source="b"), Block(0, 0, source="c")]
-    found = acceptance_by(blocks, lambda block: block.source)
-    assert {name: (estimate.value, estimate.n) for name, estimate in found.items()} == {
-        "a": (0.5, 2), "b": (1, 3),
-    }  # fmt: skip
+def overlap(target_probs, draft_probs):
+    return float(target_probs.minimum(draft_probs).sum())
 
 
 def test_the_overlap_is_the_chance_of_acceptance(monkeypatch):
@@ -250,10 +222,7 @@ def test_the_overlap_is_the_chance_of_acceptance(monkeypatch):
         return verify([int(torch.multinomial(draft[0], 1))], draft, target)[0]
 
     law = exact_law(play, monkeypatch)
-    assert law[1] == pytest.approx(float(overlap(target[0], draft[0]))) == pytest.approx(0.6)
-    estimate = acceptance_from_overlaps([0.6, 0.8, 0.7])
-    assert estimate.value == pytest.approx(0.7)
-    assert estimate.low == pytest.approx(0.7 - 4.303 * 0.1 / 3**0.5, abs=1e-4)
+    assert law[1] == pytest.approx(overlap(target[0], draft[0])) == pytest.approx(0.6)
 
 
 def test_blocks_of_a_real_run_agree_with_the_overlap_of_its_models():
@@ -261,18 +230,8 @@ def test_blocks_of_a_real_run_agree_with_the_overlap_of_its_models():
     rows = torch.rand(2, 5, generator=torch.Generator().manual_seed(3)).double()
     rows /= rows.sum(-1, keepdim=True)
     target, draft = (TableModel(row.expand(6, 6, 5)) for row in rows)
-    alpha, blocks = float(overlap(rows[0], rows[1])), []
+    alpha, blocks = overlap(rows[0], rows[1]), []
     rng = torch.Generator().manual_seed(0)
     speculative(target, draft, [0], 4000, 3, rng=rng, blocks=blocks)
-    found = acceptance(blocks)
-    assert found.n > 3000
-    assert abs(found.value - alpha) < 4 * (alpha * (1 - alpha) / 3000) ** 0.5
-
-
-def test_measured_times_lie_on_lines_between_the_measured():
-    at = measured_times({1: 10.0, 3: 14.0, 7: 14.0})
-    assert [at(gamma) for gamma in (1, 2, 3, 5, 7)] == [10, 12, 14, 14, 14]
-    with pytest.raises(ValueError, match="from 1 to 7, not for 8"):
-        at(8)
-    with pytest.raises(ValueError, match="no measured times"):
-        measured_times({})
+    assert counts_of(blocks)["examined"] > 3000
+    assert abs(acceptance_rate(blocks) - alpha) < 4 * (alpha * (1 - alpha) / 3000) ** 0.5

@@ -1,21 +1,21 @@
-"""Rows of a batch: each has the law, and with its own stream the text, that it has alone."""
+"""Rows of a batch: each has the law, and when greedy the text, that it has alone."""
 
 from itertools import product
-from types import SimpleNamespace
 
 import pytest
 import torch
-from cached_models import REAL
 from every_outcome import deviation, exact_law
 from hypothesis import given
 from hypothesis import strategies as st
-from transformers import GPT2Config, GPT2LMHeadModel
+from rows_model import RowsModel
 
-from labkit.labs.speculative.speculation.batch_models import RowsModel, TransformersBatch
-from labkit.labs.speculative.speculation.batched import speculative_batch, verify_batch
-from labkit.labs.speculative.speculation.drafts import NGramDraft
-from labkit.labs.speculative.speculation.models import TableModel, TransformersModel
-from labkit.speculative import autoregressive, speculative
+from labkit import zoo
+from labkit.engine.cached import EngineBatch, EngineModel
+from labkit.engine.decoder import Decoder
+from labkit.engine.weights import weights_of
+from labkit.labs.speculative.batched import speculative_batch
+from labkit.labs.speculative.models import CopyDraft, TableModel
+from labkit.speculative import autoregressive, ngram_draft, speculative, verify_batch
 
 PROMPTS = [[1], [0, 1, 1], [1, 0]]
 
@@ -60,36 +60,22 @@ def test_rows_are_independent_and_each_has_the_targets_law(monkeypatch, settings
     assert deviation(exact_law(play, monkeypatch), expected) < 1e-12
 
 
-def test_a_row_has_its_law_when_each_row_has_its_stream(monkeypatch):
-    target, draft = rows(1, 2), rows(2, 2)
-
-    def play():
-        target.rewind([0, 0])
-        draft.rewind([0, 0])
-        streams = [seeded(0), seeded(1)]
-        return tuple(speculative_batch(target, draft, [[1], [0, 1]], 2, 1, rng=streams)[1])
-
-    expected = law_alone(monkeypatch, [0, 1], 2)
-    assert deviation(exact_law(play, monkeypatch), expected) < 1e-12
-
-
 @given(
     n_new=st.integers(0, 12),
     gamma=st.integers(1, 5),
     prompts=st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=5), min_size=1, max_size=4),
     eos=st.sampled_from([None, 2]),
 )
-def test_with_a_stream_each_the_texts_and_blocks_are_those_of_batch_1(n_new, gamma, prompts, eos):
-    streams = [seeded(row) for row in range(len(prompts))]
+def test_greedy_texts_blocks_and_caches_are_those_of_batch_1(n_new, gamma, prompts, eos):
     models = rows(1, len(prompts), 4), rows(2, len(prompts), 4)
     blocks = []
     texts = speculative_batch(
-        *models, prompts, n_new, gamma, rng=streams, eos=eos, blocks=blocks
+        *models, prompts, n_new, gamma, temperature=0, eos=eos, blocks=blocks
     )  # fmt: skip
     for row, prompt in enumerate(prompts):
         own, target = [], table(1, 4)
         alone = speculative(
-            target, table(2, 4), prompt, n_new, gamma, rng=seeded(row), eos=eos, blocks=own
+            target, table(2, 4), prompt, n_new, gamma, temperature=0, eos=eos, blocks=own
         )
         assert texts[row] == alone
         found = [block for block in blocks if block.prompt_id == str(row)]
@@ -143,74 +129,13 @@ def test_what_stands_behind_a_rows_drafts_is_not_looked_at(monkeypatch):
 
 def test_a_batch_of_copying_drafts_and_rows_without_a_draft():
     prompts = [[3, 4, 3, 4, 3], [5], [1, 1, 1, 1]]
-    draft, blocks = RowsModel([NGramDraft(11) for _ in prompts]), []
+    draft, blocks = RowsModel([CopyDraft(ngram_draft, 11) for _ in prompts]), []
     target = RowsModel([table(4, 11) for _ in prompts])
     texts = speculative_batch(target, draft, prompts, 9, 3, temperature=0, blocks=blocks)
     alone = [autoregressive(table(4, 11), prompt, 9, temperature=0) for prompt in prompts]
     assert texts == alone
     first = {block.prompt_id: block.n_drafted for block in reversed(blocks)}
     assert first == {"0": 3, "1": 0, "2": 3}
-
-
-@pytest.mark.parametrize("draft_rows", [None, 1])
-def test_a_real_batch_writes_greedily_what_each_row_writes_alone(draft_rows):
-    prompts = [[3, 1, 4, 1, 5, 9, 2], [6], [5, 3, 5], [8, 9, 7, 9]]
-    model = REAL["qwen3"]
-    target = TransformersBatch(model, 4)
-    draft = TransformersBatch(model, 4) if draft_rows else rows(3, 4, 11)
-    texts = speculative_batch(target, draft, prompts, 15, 3, temperature=0)
-    for prompt, text in zip(prompts, texts, strict=True):
-        assert text == autoregressive(TransformersModel(model), prompt, 15, temperature=0)
-    assert target.n_slots >= max(target.n_cached())
-
-
-def test_a_real_batch_draws_with_a_stream_each_what_each_row_draws_alone():
-    prompts, model = [[3, 1, 4, 1, 5], [6], [5, 3, 5]], REAL["qwen3"]
-    target, draft = TransformersBatch(model, 3), rows(3, 3, 11)
-    streams = [seeded(row) for row in range(3)]
-    texts = speculative_batch(target, draft, prompts, 20, 3, temperature=2.0, rng=streams)
-    for row, (prompt, text) in enumerate(zip(prompts, texts, strict=True)):
-        alone = TransformersModel(model), table(3, 11)
-        assert text == speculative(*alone, prompt, 20, 3, temperature=2.0, rng=seeded(row))
-
-
-def test_a_real_batch_has_the_logits_of_its_rows_through_ragged_feeds_and_rewinds():
-    rng = seeded(0)
-    batch, texts = TransformersBatch(REAL["qwen3"], 3), [[], [], []]
-    for _ in range(8):
-        counts = torch.randint(0, 4, (3,), generator=rng).tolist()
-        counts[0] = max(1, counts[0])
-        fed = [torch.randint(11, (n,), generator=rng).tolist() for n in counts]
-        logits = batch.feed(fed)
-        assert torch.isfinite(logits).all()
-        for row, new in enumerate(fed):
-            texts[row] += new
-            if new:
-                expected = REAL["qwen3"](torch.tensor([texts[row]])).logits[0, -len(new) :]
-                torch.testing.assert_close(
-                    logits[row, : len(new)], expected, rtol=1e-4, atol=1e-4
-                )  # fmt: skip
-        keep = [max(0, len(text) - int(torch.randint(3, (), generator=rng))) for text in texts]
-        batch.rewind(keep)
-        texts = [text[:n] for text, n in zip(texts, keep, strict=True)]
-        assert batch.n_cached() == keep
-    batch.rewind([0, 0, 0])
-    assert batch.n_slots == 0
-    again = batch.feed([[1, 2, 3], [], [4]])
-    expected = REAL["qwen3"](torch.tensor([[1, 2, 3]])).logits[0]
-    torch.testing.assert_close(again[0], expected, rtol=1e-4, atol=1e-4)
-
-
-def test_a_row_at_the_end_of_its_positions_does_not_mind_a_longer_neighbour():
-    torch.manual_seed(0)
-    sizes = {"vocab_size": 11, "n_positions": 6, "n_embd": 16, "n_layer": 2, "n_head": 2}
-    model = GPT2LMHeadModel(GPT2Config(**sizes)).eval()
-    batch = TransformersBatch(model, 2)
-    batch.feed([[1, 2, 3, 4, 5], []])
-    logits = batch.feed([[6], [7, 8, 9]])
-    for row, text in enumerate(([1, 2, 3, 4, 5, 6], [7, 8, 9])):
-        expected = model(torch.tensor([text])).logits[0, -1]
-        torch.testing.assert_close(logits[row, (0, 2)[row]], expected, rtol=1e-4, atol=1e-4)
 
 
 def test_rows_that_end_early_are_left_alone():
@@ -239,20 +164,9 @@ def test_a_model_gone_wrong_is_an_error_in_any_row(where):
         speculative_batch(*models.values(), PROMPTS[:2], 3, 2)
 
 
-def test_a_rewind_that_one_row_cannot_do_is_done_by_none():
-    for batch in (rows(1, 2, 11), TransformersBatch(REAL["qwen3"], 2)):
-        batch.feed([[1, 2, 3], [4]])
-        for wrong, message in (([1, 2], "cannot rewind to 2"), ([1], "2 lengths are wanted")):
-            with pytest.raises(ValueError, match=message):
-                batch.rewind(wrong)
-        assert batch.n_cached() == [3, 1]
-
-
 def test_batches_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="the target has 2 rows, but there are 3 prompts"):
         speculative_batch(rows(1, 2), rows(2, 3), PROMPTS, 2, 1)
-    with pytest.raises(ValueError, match="2 generators for 3 rows"):
-        speculative_batch(rows(1, 3), rows(2, 3), PROMPTS, 2, 1, rng=[seeded(0)] * 2)
     with pytest.raises(ValueError, match="prompt is empty"):
         speculative_batch(rows(1, 2), rows(2, 2), [[1], []], 2, 1)
     with pytest.raises(ValueError, match="the target has 2, the draft 3"):
@@ -261,17 +175,34 @@ def test_batches_that_do_not_fit_are_refused():
     used.feed([[1]])
     with pytest.raises(ValueError, match="target's cache holds other texts"):
         speculative_batch(used, rows(2, 1), [[1]], 2, 1)
-    with pytest.raises(ValueError, match="cannot rewind to 3 tokens: 1 are cached"):
-        used.rewind([3])
-    with pytest.raises(ValueError, match="feed at least one token"):
-        used.feed([[]])
-    with pytest.raises(ValueError, match="2 are wanted, 1 came"):
-        rows(1, 2).feed([[1]])
-    with pytest.raises(ValueError, match="one vocabulary; got no row"):
-        RowsModel([])
-    with pytest.raises(ValueError, match="each row needs a model of its own"):
-        RowsModel([table(1)] * 2)
-    with pytest.raises(ValueError, match="full attention"):
-        TransformersBatch(REAL["gemma3, windows of 4"], 2)
-    with pytest.raises(ValueError, match="full attention"):
-        TransformersBatch(SimpleNamespace(config=SimpleNamespace(sliding_window=4096)), 2)
+
+
+def on_engine(n_rows, name="tiny-target"):
+    return EngineBatch(Decoder(weights_of(zoo.load(name).model, 64), 64, n_rows))
+
+
+def test_a_batch_on_the_engine_writes_greedily_what_each_row_writes_alone():
+    prompts = [[3, 1, 4, 1, 5, 9, 2], [6], [5, 3, 5], [8, 9, 7, 9]]
+    texts = speculative_batch(
+        on_engine(4), on_engine(4, "tiny-draft"), prompts, 15, 3, temperature=0
+    )
+    target = EngineModel(Decoder(weights_of(zoo.load("tiny-target").model, 64), 64))
+    for prompt, text in zip(prompts, texts, strict=True):
+        target.rewind(0)
+        assert text == autoregressive(target, prompt, 15, temperature=0)
+
+
+def test_a_feed_or_a_rewind_that_one_row_cannot_do_is_done_by_none():
+    batch = on_engine(2)
+    batch.feed([[1, 2, 3], [4]])
+    for wrong, message in (([1, 2], "cannot rewind to 2"), ([1], "zip")):
+        with pytest.raises(ValueError, match=message):
+            batch.rewind(wrong)
+    for wrong, message in (
+        ([[], []], "feed at least one token"),
+        ([[1]], "2 are wanted, 1 came"),
+        ([[1] * 62, [1]], "wanted room for 65 tokens, the arena has 64"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            batch.feed(wrong)
+    assert batch.n_cached() == [3, 1]

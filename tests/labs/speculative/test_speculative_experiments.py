@@ -1,19 +1,21 @@
 """Lab 6's experiments: what rows they give, how they resume, what they refuse."""
 
 import importlib.util
+import inspect
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 import torch
+from rows_model import RowsModel
 
 from labkit import speculative, zoo
 from labkit.engine import captured
+from labkit.engine.cached import EngineBatch, EngineModel
 from labkit.engine.decoder import Decoder
 from labkit.engine.weights import weights_of
-from labkit.labs.speculative import runs as speculative_runs
+from labkit.labs.speculative import sampled as speculative_sampled
 from labkit.labs.speculative import scripted as speculative_scripted
-from labkit.labs.speculative.batches import EngineBatch
 from labkit.labs.speculative.experiments import (
     EXPERIMENTS,
     FED,
@@ -22,13 +24,10 @@ from labkit.labs.speculative.experiments import (
     regimes,
     speculation,
 )
+from labkit.labs.speculative.models import TransformersModel
 from labkit.labs.speculative.records import OWN, gains
-from labkit.labs.speculative.runs import EngineModel, Samplers
+from labkit.labs.speculative.sampled import Samplers
 from labkit.labs.speculative.scripted import PUBLISHED, kept_in_blocks, scripted
-from labkit.labs.speculative.speculation import acceptance, drafts
-from labkit.labs.speculative.speculation import gains as gains_module
-from labkit.labs.speculative.speculation.batch_models import RowsModel
-from labkit.labs.speculative.speculation.models import TransformersModel
 from labkit.measuring.physics import refusals
 from labkit.measuring.profiles import CPU, GPU80, PAIRS, T4
 from labkit.measuring.provenance import Provenance
@@ -102,19 +101,14 @@ def test_without_the_kits_answers_a_students_functions_are_enough(monkeypatch, s
     spec = importlib.util.find_spec("labkit.speculative")
     own = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(own)
-    samplers = Samplers(own.autoregressive, own.speculative, drafts.ngram_draft)
+    samplers = Samplers(own.autoregressive, own.speculative, own.ngram_draft)
 
     def blank(*args, **settings):
         raise NotImplementedError
 
-    for module, names in (
-        (speculative, ("distribution", "residual", "verify", "autoregressive", "speculative")),
-        (gains_module, ("acceptance_rate", "expected_tokens", "speedup", "best_gamma")),
-        (acceptance, ("acceptance_rate", "expected_tokens")),
-        (drafts, ("ngram_draft",)),
-    ):
-        for name in names:
-            monkeypatch.setattr(module, name, blank)
+    for name, function in inspect.getmembers(speculative, inspect.isfunction):
+        if function.__module__ == speculative.__name__:
+            monkeypatch.setattr(speculative, name, blank)
     brief = {"n_per_source": 1, "n_samples": 1}
     rows = [*speculation(small, samplers, gammas=(2,), n_new=4, **brief)]
     rows += regimes(small, samplers, "small", gammas=(2,), lengths=(4,), **brief)
@@ -223,7 +217,7 @@ def test_an_interrupted_record_goes_on_where_it_stopped(tmp_path, monkeypatch, s
     def refuse(*_):
         raise AssertionError("written again")
 
-    monkeypatch.setattr(speculative_runs.SampledPair, "play", refuse)
+    monkeypatch.setattr(speculative_sampled.SampledPair, "play", refuse)
     assert list(speculation(small, gammas=(2,), is_done=recorder.is_done, **BRIEF)) == []
     for row in batch_sweep(small, "small", sizes=(1, 2), is_done=recorder.is_done, **BRIEF):
         assert row.batch_size == 2

@@ -1,5 +1,7 @@
 """Models with a cache: a rewound cache is a fresh one, a tree is its paths, copies propose."""
 
+from functools import partial
+
 import pytest
 import torch
 from cached_models import REAL, real
@@ -7,16 +9,9 @@ from every_outcome import deviation, exact_law
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit.labs.speculative.speculation.drafts import (
-    CopyDraft,
-    NGramDraft,
-    ReferenceDraft,
-    ngram_draft,
-    reference_draft,
-)
-from labkit.labs.speculative.speculation.masks import ancestor_mask, depths
-from labkit.labs.speculative.speculation.models import Counted, TableModel, TransformersModel
-from labkit.speculative import autoregressive, distribution, speculative
+from labkit.labs.speculative.models import CopyDraft, Counted, TableModel, TransformersModel
+from labkit.labs.speculative.trees import ancestor_mask, depths
+from labkit.speculative import autoregressive, distribution, ngram_draft, speculative
 
 
 def table(seed, vocab_size=3):
@@ -114,7 +109,7 @@ def test_masks_and_depths():
 def test_greedy_speculation_on_real_models(kind, gamma):
     prompt = [3, 1, 4, 1, 5]
     alone = autoregressive(fresh(kind), prompt, 24, temperature=0)
-    drafts = [fresh(kind), TransformersModel(real(seed=1)), NGramDraft(11)]
+    drafts = [fresh(kind), TransformersModel(real(seed=1)), CopyDraft(ngram_draft, 11)]
     for draft in drafts:
         assert speculative(fresh(kind), draft, prompt, 24, gamma, temperature=0) == alone
 
@@ -146,7 +141,7 @@ def test_a_table_says_what_is_wrong_with_it():
 
 @given(st.lists(st.integers(0, 2), min_size=2, max_size=12), st.integers(1, 4))
 def test_a_copying_draft_proposes_what_the_lookup_finds(text, longest):
-    draft = NGramDraft(3, longest)
+    draft = CopyDraft(partial(ngram_draft, longest=longest), 3)
     expected = ngram_draft(text, 5, longest)
     logits, proposed = draft.feed(text)[-1], []
     while len(proposed) < len(expected):
@@ -178,21 +173,20 @@ def test_a_copy_goes_on_until_the_text_goes_elsewhere():
     assert asked[-1] == [0, 1, 2, 1]
 
 
+def after_reference(tokens, n_most):
+    """A reference is text that stands before the prompt, and is looked up as that."""
+    return ngram_draft([0, 1, 1, 2, 0, *tokens], n_most)
+
+
 def test_a_reference_is_copied_where_it_goes_on_from_the_text():
-    references = [[7, 8, 9, 1, 2, 3, 4], [5, 1, 2, 6]]
-    assert reference_draft([0, 9, 1, 2], 2, references) == [3, 4]
-    assert reference_draft([5, 1, 2], 9, references) == [6]
-    assert reference_draft([0, 1, 2], 1, references, shortest=3) == []
-    assert ReferenceDraft(10, references).feed([0, 1, 2])[-1].argmax() == 3
-    with pytest.raises(ValueError, match="shortest"):
-        ReferenceDraft(10, references, longest=1, shortest=2)
+    assert after_reference([2, 1, 1], 2) == [2, 0]
+    assert CopyDraft(after_reference, 3).feed([2, 2, 1, 1])[-1].argmax() == 2
 
 
-@pytest.mark.parametrize(
-    "draft", [NGramDraft(3, 2), ReferenceDraft(3, [[0, 1, 1, 2, 0]])], ids=["n-gram", "reference"]
-)
-def test_the_law_is_the_targets_whatever_is_copied(monkeypatch, draft):
+@pytest.mark.parametrize("propose", [ngram_draft, after_reference])
+def test_the_law_is_the_targets_whatever_is_copied(monkeypatch, propose):
     target, prompt, blocks = table(1), [0, 1, 0, 2, 0], []
+    draft = CopyDraft(propose, 3)
 
     def play():
         target.rewind(0)

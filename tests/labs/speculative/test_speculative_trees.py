@@ -7,19 +7,15 @@ import torch
 from cached_models import REAL
 from every_outcome import deviation, exact_law
 
-from labkit.labs.speculative.speculation.adaptive import ConfidentDraft
-from labkit.labs.speculative.speculation.drafts import NGramDraft
-from labkit.labs.speculative.speculation.gains import acceptance_rate
-from labkit.labs.speculative.speculation.models import Counted, TableModel, TransformersModel
-from labkit.labs.speculative.speculation.trees import (
-    Tree,
-    expand,
-    expand_top,
-    speculative_tree,
-    verify_tree,
-    verify_tree_greedy,
+from labkit.labs.speculative.models import CopyDraft, Counted, TableModel, TransformersModel
+from labkit.labs.speculative.trees import Tree, expand, speculative_tree, verify_tree
+from labkit.speculative import (
+    acceptance_rate,
+    autoregressive,
+    distribution,
+    ngram_draft,
+    speculative,
 )
-from labkit.speculative import autoregressive, distribution, speculative
 
 
 def seeded(seed=0):
@@ -69,7 +65,7 @@ def play_top(as_drawn):
     def play():
         target.rewind(0)
         draft.rewind(0)
-        tree = expand_top(draft, [1], [2])
+        tree = expand(draft, [1], [2], temperature=0)
         if as_drawn:
             draft.rewind(0)
             drawn = distribution(draft.feed([1])[-1])
@@ -98,7 +94,7 @@ def test_a_tree_without_branches_is_plain_speculation():
 @pytest.mark.parametrize("widths", [[1], [3, 2], [2, 1, 1, 1]])
 def test_greedy_trees_write_what_the_target_writes(widths):
     for make, drafts in (
-        (lambda: table(3, 6), [table(4, 6), table(3, 6), NGramDraft(6)]),
+        (lambda: table(3, 6), [table(4, 6), table(3, 6), CopyDraft(ngram_draft, 6)]),
         (lambda: TransformersModel(REAL["qwen3"]), [table(5, 11)]),
     ):
         for draft in drafts:
@@ -135,16 +131,17 @@ def test_more_children_are_accepted_more_often():
 def test_what_was_never_tried_was_not_rejected():
     """The draft is the target, but silent in places; so whatever is examined is accepted."""
     target, blocks = table(1), []
-    draft = ConfidentDraft(table(1), 0.5)
+    draft = table(1)
+    draft._logits[:, 0] = -torch.inf
     speculative_tree(target, draft, [0, 1], 60, [2, 2, 2], rng=seeded(), blocks=blocks)
     assert acceptance_rate(blocks) == 1
     assert {block.n_drafted for block in blocks} == {0, 1, 2, 3}
 
 
 def test_a_copy_is_no_reason_to_guess_anything_else():
-    draft, text = NGramDraft(6), [1, 4, 2, 1, 4]
+    draft, text = CopyDraft(ngram_draft, 6), [1, 4, 2, 1, 4]
     draft.feed(text[:-1])
-    assert expand_top(draft, text, [3, 3]).tokens == [4, 2, 1]
+    assert expand(draft, text, [3, 3], temperature=0).tokens == [4, 2, 1]
 
 
 def test_shapes_of_trees():
@@ -156,14 +153,8 @@ def test_shapes_of_trees():
     assert tree.draft_probs.shape == (9, 3)
     assert tree.draft_probs[1].equal(tree.draft_probs[5])
     draft.rewind(1)
-    assert len(expand_top(draft, [0, 2], [9]).tokens) == 4
+    assert len(expand(draft, [0, 2], [9], temperature=0).tokens) == 4
     assert expand(table(2), [1], []).tokens == [1]
-
-
-def test_greedy_walks_need_no_distributions():
-    tree = Tree([7, 1, 2, 3], [-1, 0, 0, 2], torch.zeros(4, 9))
-    assert verify_tree_greedy(tree, [2, 0, 3, 8]) == ([0, 2, 3], 8)
-    assert verify_tree_greedy(tree, [5, 0, 3, 8]) == ([0], 5)
 
 
 def test_what_is_no_tree_is_refused():

@@ -15,9 +15,9 @@ from matplotlib.figure import Figure
 from shown import controls_of
 
 from labkit.labs.speculative import widget as speculative_widget
-from labkit.labs.speculative.speculation.models import TableModel, TransformersModel
-from labkit.labs.speculative.speculation.moments import GONE, moments
-from labkit.labs.speculative.speculation.pictures import draw, draw_block
+from labkit.labs.speculative.models import TableModel, TransformersModel
+from labkit.labs.speculative.moments import GONE, moments
+from labkit.labs.speculative.pictures import draw, draw_block
 from labkit.labs.speculative.widget import CHOSEN, play, telling_block, token_name
 from labkit.speculative import distribution, residual, speculative
 from labkit.zoo import load_pair

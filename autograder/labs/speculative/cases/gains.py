@@ -6,14 +6,13 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from labkit import speculative as lab
 from labkit.checks.answers import AnswerCase
 from labkit.labs.speculative.checks.answers import CHEN, LEVIATHAN
 from labkit.labs.speculative.checks.drafts import BlocksCase, LookupCase
 from labkit.labs.speculative.checks.gains import SpeedupCase, TokensCase
 from labkit.labs.speculative.checks.search import BestCase
-from labkit.labs.speculative.speculation import gains
-from labkit.labs.speculative.speculation.drafts import ngram_draft
-from labkit.speculative import Block
+from labkit.models.sampling import Block
 
 RIGHT_NOTATION = {
     LEVIATHAN: {"target": "p", "draft": "q", "residual": "p - q"},
@@ -32,7 +31,7 @@ def gain_cases(rng: random.Random) -> dict[str, list]:
         "best_gamma": [*_searches(rng), *_ties(rng)],
         "notation": [AnswerCase("notation", RIGHT_NOTATION)],
         "published_alpha": [AnswerCase("published_alpha")],
-        "will_it_win": [AnswerCase("will_it_win", gains)],
+        "will_it_win": [AnswerCase("will_it_win", lab)],
     }
 
 
@@ -45,7 +44,7 @@ def _lookups(rng: random.Random) -> list[LookupCase]:
 
     def case(kind: str, *parts: list[int], gamma: int, longest: int | None = None) -> LookupCase:
         tokens = [token for part in parts for token in part]
-        drafted = ngram_draft(tokens, gamma, 3 if longest is None else longest)
+        drafted = lab.ngram_draft(tokens, gamma, 3 if longest is None else longest)
         return LookupCase(kind, tuple(tokens), gamma, tuple(drafted), longest)
 
     def gap() -> list[int]:
@@ -79,7 +78,7 @@ def _block_lists(rng: random.Random) -> list[BlocksCase]:
     def case(kind: str, blocks: list[tuple[int, int, str]]) -> BlocksCase:
         blocks = rng.sample(blocks, len(blocks))
         made = [Block(n_drafted, n_accepted) for n_drafted, n_accepted, _ in blocks]
-        return BlocksCase(kind, tuple(blocks), gains.acceptance_rate(made))
+        return BlocksCase(kind, tuple(blocks), lab.acceptance_rate(made))
 
     def some(n: int, n_drafted: int, n_accepted: int, prompt: str) -> list[tuple[int, int, str]]:
         return [(n_drafted, n_accepted, prompt)] * n
@@ -104,7 +103,7 @@ def _block_lists(rng: random.Random) -> list[BlocksCase]:
 
 def _tokens(rng: random.Random) -> list[TokensCase]:
     def case(kind: str, alpha: float, gamma: int) -> TokensCase:
-        return TokensCase(kind, alpha, gamma, gains.expected_tokens(alpha, gamma))
+        return TokensCase(kind, alpha, gamma, lab.expected_tokens(alpha, gamma))
 
     def alpha() -> float:
         return rng.randrange(20, 95) / 100
@@ -123,8 +122,8 @@ def _speedup(rng: random.Random) -> SpeedupCase:
     """No time is a multiple of another, and none is of another order."""
     alpha, gamma = rng.randrange(30, 95) / 100, rng.randint(2, 9)
     times_s = rng.uniform(0.1, 0.4), rng.uniform(1.3, 1.8), rng.uniform(2.1, 2.9)
-    block_s = 1 / gains.speedup(0.0, gamma, times_s[0], 1.0, times_s[2])
-    return SpeedupCase(alpha, gamma, *times_s, gains.expected_tokens(alpha, gamma), block_s)
+    block_s = 1 / lab.speedup(0.0, gamma, times_s[0], 1.0, times_s[2])
+    return SpeedupCase(alpha, gamma, *times_s, lab.expected_tokens(alpha, gamma), block_s)
 
 
 def _searches(rng: random.Random) -> list[BestCase]:
@@ -163,7 +162,7 @@ def _searches(rng: random.Random) -> list[BestCase]:
 def _solved(kind: str, alpha: float, draft_s: float, base_s: float, **more: Any) -> BestCase:
     case = BestCase(kind, alpha, draft_s, 1.0, base_s, 0, **more)
     last = case.max_gamma or 64
-    return replace(case, best=gains.best_gamma(alpha, draft_s, 1.0, case.verify_s, last))
+    return replace(case, best=lab.best_gamma(alpha, draft_s, 1.0, case.verify_s, last))
 
 
 def _first_that_is_clear(draw: Callable[[], BestCase]) -> BestCase:
@@ -171,7 +170,7 @@ def _first_that_is_clear(draw: Callable[[], BestCase]) -> BestCase:
     while True:
         case = draw()
         speedups = [1.0] + [
-            gains.speedup(case.alpha, gamma, case.draft_s, 1.0, case.verify_s(gamma))
+            lab.speedup(case.alpha, gamma, case.draft_s, 1.0, case.verify_s(gamma))
             for gamma in range(1, (case.max_gamma or 64) + 1)
         ]
         peak = next((i for i, (a, b) in enumerate(pairwise(speedups)) if b < a), len(speedups) - 1)

@@ -94,7 +94,7 @@ class Tape:
 
 
 class OfferedModel:
-    """A model with a cache, as `labkit.speculative.CachedModel` describes it."""
+    """A model with a cache, as `labkit.models.sampling.CachedModel` describes it."""
 
     def __init__(self, name: str, mind: Mind, tape: Tape, cached: Sequence[int] = ()) -> None:
         self._name, self._mind, self._tape, self._cache = name, mind, tape, list(cached)

@@ -1,5 +1,6 @@
 """Token trees: several guesses for each place, all verified by one call of the target.
 
+A tree is a list of parents: node i stands behind node parents[i] < i; -1 for a node that has none.
 Node 0 is the last token of the text, which is in no cache; every other node is a guess at what
 follows its parent. Children are tried one after the other. Each remembers the distribution it was
 drawn from, and a rejected one changes what the next is compared with; so the text keeps the
@@ -9,16 +10,17 @@ Source: SpecInfer (arXiv:2305.09781), Algorithm 2. There children are tried in r
 order does that was fixed without a look at the tokens, such as that in which they were drawn.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import torch
 from torch import Generator, Tensor
+from torch.nn.functional import one_hot
 
-from labkit.labs.speculative.speculation.masks import depths
 from labkit.models.arguments import check_sampling, check_start, cut_after
-from labkit.speculative import Block, CachedModel, distribution, residual, sample
+from labkit.models.sampling import Block, CachedModel, sample
+from labkit.speculative import distribution, residual
 
 
 class TreeModel(CachedModel, Protocol):
@@ -32,6 +34,39 @@ class TreeModel(CachedModel, Protocol):
 
     def keep(self, n_cached: int, nodes: Sequence[int]) -> None:
         """Keep of what follows the first n_cached tokens only these nodes, in this order."""
+
+
+def check_parents(parents: Sequence[int]) -> None:
+    """Raise ValueError unless each node comes after its parent."""
+    for node, parent in enumerate(parents):
+        if not -1 <= parent < node:
+            raise ValueError(f"node {node} must come after its parent, which is node {parent}")
+
+
+def depths(parents: Sequence[int]) -> list[int]:
+    """How many ancestors each node has. Raises: ValueError as `check_parents`."""
+    check_parents(parents)
+    found: list[int] = []
+    for parent in parents:
+        found.append(0 if parent < 0 else found[parent] + 1)
+    return found
+
+
+def ancestor_mask(parents: Sequence[int]) -> Tensor:
+    """Which nodes each node sees in a tree's one forward pass: its ancestors and itself.
+
+    For a chain this is the causal mask.
+
+    Shapes: n parents to (n n), bool; row: who looks, column: who is seen.
+    Raises: ValueError as `check_parents`.
+    Source: SpecInfer (arXiv:2305.09781), section 4.2, tree attention.
+    """
+    check_parents(parents)
+    mask = torch.eye(len(parents), dtype=torch.bool)
+    for node, parent in enumerate(parents):
+        if parent >= 0:
+            mask[node] |= mask[parent]
+    return mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,51 +101,28 @@ def expand(
     top_p: float | None = None,
     rng: Generator | None = None,
 ) -> Tree:
-    """A tree behind the text's last token: widths[d] children, drawn one by one, at depth d.
+    """A tree behind the text's last token: widths[d] children at depth d, drawn one by one.
 
-    The draft's cache holds a part of the text from its beginning, but not all of it; afterwards it
-    holds the text, if any width was asked for. Repeated draws are allowed to repeat tokens.
+    The same token may be drawn twice. At temperature 0 nothing is drawn: the children are the most
+    likely tokens of those that the draft holds possible, and each has a one-hot distribution. So
+    child x is accepted with the target's probability of x; target(x) / draft(x) would change the
+    law. The draft's cache holds a part of the text from its beginning, but not all of it;
+    afterwards it holds the text, if any width was asked for.
 
     Raises: ValueError for a width below 1.
     Source: SpecInfer, section 3, expansion-based construction <k1, ..., km>.
     """
-    return _expand(
-        draft,
-        text,
-        widths,
-        lambda probs, width: torch.multinomial(probs, width, replacement=True, generator=rng),
-        (temperature, top_k, top_p),
-        sampled=True,
-    )
-
-
-def expand_top(draft: CachedModel, text: Sequence[int], widths: Sequence[int]) -> Tree:
-    """As `expand`, with the most likely tokens as children (those the draft deems possible).
-
-    Nothing was drawn, so each one's distribution is one-hot: a child x is accepted with the
-    target's probability of x, not with target(x) / draft(x), which would change the law.
-    """
-    return _expand(
-        draft,
-        text,
-        widths,
-        lambda probs, width: probs.topk(min(width, int(probs.count_nonzero()))).indices,
-        (1.0,),
-        sampled=False,
-    )
-
-
-def _expand(
-    draft: CachedModel,
-    text: Sequence[int],
-    widths: Sequence[int],
-    choose: Callable[[Tensor, int], Tensor],
-    warp: tuple,
-    sampled: bool,
-) -> Tree:
     _check_widths(widths)
     tokens, parents = [text[-1]], [-1]
     rows = [torch.zeros(draft.vocab_size)]
+
+    def children(probs: Tensor, width: int) -> tuple[Tensor, Tensor]:
+        """Tokens, and the distribution that each came from."""
+        if temperature:
+            drawn = torch.multinomial(probs, width, replacement=True, generator=rng)
+            return drawn, probs.expand(width, -1)
+        likely = probs.topk(min(width, int(probs.count_nonzero()))).indices
+        return likely, one_hot(likely, len(probs)).to(probs)
 
     def grow(node: int, fed: Sequence[int], depth: int) -> None:
         if depth == len(widths):
@@ -118,12 +130,14 @@ def _expand(
         logits = draft.feed(fed)[-1]
         if logits.max() == -torch.inf:
             return
-        probs = distribution(logits, *warp)
+        drawn, draft_probs = children(
+            distribution(logits, temperature or 1.0, top_k, top_p), widths[depth]
+        )
         here = draft.n_cached()
-        for token in choose(probs, widths[depth]).tolist():
+        for token, row in zip(drawn.tolist(), draft_probs, strict=True):
             tokens.append(token)
             parents.append(node)
-            rows.append(probs if sampled else one_hot(token, probs))
+            rows.append(row)
             grow(len(tokens) - 1, [token], depth + 1)
             draft.rewind(here)
 
@@ -134,13 +148,6 @@ def _expand(
 def _check_widths(widths: Sequence[int]) -> None:
     if any(width < 1 for width in widths):
         raise ValueError(f"widths must be at least 1, not {list(widths)}")
-
-
-def one_hot(token: int, like: Tensor) -> Tensor:
-    """The distribution (V,) of a token that is certain, of the type of `like`."""
-    certain = torch.zeros_like(like)
-    certain[token] = 1
-    return certain
 
 
 def verify_tree(
@@ -175,21 +182,6 @@ def verify_tree(
             return path, sample(probs, rng)
 
 
-def verify_tree_greedy(tree: Tree, choices: Sequence[int]) -> tuple[list[int], int]:
-    """The path along which each token is the target's choice, and its choice after that.
-
-    choices[i]: the target's most likely token after node i. However the children were found, this
-    gives what the target alone would write.
-    """
-    path = [0]
-    while True:
-        wanted = choices[path[-1]]
-        right = [child for child in tree.children(path[-1]) if tree.tokens[child] == wanted]
-        if not right:
-            return path, int(wanted)
-        path.append(right[0])
-
-
 def speculative_tree(
     target: TreeModel,
     draft: CachedModel,
@@ -206,7 +198,7 @@ def speculative_tree(
 ) -> list[int]:
     """Up to n_new tokens after the prompt: `speculative` with a tree of guesses in each block.
 
-    Temperature 0 takes the draft's most likely tokens as children. `blocks` gets a `Block` per
+    `blocks` gets a `Block` per
     block, in which n_drafted counts the tree's levels: a level is accepted if one of its nodes is.
     Levels that stand only in branches other than the path's do not count where the path runs out
     of guesses, for nothing was rejected there.
@@ -225,18 +217,9 @@ def speculative_tree(
             model.feed(list(prompt[:-1]))
     while len(new) < n_new and eos not in new[-1:]:
         text, usable = [*prompt, *new], widths[: n_new - len(new) - 1]
-        is_greedy = temperature == 0
-        tree = (
-            expand_top(draft, text, usable)
-            if is_greedy
-            else expand(draft, text, usable, rng=rng, **warp)
-        )
+        tree = expand(draft, text, usable, rng=rng, **warp)
         target_probs = distribution(target.feed_tree(tree.tokens, tree.parents), **warp)
-        path, token = (
-            verify_tree_greedy(tree, target_probs.argmax(-1).tolist())
-            if is_greedy
-            else verify_tree(tree, target_probs, rng)
-        )
+        path, token = verify_tree(tree, target_probs, rng)
         n_levels = tree.depth if tree.children(path[-1]) else len(path) - 1
         records.append(Block(n_levels, len(path) - 1, len(text)))
         written = cut_after([*(tree.tokens[node] for node in path[1:]), token], eos)

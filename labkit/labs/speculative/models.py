@@ -1,25 +1,23 @@
-"""Models with a cache, as `labkit.speculative.CachedModel` describes them.
+"""Models with a cache, as `labkit.models.sampling.CachedModel` describes them.
 
 `TableModel` is a toy whose law can be worked out by hand; `TransformersModel` is the real thing.
-Both also verify a token tree in one call (`feed_tree`, `keep`); see
-`labkit.labs.speculative.speculation.trees`.
+Both also verify a token tree in one call (`feed_tree`, `keep`); see `trees`. `CopyDraft` is a draft
+without a model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Generator, Tensor
 
-from labkit.labs.speculative.speculation.masks import ancestor_mask, depths
+from labkit.labs.speculative.trees import ancestor_mask, depths
+from labkit.models.arguments import check_rewind
 
-
-def check_rewind(n_cached: int, n_now: int) -> None:
-    """Raise ValueError unless a cache of n_now tokens can go back to n_cached."""
-    if not 0 <= n_cached <= n_now:
-        raise ValueError(f"cannot rewind to {n_cached} tokens: {n_now} are cached")
+Propose = Callable[[list[int], int], list[int]]
+N_AHEAD = 64  # tokens that a draft copies before it looks again
 
 
 def check_full_attention(model: Any) -> None:
@@ -167,6 +165,52 @@ class TransformersModel:
         for layer in self._cache.layers:
             layer.keys = layer.keys[:, :, kept.to(layer.keys.device)]
             layer.values = layer.values[:, :, kept.to(layer.values.device)]
+
+
+class CopyDraft:
+    """A draft that proposes what `propose(tokens, n_most)` copies, one token after the other.
+
+    It copies on as long as the text goes as the copy does, and looks again once it does not, or
+    after a rewind has taken tokens away. Where there is nothing to copy, it proposes nothing. Its
+    distributions are one-hot: a proposed token x is accepted with probability target(x), and one
+    that was rejected cannot come back.
+    """
+
+    def __init__(self, propose: Propose, vocab_size: int) -> None:
+        """A draft with an empty cache; propose: as `ngram_draft`, of the whole text so far."""
+        self.vocab_size = vocab_size
+        self._propose = propose
+        self._tokens: list[int] = []
+        self._ahead: list[int] = []
+
+    def n_cached(self) -> int:
+        """Tokens in the cache."""
+        return len(self._tokens)
+
+    def feed(self, tokens: Sequence[int]) -> Tensor:
+        """Cache the tokens; logits (T V) with 0 for the proposed token and -inf for all others.
+
+        Only the last row proposes, for only it is drafted from; the others are -inf.
+        Raises: ValueError for no token.
+        """
+        if len(tokens) == 0:
+            raise ValueError("feed at least one token")
+        self._tokens += tokens
+        ahead, n_fed = self._ahead, len(tokens)
+        self._ahead = ahead[n_fed:] if ahead[:n_fed] == list(tokens) else []
+        if not self._ahead:
+            self._ahead = self._propose(list(self._tokens), N_AHEAD)
+        logits = torch.full((n_fed, self.vocab_size), -torch.inf)
+        if self._ahead:
+            logits[-1, self._ahead[0]] = 0
+        return logits
+
+    def rewind(self, n_cached: int) -> None:
+        """Forget all but the first n_cached tokens. Raises: ValueError if there are fewer."""
+        check_rewind(n_cached, len(self._tokens))
+        if n_cached < len(self._tokens):
+            del self._tokens[n_cached:]
+            self._ahead = []
 
 
 class Counted:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 from torch import Tensor
 
-from labkit.labs.speculative.speculation.moments import Moment, Place
+from labkit.labs.speculative.moments import Moment, Place
 from labkit.measuring.plots import COLORS, course_style
 
 Name = Callable[[int], str]

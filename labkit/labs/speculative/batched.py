@@ -13,13 +13,12 @@ import torch
 from torch import Generator, Tensor
 
 from labkit.models.arguments import check_sampling, check_vocabularies, check_wanted, cut_after
-from labkit.speculative import Block, distribution, residual, sample, verify
-
-Rng = Generator | Sequence[Generator] | None
+from labkit.models.sampling import Block
+from labkit.speculative import distribution, verify_batch
 
 
 class BatchModel(Protocol):
-    """A model with a cache of its own for each row; see `batch_models`."""
+    """A model with a cache of its own for each row; see `labkit.engine.cached.EngineBatch`."""
 
     vocab_size: int
 
@@ -37,45 +36,6 @@ class BatchModel(Protocol):
         """Forget all but the first n_cached[i] tokens of row i."""
 
 
-def verify_batch(
-    drafted: Tensor,
-    n_drafted: Tensor,
-    draft_probs: Tensor,
-    target_probs: Tensor,
-    rng: Generator | None = None,
-) -> tuple[Tensor, Tensor]:
-    """`verify` for all rows in a few operations: how many tokens stay, and the ones after them.
-
-    A row keeps its leading accepted tokens: the product along the row of what was accepted, summed.
-    Nothing is drafted behind n_drafted, which is the same as a draft that gives 0 to all tokens:
-    the residual is then the target itself. That gives the token after a full acceptance.
-
-    Shapes: drafted (B k), n_drafted (B,) from 0 to k, draft_probs (B k V), target_probs (B k+1 V);
-    what stands behind a row's n_drafted is not looked at. Returns: (B,) and (B,), whole numbers.
-    """
-    n_rows, k = drafted.shape
-    index = torch.arange(n_rows, device=drafted.device)
-    is_drafted = torch.arange(k, device=drafted.device) < n_drafted[:, None]
-    tokens = drafted.where(is_drafted, 0)[..., None]
-    ratios = (target_probs[:, :k].gather(2, tokens) / draft_probs.gather(2, tokens))[..., 0]
-    uniforms = torch.rand(
-        n_rows, k, generator=rng, dtype=target_probs.dtype, device=target_probs.device
-    )
-    accepted = (uniforms < ratios) & is_drafted
-    n_kept = accepted.long().cumprod(dim=1).sum(dim=1)
-    nothing = torch.zeros_like(target_probs[:, :1])
-    padded = torch.cat([draft_probs.where(is_drafted[..., None], 0), nothing], dim=1)
-    left = residual(target_probs[index, n_kept], padded[index, n_kept])
-    return n_kept, torch.multinomial(left, 1, generator=rng)[:, 0]
-
-
-def sample_rows(probs: Tensor, rng: Rng, rows: Sequence[int]) -> list[int]:
-    """One token from each row of probabilities (len(rows) V); rng: one for all, or one per row."""
-    if rng is None or isinstance(rng, Generator):
-        return torch.multinomial(probs, 1, generator=rng)[:, 0].tolist()
-    return [sample(row_probs, rng[row]) for row, row_probs in zip(rows, probs, strict=True)]
-
-
 def speculative_batch(
     target: BatchModel,
     draft: BatchModel,
@@ -87,20 +47,18 @@ def speculative_batch(
     top_k: int | None = None,
     top_p: float | None = None,
     eos: int | None = None,
-    rng: Rng = None,
+    rng: Generator | None = None,
     blocks: list[Block] | None = None,
 ) -> list[list[int]]:
     """Up to n_new tokens after each prompt: `speculative` for all rows at once.
 
-    Rows end by themselves, and draft no more than they can use. rng: one generator for all rows, or
-    one per row; then each row draws from its own as it would alone, and its text is the same
-    whatever stands beside it. `blocks` gets a `Block` per row and block, with the row's number as
-    its prompt_id.
+    Rows end by themselves, and draft no more than they can use. `blocks` gets a `Block` per row and
+    block, with the row's number as its prompt_id.
 
-    Raises: ValueError as `speculative`, for any of the rows; for another number of prompts or of
-    generators than of rows.
+    Raises: ValueError as `speculative`, for any of the rows; for another number of prompts than of
+    rows.
     """
-    _check(target, draft, prompts, n_new, gamma, rng)
+    _check(target, draft, prompts, n_new, gamma)
     warp = (temperature, top_k, top_p)
     check_sampling(*warp)
     records = [] if blocks is None else blocks
@@ -134,7 +92,7 @@ def speculative_batch(
 
 
 def _draft_rows(
-    draft: BatchModel, texts: list[list[int]], n_most: list[int], warp: tuple, rng: Rng
+    draft: BatchModel, texts: list[list[int]], n_most: list[int], warp: tuple, rng: Generator | None
 ) -> tuple[list[list[int]], list[list[Tensor]]]:
     """For each row up to n_most drafted tokens, and the distributions that they came from."""
     drafted: list[list[int]] = [[] for _ in texts]
@@ -152,7 +110,7 @@ def _draft_rows(
             break
         last = torch.stack([logits[row, len(fed[row]) - 1] for row in proposing])
         probs = distribution(last, *warp)
-        tokens = sample_rows(probs, rng, proposing)
+        tokens = torch.multinomial(probs, 1, generator=rng)[:, 0].tolist()
         for row, token, row_probs in zip(proposing, tokens, probs, strict=True):
             drafted[row].append(token)
             draft_probs[row].append(row_probs)
@@ -165,20 +123,9 @@ def _verify_rows(
     drafted: list[list[int]],
     draft_probs: list[list[Tensor]],
     target_probs: Tensor,
-    rng: Rng,
+    rng: Generator | None,
 ) -> list[tuple[int, int]]:
     """How many tokens each of the rows keeps, and the token after them."""
-    if not (rng is None or isinstance(rng, Generator)):
-        nothing = target_probs[0, :0]
-        return [
-            verify(
-                drafted[row],
-                torch.stack(draft_probs[row]) if drafted[row] else nothing,
-                target_probs[row, : len(drafted[row]) + 1],
-                rng[row],
-            )
-            for row in rows
-        ]
     k = target_probs.shape[1] - 1
     tokens = torch.zeros(len(rows), k, dtype=torch.long, device=target_probs.device)
     probs = torch.ones_like(target_probs[rows, :k])
@@ -191,7 +138,7 @@ def _verify_rows(
 
 
 def _check(
-    target: BatchModel, draft: BatchModel, prompts: Sequence, n_new: int, gamma: int, rng: Rng
+    target: BatchModel, draft: BatchModel, prompts: Sequence, n_new: int, gamma: int
 ) -> None:
     for name, model in (("target", target), ("draft", draft)):
         if len(model.n_cached()) != len(prompts):
@@ -200,8 +147,6 @@ def _check(
             )
         if any(model.n_cached()):
             raise ValueError(f"the {name}'s cache holds other texts; rewind all its rows to 0")
-    if isinstance(rng, Sequence) and len(rng) != len(prompts):
-        raise ValueError(f"{len(rng)} generators for {len(prompts)} rows: one per row is wanted")
     check_vocabularies(target, draft)
     for prompt in prompts:
         check_wanted(prompt, n_new, gamma)

@@ -1,1 +1,0 @@
-"""Beside `labkit.speculative`: models with a cache, drafts by copying, batches, trees, costs."""

@@ -1,0 +1,60 @@
+"""What the samplers of lab 6 work with: models with a cache, records of blocks, and a draw."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Generator, Tensor
+
+
+class CachedModel(Protocol):
+    """A language model that remembers what it was fed."""
+
+    vocab_size: int
+
+    def n_cached(self) -> int:
+        """Tokens in its cache."""
+
+    def feed(self, tokens: Sequence[int]) -> Tensor:
+        """Put at least one token behind the cached ones.
+
+        Returns: logits (T V); row i says what may follow tokens[i]. All -inf in a draft's row: it
+        has nothing to propose there.
+        """
+
+    def rewind(self, n_cached: int) -> None:
+        """Forget all but the first n_cached tokens, at no cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """What became of one block: tokens drafted, and how many of them the target accepted.
+
+    position: where in the text, prompt included, the block's first token stands. source, prompt_id:
+    of the prompt, for whoever compares them. The token that the target adds is never counted.
+    Raises: ValueError unless 0 <= n_accepted <= n_drafted.
+    """
+
+    n_drafted: int
+    n_accepted: int
+    position: int = 0
+    source: str = ""
+    prompt_id: str = ""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.n_accepted <= self.n_drafted:
+            raise ValueError(
+                f"{self.n_accepted} of {self.n_drafted} drafted tokens cannot have been accepted; "
+                "the token that the target adds does not count"
+            )
+
+    @property
+    def examined(self) -> int:
+        """Drafted tokens that were put to the test: all up to the first one rejected."""
+        return min(self.n_accepted + 1, self.n_drafted)
+
+
+def sample(probs: Tensor, rng: Generator | None = None) -> int:
+    """One token from probabilities (V,)."""
+    return int(torch.multinomial(probs, 1, generator=rng))
