@@ -73,9 +73,20 @@ class Row:
                 f"{len(self.samples_s)} samples"
             )
 
+    def __str__(self) -> str:
+        """What was run, in words."""
+        sizes = f"batch {self.batch_size}, {self.n_input} in, {self.n_new} new"
+        how = "" if self.use_cache or not self.n_new else "without cache"
+        return ", ".join(filter(None, (self.experiment, self.model, self.setting, sizes, how)))
+
     @property
     def is_ok(self) -> bool:
         return self.outcome == "ok"
+
+    @property
+    def short_model(self) -> str:
+        """The model without the name of who made it."""
+        return self.model.rpartition("/")[2]
 
     @property
     def key(self) -> tuple:

@@ -35,7 +35,7 @@ assert labkit.__file__.startswith(__import__("os").getcwd())
 FLASH = "labkit.labs.flash_attention.experiments"
 SMALLER = {
     "02_throughput": {
-        "experiments.short(profile())": "experiments.short(small(profile()))",
+        "short(profile())": "short(small(profile()))",
         "point_s=2.0": "point_s=0.2",
     },
     "03_cache_benchmark": {
