@@ -61,16 +61,13 @@ def _add_measure(commands) -> None:
 
 
 def _figures(args: argparse.Namespace) -> None:
-    from labkit.labs.cache_benchmark import figures as cache_figures
-    from labkit.labs.flash_attention import figures as flash_figures
-    from labkit.labs.speculative import figures as speculative_figures
-    from labkit.labs.throughput import figures
+    from labkit.labs import of_each_lab
     from labkit.measuring.plots import save
     from labkit.measuring.records import read_records
 
     records, n_drawn = read_records(args.records), 0
-    for topic in (figures, cache_figures, speculative_figures, flash_figures):
-        for path in save(topic.figures_of(records), args.out):
+    for figures_of in of_each_lab("figures", "figures_of"):
+        for path in save(figures_of(records), args.out):
             print(path)
             n_drawn += 1
     if not n_drawn:

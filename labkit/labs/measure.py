@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from labkit.labs import of_each_lab
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `main`."""
@@ -22,9 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Measure; returns the exit status. What is measured stays, whatever happens after."""
-    from labkit.labs.throughput.experiments import Bench, Harness, short
+    from labkit.measuring.bench import Bench
     from labkit.measuring.machine import use_one_thread
-    from labkit.measuring.profiles import profile
+    from labkit.measuring.profiles import profile, short
     from labkit.measuring.provenance import Provenance
     from labkit.measuring.records import Recorder, RecordError
 
@@ -42,13 +44,7 @@ def main(args: argparse.Namespace) -> int:
     except (RecordError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
-    bench = Bench(
-        setting,
-        recorder,
-        Harness.reference(),
-        point_s=args.point_seconds,
-        skip_s=args.skip_seconds,
-    )
+    bench = Bench(setting, recorder, point_s=args.point_seconds, skip_s=args.skip_seconds)
     print(recorder.record().provenance)
     try:
         for name in names:
@@ -70,11 +66,10 @@ def _command(args: argparse.Namespace) -> str:
 
 
 def experiments() -> dict[str, Callable]:
-    """The experiments of all labs by name, each a function of a `Bench`."""
-    from labkit.labs.cache_benchmark import experiments as cache_experiments
-    from labkit.labs.flash_attention import experiments as flash_experiments
-    from labkit.labs.speculative import experiments as speculative_experiments
-    from labkit.labs.throughput import experiments as throughput
+    """The experiments of all labs by name, each a function of a `Bench`; the roofline first."""
+    from labkit.measuring.bench import roofline
 
-    topics = (throughput, cache_experiments, speculative_experiments, flash_experiments)
-    return {name: run for topic in topics for name, run in topic.EXPERIMENTS.items()}
+    known = {"roofline": roofline}
+    for lab in of_each_lab("experiments", "EXPERIMENTS"):
+        known |= lab
+    return known

@@ -1,8 +1,4 @@
-"""The machine at hand against the fact table, and what it reaches: checks, a measured roofline.
-
-What the machine is comes from `labkit.measuring.machine`, floors of time from
-`labkit.measuring.roofline`; their calls are here too, so that a lab imports one module.
-"""
+"""The machine at hand against the fact table, and what it reaches: checks, a measured roofline."""
 
 from __future__ import annotations
 
@@ -10,51 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from labkit.measuring.machine import (
-    Card,
-    Machine,
-    available_memory_bytes,
-    detect,
-    has_bfloat16,
-    use_one_thread,
-)
+from labkit.measuring.machine import Card, available_memory_bytes, detect, has_bfloat16
 from labkit.measuring.profiles import Profile
 from labkit.measuring.records import Row
-from labkit.measuring.roofline import (
-    BYTES,
-    Floor,
-    ModelWork,
-    Roofline,
-    decode_floor_s,
-    pass_floor,
-    prefill_floor_s,
-    ridge_point,
-)
+from labkit.measuring.roofline import BYTES, Roofline
 from labkit.models.facts import gpus, vram_readings
 
 if TYPE_CHECKING:
     import torch
-
-__all__ = [
-    "Card",
-    "Comparison",
-    "FactCheck",
-    "Floor",
-    "Machine",
-    "ModelWork",
-    "Roofline",
-    "available_memory_bytes",
-    "check_facts",
-    "decode_floor_s",
-    "describe",
-    "detect",
-    "has_bfloat16",
-    "measure_roofline",
-    "pass_floor",
-    "prefill_floor_s",
-    "ridge_point",
-    "use_one_thread",
-]
 
 
 @dataclass(frozen=True, slots=True)

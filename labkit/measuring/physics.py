@@ -73,7 +73,7 @@ def implausible_series(rows: Iterable[Row]) -> list[str]:
             if slower:
                 shorter = max(slower, key=lambda row: row.time_s)
                 found.append(
-                    f"{_name(longer)}: {longer.n_new} new tokens in {longer.time_s:.3g} s cannot "
+                    f"{longer}: {longer.n_new} new tokens in {longer.time_s:.3g} s cannot "
                     f"take less than {shorter.n_new} in {shorter.time_s:.3g} s, all else equal."
                 )
     return found
@@ -94,7 +94,7 @@ def refusals(record: Record) -> list[str]:
             reasons = implausible(row, row.model, machine, dtype, memory_bytes=memory_bytes)
         else:
             reasons = _wrong_by_itself(row, memory_bytes)
-        found += [f"{_name(row)}: {reason}" for reason in reasons]
+        found += [f"{row}: {reason}" for reason in reasons]
     return found + implausible_series(record.rows)
 
 
@@ -222,12 +222,6 @@ def _groups(rows: Iterable[Row]) -> Sequence[list[Row]]:
             same = (row.experiment, row.model, row.batch_size, row.n_input, row.use_cache)
             found.setdefault((*same, row.setting), {})[row.n_new] = row
     return [[group[n_new] for n_new in sorted(group)] for group in found.values()]
-
-
-def _name(row: Row) -> str:
-    sizes = f"batch {row.batch_size}, {row.n_input} in, {row.n_new} new"
-    how = [] if row.use_cache or not row.n_new else ["without cache"]
-    return ", ".join([row.experiment, row.model, *filter(None, [row.setting]), sizes, *how])
 
 
 def _gb(n_bytes: float) -> str:

@@ -180,6 +180,7 @@ GPU80 = Profile(
 )
 
 PROFILES = MappingProxyType({profile.name: profile for profile in (CPU, T4, GPU80)})
+TABLE_LENGTHS = (1, 4, 16, 64, 256, 1024, 4096, 16_384, 32_768)  # the rows of the handout's tables
 SMALL_CARD_BYTES = 30e9  # below this the handout's 8B models leave no room to work
 
 
@@ -196,6 +197,18 @@ def profile(name: str | None = None) -> Profile:
             "and profile() finds the one that fits this machine"
         )
     return PROFILES[name]
+
+
+def short(profile: Profile) -> Profile:
+    """The same with the handout's table rows only, and few repeats: what a lab has time for."""
+    on_cpu = profile.device == "cpu"
+    return replace(
+        profile,
+        input_lengths=tuple(n for n in profile.input_lengths if n in TABLE_LENGTHS),
+        output_lengths=tuple(n for n in profile.output_lengths if n in TABLE_LENGTHS),
+        n_warmup=1 if on_cpu else profile.n_warmup,
+        n_repeats=3 if on_cpu else profile.n_repeats,
+    )
 
 
 def detect() -> Profile:

@@ -4,30 +4,20 @@ Raw samples are kept, so that every figure and every median can be made again fr
 is on the disk before the next one is measured: an interrupted sweep goes on where it stopped.
 """
 
-import json
 import math
-import os
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 
+from labkit.measuring.lines import RecordError, append, build, mend_end, objects_in
 from labkit.measuring.provenance import SAME, Provenance
-from labkit.measuring.record_fields import RecordError, build, required
+from labkit.models.facts import data_path
 
 FORMAT_VERSION = 1
 OUT_OF_MEMORY = "out of memory"
-
-__all__ = [
-    "OUT_OF_MEMORY",
-    "Provenance",
-    "Record",
-    "RecordError",
-    "Recorder",
-    "Row",
-    "read_record",
-    "recorded_results",
-]
+LEFT_OUT = ("events_s", "peak_bytes", "note", "setting", "counts")  # of a line, where empty
+IsDone = Callable[[tuple], bool]  # whether the row with this key has been measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +63,20 @@ class Row:
                 f"{len(self.samples_s)} samples"
             )
 
+    def __str__(self) -> str:
+        """What was run, in words."""
+        sizes = f"batch {self.batch_size}, {self.n_input} in, {self.n_new} new"
+        how = "" if self.use_cache or not self.n_new else "without cache"
+        return ", ".join(filter(None, (self.experiment, self.model, self.setting, sizes, how)))
+
     @property
     def is_ok(self) -> bool:
         return self.outcome == "ok"
+
+    @property
+    def short_model(self) -> str:
+        """The model without the name of who made it."""
+        return self.model.rpartition("/")[2]
 
     @property
     def key(self) -> tuple:
@@ -91,12 +92,7 @@ class Row:
     @property
     def spread_s(self) -> tuple[float, float] | None:
         """The quartiles: the middle half of the samples lies between them."""
-        if not self.samples_s:
-            return None
-        if len(self.samples_s) == 1:
-            return self.samples_s[0], self.samples_s[0]
-        low, _, high = statistics.quantiles(self.samples_s, n=4, method="inclusive")
-        return low, high
+        return middle_half(self.samples_s) if self.samples_s else None
 
     @property
     def tokens_per_s(self) -> float | None:
@@ -104,6 +100,14 @@ class Row:
         if not self.n_new or self.time_s is None:
             return None
         return self.batch_size * self.n_new / self.time_s
+
+
+def middle_half(samples: Sequence[float]) -> tuple[float, float]:
+    """The quartiles: the middle half of the samples lies between them."""
+    if len(samples) == 1:
+        return samples[0], samples[0]
+    low, _, high = statistics.quantiles(samples, n=4, method="inclusive")
+    return low, high
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +135,7 @@ class Recorder:
         self.path = Path(path)
         if not self.path.exists() or (self.path.is_file() and not self.path.stat().st_size):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            _append(self.path, {"format": FORMAT_VERSION, "provenance": asdict(provenance)})
+            append(self.path, {"format": FORMAT_VERSION, "provenance": asdict(provenance)})
         record = read_record(self.path)
         differing = [
             name for name in SAME if getattr(record.provenance, name) != getattr(provenance, name)
@@ -142,13 +146,16 @@ class Recorder:
                 f"{self.path} was measured with {name} {getattr(record.provenance, name)!r}, this "
                 f"run has {getattr(provenance, name)!r}: give another file for these numbers"
             )
-        _mend_end(self.path)
+        mend_end(self.path)
         self.seed = record.provenance.seed
         self._keys = {row.key for row in record.rows}
 
     def save(self, row: Row) -> None:
         """Write a row; it is on the disk when this returns."""
-        _append(self.path, _plain(row))
+        values = {each.name: getattr(row, each.name) for each in fields(Row)}
+        values["counts"] = dict(row.counts)
+        said = {name: value for name, value in values.items() if value or name not in LEFT_OUT}
+        append(self.path, said)
         self._keys.add(row.key)
 
     def is_done(self, key: tuple) -> bool:
@@ -166,24 +173,16 @@ def read_record(path: str | Path) -> Record:
     Raises: RecordError naming the line, and the field if there is one to name.
     """
     path = Path(path)
-    if path.is_dir():
-        raise RecordError(f"{path} is a folder: name a file in it")
-    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
-    whole, torn = lines[:-1], lines[-1]
-    if torn.strip() and _parses(torn):
-        whole.append(torn)  # only the end of the line is missing
-    numbered = [(i, line) for i, line in enumerate(whole, start=1) if line.strip()]
-    if not numbered and torn.strip():
+    (i, head), *found = objects_in(path)
+    if head.get("format") != FORMAT_VERSION:
         raise RecordError(
-            f"{path}, line 1 is torn and no other follows: nothing measured is in this file, so "
-            "delete it or name another"
+            f"{path}, line {i}: this labkit reads records of format {FORMAT_VERSION}, got "
+            f"{head.get('format')!r}; measure again, or read it with the version that wrote it"
         )
-    if not numbered:
-        raise RecordError(f"{path} is empty: a record begins with a line of provenance")
-    provenance = _provenance_in(*numbered[0], path)
+    provenance = build(Provenance, head.get("provenance"), f"{path}, line {i}, provenance")
     rows = {}
-    for i, line in numbered[1:]:
-        row = build(Row, _object_in(i, line, path), f"{path}, line {i}")
+    for i, each in found:
+        row = build(Row, each, f"{path}, line {i}")
         rows.pop(row.key, None)
         rows[row.key] = row
     return Record(provenance, tuple(rows.values()))
@@ -191,65 +190,8 @@ def read_record(path: str | Path) -> Record:
 
 def recorded_results(pattern: str = "*.jsonl") -> dict[str, Record]:
     """The records that ship with the kit, by the name of their file without its ending."""
-    from labkit.models.facts import data_path
-
     found = sorted(data_path("results").glob(pattern))
     return {path.stem: read_record(path) for path in found}
-
-
-def _provenance_in(i: int, line: str, path: Path) -> Provenance:
-    found = _object_in(i, line, path)
-    version = found.get("format")
-    if version != FORMAT_VERSION:
-        raise RecordError(
-            f"{path}, line {i}: this labkit reads records of format {FORMAT_VERSION}, got "
-            f"{version!r}; measure again, or read it with the version that wrote it"
-        )
-    return build(Provenance, found.get("provenance"), f"{path}, line {i}, provenance")
-
-
-def _object_in(i: int, line: str, path: Path) -> dict:
-    try:
-        found = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise RecordError(f"{path}, line {i}: not JSON ({error.msg})") from None
-    if not isinstance(found, dict):
-        raise RecordError(f"{path}, line {i}: wanted an object, got {line[:40]}")
-    return found
-
-
-def _plain(row: Row) -> dict:
-    """A row without the fields that say nothing."""
-    defaults = {each.name for each in required(Row)} | {"samples_s", "outcome"}
-    values = {each.name: getattr(row, each.name) for each in fields(Row)}
-    values["counts"] = dict(row.counts)
-    return {name: value for name, value in values.items() if name in defaults or value}
-
-
-def _append(path: Path, value: dict) -> None:
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(value) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _mend_end(path: Path) -> None:
-    """Drop a torn last line, so that the next row begins on a line of its own."""
-    content = path.read_bytes()
-    whole, _, rest = content.rpartition(b"\n")
-    if not rest:
-        return
-    if _parses(rest.decode("utf-8", "replace")):
-        path.write_bytes(content + b"\n")
-    else:
-        os.truncate(path, len(whole) + 1)
-
-
-def _parses(line: str) -> bool:
-    try:
-        return isinstance(json.loads(line), dict)
-    except json.JSONDecodeError:
-        return False
 
 
 def read_records(place: str | Path) -> dict[str, Record]:
@@ -278,9 +220,6 @@ def with_rows(records: Mapping[str, Record], experiment: str) -> dict[str, Recor
 def has_rows(record: Record, experiment: str) -> bool:
     """Whether anything of an experiment was measured."""
     return any(row.is_ok for row in record.of(experiment))
-
-
-IsDone = Callable[[tuple], bool]  # whether the row with this key has been measured
 
 
 def measured(

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from labkit.measuring.device import synchronize
+from labkit.measuring.records import middle_half
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +33,7 @@ class Timing:
     @property
     def spread_s(self) -> tuple[float, float]:
         """The quartiles: the middle half of the samples lies between them."""
-        if len(self.samples_s) == 1:
-            return self.samples_s[0], self.samples_s[0]
-        low, _, high = statistics.quantiles(self.samples_s, n=4, method="inclusive")
-        return low, high
+        return middle_half(self.samples_s)
 
     def __str__(self) -> str:
         low, high = self.spread_s

@@ -1,6 +1,6 @@
 """The models that the kit knows, as a table to print."""
 
-from labkit.measuring.hardware import available_memory_bytes
+from labkit.measuring.machine import available_memory_bytes
 from labkit.measuring.profiles import Profile
 from labkit.measuring.roofline import BYTES
 from labkit.models.facts import models

@@ -40,11 +40,12 @@ from labkit.checks import Checker
 from labkit.labs.throughput import experiments, figures
 from labkit.labs.throughput import widget as roofline_widget
 from labkit.measuring import device
+from labkit.measuring.bench import Bench
 from labkit.measuring.bounds import machine_of
 from labkit.measuring.device import memory_errors_alive
 from labkit.measuring.machine import use_one_thread
 from labkit.measuring.physics import refusals
-from labkit.measuring.profiles import profile
+from labkit.measuring.profiles import profile, short
 from labkit.measuring.records import Provenance, Recorder, recorded_results
 from labkit.measuring.roofline import pass_floor
 from labkit.models.facts import data_path
@@ -156,12 +157,11 @@ print(f"after it:      {memory_errors_alive()} alive")
 # `short` takes the rows of the tables only: leave it out if you have the time.
 
 # %% experiment="measure"
-setting = experiments.short(profile())
+setting = short(profile())
 here = Provenance.here(setting, "lab 02_throughput")
 recorder = Recorder("my_throughput.jsonl", here)
-bench = experiments.Bench(
-    setting, recorder, experiments.Harness(time_runs, generate_fixed, sweep), point_s=2.0
-)
+harness = experiments.Harness(time_runs, generate_fixed, sweep)
+bench = Bench(setting, recorder, harness, point_s=2.0)
 print(here)
 for experiment in experiments.EXPERIMENTS.values():
     experiment(bench)
@@ -305,7 +305,7 @@ which_limit = {
 # %% experiment="table_to_paste"
 rows = {row.n_new: row for row in mine.of("output_sweep")}
 again_row = rows[max(n for n in rows if n <= 64 and rows[n].is_ok)]
-again_model = bench.load("sweep-medium")
+again_model = zoo.load_for_timing("sweep-medium", setting)
 again_tokens = torch.randint(again_model.vocab_size, (again_row.batch_size, 64)).to(
     again_model.device
 )

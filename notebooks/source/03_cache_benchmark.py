@@ -35,7 +35,7 @@ from labkit.labs.cache_benchmark import widget as cache_widget
 from labkit.labs.cache_benchmark.experiments import cache_or_not, invalidation, multi_turn, offload
 from labkit.labs.cache_benchmark.prompts import edited_prompts
 from labkit.labs.cache_benchmark.records import curve, predicted_curve, settings_of
-from labkit.labs.throughput.experiments import Bench, Harness, roofline
+from labkit.measuring.bench import Bench, roofline
 from labkit.measuring.machine import use_one_thread
 from labkit.measuring.profiles import profile
 from labkit.measuring.records import Provenance, Recorder, recorded_results
@@ -149,7 +149,7 @@ four_settings = {
 # %% experiment="measure"
 here = profile()
 recorder = Recorder("cache-here.jsonl", Provenance.here(here, "lab 3"))
-roofline(Bench(here, recorder, Harness.reference()))
+roofline(Bench(here, recorder))
 longest, seconds = (None, 30) if here.device == "cuda" else (64, 2)
 rows = cache_or_not(here, longest=longest, seconds_per_curve=seconds, is_done=recorder.is_done)
 for row in rows:

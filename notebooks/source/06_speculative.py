@@ -43,7 +43,7 @@ from labkit.labs.speculative.sampled import Samplers
 from labkit.labs.speculative.tables import gains_table, hardware_table, regimes_table, steps_table
 from labkit.labs.speculative.trees import ancestor_mask
 from labkit.labs.speculative.widget import speculation_player
-from labkit.labs.throughput.experiments import Bench, Harness, roofline
+from labkit.measuring.bench import Bench, roofline
 from labkit.measuring.machine import use_one_thread
 from labkit.measuring.profiles import profile
 from labkit.measuring.records import Provenance, Recorder, recorded_results
@@ -329,7 +329,7 @@ will_it_win = {
 # %% experiment="measure"
 here = profile()
 recorder = Recorder("speculative-here.jsonl", Provenance.here(here, "lab 6"))
-roofline(Bench(here, recorder, Harness.reference()))
+roofline(Bench(here, recorder))
 mine, done = Samplers(autoregressive, speculative, ngram_draft), {"is_done": recorder.is_done}
 for row in decode_steps(here, n_samples=3, **done):
     recorder.save(row)

@@ -22,6 +22,7 @@ from labkit import zoo
 from labkit.labs.cache_benchmark import experiments as cache_experiments
 from labkit.labs.cache_benchmark.offload import copy_bandwidth, offloaded
 from labkit.labs.throughput import experiments
+from labkit.measuring.bench import Bench
 from labkit.measuring.device import free_device_memory, synchronize
 from labkit.measuring.profiles import Profile, detect
 from labkit.measuring.provenance import Provenance
@@ -67,8 +68,8 @@ def sweep_out_of_memory(profile: Profile) -> dict:
     profile = replace(profile, sweep_batch_size=64, input_lengths=(64, 2**20))
     with tempfile.TemporaryDirectory() as folder:
         bench = _bench(profile, Path(folder) / "record.jsonl")
-        experiments.input_sweep(bench)
-        experiments.forward_by_batch(bench)
+        for name in ("input_sweep", "forward_by_batch"):
+            experiments.EXPERIMENTS[name](bench)
         free_device_memory()
         assert torch.cuda.memory_allocated() < 2**26, torch.cuda.memory_allocated()
         record = bench.recorder.record()
@@ -111,11 +112,9 @@ def clock_that_does_not_wait(profile: Profile) -> dict:
     return found
 
 
-def _bench(profile: Profile, path: Path) -> experiments.Bench:
+def _bench(profile: Profile, path: Path) -> Bench:
     recorder = Recorder(path, Provenance.here(profile, "labs_on_gpu"))
-    return experiments.Bench(
-        profile, recorder, experiments.Harness.reference(), point_s=0.5, skip_s=float("inf")
-    )
+    return Bench(profile, recorder, point_s=0.5, skip_s=float("inf"))
 
 
 @torch.inference_mode()

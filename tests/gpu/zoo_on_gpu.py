@@ -21,9 +21,9 @@ import torch
 import transformers
 
 from labkit import zoo
-from labkit.measuring import hardware
+from labkit.measuring import hardware, machine
 from labkit.measuring.profiles import sixteen_bit_dtype
-from labkit.measuring.roofline import BYTES
+from labkit.measuring.roofline import BYTES, decode_floor_s
 from labkit.models.facts import models
 from labkit.models.tiny import facts_of
 from labkit.zoo import shape
@@ -48,7 +48,7 @@ def main() -> None:
         },
         "profile": zoo.profile().name,
         "dtype": dtype,
-        "machine": str(hardware.detect()),
+        "machine": str(machine.detect()),
         "facts": check_facts(),
         "roofline": roofline(args.device),
         "seed": check_seed(args.device),
@@ -106,9 +106,9 @@ def build_and_step(name: str, device: str, dtype: str) -> dict:
     check_buffers(loaded.model)
     step_s = time_step(loaded.model, device)
     floor_s = None
-    card = hardware.detect().cards[0].fact_name if on_gpu else None
+    card = machine.detect().cards[0].fact_name if on_gpu else None
     if card is not None:
-        floor_s = hardware.decode_floor_s(card, name, 65, dtype=dtype)
+        floor_s = decode_floor_s(card, name, 65, dtype=dtype)
         assert facts["params_exact"] < 1e9 or step_s >= floor_s, (step_s, floor_s)
     row = {"build_s": build_s, "peak_bytes": peak_bytes, "weights_bytes": weights_bytes}
     row |= {"step_ms": step_s * 1e3, "floor_ms": floor_s and floor_s * 1e3}
@@ -173,7 +173,7 @@ def _on_both(name: str, device: str, dtype: str) -> tuple[zoo.LoadedModel, zoo.L
 
 
 def _fitting(device: str, dtype: str) -> list[str]:
-    free_bytes = hardware.available_memory_bytes(device)
+    free_bytes = machine.available_memory_bytes(device)
     return [
         name
         for name, facts in models().items()

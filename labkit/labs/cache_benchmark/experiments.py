@@ -9,15 +9,23 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from operator import methodcaller
 
 import torch
 from torch import Tensor
 
-from labkit import zoo
-from labkit.labs.cache_benchmark.prefix_experiments import invalidation, multi_turn, offload
-from labkit.labs.cache_benchmark.prompts import SHORT_PROMPT
+from labkit import cache_benchmark, zoo
+from labkit.labs.cache_benchmark.offload import copy_bandwidth, offloaded
+from labkit.labs.cache_benchmark.prefix_cache import Answer, Engine, PrefixCache
+from labkit.labs.cache_benchmark.prompts import (
+    QUESTIONS,
+    SHORT_PROMPT,
+    asked,
+    document,
+    edited_prompts,
+)
 from labkit.labs.cache_benchmark.runs import times_at, tokenize
+from labkit.measuring.bench import Bench
 from labkit.measuring.device import forget_peak, free_device_memory, has_room_for, peak_bytes
 from labkit.measuring.profiles import Profile
 from labkit.measuring.records import OUT_OF_MEMORY, IsDone, Row, measured
@@ -30,6 +38,8 @@ SETTINGS = {  # of the experiment with and without a cache: role, and whether th
     "older": ("cache-older", False),
 }
 PAST_BUDGET = "past the time budget"
+SIZES = (16, 4096)  # of the prefix cache: tokens per block, and blocks
+SHORT_DOCUMENT = 1800  # characters, some 360 tokens
 
 
 def cache_or_not(
@@ -136,22 +146,129 @@ def _one_token_pass(model: zoo.LoadedModel, profile: Profile, row: Row) -> Row:
     return measured(row, samples[n_warmup:], {})
 
 
-def _into_record(experiment: Callable[..., Iterator[Row]]) -> Callable[..., None]:
-    """The experiment as a function of a `labkit.labs.throughput.experiments.Bench`."""
+def multi_turn(
+    profile: Profile,
+    *,
+    n_characters: int | None = None,
+    n_new: int = 16,
+    block_hashes: Callable[..., Sequence] = cache_benchmark.block_hashes,
+    longest_cached_prefix: Callable[..., int] = cache_benchmark.longest_cached_prefix,
+    is_done: IsDone = lambda key: False,
+) -> Iterator[Row]:
+    """Four questions on one document, one after another, without and with a prefix cache.
 
-    def measure(bench: Any) -> None:
-        more = {}
-        if experiment is cache_or_not:
-            more = {"seconds_per_curve": 10 * bench.point_s, "longest_run_s": 2 * bench.skip_s}
-        for row in experiment(bench.profile, is_done=bench.recorder.is_done, **more):
-            bench.recorder.save(row)
-            time_s = "-" if row.time_s is None else f"{row.time_s:.4g} s"
-            how = "with" if row.use_cache else "without"
-            print(f"{row.experiment}, {row.setting}, {row.n_new} new, {how} cache: {time_s}")
+    A row's time is that of the prefill, until the first of n_new new tokens, so it counts as a row
+    of one new token. n_input is what was computed; counts hold the prompt's tokens, those saved
+    and those computed. Every answer is part of the next prompt.
+    """
+    model = zoo.load_for_timing("instruct", profile)
+    n_characters = n_characters or (24_000 if profile.device == "cuda" else SHORT_DOCUMENT)
+    for use_cache in (False, True):
+        conversations = []
+        for _ in range(profile.n_warmup + profile.n_repeats):
+            cache = PrefixCache(*SIZES, block_hashes, longest_cached_prefix) if use_cache else None
+            engine = Engine(model.model, cache)
+            tokens = tokenize(model, document(n_characters))[0].tolist()
+            answers = []
+            for question in QUESTIONS:
+                tokens = tokens + tokenize(model, asked(question))[0].tolist()
+                answers.append(engine.answer(tokens, n_new))
+                tokens = tokens + answers[-1].tokens
+            conversations.append(answers)
+        for turn, answers in enumerate(zip(*conversations, strict=True), start=1):
+            kept, setting = answers[profile.n_warmup :], f"round {turn}"
+            row = _answer_row("multi_turn", model.name, kept, use_cache, setting)
+            if not is_done(row.key):
+                yield row
 
-    return measure
+
+def invalidation(
+    profile: Profile,
+    *,
+    n_characters: int = SHORT_DOCUMENT,
+    n_new: int = 1,
+    block_hashes: Callable[..., Sequence] = cache_benchmark.block_hashes,
+    longest_cached_prefix: Callable[..., int] = cache_benchmark.longest_cached_prefix,
+    is_done: IsDone = lambda key: False,
+) -> Iterator[Row]:
+    """A prompt, and small edits of it after it is cached; "first" is the run that fills the cache.
+
+    Counts as in `multi_turn`; the document has the same length on every machine.
+    """
+    model = zoo.load_for_timing("instruct", profile)
+    prompts = edited_prompts(n_characters)
+    for setting, text in {"first": prompts["same"], **prompts}.items():
+        answers = []
+        for _ in range(profile.n_warmup + profile.n_repeats):
+            engine = Engine(model.model, PrefixCache(*SIZES, block_hashes, longest_cached_prefix))
+            if setting != "first":
+                engine.answer(tokenize(model, prompts["same"])[0].tolist(), n_new)
+            answers.append(engine.answer(tokenize(model, text)[0].tolist(), n_new))
+        row = _answer_row("invalidation", model.name, answers[profile.n_warmup :], True, setting)
+        if not is_done(row.key):
+            yield row
 
 
-EXPERIMENTS = {  # by the name that `labkit measure` takes
-    each.__name__: _into_record(each) for each in (cache_or_not, multi_turn, invalidation, offload)
+def offload(
+    profile: Profile, *, n_steps: int = 16, is_done: IsDone = lambda key: False
+) -> Iterator[Row]:
+    """Decode steps with no layer, half of the layers and all of them offloaded.
+
+    A row's time is that of n_steps steps. counts: the bytes that each step brings over, and the
+    bytes per second at which such a copy alone arrives.
+    """
+    model = zoo.load_for_timing("instruct", profile)
+    layers = range(len(model.model.model.layers))
+    plans = {"none": [], "half": list(layers)[::2], "all": list(layers)}
+    settings = [(name, picked, False) for name, picked in plans.items()]
+    if model.device.startswith("cuda"):
+        settings.append(("half, overlapping", plans["half"], True))
+    largest = max(
+        sum(weights.nbytes for weights in layer.parameters()) for layer in model.model.model.layers
+    )
+    for setting, picked, overlap in settings:
+        row = Row("offload", model.name, 1, 1, n_steps, True, outcome="-", setting=setting)
+        if is_done(row.key):
+            continue
+        with offloaded(model.model, picked, overlap) as n_bytes:
+            samples = [
+                _step_times(model, n_steps) for _ in range(profile.n_warmup + profile.n_repeats)
+            ]
+        counts = {
+            "offloaded_bytes": n_bytes,
+            "link_bandwidth": copy_bandwidth(largest, model.device),
+        }
+        yield measured(row, samples[profile.n_warmup :], counts)
+
+
+def _step_times(model: zoo.LoadedModel, n_steps: int) -> float:
+    """Seconds of n_steps decode steps after a prompt of one token."""
+    token = torch.ones(1, 1, dtype=torch.long, device=model.device)
+    first, last = times_at(model, token, [1, n_steps + 1], True)
+    return last - first
+
+
+def _answer_row(
+    experiment: str, name: str, answers: Sequence[Answer], use_cache: bool, setting: str
+) -> Row:
+    """The row of requests that were alike; of what they computed, that of the first."""
+    first = answers[0]
+    counts = {
+        "prompt_tokens": first.n_prompt,
+        "saved_tokens": first.n_saved,
+        "prefill_tokens": first.n_computed,
+    }
+    row = Row(experiment, name, 1, first.n_computed, 1, use_cache, outcome="-", setting=setting)
+    return measured(row, [answer.prefill_s for answer in answers], counts)
+
+
+def _curves(bench: Bench) -> None:
+    bench.fill(cache_or_not, seconds_per_curve=10 * bench.point_s, longest_run_s=2 * bench.skip_s)
+
+
+EXPERIMENTS: dict[str, Callable[[Bench], None]] = {  # by the name that `labkit measure` takes
+    "cache_or_not": _curves,
+    "multi_turn": methodcaller("fill", multi_turn),
+    "invalidation": methodcaller("fill", invalidation),
+    "offload": methodcaller("fill", offload),
 }

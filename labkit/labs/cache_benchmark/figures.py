@@ -1,8 +1,8 @@
 """The figures of lab 3, drawn from records; predictions too, where their function is given."""
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 
-import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
@@ -14,7 +14,8 @@ from labkit.labs.cache_benchmark.records import (
     predicted_curve,
     settings_of,
 )
-from labkit.measuring.plots import COLORS, FAMILY_COLORS, course_style
+from labkit.measuring.panels import draw_times, panels
+from labkit.measuring.plots import COLORS, FAMILY_COLORS
 from labkit.measuring.records import Record, Row, has_rows, with_rows
 
 LOOKS = {False: (COLORS["weights"], "without cache"), True: (COLORS["cache"], "with cache")}
@@ -33,11 +34,8 @@ def with_and_without(
     """
     records = with_rows(records, "cache_or_not")
     n_columns = max(len(settings_of(record)) for record in records.values())
-    with course_style():
-        size = (3.1 * n_columns + 0.6, 2.7 * len(records) + 0.5)
-        figure, grid = plt.subplots(
-            len(records), n_columns, figsize=size, layout="constrained", squeeze=False
-        )
+    size = (3.1 * n_columns + 0.6, 2.7 * len(records) + 0.5)
+    with panels(len(records), n_columns, size) as (figure, grid):
         for (name, record), row in zip(records.items(), grid, strict=True):
             settings = settings_of(record)
             for axes in row[len(settings) :]:
@@ -51,7 +49,6 @@ def with_and_without(
             axes.set_xlabel("new tokens")
         handles, labels = grid[0][0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper left", ncols=len(labels))
-    plt.close(figure)
     return figure
 
 
@@ -63,11 +60,7 @@ def slopes_by_length(records: Mapping[str, Record], slopes: Callable[..., Sequen
     Raises: ValueError if no record has such rows.
     """
     records = with_rows(records, "cache_or_not")
-    with course_style():
-        size = (4.6 * len(records), 3.8)
-        figure, (row,) = plt.subplots(
-            1, len(records), figsize=size, layout="constrained", squeeze=False
-        )
+    with panels(1, len(records), (4.6 * len(records), 3.8)) as (figure, (row,)):
         for axes, (name, record) in zip(row, records.items(), strict=True):
             for color, setting in zip(FAMILY_COLORS[1:], settings_of(record), strict=False):
                 for use_cache, line in ((False, "o-"), (True, "s--")):
@@ -83,7 +76,6 @@ def slopes_by_length(records: Mapping[str, Record], slopes: Callable[..., Sequen
             if axes.lines:
                 axes.legend(fontsize=8.5)
         row[0].set_ylabel("ms per further token (dashed: with cache)")
-    plt.close(figure)
     return figure
 
 
@@ -96,8 +88,7 @@ def prefill_by_round(rows: Sequence[Row], title: str = "") -> Figure:
     rows = [row for row in rows if row.experiment == "multi_turn" and row.is_ok]
     if not rows:
         raise ValueError("no row of the experiment multi_turn: measure it first")
-    with course_style():
-        figure, panels = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
+    with panels(1, 2, (9, 3.2)) as (figure, (both,)):
         for use_cache, (color, _) in LOOKS.items():
             turns = [row for row in rows if row.use_cache == use_cache]
             places = [i + 0.4 * use_cache for i in range(len(turns))]
@@ -106,18 +97,17 @@ def prefill_by_round(rows: Sequence[Row], title: str = "") -> Figure:
                 [row.counts["prefill_tokens"] for row in turns],
                 [1e3 * row.time_s for row in turns],
             )
-            for axes, each in zip(panels, heights, strict=True):
+            for axes, each in zip(both, heights, strict=True):
                 axes.bar(places, each, 0.38, color=color, label=label)
-        panels[0].set(title="Tokens of the prompt computed", ylabel="tokens")
-        panels[1].set(title="Time to the first new token", ylabel="ms")
-        for axes in panels:
+        both[0].set(title="Tokens of the prompt computed", ylabel="tokens")
+        both[1].set(title="Time to the first new token", ylabel="ms")
+        for axes in both:
             axes.set_xticks([i + 0.2 for i in range(len(turns))], [row.setting for row in turns])
             axes.grid(axis="x", visible=False)
-        handles, labels = panels[0].get_legend_handles_labels()
+        handles, labels = both[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper right", ncols=2)
         if title:
             figure.supxlabel(title, fontsize=8.5, color="#444444")
-    plt.close(figure)
     return figure
 
 
@@ -129,11 +119,7 @@ def offloaded_steps(records: Mapping[str, Record]) -> Figure:
     Raises: ValueError if no record has such rows.
     """
     records = with_rows(records, "offload")
-    with course_style():
-        size = (4.6 * len(records), 3.4)
-        figure, (row,) = plt.subplots(
-            1, len(records), figsize=size, layout="constrained", squeeze=False
-        )
+    with panels(1, len(records), (4.6 * len(records), 3.4)) as (figure, (row,)):
         for axes, (name, record) in zip(row, records.items(), strict=True):
             rows = [each for each in record.of("offload") if each.is_ok]
             places = range(len(rows))
@@ -143,11 +129,10 @@ def offloaded_steps(records: Mapping[str, Record]) -> Figure:
             axes.plot(places, predicted, "D", color=COLORS["cache"], label="predicted")
             labels = [each.setting.replace(", ", "\n") for each in rows]
             axes.set_xticks(places, labels)
-            axes.set(title=f"{name}: {rows[0].model.rpartition('/')[2]}")
+            axes.set(title=f"{name}: {rows[0].short_model}")
             axes.grid(axis="x", visible=False)
             axes.legend(loc="upper left")
         row[0].set_ylabel("ms per decode step")
-    plt.close(figure)
     return figure
 
 
@@ -176,11 +161,7 @@ def _both_curves(
 ) -> None:
     for use_cache, (color, label) in LOOKS.items():
         rows = curve_rows(record, setting, use_cache)
-        lengths = [row.n_new for row in rows]
-        axes.plot(lengths, [row.time_s for row in rows], "o-", color=color, label=label, ms=3.5)
-        if rows:
-            lows, highs = zip(*(row.spread_s for row in rows), strict=True)
-            axes.vlines(lengths, lows, highs, color=color, linewidth=5, alpha=0.3)
+        draw_times(axes, rows, attrgetter("n_new"), color, label=label, ms=3.5)
         is_known = record.of("roofline") and record.of("one_token_pass")
         if predicted_time_s is not None and rows and is_known:
             predicted = predicted_curve(record, setting, use_cache, predicted_time_s)
@@ -201,7 +182,7 @@ def _scaled(axes: Axes, scale: str) -> None:
 
 def _model(record: Record, setting: str) -> str:
     row = first_row(record, setting)
-    return f"{row.model.rpartition('/')[2]}, {row.n_input:,} tokens"
+    return f"{row.short_model}, {row.n_input:,} tokens"
 
 
 def _predicted_step_ms(row: Row, resident_ms: float) -> float:

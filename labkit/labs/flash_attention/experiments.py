@@ -202,7 +202,7 @@ class _Results(TorchDispatchMode):
 
 
 def _into_record(bench: Any) -> None:
-    """The experiment as a function of a `labkit.labs.throughput.experiments.Bench`."""
+    """The experiment as a function of a `labkit.measuring.bench.Bench`."""
     for row in sdpa(bench.profile, is_done=bench.recorder.is_done):
         bench.recorder.save(row)
         time_s = row.outcome if row.time_s is None else f"{1e3 * row.time_s:.4g} ms"

@@ -215,7 +215,7 @@ def _steps(step: Callable[[], Any], n_steps: int, eager: TransformersModel) -> N
 
 
 def _into_record(experiment: Callable[..., Iterator[Row]]) -> Callable[..., None]:
-    """The experiment as a function of a `labkit.labs.throughput.experiments.Bench`."""
+    """The experiment as a function of a `labkit.measuring.bench.Bench`."""
 
     def measure(bench: Any) -> None:
         for row in experiment(bench.profile, is_done=bench.recorder.is_done):

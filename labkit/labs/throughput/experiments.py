@@ -5,17 +5,17 @@ line those of `labkit.throughput`. Every row is on the disk before the next poin
 experiment that was interrupted goes on where it stopped.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
 
-from labkit import zoo
+from labkit import throughput, zoo
+from labkit.measuring.bench import Bench, roofline
 from labkit.measuring.device import (
     forget_peak,
     free_device_memory,
@@ -23,103 +23,59 @@ from labkit.measuring.device import (
     peak_bytes,
     synchronize,
 )
-from labkit.measuring.hardware import roofline_rows
 from labkit.measuring.profiles import Profile
-from labkit.measuring.records import OUT_OF_MEMORY, Recorder, Row
+from labkit.measuring.records import OUT_OF_MEMORY, Row
 
 FORWARD_TOKENS = 256
-TABLE_LENGTHS = (1, 4, 16, 64, 256, 1024, 4096, 16_384, 32_768)  # the rows of the handout's tables
+Point = tuple[int, int, int]  # batch size, tokens in, new tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Harness:
     """What measures: the functions of `labkit.throughput`, or a student's."""
 
-    time_runs: Callable[..., Sequence[float]]
-    generate_fixed: Callable[..., Any]
-    sweep: Callable[..., None]
-
-    @classmethod
-    def reference(cls) -> Harness:
-        """The functions of `labkit.throughput`."""
-        from labkit import throughput
-
-        return cls(throughput.time_runs, throughput.generate_fixed, throughput.sweep)
+    time_runs: Callable[..., Sequence[float]] = throughput.time_runs
+    generate_fixed: Callable[..., Any] = throughput.generate_fixed
+    sweep: Callable[..., None] = throughput.sweep
 
 
-@dataclass(frozen=True, slots=True)
-class Bench:
-    """A profile's models on this machine, functions to measure with, and a record to fill.
-
-    point_s: about how long the kept runs of one point may take together; fewer are kept of slow
-    ones, but never fewer than two. skip_s: a point whose single run should take longer is recorded
-    as skipped.
-    """
-
-    profile: Profile
-    recorder: Recorder
-    harness: Harness
-    point_s: float = 4.0
-    skip_s: float = 30.0
-
-    @property
-    def n_fixed(self) -> int:
-        """Tokens of the length that a sweep keeps: the handout's 64, fewer on a CPU."""
-        return 64 if self.profile.device == "cuda" else 16
-
-    def load(self, role: str) -> zoo.LoadedModel:
-        """The model of a role, as `zoo.load_for_timing` gives it."""
-        return zoo.load_for_timing(role, self.profile)
+def _n_fixed(profile: Profile) -> int:
+    """Tokens of the length that a sweep keeps: the handout's 64, fewer on a CPU."""
+    return 64 if profile.device == "cuda" else 16
 
 
-def short(profile: Profile) -> Profile:
-    """The same with the handout's table rows only, and few repeats: what a lab has time for."""
-    on_cpu = profile.device == "cpu"
-    return replace(
-        profile,
-        input_lengths=tuple(n for n in profile.input_lengths if n in TABLE_LENGTHS),
-        output_lengths=tuple(n for n in profile.output_lengths if n in TABLE_LENGTHS),
-        n_warmup=1 if on_cpu else profile.n_warmup,
-        n_repeats=3 if on_cpu else profile.n_repeats,
-    )
+SWEEPS: dict[str, tuple[tuple[str, ...], Callable[[Profile], list[Point]]]] = {
+    # time by prompt length, by number of new tokens, of three models, and of one forward pass over
+    # 256 tokens by batch size; each with the roles whose models run its points
+    "input_sweep": (
+        ("sweep-medium",),
+        lambda on: [(on.sweep_batch_size, n, _n_fixed(on)) for n in on.input_lengths],
+    ),
+    "output_sweep": (
+        ("sweep-medium",),
+        lambda on: [(on.sweep_batch_size, 64, n) for n in on.output_lengths],
+    ),
+    "three_models": (
+        ("sweep-small", "sweep-medium", "sweep-older"),
+        lambda on: [(on.sweep_batch_size, 64, _n_fixed(on))],
+    ),
+    "forward_by_batch": (
+        ("forward",),
+        lambda on: [(n, FORWARD_TOKENS, 0) for n in on.forward_batch_sizes],
+    ),
+}
 
 
-def roofline(bench: Bench) -> None:
-    """What the machine can do: the measured roofline, its memory, its name in the fact table."""
-    for row in roofline_rows(bench.profile, bench.recorder.is_done):
-        bench.recorder.save(row)
-
-
-def input_sweep(bench: Bench) -> None:
-    """Time by prompt length, at a fixed number of new tokens."""
-    profile, n_new = bench.profile, bench.n_fixed
-    points = [(profile.sweep_batch_size, n, n_new) for n in profile.input_lengths]
-    _sweep_generation(bench, "input_sweep", "sweep-medium", points)
-
-
-def output_sweep(bench: Bench) -> None:
-    """Time by number of new tokens, after a prompt of 64."""
-    profile = bench.profile
-    points = [(profile.sweep_batch_size, 64, n) for n in profile.output_lengths]
-    _sweep_generation(bench, "output_sweep", "sweep-medium", points)
-
-
-def three_models(bench: Bench) -> None:
-    """Three models at one setting: 64 tokens in, and a fixed number of new ones."""
-    for role in ("sweep-small", "sweep-medium", "sweep-older"):
-        point = (bench.profile.sweep_batch_size, 64, bench.n_fixed)
-        _sweep_generation(bench, "three_models", role, [point])
-
-
-def forward_by_batch(bench: Bench) -> None:
-    """Time of one forward pass over 256 tokens, by batch size; nothing is generated."""
-    points = [(n, FORWARD_TOKENS, 0) for n in bench.profile.forward_batch_sizes]
-    _sweep_generation(bench, "forward_by_batch", "forward", points)
+def measure(experiment: str, bench: Bench) -> None:
+    """One of `SWEEPS`, into the bench's record."""
+    roles, points = SWEEPS[experiment]
+    for role in roles:
+        _sweep_generation(bench, experiment, role, points(bench.profile))
 
 
 EXPERIMENTS: dict[str, Callable[[Bench], None]] = {
-    run.__name__: run
-    for run in (roofline, input_sweep, output_sweep, three_models, forward_by_batch)
+    "roofline": roofline,
+    **{name: partial(measure, name) for name in SWEEPS},
 }
 
 
@@ -128,6 +84,7 @@ class _Sweeper:
 
     def __init__(self, bench: Bench, experiment: str, loaded: zoo.LoadedModel) -> None:
         self.bench, self.experiment, self.loaded = bench, experiment, loaded
+        self.harness = bench.harness or Harness()
         self.first_s = math.nan  # the first run of a point, which no sample counts
         self.events_s: tuple[float, ...] = ()
         self.peak_bytes: int | None = None
@@ -135,12 +92,12 @@ class _Sweeper:
         self.is_cold = True
         self.skipped: str = ""
 
-    def measure(self, point: tuple) -> list[float]:
+    def measure(self, point: Point) -> list[float]:
         """The samples of a point; none if it would take too long."""
         self.events_s, self.peak_bytes, self.skipped = (), None, ""
         return out_of_memory_as_one(lambda: self._measure(point))
 
-    def _measure(self, point: tuple) -> list[float]:
+    def _measure(self, point: Point) -> list[float]:
         bench, on_gpu = self.bench, self.loaded.device.startswith("cuda")
         predicted_s = self.s_per_size * _size(point)
         if bench.skip_s < predicted_s < math.inf:
@@ -168,7 +125,7 @@ class _Sweeper:
 
     def _timed(self, run: Callable[[], Any], n_warmup: int, n_repeats: int) -> list[float]:
         clock = (time.perf_counter, synchronize)
-        samples_s = self.bench.harness.time_runs(run, *clock, n_warmup, n_repeats)
+        samples_s = self.harness.time_runs(run, *clock, n_warmup, n_repeats)
         try:
             found = [float(sample) for sample in samples_s]
         except (TypeError, ValueError):
@@ -180,7 +137,7 @@ class _Sweeper:
             )
         return found
 
-    def _check(self, generated: Any, point: tuple) -> None:
+    def _check(self, generated: Any, point: Point) -> None:
         """Refuse a generation of another size than was asked for: its times would mean nothing."""
         batch_size, _, n_new = point
         shape = tuple(getattr(generated, "shape", ()))
@@ -191,7 +148,7 @@ class _Sweeper:
                 "Do its checks pass?"
             )
 
-    def _run(self, point: tuple) -> Callable[[], Any]:
+    def _run(self, point: Point) -> Callable[[], Any]:
         batch_size, n_input, n_new = point
         model, device = self.loaded.model, self.loaded.device
         rng = torch.Generator().manual_seed(self.bench.recorder.seed + n_input)
@@ -199,21 +156,18 @@ class _Sweeper:
         tokens = tokens.to(device)
         if n_new == 0:
             return lambda: _forward(model, tokens)
-        return lambda: self.bench.harness.generate_fixed(model, tokens, n_new)
+        return lambda: self.harness.generate_fixed(model, tokens, n_new)
 
-    def save(self, point: tuple, samples_s: Sequence[float], outcome: str) -> None:
+    def save(self, point: Point, samples_s: Sequence[float], outcome: str) -> None:
         """One row of the record."""
-        batch_size, n_input, n_new = point
         if outcome == "ok" and not len(samples_s):
             outcome = "skipped"
         is_ok = outcome == "ok"
         self.bench.recorder.save(
             Row(
-                experiment=self.experiment,
-                model=self.loaded.name,
-                batch_size=batch_size,
-                n_input=n_input,
-                n_new=n_new,
+                self.experiment,
+                self.loaded.name,
+                *point,
                 use_cache=True,
                 samples_s=tuple(map(float, samples_s)),
                 events_s=self.events_s if is_ok else (),
@@ -225,29 +179,28 @@ class _Sweeper:
         )
 
 
-def _sweep_generation(bench: Bench, experiment: str, role: str, points: Sequence[tuple]) -> None:
+def _sweep_generation(bench: Bench, experiment: str, role: str, points: Sequence[Point]) -> None:
     """Sweep one model over points (batch size, tokens in, new tokens), with a bar."""
     name = bench.profile.roles[role]
-    done = [
-        point for point in points if bench.recorder.is_done((experiment, name, *point, True, ""))
-    ]
+    rows = {each: Row(experiment, name, *each, True, outcome=OUT_OF_MEMORY) for each in points}
+    done = [point for point, row in rows.items() if bench.recorder.is_done(row.key)]
     if len(done) == len(points):
         return
     try:
-        loaded = out_of_memory_as_one(lambda: bench.load(role))
+        loaded = out_of_memory_as_one(lambda: zoo.load_for_timing(role, bench.profile))
     except (MemoryError, zoo.UnavailableModel) as error:
-        for sizes in (point for point in points if point not in done):
-            row = Row(experiment, name, *sizes, True, outcome=OUT_OF_MEMORY, note=str(error))
-            bench.recorder.save(row)
+        for point in points:
+            if point not in done:
+                bench.recorder.save(replace(rows[point], note=str(error)))
         return
     sweeper = _Sweeper(bench, experiment, loaded)
-    bar = _with_bar(points, f"{experiment}, {name.rpartition('/')[2]}")
-    bench.harness.sweep(bar, sweeper.measure, sweeper.save, free_device_memory, done)
+    bar = _with_bar(points, f"{experiment}, {rows[points[0]].short_model}")
+    sweeper.harness.sweep(bar, sweeper.measure, sweeper.save, free_device_memory, done)
     del sweeper
     free_device_memory()
 
 
-def _with_bar(points: Sequence[tuple], title: str) -> Iterable[tuple]:
+def _with_bar(points: Sequence[Point], title: str) -> Iterable[tuple]:
     try:
         from tqdm.auto import tqdm
     except ImportError:
@@ -255,7 +208,7 @@ def _with_bar(points: Sequence[tuple], title: str) -> Iterable[tuple]:
     return tqdm(points, desc=title, unit="point")
 
 
-def _size(point: tuple) -> int:
+def _size(point: Point) -> int:
     """What a run's time grows with, at most: tokens fed, and attention's share left out."""
     batch_size, n_input, n_new = point
     return batch_size * n_input + 64 * n_new

@@ -6,15 +6,16 @@ linear axes, the same on logarithmic ones beside what physics allows, and throug
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 
-import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from labkit.measuring.bounds import machine_of
+from labkit.measuring.panels import draw_times, panels
 from labkit.measuring.physics import floors_of
-from labkit.measuring.plots import COLORS, course_style
+from labkit.measuring.plots import COLORS
 from labkit.measuring.records import Record, Row, has_rows, with_rows
 from labkit.measuring.roofline import Floor
 from labkit.models.tiny import facts_of, has_facts
@@ -68,14 +69,10 @@ def forward_by_batch(records: Mapping[str, Record]) -> Figure:
 
 def three_models(records: Mapping[str, Record]) -> Figure:
     """Each model's time per layer and step, beside the floor of its step per layer."""
-    with course_style():
-        shown = with_rows(records, "three_models")
-        figure, grid = plt.subplots(
-            1, len(shown), figsize=(5.2 * len(shown), 3.6), layout="constrained", squeeze=False
-        )
+    shown = with_rows(records, "three_models")
+    with panels(1, len(shown), (5.2 * len(shown), 3.6)) as (figure, grid):
         for axes, (name, record) in zip(grid[0], shown.items(), strict=True):
             rows = [row for row in record.of("three_models") if row.is_ok]
-            names = [row.model.rpartition("/")[2] for row in rows]
             layers = [facts_of(row.model)["num_hidden_layers"] * row.n_new for row in rows]
             measured = [1e3 * row.time_s / n for row, n in zip(rows, layers, strict=True)]
             floors = [1e3 * _floor_s(row, record) / n for row, n in zip(rows, layers, strict=True)]
@@ -83,15 +80,16 @@ def three_models(records: Mapping[str, Record]) -> Figure:
             axes.bar(places, measured, width=0.55, color=TIME_COLOR, label="measured")
             if all(floors):
                 axes.bar(places, floors, width=0.55, color=COLORS["cache"], label="floor")
-            labels = [f"{n}\n{facts_of(r.model)['num_hidden_layers']} layers" for n, r in
-                      zip(names, rows, strict=True)]  # fmt: skip
+            labels = [
+                f"{row.short_model}\n{facts_of(row.model)['num_hidden_layers']} layers"
+                for row in rows
+            ]
             axes.set_xticks(list(places), labels)
             axes.grid(False, axis="x")
             axes.set(title=name, ylabel="ms per layer and new token")
             axes.set_ylim(0, 1.3 * max(measured + floors))
             axes.legend(loc="upper left", ncols=2, fontsize=8)
             _caption(axes, record)
-    plt.close(figure)
     return figure
 
 
@@ -111,13 +109,9 @@ def figures_of(records: Mapping[str, Record]) -> dict[str, Figure]:
 
 def _sweep_figure(records: Mapping[str, Record], experiment: str, field: str) -> Figure:
     shown = with_rows(records, experiment)
-    with course_style():
-        figure, grid = plt.subplots(
-            len(shown), 3, figsize=(12.5, 3.5 * len(shown)), layout="constrained", squeeze=False
-        )
+    with panels(len(shown), 3, (12.5, 3.5 * len(shown))) as (figure, grid):
         for row_of_axes, (name, record) in zip(grid, shown.items(), strict=True):
             _draw_row(row_of_axes, name, record, experiment, field)
-    plt.close(figure)
     return figure
 
 
@@ -129,15 +123,13 @@ def _draw_row(grid: Sequence[Axes], name: str, record: Record, experiment: str, 
     x = [getattr(row, field) for row in ok]
     floors = [_floor_s(row, record) for row in ok]
     for axes in (linear, log):
-        lows, highs = zip(*(row.spread_s for row in ok), strict=True)
-        axes.plot(x, [row.time_s for row in ok], "o-", color=TIME_COLOR, markersize=4)
-        axes.vlines(x, lows, highs, color=TIME_COLOR, linewidth=5, alpha=0.3)
+        draw_times(axes, ok, attrgetter(field), TIME_COLOR, markersize=4)
         _mark_lost(axes, [row for row in rows if not row.is_ok], field)
     if all(floors):
         log.plot(x, floors, "--", color=COLORS["reference"], label="floor: moving or computing")
         log.legend(loc="best", fontsize=8)
     linear.xaxis.set_major_locator(MaxNLocator(4))
-    linear.set(title=f"{name}: {ok[0].model.rpartition('/')[2]}", ylabel="seconds", ylim=(0, None))
+    linear.set(title=f"{name}: {ok[0].short_model}", ylabel="seconds", ylim=(0, None))
     log.set(title="logarithmic", xscale="log", yscale="log")
     if experiment == "forward_by_batch":
         rates, unit = [row.batch_size / row.time_s for row in ok], "texts per second"
@@ -156,8 +148,12 @@ def _draw_row(grid: Sequence[Axes], name: str, record: Record, experiment: str, 
 
 def _cells(row: Row, record: Record) -> dict[str, str]:
     """What a table says of a row, by its headings and in a note."""
-    name, n_input = row.model.rpartition("/")[2], f"{row.n_input:,}"
-    cells = {"model": name, "batch": f"{row.batch_size}", "in": n_input, "new": f"{row.n_new}"}
+    cells = {
+        "model": row.short_model,
+        "batch": f"{row.batch_size}",
+        "in": f"{row.n_input:,}",
+        "new": f"{row.n_new}",
+    }
     if not row.is_ok:
         return cells | {"note": ": ".join(filter(None, (row.outcome, row.note)))}
     low, high = row.spread_s

@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from labkit.measuring import hardware
-from labkit.measuring.hardware import Card, check_facts
+from labkit.measuring import hardware, machine
+from labkit.measuring.hardware import check_facts
+from labkit.measuring.machine import Card, available_memory_bytes
+from labkit.measuring.roofline import decode_floor_s
 
 H200 = Card(
     name="NVIDIA H200",
@@ -65,26 +67,26 @@ def test_a_card_outside_the_table_has_nothing_to_compare():
 
 
 def test_this_machine_is_described_with_what_torch_says_of_it():
-    machine = hardware.detect()
-    assert machine.n_cores >= 1
-    assert machine.n_threads == torch.get_num_threads()
-    assert machine.memory_bytes is None or machine.memory_bytes > 2**28
-    assert len(machine.cards) == torch.cuda.device_count()
-    assert f"{machine.n_cores} cores" in hardware.describe()
+    here = machine.detect()
+    assert here.n_cores >= 1
+    assert here.n_threads == torch.get_num_threads()
+    assert here.memory_bytes is None or here.memory_bytes > 2**28
+    assert len(here.cards) == torch.cuda.device_count()
+    assert f"{here.n_cores} cores" in hardware.describe()
     check = check_facts()
     assert check.agrees
-    if not machine.cards:
+    if not here.cards:
         assert str(check) == "no CUDA GPU here, nothing to compare"
 
 
 def test_free_memory_is_known_and_below_the_total():
-    free_bytes, total_bytes = hardware.available_memory_bytes("cpu"), hardware.detect().memory_bytes
+    free_bytes, total_bytes = available_memory_bytes("cpu"), machine.detect().memory_bytes
     assert free_bytes is None or 0 < free_bytes <= total_bytes
-    assert hardware.available_memory_bytes("meta") is None
+    assert available_memory_bytes("meta") is None
 
 
 def test_a_cpu_computes_bfloat16():
-    assert hardware.has_bfloat16("cpu")
+    assert machine.has_bfloat16("cpu")
 
 
 def test_the_roofline_of_this_machine_is_measured_and_gives_floors():
@@ -92,7 +94,7 @@ def test_the_roofline_of_this_machine_is_measured_and_gives_floors():
     assert "measured" in measured.name
     assert set(measured.peaks) == {"float32"}
     assert measured.bandwidth > 0
-    assert hardware.decode_floor_s(measured, "tiny-target", 100, dtype="float32") > 0
+    assert decode_floor_s(measured, "tiny-target", 100, dtype="float32") > 0
     assert measured.name in hardware.describe(measured)
     with pytest.raises(ValueError, match="not int8"):
         hardware.measure_roofline("cpu", ["float32", "int8"])

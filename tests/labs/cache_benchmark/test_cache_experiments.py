@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -11,8 +10,14 @@ from labkit import zoo
 from labkit.cache_benchmark import predicted_time_s
 from labkit.labs.cache_benchmark import experiments as cache_experiments
 from labkit.labs.cache_benchmark import runs as cache_runs
-from labkit.labs.cache_benchmark.experiments import EXPERIMENTS, PAST_BUDGET, cache_or_not
-from labkit.labs.cache_benchmark.prefix_experiments import invalidation, multi_turn, offload
+from labkit.labs.cache_benchmark.experiments import (
+    EXPERIMENTS,
+    PAST_BUDGET,
+    cache_or_not,
+    invalidation,
+    multi_turn,
+    offload,
+)
 from labkit.labs.cache_benchmark.records import (
     curve,
     launch_s,
@@ -20,6 +25,7 @@ from labkit.labs.cache_benchmark.records import (
     roofline_of,
     settings_of,
 )
+from labkit.measuring.bench import Bench
 from labkit.measuring.physics import refusals
 from labkit.measuring.profiles import CPU
 from labkit.measuring.provenance import Provenance
@@ -165,13 +171,14 @@ def test_predictions_are_made_from_what_was_measured_beside():
 
 def test_a_bench_fills_its_record(tmp_path, capsys):
     recorder = Recorder(tmp_path / "r.jsonl", HERE)
-    bench = SimpleNamespace(profile=SMALL, recorder=recorder, point_s=1.0, skip_s=5.0)
+    bench = Bench(SMALL, recorder, point_s=1.0, skip_s=5.0)
     for name in ("cache_or_not", "offload"):
         EXPERIMENTS[name](bench)
     record = recorder.record()
     assert settings_of(record) == list(cache_experiments.SETTINGS)
     assert len(record.of("offload")) == 3
-    assert "older, 4 new, without cache" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "tiny-draft, older, batch 1, " in printed and " 4 new, without cache: " in printed
 
 
 @pytest.mark.parametrize("name", sorted(recorded_results("cache-*.jsonl")))

@@ -6,13 +6,14 @@ from dataclasses import replace
 import pytest
 import torch
 
+from labkit import zoo
 from labkit.labs import measure
-from labkit.labs.throughput import experiments
-from labkit.labs.throughput.experiments import Bench, Harness, short
+from labkit.labs.throughput.experiments import EXPERIMENTS, Harness
 from labkit.measuring import device
+from labkit.measuring.bench import Bench
 from labkit.measuring.device import out_of_memory_as_one
 from labkit.measuring.physics import refusals
-from labkit.measuring.profiles import CPU, GPU80, PROFILES
+from labkit.measuring.profiles import CPU, GPU80, PROFILES, short
 from labkit.measuring.records import Provenance, Recorder, read_record
 
 SMALL = replace(
@@ -29,11 +30,11 @@ SMALL = replace(
 @pytest.fixture
 def bench(tmp_path):
     recorder = Recorder(tmp_path / "record.jsonl", Provenance.here(SMALL, "test"))
-    return Bench(SMALL, recorder, Harness.reference(), point_s=0.5)
+    return Bench(SMALL, recorder, Harness(), point_s=0.5)
 
 
 def test_every_experiment_fills_the_record_with_the_profiles_points(bench):
-    for experiment in experiments.EXPERIMENTS.values():
+    for experiment in EXPERIMENTS.values():
         experiment(bench)
     record = bench.recorder.record()
     assert [row.n_input for row in record.of("input_sweep")] == [1, 8, 64]
@@ -46,14 +47,14 @@ def test_every_experiment_fills_the_record_with_the_profiles_points(bench):
 
 
 def test_a_second_run_measures_nothing_again(bench):
-    experiments.output_sweep(bench)
+    EXPERIMENTS["output_sweep"](bench)
     rows = bench.recorder.record().rows
 
     def refuse(*_):
         raise AssertionError("measured again")
 
     again = replace(bench, harness=Harness(refuse, refuse, refuse))
-    experiments.output_sweep(again)
+    EXPERIMENTS["output_sweep"](again)
     assert bench.recorder.record().rows == rows
 
 
@@ -67,11 +68,11 @@ def test_an_interrupt_leaves_what_was_measured_and_the_sweep_goes_on_there(bench
         return bench.harness.generate_fixed(model, tokens, n_new)
 
     with pytest.raises(KeyboardInterrupt):
-        experiments.input_sweep(
+        EXPERIMENTS["input_sweep"](
             replace(bench, harness=replace(bench.harness, generate_fixed=interrupted))
         )
     assert [row.n_input for row in bench.recorder.record().rows] == [1]
-    experiments.input_sweep(bench)
+    EXPERIMENTS["input_sweep"](bench)
     assert [row.n_input for row in bench.recorder.record().rows] == [1, 8, 64]
 
 
@@ -83,7 +84,7 @@ def test_out_of_memory_at_any_point_is_a_row_and_the_others_are_measured(bench, 
         return bench.harness.generate_fixed(model, tokens, n_new)
 
     n_before = device.memory_errors_alive()
-    experiments.input_sweep(
+    EXPERIMENTS["input_sweep"](
         replace(bench, harness=replace(bench.harness, generate_fixed=too_large))
     )
     outcomes = {row.n_input: row.outcome for row in bench.recorder.record().rows}
@@ -98,7 +99,7 @@ def test_out_of_memory_at_any_point_is_a_row_and_the_others_are_measured(bench, 
 def test_a_timer_that_gives_no_times_is_told_what_was_wanted(bench, answers):
     odd = replace(bench, harness=replace(bench.harness, time_runs=answers))
     with pytest.raises(ValueError, match="time_runs was asked for 1 runs and should give a list"):
-        experiments.output_sweep(odd)
+        EXPERIMENTS["output_sweep"](odd)
 
 
 def test_a_generation_of_another_length_is_told_what_was_wanted(bench):
@@ -106,22 +107,24 @@ def test_a_generation_of_another_length_is_told_what_was_wanted(bench):
         return bench.harness.generate_fixed(model, tokens, n_new)[:, ::2]
 
     with pytest.raises(ValueError, match=r"it gave \(2, 8\)\. Do its checks"):
-        experiments.input_sweep(replace(bench, harness=replace(bench.harness, generate_fixed=half)))
+        EXPERIMENTS["input_sweep"](
+            replace(bench, harness=replace(bench.harness, generate_fixed=half))
+        )
 
 
 def test_a_model_without_room_is_rows_that_say_so(bench, monkeypatch):
-    def full(self, role):
+    def full(role, profile):
         raise MemoryError("no room for the weights")
 
-    monkeypatch.setattr(experiments.Bench, "load", full)
-    experiments.input_sweep(bench)
+    monkeypatch.setattr(zoo, "load_for_timing", full)
+    EXPERIMENTS["input_sweep"](bench)
     rows = bench.recorder.record().rows
     assert {row.outcome for row in rows} == {"out of memory"}
     assert {row.note for row in rows} == {"no room for the weights"}
 
 
 def test_a_point_that_would_take_too_long_is_recorded_as_skipped(bench):
-    experiments.input_sweep(replace(bench, skip_s=1e-9))
+    EXPERIMENTS["input_sweep"](replace(bench, skip_s=1e-9))
     first, *others = bench.recorder.record().rows
     assert first.is_ok
     assert {row.outcome for row in others} == {"skipped"}
@@ -167,8 +170,7 @@ def arguments(*words):
     return parser.parse_args(words)
 
 
-def test_the_command_line_measures_into_a_file(tmp_path, capsys, monkeypatch):
-    monkeypatch.setitem(measure.experiments(), "roofline", experiments.roofline)
+def test_the_command_line_measures_into_a_file(tmp_path, capsys):
     out = tmp_path / "mine.jsonl"
     assert measure.main(arguments("roofline", "--profile", "cpu", "--out", str(out))) == 0
     command = read_record(out).provenance.command
@@ -180,9 +182,9 @@ def test_the_command_line_measures_into_a_file(tmp_path, capsys, monkeypatch):
 def test_the_command_line_refuses_what_it_does_not_know(tmp_path, capsys):
     out = tmp_path / "mine.jsonl"
     assert measure.main(arguments("speed", "--profile", "cpu", "--out", str(out))) == 2
-    assert "there are all, roofline, input_sweep" in capsys.readouterr().err.replace(
-        "cache_or_not, ", ""
-    ).replace("multi_turn, ", "").replace("invalidation, ", "").replace("offload, ", "")
+    known = capsys.readouterr().err.split("there are ")[1].strip().split(", ")
+    assert known[:2] == ["all", "roofline"]
+    assert {*EXPERIMENTS, "cache_or_not", "speculation", "sdpa"} < set(known)
     out.write_text("no record\n")
     assert measure.main(arguments("roofline", "--profile", "cpu", "--out", str(out))) == 2
     assert "line 1: not JSON" in capsys.readouterr().err

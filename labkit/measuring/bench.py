@@ -1,0 +1,41 @@
+"""A bench: what an experiment of any lab measures with, and the record that it fills."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from labkit.measuring.hardware import roofline_rows
+from labkit.measuring.profiles import Profile
+from labkit.measuring.records import Recorder, Row
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A profile, a record to fill, and how long it may take.
+
+    harness: the functions to measure with, of a lab where students write them; None for the kit's.
+    point_s: about how long the kept runs of one point may take together; fewer are kept of slow
+    ones, but never fewer than two. skip_s: a point whose single run should take longer is recorded
+    as skipped.
+    """
+
+    profile: Profile
+    recorder: Recorder
+    harness: Any = None
+    point_s: float = 4.0
+    skip_s: float = 30.0
+
+    def fill(self, experiment: Callable[..., Iterator[Row]], **settings: Any) -> None:
+        """Save the rows of an experiment as they are measured, and say what each of them is.
+
+        experiment(profile, is_done=..., **settings) gives the rows that are not done yet.
+        """
+        for row in experiment(self.profile, is_done=self.recorder.is_done, **settings):
+            self.recorder.save(row)
+            print(f"{row}: {row.outcome if row.time_s is None else f'{row.time_s:.4g} s'}")
+
+
+def roofline(bench: Bench) -> None:
+    """What the machine can do: the measured roofline, its memory, its name in the fact table."""
+    for row in roofline_rows(bench.profile, bench.recorder.is_done):
+        bench.recorder.save(row)

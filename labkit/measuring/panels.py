@@ -1,0 +1,36 @@
+"""What the figures of several labs draw alike: a grid of axes, and times with their middle half."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import matplotlib.pyplot as plt
+import numpy
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from labkit.measuring.plots import course_style
+from labkit.measuring.records import Row
+
+
+@contextmanager
+def panels(
+    n_rows: int, n_columns: int, size: tuple[float, float]
+) -> Iterator[tuple[Figure, numpy.ndarray]]:
+    """A figure in the style of the course and its grid of axes, to draw on; closed afterwards."""
+    with course_style():
+        figure, grid = plt.subplots(
+            n_rows, n_columns, figsize=size, layout="constrained", squeeze=False
+        )
+        yield figure, grid
+    plt.close(figure)
+
+
+def draw_times(
+    axes: Axes, rows: Sequence[Row], x: Callable[[Row], float], color: str, **look: object
+) -> None:
+    """The medians of rows as points on a line, with a bar for the middle half of each."""
+    places = [x(row) for row in rows]
+    axes.plot(places, [row.time_s for row in rows], "o-", color=color, **look)
+    if rows:
+        lows, highs = zip(*(row.spread_s for row in rows), strict=True)
+        axes.vlines(places, lows, highs, color=color, linewidth=5, alpha=0.3)
