@@ -13,8 +13,8 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from labkit.labs.flash_attention.tiling.moments import Moment, all_scores, moments, softmax_of
-from labkit.labs.flash_attention.tiling.pictures import draw, draw_nothing
+from labkit.labs.flash_attention.moments import Moment, all_scores, moments, softmax_of
+from labkit.labs.flash_attention.pictures import draw, draw_nothing
 from labkit.measuring.plots import png_bytes, with_still
 from labkit.models.counted_memory import Memory, attention_memory
 
