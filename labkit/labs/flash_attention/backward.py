@@ -6,7 +6,6 @@ beside them in closed form, without a mask.
 """
 
 from collections.abc import Iterator
-from math import ceil
 
 import torch
 from torch import Tensor
@@ -60,7 +59,7 @@ def flash_backward_1(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool 
 
 def flash_1_backward_traffic(n_rows: int, head_dim: int, tile_kv: int) -> Traffic:
     """Of `flash_backward_1`, the first writing of dQ, dK and dV included."""
-    n_turns = ceil(n_rows / tile_kv)
+    n_turns = -(-n_rows // tile_kv)
     reads = n_rows * (2 * head_dim + n_turns * (4 * head_dim + 2))
     return Traffic(reads, (5 + n_turns) * n_rows * head_dim)
 
