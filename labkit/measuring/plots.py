@@ -4,11 +4,9 @@ Figures are closed before they are returned, so that a notebook shows each of th
 """
 
 import io
-from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
@@ -55,20 +53,6 @@ def png_bytes(figure: Figure) -> bytes:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png")
     return buffer.getvalue()
-
-
-def with_still(box: type, still: Callable[[Any], bytes]) -> type:
-    """A box that takes a picture along, for viewers that know no widgets.
-
-    still: makes the PNG from the box, when the box is shown.
-    """
-
-    class Player(box):
-        def _repr_mimebundle_(self, **kwargs: Any) -> dict:
-            picture = b64encode(still(self)).decode()
-            return super()._repr_mimebundle_(**kwargs) | {"image/png": picture}
-
-    return Player
 
 
 def save(figures: Mapping[str, Figure], out: str | Path) -> list[Path]:

@@ -10,6 +10,7 @@ scores of a tile, are held in registers.
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,6 +18,17 @@ from torch import Tensor
 
 class SramOverflow(MemoryError):
     """More was loaded than fits on the chip."""
+
+
+class Traffic(NamedTuple):
+    """Numbers that go from memory to the chip, and back."""
+
+    reads: int
+    writes: int
+
+    @property
+    def total(self) -> int:
+        return self.reads + self.writes
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,15 +45,14 @@ from torch import Tensor
 from labkit.checks import Checker
 from labkit.labs.flash_attention import figures as flash_figures
 from labkit.labs.flash_attention import tables as flash_tables
+from labkit.labs.flash_attention.backward import flash_backward_2, standard_backward
 from labkit.labs.flash_attention.experiments import sdpa
-from labkit.labs.flash_attention.tiling.backward import flash_backward_2, standard_backward
-from labkit.labs.flash_attention.tiling.counts import Traffic
-from labkit.labs.flash_attention.tiling.own_head import own_head
+from labkit.labs.flash_attention.own_head import own_head
 from labkit.labs.flash_attention.widget import tile_player
 from labkit.measuring.machine import use_one_thread
 from labkit.measuring.profiles import profile
 from labkit.measuring.records import Provenance, Recorder, recorded_results
-from labkit.models.counted_memory import Memory, attention_memory, tile_scores, tiles
+from labkit.models.counted_memory import Memory, Traffic, attention_memory, tile_scores, tiles
 
 use_one_thread()
 check = Checker("flash_attention", globals())
@@ -161,7 +160,7 @@ tile_player(flash_attention_1, flash_attention_2)
 # the same time. Its M counts *numbers*; data sheets give *bytes*. A T4 has 64 KB of shared memory
 # for each multiprocessor, so 16,384 numbers in float32 and 32,768 in float16.
 
-# %% exercise="labkit.labs.flash_attention.tiling.counts:tile_sizes" points=1
+# %% exercise="labkit.flash_attention:tile_sizes" points=1
 
 # %% [markdown]
 # ## 5. Counting without running
@@ -169,11 +168,11 @@ tile_player(flash_attention_1, flash_attention_2)
 # Now closed forms. The counters above will tell you whether you are right: the checks compare your
 # formulas with what the algorithms really move.
 
-# %% exercise="labkit.labs.flash_attention.tiling.counts:standard_traffic" points=0.5
+# %% exercise="labkit.flash_attention:standard_traffic" points=0.5
 
-# %% exercise="labkit.labs.flash_attention.tiling.counts:flash_1_traffic" points=1
+# %% exercise="labkit.flash_attention:flash_1_traffic" points=1
 
-# %% exercise="labkit.labs.flash_attention.tiling.counts:flash_2_traffic" points=0.5
+# %% exercise="labkit.flash_attention:flash_2_traffic" points=0.5
 
 # %% [markdown]
 # ### Question: your own head
@@ -235,11 +234,11 @@ homework = {"numbers_64000": 796_672, "numbers_65536": 663_552, "bytes_65536": 2
 # FlashAttention does not save arithmetic; it does a little more. We count every addition,
 # multiplication, exponential, division and maximum as one operation.
 
-# %% exercise="labkit.labs.flash_attention.tiling.counts:standard_flops" points=0.5
+# %% exercise="labkit.flash_attention:standard_flops" points=0.5
 
-# %% exercise="labkit.labs.flash_attention.tiling.counts:flash_flops" points=0.5
+# %% exercise="labkit.flash_attention:flash_flops" points=0.5
 
-# %% exercise="labkit.labs.flash_attention.tiling.counts:run_times" points=0.5
+# %% exercise="labkit.flash_attention:run_times" points=0.5
 
 # %% [markdown]
 # The homework's model of a T4: 8.1 TFLOP/s (no tensor cores), 320 GB/s, computing and moving one
@@ -273,7 +272,7 @@ print(flash_tables.cards_table(tile_sizes, standard, flash_1, run_times))
 #
 # A small chip makes small tiles, small tiles many turns, and in every turn all of O comes and goes.
 
-# %% exercise="labkit.labs.flash_attention.tiling.counts:least_tile" points=0.5
+# %% exercise="labkit.flash_attention:least_tile" points=0.5
 
 # %% experiment="crossover"
 for head_dim in (64, 128, 256):
@@ -304,7 +303,7 @@ print(flash_tables.gpt2_table(standard_traffic, flash_1_traffic))
 #
 # Training needs gradients, and the standard way keeps the weights P for it: N × N numbers from the
 # forward to the backward pass. FlashAttention keeps L, one number a query, and computes the weights
-# of each pair of tiles again. `labkit.labs.flash_attention.tiling.backward` has it in the same
+# of each pair of tiles again. `labkit.labs.flash_attention.backward` has it in the same
 # style; read it.
 
 # %% experiment="way_back"

@@ -3,13 +3,13 @@
 from typing import Any
 
 from autograder.labs.known import Mutant, Variant
-from labkit.labs.flash_attention.tiling import counts
-from labkit.labs.flash_attention.tiling.own_head import own_head
+from labkit import flash_attention as flash
+from labkit.labs.flash_attention.own_head import own_head
 
 HEAD = own_head("instructor")
 _N, _D, _WIDTH = HEAD.n_rows, HEAD.head_dim, HEAD.bytes_per_number
-TILE_Q, TILE_KV = counts.tile_sizes(1024 * HEAD.sram_kib, _D, _WIDTH)
-READS, WRITES = counts.flash_1_traffic(_N, _D, TILE_KV)
+TILE_Q, TILE_KV = flash.tile_sizes(1024 * HEAD.sram_kib, _D, _WIDTH)
+READS, WRITES = flash.flash_1_traffic(_N, _D, TILE_KV)
 TOTAL, ONCE = READS + WRITES, _N * (_D + 2)
 MEGABYTES = _WIDTH * TOTAL / 1e6
 SLIDE = _N * (5 * _D + 4)
@@ -30,7 +30,7 @@ def head(**changed: Any) -> str:
 
 def with_tile(tile_kv: int) -> str:
     """The cell as it follows from another tile of K."""
-    reads, writes = counts.flash_1_traffic(_N, _D, tile_kv)
+    reads, writes = flash.flash_1_traffic(_N, _D, tile_kv)
     megabytes = _WIDTH * (reads + writes) / 1e6
     return head(
         tile_kv=tile_kv, tile_q=min(tile_kv, _D), reads=reads, writes=writes, megabytes=megabytes
@@ -53,8 +53,8 @@ _TILES = "own_tiles_fit_the_chip"
 _READS, _WRITES = "own_reads_are_counted", "own_writes_are_counted"
 _MEGABYTES = "own_traffic_in_megabytes"
 _ALL = (_TILES, _READS, _WRITES, _MEGABYTES)
-_ONE_TURN = counts.flash_1_traffic(_N, _D, _N)
-_BY_QUERIES = counts.flash_1_traffic(_N, _D, TILE_Q)
+_ONE_TURN = flash.flash_1_traffic(_N, _D, _N)
+_BY_QUERIES = flash.flash_1_traffic(_N, _D, TILE_Q)
 _SRAM = 1024 * HEAD.sram_kib
 
 HEADS = [
@@ -123,12 +123,12 @@ HOMEWORK = [
     ("the nearest option", (_BINARY,), homework(second=700_000)),
     ("both readings alike", (_BINARY,), homework(second=796_672)),
     ("bytes as numbers", (_BYTES,), homework(third=663_552)),
-    ("64,000 bytes", (_BYTES,), homework(third=counts.flash_1_traffic(1024, 64, 62).reads)),
+    ("64,000 bytes", (_BYTES,), homework(third=flash.flash_1_traffic(1024, 64, 62).reads)),
     ("the slide for all", (_DECIMAL, _BINARY, _BYTES), homework(331_776, 331_776, 331_776)),
     ("reads and writes", (_DECIMAL, _BINARY, _BYTES), homework(
-        *(counts.flash_1_traffic(1024, 64, tile).total for tile in (250, 256, 64)))),
+        *(flash.flash_1_traffic(1024, 64, tile).total for tile in (250, 256, 64)))),
     ("in bytes", (_DECIMAL, _BINARY, _BYTES), homework(*(
-        4 * counts.flash_1_traffic(1024, 64, tile).reads for tile in (250, 256, 64)))),
+        4 * flash.flash_1_traffic(1024, 64, tile).reads for tile in (250, 256, 64)))),
     ("turns rounded down", (_DECIMAL,), homework(first=663_552)),
     ("turns not rounded", (_DECIMAL,), homework(first=131_072 + 1024 / 250 * 1024 * 130)),
     ("the second and third swapped", (_BINARY, _BYTES), homework(796_672, 2_260_992, 663_552)),

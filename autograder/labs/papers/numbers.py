@@ -9,7 +9,7 @@ from itertools import accumulate
 from math import ceil, prod
 from operator import mul
 
-from labkit.labs.flash_attention.tiling.counts import (
+from labkit.flash_attention import (
     flash_1_traffic,
     flash_2_traffic,
     flash_flops,

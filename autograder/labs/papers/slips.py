@@ -25,7 +25,7 @@ from autograder.labs.papers.numbers import (
     tokens_per_step,
     tree,
 )
-from labkit.labs.flash_attention.tiling.counts import flash_1_traffic, flash_2_traffic
+from labkit.flash_attention import flash_1_traffic, flash_2_traffic
 from labkit.labs.papers.parameters import ITEM_BYTES
 
 Slip = Callable[..., Fields]

@@ -16,8 +16,8 @@ from labkit.labs.batching.driver import Loop, serve
 from labkit.labs.batching.log import Run
 from labkit.labs.batching.policies import DynamicDecodeLoop, StaticDecodeLoop
 from labkit.labs.batching.workload import Job, RooflineCosts, Setup
-from labkit.measuring.plots import png_bytes, with_still
 from labkit.measuring.roofline import ModelWork, Roofline
+from labkit.measuring.widgets import Control, Frames, has_widgets, player
 
 MODEL, CARD = "meta-llama/Llama-3.1-8B", "H200-SXM"
 N_REQUESTS, MEAN_OUTPUT, LONGEST = 24, 60, 1024
@@ -38,50 +38,21 @@ def batching_player(prefill_loop: LoopMaker, decode_loop: LoopMaker) -> Any:
     the picture of one run.
     """
     run_with = partial(simulate, prefill_loop, decode_loop)
-    try:
-        import ipywidgets
-    except ImportError:
-        print("(ipywidgets is not installed: one run instead of the player)")
+    if not has_widgets("one run instead of the player"):
         return draw(run_with(**CHOSEN))
 
-    look = {"style": {"description_width": "9em"}, "layout": ipywidgets.Layout(width="26em")}
-    slider = partial(ipywidgets.SelectionSlider, continuous_update=False, **look)
-    controls = {
-        "rate": slider(options=RATES, value=CHOSEN["rate"], description="requests/s"),
-        "spread": slider(
-            options=_named_spreads(), value=CHOSEN["spread"], description="answers' lengths"
-        ),
-        "slots": slider(options=SLOTS, value=CHOSEN["slots"], description="slots"),
-        "memory": slider(
-            options=[(f"{n:,}", n) for n in MEMORY], value=CHOSEN["memory"], description="memory"
-        ),
-        "batches": ipywidgets.Dropdown(options=list(POLICIES), description="batches", **look),
-    }
-    play = ipywidgets.Play(max=N_FRAMES, interval=FRAME_MS, value=N_FRAMES)
-    time = ipywidgets.IntSlider(
-        max=N_FRAMES, value=N_FRAMES, description="time", readout=False, **look
-    )
-    ipywidgets.jslink((play, "value"), (time, "value"))
-    picture = ipywidgets.Image(format="png", layout=ipywidgets.Layout(max_width="100%"))
-    runs: list[Run] = []
+    def picture(run: Run, moment: int) -> Figure:
+        return draw(run, None if moment == N_FRAMES else run.makespan_s * moment / N_FRAMES)
 
-    def show(_: Any = None) -> None:
-        now_s = None if time.value == N_FRAMES else runs[-1].makespan_s * time.value / N_FRAMES
-        picture.value = png_bytes(draw(runs[-1], now_s))
-
-    def serve_again(_: Any = None) -> None:
-        runs[:] = [run_with(**{name: control.value for name, control in controls.items()})]
-        show()
-
-    for control in controls.values():
-        control.observe(serve_again, names="value")
-    time.observe(show, names="value")
-    serve_again()
-    load, servers = list(controls.values())[:2], list(controls.values())[2:]
-    columns = [ipywidgets.VBox([*load, ipywidgets.HBox([play, time])]), ipywidgets.VBox(servers)]
-    return with_still(ipywidgets.VBox, lambda box: box.children[-1].value)(
-        [ipywidgets.HBox(columns), picture]
-    )
+    controls = [
+        Control("rate", "requests/s", CHOSEN["rate"], RATES),
+        Control("spread", "answers' lengths", CHOSEN["spread"], _named_spreads()),
+        Control("slots", "slots", CHOSEN["slots"], SLOTS),
+        Control("memory", "memory", CHOSEN["memory"], [(f"{n:,}", n) for n in MEMORY]),
+        Control("batches", "batches", CHOSEN["batches"], list(POLICIES), is_menu=True),
+    ]
+    frames = Frames("time", lambda run: N_FRAMES, FRAME_MS, is_whole=True)
+    return player([[*controls[:2], frames], controls[2:]], run_with, picture)
 
 
 def simulate(

@@ -9,8 +9,9 @@ from typing import Any
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-from labkit.measuring.plots import COLORS, GB, course_style, png_bytes
+from labkit.measuring.plots import COLORS, GB, course_style
 from labkit.measuring.roofline import ModelWork, Roofline
+from labkit.measuring.widgets import Control, has_widgets, player
 from labkit.memory import weight_bytes
 from labkit.models.facts import gpus, models, vram_readings
 from labkit.models.shapes import ModelShape
@@ -32,41 +33,23 @@ def cache_growth(
     launch_s, dtype) and kv_bytes_per_token(shape). Without ipywidgets: prints `growth_table` and
     returns None.
     """
-    try:
-        import ipywidgets
-    except ImportError:
-        print("(ipywidgets is not installed: a table instead of the sliders)")
+    if not has_widgets("a table instead of the sliders"):
         print(growth_table(predicted_time_s, kv_bytes_per_token, model, gpu))
         return None
-
-    look = {
-        "style": {"description_width": "9em"},
-        "layout": ipywidgets.Layout(width="26em"),
-        "continuous_update": False,
-    }
-    choose = {name: value for name, value in look.items() if name != "continuous_update"}
-    slider = ipywidgets.SelectionSlider
-    controls = {
-        "model": ipywidgets.Dropdown(options=_models(), value=model, description="model", **choose),
-        "gpu": ipywidgets.Dropdown(options=list(gpus()), value=gpu, description="card", **choose),
-        "n_prompt": slider(options=PROMPTS, value=8, description="prompt", **look),
-        "n_new": slider(options=NEW_TOKENS, value=512, description="new tokens", **look),
-        "launch_ms": slider(
-            options=LAUNCHES_MS, value=0.75, description="launch, ms/layer", **look
-        ),
-    }
-    picture = ipywidgets.Image(format="png", layout=ipywidgets.Layout(max_width="100%"))
-
-    def redraw(_: Any = None) -> None:
-        chosen = {name: control.value for name, control in controls.items()}
-        picture.value = png_bytes(draw(predicted_time_s, kv_bytes_per_token, **chosen))
-
-    for control in controls.values():
-        control.observe(redraw, names="value")
-    redraw()
-    first, second = list(controls.values())[:2], list(controls.values())[2:]
-    return ipywidgets.VBox(
-        [ipywidgets.HBox([ipywidgets.VBox(first), ipywidgets.VBox(second)]), picture]
+    return player(
+        [
+            [
+                Control("model", "model", model, _models(), is_menu=True),
+                Control("gpu", "card", gpu, list(gpus()), is_menu=True),
+            ],
+            [
+                Control("n_prompt", "prompt", 8, PROMPTS),
+                Control("n_new", "new tokens", 512, NEW_TOKENS),
+                Control("launch_ms", "launch, ms/layer", 0.75, LAUNCHES_MS),
+            ],
+        ],
+        dict,
+        lambda chosen: draw(predicted_time_s, kv_bytes_per_token, **chosen),
     )
 
 

@@ -12,9 +12,7 @@ from labkit.measuring.roofline import BYTES
 BACK_ENDS = ("plain", "math", "efficient", "flash", "cudnn", "labkit")
 WITH_SCORES = ("plain", "math")  # those that write all scores
 TILE_Q = 128  # rows of a tile of Q in the kernels for GPUs, about
-Traffic = Callable[
-    ..., tuple[int, int]
-]  # as `labkit.labs.flash_attention.tiling.counts.standard_traffic`, or flash_2
+Traffic = Callable[..., tuple[int, int]]  # as `labkit.flash_attention.standard_traffic`
 
 
 @dataclass(frozen=True, slots=True)

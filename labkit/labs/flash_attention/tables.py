@@ -2,6 +2,10 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+from labkit.labs.flash_attention.backward import (
+    flash_1_backward_traffic,
+    standard_backward_traffic,
+)
 from labkit.labs.flash_attention.records import (
     TILE_Q,
     Point,
@@ -11,7 +15,6 @@ from labkit.labs.flash_attention.records import (
     moving_s,
     points,
 )
-from labkit.labs.flash_attention.tiling import more_counts
 from labkit.measuring.records import Record, Row
 from labkit.measuring.roofline import BYTES, Roofline
 from labkit.models.facts import gpus
@@ -27,12 +30,12 @@ def gpt2_table(standard_traffic: Traffic, flash_1_traffic: Traffic) -> str:
     """
     sizes = GPT2_ROWS, GPT2_HEAD_DIM
     lines = [["standard, measured by the paper", "", "", "40.3"]]
-    back = more_counts.standard_backward_traffic(*sizes)
+    back = standard_backward_traffic(*sizes)
     lines.append(["standard, counted", *_gigabytes(standard_traffic(*sizes), back)])
     lines.append(["FlashAttention, measured by the paper", "", "", "4.4"])
     for tile_kv in GPT2_TILES:
         forward = flash_1_traffic(*sizes, tile_kv)
-        back = more_counts.flash_1_backward_traffic(*sizes, tile_kv)
+        back = flash_1_backward_traffic(*sizes, tile_kv)
         name = f"FlashAttention, counted, {tile_kv} rows of K in a tile"
         lines.append([name, *_gigabytes(forward, back)])
     title = "N = 1,024, D = 64, 16 heads, 64 sequences, 2 bytes a number; GB"

@@ -13,9 +13,9 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from labkit.labs.flash_attention.tiling.moments import Moment, all_scores, moments, softmax_of
-from labkit.labs.flash_attention.tiling.pictures import draw, draw_nothing
-from labkit.measuring.plots import png_bytes, with_still
+from labkit.labs.flash_attention.moments import Moment, all_scores, moments, softmax_of
+from labkit.labs.flash_attention.pictures import draw, draw_nothing
+from labkit.measuring.widgets import Control, Frames, has_widgets, player
 from labkit.models.counted_memory import Memory, attention_memory
 
 N_ROWS, HEAD_DIM, FRAME_MS = 32, 8, 700
@@ -52,51 +52,30 @@ def tile_player(flash_attention_1: Kernel, flash_attention_2: Kernel) -> Any:
     play_with = partial(
         play, dict(zip(ORDERS, (flash_attention_1, flash_attention_2), strict=True))
     )
-    try:
-        import ipywidgets
-    except ImportError:
-        print("(ipywidgets is not installed: one moment instead of the player)")
+    if not has_widgets("one moment instead of the player"):
         run = play_with(**CHOSEN)
         return run.picture(telling_moment(run), QUERY)
-
-    look = {"style": {"description_width": "6em"}, "layout": ipywidgets.Layout(width="22em")}
-    tile = partial(ipywidgets.SelectionSlider, options=TILES, continuous_update=False, **look)
-    controls = {
-        "order": ipywidgets.Dropdown(options=ORDERS, description="order", **look),
-        "tile_q": tile(value=CHOSEN["tile_q"], description="tile of Q"),
-        "tile_kv": tile(value=CHOSEN["tile_kv"], description="tile of K"),
-        "is_causal": ipywidgets.Checkbox(value=False, description="causal", **look),
-    }
-    query = ipywidgets.IntSlider(
-        value=QUERY, max=N_ROWS - 1, description="query", continuous_update=False, **look
+    return player(
+        [
+            [
+                Control("order", "order", CHOSEN["order"], ORDERS, is_menu=True),
+                Frames("moment", lambda run: max(0, len(run.told) - 1), FRAME_MS),
+            ],
+            [
+                Control("tile_q", "tile of Q", CHOSEN["tile_q"], TILES),
+                Control("tile_kv", "tile of K", CHOSEN["tile_kv"], TILES),
+            ],
+            [
+                Control("is_causal", "causal", CHOSEN["is_causal"]),
+                Control("query", "query", QUERY, range(N_ROWS), is_late=True),
+            ],
+        ],
+        play_with,
+        lambda run, moment, query: run.picture(moment, query),
+        lambda run: run.picture(telling_moment(run), QUERY),
+        label_em=6,
+        width_em=22,
     )
-    button = ipywidgets.Play(interval=FRAME_MS)
-    moment = ipywidgets.IntSlider(description="moment", **look)
-    ipywidgets.jslink((button, "value"), (moment, "value"))
-    picture = ipywidgets.Image(format="png", layout=ipywidgets.Layout(max_width="100%"))
-    runs: list[Run] = []
-
-    def show(_: Any = None) -> None:
-        picture.value = png_bytes(runs[-1].picture(moment.value, query.value))
-
-    def play_again(_: Any = None) -> None:
-        runs[:] = [play_with(**{name: control.value for name, control in controls.items()})]
-        button.max = moment.max = max(0, len(runs[-1].told) - 1)
-        button.value = moment.value = 0
-        show()
-
-    for control in controls.values():
-        control.observe(play_again, names="value")
-    for slider in (moment, query):
-        slider.observe(show, names="value")
-    play_again()
-    still = png_bytes(runs[-1].picture(telling_moment(runs[-1]), QUERY))
-    columns = [
-        ipywidgets.VBox([controls["order"], ipywidgets.HBox([button, moment])]),
-        ipywidgets.VBox([controls["tile_q"], controls["tile_kv"]]),
-        ipywidgets.VBox([controls["is_causal"], query]),
-    ]
-    return with_still(ipywidgets.VBox, lambda box: still)([ipywidgets.HBox(columns), picture])
 
 
 def play(

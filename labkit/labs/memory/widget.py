@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from labkit.labs.memory.figures import vram_bar
-from labkit.measuring.plots import png_bytes
+from labkit.measuring.widgets import Control, has_widgets, player
 from labkit.models.facts import gpus, models, vram_readings
 from labkit.models.shapes import ModelShape
 
@@ -28,48 +28,27 @@ def vram_calculator(
     kv_cache_bytes(shape, n_tokens, batch_size, bytes_per_number). Without ipywidgets: prints
     `vram_table` and returns None.
     """
-    try:
-        import ipywidgets
-    except ImportError:
-        print("(ipywidgets is not installed: a table instead of the calculator)")
+    if not has_widgets("a table instead of the calculator"):
         print(vram_table(weight_bytes, kv_cache_bytes, gpu))
         return None
-
     widths = {"4 bytes": 4, "2 bytes": 2, "1 byte": 1}
-    look = {
-        "style": {"description_width": "9em"},
-        "layout": ipywidgets.Layout(width="26em"),
-        "continuous_update": False,
-    }
-    choose = {name: value for name, value in look.items() if name != "continuous_update"}
-    controls = {
-        "model": ipywidgets.Dropdown(options=_models(), value=model, description="model", **choose),
-        "gpu": ipywidgets.Dropdown(options=list(gpus()), value=gpu, description="card", **choose),
-        "batch_size": ipywidgets.SelectionSlider(
-            options=BATCH_SIZES, value=8, description="sequences", **look
-        ),
-        "n_tokens": ipywidgets.SelectionSlider(
-            options=[(f"{n:,}", n) for n in LENGTHS], value=8192, description="tokens", **look
-        ),
-        "weight_width": ipywidgets.SelectionSlider(
-            options=widths, value=2, description="weights", **look
-        ),
-        "cache_width": ipywidgets.SelectionSlider(
-            options=widths, value=2, description="cached numbers", **look
-        ),
-    }
-    picture = ipywidgets.Image(format="png", layout=ipywidgets.Layout(max_width="100%"))
-
-    def redraw(_: Any = None) -> None:
-        chosen = {name: control.value for name, control in controls.items()}
-        picture.value = png_bytes(_draw(weight_bytes, kv_cache_bytes, **chosen))
-
-    for control in controls.values():
-        control.observe(redraw, names="value")
-    redraw()
-    first, second = list(controls.values())[::2], list(controls.values())[1::2]
-    columns = ipywidgets.HBox([ipywidgets.VBox(first), ipywidgets.VBox(second)])
-    return ipywidgets.VBox([columns, picture])
+    lengths = [(f"{n:,}", n) for n in LENGTHS]
+    return player(
+        [
+            [
+                Control("model", "model", model, _models(), is_menu=True),
+                Control("batch_size", "sequences", 8, BATCH_SIZES),
+                Control("weight_width", "weights", 2, widths),
+            ],
+            [
+                Control("gpu", "card", gpu, list(gpus()), is_menu=True),
+                Control("n_tokens", "tokens", 8192, lengths),
+                Control("cache_width", "cached numbers", 2, widths),
+            ],
+        ],
+        dict,
+        lambda chosen: _draw(weight_bytes, kv_cache_bytes, **chosen),
+    )
 
 
 def vram_table(

@@ -13,7 +13,7 @@ import torch
 
 from labkit.labs.speculative.moments import Distribution, Moment, Residual, moments
 from labkit.labs.speculative.pictures import draw, draw_block
-from labkit.measuring.plots import png_bytes, with_still
+from labkit.measuring.widgets import Control, Frames, has_widgets, player
 from labkit.models.prompts import prompts
 from labkit.zoo import LoadedModel, Pair, load_pair
 
@@ -33,50 +33,22 @@ def speculation_player(
     """
     pair = pair or load_pair("tiny", device="cpu")
     play_with, name = partial(play, distribution, residual, pair), partial(token_name, pair)
-    try:
-        import ipywidgets
-    except ImportError:
-        print("(ipywidgets is not installed: one block instead of the player)")
+    if not has_widgets("one block instead of the player"):
         return draw_block(telling_block(play_with(**CHOSEN)), name)
-
-    look = {"style": {"description_width": "9em"}, "layout": ipywidgets.Layout(width="26em")}
-    slider = partial(ipywidgets.SelectionSlider, continuous_update=False, **look)
-    controls = {
-        "prompt": ipywidgets.Dropdown(
-            options=[each.id for each in prompts()],
-            value=CHOSEN["prompt"],
-            description="prompt",
-            **look,
-        ),
-        "gamma": slider(options=GAMMAS, value=CHOSEN["gamma"], description="gamma"),
-        "temperature": slider(
-            options=TEMPERATURES, value=CHOSEN["temperature"], description="temperature"
-        ),
-        "seed": slider(options=range(20), value=CHOSEN["seed"], description="chance"),
-    }
-    button = ipywidgets.Play(interval=FRAME_MS)
-    moment = ipywidgets.IntSlider(description="moment", **look)
-    ipywidgets.jslink((button, "value"), (moment, "value"))
-    picture = ipywidgets.Image(format="png", layout=ipywidgets.Layout(max_width="100%"))
-    played: list[Moment] = []
-
-    def show(_: Any = None) -> None:
-        picture.value = png_bytes(draw(played[moment.value], name))
-
-    def play_again(_: Any = None) -> None:
-        played[:] = play_with(**{key: control.value for key, control in controls.items()})
-        button.max = moment.max = len(played) - 1
-        button.value = moment.value = 0
-        show()
-
-    for control in controls.values():
-        control.observe(play_again, names="value")
-    moment.observe(show, names="value")
-    play_again()
-    still = png_bytes(draw_block(telling_block(played), name))
-    left, right = list(controls.values())[:2], list(controls.values())[2:]
-    columns = [ipywidgets.VBox([*left, ipywidgets.HBox([button, moment])]), ipywidgets.VBox(right)]
-    return with_still(ipywidgets.VBox, lambda box: still)([ipywidgets.HBox(columns), picture])
+    ids = [each.id for each in prompts()]
+    controls = [
+        Control("prompt", "prompt", CHOSEN["prompt"], ids, is_menu=True),
+        Control("gamma", "gamma", CHOSEN["gamma"], GAMMAS),
+        Control("temperature", "temperature", CHOSEN["temperature"], TEMPERATURES),
+        Control("seed", "chance", CHOSEN["seed"], range(20)),
+    ]
+    frames = Frames("moment", lambda played: len(played) - 1, FRAME_MS)
+    return player(
+        [[*controls[:2], frames], controls[2:]],
+        play_with,
+        lambda played, moment: draw(played[moment], name),
+        lambda played: draw_block(telling_block(played), name),
+    )
 
 
 def play(

@@ -11,9 +11,10 @@ import numpy
 from matplotlib.figure import Figure
 
 from labkit.measuring.bounds import machine_of
-from labkit.measuring.plots import COLORS, course_style, png_bytes
+from labkit.measuring.plots import COLORS, course_style
 from labkit.measuring.records import Record
 from labkit.measuring.roofline import BYTES, ModelWork, Roofline, ridge_point
+from labkit.measuring.widgets import Control, has_widgets, player
 
 BATCH_SIZES = tuple(2**i for i in range(11))
 N_CACHED = 64
@@ -110,26 +111,18 @@ def roofline_explorer(record: Record) -> Any:
 
     Without ipywidgets: prints `roofline_table` and returns None.
     """
-    try:
-        import ipywidgets
-    except ImportError:
-        print("(ipywidgets is not installed: a table instead of the picture)")
+    if not has_widgets("a table instead of the picture"):
         print(roofline_table(record))
         return None
-    look = {"style": {"description_width": "9em"}, "layout": ipywidgets.Layout(width="26em")}
-    batch = ipywidgets.SelectionSlider(
-        options=BATCH_SIZES, value=1, description="batch", continuous_update=False, **look
+    models = _models_of(record)
+    return player(
+        [
+            [Control("model", "model", models[0], models, is_menu=True)],
+            [Control("batch_size", "batch", 1, BATCH_SIZES)],
+        ],
+        dict,
+        lambda chosen: draw(record, **chosen),
     )
-    model = ipywidgets.Dropdown(options=_models_of(record), description="model", **look)
-    picture = ipywidgets.Image(format="png", layout=ipywidgets.Layout(max_width="100%"))
-
-    def redraw(_: Any = None) -> None:
-        picture.value = png_bytes(draw(record, batch.value, model.value))
-
-    for control in (batch, model):
-        control.observe(redraw, names="value")
-    redraw()
-    return ipywidgets.VBox([ipywidgets.HBox([model, batch]), picture])
 
 
 def roofline_table(record: Record) -> str:

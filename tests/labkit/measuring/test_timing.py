@@ -1,9 +1,7 @@
-"""Times are kept raw, taken in turns, and drawn."""
+"""Times are kept raw, and taken in turns."""
 
 import pytest
 
-from labkit.labs.kv_cache.figures import cache_timing
-from labkit.measuring.plots import png_bytes
 from labkit.measuring.timing import Timing, machine, time_in_turns
 
 
@@ -29,13 +27,3 @@ def test_median_and_middle_half_withstand_one_slow_run():
 
 def test_the_machine_is_named():
     assert "PyTorch" in machine()
-
-
-def test_the_figure_has_both_curves_and_the_counted_ratio():
-    slow, fast = [Timing((1.0, 1.2)), Timing((4.0, 4.1))], [Timing((1.0,)), Timing((1.5,))]
-    figure = cache_timing([1, 8], slow, fast, [1.0, 6.5], smaller=[0.9, 1.5], caption="here")
-    seconds, ratios = figure.axes
-    assert [line.get_label() for line in seconds.lines] == ["without cache", "with cache"]
-    counted = next(line for line in ratios.lines if line.get_label() == "tokens, counted")
-    assert list(counted.get_ydata()) == [1.0, 6.5]
-    assert png_bytes(figure).startswith(b"\x89PNG")

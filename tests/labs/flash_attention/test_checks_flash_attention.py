@@ -26,8 +26,7 @@ from labkit.labs.flash_attention.checks.expected import (
 from labkit.labs.flash_attention.checks.memory import MOST_MOVES, SHIFTS, WatchedMemory
 from labkit.labs.flash_attention.checks.runs import ORDERS, AttentionCase, moved_output, run_of
 from labkit.labs.flash_attention.checks.softmax import StepCase, level_after
-from labkit.labs.flash_attention.tiling import counts
-from labkit.labs.flash_attention.tiling.moments import moments
+from labkit.labs.flash_attention.moments import moments
 from labkit.models.counted_memory import attention_memory, tiles
 
 CASE = AttentionCase("moving", 22, 3, 5, 4, seed=1)
@@ -233,7 +232,7 @@ def test_the_level_of_all_keys_is_that_of_the_online_softmax(kind):
      ("slide", slide(ratio=RATIO - 1), the_slide_is_too_small_by_a_factor, "not how much more")],
 )  # fmt: skip
 def test_slips_in_the_answers_are_named(name, source, check, words):
-    namespace = dict(vars(counts)) | {"student_id": "instructor"}
+    namespace = dict(vars(flash)) | {"student_id": "instructor"}
     exec(source, namespace)
     with pytest.raises(Wrong) as wrong:
         check(local_student(namespace), AnswerCase(name))

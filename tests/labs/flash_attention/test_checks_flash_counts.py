@@ -6,8 +6,7 @@ import torch
 from labkit import flash_attention as flash
 from labkit.bridge.local import local_student
 from labkit.checks.core import checks_of, open_cases_of, play_check
-from labkit.labs.flash_attention.tiling import counts
-from labkit.labs.flash_attention.tiling.own_head import own_head
+from labkit.labs.flash_attention.own_head import own_head
 from labkit.models.counted_memory import attention_memory
 
 CHECKS, OPEN_CASES = checks_of("flash_attention"), open_cases_of("flash_attention")
@@ -21,13 +20,13 @@ def statuses(exercise, **names):
 
 
 def functions(**changed):
-    return {name: getattr(counts, name) for name in NAMES} | changed
+    return {name: getattr(flash, name) for name in NAMES} | changed
 
 
 def my_head(student_id):
     head = own_head(student_id)
-    tile_q, tile_kv = counts.tile_sizes(1024 * head.sram_kib, head.head_dim, head.bytes_per_number)
-    moved = counts.flash_1_traffic(head.n_rows, head.head_dim, tile_kv)
+    tile_q, tile_kv = flash.tile_sizes(1024 * head.sram_kib, head.head_dim, head.bytes_per_number)
+    moved = flash.flash_1_traffic(head.n_rows, head.head_dim, tile_kv)
     megabytes = head.bytes_per_number * moved.total / 1e6
     return {"tile_kv": tile_kv, "tile_q": tile_q, **moved._asdict(), "megabytes": megabytes}
 

@@ -1,5 +1,7 @@
 """Tiled attention gives the same numbers, and moves what the closed forms say."""
 
+from itertools import product
+
 import pytest
 import torch
 from hypothesis import given
@@ -7,8 +9,8 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 from labkit import flash_attention as flash
-from labkit.labs.flash_attention.tiling import backward, counts, more_counts
-from labkit.models.counted_memory import SramOverflow, attention_memory, tiles
+from labkit.labs.flash_attention import backward
+from labkit.models.counted_memory import SramOverflow, Traffic, attention_memory, tiles
 
 SHAPES = st.tuples(*(st.integers(1, most) for most in (40, 12, 45, 45)), st.booleans())
 TOLERANCE = {torch.float32: 1e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
@@ -26,7 +28,14 @@ def right_output(queries, keys, values, is_causal):
 
 
 def moved(memory):
-    return counts.Traffic(memory.n_read, memory.n_written)
+    return Traffic(memory.n_read, memory.n_written)
+
+
+def rows_met(n_rows, tile_q, tile_kv):
+    """Rows of Q, and of K, over all pairs of tiles in which a query sees a key."""
+    pairs = product(tiles(n_rows, tile_q), tiles(n_rows, tile_kv))
+    met = [(stop - start, last - first) for (start, stop), (first, last) in pairs if first < stop]
+    return map(sum, zip(*met, strict=True))
 
 
 @given(SHAPES)
@@ -40,15 +49,15 @@ def test_every_order_gives_the_same_and_moves_what_it_should(shape):
     flash.flash_attention_2(second, tile_q, tile_kv, is_causal)
     for memory in (standard, first, second):
         torch.testing.assert_close(memory.arrays["O"], wanted, atol=1e-5, rtol=1e-5)
-    assert moved(standard) == counts.standard_traffic(n_rows, head_dim)
+    assert moved(standard) == flash.standard_traffic(n_rows, head_dim)
     if is_causal:
-        assert moved(first) == more_counts.causal_flash_1_traffic(n_rows, head_dim, tile_q, tile_kv)
-        assert moved(second) == more_counts.causal_flash_2_traffic(
-            n_rows, head_dim, tile_q, tile_kv
-        )
+        n_queries, n_keys = rows_met(n_rows, tile_q, tile_kv)
+        assert first.n_read == 2 * n_rows * head_dim + n_queries * (2 * head_dim + 2)
+        assert first.n_written == (n_rows + n_queries) * (head_dim + 2)
+        assert moved(second) == ((n_rows + 2 * n_keys) * head_dim, n_rows * (head_dim + 1))
     else:
-        assert moved(first) == counts.flash_1_traffic(n_rows, head_dim, tile_kv)
-        assert moved(second) == counts.flash_2_traffic(n_rows, head_dim, tile_q)
+        assert moved(first) == flash.flash_1_traffic(n_rows, head_dim, tile_kv)
+        assert moved(second) == flash.flash_2_traffic(n_rows, head_dim, tile_q)
     assert first.n_bytes == 4 * moved(first).total
 
 
@@ -68,10 +77,14 @@ def test_every_way_back_gives_the_same_and_moves_what_it_should(shape):
             memory, tile_q, tile_kv, is_causal
         ),
     }
+    n_turns = -(-n_rows // tile_kv)
     traffic = {
-        backward.standard_backward: more_counts.standard_backward_traffic(n_rows, head_dim),
-        backward.flash_backward_1: more_counts.flash_1_backward_traffic(n_rows, head_dim, tile_kv),
-        backward.flash_backward_2: more_counts.flash_2_backward_traffic(n_rows, head_dim, tile_kv),
+        backward.standard_backward: backward.standard_backward_traffic(n_rows, head_dim),
+        backward.flash_backward_1: backward.flash_1_backward_traffic(n_rows, head_dim, tile_kv),
+        backward.flash_backward_2: (
+            n_rows * (4 * head_dim + n_turns * (4 * head_dim + 2)),
+            n_rows * ((n_turns + 3) * head_dim + 1),
+        ),
     }
     for way, forward in ways.items():
         memory = attention_memory(queries, keys, values, more={"dO": d_output})
@@ -128,26 +141,26 @@ def test_large_scores_do_not_overflow():
      (65_536, 2, (64, 128)), (1_023, 1, (3, 3)), (1_024, 4, (1, 1))],
 )  # fmt: skip
 def test_tile_sizes(sram_bytes, bytes_per_number, wanted):
-    assert counts.tile_sizes(sram_bytes, 64, bytes_per_number) == wanted
+    assert flash.tile_sizes(sram_bytes, 64, bytes_per_number) == wanted
 
 
 def test_a_chip_too_small_for_one_row_is_refused():
     with pytest.raises(ValueError, match="four rows of 256 bytes do not fit into 1,023"):
-        counts.tile_sizes(1023, 64, 4)
+        flash.tile_sizes(1023, 64, 4)
 
 
 @given(st.integers(1, 64), st.sampled_from([1, 2, 4, 8]), st.integers(1, 4096))
 def test_tiles_of_that_size_fit_and_larger_ones_do_not(head_dim, bytes_per_number, n_rows):
     sram_bytes = 4 * head_dim * bytes_per_number * n_rows
     for spare in (0, 4 * head_dim * bytes_per_number - 1):
-        tile_q, tile_kv = counts.tile_sizes(sram_bytes + spare, head_dim, bytes_per_number)
+        tile_q, tile_kv = flash.tile_sizes(sram_bytes + spare, head_dim, bytes_per_number)
         assert tile_kv == n_rows and tile_q == min(n_rows, head_dim)
 
 
 @pytest.mark.parametrize("way", [flash.flash_attention_1, flash.flash_attention_2])
 def test_the_chip_refuses_what_does_not_fit(way):
     parts = matrices(64, 8)
-    tile_q, tile_kv = counts.tile_sizes(1024, 8, 4)
+    tile_q, tile_kv = flash.tile_sizes(1024, 8, 4)
     fitting, tight = attention_memory(*parts, 1024), attention_memory(*parts, 1024)
     way(fitting, tile_q, tile_kv)
     with pytest.raises(SramOverflow, match="make the tiles smaller"):
@@ -187,38 +200,38 @@ HOMEWORK = [(1024, 796_672, 1.835511), (2048, 2_658_304, 1.899839), (4096, 9_576
 
 @pytest.mark.parametrize("n_rows, reads, speedup", HOMEWORK)
 def test_the_table_of_the_homework(n_rows, reads, speedup):
-    _, tile_kv = counts.tile_sizes(4 * 64_000, 64, 4)
+    _, tile_kv = flash.tile_sizes(4 * 64_000, 64, 4)
     flash_1, standard = (
-        counts.flash_1_traffic(n_rows, 64, tile_kv),
-        counts.standard_traffic(n_rows, 64),
+        flash.flash_1_traffic(n_rows, 64, tile_kv),
+        flash.standard_traffic(n_rows, 64),
     )
     assert flash_1.reads == reads
     card = (8.1e12, 320e9)
-    slow, _ = counts.run_times(counts.standard_flops(n_rows, 64), 4 * standard.total, *card)
-    fast, _ = counts.run_times(counts.flash_flops(n_rows, 64, tile_kv), 4 * flash_1.total, *card)
+    slow, _ = flash.run_times(flash.standard_flops(n_rows, 64), 4 * standard.total, *card)
+    fast, _ = flash.run_times(flash.flash_flops(n_rows, 64, tile_kv), 4 * flash_1.total, *card)
     assert round(slow / fast, 6) == speedup
 
 
 @pytest.mark.parametrize("n_numbers, reads", [(65_536, 663_552), (16_384, 2_260_992)])
 def test_the_unit_of_the_chip_decides(n_numbers, reads):
-    _, tile_kv = counts.tile_sizes(4 * n_numbers, 64, 4)
-    assert counts.flash_1_traffic(1024, 64, tile_kv).reads == reads
+    _, tile_kv = flash.tile_sizes(4 * n_numbers, 64, 4)
+    assert flash.flash_1_traffic(1024, 64, tile_kv).reads == reads
 
 
 def test_more_facts_of_the_homework():
-    assert counts.flash_1_traffic(1024, 64, 64).total == 3_409_920
+    assert flash.flash_1_traffic(1024, 64, 64).total == 3_409_920
     assert round(_speedup(2048, 16_384), 3) == 1.165
     assert round(_speedup(2048, 65_536), 6) == 1.953441
     assert [round(_speedup(2048, n, overlaps=True), 2) for n in (64_000, 16_384)] == [1.61, 1.31]
 
 
 def _speedup(n_rows, n_numbers, overlaps=False):
-    _, tile_kv = counts.tile_sizes(4 * n_numbers, 64, 4)
+    _, tile_kv = flash.tile_sizes(4 * n_numbers, 64, 4)
     card = (8.1e12, 320e9)
-    traffic = counts.standard_traffic(n_rows, 64), counts.flash_1_traffic(n_rows, 64, tile_kv)
-    flops = counts.standard_flops(n_rows, 64), counts.flash_flops(n_rows, 64, tile_kv)
+    traffic = flash.standard_traffic(n_rows, 64), flash.flash_1_traffic(n_rows, 64, tile_kv)
+    flops = flash.standard_flops(n_rows, 64), flash.flash_flops(n_rows, 64, tile_kv)
     slow, fast = (
-        counts.run_times(n_flops, 4 * each.total, *card)[overlaps]
+        flash.run_times(n_flops, 4 * each.total, *card)[overlaps]
         for n_flops, each in zip(flops, traffic, strict=True)
     )
     return slow / fast
@@ -226,9 +239,9 @@ def _speedup(n_rows, n_numbers, overlaps=False):
 
 @pytest.mark.parametrize("head_dim", [64, 128])
 def test_below_some_tile_flash_attention_moves_more(head_dim):
-    least = counts.least_tile(4096, head_dim)
+    least = flash.least_tile(4096, head_dim)
     assert abs(least - (3 * head_dim + 4) / 4) <= 2
-    standard = counts.standard_traffic(4096, head_dim).total
-    assert counts.flash_1_traffic(4096, head_dim, least).total < standard
-    assert counts.flash_1_traffic(4096, head_dim, least - 1).total >= standard
-    assert counts.least_tile(2, head_dim) is None
+    standard = flash.standard_traffic(4096, head_dim).total
+    assert flash.flash_1_traffic(4096, head_dim, least).total < standard
+    assert flash.flash_1_traffic(4096, head_dim, least - 1).total >= standard
+    assert flash.least_tile(2, head_dim) is None

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
+from labkit import flash_attention as flash
 from labkit.labs.flash_attention import experiments
 from labkit.labs.flash_attention.experiments import Sizes, plain, sdpa
 from labkit.labs.flash_attention.records import Point, by_back_end, computing_s, moving_s, points
-from labkit.labs.flash_attention.tiling import counts
 from labkit.measuring.profiles import CPU
 from labkit.measuring.provenance import Provenance
 from labkit.measuring.records import OUT_OF_MEMORY, Recorder
@@ -88,6 +88,6 @@ def test_floors_come_from_the_measured_machine(recorder):
     assert forward.flops(64) == 2 * 4 * 64**2 * 16
     assert back.flops(64) == 3.5 * forward.flops(64) / 2
     assert computing_s(record, forward, 64) == forward.flops(64) / machine["peak"]
-    n_bytes = 4 * 2 * sum(counts.flash_2_traffic(64, 16, 8))
-    found = moving_s(record, forward, 64, counts.flash_2_traffic, 8)
+    n_bytes = 4 * 2 * sum(flash.flash_2_traffic(64, 16, 8))
+    found = moving_s(record, forward, 64, flash.flash_2_traffic, 8)
     assert found == n_bytes / machine["bandwidth"]

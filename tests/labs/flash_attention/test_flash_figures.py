@@ -11,7 +11,6 @@ from labkit import flash_attention as flash
 from labkit.labs.flash_attention import figures as flash_figures
 from labkit.labs.flash_attention import tables as flash_tables
 from labkit.labs.flash_attention.records import BACK_ENDS, Point
-from labkit.labs.flash_attention.tiling import counts
 from labkit.measuring.plots import png_bytes
 from labkit.measuring.profiles import CPU
 from labkit.measuring.provenance import Provenance
@@ -20,7 +19,7 @@ from labkit.models.counted_memory import attention_memory
 from labkit.models.facts import gpus
 
 HERE = Provenance.here(CPU, "a test")
-COUNTS = counts.standard_traffic, counts.flash_1_traffic, counts.flash_2_traffic
+COUNTS = flash.standard_traffic, flash.flash_1_traffic, flash.flash_2_traffic
 LENGTHS = (512, 1024, 2048)
 
 
@@ -79,14 +78,14 @@ def test_a_memory_that_moved_nothing_says_so():
 
 
 def test_the_crossover_is_where_the_first_order_moves_less():
-    figure = flash_figures.traffic_by_tile(*COUNTS, counts.least_tile, n_rows=2048)
+    figure = flash_figures.traffic_by_tile(*COUNTS, flash.least_tile, n_rows=2048)
     for axes, head_dim in zip(figure.axes, (64, 128), strict=True):
-        least = counts.least_tile(2048, head_dim)
+        least = flash.least_tile(2048, head_dim)
         assert f"from {least} rows on" in words(axes)[0]
         line = next(line for line in axes.lines if line.get_label() == "FlashAttention-2")
         x, y = line.get_data()
         assert [round(1e6 * n) for n in y] == [
-            sum(counts.flash_2_traffic(2048, head_dim, tile)) for tile in x
+            sum(flash.flash_2_traffic(2048, head_dim, tile)) for tile in x
         ]
 
 
@@ -96,7 +95,7 @@ def test_no_crossover_no_words():
 
 
 def test_traffic_by_length_takes_the_tiles_it_is_given():
-    figure = flash_figures.traffic_by_length(*COUNTS, counts.tile_sizes)
+    figure = flash_figures.traffic_by_length(*COUNTS, flash.tile_sizes)
     first, second, _ = figure.axes
     assert "tiles: 64 rows of Q, 64 of K" in first.get_xlabel()
     assert words(second)[0] == "FlashAttention: standard / 0.33"
@@ -134,15 +133,15 @@ def test_the_table_has_every_point():
     assert sum(OUT_OF_MEMORY in line for line in lines) == 2
     with_counts = flash_tables.back_ends_table(record(), COUNTS[0], COUNTS[2]).splitlines()
     assert "scores moved ms" in with_counts[1]
-    moved_ms = 1e3 * 4 * 4 * sum(counts.standard_traffic(512, 64)) / 1e9
+    moved_ms = 1e3 * 4 * 4 * sum(flash.standard_traffic(512, 64)) / 1e9
     assert f"{moved_ms:.3g}" in with_counts[2].split()
     bare = flash_tables.back_ends_table(record(has_machine=False), COUNTS[0], COUNTS[2])
     assert "products" not in bare and "moved" not in bare
 
 
 def test_every_card_of_the_facts_has_its_gain():
-    standard, flash_1 = (COUNTS[0], counts.standard_flops), (COUNTS[1], counts.flash_flops)
-    table = flash_tables.cards_table(counts.tile_sizes, standard, flash_1, counts.run_times)
+    standard, flash_1 = (COUNTS[0], flash.standard_flops), (COUNTS[1], flash.flash_flops)
+    table = flash_tables.cards_table(flash.tile_sizes, standard, flash_1, flash.run_times)
     lines = [line.split() for line in table.splitlines()]
     assert all(f"\n{name} " in table for name in gpus())
     assert lines[2] == ["T4", "64", "float32", "64", "1.16", "1.31"]

@@ -13,7 +13,7 @@ from shown import controls_of
 
 from labkit import flash_attention as flash
 from labkit.labs.flash_attention import widget as flash_widget
-from labkit.labs.flash_attention.tiling.moments import softmax_of
+from labkit.labs.flash_attention.moments import softmax_of
 from labkit.labs.flash_attention.widget import (
     CHOSEN,
     HEAD_DIM,

@@ -4,8 +4,8 @@ from math import ceil, isclose
 
 import pytest
 
-from labkit.labs.flash_attention.tiling import counts
-from labkit.labs.flash_attention.tiling.own_head import FORMATS, LENGTHS, Head, head_of, own_head
+from labkit import flash_attention as flash
+from labkit.labs.flash_attention.own_head import FORMATS, LENGTHS, Head, head_of, own_head
 
 HEADS = [
     Head(n_rows, head_dim, sram_kib, dtype, width)
@@ -17,8 +17,8 @@ TOLERANCE = {"megabytes": 0.005, "ratio": 0.01}  # of the checks; counts are exa
 
 
 def answers(head):
-    tile_q, tile_kv = counts.tile_sizes(1024 * head.sram_kib, head.head_dim, head.bytes_per_number)
-    moved = counts.flash_1_traffic(head.n_rows, head.head_dim, tile_kv)
+    tile_q, tile_kv = flash.tile_sizes(1024 * head.sram_kib, head.head_dim, head.bytes_per_number)
+    moved = flash.flash_1_traffic(head.n_rows, head.head_dim, tile_kv)
     first = head.n_rows * (head.head_dim + 2)
     return {
         "tile_kv": tile_kv,
@@ -64,8 +64,8 @@ def slips(head):
     for wrong in (2 * d, 4 * d + 2, d, 2 * d + 1, 3 * d + 4):
         yield "reads", 2 * n * d + n_turns * n * wrong
     yield "reads", n_turns * n * (2 * d + 2)
-    yield "reads", counts.flash_2_traffic(n, d, right["tile_q"]).reads
-    yield "reads", counts.standard_traffic(n, d).reads
+    yield "reads", flash.flash_2_traffic(n, d, right["tile_q"]).reads
+    yield "reads", flash.standard_traffic(n, d).reads
     for wrong in (d, 2, d + 1):
         yield "writes", (n_turns + 1) * n * wrong
     yield "writes", n_turns * n * (d + 2)
@@ -83,7 +83,7 @@ def slips(head):
     yield from (("ratio", each) for each in (
         total / slide, total / (slide + first), n_turns, 1 / right["ratio"],
         width * right["ratio"], right["reads"] / slide, right["writes"] / slide,
-        counts.standard_traffic(n, d).total / total,
+        flash.standard_traffic(n, d).total / total,
     ))  # fmt: skip
 
 

@@ -9,6 +9,7 @@ matplotlib.use("agg")
 
 import matplotlib.pyplot as plt
 import pytest
+from shown import controls_of
 
 from labkit.cli import main
 from labkit.labs.throughput import figures
@@ -175,14 +176,12 @@ def test_a_larger_batch_moves_a_decode_step_to_the_right():
 
 def test_moving_the_slider_redraws(record):
     pytest.importorskip("ipywidgets")
-    box = roofline_widget.roofline_explorer(record)
-    controls, picture = box.children
+    controls, picture = controls_of(roofline_widget.roofline_explorer(record))
     before = bytes(picture.value)
-    model, batch = controls.children
-    batch.value = 256
+    controls["batch"].value = 256
     assert bytes(picture.value).startswith(b"\x89PNG")
     assert bytes(picture.value) != before
-    assert "tiny-target" in model.options
+    assert "tiny-target" in controls["model"].options
 
 
 def test_without_ipywidgets_a_table_is_printed(record, no_ipywidgets, capsys):

@@ -6,12 +6,13 @@ from itertools import chain
 from math import ceil
 from typing import Any
 
+from labkit import flash_attention as flash
 from labkit.checks.answers import AnswerCase
 from labkit.labs.flash_attention.checks.counts import StandardCase
 from labkit.labs.flash_attention.checks.operations import LeastCase, OperationsCase, SecondsCase
 from labkit.labs.flash_attention.checks.tiles import TileCase
 from labkit.labs.flash_attention.checks.turns import TurnsCase
-from labkit.labs.flash_attention.tiling import counts
+from labkit.models.counted_memory import Traffic
 
 
 def count_cases(rng: random.Random) -> dict[str, list]:
@@ -19,13 +20,13 @@ def count_cases(rng: random.Random) -> dict[str, list]:
     return {
         "tile_sizes": _chips(rng),
         "standard_traffic": _standard(rng),
-        "flash_1_traffic": _turns(rng, counts.flash_1_traffic),
-        "flash_2_traffic": _turns(rng, counts.flash_2_traffic),
+        "flash_1_traffic": _turns(rng, flash.flash_1_traffic),
+        "flash_2_traffic": _turns(rng, flash.flash_2_traffic),
         "standard_flops": _operations(rng),
-        "flash_flops": _turns(rng, counts.flash_flops),
+        "flash_flops": _turns(rng, flash.flash_flops),
         "run_times": _seconds(rng),
         "least_tile": _least(rng),
-        **{name: [AnswerCase(name, counts)] for name in ("my_head", "slide", "homework")},
+        **{name: [AnswerCase(name, flash)] for name in ("my_head", "slide", "homework")},
     }
 
 
@@ -56,12 +57,12 @@ def _sizes(rng: random.Random) -> list[tuple[int, int]]:
 
 
 def _standard(rng: random.Random) -> list[StandardCase]:
-    return [StandardCase(*each, *counts.standard_traffic(*each)) for each in _sizes(rng)]
+    return [StandardCase(*each, *flash.standard_traffic(*each)) for each in _sizes(rng)]
 
 
 def _operations(rng: random.Random) -> list[OperationsCase]:
     return [
-        OperationsCase(n, d, counts.standard_flops(n, d), counts.standard_flops(n, 2 * d))
+        OperationsCase(n, d, flash.standard_flops(n, d), flash.standard_flops(n, 2 * d))
         for n, d in _sizes(rng)
     ]
 
@@ -89,7 +90,7 @@ def _seconds(rng: random.Random) -> list[SecondsCase]:
     def case(computing_s: float, moving_s: float) -> SecondsCase:
         flops_per_s, bytes_per_s = rng.uniform(1e12, 9e14), rng.uniform(1e11, 5e12)
         work = computing_s * flops_per_s, moving_s * bytes_per_s
-        times_s = counts.run_times(*work, flops_per_s, bytes_per_s)
+        times_s = flash.run_times(*work, flops_per_s, bytes_per_s)
         return SecondsCase(*work, flops_per_s, bytes_per_s, computing_s, moving_s, *times_s)
 
     long_s, short_s = rng.uniform(0.01, 0.02), rng.uniform(0.003, 0.007)
@@ -103,7 +104,7 @@ def _least(rng: random.Random) -> list[LeastCase]:
     for n_rows, head_dim in sizes:
         kind = _kind_of(n_rows, head_dim)
         if kind and len(found[kind]) < 2:
-            right = counts.least_tile(n_rows, head_dim)
+            right = flash.least_tile(n_rows, head_dim)
             name = kind if kind in ("some", "tie") else "ends"
             found[kind].append(LeastCase(name, n_rows, head_dim, right))
     return [LeastCase("ends", 1, rng.randint(1, 9), None), *chain(*found.values())]
@@ -111,10 +112,10 @@ def _least(rng: random.Random) -> list[LeastCase]:
 
 def _kind_of(n_rows: int, head_dim: int) -> str:
     """What these sizes are a case of; nothing if a slip would find the right tile too."""
-    right, standard = counts.least_tile(n_rows, head_dim), counts.standard_traffic(n_rows, head_dim)
-    moved = [counts.flash_1_traffic(n_rows, head_dim, tile) for tile in range(1, n_rows + 1)]
+    right, standard = flash.least_tile(n_rows, head_dim), flash.standard_traffic(n_rows, head_dim)
+    moved = [flash.flash_1_traffic(n_rows, head_dim, tile) for tile in range(1, n_rows + 1)]
 
-    def first(is_enough: Callable[[counts.Traffic], bool]) -> int | None:
+    def first(is_enough: Callable[[Traffic], bool]) -> int | None:
         return next((tile for tile, each in enumerate(moved, 1) if is_enough(each)), None)
 
     is_tied = any(each.total == standard.total for each in moved)

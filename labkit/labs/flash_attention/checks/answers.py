@@ -18,7 +18,7 @@ from labkit.checks.answers import (
 from labkit.checks.compare import show
 from labkit.checks.core import Unfinished, Wrong, check
 from labkit.labs.flash_attention.checks.turns import EXACT, two_numbers_in
-from labkit.labs.flash_attention.tiling.own_head import Head, head_of
+from labkit.labs.flash_attention.own_head import Head, head_of
 
 NEAR_MEGABYTES, NEAR_RATIO = 0.005, 0.01
 HOMEWORK_ROWS, HOMEWORK_DIM, HOMEWORK_WIDTH = 1024, 64, 4

@@ -1,7 +1,8 @@
 """The way back through attention: gradients of Q, K and V, from dO, the gradient of O.
 
 Standard attention kept its weights P for this, N x N numbers. FlashAttention keeps two numbers a
-query (l and m, or L alone) and computes the weights again, tile by tile.
+query (l and m, or L alone) and computes the weights again, tile by tile. What both move stands
+beside them in closed form, without a mask.
 """
 
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from labkit.models.counted_memory import Memory, tile_scores, tiles
+from labkit.models.counted_memory import Memory, Traffic, tile_scores, tiles
 
 
 def standard_backward(memory: Memory) -> None:
@@ -26,6 +27,11 @@ def standard_backward(memory: Memory) -> None:
     scale = memory.head_dim**-0.5
     memory.store("dQ", 0, memory.load("dS").float() @ memory.load("K").float() * scale)
     memory.store("dK", 0, memory.load("dS").float().T @ memory.load("Q").float() * scale)
+
+
+def standard_backward_traffic(n_rows: int, head_dim: int) -> Traffic:
+    """Of `standard_backward`."""
+    return Traffic(5 * n_rows * (n_rows + head_dim), n_rows * (2 * n_rows + 3 * head_dim))
 
 
 def flash_backward_1(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
@@ -49,6 +55,13 @@ def flash_backward_1(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool 
             d_keys, d_values = d_keys + parts[1], d_values + parts[2]
         memory.store("dK", columns[0], d_keys)
         memory.store("dV", columns[0], d_values)
+
+
+def flash_1_backward_traffic(n_rows: int, head_dim: int, tile_kv: int) -> Traffic:
+    """Of `flash_backward_1`, the first writing of dQ, dK and dV included."""
+    n_turns = -(-n_rows // tile_kv)
+    reads = n_rows * (2 * head_dim + n_turns * (4 * head_dim + 2))
+    return Traffic(reads, (5 + n_turns) * n_rows * head_dim)
 
 
 def flash_backward_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Figures: what they show, that they leave no settings behind, and that each is drawn once."""
+"""Lab 1's figures: what they show, that they leave no settings, and that each is drawn once."""
 
 import matplotlib
 

@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
-from labkit.labs.flash_attention.tiling.moments import Moment, Softmax, softmax_of
+from labkit.labs.flash_attention.moments import Moment, Softmax, softmax_of
 from labkit.measuring.plots import COLORS, course_style
 from labkit.models.counted_memory import Memory
 

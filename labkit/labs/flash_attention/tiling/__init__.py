@@ -1,1 +1,0 @@
-"""Around `labkit.flash_attention`: a memory that counts, closed forms, the backward pass, times."""

@@ -1,0 +1,133 @@
+"""One player for all widgets: controls, what they play, and the picture of a moment of it.
+
+A widget needs ipywidgets; without it, it says so and shows something else.
+"""
+
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from labkit.measuring.plots import png_bytes
+
+
+def has_widgets(instead: str) -> bool:
+    """Whether ipywidgets is here; if not, it prints what comes instead."""
+    try:
+        import ipywidgets  # noqa: F401
+    except ImportError:
+        print(f"(ipywidgets is not installed: {instead})")
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """One choice. options: of a menu or a slider; True or False if there are none.
+
+    name: the argument it becomes. is_late: of the picture alone; nothing is played again.
+    """
+
+    name: str
+    label: str
+    value: Any
+    options: Sequence[Any] | Mapping[str, Any] = ()
+    is_menu: bool = False
+    is_late: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """A button that goes through the moments of what is played, and a slider for them.
+
+    count: the last moment of what was played. is_whole: it begins at the last one, and the slider
+    stays where it is when something else is played.
+    """
+
+    label: str
+    count: Callable[[Any], int]
+    interval_ms: int
+    is_whole: bool = False
+
+
+def player(
+    columns: Iterable[Sequence[Control | Frames]],
+    play: Callable[..., Any],
+    picture: Callable[..., Figure],
+    still: Callable[[Any], Figure] | None = None,
+    label_em: int = 9,
+    width_em: int = 26,
+) -> Any:
+    """A box with columns of controls above a picture, for a notebook.
+
+    play: what the controls choose, by name. picture: of what it gives, with the late choices by
+    name, and with the number of the moment as `moment` if there are `Frames`. still: the picture
+    for viewers that know no widgets; that of now by default.
+    """
+    import ipywidgets
+
+    look = {"style": {"description_width": f"{label_em}em"}, "layout": {"width": f"{width_em}em"}}
+    image = ipywidgets.Image(format="png", layout={"max_width": "100%"})
+    early, late, boxes, played = {}, {}, [], []
+    button = frames = None
+    for column in columns:
+        rows = []
+        for each in column:
+            if isinstance(each, Frames):
+                frames, button = each, ipywidgets.Play(interval=each.interval_ms)
+                late["moment"] = ipywidgets.IntSlider(
+                    description=each.label, readout=not each.is_whole, **look
+                )
+                ipywidgets.jslink((button, "value"), (late["moment"], "value"))
+                rows.append(ipywidgets.HBox([button, late["moment"]]))
+            else:
+                made = _made(each, look)
+                (late if each.is_late else early)[each.name] = made
+                rows.append(made)
+        boxes.append(ipywidgets.VBox(rows))
+
+    def show(_: Any = None) -> None:
+        chosen = {name: control.value for name, control in late.items()}
+        image.value = png_bytes(picture(played[-1], **chosen))
+
+    def play_again(_: Any = None) -> None:
+        played[:] = [play(**{name: control.value for name, control in early.items()})]
+        if frames:
+            is_first = not image.value
+            button.max = late["moment"].max = frames.count(played[-1])
+            if is_first or not frames.is_whole:
+                start = button.max if frames.is_whole else 0
+                button.value = late["moment"].value = start
+        show()
+
+    play_again()
+    for control in early.values():
+        control.observe(play_again, names="value")
+    for control in late.values():
+        control.observe(show, names="value")
+    taken = png_bytes(still(played[-1])) if still else None
+    return _with_still(lambda: taken or image.value)([ipywidgets.HBox(boxes), image])
+
+
+def _made(control: Control, look: Mapping[str, Any]) -> Any:
+    import ipywidgets
+
+    given = {"value": control.value, "description": control.label, **look}
+    if not control.options:
+        return ipywidgets.Checkbox(**given)
+    if control.is_menu:
+        return ipywidgets.Dropdown(options=control.options, **given)
+    return ipywidgets.SelectionSlider(options=control.options, continuous_update=False, **given)
+
+
+def _with_still(still: Callable[[], bytes]) -> type:
+    """A box that takes a PNG along, for viewers that know no widgets."""
+    import ipywidgets
+
+    class Player(ipywidgets.VBox):
+        def _repr_mimebundle_(self, **kwargs: Any) -> dict:
+            return super()._repr_mimebundle_(**kwargs) | {"image/png": b64encode(still()).decode()}
+
+    return Player
