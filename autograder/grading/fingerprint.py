@@ -21,7 +21,8 @@ from autograder.judging.jobs import Limits
 
 JUDGING = ("autograder.judging.slot", "autograder.judging.child.__main__",
            "autograder.builder.wheel")  # fmt: skip
-JUDGING_PARTS = ("cases", "key", "stored_answers")
+PARTS = ("key", "stored_answers")
+WALKED = ("labkit/labs/{topic}/checks/*.py", "autograder/labs/{topic}/cases/*.py")
 PACKAGES = ("labkit", "autograder")
 INSTALLED_FILES = ("labkit/**/*.py", "autograder/**/*.py", "autograder/labs/**/*.toml")
 DATA_FILES = ("data/**/*.toml", "data/**/*.json*", "data/**/*.txt")
@@ -44,10 +45,14 @@ def marking_files(lab: Lab) -> set[Path]:
     """The files that the marks of a lab depend on: modules, and data that they name or that lie
     beside the lab's own.
     """
-    own = f"autograder.labs.{lab.topic}"
     answers = {cell.target.module for cell in lab.exercises}
-    parts = (f"{own}.{name}" for name in JUDGING_PARTS)
-    modules = _imported((*JUDGING, *parts, f"labkit.labs.{lab.topic}.checks", *answers))
+    parts = [f"autograder.labs.{lab.topic}.{name}" for name in PARTS]
+    walked = [
+        ".".join(path.relative_to(REPOSITORY).with_suffix("").parts).removesuffix(".__init__")
+        for pattern in WALKED
+        for path in REPOSITORY.glob(pattern.format(topic=lab.topic))
+    ]
+    modules = _imported((*JUDGING, *parts, *walked, *answers))
     data = {path for module in modules for path in _data_read(module)}
     return modules | data | set(REPOSITORY.glob(f"autograder/labs/{lab.topic}/**/*.toml"))
 

@@ -189,9 +189,8 @@ def _sweep_generation(bench: Bench, experiment: str, role: str, points: Sequence
     try:
         loaded = out_of_memory_as_one(lambda: zoo.load_for_timing(role, bench.profile))
     except (MemoryError, zoo.UnavailableModel) as error:
-        for point in points:
-            if point not in done:
-                bench.recorder.save(replace(rows[point], note=str(error)))
+        for missed in [point for point in points if point not in done]:
+            bench.recorder.save(replace(rows[missed], note=str(error)))
         return
     sweeper = _Sweeper(bench, experiment, loaded)
     bar = _with_bar(points, f"{experiment}, {rows[points[0]].short_model}")

@@ -13,12 +13,12 @@ from autograder.labs.complete import missing_parts
 
 MISSING = {
     "checks": "04_kv_cache has no checks: add labkit/labs/kv_cache/checks/__init__.py",
-    "cases": "04_kv_cache has no hidden cases: add autograder/labs/kv_cache/cases.py",
+    "cases": "04_kv_cache has no hidden cases: add autograder/labs/kv_cache/cases/__init__.py",
     "a check": "generate of 04_kv_cache has no check: add one to labkit/labs/kv_cache/checks",
-    "an open case": "generate of 04_kv_cache has no open case: add one to PUBLIC_CASES in "
+    "an open case": "generate of 04_kv_cache has no open case: add one to OPEN_CASES in "
     "labkit/labs/kv_cache/checks",
     "a hidden case": "generate of 04_kv_cache has no hidden case: add one to "
-    "autograder/labs/kv_cache/cases.py",
+    "autograder/labs/kv_cache/cases/__init__.py",
 }
 IMPORT_EVERYTHING = """
 import importlib, pkgutil

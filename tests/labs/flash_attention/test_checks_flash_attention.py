@@ -5,11 +5,10 @@ import math
 import numpy
 import pytest
 import torch
-from autograder.labs.flash_attention.mutants.first import FLASH_1
-from autograder.labs.flash_attention.variants.first import FLASH_1 as FIRST
-from autograder.labs.flash_attention.variants.second import FLASH_2 as SECOND
 
+from autograder.builder.source import find_lab
 from autograder.labs.flash_attention.answers import RATIO, TILE_KV, head, slide
+from autograder.labs.known import mutants_of, variants_of
 from labkit import flash_attention as flash
 from labkit.bridge.local import local_student
 from labkit.checks.answers import AnswerCase
@@ -29,6 +28,7 @@ from labkit.labs.flash_attention.checks.softmax import StepCase, level_after
 from labkit.labs.flash_attention.moments import moments
 from labkit.models.counted_memory import attention_memory, tiles
 
+LAB = find_lab("flash_attention")
 CASE = AttentionCase("moving", 22, 3, 5, 4, seed=1)
 STILL = AttentionCase("even", 22, 3, 5, 4, seed=1)
 TILES = {"Q": 5, "K": 4, "V": 4}
@@ -51,7 +51,8 @@ def failed(check, function, case, exercise="flash_attention_1"):
 def as_mutated(title):
     """FlashAttention-1 with one of its known mistakes."""
     namespace = dict(vars(flash))
-    source = next(each.source for each in FLASH_1 if each.title == title)
+    known = [each for each in mutants_of(LAB) if each.exercise == "flash_attention_1"]
+    source = next(each.source for each in known if each.title == title)
     exec(source, namespace)
     return namespace["flash_attention_1"]
 
@@ -111,7 +112,11 @@ def test_a_tile_that_waits_for_the_next_turn_is_named():
     assert "row 0 of Q is loaded in 6 turns" in str(wrong) and wrong.got == "4 times"
 
 
-WHOLE_TILES = [each for each in FIRST + SECOND if "halves" not in each.title]
+WHOLE_TILES = [
+    each
+    for each in variants_of(LAB)
+    if each.exercise.startswith("flash_attention") and "halves" not in each.title
+]
 
 
 @pytest.mark.parametrize("variant", WHOLE_TILES, ids=lambda variant: variant.title)

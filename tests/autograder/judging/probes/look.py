@@ -63,7 +63,7 @@ def main(rung: str, folder: Path) -> None:
     files["our labkit"] = Path(labkit.__file__)
     files["our grader"] = Path(autograder.__file__)
     site = Path(autograder.__file__).parents[1]
-    (files["hidden cases"],) = site.glob("autograder/labs/memory/cases.py")
+    (files["hidden cases"],) = site.glob("autograder/labs/memory/cases/__init__.py")
     (files["a key"],) = site.glob("autograder/labs/papers/keys/q01_*.toml")
     files["beside the grader"] = site / "beside.txt"
     files["the repository"] = Path(__file__).parents[4] / "pyproject.toml"
