@@ -9,12 +9,12 @@ from itertools import accumulate
 from math import ceil, prod
 from operator import mul
 
-from labkit.flash_attention import (
-    flash_1_traffic,
-    flash_2_traffic,
-    flash_flops,
-    standard_flops,
-    standard_traffic,
+from autograder.labs.papers.attention import (
+    moved_by_first,
+    moved_by_second,
+    moved_by_standard,
+    operations_of_first,
+    operations_of_standard,
 )
 from labkit.labs.papers.parameters import ITEM_BYTES
 
@@ -48,10 +48,10 @@ def tree(expansion: tuple) -> Fields:
 def both_orders(length: int, head_dim: int, tile_q: int, tile_kv: int, dtype: str) -> Fields:
     """Bytes of version 1, K and V outside, without initial values, and of version 2, Q outside."""
     width = ITEM_BYTES[dtype]
-    kv_outside = flash_1_traffic(length, head_dim, tile_kv).total - length * (head_dim + 2)
+    kv_outside = moved_by_first(length, head_dim, tile_kv).total - length * (head_dim + 2)
     return {
         "kv_outside_bytes": width * kv_outside,
-        "q_outside_bytes": width * flash_2_traffic(length, head_dim, tile_q).total,
+        "q_outside_bytes": width * moved_by_second(length, head_dim, tile_q).total,
     }
 
 
@@ -116,7 +116,7 @@ def tile_holding(d: int, n_elements: float) -> int:
 def reads_holding(n: int, d: int, n_elements: float) -> Fields:
     """Rows of a tile, and elements read, if the SRAM holds so many elements."""
     tile_kv = tile_holding(d, n_elements)
-    return {"tile_kv": tile_kv, "reads": flash_1_traffic(n, d, tile_kv).reads}
+    return {"tile_kv": tile_kv, "reads": moved_by_first(n, d, tile_kv).reads}
 
 
 def speedup_of_tiles(
@@ -132,8 +132,8 @@ def speedup_of_tiles(
     per_s: operations and elements; moved: elements, if not as version 1 does it.
     """
     work = (
-        (standard_flops(n, d), standard_traffic(n, d).total),
-        (flash_flops(n, d, tile_kv), moved or flash_1_traffic(n, d, tile_kv).total),
+        (operations_of_standard(n, d), moved_by_standard(n, d).total),
+        (operations_of_first(n, d, tile_kv), moved or moved_by_first(n, d, tile_kv).total),
     )
     standard, flash = (
         together((flops / per_s[0], elements / per_s[1])) for flops, elements in work

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from math import ceil, prod
 from operator import mul
 
+from autograder.labs.papers.attention import moved_by_first, moved_by_second
 from autograder.labs.papers.numbers import (
     BLOCK_SIZE,
     Fields,
@@ -25,7 +26,6 @@ from autograder.labs.papers.numbers import (
     tokens_per_step,
     tree,
 )
-from labkit.flash_attention import flash_1_traffic, flash_2_traffic
 from labkit.labs.papers.parameters import ITEM_BYTES
 
 Slip = Callable[..., Fields]
@@ -73,8 +73,8 @@ def _orders() -> dict[str, Slip]:
     def reads_only(length: int, head_dim: int, tile_q: int, tile_kv: int, dtype: str) -> Fields:
         width = ITEM_BYTES[dtype]
         return {
-            "kv_outside_bytes": width * flash_1_traffic(length, head_dim, tile_kv).reads,
-            "q_outside_bytes": width * flash_2_traffic(length, head_dim, tile_q).reads,
+            "kv_outside_bytes": width * moved_by_first(length, head_dim, tile_kv).reads,
+            "q_outside_bytes": width * moved_by_second(length, head_dim, tile_q).reads,
         }
 
     return {
@@ -150,7 +150,7 @@ def _speedup() -> dict[str, Slip]:
 
     def no_start(length: int, head_dim: int, sram_kib: int, dtype: str, **given: float) -> Fields:
         tile_kv = tile_holding(head_dim, sram_kib * KIB / ITEM_BYTES[dtype])
-        moved = flash_1_traffic(length, head_dim, tile_kv).total - length * (head_dim + 2)
+        moved = moved_by_first(length, head_dim, tile_kv).total - length * (head_dim + 2)
         return another(length, head_dim, sram_kib, dtype, **given, moved=moved)
 
     return {
