@@ -3,6 +3,8 @@
 import ast
 import io
 import json
+import subprocess
+import sys
 import zipfile
 from functools import cache
 from itertools import pairwise
@@ -231,3 +233,11 @@ def test_the_wheel_is_valid_and_always_the_same(lab, tmp_path):
         listed = {line.split(",")[0] for line in archive.read(record).decode().splitlines()}
     assert listed == names
     assert not any(name.startswith("autograder") for name in names)
+
+
+def test_reading_all_labs_loads_no_torch():
+    """Every command reads them: the seconds that torch takes would be paid by each."""
+    code = "import sys; from autograder.builder import source; source.read_labs(); "
+    code += "print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "torch" not in done.stdout.split()
