@@ -87,6 +87,7 @@ def _add_exercise(lab: str, name: str) -> list[Path]:
         hidden / f"cases/{snake}.py": _filled("cases", words),
         hidden / f"mutants/{name}.py": _filled(f"{kind}_mutant", words),
         hidden / f"variants/{name}.py": _filled(f"{kind}_variant", words),
+        REPOSITORY / f"tests/labs/{topic}/test_{snake}.py": _filled(f"{kind}_test", words),
     }
     _write(written)
     return list(written)

@@ -67,7 +67,7 @@ def test_a_new_lab_and_a_new_exercise_build_and_are_judged_at_once(copy):
 
 def test_a_lab_is_removed_by_deleting_its_places(copy):
     topic = LAB.partition("_")[2]
-    places = ["labkit/labs", "autograder/labs"]
+    places = ["labkit/labs", "autograder/labs", "tests/labs"]
     for folder in places:
         shutil.rmtree(copy / folder / topic)
     files = [f"labkit/{topic}.py", f"notebooks/{LAB}.ipynb", f"notebooks/source/{LAB}.py"]
