@@ -53,8 +53,8 @@ def marking_files(lab: Lab) -> set[Path]:
         for path in REPOSITORY.glob(pattern.format(topic=lab.topic))
     ]
     modules = _imported((*JUDGING, *parts, *walked, *answers))
-    data = {path for module in modules for path in _data_read(module)}
-    return modules | data | set(REPOSITORY.glob(f"autograder/labs/{lab.topic}/**/*.toml"))
+    data = {path for tree in modules.values() for path in _data_read(tree)}
+    return modules.keys() | data | set(REPOSITORY.glob(f"autograder/labs/{lab.topic}/**/*.toml"))
 
 
 def grading_digest(lab: Lab, seed: int, limits: Limits, *, walled: bool) -> bytes:
@@ -76,9 +76,9 @@ def _digest(paths: Iterable[Path]) -> str:
     return digest.hexdigest()
 
 
-def _imported(roots: Iterable[str]) -> set[Path]:
+def _imported(roots: Iterable[str]) -> dict[Path, ast.Module]:
     """The files of these modules and of all of ours that they import, anywhere in their code."""
-    found: set[Path] = set()
+    found: dict[Path, ast.Module] = {}
     names, todo = set(), list(roots)
     while todo:
         name = todo.pop()
@@ -87,13 +87,13 @@ def _imported(roots: Iterable[str]) -> set[Path]:
         names.add(name)
         todo.append(name.rpartition(".")[0])
         if (path := _file_of(name)) is not None:
-            found.add(path)
-            todo += _imports(path)
+            found[path] = ast.parse(path.read_text(encoding="utf-8"))
+            todo += _imports(found[path])
     return found
 
 
-def _imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(_tree(path)):
+def _imports(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -101,9 +101,9 @@ def _imports(path: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def _data_read(path: Path) -> Iterator[Path]:
+def _data_read(tree: ast.Module) -> Iterator[Path]:
     """The files that `data_path("name")` in a module stands for; for others, all data."""
-    for node in ast.walk(_tree(path)):
+    for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Name("data_path") | ast.Attribute(attr="data_path"), args=args):
                 patterns = DATA_FILES
@@ -113,10 +113,6 @@ def _data_read(path: Path) -> Iterator[Path]:
             case [ast.Constant(str(name))]:
                 patterns = (f"data/{name}", f"data/{name}/**/*")
         yield from (file for each in patterns for file in REPOSITORY.glob(each) if file.is_file())
-
-
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def _file_of(module: str) -> Path | None:

@@ -25,9 +25,8 @@ from pathlib import Path
 
 from autograder.builder.blank import BEGIN, END, solved_cell
 from autograder.builder.source import Cell, Lab, module_source
-from autograder.labs import part_of
+from autograder.labs import HERE, part_of
 
-FOLDER = Path(__file__).resolve().parent
 FAILS, TITLE, OLD = "# fails ", "# %% ", "# -"
 
 
@@ -91,7 +90,7 @@ def steps_of(lab: Lab) -> dict[str, tuple[str, ...]]:
 
 def _files(lab: Lab, kind: str) -> Iterator[tuple[Cell, Path]]:
     for cell in lab.exercises:
-        path = FOLDER / lab.topic / kind / f"{cell.name}.py"
+        path = HERE / lab.topic / kind / f"{cell.name}.py"
         if path.exists():
             yield cell, path
 
@@ -100,7 +99,7 @@ def stray_files(lab: Lab) -> Iterator[tuple[str, Path]]:
     """Files of known answers whose name is no exercise's: nothing would ever read them."""
     names = {cell.name for cell in lab.exercises}
     for kind in ("mutants", "variants"):
-        for path in sorted((FOLDER / lab.topic / kind).glob("*.py")):
+        for path in sorted((HERE / lab.topic / kind).glob("*.py")):
             if path.stem not in names:
                 yield kind, path
 

@@ -19,6 +19,12 @@ MISSING = {
     "labkit/labs/kv_cache/checks",
     "a hidden case": "generate of 04_kv_cache has no hidden case: add one to "
     "autograder/labs/kv_cache/cases/__init__.py",
+    "a right answer": "generate of 04_kv_cache has no right answer besides the reference: add one "
+    "to autograder/labs/kv_cache/variants/generate.py",
+    "a wrong answer": "the check one_forward_per_new_token of 04_kv_cache has no wrong answer "
+    "that it alone catches: add one to autograder/labs/kv_cache/mutants/generate.py",
+    "an exercise of that name": "other.py in autograder/labs/kv_cache/mutants is named after no "
+    "exercise of 04_kv_cache: rename it",
 }
 IMPORT_EVERYTHING = """
 import importlib, pkgutil
@@ -55,6 +61,12 @@ def test_what_a_lab_misses_is_said_with_the_file_to_add(part, monkeypatch):
     def without(find):
         return lambda *args: {k: v for k, v in find(*args).items() if k != "generate"}
 
+    def but(find, is_left_out):
+        return lambda lab: [each for each in find(lab) if not is_left_out(each)]
+
+    check = MISSING["a wrong answer"].split()[2]
+    stray = [("mutants", Path("other.py"))]
+
     def no_module(topic):
         raise ModuleNotFoundError(topic)
 
@@ -64,6 +76,15 @@ def test_what_a_lab_misses_is_said_with_the_file_to_add(part, monkeypatch):
         "a check": ("checks_of", without(complete.checks_of)),
         "an open case": ("open_cases_of", without(complete.open_cases_of)),
         "a hidden case": ("cases_of", without(complete.cases_of)),
+        "a right answer": (
+            "variants_of",
+            but(complete.variants_of, lambda one: one.exercise == "generate"),
+        ),
+        "a wrong answer": (
+            "mutants_of",
+            but(complete.mutants_of, lambda one: one.caught_by == (check,)),
+        ),
+        "an exercise of that name": ("stray_files", lambda lab: stray),
     }[part]
     monkeypatch.setattr(complete, name, instead)
     assert list(missing_parts(find_lab("kv_cache"))) == [MISSING[part]]

@@ -46,7 +46,7 @@ def test_an_edit_that_fits_nothing_names_the_file_and_the_title(line, tmp_path, 
     folder.mkdir(parents=True)
     text = f"# fails x\n\n# %% odd\n# - {line}\nreturn 1\n"
     (folder / "weight_bytes.py").write_text(text)
-    monkeypatch.setattr(known, "FOLDER", tmp_path)
+    monkeypatch.setattr(known, "HERE", tmp_path)
     mutants_of.cache_clear()
     with pytest.raises(ValueError, match=rf"weight_bytes.py, 'odd': '{line}' stands 0 times"):
         mutants_of(find_lab("memory"))
