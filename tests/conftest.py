@@ -11,7 +11,9 @@ from autograder.builder.source import find_lab
 
 TESTS = Path(__file__).parent
 LABS = TESTS / "labs"
-LONGEST = [TESTS / "browser", TESTS / "autograder/proof", TESTS / "autograder/grading"]
+LONGEST = [
+    TESTS / name for name in ("notebooks", "browser", "autograder/proof", "autograder/grading")
+]
 
 settings.register_profile("short", deadline=None, max_examples=30)
 settings.register_profile("long", deadline=None, max_examples=300)
@@ -22,7 +24,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--large",
         action="store_true",
-        help="experiments in the browser as large as students', all right variants behind the wall",
+        help="experiments of notebooks as large as students', all right variants behind the wall",
     )
     parser.addoption(
         "--lab", help="only what concerns one lab: 04_kv_cache, kv_cache or 04", metavar="LAB"

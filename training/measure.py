@@ -87,7 +87,7 @@ def right(model, tokenizer, held_out: dict[str, list[Document]]) -> dict[str, fl
 
 def acceptance(target, draft, tokenizer, prompts: dict[str, list[str]]) -> dict:
     """Accepted over examined, by temperature and source, on texts that the target samples."""
-    rng = torch.Generator().manual_seed(0)
+    rng = torch.Generator("cpu").manual_seed(0)
     table = {}
     for temperature in TEMPERATURES:
         by_source = {}

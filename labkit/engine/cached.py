@@ -11,6 +11,7 @@ from torch import Tensor
 
 from labkit.engine.decoder import Decoder
 from labkit.models.arguments import check_rewind
+from labkit.models.sampling import on_cpu
 
 
 class EngineBatch:
@@ -32,7 +33,7 @@ class EngineBatch:
         return list(self._lengths)
 
     def feed(self, rows: Sequence[Sequence[int]]) -> Tensor:
-        """Cache tokens of each row, if any, in one call; logits (B T V).
+        """Cache tokens of each row, if any, in one call; logits (B T V), on the CPU.
 
         Raises: ValueError for another number of rows, for no token at all, and for a row without
         room for the longest; nothing has been fed then.
@@ -40,7 +41,8 @@ class EngineBatch:
         start_s = time.perf_counter()
         n_longest = self._longest(rows)
         padded = [[*row, *[0] * (n_longest - len(row))] for row in rows]
-        logits = self._decoder.forward(torch.tensor(padded, device=self._decoder.weights.device))
+        fed = torch.tensor(padded, device=self._decoder.weights.device)
+        logits = on_cpu(self._decoder.forward(fed))
         self._set([n + len(row) for n, row in zip(self._lengths, rows, strict=True)])
         self.feeds_s.append(time.perf_counter() - start_s)
         return logits

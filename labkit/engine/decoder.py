@@ -32,8 +32,13 @@ class Decoder:
             name: registry.choose(name, weights, without) for name in ("linear", "attention")
         }
         self._few = self._made(self.kernels.values())
-        plain = [registry.choose(name, weights, ("triton",)) for name in self.kernels]
+        plain = [registry.choose(name, weights, ("triton", "graph")) for name in self.kernels]
         self._many = self._made(plain)  # for more tokens than the kernels for decoding take
+
+    @property
+    def can_capture(self) -> bool:
+        """Whether its steps never wait for the device, so that they can be a CUDA graph."""
+        return self.kernels["attention"].backend != "torch"
 
     def _made(self, kernels: Collection[registry.Kernel]) -> list[Callable]:
         place = (self.shape, self.arena.n_sequences, self.weights.device)

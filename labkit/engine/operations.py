@@ -130,7 +130,28 @@ class Attention:
             queries.transpose(1, 2),
             keys[:, :, : places.n_longest],
             values[:, :, : places.n_longest],
-            attn_mask=places.seen,
+            attn_mask=None if places.seen is None else places.seen[..., : keys.shape[2]],
             enable_gqa=True,
         )
         return mixed.transpose(1, 2).reshape(qkv.shape[0], -1)
+
+
+class WholeArenaAttention(Attention):
+    """The same without ever waiting for the device: steps of it can be captured as a CUDA graph.
+
+    How long the texts are is not looked up, so the queries meet the whole arena, and a mask leaves
+    out what is empty. That reads more than is needed.
+    """
+
+    def places(self, lengths: Tensor, n_new: int, cos: Tensor, sin: Tensor) -> Places:
+        """As `Attention.places`; where: of each token of each sequence."""
+        every = torch.arange(len(cos), device=lengths.device)
+        positions = lengths[:, None].long() + every[:n_new]
+        cos, sin = cos[positions], sin[positions]
+        return Places(
+            where=(torch.arange(len(lengths), device=lengths.device)[:, None], positions),
+            n_longest=len(every),
+            cos=torch.cat([cos, cos], dim=-1)[:, :, None],
+            sin=torch.cat([-sin, sin], dim=-1)[:, :, None],
+            seen=every <= positions[:, None, :, None],
+        )

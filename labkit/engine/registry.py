@@ -32,28 +32,33 @@ class Kernel:
 
 
 def _why_no_early_start(weights: Weights) -> str:
-    return _why_no_triton(weights, (9, 0))  # the kernels start before the one ahead has ended
+    """The kernels start before the one ahead has ended: Hopper and later."""
+    return _why_no_triton(weights, (9, 0)) or _why_not_half(weights)
 
 
 def _why_no_tensor_cores(weights: Weights) -> str:
-    return _why_no_triton(weights, (8, 0))
+    return _why_no_triton(weights, (8, 0)) or _why_not_half(weights)
 
 
-def _why_no_triton(weights: Weights, capability: tuple[int, int]) -> str:
-    """Why kernels for half precision on GPUs of this compute capability cannot run."""
-    if reason := _why_no_triton_at_all(weights):
+def _why_no_triton(weights: Weights, capability: tuple[int, int] = (8, 0)) -> str:
+    """Why Triton's kernels for GPUs of this compute capability cannot run."""
+    if reason := _why_no_gpu(weights):
         return reason
+    if importlib.util.find_spec("triton") is None:
+        return "Triton is not installed"
     if torch.version.hip or torch.cuda.get_device_capability(weights.device) < capability:
         return f"it needs a GPU of compute capability {capability[0]}.{capability[1]} or more"
-    if weights.dtype not in HALF_PRECISION:
-        return f"it is for half precision, the weights are {weights.dtype}"
     return ""
 
 
-def _why_no_triton_at_all(weights: Weights) -> str:
-    if weights.device.type != "cuda":
-        return "the weights are not on a GPU"
-    return "" if importlib.util.find_spec("triton") else "Triton is not installed"
+def _why_not_half(weights: Weights) -> str:
+    if weights.dtype in HALF_PRECISION:
+        return ""
+    return f"it is for half precision, the weights are {weights.dtype}"
+
+
+def _why_no_gpu(weights: Weights) -> str:
+    return "" if weights.device.type == "cuda" else "the weights are not on a GPU"
 
 
 def _always(weights: Weights) -> str:
@@ -98,6 +103,10 @@ def _torch_attention(shape: DecoderShape, n_sequences: int, device: torch.device
     return operations.Attention(shape)
 
 
+def _graph_attention(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
+    return operations.WholeArenaAttention(shape)
+
+
 def _torch_flash(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
     return operations.flash_attention
 
@@ -114,12 +123,13 @@ KERNELS = (
     Kernel("linear", "triton", _why_no_early_start, _triton_linear),
     Kernel("linear", "torch", _always, _torch_linear),
     Kernel("attention", "triton", _why_no_early_start, _triton_attention),
+    Kernel("attention", "graph", _why_no_gpu, _graph_attention),
     Kernel("attention", "torch", _always, _torch_attention),
     Kernel("flash_attention", "triton", _why_no_tensor_cores, _triton_flash),
     Kernel("flash_attention", "torch", _always, _torch_flash),
-    Kernel("draw", "triton", _why_no_triton_at_all, _triton_draw),
+    Kernel("draw", "triton", _why_no_triton, _triton_draw),
     Kernel("draw", "torch", _always, _torch_draw),
-    Kernel("accept", "triton", _why_no_triton_at_all, _triton_accept),
+    Kernel("accept", "triton", _why_no_triton, _triton_accept),
     Kernel("accept", "torch", _always, _torch_accept),
 )
 

@@ -58,3 +58,8 @@ class Block:
 def sample(probs: Tensor, rng: Generator | None = None) -> int:
     """One token from probabilities (V,)."""
     return int(torch.multinomial(probs, 1, generator=rng))
+
+
+def on_cpu(logits: Tensor) -> Tensor:
+    """The logits where samplers draw: on the CPU, half precision as float32."""
+    return logits.to("cpu", torch.promote_types(logits.dtype, torch.float32))

@@ -38,7 +38,7 @@ from labkit.labs.speculative import figures as speculative_figures
 from labkit.labs.speculative import sweep_figures as speculative_sweep_figures
 from labkit.labs.speculative.experiments import decode_steps, regimes, speculation
 from labkit.labs.speculative.models import CopyDraft, Counted, TableModel, TransformersModel
-from labkit.labs.speculative.records import gains
+from labkit.labs.speculative.records import gains, ratios_of
 from labkit.labs.speculative.sampled import Samplers
 from labkit.labs.speculative.tables import gains_table, hardware_table, regimes_table, steps_table
 from labkit.labs.speculative.trees import ancestor_mask
@@ -102,7 +102,7 @@ pair = load_pair("tiny")
 tokenizer = pair.target.tokenizer
 prompt = tokenizer("The kettle on the stove")["input_ids"]
 target = TransformersModel(pair.target.model)
-new = autoregressive(target, prompt, 30, rng=Generator().manual_seed(0))
+new = autoregressive(target, prompt, 30, rng=Generator("cpu").manual_seed(0))
 print(tokenizer.decode(prompt + new))
 
 # %% [markdown]
@@ -177,7 +177,7 @@ print(f"accepted: {kept.sum():.0%}")
 # runs in the checks above.
 
 # %% experiment="every_outcome"
-rng = Generator().manual_seed(6)
+rng = Generator("cpu").manual_seed(6)
 toy_target, toy_draft = TableModel.random(3, rng), TableModel.random(3, rng)
 
 
@@ -320,8 +320,13 @@ will_it_win = {
 # ("eager") and by the kit's engine, and texts that *your* functions write, on twelve prompts.
 # Three pairs: the tiny models; the tiny target with a draft that has learned nothing; and with
 # itself as its draft, which is always right and saves nothing. The engine keeps its KV caches in
-# arenas (lab 4), so that taking tokens back means setting a number; on a GPU of compute capability
-# 9.0 or more its steps are CUDA graphs of fused kernels.
+# arenas (lab 4), so that taking tokens back means setting a number. On a GPU its steps are CUDA
+# graphs; from compute capability 9.0 on, of fused kernels.
+#
+# On a GPU three pairs of large models follow. Their weights are random, because nothing is
+# downloaded here, and random models agree on nothing. So the number of tokens that each block keeps
+# is *scripted*: at published rates, or at the rates that your tiny pair had. All else is done and
+# timed.
 #
 # The cells take a minute on a CPU. What they measure stays in `speculative-here.jsonl`;
 # run again, they go on where they were stopped.
@@ -333,14 +338,13 @@ roofline(Bench(here, recorder))
 mine, done = Samplers(autoregressive, speculative, ngram_draft), {"is_done": recorder.is_done}
 for row in decode_steps(here, n_samples=3, **done):
     recorder.save(row)
-if here.device == "cpu":
-    for row in speculation(here, mine, ("tiny",), n_samples=1, n_per_source=3, **done):
-        recorder.save(row)
-    extreme = ("tiny-untrained", "tiny-self")
-    for row in speculation(here, mine, extreme, (2, 7), n_samples=1, n_per_source=1, **done):
-        recorder.save(row)
-else:
-    for row in speculation(here, **done):
+for row in speculation(here, mine, ("tiny",), n_samples=1, n_per_source=3, **done):
+    recorder.save(row)
+extreme = ("tiny-untrained", "tiny-self")
+for row in speculation(here, mine, extreme, (2, 7), n_samples=1, n_per_source=1, **done):
+    recorder.save(row)
+if here.device == "cuda":
+    for row in speculation(here, mine, ratios=ratios_of(recorder.record()), **done):
         recorder.save(row)
 records = {**recorded_results("speculative-*.jsonl"), "here": recorder.record()}
 
@@ -371,10 +375,8 @@ speculative_figures.verify_cost(records)
 # ### Speedups
 #
 # Every pair at γ = 2, 3, 5 and 7, beside what your `speedup` predicts from the measured steps and
-# the measured α: once from the steps that were used, once from eager ones. On the H200 the weights
-# are random, because nothing is downloaded here. Random models agree on nothing; so there the
-# number of tokens that each block keeps is *scripted*, at the rates that were published for the
-# trained pairs, and everything else is done and timed. On the CPU nothing is scripted.
+# the measured α: once from the steps that were used, once from eager ones. On the H200 the rates
+# that were published for the trained pairs are scripted. For the tiny pairs nothing is scripted.
 
 # %% experiment="gains"
 for record in records.values():
@@ -411,8 +413,7 @@ speculative_figures.residuals(records, speedup)
 # The prompts are of four sources. Does the draft do equally well on all of them?
 
 # %% experiment="sources"
-shown = records["here" if here.device == "cpu" else "speculative-cpu"]
-speculative_sweep_figures.acceptance_by_source(shown, "tiny", speedup)
+speculative_sweep_figures.acceptance_by_source(records["here"], "tiny", speedup)
 
 # %% [markdown]
 # α differs by source because the overlap of the two models does: where the next token follows from
@@ -427,9 +428,8 @@ some = {"gammas": (1, 2, 4, 7, 10), "lengths": (64,), "n_per_source": 1, "n_samp
 for row in regimes(here, mine, **some, **done):
     recorder.save(row)
 records["here"] = recorder.record()
-shown = records["here" if here.device == "cpu" else "speculative-cpu"]
-print(regimes_table(shown, speedup))
-speculative_sweep_figures.regimes(shown, speedup)
+print(regimes_table(records["here"], speedup))
+speculative_sweep_figures.regimes(records["here"], speedup)
 
 # %% [markdown]
 # A maximum inside the range, and beyond some γ a loss: each further token is drafted at full price
@@ -570,7 +570,7 @@ def gamma_now():
 
 
 target, draft = TransformersModel(pair.target.model), TransformersModel(pair.draft.model)
-rng = Generator().manual_seed(0)
+rng = Generator("cpu").manual_seed(0)
 new = speculative(target, draft, prompt, 80, gamma_now, rng=rng, blocks=blocks)
 print("kept / drafted:", *(f"{block.n_accepted}/{block.n_drafted}" for block in blocks))
 

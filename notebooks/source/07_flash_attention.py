@@ -56,7 +56,7 @@ from labkit.models.counted_memory import Memory, Traffic, attention_memory, tile
 
 use_one_thread()
 check = Checker("flash_attention", globals())
-queries, keys, values = torch.randn(3, 96, 16, generator=torch.Generator().manual_seed(7))
+queries, keys, values = torch.randn(3, 96, 16, generator=torch.Generator("cpu").manual_seed(7))
 
 # %% [markdown]
 # ## 1. A softmax in pieces
@@ -307,7 +307,7 @@ print(flash_tables.gpt2_table(standard_traffic, flash_1_traffic))
 # style; read it.
 
 # %% experiment="way_back"
-d_output = torch.randn(96, 16, generator=torch.Generator().manual_seed(8))
+d_output = torch.randn(96, 16, generator=torch.Generator("cpu").manual_seed(8))
 ways = {
     standard_attention: (standard_backward, ()),
     flash_attention_2: (flash_backward_2, (16, 24)),

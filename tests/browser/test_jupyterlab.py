@@ -1,50 +1,63 @@
-"""Every lab in JupyterLab, in a real browser: every cell runs, figures and widgets are there.
+"""Labs in JupyterLab, in a real browser: one in full, and the widgets of all.
 
-The solved editions run against the student's labkit, in which this lab's answers are blanked, so
-nothing a student needs can depend on them. Experiments are small, unless --large asks for those of
-the notebook. Screenshots go to build/browser.
+That the other cells of every lab run is shown by tests/notebooks. Screenshots go to build/browser.
 """
 
-import json
-import re
-from pathlib import Path
+import ast
 
 import pytest
 from lab_pages import close, picture
+from play import FIRST_CELL, with_small_experiments
 
-from autograder.builder.source import REPOSITORY, read_labs
+from autograder.builder.notebooks import cell_kind
+from autograder.builder.source import find_lab, read_labs
+from autograder.intake.names import defined_names
 from autograder.proof.cheats import code_cell, solved_notebook
 
-LABS = Path(__file__).parent.parent / "labs"
-FIRST_CELL = """\
-def small(profile):
-    from dataclasses import replace
-
-    return replace(
-        profile,
-        input_lengths=(1, 4, 16, 64),
-        output_lengths=(1, 4, 16),
-        forward_batch_sizes=(1, 2),
-        cache_lengths=(1, 4, 16),
-        long_prompt_length=256,
-        long_uncached_lengths=(1, 2),
-        n_repeats=1,
-    )
+IN_FULL = find_lab("memory")
 
 
-import labkit
-assert labkit.__file__.startswith(__import__("os").getcwd())
-"""
+def widget_names(setup):
+    """The names by which the given cell calls the lab's widgets: functions, or their module."""
+    imports = [node for node in ast.parse(setup).body if isinstance(node, ast.ImportFrom)]
+    return {
+        alias.asname or alias.name
+        for node in imports
+        for alias in node.names
+        if node.module.split(".")[-1].startswith("widget") or alias.name.startswith("widget")
+    }
 
 
-def with_small_experiments(lab, notebook):
-    """The notebook with the cheaper settings of its lab, each in the one place where it stands."""
-    path = LABS / lab.topic / "smaller.json"
-    smaller = json.loads(path.read_text()) if path.exists() else {}
-    for old, new in smaller.items():
-        (cell,) = [cell for cell in notebook["cells"] if old in cell["source"]]
-        cell["source"] = cell["source"].replace(old, new)
+def used_names(source):
+    return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+
+
+def with_widgets_only(lab):
+    """A solved notebook of the experiments that call a widget, and of what those need."""
+    notebook = with_small_experiments(lab.topic, solved_notebook(lab))
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    setup = next(cell for cell in cells if cell_kind(cell) == "given")
+    calls, wanted, kept = widget_names(setup["source"]), set(), []
+    for cell in reversed(cells):
+        source, kind = cell["source"], cell_kind(cell)
+        is_needed = kind in ("given", "exercise")
+        if kind == "experiment":
+            is_needed = bool(calls & used_names(source) or wanted & set(defined_names(source)))
+        if is_needed:
+            kept.append(cell)
+            wanted |= used_names(source)
+    notebook["cells"] = [code_cell(FIRST_CELL), *kept[::-1]]
     return notebook
+
+
+def has_widgets(lab):
+    """Whether an experiment of the lab calls a widget."""
+    cells = with_widgets_only(lab)["cells"]
+    return any(cell_kind(cell) == "experiment" for cell in cells[-1:])
+
+
+def errors_on(page):
+    return page.locator(".jp-OutputArea-output[data-mime-type*=error]").all_text_contents()
 
 
 def move_a_slider(page, path):
@@ -60,27 +73,30 @@ def move_a_slider(page, path):
     page.screenshot(path=path)
 
 
-@pytest.mark.parametrize("lab", read_labs(), ids=lambda lab: lab.name)
-def test_every_cell_runs_and_figures_checks_and_widgets_work(
-    lab_server, browser, screenshots, lab, request
-):
-    notebook = solved_notebook(lab)
-    notebook["cells"].insert(0, code_cell(FIRST_CELL))
-    if not request.config.getoption("--large"):
-        notebook = with_small_experiments(lab, notebook)
+@pytest.mark.parametrize("lab", [IN_FULL], ids=lambda lab: lab.name)
+def test_a_lab_runs_from_top_to_bottom(lab_server, browser, screenshots, lab):
     page = browser.new_page(viewport={"width": 1200, "height": 900})
-    lab_server.run_all(page, lab_server.put(lab, notebook, lab.name, lab.name))
+    path = lab_server.put(lab, solved_notebook(lab), lab.name, lab.name)
+    lab_server.run_all(page, path)
     picture(page, screenshots / f"{lab.name}.png")
-    errors = page.locator(".jp-OutputArea-output[data-mime-type*=error]").all_text_contents()
-    assert errors == []
-    draws = [REPOSITORY / f"labkit/labs/{lab.topic}/{name}.py" for name in ("figures", "widget")]
-    assert page.locator(".jp-OutputArea img").count() >= any(path.exists() for path in draws)
+    assert errors_on(page) == []
+    assert page.locator(".jp-OutputArea img").count() > 0
     shown = page.locator(".jp-OutputArea").all_text_contents()
-    verdicts = [text for text in shown if "points on the open cases" in text or "●" in text]
-    assert len(verdicts) == len(lab.marked)
-    for text in verdicts:
-        points = re.search(r"([\d.]+) of ([\d.]+) points", text)
-        assert points is None or points[1] == points[2], text
-    if lab.topic == "memory":
-        move_a_slider(page, screenshots / "calculator.png")
+    assert sum("points on the open cases" in text for text in shown) == len(lab.marked)
+    move_a_slider(page, screenshots / "calculator.png")
+    close(page)
+
+
+@pytest.mark.parametrize(
+    "lab",
+    [lab for lab in read_labs() if lab != IN_FULL and has_widgets(lab)],
+    ids=lambda lab: lab.name,
+)
+def test_widgets_appear(lab_server, browser, screenshots, lab):
+    page = browser.new_page(viewport={"width": 1200, "height": 900})
+    path = lab_server.put(lab, with_widgets_only(lab), f"{lab.name}-widgets", lab.name)
+    lab_server.run_all(page, path)
+    picture(page, screenshots / f"{lab.name}-widgets.png")
+    assert errors_on(page) == []
+    assert page.locator(".jupyter-widgets").count() > 0
     close(page)

@@ -82,7 +82,7 @@ def play(
     kernels: dict[str, Kernel], *, order: str, tile_q: int, tile_kv: int, is_causal: bool
 ) -> Run:
     """A run of one of the kernels, as far as it comes."""
-    generator = torch.Generator().manual_seed(5)
+    generator = torch.Generator("cpu").manual_seed(5)
     parts = 1.5 * torch.randn(3, N_ROWS, HEAD_DIM, generator=generator)
     room = 2 * (tile_q + tile_kv) * HEAD_DIM * 4  # tiles of Q and O, of K and V
     memory, stopped = attention_memory(*parts, sram_bytes=room), ""

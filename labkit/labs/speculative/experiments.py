@@ -1,10 +1,10 @@
 """Lab 6's experiments as rows of a record: steps of each model, and speculation on each pair.
 
-Whatever is compared is timed in turns. On a CPU texts are really sampled; on a GPU weights are
-random and acceptance is scripted (`labkit.labs.speculative.scripted`), which the rows say.
+Whatever is compared is timed in turns. The kit's own models really write. Larger ones have random
+weights, so their acceptance is scripted (`labkit.labs.speculative.scripted`), which the rows say.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -17,7 +17,7 @@ from labkit.engine.captured import captured
 from labkit.engine.decoder import Decoder
 from labkit.engine.weights import KNOWN, weights_of
 from labkit.labs.speculative.models import CopyDraft, TransformersModel
-from labkit.labs.speculative.records import ALONE, N_CACHED
+from labkit.labs.speculative.records import ALONE, N_CACHED, ratios_of
 from labkit.labs.speculative.sampled import (
     SampledPair,
     Samplers,
@@ -30,9 +30,10 @@ from labkit.labs.speculative.sampled import (
 from labkit.labs.speculative.scripted import N_POSITIONS, scripted
 from labkit.measuring.device import free_device_memory
 from labkit.measuring.profiles import PAIRS, Profile
-from labkit.measuring.records import IsDone, Row, measured
+from labkit.measuring.records import OUT_OF_MEMORY, IsDone, Row, measured, recorded_results
 from labkit.measuring.timing import time_in_turns
-from labkit.models.tiny import SHIPPED
+from labkit.models.tiny import KIT_MODELS, SHIPPED
+from labkit.zoo.errors import UnavailableModel
 
 REGIMES = {"simple": "pattern", "normal": "instruction"}  # kinds of prompts, and their source
 FED = (1, 2, 3, 4, 6, 8, 11)  # tokens of one step: the draft's, and gamma + 1 to verify
@@ -55,8 +56,7 @@ def decode_steps(
         row = Row("decode_steps", name, 1, 1, 0, True, outcome="-", setting="eager")
         rows = [replace(row, n_input=n_fed) for n_fed in FED]
         if not all(is_done(row.key) for row in rows):
-            yield from _timed_steps(profile, rows, n_samples)
-            free_device_memory()
+            yield from _unless_too_large(row, _timed_steps(profile, rows, n_samples))
 
 
 def speculation(
@@ -65,23 +65,30 @@ def speculation(
     pairs: Sequence[str] = (),
     gammas: Sequence[int] = (2, 3, 5, 7),
     *,
+    ratios: Mapping[int, float] | None = None,
     is_done: IsDone = lambda key: False,
     **task: Any,
 ) -> Iterator[Row]:
     """The target alone and with its draft, by gamma, for the profile's pairs or those given.
 
     model: the pair. Settings: "alone", "gamma 2" and so on; n_new: tokens of a run. counts: runs,
-    and of all of them together blocks and drafted, examined and accepted tokens. On a GPU, where
-    weights are random, acceptance is scripted, at the published gammas. On a CPU the samplers
-    write, those of `labkit.speculative` if none are given; task: see `Task`. Rows by_source tell
-    the sources of the prompts apart then.
+    and of all of them together blocks and drafted, examined and accepted tokens.
+
+    The kit's own models write, by the samplers, or those of `labkit.speculative`; task: see `Task`;
+    rows by_source tell the sources of the prompts apart. Other models have random weights, and
+    acceptance is scripted: as published, else by `ratios` (accepted / drafted by gamma), else by
+    those of the kit's record of the tiny pair.
     """
+    own = samplers or Samplers.reference()
     for pair in pairs or profile.pairs:
-        if profile.device == "cuda":
-            yield from scripted(profile, pair, min(5, profile.n_repeats), is_done)
+        if KIT_MODELS.keys() >= set(PAIRS[pair]):
+            rows = _sampled(profile, pair, own, Task(**task), gammas, is_done)
         else:
-            yield from _sampled(profile, pair, samplers, Task(**task), gammas, is_done)
-        free_device_memory()
+            wanted = ratios or ratios_of(recorded_results("speculative-cpu*")["speculative-cpu"])
+            n_samples = min(5, profile.n_repeats)
+            rows = scripted(profile, pair, wanted, own, n_samples, is_done)
+        row = Row("speculation", pair, 1, N_CACHED, 0, True, outcome="-")
+        yield from _unless_too_large(row, rows)
 
 
 def regimes(
@@ -96,11 +103,9 @@ def regimes(
 ) -> Iterator[Row]:
     """By gamma: simple and normal prompts, some new tokens or more, a draft model or n-grams.
 
-    Settings: "gamma 3, simple, 64 new, n-gram" or "alone, simple, 64 new". Texts are really
-    written, so this is for a CPU; on a GPU, where weights are random, there are no rows.
+    Settings: "gamma 3, simple, 64 new, n-gram" or "alone, simple, 64 new". The pair is one of the
+    kit's own, whose texts are really written.
     """
-    if profile.device != "cpu":
-        return
     models, own = SampledPair(pair, profile), samplers or Samplers.reference()
     vocab_size = models.target.shape.vocab_size
     drafts = {"model": None, "n-gram": lambda: CopyDraft(own.ngram_draft, vocab_size)}
@@ -125,13 +130,11 @@ def batch_sweep(
     is_done: IsDone = lambda key: False,
     **task: Any,
 ) -> Iterator[Row]:
-    """The target alone and with its draft, in batches of several sizes; as `regimes`, on a CPU.
+    """The target alone and with its draft, in batches of several sizes; a pair as for `regimes`.
 
     n_new: of a row of the batch, over all batches. Texts that do not fill a batch are left out, so
     sizes that divide their number compare the same texts.
     """
-    if profile.device != "cpu":
-        return
     models, each = SampledPair(pair, profile), Task(**task)
     texts, ways = models.texts(each.n_per_source), [Way(ALONE, 0), Way(f"gamma {gamma}", gamma)]
     for size in sizes:
@@ -149,10 +152,19 @@ def batch_sweep(
         yield from (seen.filled(row, batches) for row, seen in found)
 
 
+def _unless_too_large(row: Row, rows: Iterator[Row]) -> Iterator[Row]:
+    """The rows; where the models need more memory than there is, the row says so instead."""
+    try:
+        yield from rows
+    except (torch.OutOfMemoryError, UnavailableModel) as error:
+        yield replace(row, outcome=OUT_OF_MEMORY, note=str(error).partition("\n")[0])
+    free_device_memory()
+
+
 def _sampled(
     profile: Profile,
     pair: str,
-    samplers: Samplers | None,
+    samplers: Samplers,
     task: Task,
     gammas: Sequence[int],
     is_done: IsDone,
@@ -162,7 +174,7 @@ def _sampled(
     texts = models.texts(task.n_per_source)
     ways = [Way(ALONE, 0), *(Way(f"gamma {gamma}", gamma) for gamma in gammas)]
     rows = [task.row("speculation", pair, texts, way.setting) for way in ways]
-    play = partial(models.play, samplers or Samplers.reference())
+    play = partial(models.play, samplers)
     for row, seen in written(rows, play, texts, ways, task, is_done):
         for source in dict.fromkeys(text.source for text in texts):
             some = [text for text in texts if text.source == source]
@@ -193,12 +205,11 @@ def _timed_steps(profile: Profile, rows: list[Row], n_samples: int) -> Iterator[
         decoder = Decoder(weights, N_POSITIONS)
         decoder.arena.rewind(N_CACHED)
         counts["step_bytes"] = weights.step_bytes
-        can_capture = decoder.kernels["attention"].backend == "triton"
-        fast = [replace(row, setting="captured" if can_capture else "lean") for row in rows]
+        fast = [replace(row, setting="captured" if decoder.can_capture else "lean") for row in rows]
         for row in fast:
             tokens = torch.ones(1, row.n_input, dtype=torch.long, device=loaded.model.device)
             step = partial(decoder.forward, tokens)
-            runs[row.key] = captured(step) if can_capture else step
+            runs[row.key] = captured(step) if decoder.can_capture else step
         rows = fast + rows
     n_steps = 5 if profile.device == "cuda" else 2  # of a sample: waiting for it counts for little
     runs = {key: partial(_steps, step, n_steps, eager) for key, step in runs.items()}

@@ -1,5 +1,6 @@
 """The figures of lab 6, drawn from records; predictions too, by a function of speedup."""
 
+import math
 from collections.abc import Callable, Mapping
 
 from matplotlib.figure import Figure
@@ -34,7 +35,7 @@ def steps_by_model(records: Mapping[str, Record]) -> Figure:
     figure, (row,) = panels(1, len(records), (5.6, 3.4))
     with course_style():
         for axes, (name, record) in zip(row, records.items(), strict=True):
-            models = list(dict.fromkeys(each.model for each in record.of("decode_steps")))
+            models = _models(record)
             bars = {
                 setting: [1e3 * step_s(record, model, setting) for model in models]
                 for setting in reversed(settings_of(record))
@@ -44,7 +45,7 @@ def steps_by_model(records: Mapping[str, Record]) -> Figure:
                 color = SETTING_COLORS.get(label, COLORS["reference"])
                 places = [place + 0.27 * (i - 1) for place in range(len(models))]
                 drawn = axes.bar(places, heights, 0.26, color=color, label=label)
-                axes.bar_label(drawn, fmt="%.3g", fontsize=7)
+                axes.bar_label(drawn, fmt=_height, fontsize=7)
             layers = [facts_of(model)["num_hidden_layers"] for model in models]
             labels = [
                 f"{model.rpartition('/')[2]}\n{n} layer{'s' * (n > 1)}"
@@ -68,9 +69,12 @@ def verify_cost(records: Mapping[str, Record]) -> Figure:
     with course_style():
         for axes, (name, record) in zip(row, records.items(), strict=True):
             targets = dict.fromkeys(PAIRS[pair][0] for pair in _pairs(record) or ["tiny"])
+            targets = [target for target in targets if target in _models(record)]
             for line, target in zip(("o-", "s--", "^:"), targets, strict=False):
                 for setting in settings_of(record):
                     rows = [r for r in record.of("decode_steps", target) if r.setting == setting]
+                    if not rows:
+                        continue
                     first_s = step_s(record, target, setting)
                     axes.plot(
                         [each.n_input for each in rows],
@@ -129,15 +133,19 @@ def residuals(records: Mapping[str, Record], speedup: Speedup | None = None) -> 
     figure, (row,) = panels(1, len(records), (4.8, 3.2), share_y=True)
     with course_style():
         for axes, (name, record) in zip(row, records.items(), strict=True):
-            every = gains(record, speedup)
-            fast = next(iter(every[0].predicted))
+            every, used = gains(record, speedup), {}
             for color, pair in zip(FAMILY_COLORS, _pairs(record), strict=False):
-                line = [gain for gain in every if gain.row.model == pair]
-                heights = [gain.speedup[0] / gain.predicted[fast] for gain in line]
+                line = [gain for gain in every if gain.row.model == pair and gain.predicted]
+                fast = [next(iter(gain.predicted)) for gain in line]
+                used |= dict.fromkeys(fast)
+                heights = [
+                    gain.speedup[0] / gain.predicted[setting]
+                    for gain, setting in zip(line, fast, strict=True)
+                ]
                 gammas = [gain.gamma for gain in line]
                 axes.plot(gammas, heights, "o-", color=color, label=pair, ms=4)
             axes.axhspan(1 - CLOSE, 1 + CLOSE, color=COLORS["free"])
-            axes.set(title=f"{name}: {fast} steps", xlabel="gamma", ylim=(0, None))
+            axes.set(title=f"{name}: {', '.join(used)} steps", xlabel="gamma", ylim=(0, None))
             axes.legend(fontsize=8)
         row[0].set_ylabel("measured / predicted")
     return done(figure)
@@ -166,3 +174,11 @@ def figures_of(records: Mapping[str, Record]) -> dict[str, Figure]:
 
 def _pairs(record: Record) -> list[str]:
     return list(dict.fromkeys(row.model for row in record.of("speculation") if row.is_ok))
+
+
+def _models(record: Record) -> list[str]:
+    return list(dict.fromkeys(row.model for row in record.of("decode_steps") if row.is_ok))
+
+
+def _height(ms: float) -> str:
+    return "" if math.isnan(ms) else f"{ms:.3g}"

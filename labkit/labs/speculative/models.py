@@ -15,6 +15,7 @@ from torch import Generator, Tensor
 
 from labkit.labs.speculative.trees import ancestor_mask, depths
 from labkit.models.arguments import check_rewind
+from labkit.models.sampling import on_cpu
 
 Propose = Callable[[list[int], int], list[int]]
 N_AHEAD = 64  # tokens that a draft copies before it looks again
@@ -102,8 +103,9 @@ class TableModel:
 class TransformersModel:
     """A causal model of transformers with its KV cache, one text at a time.
 
-    A rewind cuts views and copies nothing. But the library's cache grows by copying itself, at
-    every call: the price of this plain form.
+    Its logits come to the CPU, float32, wherever the model is: so samplers and their generators
+    are the same on every machine. A rewind cuts views and copies nothing. But the library's cache
+    grows by copying itself, at every call: the price of this plain form.
     """
 
     def __init__(self, model: Any) -> None:
@@ -148,7 +150,7 @@ class TransformersModel:
         fed = torch.tensor([list(tokens)], device=self._model.device)
         with torch.inference_mode():
             found = self._model(fed, past_key_values=self._cache, use_cache=True, **settings)
-        return found.logits[0]
+        return on_cpu(found.logits[0])
 
     def rewind(self, n_cached: int) -> None:
         """Forget all but the first n_cached tokens. Raises: ValueError if there are fewer."""

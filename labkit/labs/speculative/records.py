@@ -183,25 +183,27 @@ def _predicted(
             target, draft = PAIRS[row.model]
             draft_s = 0.0 if "n-gram" in words_of(row) else step_s(record, draft, setting)
             target_s, verify_s = (step_s(record, target, setting, n) for n in (1, gamma + 1))
-            steps[setting] = (draft_s, target_s, verify_s)
+            if not math.isnan(draft_s + target_s + verify_s):
+                steps[setting] = (draft_s, target_s, verify_s)
     return {setting: speedup(alpha, gamma, *times_s) for setting, times_s in steps.items()}
 
 
 def settings_of(record: Record) -> list[str]:
-    """The settings of `decode_steps` that the record has: the engine's, "eager"."""
-    return list(dict.fromkeys(row.setting for row in record.of("decode_steps") if row.is_ok))
+    """The settings of `decode_steps` that the record has: the engine's, then "eager"."""
+    found = dict.fromkeys(row.setting for row in record.of("decode_steps") if row.is_ok)
+    return sorted(found, key="eager".__eq__)
 
 
 def step_s(record: Record, model: str, setting: str, n_fed: int = 1) -> float:
     """Median seconds of a step over n_fed tokens; between measured numbers a straight line.
 
-    Raises: ValueError for a model or setting that the record does not have, and for more tokens
-    than were measured.
+    NaN for a model or setting that the record does not have, and for more tokens than were
+    measured.
     """
     rows = record.of("decode_steps", model)
     points = sorted((row.n_input, row.time_s) for row in rows if row.setting == setting)
     if not points or not points[0][0] <= n_fed <= points[-1][0]:
-        raise ValueError(f"the record has no {setting} step of {model} over {n_fed} tokens")
+        return math.nan
     left = max(point for point in points if point[0] <= n_fed)
     right = min(point for point in points if point[0] >= n_fed)
     share = (n_fed - left[0]) / (right[0] - left[0]) if right > left else 0.0
@@ -219,14 +221,27 @@ def copy_bandwidth(record: Record) -> float:
 
 
 def floor_s(record: Record, model: str) -> float:
-    """Seconds that reading a model's weights once takes at the record's `copy_bandwidth`."""
-    counts = next(row.counts for row in record.of("decode_steps", model) if row.is_ok)
-    return counts["step_bytes"] / copy_bandwidth(record)
+    """Seconds that reading a model's weights once takes at the record's `copy_bandwidth`.
+
+    NaN for a model whose bytes were not counted, because the engine does not have it.
+    """
+    rows = record.of("decode_steps", model)
+    counted = [row.counts["step_bytes"] for row in rows if "step_bytes" in row.counts]
+    return counted[0] / copy_bandwidth(record) if counted else math.nan
 
 
 def best(gains_of_pair: Iterable[Gain]) -> Gain:
     """The one with the largest measured speedup."""
     return max(gains_of_pair, key=lambda gain: gain.speedup[0])
+
+
+def ratios_of(record: Record, pair: str = "tiny") -> dict[int, float]:
+    """Accepted / drafted of a pair by gamma, as the record has it."""
+    return {
+        gamma_of(row): row.counts["accepted"] / row.counts["drafted"]
+        for row in record.of("speculation", pair)
+        if row.is_ok and gamma_of(row)
+    }
 
 
 def alpha_of_ratio(ratio: float, gamma: int) -> float:

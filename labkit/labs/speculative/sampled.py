@@ -126,7 +126,39 @@ class Played:
         return measured(row, samples_s, counts | counts_of(blocks))
 
 
-class SampledPair:
+class Player:
+    """A pair that samplers can play on. Its models count the seconds of each call, `feeds_s`."""
+
+    def models(self, way: Way) -> list[Any]:
+        """The target, and the draft if there is one, with empty caches."""
+        raise NotImplementedError
+
+    def play(
+        self, samplers: Samplers, text: Text, n_new: int, way: Way, played: Played, **settings: Any
+    ) -> None:
+        """Write n_new tokens after a text; settings: as `labkit.speculative` takes them.
+
+        Raises: ValueError if a sampler gives another number of tokens, or blocks that do not add up
+        to it.
+        """
+        models, blocks = self.models(way), []
+        start_s = time.perf_counter()
+        if way.gamma == 0:
+            new = samplers.autoregressive(models[0], text.tokens, n_new, **settings)
+        else:
+            words = settings | {"blocks": blocks}
+            new = samplers.speculative(*models, text.tokens, n_new, way.gamma, **words)
+        seconds = time.perf_counter() - start_s
+        n_counted = len(blocks) + sum(block.n_accepted for block in blocks)
+        if len(new) != n_new or (way.gamma and n_counted != n_new):
+            raise ValueError(
+                f"the sampler was asked for {n_new} tokens; it gave {len(new)}, in blocks of "
+                f"{n_counted} tokens together. Do its checks pass?"
+            )
+        played.add(text.id, seconds, blocks, _feeds_s(models))
+
+
+class SampledPair(Player):
     """A pair that can write, on the engine."""
 
     def __init__(self, pair: str, profile: Profile) -> None:
@@ -150,30 +182,10 @@ class SampledPair:
             by_source.setdefault(prompt.source, []).append(text)
         return [text for group in by_source.values() for text in group[:n_per_source]]
 
-    def play(
-        self, samplers: Samplers, text: Text, n_new: int, way: Way, played: Played, **settings: Any
-    ) -> None:
-        """Write n_new tokens after a text; settings: as `labkit.speculative` takes them.
-
-        Raises: ValueError if a sampler gives another number of tokens, or blocks that do not add up
-        to it.
-        """
-        models, blocks = [EngineModel(self.target)], []
-        start_s = time.perf_counter()
-        if way.gamma == 0:
-            new = samplers.autoregressive(models[0], text.tokens, n_new, **settings)
-        else:
-            models.append(way.make_draft() if way.make_draft else EngineModel(self.draft))
-            words = settings | {"blocks": blocks}
-            new = samplers.speculative(*models, text.tokens, n_new, way.gamma, **words)
-        seconds = time.perf_counter() - start_s
-        n_counted = len(blocks) + sum(block.n_accepted for block in blocks)
-        if len(new) != n_new or (way.gamma and n_counted != n_new):
-            raise ValueError(
-                f"the sampler was asked for {n_new} tokens; it gave {len(new)}, in blocks of "
-                f"{n_counted} tokens together. Do its checks pass?"
-            )
-        played.add(text.id, seconds, blocks, _feeds_s(models))
+    def models(self, way: Way) -> list[Any]:
+        """The target on the engine; and the way's own draft, or the pair's."""
+        draft = way.make_draft or (lambda: EngineModel(self.draft))
+        return [EngineModel(self.target), *([draft()] if way.gamma else [])]
 
 
 def play_batch(
@@ -211,7 +223,7 @@ def play_in_turns(
     play: Callable[..., None], texts: Sequence[Text], ways: Sequence[Way], task: Task
 ) -> list[Played]:
     """Every text in every way, as often as the task says: text by text, all ways of it."""
-    words = {"temperature": task.temperature, "rng": Generator().manual_seed(task.seed)}
+    words = {"temperature": task.temperature, "rng": Generator("cpu").manual_seed(task.seed)}
     for way in ways:
         play(texts[0], min(N_WARM_UP, task.n_new), way, Played(), **words)
     played = [Played() for _ in ways]

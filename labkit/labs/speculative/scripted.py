@@ -1,20 +1,29 @@
-"""Speculation on a GPU at a given acceptance: real steps, timed; how many tokens stay is scripted.
+"""Speculation at a given acceptance: real steps, timed; how many tokens stay is scripted.
 
 Models of random weights take as long as trained ones, but their drafts are never right. So each
-block is told how many of its drafted tokens to keep, at the rates that trained pairs were
-published with, and everything else happens: drafting, verifying, drawing, taking back.
+block is told how many of its drafted tokens to keep, at rates that trained pairs had. All else
+happens: drafting, verifying, drawing, taking back. The engine plays it as CUDA graphs. Models that
+the engine does not have are played by transformers, with the samplers that are given.
 """
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import torch
+from torch import Tensor
 
+from labkit import zoo
 from labkit.engine.captured import Autoregression, Speculation
 from labkit.engine.decoder import Decoder
 from labkit.engine.sampling import Warp
-from labkit.engine.weights import random_weights
+from labkit.engine.weights import KNOWN, random_weights
+from labkit.labs.speculative.models import TransformersModel
 from labkit.labs.speculative.records import ALONE, N_CACHED, alpha_of_ratio, counts_of
+from labkit.labs.speculative.sampled import Player, Samplers, Task, Text, Way, written
 from labkit.measuring.device import forget_peak, peak_bytes
 from labkit.measuring.profiles import PAIRS, Profile
 from labkit.measuring.records import IsDone, Row, measured
@@ -22,7 +31,8 @@ from labkit.measuring.timing import time_in_turns
 from labkit.models.sampling import Block
 from labkit.zoo.shape import config_of
 
-PUBLISHED = {  # accepted / drafted of three pairs at each gamma, as the homework's tables have it
+Ratios = Mapping[int, float]  # accepted / drafted, by gamma
+PUBLISHED: Mapping[str, Ratios] = {  # of three pairs, as the homework's tables have it
     "qwen3-8b-0.6b": {2: 0.685, 3: 0.62, 5: 0.525, 7: 0.467},
     "qwen3-8b-1.7b": {2: 0.752, 3: 0.709, 5: 0.591, 7: 0.536},
     "llama-8b-1b": {2: 0.7, 3: 0.68, 5: 0.581, 7: 0.531},
@@ -30,26 +40,42 @@ PUBLISHED = {  # accepted / drafted of three pairs at each gamma, as the homewor
 N_POSITIONS = 1024
 N_BLOCKS = 80
 N_ALONE = 200  # tokens of a run without a draft
+N_EAGER = 12  # blocks of a run by transformers, which takes longer
+DRAFTED, OTHER = 1, 2  # the token that a scripted draft proposes; the target's, where it disagrees
 
 
-def scripted(profile: Profile, pair: str, n_samples: int, is_done: IsDone) -> Iterator[Row]:
-    """The rows of the experiment speculation for a pair: alone, and at each published gamma.
+def scripted(
+    profile: Profile,
+    pair: str,
+    ratios: Ratios,
+    samplers: Samplers,
+    n_samples: int,
+    is_done: IsDone,
+) -> Iterator[Row]:
+    """The rows of the experiment speculation for a pair: alone, and at each gamma.
 
-    Where that cannot be, there is one row, which says why.
+    ratios: accepted / drafted by gamma, where none are published for the pair.
     """
-    point, words = ("speculation", pair, 1, N_CACHED), {"use_cache": True, "outcome": "-"}
-    if reason := _why_not(pair):
-        yield Row(*point, 0, use_cache=True, outcome=reason)
-        return
-    rows = {0: Row(*point, N_ALONE, setting=ALONE, note="random weights", **words)}
-    kept = {
-        gamma: kept_in_blocks(gamma, ratio, N_BLOCKS) for gamma, ratio in PUBLISHED[pair].items()
-    }
+    source = "published" if pair in PUBLISHED else "another pair's"
+    ratios = PUBLISHED.get(pair, ratios)
+    note = f"random weights, {source} acceptance scripted"
+    known = all(config_of(name).model_type in KNOWN for name in PAIRS[pair])
+    if known and profile.device == "cuda":
+        yield from _by_engine(profile, pair, ratios, note, n_samples, is_done)
+    else:
+        yield from _by_transformers(profile, pair, ratios, note, samplers, n_samples, is_done)
+
+
+def _by_engine(
+    profile: Profile, pair: str, ratios: Ratios, note: str, n_samples: int, is_done: IsDone
+) -> Iterator[Row]:
+    row = Row("speculation", pair, 1, N_CACHED, N_ALONE, True, outcome="-", setting=ALONE)
+    rows = {0: replace(row, note="random weights")}
+    kept = {gamma: kept_in_blocks(gamma, ratio, N_BLOCKS) for gamma, ratio in ratios.items()}
     for gamma, numbers in kept.items():
         counts = {"runs": 1} | counts_of([Block(gamma, n) for n in numbers])
-        words |= {"setting": f"gamma {gamma}", "counts": counts}
-        words["note"] = "random weights, acceptance scripted"
-        rows[gamma] = Row(*point, N_BLOCKS + sum(numbers), **words)
+        words = {"setting": f"gamma {gamma}", "counts": counts, "note": note}
+        rows[gamma] = replace(row, n_new=N_BLOCKS + sum(numbers), **words)
     if all(is_done(row.key) for row in rows.values()):
         return
     forget_peak()
@@ -61,12 +87,28 @@ def scripted(profile: Profile, pair: str, n_samples: int, is_done: IsDone) -> It
         yield measured(row, timings[row.setting].samples_s, row.counts, peak_bytes())
 
 
-def _why_not(pair: str) -> str:
-    if pair not in PUBLISHED:
-        return "no published rates to script"
-    if torch.cuda.is_available() and torch.cuda.get_device_capability() < (9, 0):
-        return "the engine's graphs need a GPU of compute capability 9.0 or more"
-    return ""
+def _by_transformers(
+    profile: Profile,
+    pair: str,
+    ratios: Ratios,
+    note: str,
+    samplers: Samplers,
+    n_samples: int,
+    is_done: IsDone,
+) -> Iterator[Row]:
+    """Eager steps. All ways make as many tokens, so the last blocks of a script may be left."""
+    text = Text("scripted", "", (DRAFTED,) * N_CACHED)
+    task = Task(n_new=2 * N_EAGER, n_samples=n_samples)
+    ways = [Way(ALONE, 0), *(Way(f"gamma {gamma}", gamma) for gamma in ratios)]
+    rows = [
+        replace(task.row("speculation", pair, [text], way.setting), note=f"{note}, eager")
+        for way in ways
+    ]
+    if all(is_done(row.key) for row in rows):
+        return
+    play = partial(EagerPair(pair, profile, ratios).play, samplers)
+    for row, seen in written(rows, play, [text], ways, task, is_done):
+        yield seen.filled(row, [text])
 
 
 def kept_in_blocks(gamma: int, ratio: float, n_blocks: int) -> list[int]:
@@ -122,3 +164,56 @@ class ScriptedPair:
     def _rewind(self) -> None:
         for decoder in (self.target, self.draft):
             decoder.arena.rewind(self._n_cached)
+
+
+class EagerPair(Player):
+    """A pair of transformers' models with random weights, which agree as scripted."""
+
+    def __init__(self, pair: str, profile: Profile, ratios: Ratios) -> None:
+        """Both models, and how many drafted tokens each block of a gamma keeps."""
+        self._models = [
+            TransformersModel(zoo.load(name, "random", profile=profile).model)
+            for name in PAIRS[pair]
+        ]
+        self._kept = {n: kept_in_blocks(n, ratio, N_EAGER) for n, ratio in ratios.items()}
+
+    def models(self, way: Way) -> list[Any]:
+        """Both with empty caches, at the beginning of the script."""
+        for model in self._models:
+            model.rewind(0)
+        target, draft = self._models
+        if not way.gamma:
+            return [Saying(target)]
+        return [Saying(target, self._kept[way.gamma]), Saying(draft)]
+
+
+class Saying:
+    """A model that computes each step, and then says what a script wants: one-hot rows.
+
+    kept: how many of the drafted tokens the target of a pair keeps, call by call after the
+    prompt's, over and over; without it, each row says DRAFTED. feeds_s: seconds of each call.
+    """
+
+    def __init__(self, model: TransformersModel, kept: Sequence[int] = ()) -> None:
+        self.vocab_size = model.vocab_size
+        self.feeds_s: list[float] = []
+        self._model, self._kept = model, kept
+
+    def n_cached(self) -> int:
+        """As the model's."""
+        return self._model.n_cached()
+
+    def rewind(self, n_cached: int) -> None:
+        """As the model's."""
+        self._model.rewind(n_cached)
+
+    def feed(self, tokens: Sequence[int]) -> Tensor:
+        """Cache the tokens; logits (T V) as the script has them."""
+        start_s = time.perf_counter()
+        logits = torch.full_like(self._model.feed(tokens), -torch.inf)
+        logits[:, DRAFTED] = 0.0
+        if self._kept and self.feeds_s:
+            n_kept = self._kept[(len(self.feeds_s) - 1) % len(self._kept)]
+            logits[n_kept:, [DRAFTED, OTHER]] = torch.tensor([-torch.inf, 0.0])
+        self.feeds_s.append(time.perf_counter() - start_s)
+        return logits

@@ -26,13 +26,14 @@ def steps_table(record: Record) -> str:
     headings = ["model", "layers", *(f"{each} ms" for each in settings), "floor ms"]
     headings += [f"{each}, 8 tokens / 1" for each in settings]
     lines = []
-    for model in dict.fromkeys(row.model for row in record.of("decode_steps")):
+    for model in dict.fromkeys(row.model for row in record.of("decode_steps") if row.is_ok):
         times = [step_s(record, model, each) for each in settings]
         eights = [step_s(record, model, each, 8) for each in settings]
         line = [model.rpartition("/")[2], str(facts_of(model)["num_hidden_layers"])]
-        line += [f"{1e3 * seconds:.3g}" for seconds in (*times, floor_s(record, model))]
-        line += [f"{eight / one:.2f}" for eight, one in zip(eights, times, strict=True)]
+        line += [_number(1e3 * seconds, ".3g") for seconds in (*times, floor_s(record, model))]
+        line += [_number(eight / one, ".2f") for eight, one in zip(eights, times, strict=True)]
         lines.append(line)
+    lines += _left_out(record, "decode_steps", len(headings))
     title = f"{record.provenance}, copying at {copy_bandwidth(record) / 1e9:,.0f} GB/s"
     return _text(title, headings, lines)
 
@@ -47,10 +48,11 @@ def gains_table(
     Raises: ValueError if the record has no such rows.
     """
     every = gains(record, speedup, experiment)
-    names = list(every[0].predicted)
+    names = list(dict.fromkeys(name for gain in every for name in gain.predicted))
     headings = ["pair", "setting", "batch", "acc./drafted", "alpha", "tokens", "ms", "alone ms"]
     headings += ["speedup", *(f"by {name} steps" for name in names), "outside"]
     lines = [_cells(gain, names) for gain in every]
+    lines += _left_out(record, experiment, len(headings))
     notes = dict.fromkeys(gain.row.note for gain in every)
     return _text(f"{record.provenance}; {', '.join(notes)}", headings, lines)
 
@@ -116,9 +118,19 @@ def _cells(gain: Gain, names: Iterable[str]) -> list[str]:
         f"{1e3 * gain.token_s:.3g}",
         f"{1e3 * gain.alone_s:.3g}",
         f"{ratio[0]:.2f} [{ratio[1]:.2f}, {ratio[2]:.2f}]",
-        *(f"{gain.predicted[name]:.2f}" if name in gain.predicted else "-" for name in names),
-        "-" if math.isnan(gain.outside) else f"{gain.outside:.0%}",
+        *(_number(gain.predicted.get(name, math.nan), ".2f") for name in names),
+        _number(gain.outside, ".0%"),
     ]
+
+
+def _left_out(record: Record, experiment: str, n_cells: int) -> list[list[str]]:
+    """A line for what could not be measured: the model or pair, and why."""
+    rows = [row for row in record.of(experiment) if not row.is_ok]
+    return [[row.short_model, row.outcome, *[""] * (n_cells - 2)] for row in rows]
+
+
+def _number(value: float, form: str) -> str:
+    return "-" if math.isnan(value) else format(value, form)
 
 
 def _text(title: str, headings: Sequence[str], lines: Iterable[Sequence[str]]) -> str:

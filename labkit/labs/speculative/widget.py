@@ -74,7 +74,7 @@ def play(
         residual,
         temperature=temperature,
         eos=tokenizer.eos_token_id,
-        rng=torch.Generator().manual_seed(seed),
+        rng=torch.Generator("cpu").manual_seed(seed),
     )
 
 

@@ -151,7 +151,7 @@ class _Sweeper:
     def _run(self, point: Point) -> Callable[[], Any]:
         batch_size, n_input, n_new = point
         model, device = self.loaded.model, self.loaded.device
-        rng = torch.Generator().manual_seed(self.bench.recorder.seed + n_input)
+        rng = torch.Generator("cpu").manual_seed(self.bench.recorder.seed + n_input)
         tokens = torch.randint(self.loaded.vocab_size, (batch_size, n_input), generator=rng)
         tokens = tokens.to(device)
         if n_new == 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -76,6 +77,27 @@ def test_what_is_taken_back_leaves_no_trace():
     assert decoder.arena.keys is keys
 
 
+@pytest.mark.parametrize("n_sequences", [1, 3])
+def test_attention_that_never_waits_gives_the_same_logits(n_sequences, monkeypatch):
+    weights = weights_of(model("tiny-target"), N_POSITIONS)
+    tokens = some_tokens(20, n_sequences=n_sequences)
+    plain = Decoder(weights, 40, n_sequences).feed(tokens)
+    monkeypatch.setattr(registry, "_why_no_gpu", lambda weights: "")
+    graphs = [
+        replace(kernel, why_not=lambda weights: "") if kernel.backend == "graph" else kernel
+        for kernel in registry.KERNELS
+    ]
+    monkeypatch.setattr(registry, "KERNELS", graphs)
+    monkeypatch.setattr(torch.Tensor, "__int__", None)  # what would wait
+    whole = Decoder(weights, 40, n_sequences)
+    assert whole.can_capture
+    made = []
+    for part in tokens.split([5, 1, 4, 5, 5], dim=1):
+        made.append(whole.forward(part))
+        whole.arena.lengths.add_(part.shape[1])
+    torch.testing.assert_close(torch.cat(made, dim=1), plain, rtol=1e-4, atol=2e-4)
+
+
 def test_each_sequence_has_its_own_length():
     decoder = Decoder(weights_of(model("tiny-target"), N_POSITIONS), N_POSITIONS, n_sequences=3)
     tokens, lengths = some_tokens(30, n_sequences=3), [3, 17, 24]
@@ -136,7 +158,8 @@ def test_what_cannot_run_here_gives_way_and_says_why():
         "linear": "torch",
         "attention": "torch",
     }
-    with pytest.raises(ValueError, match="triton: the weights are not on a GPU; torch: left out"):
+    assert not decoder.can_capture
+    with pytest.raises(ValueError, match=r"triton: the weights .* GPU; .*torch: left out"):
         registry.choose("attention", weights, without=("torch",))
     with pytest.raises(ValueError, match="no implementation is known"):
         registry.choose("convolution", weights)

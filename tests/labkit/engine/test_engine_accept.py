@@ -84,20 +84,30 @@ def on_a_gpu(monkeypatch):
 def test_where_triton_is_absent_pytorch_stands_in(operation, on_a_gpu, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
     assert registry.choose(operation, on_a_gpu).backend == "triton"
-    assert registry.choose(operation, on_a_gpu, without=("triton",)).backend == "torch"
+    second = "graph" if operation == "attention" else "torch"
+    assert registry.choose(operation, on_a_gpu, without=("triton",)).backend == second
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert registry.choose(operation, on_a_gpu).backend == "torch"
-    with pytest.raises(ValueError, match="triton: Triton is not installed; torch: left out"):
-        registry.choose(operation, on_a_gpu, without=("torch",))
+    assert registry.choose(operation, on_a_gpu).backend == second
+    with pytest.raises(ValueError, match=r"triton: Triton is not installed; .*torch: left out"):
+        registry.choose(operation, on_a_gpu, without=("torch", "graph"))
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_older_gpus_and_wider_numbers_keep_the_kernels_for_sampling(dtype, on_a_gpu, monkeypatch):
+@pytest.mark.parametrize(
+    ("capability", "dtype", "expected"),
+    [
+        ((7, 5), torch.float16, ["torch", "graph", "torch", "torch", "torch"]),
+        ((8, 0), torch.bfloat16, ["torch", "graph", "triton", "triton", "triton"]),
+        ((9, 0), torch.float32, ["torch", "graph", "torch", "triton", "triton"]),
+        ((9, 0), torch.bfloat16, ["triton"] * 5),
+    ],
+)
+def test_each_gpu_has_kernels_whose_steps_can_be_captured(
+    capability, dtype, expected, on_a_gpu, monkeypatch
+):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 5))
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
     on_a_gpu.dtype = dtype
-    chosen = [registry.choose(operation, on_a_gpu).backend for operation in OPERATIONS]
-    assert chosen == ["torch", "torch", "torch", "triton", "triton"]
+    assert [registry.choose(operation, on_a_gpu).backend for operation in OPERATIONS] == expected
 
 
 def test_what_stands_in_is_the_reference():

@@ -14,6 +14,7 @@ from labkit.engine import captured
 from labkit.engine.cached import EngineBatch, EngineModel
 from labkit.engine.decoder import Decoder
 from labkit.engine.weights import weights_of
+from labkit.labs.speculative import experiments as speculative_experiments
 from labkit.labs.speculative import sampled as speculative_sampled
 from labkit.labs.speculative import scripted as speculative_scripted
 from labkit.labs.speculative.experiments import (
@@ -25,13 +26,14 @@ from labkit.labs.speculative.experiments import (
     speculation,
 )
 from labkit.labs.speculative.models import TransformersModel
-from labkit.labs.speculative.records import OWN, gains
+from labkit.labs.speculative.records import OWN, gains, ratios_of
 from labkit.labs.speculative.sampled import Samplers
 from labkit.labs.speculative.scripted import PUBLISHED, kept_in_blocks, scripted
 from labkit.measuring.physics import refusals
 from labkit.measuring.profiles import CPU, GPU80, PAIRS, T4
 from labkit.measuring.provenance import Provenance
 from labkit.measuring.records import Record, Recorder, Row, recorded_results
+from labkit.models.tiny import KIT_MODELS
 
 HERE = Provenance.here(CPU, "a test")
 MACHINE = Row(
@@ -193,17 +195,47 @@ def test_scripted_blocks_keep_what_the_script_says(monkeypatch):
         return made[-1]
 
     monkeypatch.setattr(speculative_scripted, "ScriptedPair", on_cpu)
-    alone, drafted = scripted(GPU80, "small", 1, lambda key: False)
+    monkeypatch.setattr(speculative_scripted, "KNOWN", ("qwen3",))
+    alone, drafted = scripted(GPU80, "small", {}, Samplers.reference(), 1, lambda key: False)
     assert (alone.setting, alone.n_new, drafted.setting) == ("alone", 4, "gamma 2")
     assert drafted.n_new == 6 + drafted.counts["accepted"]
     assert int(made[0].target.arena.lengths) == 300 + drafted.n_new
     assert "scripted" in drafted.note
 
 
-def test_what_no_gpu_can_measure_is_said_or_left_out():
-    (row,) = scripted(T4, "llama-3b-1b", 1, lambda key: False)
-    assert row.outcome == "no published rates to script"
-    assert list(regimes(GPU80)) == list(batch_sweep(GPU80)) == []
+@pytest.mark.parametrize("gamma", [1, 3])
+def test_transformers_models_keep_what_the_script_says_whoever_samples(gamma, small, monkeypatch):
+    monkeypatch.setattr(speculative_scripted, "N_EAGER", 4)
+    rows = list(scripted(small, "small", {gamma: 0.5}, Samplers.reference(), 2, lambda key: False))
+    alone, drafted = rows
+    kept = kept_in_blocks(gamma, 0.5, 4)
+    n_tokens, n_blocks = 0, 0
+    while n_tokens < 8:
+        n_tokens += kept[n_blocks % 4] + 1
+        n_blocks += 1
+    assert alone.n_new == drafted.n_new == 8
+    assert drafted.counts["blocks"] == 2 * n_blocks
+    assert drafted.counts["accepted"] == 2 * (8 - n_blocks)
+    assert drafted.note == "random weights, another pair's acceptance scripted, eager"
+    assert 0 < drafted.counts["draft_step_s"] < drafted.counts["steps_s"]
+
+
+def test_a_pair_that_does_not_fit_is_a_row(monkeypatch, small):
+    def full(*_):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 3 GiB.\nmore")
+        yield
+
+    monkeypatch.setattr(speculative_experiments, "scripted", full)
+    (row,) = speculation(small, pairs=("gpt2",))
+    assert (row.model, row.outcome) == ("gpt2", "out of memory")
+    assert row.note == "CUDA out of memory. Tried to allocate 3 GiB."
+
+
+def test_every_pair_of_every_profile_has_rates():
+    for profile in (CPU, T4, GPU80):
+        for pair in profile.pairs:
+            own = KIT_MODELS.keys() >= set(PAIRS[pair])
+            assert own or PUBLISHED.get(pair) or ratios_of(recorded_results()["speculative-cpu"])
 
 
 def test_an_interrupted_record_goes_on_where_it_stopped(tmp_path, monkeypatch, small):

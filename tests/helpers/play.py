@@ -1,0 +1,116 @@
+"""Notebooks played from top to bottom in a kernel, as a reader would: what each cell gave.
+
+The browser shows that pages work. This shows that cells do: on a CPU in `make test`, on GPUs by
+`tests/gpu/notebooks_on_gpu.py`.
+"""
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+LABS = Path(__file__).parent.parent / "labs"
+CELL_S = 600
+EMPTY_TABLE = re.compile(r"^(\S.*\n)?\S+( {2,}\S+)+\n*$")  # a title at most, and headings
+FIRST_CELL = """\
+import os
+
+import labkit
+
+assert labkit.__file__.startswith(os.getcwd())  # the student's, which lies beside the notebook
+
+
+def small(profile):
+    from dataclasses import replace
+
+    return replace(
+        profile,
+        input_lengths=(1, 4, 16, 64),
+        output_lengths=(1, 4, 16),
+        forward_batch_sizes=(1, 2),
+        cache_lengths=(1, 4, 16),
+        long_prompt_length=256,
+        long_uncached_lengths=(1, 2),
+        n_repeats=1,
+    )
+"""
+
+
+@dataclass(frozen=True)
+class PlayedCell:
+    """A code cell that has run. texts: what it printed or showed as text; kinds: of its outputs."""
+
+    name: str
+    source: str
+    error: str
+    texts: tuple[str, ...]
+    kinds: tuple[str, ...]
+
+
+def with_small_experiments(topic: str, notebook: dict) -> dict:
+    """The notebook with the cheaper settings of its lab, each in the one place where it stands."""
+    path = LABS / topic / "smaller.json"
+    smaller = json.loads(path.read_text()) if path.exists() else {}
+    for old, new in smaller.items():
+        (cell,) = [cell for cell in notebook["cells"] if old in cell["source"]]
+        cell["source"] = cell["source"].replace(old, new)
+    return notebook
+
+
+def play(
+    notebook: Mapping, folder: Path, first: Sequence[str] = (), environment: Mapping | None = None
+) -> list[PlayedCell]:
+    """Run all cells in a fresh kernel that begins in `folder`; errors do not stop it.
+
+    first: cells that run before the notebook's own.
+    """
+    own = nbformat.from_dict(json.loads(json.dumps(notebook)))
+    own.cells = [nbformat.v4.new_code_cell(source) for source in first] + own.cells
+    client = NotebookClient(
+        own,
+        timeout=CELL_S,
+        allow_errors=True,
+        resources={"metadata": {"path": str(folder)}},
+        kernel_name="python3",
+    )
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    client.execute(env=inherited | (environment or {}))
+    return [_played(cell) for cell in own.cells[len(first) :] if cell.cell_type == "code"]
+
+
+def faults(played: Sequence[PlayedCell]) -> list[str]:
+    """A line for each cell that ended in an error or printed a table without rows."""
+    found = []
+    for cell in played:
+        if cell.error:
+            found.append(f"{cell.name}: {cell.error}")
+        found += [
+            f"{cell.name}: an empty table: {text!r}"
+            for text in cell.texts
+            if EMPTY_TABLE.match(text)
+        ]
+    return found
+
+
+def n_images(played: Sequence[PlayedCell]) -> int:
+    """Pictures that the cells have shown, those of widgets not counted."""
+    return sum(kind.startswith("image/") for cell in played for kind in cell.kinds)
+
+
+def _played(cell: Mapping) -> PlayedCell:
+    error, texts, kinds = "", [], []
+    for output in cell["outputs"]:
+        if output["output_type"] == "error":
+            error = f"{output['ename']}: {output['evalue']}"
+        elif output["output_type"] == "stream":
+            texts.append(output["text"])
+        else:
+            kinds += output["data"]
+            texts.append(output["data"].get("text/plain", ""))
+    name = cell["metadata"].get("labkit", {}).get("name", cell["source"][:40])
+    return PlayedCell(name, cell["source"], error, tuple(texts), tuple(kinds))
