@@ -50,7 +50,7 @@ from labkit.measuring.records import Provenance, Recorder, recorded_results
 from labkit.measuring.roofline import pass_floor
 from labkit.models.facts import data_path
 
-use_one_thread()  # two wait for each other, and a program beside us makes both late
+use_one_thread()  # several threads wait for each other when the machine is busy
 check = Checker("throughput", globals())
 
 # %% [markdown]

@@ -45,7 +45,7 @@ from labkit.models.shapes import ModelShape
 from labkit.zoo.choose import kit_tokenizer
 
 RECORDS = recorded_results("cache-*.jsonl")
-use_one_thread()  # two wait for each other, and a program beside us makes both late
+use_one_thread()  # several threads wait for each other when the machine is busy
 check = Checker("cache_benchmark", globals())
 
 # %% [markdown]

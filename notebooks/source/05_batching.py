@@ -60,7 +60,7 @@ from labkit.memory import kv_bytes_per_token
 from labkit.models.prompts import prompts
 from labkit.models.shapes import ModelShape
 
-use_one_thread()  # two wait for each other, and a program beside us makes both late
+use_one_thread()  # several threads wait for each other when the machine is busy
 check = Checker("batching", globals())
 
 # %% [markdown]

@@ -52,7 +52,7 @@ from labkit.models.arguments import check_rows, check_sampling, check_start, cut
 from labkit.models.sampling import Block, CachedModel, sample
 from labkit.zoo import load_pair
 
-use_one_thread()  # two wait for each other, and a program beside us makes both late
+use_one_thread()  # several threads wait for each other when the machine is busy
 check = Checker("speculative", globals())
 
 # %% [markdown]

@@ -54,7 +54,7 @@ from labkit.measuring.profiles import profile
 from labkit.measuring.records import Provenance, Recorder, recorded_results
 from labkit.models.counted_memory import Memory, Traffic, attention_memory, tile_scores, tiles
 
-use_one_thread()
+use_one_thread()  # several threads wait for each other when the machine is busy
 check = Checker("flash_attention", globals())
 queries, keys, values = torch.randn(3, 96, 16, generator=torch.Generator("cpu").manual_seed(7))
 

@@ -52,8 +52,9 @@ def with_widgets_only(lab):
 
 def has_widgets(lab):
     """Whether an experiment of the lab calls a widget."""
-    cells = with_widgets_only(lab)["cells"]
-    return any(cell_kind(cell) == "experiment" for cell in cells[-1:])
+    setup, *others = [cell for cell in lab.cells if cell.kind in ("given", "experiment")]
+    calls = widget_names(setup.text)
+    return any(calls & used_names(cell.text) for cell in others)
 
 
 def errors_on(page):

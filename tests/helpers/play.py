@@ -5,10 +5,12 @@ The browser shows that pages work. This shows that cells do: on a CPU in `make t
 """
 
 import json
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import nbformat
@@ -46,7 +48,7 @@ class PlayedCell:
     """A code cell that has run. texts: what it printed or showed as text; kinds: of its outputs."""
 
     name: str
-    source: str
+    seconds: float
     error: str
     texts: tuple[str, ...]
     kinds: tuple[str, ...]
@@ -78,8 +80,9 @@ def play(
         resources={"metadata": {"path": str(folder)}},
         kernel_name="python3",
     )
-    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    client.execute(env=inherited | (environment or {}))
+    places = [place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place]
+    others = [place for place in places if not (Path(place) / "labkit").exists()]
+    client.execute(env=os.environ | {"PYTHONPATH": os.pathsep.join(others)} | (environment or {}))
     return [_played(cell) for cell in own.cells[len(first) :] if cell.cell_type == "code"]
 
 
@@ -113,4 +116,10 @@ def _played(cell: Mapping) -> PlayedCell:
             kinds += output["data"]
             texts.append(output["data"].get("text/plain", ""))
     name = cell["metadata"].get("labkit", {}).get("name", cell["source"][:40])
-    return PlayedCell(name, cell["source"], error, tuple(texts), tuple(kinds))
+    times = cell["metadata"].get("execution", {})
+    begin, end = (
+        datetime.fromisoformat(times[f"iopub.{what}"]) if f"iopub.{what}" in times else None
+        for what in ("execute_input", "status.idle")
+    )
+    seconds = (end - begin).total_seconds() if begin and end else math.nan
+    return PlayedCell(name, seconds, error, tuple(texts), tuple(kinds))
