@@ -6,7 +6,7 @@ from typing import Any
 
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, number_in, show
-from labkit.checks.core import Wrong, check, of_kind
+from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal
 from labkit.labs.cache_benchmark.checks.costs import SINGLE_PRECISION
 
@@ -39,8 +39,8 @@ def _saved(student: Student, case: PrefixCase, cached: Any) -> Any:
 
 @check(
     "longest_cached_prefix",
+    "tail",
     hint="Blocks times tokens per block; a block that is there need not be computed.",
-    applies_to=of_kind("tail"),
 )
 def cached_blocks_are_counted_in_tokens(student: Student, case: PrefixCase) -> None:
     """Each block that is found saves all of its tokens."""
@@ -51,8 +51,8 @@ def cached_blocks_are_counted_in_tokens(student: Student, case: PrefixCase) -> N
 
 @check(
     "longest_cached_prefix",
+    "gap",
     hint="Can a block be used if the one before it has to be computed?",
-    applies_to=of_kind("gap"),
 )
 def the_first_miss_ends_it(student: Student, case: PrefixCase) -> None:
     """Blocks after the first one that is missing are not used."""
@@ -67,8 +67,8 @@ def the_first_miss_ends_it(student: Student, case: PrefixCase) -> None:
 
 @check(
     "longest_cached_prefix",
+    "whole",
     hint="What is the first new token picked from, if nothing goes through the model?",
-    applies_to=of_kind("whole"),
 )
 def one_token_is_left_to_compute(student: Student, case: PrefixCase) -> None:
     """A prompt that is cached to its last token still has its last block computed."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from labkit.bridge.student import Proxy, Student, hold
 from labkit.checks.compare import expect_number, number_in, refuse_blank, show
-from labkit.checks.core import Wrong, check, of_kind
+from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal
 from labkit.labs.cache_benchmark.checks.costs import LLAMA, SINGLE_PRECISION
 
@@ -86,8 +86,8 @@ def _expect_time(student: Student, case: TimeCase, why: str = "") -> None:
 
 @check(
     "predicted_time_s",
+    "floors",
     hint="A prefill is bound by computing, a decode step by moving: take the longer pass by pass.",
-    applies_to=of_kind("floors"),
 )
 def each_pass_has_its_own_limit(student: Student, case: TimeCase) -> None:
     """Each pass takes the longer of moving and computing, its own."""
@@ -96,29 +96,21 @@ def each_pass_has_its_own_limit(student: Student, case: TimeCase) -> None:
 
 @check(
     "predicted_time_s",
+    "launch",
     hint="The GPU computes while the host launches: which of the two is a pass waiting for?",
-    applies_to=of_kind("launch"),
 )
 def no_pass_is_shorter_than_its_launch(student: Student, case: TimeCase) -> None:
     """A pass whose floor is below the launch time takes the launch time."""
     _expect_time(student, case, "Launching overlaps with the pass, and every pass is launched.")
 
 
-@check(
-    "predicted_time_s",
-    hint="use_cache decides which passes there are.",
-    applies_to=of_kind("uncached"),
-)
+@check("predicted_time_s", "uncached", hint="use_cache decides which passes there are.")
 def without_a_cache_passes_grow(student: Student, case: TimeCase) -> None:
     """Without a cache the passes are longer and longer prefills."""
     _expect_time(student, case)
 
 
-@check(
-    "predicted_time_s",
-    hint="pass_floor wants to know the dtype.",
-    applies_to=of_kind("dtype"),
-)
+@check("predicted_time_s", "dtype", hint="pass_floor wants to know the dtype.")
 def floors_follow_the_dtype(student: Student, case: TimeCase) -> None:
     """The dtype decides the bytes of a number and the peak rate."""
     _expect_time(student, case)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, number_in, show
-from labkit.checks.core import Wrong, check, of_kind
+from labkit.checks.core import Wrong, check
 from labkit.labs.flash_attention.checks.turns import (
     EXACT,
     TurnsCase,
@@ -183,19 +183,19 @@ class LeastCase:
             expect_number(got, self.right, "the least tile", relative=EXACT, why=why)
 
 
-@check("least_tile", hint="Compare totals, reads and writes.", applies_to=of_kind("some"))
+@check("least_tile", "some", hint="Compare totals, reads and writes.")
 def the_least_tile_that_moves_less(student: Student, case: LeastCase) -> None:
     """The least tile_kv for which the total of FlashAttention-1 is below that of the standard."""
     case.expect(student, "Both totals count, the first writing of O, l and m included.")
 
 
-@check("least_tile", hint="Try N = 1 and N = 2.", applies_to=of_kind("ends"))
+@check("least_tile", "ends", hint="Try N = 1 and N = 2.")
 def a_tile_may_have_all_rows_or_not_exist(student: Student, case: LeastCase) -> None:
     """A tile may have all n_rows rows; if that moves no less either, the answer is None."""
     case.expect(student)
 
 
-@check("least_tile", weight=0.5, hint="Less, or as much?", applies_to=of_kind("tie"))
+@check("least_tile", "tie", weight=0.5, hint="Less, or as much?")
 def as_much_is_not_less(student: Student, case: LeastCase) -> None:
     """A tile with which both move as much is not enough."""
     case.expect(student, "With one row less both move as much, or FlashAttention more.")

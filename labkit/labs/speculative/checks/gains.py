@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from labkit.bridge.student import Student
 from labkit.checks.answers import is_near
 from labkit.checks.compare import expect_number, number_in, show
-from labkit.checks.core import Wrong, check, of_kind
+from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal
 from labkit.labs.speculative.checks.drafts import SINGLE_PRECISION
 from labkit.labs.speculative.checks.search import NO_CHANCE
@@ -43,19 +43,19 @@ class TokensCase:
         expect_number(got, right, "tokens per block", relative=relative, why=why)
 
 
-@check("expected_tokens", hint="How likely are n accepted?", applies_to=of_kind("between"))
+@check("expected_tokens", "between", hint="How likely are n accepted?")
 def each_token_counts_by_its_chance_to_stay(student: Student, case: TokensCase) -> None:
     """A block has 1 token, alpha more, alpha squared more, and so on up to alpha^gamma."""
     case.expect(student)
 
 
-@check("expected_tokens", hint="Try alpha = 1 and gamma = 0 by hand.", applies_to=of_kind("edge"))
+@check("expected_tokens", "edge", hint="Try alpha = 1 and gamma = 0 by hand.")
 def the_ends_are_not_forgotten(student: Student, case: TokensCase) -> None:
     """If all drafted tokens are accepted there are gamma + 1, if none is, or none is drafted, 1."""
     case.expect(student)
 
 
-@check("expected_tokens", weight=0.5, hint="Before computing.", applies_to=of_kind("between"))
+@check("expected_tokens", "between", weight=0.5, hint="Before computing.")
 def what_is_no_probability_is_refused(student: Student, case: TokensCase) -> None:
     """alpha below 0 or above 1, and gamma below 0, are a ValueError."""
     for alpha, gamma in (*((alpha, case.gamma) for alpha in NO_CHANCE), (case.alpha, -1)):
