@@ -49,7 +49,7 @@ def four_tiles_fill_the_chip(student: Student, case: TileCase) -> None:
         case.rows // 4: "Here a number takes one byte, as bytes_per_number says.",
         case.rows * case.head_dim: "A row has head_dim numbers.",
     }
-    expect_count(tile_kv, case.rows, "tile_kv", slips)
+    expect_count(tile_kv, case.rows, "tile_kv", slips=slips)
 
 
 @check("tile_sizes", "width", hint="sram_bytes are bytes.")
@@ -81,7 +81,7 @@ def scores_take_no_more_than_a_tile_of_keys(student: Student, case: TileCase) ->
     tile_q, tile_kv = case.ask(student)
     most = case.head_dim if case.rows > case.head_dim else min(tile_kv, case.head_dim)
     slips = {tile_kv: "head_dim is the most.", case.head_dim: "tile_kv is the most."}
-    expect_count(tile_q, most, "tile_q, the first of the pair", slips)
+    expect_count(tile_q, most, "tile_q, the first of the pair", slips=slips)
 
 
 @check("tile_sizes", "full", weight=0.5, hint="Before returning.")
