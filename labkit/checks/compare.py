@@ -127,6 +127,15 @@ def tensor_in(got: Any, what: str) -> torch.Tensor:
         raise Wrong(f"{what} should be a tensor", expected="a tensor", got=show(got)) from None
 
 
+def list_in(got: Any, what: str, expected: str, n: int | None = None) -> list:
+    """The parts of a list, tuple or array; `n` of them if it is given. expected: in words."""
+    refuse_blank(got)
+    parts = got.tolist() if hasattr(got, "tolist") else got
+    if not isinstance(parts, list | tuple) or n not in (None, len(parts)):
+        raise Wrong(what, expected=expected, got=show(got))
+    return list(parts)
+
+
 def expect_mapping(got: Any, keys: tuple[str, ...], what: str) -> dict:
     """The answer is a dict with these keys, every one filled in; returns it."""
     refuse_blank(got)

@@ -7,7 +7,7 @@ runs, and what is expected comes with the case.
 from dataclasses import dataclass, field
 
 from labkit.bridge.student import Proxy, Student, hold
-from labkit.checks.compare import expect_number, number_in, refuse_blank, show
+from labkit.checks.compare import expect_number, list_in, number_in, refuse_blank, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal
 from labkit.labs.cache_benchmark.checks.costs import LLAMA, SINGLE_PRECISION
@@ -193,13 +193,10 @@ class SlopesCase:
 
 
 def _expect_slopes(student: Student, case: SlopesCase, why: str) -> None:
-    got = student.slopes(*case.given)
-    refuse_blank(got)
-    plain = got.tolist() if hasattr(got, "tolist") else got
-    if not isinstance(plain, list | tuple) or len(plain) != len(case.expected):
-        raise Wrong("the slopes", expected=f"{len(case.expected)} numbers", got=show(got))
+    n = len(case.expected)
+    slopes = list_in(student.slopes(*case.given), "the slopes", f"{n} numbers", n)
     rounding = 1e-6 * max(case.times_s)  # of times in single precision
-    for i, (one, expected) in enumerate(zip(plain, case.expected, strict=True)):
+    for i, (one, expected) in enumerate(zip(slopes, case.expected, strict=True)):
         what = f"slope {i + 1}"
         expect_number(one, expected, what, relative=1e-5, absolute=rounding, why=why)
 

@@ -5,11 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy
-import torch
-
 from labkit.bridge.student import Proxy
-from labkit.checks.compare import expect_number, number_in, refuse_blank, show
+from labkit.checks.compare import expect_number, list_in, number_in
 from labkit.checks.core import Wrong
 
 EXACT = 1e-12  # relative: whole numbers, also where they were computed as floats
@@ -61,10 +58,7 @@ def traffic_in(got: Any) -> tuple[float, float]:
 
 def two_numbers_in(got: Any, what: str) -> tuple[float, float]:
     """Both numbers of a pair. Raises Wrong if it is none."""
-    refuse_blank(got)
-    parts = got.tolist() if isinstance(got, torch.Tensor | numpy.ndarray) else got
-    if not isinstance(parts, tuple | list) or len(parts) != 2:
-        raise Wrong(f"{what} should be two numbers", expected="a pair", got=show(got))
+    parts = list_in(got, f"{what} should be two numbers", "a pair", 2)
     first, second = (number_in(part, what) for part in parts)
     return first, second
 
