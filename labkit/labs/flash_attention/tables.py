@@ -49,8 +49,6 @@ def cards_table(
     standard: tuple[Traffic, Callable[..., int]],
     flash_1: tuple[Traffic, Callable[..., int]],
     run_times: Callable[[float, float, float, float], tuple[float, float]],
-    n_rows: int = 4096,
-    head_dim: int = 64,
 ) -> str:
     """How much faster the first order is than standard attention, on every card of the facts.
 
@@ -58,6 +56,7 @@ def cards_table(
     and bandwidth; "in turn": computing and moving one after the other, "overlap": at the same time.
     """
     headings = ["", "KiB", "number", "rows of K", "in turn", "overlap"]
+    n_rows, head_dim = 4096, 64
     lines = []
     for card, facts in gpus().items():
         kib, sheet = facts["shared_per_block_optin_KB"], Roofline.of(card)
