@@ -7,7 +7,7 @@ from typing import Any
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, number_in, show
 from labkit.checks.core import Wrong, check
-from labkit.checks.forms import expect_refusal
+from labkit.checks.forms import expect_refusals
 from labkit.labs.cache_benchmark.checks.costs import SINGLE_PRECISION
 
 
@@ -143,16 +143,11 @@ def overlapping_transfers_take_the_longer(student: Student, case: OffloadCase) -
 @check("offload_step_s", hint="The docstring says what is refused, and with which exception.")
 def only_what_is_moved_can_be_offloaded(student: Student, case: OffloadCase) -> None:
     """More bytes than are moved, and fewer than none, are refused; none and all are not."""
-    for offloaded_bytes in (case.moved_bytes + 1, -1):
-        arguments = (case.moved_bytes, offloaded_bytes, case.bandwidth, case.link_bandwidth)
-        expect_refusal(
-            lambda arguments=arguments: student.offload_step_s(*arguments),
-            "ValueError",
-            f"offloading {offloaded_bytes:,} bytes",
-        )
-    for offloaded_bytes in (0, case.moved_bytes):
-        arguments = (case.moved_bytes, offloaded_bytes, case.bandwidth, case.link_bandwidth)
-        seconds = number_in(student.offload_step_s(*arguments), "the seconds")
+    moved, links = case.moved_bytes, (case.bandwidth, case.link_bandwidth)
+    refused = {f"offloading {n:,} bytes": (moved, n, *links) for n in (moved + 1, -1)}
+    expect_refusals(student.offload_step_s, refused)
+    for n_bytes in (0, moved):
+        seconds = number_in(student.offload_step_s(moved, n_bytes, *links), "the seconds")
         if not seconds > 0:
             raise Wrong("the seconds of a step", expected="more than 0", got=show(seconds))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from labkit.bridge.student import Proxy, Student, hold
 from labkit.checks.compare import expect_number, list_in, number_in, refuse_blank, show
 from labkit.checks.core import Wrong, check
-from labkit.checks.forms import expect_refusal
+from labkit.checks.forms import expect_refusals
 from labkit.labs.cache_benchmark.checks.costs import LLAMA, SINGLE_PRECISION
 
 
@@ -225,14 +225,12 @@ def the_order_of_points_does_not_matter(student: Student, case: SlopesCase) -> N
 def what_has_no_slope_is_refused(student: Student, case: SlopesCase) -> None:
     """One length alone, one length twice, and a time too few are refused with a ValueError."""
     n_new, times_s = case.given
-    for what, lengths, times in (
-        ("one point alone", n_new[:1], times_s[:1]),
-        ("one length twice", [*n_new, n_new[0]], [*times_s, times_s[0]]),
-        ("more lengths than times", n_new, times_s[:-1]),
-    ):
-        expect_refusal(
-            lambda lengths=lengths, times=times: student.slopes(lengths, times), "ValueError", what
-        )
+    refused = {
+        "one point alone": (n_new[:1], times_s[:1]),
+        "one length twice": ([*n_new, n_new[0]], [*times_s, times_s[0]]),
+        "more lengths than times": (n_new, times_s[:-1]),
+    }
+    expect_refusals(student.slopes, refused)
     student.slopes(n_new, times_s)
 
 

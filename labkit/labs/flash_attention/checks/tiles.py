@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, show
 from labkit.checks.core import Wrong, check
-from labkit.checks.forms import expect_refusal
+from labkit.checks.forms import expect_refusals
 from labkit.labs.flash_attention.checks.turns import EXACT, expect_count, two_numbers_in
 
 WIDTHS = (2, 4, 8)
@@ -88,13 +88,13 @@ def scores_take_no_more_than_a_tile_of_keys(student: Student, case: TileCase) ->
 def a_chip_without_room_is_refused(student: Student, case: TileCase) -> None:
     """A chip for less than four rows is a ValueError, one for four rows holds a row of each."""
     four_rows = case.sram_bytes // case.rows
-    for n_bytes, chip in ((four_rows - 1, "a byte less than four rows"), (0, "no bytes")):
-        expect_refusal(
-            lambda n_bytes=n_bytes: student.tile_sizes(n_bytes, case.head_dim, case.width),
-            "ValueError",
-            f"a chip with {chip}",
-        )
-    got = student.tile_sizes(four_rows, case.head_dim, case.width)
+    numbers = (case.head_dim, case.width)
+    refused = {
+        "a chip with a byte less than four rows": (four_rows - 1, *numbers),
+        "a chip with no bytes": (0, *numbers),
+    }
+    expect_refusals(student.tile_sizes, refused)
+    got = student.tile_sizes(four_rows, *numbers)
     for rows, what in zip(two_numbers_in(got, "both tiles"), ("tile_q", "tile_kv"), strict=True):
         expect_number(rows, 1, f"{what} where four rows fit exactly")
 

@@ -7,7 +7,7 @@ from typing import Any
 from labkit.bridge.student import Student, hold
 from labkit.checks.compare import expect_equal, expect_number, number_in
 from labkit.checks.core import check
-from labkit.checks.forms import expect_refusal
+from labkit.checks.forms import expect_refusals
 
 SINGLE_PRECISION = 1e-5
 
@@ -82,12 +82,9 @@ def where_nothing_is_found_nothing_is_drafted(student: Student, case: LookupCase
 def no_tokens_wanted_or_compared_is_refused(student: Student, case: LookupCase) -> None:
     """gamma < 1 and longest < 1 are a ValueError."""
     tokens = list(case.tokens)
-    for gamma, longest in ((0, 3), (-1, 3), (case.gamma, 0), (case.gamma, -2)):
-        expect_refusal(
-            lambda gamma=gamma, longest=longest: student.ngram_draft(tokens, gamma, longest),
-            "ValueError",
-            f"gamma {gamma} and longest {longest}",
-        )
+    pairs = ((0, 3), (-1, 3), (case.gamma, 0), (case.gamma, -2))
+    refused = {f"gamma {gamma} and longest {n}": (tokens, gamma, n) for gamma, n in pairs}
+    expect_refusals(student.ngram_draft, refused)
     REPEATED.expect(student, f"That is for {REPEATED}.")
 
 
@@ -162,10 +159,9 @@ def a_plain_step_examines_nothing(student: Student, case: BlocksCase) -> None:
 @check("acceptance_rate", "full", weight=0.5, hint="Nothing of nothing.")
 def without_trials_there_is_no_rate(student: Student, case: BlocksCase) -> None:
     """Without any examined token there is no rate: a ValueError."""
-    for counts in ((), ((0, 0, "a"),) * 3):
-        blocks = blocks_of(student, counts)
-        what = f"the rate of {len(counts)} plain steps"
-        expect_refusal(lambda blocks=blocks: student.acceptance_rate(blocks), "ValueError", what)
+    plain = ((), ((0, 0, "a"),) * 3)
+    refused = {f"the rate of {len(each)} plain steps": [blocks_of(student, each)] for each in plain}
+    expect_refusals(student.acceptance_rate, refused)
     half = student.acceptance_rate(blocks_of(student, ((2, 1, "a"),)))
     expect_number(half, 0.5, "the rate of one of two tokens", relative=SINGLE_PRECISION)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, number_in, show
 from labkit.checks.core import Wrong, check
-from labkit.checks.forms import expect_refusal
+from labkit.checks.forms import expect_refusal, expect_refusals
 from labkit.labs.speculative.checks.drafts import SINGLE_PRECISION
 from labkit.labs.speculative.checks.search import NO_CHANCE
 
@@ -56,13 +56,10 @@ def the_ends_are_not_forgotten(student: Student, case: TokensCase) -> None:
 @check("expected_tokens", "between", weight=0.5, hint="Before computing.")
 def what_is_no_probability_is_refused(student: Student, case: TokensCase) -> None:
     """alpha below 0 or above 1, and gamma below 0, are a ValueError."""
-    for alpha, gamma in (*((alpha, case.gamma) for alpha in NO_CHANCE), (case.alpha, -1)):
-        expect_refusal(
-            lambda alpha=alpha, gamma=gamma: student.expected_tokens(alpha, gamma),
-            "ValueError",
-            f"alpha {alpha:g} and gamma {gamma}",
-            why="Where an acceptance rate is above 1, the target's own tokens were counted.",
-        )
+    pairs = (*((alpha, case.gamma) for alpha in NO_CHANCE), (case.alpha, -1))
+    refused = {f"alpha {alpha:g} and gamma {gamma}": (alpha, gamma) for alpha, gamma in pairs}
+    why = "Where an acceptance rate is above 1, the target's own tokens were counted."
+    expect_refusals(student.expected_tokens, refused, why=why)
     number_in(student.expected_tokens(case.alpha, case.gamma), "tokens per block")
 
 
