@@ -9,7 +9,7 @@ from typing import Any
 
 import ipywidgets
 
-from labkit.labs.papers.items import number_in, options_for
+from labkit.labs.papers.items import number_in
 from labkit.labs.papers.text import STYLE, inline_html
 
 Take = Callable[[Any], None]
@@ -49,16 +49,10 @@ class Controls:
             control.value = values.get(name, self.empty)
             control.observe(self._changed, names="value")
 
-    def _options(self) -> dict[str, str]:
-        """The options' texts by letter."""
-        texts = self._asked.item.options[self._asked.language]
-        letters = options_for(self._asked.item, self._asked.student_id)
-        return {letter: texts[option] for letter, option in letters.items()}
-
 
 def controls_for(asked: Any, clicked: Any, take: Take) -> Controls:
     """The controls that fit a question, showing what was clicked before."""
-    if asked.name != asked.item.id:
+    if asked.is_numbers:
         return NumberFields(asked, clicked, take)
     return (OrderMenus if asked.item.kind == "order" else Boxes)(asked, clicked, take)
 
@@ -70,7 +64,7 @@ class Boxes(Controls):
 
     def _rows(self, clicked: str) -> list[ipywidgets.Widget]:
         rows = []
-        for letter, text in self._options().items():
+        for letter, text in self._asked.options.items():
             self._named[letter] = ipywidgets.Checkbox(
                 value=letter in clicked.split(),
                 description=letter,
@@ -93,7 +87,7 @@ class OrderMenus(Controls):
     """The steps with their letters, and a menu for each place."""
 
     def _rows(self, clicked: str) -> list[ipywidgets.Widget]:
-        options = self._options()
+        options = self._asked.options
         chosen = [*clicked.split(), *[""] * len(options)]
         for i in range(len(options)):
             self._named[f"{i + 1}."] = ipywidgets.Dropdown(
