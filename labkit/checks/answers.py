@@ -6,13 +6,13 @@ it names, and with numbers that known mistakes produce; with hidden cases, the f
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
 
 from labkit.bridge.student import Student, StudentError, value_of
-from labkit.checks.compare import number_in, refuse_blank, show
+from labkit.checks.compare import number_in, refuse_blank, said_of, show
 from labkit.checks.core import Unfinished, Wrong
 from labkit.measuring.records import Record, read_record
 from labkit.models.facts import data_path
@@ -111,10 +111,18 @@ def is_near(got: float, wanted: float, relative: float) -> bool:
 
 
 def expect_close(
-    case: AnswerCase, got: float, right: float, what: str, *, relative: float, why: str = ""
+    case: AnswerCase,
+    got: float,
+    right: float,
+    what: str,
+    *,
+    relative: float,
+    slips: Mapping[float, str] | None = None,
+    why: str = "",
 ) -> None:
-    """The number agrees with the right one."""
+    """The number agrees with the right one. slips: what to say of the numbers of mistakes."""
     if not is_near(got, right, relative):
+        why = said_of(got, slips or {}, max(relative, 1e-6), why)
         refuse(case, f"{what}, {show(got)}", show(right), why, cause=what)
 
 

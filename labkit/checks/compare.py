@@ -48,11 +48,13 @@ def expect_number(
     relative: float = 1e-9,
     absolute: float = 0.0,
     factors: Mapping[float, str] | None = None,
+    slips: Mapping[float, str] | None = None,
     why: str = "",
 ) -> None:
     """The answer is `expected` within the tolerance.
 
     factors: sentences for answers that are off by exactly that factor, the misconception's mark.
+    slips: sentences for the numbers that known mistakes give.
     """
     number = number_in(got, what)
     if math.isclose(number, expected, rel_tol=relative, abs_tol=absolute):
@@ -61,7 +63,14 @@ def expect_number(
         if math.isclose(number, expected * factor, rel_tol=max(relative, 1e-6)):
             why = sentence
             break
+    why = said_of(number, slips or {}, why=why)
     raise Wrong(what, expected=show(expected), got=show(number), why=why)
+
+
+def said_of(got: float, slips: Mapping[float, str], relative: float = 1e-6, why: str = "") -> str:
+    """What is said of the first slip that the number is near to; `why` if it is near none."""
+    near = (text for slip, text in slips.items() if math.isclose(got, slip, rel_tol=relative))
+    return next(near, why)
 
 
 def expect_equal(got: Any, expected: Any, what: str, *, why: str = "") -> None:
@@ -116,6 +125,15 @@ def tensor_in(got: Any, what: str) -> torch.Tensor:
         return torch.as_tensor(numpy.asarray(got))
     except (TypeError, ValueError):
         raise Wrong(f"{what} should be a tensor", expected="a tensor", got=show(got)) from None
+
+
+def list_in(got: Any, what: str, expected: str, n: int | None = None) -> list:
+    """The parts of a list, tuple or array; `n` of them if it is given. expected: in words."""
+    refuse_blank(got)
+    parts = got.tolist() if hasattr(got, "tolist") else got
+    if not isinstance(parts, list | tuple) or n not in (None, len(parts)):
+        raise Wrong(what, expected=expected, got=show(got))
+    return list(parts)
 
 
 def expect_mapping(got: Any, keys: tuple[str, ...], what: str) -> dict:

@@ -103,24 +103,28 @@ class Finding:
 
 def check(
     exercise: str,
-    *,
+    *kinds: str,
     hint: str,
     weight: float = 1,
-    applies_to: Callable[[Any], bool] = lambda case: True,
+    applies_to: Callable[[Any], bool] | None = None,
 ) -> Callable[[Play], Play]:
-    """Mark a function as a check of `exercise`; it plays the cases for which `applies_to` holds."""
+    """Mark a function as a check of `exercise`.
+
+    It plays the cases of these kinds (`case.kind`), or those for which `applies_to` holds; all
+    cases if neither is given.
+    """
+
+    def is_of_a_kind(case: Any) -> bool:
+        return not kinds or getattr(case, "kind", None) in kinds
 
     def mark(play: Play) -> Play:
         claim = (play.__doc__ or "").strip().splitlines()[0]
-        play.check = Check(play.__name__, exercise, claim, hint, weight, applies_to, play)
+        play.check = Check(
+            play.__name__, exercise, claim, hint, weight, applies_to or is_of_a_kind, play
+        )
         return play
 
     return mark
-
-
-def of_kind(*kinds: str) -> Callable[[Any], bool]:
-    """For `applies_to`: whether a case is of one of these kinds."""
-    return lambda case: case.kind in kinds
 
 
 def checks_of(topic: str) -> dict[str, list[Check]]:

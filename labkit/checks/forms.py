@@ -1,6 +1,7 @@
 """Forms that answers and arguments take: lists, pairs, objects, refusals, tokens."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy
@@ -55,6 +56,14 @@ def expect_refusal(call: Callable[[], Any], kind: str, what: str, *, why: str = 
             raise Wrong(what, expected=f"a {kind}", got=str(error), why=why) from None
         return
     raise Wrong(what, expected=f"a {kind}", got="no error", why=why)
+
+
+def expect_refusals(
+    function: Callable[..., Any], calls: Mapping[str, Sequence], *, why: str = ""
+) -> None:
+    """A ValueError for each of these arguments, which are told by what they are."""
+    for what, arguments in calls.items():
+        expect_refusal(partial(function, *arguments), "ValueError", what, why=why)
 
 
 def pair_in(got: Any, what: str) -> tuple[Any, Any]:

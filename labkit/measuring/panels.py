@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy
@@ -14,12 +15,15 @@ from labkit.measuring.records import Row
 
 @contextmanager
 def panels(
-    n_rows: int, n_columns: int, size: tuple[float, float]
+    n_rows: int, n_columns: int, size: tuple[float, float], **shared: Any
 ) -> Iterator[tuple[Figure, numpy.ndarray]]:
-    """A figure in the style of the course and its grid of axes, to draw on; closed afterwards."""
+    """A figure in the style of the course and its grid of axes, to draw on; closed afterwards.
+
+    shared: what else `plt.subplots` is told, such as sharey.
+    """
     with course_style():
         figure, grid = plt.subplots(
-            n_rows, n_columns, figsize=size, layout="constrained", squeeze=False
+            n_rows, n_columns, figsize=size, squeeze=False, **{"layout": "constrained", **shared}
         )
         yield figure, grid
     plt.close(figure)

@@ -144,32 +144,6 @@ class Transformer(nn.Module):
                 parameter.normal_(std=2 * config.d_model**-0.5, generator=rng)
         return model
 
-    @classmethod
-    def from_gpt2(cls, gpt2: nn.Module) -> Transformer:
-        """The model with the weights of a `GPT2LMHeadModel` of transformers, copied."""
-        sizes = gpt2.config
-        config = TransformerConfig(
-            n_layers=sizes.n_layer,
-            n_heads=sizes.n_head,
-            n_kv_heads=sizes.n_head,
-            d_model=sizes.n_embd,
-            vocab_size=sizes.vocab_size,
-            n_context=sizes.n_positions,
-        )
-        with torch.device("meta"):
-            model = cls(config)
-        weights = gpt2.transformer.state_dict()
-        renamed = {ours: weights[theirs] for ours, theirs in _gpt2_names(config.n_layers).items()}
-        for name, weight in renamed.items():  # GPT-2 keeps its matrices in x @ weight order
-            is_matrix = name.startswith("blocks") and weight.ndim == 2
-            renamed[name] = (
-                (weight.T if is_matrix else weight)
-                .detach()
-                .clone(memory_format=torch.contiguous_format)
-            )
-        model.load_state_dict(renamed, assign=True)
-        return model.requires_grad_(False)
-
     @property
     def n_params(self) -> int:
         """Parameters, the learned positions left out, as GPT-2's sizes are usually quoted."""
@@ -230,22 +204,3 @@ def generate_uncached(
         picked = pick(forward(tokens)[:, -1])
         tokens = torch.cat((tokens, picked.unsqueeze(1)), dim=1)
     return tokens
-
-
-def _gpt2_names(n_layers: int) -> dict[str, str]:
-    """Our names of the weights, and GPT-2's."""
-    parts = {
-        "norm_1": "ln_1",
-        "qkv": "attn.c_attn",
-        "out": "attn.c_proj",
-        "norm_2": "ln_2",
-        "up": "mlp.c_fc",
-        "down": "mlp.c_proj",
-    }
-    names = {"token_embedding.weight": "wte.weight", "position_embedding.weight": "wpe.weight"}
-    for kind in ("weight", "bias"):
-        names[f"norm.{kind}"] = f"ln_f.{kind}"
-        for layer in range(n_layers):
-            for ours, theirs in parts.items():
-                names[f"blocks.{layer}.{ours}.{kind}"] = f"h.{layer}.{theirs}.{kind}"
-    return names

@@ -1,6 +1,6 @@
 """The shared tasks: cheapest paths by tool call, multiple choice, open answers judged by a rubric.
 
-`python -m labkit.tasks MODEL` evaluates a model on all three, as does `labkit evaluate MODEL`.
+`labkit evaluate MODEL` evaluates a model on all three.
 """
 
 from labkit.tasks.items import SPLIT_SIZES, TASKS, Item, Score, items

@@ -1,4 +1,4 @@
-"""Top-P cheapest simple paths: the reference solver and the scorer.
+"""Top-P cheapest simple paths: the scorer.
 
 The task is eq. 1-3 of the homework: in a directed graph with non-negative integer weights, list the
 `p` simple paths from node 0 to node n_nodes - 1 of least cost, with their costs. Score (eq. 3): the
@@ -20,43 +20,9 @@ from typing import Any
 from labkit.tasks.items import Score
 from labkit.tasks.tool_calls import ToolCallError, read_call
 
-MAX_TIED = 5_000
 _N_FAULTS_SHOWN = 4
 
 Edges = Mapping[tuple[int, int], int]
-
-
-def solve(
-    n_nodes: int, edges: Iterable[Sequence[int]], p: int
-) -> tuple[list[list[int]], list[int]]:
-    """The `p` cheapest simple paths from node 0 to node n_nodes - 1 and their costs.
-
-    edges: triples (from, to, weight). Cheapest first; ties in the order of their nodes. All paths,
-    if there are fewer than `p`.
-    Raises: ValueError for edges that make no such graph, or more than `MAX_TIED` paths that tie.
-    Source: Yen 1971, as networkx implements it.
-    """
-    import networkx
-
-    weights = _edge_weights(n_nodes, edges)
-    if p < 1:
-        raise ValueError(f"p counts the paths to find: wanted 1 or more, got {p}")
-    graph = networkx.DiGraph()
-    graph.add_nodes_from(range(n_nodes))
-    graph.add_weighted_edges_from((u, v, w) for (u, v), w in sorted(weights.items()))
-    found: list[tuple[int, list[int]]] = []
-    try:
-        for path in networkx.shortest_simple_paths(graph, 0, n_nodes - 1, weight="weight"):
-            cost = path_cost(weights, path)
-            if len(found) >= p and cost > found[p - 1][0]:
-                break
-            if len(found) == p + MAX_TIED:
-                raise ValueError(f"over {MAX_TIED} paths tie at cost {cost}: vary the weights more")
-            found.append((cost, path))
-    except networkx.NetworkXNoPath:
-        return [], []
-    best = sorted(found)[:p]
-    return [path for _, path in best], [cost for cost, _ in best]
 
 
 def path_cost(weights: Edges, path: Sequence[int]) -> int:

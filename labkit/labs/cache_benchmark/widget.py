@@ -6,10 +6,10 @@ It needs ipywidgets; without it the same numbers are printed as a table.
 from collections.abc import Callable
 from typing import Any
 
-import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-from labkit.measuring.plots import COLORS, GB, course_style
+from labkit.measuring.panels import panels
+from labkit.measuring.plots import COLORS, GB
 from labkit.measuring.roofline import ModelWork, Roofline
 from labkit.measuring.widgets import Control, has_widgets, player
 from labkit.memory import weight_bytes
@@ -88,8 +88,7 @@ def draw(
     shape = ModelShape.of(model)
     cache_gb = [kv_bytes_per_token(shape) * (n_prompt + n) / GB for n in lengths]
     weights_gb, card_gb = weight_bytes(shape.n_params) / GB, vram_readings(gpu)["driver"][0] / GB
-    with course_style():
-        figure, (seconds, memory) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
+    with panels(1, 2, (10, 3.6)) as (figure, ((seconds, memory),)):
         for label, color, times_s in zip(
             ("without cache", "with cache"),
             (COLORS["weights"], COLORS["cache"]),
@@ -113,7 +112,6 @@ def draw(
         memory.set(xlabel="new tokens", ylabel="GB", title="Memory")
         memory.set_ylim(0, 1.5 * (weights_gb + cache_gb[-1]))  # the card's line may lie above
         memory.legend(loc="upper left")
-    plt.close(figure)
     return figure
 
 

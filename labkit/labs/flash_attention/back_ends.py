@@ -2,26 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 
-import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from labkit.labs.flash_attention.records import (
-    TILE_Q,
-    Point,
-    Traffic,
-    by_back_end,
-    computing_s,
-    moving_s,
-    points,
-)
-from labkit.measuring.plots import COLORS, course_style
-from labkit.measuring.records import Record, has_rows, with_rows
+from labkit.labs.flash_attention.records import Point, Traffic, by_back_end, floors_ms, points
+from labkit.measuring.panels import panels
+from labkit.measuring.plots import COLORS
+from labkit.measuring.records import Record, with_rows
 
 BACK_END_COLORS = {
     "plain": "#777777", "math": "black", "efficient": "#009e73", "flash": "#0072b2",
     "cudnn": "#cc79a7", "labkit": "#e69f00",
 }  # fmt: skip
+FLOORS = {  # by what takes the time: label, line, color
+    "products": ("products at the peak rate", "--", COLORS["too much"]),
+    "scores moved": ("all scores moved", ":", "black"),
+    "tiles moved": ("tiles moved", ":", "#0072b2"),
+}
 
 
 def back_ends(
@@ -38,33 +35,21 @@ def back_ends(
     Raises: ValueError if no record has rows of the experiment sdpa.
     """
     shown = with_rows(records, "sdpa")
-    with course_style():
-        figure, grid = plt.subplots(
-            len(shown), 3, figsize=(12.5, 3.6 * len(shown)), layout="constrained", squeeze=False
-        )
-        for row_of_axes, (name, record) in zip(grid, shown.items(), strict=True):
+    with panels(len(shown), 3, (12.5, 3.6 * len(shown))) as (figure, grid):
+        for (time, both, peak), (name, record) in zip(grid, shown.items(), strict=True):
             forward, back = _forward_and_back(record)
-            for axes, point in zip(row_of_axes, (forward, back), strict=False):
-                _draw_back_ends(axes, record, point, "time_s", 1e3)
-                _draw_floor(axes, record, point)
-            if standard_traffic and record.of("roofline"):
-                _draw_moving(row_of_axes[0], record, forward, standard_traffic, flash_2_traffic)
-            _draw_back_ends(row_of_axes[2], record, forward, "peak_bytes", 1e-6)
-            row_of_axes[0].set(title=f"{name}: {forward}", ylabel="ms")
-            row_of_axes[1].set(title=f"{name}: {back}", ylabel="ms")
-            row_of_axes[2].set(title=f"{name}: {forward}, peak memory", ylabel="MB")
-            row_of_axes[2].legend(fontsize=8)
-            row_of_axes[0].legend(handles=_dashed(row_of_axes[0]), fontsize=7.5, loc="upper left")
-            row_of_axes[1].set_xlabel(f"tokens\n{record.provenance}; {forward.n_heads} heads")
-    plt.close(figure)
+            for axes, point in ((time, forward), (both, back)):
+                if point is not None:
+                    _draw_back_ends(axes, record, point, "time_s", 1e3)
+                    _draw_floors(axes, record, point, standard_traffic, flash_2_traffic)
+                axes.set(title=f"{name}: {point}", ylabel="ms")
+            _draw_back_ends(peak, record, forward, "peak_bytes", 1e-6)
+            peak.set(title=f"{name}: {forward}, peak memory", ylabel="MB")
+            peak.legend(fontsize=8)
+            floors = [line for line in time.lines if line.get_linestyle() in ("--", ":")]
+            time.legend(handles=floors, fontsize=7.5, loc="upper left")
+            both.set_xlabel(f"tokens\n{record.provenance}; {forward.n_heads} heads")
     return figure
-
-
-def figures_of(records: Mapping[str, Record]) -> dict[str, Figure]:
-    """Every figure of lab 7 that the records have rows for, by the name of its file."""
-    if any(has_rows(record, "sdpa") for record in records.values()):
-        return {"flash-back-ends": back_ends(records)}
-    return {}
 
 
 def logarithmic(axes: Axes, ticks: Sequence[int]) -> None:
@@ -83,11 +68,7 @@ def _forward_and_back(record: Record) -> tuple[Point, Point | None]:
     return found[False], found.get(True)
 
 
-def _draw_back_ends(
-    axes: Axes, record: Record, point: Point | None, field: str, factor: float
-) -> None:
-    if point is None:
-        return
+def _draw_back_ends(axes: Axes, record: Record, point: Point, field: str, factor: float) -> None:
     lengths: set[int] = set()
     for name, rows in by_back_end(record, point).items():
         ok = {n: factor * getattr(row, field) for n, row in rows.items() if row.is_ok}
@@ -102,24 +83,10 @@ def _draw_back_ends(
     axes.set_xlabel("tokens")
 
 
-def _draw_floor(axes: Axes, record: Record, point: Point | None) -> None:
-    if point is None or not record.of("roofline"):
-        return
+def _draw_floors(axes: Axes, record: Record, point: Point, *counts: Traffic | None) -> None:
     lengths = sorted({n for rows in by_back_end(record, point).values() for n in rows})
-    floors = [1e3 * computing_s(record, point, n) for n in lengths]
-    style = {"color": COLORS["too much"], "linewidth": 1.3, "label": "products at the peak rate"}
-    axes.plot(lengths, floors, "--", **style)
-
-
-def _draw_moving(
-    axes: Axes, record: Record, point: Point, standard: Traffic, flash_2: Traffic
-) -> None:
-    lengths = sorted({n for rows in by_back_end(record, point).values() for n in rows})
-    ways = {"all scores moved": (standard,), "tiles moved": (flash_2, TILE_Q)}
-    for color, (label, (traffic, *tile)) in zip(("black", "#0072b2"), ways.items(), strict=True):
-        times = [1e3 * moving_s(record, point, n, traffic, *tile) for n in lengths]
-        axes.plot(lengths, times, ":", color=color, linewidth=1.3, label=label)
-
-
-def _dashed(axes: Axes) -> list:
-    return [line for line in axes.lines if line.get_linestyle() in ("--", ":")]
+    floors = [floors_ms(record, point, n, *counts) for n in lengths]
+    for name in floors[0]:
+        label, line, color = FLOORS[name]
+        times = [each[name] for each in floors]
+        axes.plot(lengths, times, line, color=color, linewidth=1.3, label=label)

@@ -2,18 +2,17 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from labkit.labs.flash_attention.back_ends import back_ends, figures_of, logarithmic
+from labkit.labs.flash_attention.back_ends import back_ends, logarithmic
 from labkit.labs.flash_attention.records import Traffic
-from labkit.measuring.plots import COLORS, course_style
+from labkit.measuring.panels import panels
+from labkit.measuring.plots import COLORS
+from labkit.measuring.records import Record, has_rows
 from labkit.models.counted_memory import Access, Memory
-
-__all__ = ["back_ends", "figures_of", "moves", "traffic_by_length", "traffic_by_tile"]
 
 KINDS = {"load": COLORS["weights"], "store": COLORS["cache"]}
 ORDER = ("Q", "K", "V", "S", "P", "O", "l", "m", "L", "D", "dO", "dP", "dS", "dQ", "dK", "dV")
@@ -29,8 +28,8 @@ def moves(memory: Memory, title: str = "") -> Figure:
     all.
     """
     names = sorted({access.name for access in memory.accesses}, key=_place)
-    with course_style():
-        figure, axes = plt.subplots(figsize=(9.5, 0.7 + 0.62 * max(2, len(names))), layout="tight")
+    size = (9.5, 0.7 + 0.62 * max(2, len(names)))
+    with panels(1, 1, size, layout="tight") as (figure, ((axes,),)):
         lanes = {name: 1.2 * i * memory.n_rows for i, name in enumerate(reversed(names))}
         _draw_moves(axes, memory.accesses, lanes)
         for name, base in lanes.items():
@@ -51,7 +50,6 @@ def moves(memory: Memory, title: str = "") -> Figure:
             axes.set_xticks([])
         handles = [Patch(color=color, label=kind) for kind, color in KINDS.items()]
         axes.legend(handles=handles, ncols=2, fontsize=8, loc="lower right", bbox_to_anchor=(1, 1))
-    plt.close(figure)
     return figure
 
 
@@ -68,12 +66,8 @@ def traffic_by_tile(
     That is the tile of K for the first order of FlashAttention, and that of Q for the second.
     """
     tiles = [2**i for i in range(3, 11)]
-    with course_style():
-        figure, grid = plt.subplots(
-            1, len(head_dims), figsize=(5 * len(head_dims), 3.7), layout="constrained",
-            sharey=True, squeeze=False,
-        )  # fmt: skip
-        for axes, head_dim in zip(grid[0], head_dims, strict=True):
+    with panels(1, len(head_dims), (5 * len(head_dims), 3.7), sharey=True) as (figure, (row,)):
+        for axes, head_dim in zip(row, head_dims, strict=True):
             whole = sum(standard_traffic(n_rows, head_dim))
             ways = {
                 "standard": [whole] * len(tiles),
@@ -91,9 +85,8 @@ def traffic_by_tile(
                 title=f"N = {n_rows:,}, D = {head_dim}",
                 xlabel="rows of a tile of K (of Q for FlashAttention-2)",
             )
-        grid[0][0].set_ylabel("million numbers moved")
-        grid[0][0].legend(fontsize=8, loc="lower left")
-    plt.close(figure)
+        row[0].set_ylabel("million numbers moved")
+        row[0].legend(fontsize=8, loc="lower left")
     return figure
 
 
@@ -104,11 +97,8 @@ def traffic_by_length(
     tile_sizes: Callable[[int, int, int], tuple[int, int]],
 ) -> Figure:
     """Numbers moved by the length of the text, with the tiles that three chips allow."""
-    with course_style():
-        figure, grid = plt.subplots(
-            1, len(CHIPS), figsize=(4.2 * len(CHIPS), 3.7), layout="constrained", sharey=True
-        )
-        for axes, (sram_bytes, head_dim, n_bytes) in zip(grid, CHIPS, strict=True):
+    with panels(1, len(CHIPS), (4.2 * len(CHIPS), 3.7), sharey=True) as (figure, (row,)):
+        for axes, (sram_bytes, head_dim, n_bytes) in zip(row, CHIPS, strict=True):
             tile_q, tile_kv = tile_sizes(sram_bytes, head_dim, n_bytes)
             sizes = [(n, head_dim) for n in LENGTHS]
             ways = {
@@ -125,10 +115,16 @@ def traffic_by_length(
                 title=f"D = {head_dim}, {sram_bytes / 1024:.0f} KiB, {n_bytes} bytes a number",
                 xlabel=f"tokens (tiles: {tile_q} rows of Q, {tile_kv} of K)",
             )
-        grid[0].set_ylabel("million numbers moved")
-        grid[0].legend(fontsize=8, loc="upper left")
-    plt.close(figure)
+        row[0].set_ylabel("million numbers moved")
+        row[0].legend(fontsize=8, loc="upper left")
     return figure
+
+
+def figures_of(records: Mapping[str, Record]) -> dict[str, Figure]:
+    """Every figure of lab 7 that the records have rows for, by the name of its file."""
+    if any(has_rows(record, "sdpa") for record in records.values()):
+        return {"flash-back-ends": back_ends(records)}
+    return {}
 
 
 def _place(name: str) -> tuple[int, str]:

@@ -78,3 +78,24 @@ def moving_s(record: Record, point: Point, n_rows: int, traffic: Traffic, *tile:
     """Seconds to move what is counted for every head, at the machine's measured bandwidth."""
     n_numbers = point.n_heads * sum(traffic(n_rows, point.head_dim, *tile))
     return n_numbers * BYTES[record.provenance.dtype] / roofline_of(record).bandwidth
+
+
+def floors_ms(
+    record: Record,
+    point: Point,
+    n_rows: int,
+    standard_traffic: Traffic | None = None,
+    flash_2_traffic: Traffic | None = None,
+) -> dict[str, float]:
+    """Milliseconds that a length takes at least, by what takes them; none on an unknown machine.
+
+    With the two functions also what moving takes, in tiles of `TILE_Q` rows of Q. What they count
+    is the way forward without a mask: they say nothing of other points.
+    """
+    if not record.of("roofline"):
+        return {}
+    floors = {"products": computing_s(record, point, n_rows)}
+    if standard_traffic and not (point.is_causal or point.has_back):
+        floors["scores moved"] = moving_s(record, point, n_rows, standard_traffic)
+        floors["tiles moved"] = moving_s(record, point, n_rows, flash_2_traffic, TILE_Q)
+    return {name: 1e3 * seconds for name, seconds in floors.items()}

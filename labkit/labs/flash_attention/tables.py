@@ -7,12 +7,9 @@ from labkit.labs.flash_attention.backward import (
     standard_backward_traffic,
 )
 from labkit.labs.flash_attention.records import (
-    TILE_Q,
-    Point,
     Traffic,
     by_back_end,
-    computing_s,
-    moving_s,
+    floors_ms,
     points,
 )
 from labkit.measuring.records import Record, Row
@@ -52,8 +49,6 @@ def cards_table(
     standard: tuple[Traffic, Callable[..., int]],
     flash_1: tuple[Traffic, Callable[..., int]],
     run_times: Callable[[float, float, float, float], tuple[float, float]],
-    n_rows: int = 4096,
-    head_dim: int = 64,
 ) -> str:
     """How much faster the first order is than standard attention, on every card of the facts.
 
@@ -61,6 +56,7 @@ def cards_table(
     and bandwidth; "in turn": computing and moving one after the other, "overlap": at the same time.
     """
     headings = ["", "KiB", "number", "rows of K", "in turn", "overlap"]
+    n_rows, head_dim = 4096, 64
     lines = []
     for card, facts in gpus().items():
         kib, sheet = facts["shared_per_block_optin_KB"], Roofline.of(card)
@@ -96,42 +92,25 @@ def back_ends_table(
     if not every:
         raise ValueError("the record has no rows of the experiment sdpa: measure it first")
     names = list(dict.fromkeys(name for point in every for name in by_back_end(record, point)))
-    headings = ["", "N", *(f"{name} ms" for name in names)]
-    has_machine = bool(record.of("roofline"))
-    if has_machine:
-        headings += ["products ms"]
-        headings += ["scores moved ms", "tiles moved ms"] if standard_traffic else []
-    headings += [f"{name} MB" for name in names]
+    counts = (standard_traffic, flash_2_traffic)
+    floors = list(floors_ms(record, every[0], 1, *counts))
+    units = [f"{name} ms" for name in (*names, *floors)] + [f"{name} MB" for name in names]
     lines = []
     for point in every:
         rows = by_back_end(record, point)
         for n_rows in dict.fromkeys(n for found in rows.values() for n in found):
             line = [rows.get(name, {}).get(n_rows) for name in names]
-            cells = [str(point), f"{n_rows:,}", *map(_milliseconds, line)]
-            if has_machine:
-                cells.append(f"{1e3 * computing_s(record, point, n_rows):.3g}")
-            if has_machine and standard_traffic:
-                cells += _moving(record, point, n_rows, standard_traffic, flash_2_traffic)
-            lines.append(cells + [_megabytes(row) for row in line])
-    n_heads = every[0].n_heads
-    return _text(f"{record.provenance}; 1 sequence of {n_heads} heads", headings, lines)
+            known = floors_ms(record, point, n_rows, *counts)
+            least = [f"{known[name]:.3g}" if name in known else "-" for name in floors]
+            cells = [str(point), f"{n_rows:,}", *map(_milliseconds, line), *least]
+            lines.append([*cells, *map(_megabytes, line)])
+    title = f"{record.provenance}; 1 sequence of {every[0].n_heads} heads"
+    return _text(title, ["", "N", *units], lines)
 
 
 def _gigabytes(forward: tuple[int, int], back: tuple[int, int]) -> list[str]:
     both = [2 * GPT2_HEADS * sum(traffic) / 1e9 for traffic in (forward, back)]
     return [f"{n:.2f}" for n in (*both, sum(both))]
-
-
-def _moving(
-    record: Record, point: Point, n_rows: int, standard: Traffic, flash_2: Traffic
-) -> list[str]:
-    if point.is_causal or point.has_back:
-        return ["-", "-"]
-    times = (
-        moving_s(record, point, n_rows, standard),
-        moving_s(record, point, n_rows, flash_2, TILE_Q),
-    )
-    return [f"{1e3 * seconds:.3g}" for seconds in times]
 
 
 def _milliseconds(row: Row | None) -> str:

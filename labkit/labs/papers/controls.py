@@ -5,135 +5,120 @@ Every control calls `take` with the whole answer as it is then: letters, or a di
 
 import re
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import ipywidgets
 
-from labkit.labs.papers.items import number_in, options_for
+from labkit.labs.papers.items import number_in
 from labkit.labs.papers.text import STYLE, inline_html
 
 Take = Callable[[Any], None]
 ROW = ipywidgets.Layout(align_items="flex-start", max_width="52em", margin="2px 0")
 
 
-class Controls(Protocol):
-    """The controls of a question, in `box`."""
+class Controls:
+    """The controls of a question, in `box`; empty: the value of one that is not filled in."""
 
-    box: ipywidgets.Widget
+    empty: Any = ""
+
+    def __init__(self, asked: Any, clicked: Any, take: Take) -> None:
+        self._asked, self._take = asked, take
+        self._named: dict[str, ipywidgets.Widget] = {}
+        self.box = ipywidgets.VBox(self._rows(clicked))
+        for control in self._named.values():
+            control.observe(self._changed, names="value")
 
     def clear(self) -> None:
         """Take all answers back, without storing that."""
+        self._quietly({})
+
+    def _rows(self, clicked: Any) -> list[ipywidgets.Widget]:
+        """The rows of the box; puts its controls into `_named`."""
+        raise NotImplementedError
+
+    def _answer(self) -> Any:
+        """The whole answer as it is now."""
+        return " ".join(control.value for control in self._named.values() if control.value)
+
+    def _changed(self, change: Any) -> None:
+        self._take(self._answer())
+
+    def _quietly(self, values: dict[str, Any]) -> None:
+        for name, control in self._named.items():
+            control.unobserve(self._changed, names="value")
+            control.value = values.get(name, self.empty)
+            control.observe(self._changed, names="value")
 
 
 def controls_for(asked: Any, clicked: Any, take: Take) -> Controls:
     """The controls that fit a question, showing what was clicked before."""
-    if asked.name != asked.item.id:
+    if asked.is_numbers:
         return NumberFields(asked, clicked, take)
-    return (
-        OrderMenus(asked, clicked, take)
-        if asked.item.kind == "order"
-        else Boxes(asked, clicked, take)
-    )
+    return (OrderMenus if asked.item.kind == "order" else Boxes)(asked, clicked, take)
 
 
-class Boxes:
+class Boxes(Controls):
     """A box beside each option; where one option is right, the last one clicked stays."""
 
-    def __init__(self, asked: Any, clicked: str, take: Take) -> None:
-        self._take, self._is_single = take, asked.item.n_letters == 1
-        self._boxes = {}
+    empty = False
+
+    def _rows(self, clicked: str) -> list[ipywidgets.Widget]:
         rows = []
-        for letter, option in options_for(asked.item, asked.student_id).items():
-            box = ipywidgets.Checkbox(
+        for letter, text in self._asked.options.items():
+            self._named[letter] = ipywidgets.Checkbox(
                 value=letter in clicked.split(),
                 description=letter,
                 indent=False,
                 layout={"width": "3.5em", "flex": "0 0 auto"},
             )
-            box.observe(self._changed, names="value")
-            self._boxes[letter] = box
-            rows.append(ipywidgets.HBox([box, _text(asked.item.options[asked.language][option])]))
-            rows[-1].layout = ROW
-        self.box = ipywidgets.VBox(rows)
+            rows.append(ipywidgets.HBox([self._named[letter], _text(text)], layout=ROW))
+        return rows
 
-    def clear(self) -> None:
-        """Empty all boxes."""
-        self._quietly({})
+    def _answer(self) -> str:
+        return " ".join(letter for letter, box in self._named.items() if box.value)
 
     def _changed(self, change: Any) -> None:
-        if self._is_single and change["new"]:
+        if self._asked.item.n_letters == 1 and change["new"]:
             self._quietly({change["owner"].description: True})
-        self._take(" ".join(letter for letter, box in self._boxes.items() if box.value))
-
-    def _quietly(self, values: dict[str, bool]) -> None:
-        for letter, box in self._boxes.items():
-            box.unobserve(self._changed, names="value")
-            box.value = values.get(letter, False)
-            box.observe(self._changed, names="value")
+        super()._changed(change)
 
 
-class OrderMenus:
+class OrderMenus(Controls):
     """The steps with their letters, and a menu for each place."""
 
-    def __init__(self, asked: Any, clicked: str, take: Take) -> None:
-        self._take = take
-        options = options_for(asked.item, asked.student_id)
-        texts = asked.item.options[asked.language]
+    def _rows(self, clicked: str) -> list[ipywidgets.Widget]:
+        options = self._asked.options
         chosen = [*clicked.split(), *[""] * len(options)]
-        self._menus = []
         for i in range(len(options)):
-            menu = ipywidgets.Dropdown(
+            self._named[f"{i + 1}."] = ipywidgets.Dropdown(
                 options=[("–", ""), *((letter, letter) for letter in options)],
                 value=chosen[i],
                 description=f"{i + 1}.",
                 style={"description_width": "1.5em"},
                 layout={"width": "6.5em"},
             )
-            menu.observe(self._changed, names="value")
-            self._menus.append(menu)
-        rows = [_text(f"**{letter}** {texts[option]}") for letter, option in options.items()]
-        self.box = ipywidgets.VBox([*rows, ipywidgets.HBox(self._menus)])
-
-    def clear(self) -> None:
-        """Empty all places."""
-        for menu in self._menus:
-            menu.unobserve(self._changed, names="value")
-            menu.value = ""
-            menu.observe(self._changed, names="value")
-
-    def _changed(self, _: Any) -> None:
-        self._take(" ".join(menu.value for menu in self._menus if menu.value))
+        rows = [_text(f"**{letter}** {text}") for letter, text in options.items()]
+        return [*rows, ipywidgets.HBox(list(self._named.values()))]
 
 
-class NumberFields:
+class NumberFields(Controls):
     """A field for each number, with its unit."""
 
-    def __init__(self, asked: Any, clicked: Any, take: Take) -> None:
-        self._take = take
-        values = clicked if isinstance(clicked, dict) else {}
-        self._fields, rows = {}, []
-        for name, unit in asked.item.numbers.fields.items():
+    def _rows(self, clicked: Any) -> list[ipywidgets.Widget]:
+        values, rows = clicked if isinstance(clicked, dict) else {}, []
+        for name, unit in self._asked.item.numbers.fields.items():
             value = values.get(name, ...)
-            field = ipywidgets.Text(
+            self._named[name] = ipywidgets.Text(
                 value="" if value is ... else str(value),
                 description=name,
                 style={"description_width": "11em"},
                 layout={"width": "24em"},
             )
-            field.observe(self._changed, names="value")
-            self._fields[name] = field
-            rows.append(ipywidgets.HBox([field, ipywidgets.Label(unit)]))
-        self.box = ipywidgets.VBox(rows)
+            rows.append(ipywidgets.HBox([self._named[name], ipywidgets.Label(unit)]))
+        return rows
 
-    def clear(self) -> None:
-        """Empty all fields."""
-        for field in self._fields.values():
-            field.unobserve(self._changed, names="value")
-            field.value = ""
-            field.observe(self._changed, names="value")
-
-    def _changed(self, _: Any) -> None:
-        self._take({name: number_in(field.value) for name, field in self._fields.items()})
+    def _answer(self) -> dict[str, Any]:
+        return {name: number_in(field.value) for name, field in self._named.items()}
 
 
 def _text(text: str) -> ipywidgets.HTML:

@@ -3,6 +3,7 @@
 import html
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from labkit.labs.papers.items import Item, explained, numbers_text, options_for
 from labkit.labs.papers.words import say
@@ -13,75 +14,81 @@ STYLE = "max-width:52em;line-height:1.5"
 QUIET = "color:#6e6e6e;font-size:90%"
 
 
-def title_of(item: Item, name: str, language: str) -> str:
-    """Such as "Q16 · Counting reads", and of its second half "Q16 · Counting reads, in numbers"."""
-    rest = "" if name == item.id else say("in numbers", language)
-    return f"{item.id.upper()} · {item.title[language]}{rest}"
+@dataclass(frozen=True)
+class Question:
+    """An item for one student, in a language. name: of its letters, or of its numbers."""
 
+    item: Item
+    name: str
+    student_id: str
+    language: str
 
-def wanted_of(item: Item, name: str, language: str) -> str:
-    """What the student is to do, in a sentence."""
-    if name != item.id:
-        return say("fill", language)
-    if item.kind == "order":
-        return say("order", language)
-    return say("choose", language, n=item.n_right)
+    @property
+    def is_numbers(self) -> bool:
+        """Whether it asks for the item's numbers."""
+        return self.name != self.item.id
 
+    @property
+    def title(self) -> str:
+        """Such as "Q16 · Counting reads", and of the numbers "Q16 · Counting reads, in numbers"."""
+        rest = say("in numbers", self.language) if self.is_numbers else ""
+        return f"{self.item.id.upper()} · {self.item.title[self.language]}{rest}"
 
-def question_of(item: Item, name: str, student_id: str, language: str) -> str:
-    """The text of the question, with the student's own numbers if it asks for numbers."""
-    if name == item.id:
-        return item.question[language]
-    return numbers_text(item, student_id, language)
+    @property
+    def wanted(self) -> str:
+        """What the student is to do, in a sentence."""
+        what = "fill" if self.is_numbers else "order" if self.item.kind == "order" else "choose"
+        return say(what, self.language, n=self.item.n_right)
 
+    @property
+    def text(self) -> str:
+        """The text of the question, with the student's own numbers if it asks for numbers."""
+        if self.is_numbers:
+            return numbers_text(self.item, self.student_id, self.language)
+        return self.item.question[self.language]
 
-def as_markdown(item: Item, name: str, student_id: str, language: str) -> str:
-    """The whole question for a viewer without widgets; it reads well as plain text, too."""
-    lines = [
-        f"**{title_of(item, name, language)}**",
-        f"*{'; '.join(item.source)}*",
-        question_of(item, name, student_id, language),
-        wanted_of(item, name, language),
-    ]
-    if name == item.id:
-        texts = item.options[language]
-        options = options_for(item, student_id).items()
-        lines.append("\n".join(f"- **{letter}** {texts[option]}" for letter, option in options))
-    else:
-        fields = item.numbers.fields.items()
-        lines.append("\n".join(f"- `{field}` ({unit})" for field, unit in fields))
-    return "\n\n".join(lines)
+    @property
+    def options(self) -> dict[str, str]:
+        """The options' texts by letter."""
+        texts = self.item.options[self.language]
+        letters = options_for(self.item, self.student_id)
+        return {letter: texts[option] for letter, option in letters.items()}
 
+    def as_markdown(self) -> str:
+        """All of it for a viewer without widgets; it reads well as plain text, too."""
+        if self.is_numbers:
+            rows = [f"- `{name}` ({unit})" for name, unit in self.item.numbers.fields.items()]
+        else:
+            rows = [f"- **{letter}** {text}" for letter, text in self.options.items()]
+        source = f"*{'; '.join(self.item.source)}*"
+        return "\n\n".join([f"**{self.title}**", source, self.text, self.wanted, "\n".join(rows)])
 
-def head_html(item: Item, name: str, student_id: str, language: str) -> str:
-    """Title, what to read, the question."""
-    source = ARXIV.sub(
-        r'<a href="https://arxiv.org/abs/\1" target="_blank">arXiv:\1</a>',
-        html.escape("; ".join(item.source)),
-    )
-    return (
-        f'<div style="{STYLE}"><b>{html.escape(title_of(item, name, language))}</b>'
-        f'<div style="{QUIET}">{source}</div>'
-        f"{as_html(question_of(item, name, student_id, language))}"
-        f"<div><b>{html.escape(wanted_of(item, name, language))}</b></div></div>"
-    )
-
-
-def explained_html(item: Item, name: str, student_id: str, language: str) -> str:
-    """Why each option is right or wrong, or how the numbers come about; "" before the release."""
-    key = explained(item)
-    if key is None:
-        return ""
-    if name != item.id:
-        return f'<div style="{STYLE}">{as_html(key["numbers"][language])}</div>'
-    rows = []
-    for letter, option in options_for(item, student_id).items():
-        place = key["right"].index(option) + 1 if option in key["right"] else 0
-        mark = f"{place}." if item.kind == "order" else "✓" if place else "✗"
-        rows.append(
-            f"<div><b>{letter}</b> {mark} {html.escape(key[language]['why'][option])}</div>"
+    def head_html(self) -> str:
+        """Title, what to read, the question; without its options."""
+        source = ARXIV.sub(
+            r'<a href="https://arxiv.org/abs/\1" target="_blank">arXiv:\1</a>',
+            html.escape("; ".join(self.item.source)),
         )
-    return f'<div style="{STYLE}">{"".join(rows)}</div>'
+        return (
+            f'<div style="{STYLE}"><b>{html.escape(self.title)}</b>'
+            f'<div style="{QUIET}">{source}</div>{as_html(self.text)}'
+            f"<div><b>{html.escape(self.wanted)}</b></div></div>"
+        )
+
+    def explained_html(self) -> str:
+        """Why each option is right or wrong, or how numbers come about; "" before the release."""
+        key = explained(self.item)
+        if key is None:
+            return ""
+        if self.is_numbers:
+            return f'<div style="{STYLE}">{as_html(key["numbers"][self.language])}</div>'
+        rows = []
+        for letter, option in options_for(self.item, self.student_id).items():
+            place = key["right"].index(option) + 1 if option in key["right"] else 0
+            mark = f"{place}." if self.item.kind == "order" else "✓" if place else "✗"
+            why = html.escape(key[self.language]["why"][option])
+            rows.append(f"<div><b>{letter}</b> {mark} {why}</div>")
+        return f'<div style="{STYLE}">{"".join(rows)}</div>'
 
 
 def as_html(text: str) -> str:

@@ -21,9 +21,9 @@ from labkit.labs.papers.answers import (
     numbers_of,
     shown,
 )
-from labkit.labs.papers.items import Item, id_in, item_of, items
+from labkit.labs.papers.items import id_in, item_of, items
 from labkit.labs.papers.store import FILE_NAME, AnswerFile, as_output, this_notebook
-from labkit.labs.papers.text import answers_table, as_markdown, explained_html, head_html
+from labkit.labs.papers.text import Question, answers_table
 from labkit.labs.papers.words import language_of, say
 
 
@@ -72,28 +72,14 @@ class Asker:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One question to one student. written: what the cell's text answers."""
+class Asked(Question):
+    """A question that is asked in a cell. written: what the cell's text answers."""
 
-    item: Item
-    name: str
-    student_id: str
-    language: str
     written: Any
-
-    @property
-    def text(self) -> str:
-        """The question as Markdown."""
-        return as_markdown(self.item, self.name, self.student_id, self.language)
-
-    @property
-    def head(self) -> str:
-        """The question as HTML, without its options."""
-        return head_html(self.item, self.name, self.student_id, self.language)
 
     def read(self, answer: Any) -> Any:
         """The letters or numbers of an answer. Raises: Unreadable if it is not complete."""
-        if self.name == self.item.id:
+        if not self.is_numbers:
             return letters_of(self.item, answer, self.language)
         values = numbers_of(self.item, answer, self.language)
         if any(map(is_blank, values.values())):
@@ -121,7 +107,7 @@ class Asked:
             self.read(both(self.item, self.written, clicked))
         except Unreadable:
             return ""
-        return explained_html(self.item, self.name, self.student_id, self.language)
+        return self.explained_html()
 
     def _n_of(self, answer: Any) -> tuple[int, int]:
         """How many letters or numbers there are of those that are wanted, typed or clicked."""
@@ -148,8 +134,10 @@ class Panel:
         )
         self._clear.on_click(self._start_again)
         self._controls = controls_for(asked, self._clicked, self._take)
-        head = ipywidgets.HTML(asked.head)
-        self._box = _box_with_text(asked.text)([head, self._controls.box, self._clear, self._why])
+        head = ipywidgets.HTML(asked.head_html())
+        self._box = _box_with_text(asked.as_markdown())(
+            [head, self._controls.box, self._clear, self._why]
+        )
 
     def show(self) -> None:
         """Display the question, and below it what is stored."""
@@ -185,12 +173,13 @@ class Panel:
 
 def show_text(asked: Asked) -> None:
     """The question for a viewer without widgets."""
+    text = asked.as_markdown()
     if shell() is None:
-        print(f"{asked.text}\n\n{asked.line('')}")
+        print(f"{text}\n\n{asked.line('')}")
         return
     from IPython.display import HTML, display
 
-    display({"text/markdown": asked.text, "text/plain": asked.text}, raw=True)
+    display({"text/markdown": text, "text/plain": text}, raw=True)
     display({"text/plain": asked.line("")}, raw=True)
     if why := asked.explanation(""):
         display(HTML(why))

@@ -6,12 +6,12 @@ Without ipywidgets the same numbers are printed as a table.
 from dataclasses import dataclass
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy
 from matplotlib.figure import Figure
 
 from labkit.measuring.bounds import machine_of
-from labkit.measuring.plots import COLORS, course_style
+from labkit.measuring.panels import panels
+from labkit.measuring.plots import COLORS
 from labkit.measuring.records import Record
 from labkit.measuring.roofline import BYTES, ModelWork, Roofline, ridge_point
 from labkit.measuring.widgets import Control, has_widgets, player
@@ -81,8 +81,7 @@ def draw(record: Record, batch_size: int, model: str | None = None) -> Figure:
     xs = [point.flops_per_byte for point in [*measured, chosen]]
     ridge = ridge_point(machine, dtype)
     x = numpy.geomspace(min([*xs, ridge]) / 3, max([*xs, ridge]) * 3, 200)
-    with course_style():
-        figure, axes = plt.subplots(figsize=(8.5, 4.6), layout="constrained")
+    with panels(1, 1, (8.5, 4.6)) as (figure, ((axes,),)):
         axes.plot(x, _roof(machine, dtype, x) / 1e9, color="black")
         axes.axvline(ridge, color=COLORS["reference"], linestyle="--", linewidth=1)
         axes.annotate(
@@ -102,7 +101,6 @@ def draw(record: Record, batch_size: int, model: str | None = None) -> Figure:
         axes.set(xscale="log", yscale="log", title=machine.name)
         axes.set(xlabel="FLOPs per byte that must move", ylabel="GFLOP per second")
         axes.legend(loc="upper left", fontsize=8.5)
-    plt.close(figure)
     return figure
 
 

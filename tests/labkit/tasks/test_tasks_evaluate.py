@@ -469,10 +469,9 @@ def test_ctrl_c_says_how_to_go_on(folder, tmp_path, monkeypatch, capsys):
     assert "the same command goes on from here" in capsys.readouterr().err
 
 
-def test_python_m_shows_its_options():
-    done = subprocess.run(
-        [sys.executable, "-m", "labkit.tasks", "--help"], capture_output=True, text=True, check=True
-    )
+def test_the_command_shows_its_options():
+    command = [sys.executable, "-m", "labkit.cli", "evaluate", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "--judge-model" in done.stdout and "--open-book" in done.stdout
 
 

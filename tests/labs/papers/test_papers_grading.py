@@ -311,9 +311,9 @@ def test_an_edition_with_reasons_shows_them_and_any_other_shows_none(edition):
     _, is_explained, site = edition
     code = (
         "from labkit.labs.papers.items import items;"
-        "from labkit.labs.papers.text import explained_html;"
-        "item = items()['q02']; print(explained_html(item, 'q02', 'b1', 'en'));"
-        "print(explained_html(item, 'q02_numbers', 'b1', 'zh'))"
+        "from labkit.labs.papers.text import Question;"
+        "item = items()['q02']; print(Question(item, 'q02', 'b1', 'en').explained_html());"
+        "print(Question(item, 'q02_numbers', 'b1', 'zh').explained_html())"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True,

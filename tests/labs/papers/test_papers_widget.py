@@ -10,7 +10,7 @@ import pytest
 from labkit.labs.papers import widget as papers_widget
 from labkit.labs.papers.items import explained, items, number_in, options_for
 from labkit.labs.papers.store import ANSWER_TYPE, FILE_NAME, this_notebook
-from labkit.labs.papers.text import as_html, as_markdown
+from labkit.labs.papers.text import Question, as_html
 from labkit.labs.papers.widget import Asker
 
 ME = {"student_id": "b1", "language": "en"}
@@ -258,7 +258,7 @@ def test_every_question_is_text_in_both_languages():
     for item in items().values():
         for language in ("en", "zh"):
             for name in item.answers:
-                text = as_markdown(item, name, "b1", language)
+                text = Question(item, name, "b1", language).as_markdown()
                 assert text.startswith(f"**{item.id.upper()} · {item.title[language]}")
                 assert "<script" not in as_html(text)
     assert as_html("a\n\n```\nx < y\n```\nb `c`") == (

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from labkit.bridge.student import Student, hold
 from labkit.checks.compare import expect_equal, refuse_blank, show
-from labkit.checks.core import Wrong, check, of_kind
+from labkit.checks.core import Wrong, check
 from labkit.labs.batching.checks.queues import Queue, id_of
 
 
@@ -72,7 +72,7 @@ def _batches(student: Student, case: BucketCase, n_most: int) -> list[list[int]]
     return batches
 
 
-@check("BucketQueue", hint="Divide by the width, round down.", applies_to=of_kind("edges"))
+@check("BucketQueue", "edges", hint="Divide by the width, round down.")
 def a_batch_is_one_bucket(student: Student, case: BucketCase) -> None:
     """A batch is a whole bucket: lengths from i x width to (i + 1) x width - 1, nobody else."""
     lengths = case.lengths
@@ -88,9 +88,7 @@ def a_batch_is_one_bucket(student: Student, case: BucketCase) -> None:
     expect_equal(taken, list(range(len(lengths))), "who was taken, in all batches together")
 
 
-@check(
-    "BucketQueue", hint="Of each bucket, look at the first.", applies_to=of_kind("many", "turns")
-)
+@check("BucketQueue", "many", "turns", hint="Of each bucket, look at the first.")
 def the_bucket_of_the_oldest_is_next(student: Student, case: BucketCase) -> None:
     """The next batch is from the bucket that has the oldest of all who wait."""
     waiting = set(range(len(case.lengths)))
@@ -107,7 +105,7 @@ def the_bucket_of_the_oldest_is_next(student: Student, case: BucketCase) -> None
     expect_equal(len(waiting), 0, "the number of those who were never taken")
 
 
-@check("BucketQueue", hint="In at one end, out at the other.", applies_to=of_kind("one"))
+@check("BucketQueue", "one", hint="In at one end, out at the other.")
 def within_a_bucket_the_oldest_come_first(student: Student, case: BucketCase) -> None:
     """Out of one bucket, requests come in the order in which they were added."""
     taken = [i for batch in _batches(student, case, 2) for i in batch]
@@ -117,7 +115,7 @@ def within_a_bucket_the_oldest_come_first(student: Student, case: BucketCase) ->
         raise Wrong("the order in which they come", expected=right, got=got)
 
 
-@check("BucketQueue", hint="How many may come, how many are there?", applies_to=of_kind("one"))
+@check("BucketQueue", "one", hint="How many may come, how many are there?")
 def no_more_come_than_were_asked_for(student: Student, case: BucketCase) -> None:
     """`take` gives n_most requests if the bucket has so many, else all it has; the rest stays."""
     queue, n_left = case.build(student), len(case.lengths)
@@ -127,8 +125,7 @@ def no_more_come_than_were_asked_for(student: Student, case: BucketCase) -> None
         n_left -= got
 
 
-@check("BucketQueue", hint="When did its oldest come, not: when was it first used?",
-       applies_to=of_kind("rare"))  # fmt: skip
+@check("BucketQueue", "rare", hint="When did its oldest come, not: when was it first used?")
 def a_rare_length_does_not_starve(student: Student, case: BucketCase) -> None:
     """While others keep coming, a request of a rare length is next once it is the oldest."""
     n_added = 4
@@ -149,7 +146,7 @@ def a_rare_length_does_not_starve(student: Student, case: BucketCase) -> None:
         n_added += len(new)
 
 
-@check("BucketQueue", hint="Is there a first bucket when there is none?", applies_to=of_kind("one"))
+@check("BucketQueue", "one", hint="Is there a first bucket when there is none?")
 def an_empty_queue_gives_an_empty_list(student: Student, case: BucketCase) -> None:
     """Without requests, or when all are taken, `take` gives an empty list."""
     queue, n = case.build(student, 0), len(case.lengths)
@@ -160,7 +157,7 @@ def an_empty_queue_gives_an_empty_list(student: Student, case: BucketCase) -> No
     expect_equal(_taken(queue, case, n), [], "what it gives when all are taken")
 
 
-@check("BucketQueue", hint="Requests, not buckets, and all of them.", applies_to=of_kind("many"))
+@check("BucketQueue", "many", hint="Requests, not buckets, and all of them.")
 def the_length_counts_all_buckets(student: Student, case: BucketCase) -> None:
     """`len` is the number of requests in all buckets together."""
     expect_equal(len(case.build(student, 0)), 0, "the length of a new queue")

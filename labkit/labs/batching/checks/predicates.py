@@ -172,9 +172,7 @@ def everyone_in_memory_takes_its_own_room(student: Student, case: RoomCase) -> N
 
 
 @check(
-    "does_fit",
-    hint="Does the first one always fit?",
-    applies_to=lambda case: not case.in_memory,
+    "does_fit", hint="Does the first one always fit?", applies_to=lambda case: not case.in_memory
 )
 def an_empty_memory_is_not_endless(student: Student, case: RoomCase) -> None:
     """With nothing in memory a request fits if it is no larger than the memory."""

@@ -165,9 +165,7 @@ def prefill_never_idles_beside_work(event: Event, state: State) -> Faults:
 
 
 @_rule(
-    "sent before the next",
-    "prefill",
-    hint="The decode server can begin with them while you go on.",
+    "sent before the next", "prefill", hint="The decode server can begin with them while you go on."
 )
 def a_batch_is_sent_before_the_next(event: Event, state: State) -> Faults:
     """Whoever was computed is saved or finished before the next batch is computed."""

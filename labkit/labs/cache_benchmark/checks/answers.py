@@ -19,7 +19,7 @@ from labkit.checks.answers import (
     record_named,
     refuse,
 )
-from labkit.checks.compare import expect_mapping, show
+from labkit.checks.compare import expect_mapping, list_in, show
 from labkit.checks.core import Wrong, check
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
 from labkit.memory import kv_bytes_per_token, longest_sequence, weight_bytes
@@ -190,11 +190,8 @@ def _last_slope(student: Student, case: AnswerCase, use_cache: bool) -> float:
     functions = case.right or student
     lengths, times_s = _curve(student, case, use_cache)
     got = functions.slopes(lengths[-2:], times_s[-2:])
-    if hasattr(got, "tolist"):
-        got = got.tolist()
-    if not isinstance(got, list | tuple) or len(got) != 1:
-        raise Wrong("what your slopes gives for two points", expected="one number", got=show(got))
-    return finite_number_in(got[0], "what your slopes gives")
+    (slope,) = list_in(got, "what your slopes gives for two points", "one number", 1)
+    return finite_number_in(slope, "what your slopes gives")
 
 
 @cache

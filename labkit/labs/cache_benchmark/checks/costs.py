@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from labkit.bridge.student import Student, hold
-from labkit.checks.compare import expect_equal, expect_number, number_in, refuse_blank, show
+from labkit.checks.compare import expect_equal, expect_number, list_in, number_in, show
 from labkit.checks.core import Wrong, check
 
 # A sum over a dozen passes in single precision is this exact, whoever made it single: passes that
@@ -60,18 +60,11 @@ class CostCase:
 def _passes(student: Student, case: PassesCase) -> list[list[Any]]:
     """The student's passes as lists of two numbers."""
     got = student.generation_passes(case.n_prompt, case.n_new, case.use_cache)
-    refuse_blank(got)
-    if hasattr(got, "tolist"):  # an array of pairs
-        got = got.tolist()
-    if not isinstance(got, list | tuple):
-        raise Wrong("the passes", expected="a list of pairs", got=show(got))
-    pairs = []
-    for one in got:
-        plain = one.tolist() if hasattr(one, "tolist") else one
-        if not isinstance(plain, list | tuple) or len(plain) != 2:
-            raise Wrong("a pass", expected="a pair (fed, cached)", got=show(one))
-        pairs.append([number_in(number, "a count of a pass") for number in plain])
-    return pairs
+    pairs = [
+        list_in(one, "a pass", "a pair (fed, cached)", 2)
+        for one in list_in(got, "the passes", "a list of pairs")
+    ]
+    return [[number_in(number, "a count of a pass") for number in pair] for pair in pairs]
 
 
 @check("generation_passes", hint="How many new tokens does one pass make?")
@@ -112,12 +105,7 @@ def _costs(student: Student, case: CostCase, width: int = 2) -> list[Any]:
     """FLOPs and bytes as the student's function returns them."""
     work = hold(student.ModelWork.of, case.model)
     got = student.generation_cost(work, case.n_prompt, case.n_new, case.use_cache, width)
-    refuse_blank(got)
-    if hasattr(got, "tolist"):
-        got = got.tolist()
-    if not isinstance(got, list | tuple) or len(got) != 2:
-        raise Wrong("the cost", expected="a pair (FLOPs, moved bytes)", got=show(got))
-    return list(got)
+    return list_in(got, "the cost", "a pair (FLOPs, moved bytes)", 2)
 
 
 def _expect_flops(student: Student, case: CostCase, why: str = "") -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from labkit.bridge.student import Proxy, Student
-from labkit.checks.compare import refuse_blank, show
+from labkit.checks.compare import list_in, show
 from labkit.checks.core import Wrong, check
 
 LARGEST_HASH_BYTES = 128
@@ -34,12 +34,7 @@ def _hashes(student: Student, tokens: Sequence[int], case: HashCase, salt: str =
     """Hashes as plain values that can be compared."""
     more = {"salt": salt} if salt else {}
     got = student.block_hashes(list(tokens), case.block_size, **more)
-    refuse_blank(got)
-    if hasattr(got, "tolist"):
-        got = got.tolist()
-    if not isinstance(got, list | tuple):
-        raise Wrong("the hashes", expected="a list", got=show(got))
-    return [_plain(one) for one in got]
+    return [_plain(one) for one in list_in(got, "the hashes", "a list")]
 
 
 def _plain(one: Any) -> Hashable:

@@ -6,8 +6,8 @@ from typing import Any
 
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, number_in, show
-from labkit.checks.core import Wrong, check, of_kind
-from labkit.checks.forms import expect_refusal
+from labkit.checks.core import Wrong, check
+from labkit.checks.forms import expect_refusals
 from labkit.labs.cache_benchmark.checks.costs import SINGLE_PRECISION
 
 
@@ -39,8 +39,8 @@ def _saved(student: Student, case: PrefixCase, cached: Any) -> Any:
 
 @check(
     "longest_cached_prefix",
+    "tail",
     hint="Blocks times tokens per block; a block that is there need not be computed.",
-    applies_to=of_kind("tail"),
 )
 def cached_blocks_are_counted_in_tokens(student: Student, case: PrefixCase) -> None:
     """Each block that is found saves all of its tokens."""
@@ -51,8 +51,8 @@ def cached_blocks_are_counted_in_tokens(student: Student, case: PrefixCase) -> N
 
 @check(
     "longest_cached_prefix",
+    "gap",
     hint="Can a block be used if the one before it has to be computed?",
-    applies_to=of_kind("gap"),
 )
 def the_first_miss_ends_it(student: Student, case: PrefixCase) -> None:
     """Blocks after the first one that is missing are not used."""
@@ -67,8 +67,8 @@ def the_first_miss_ends_it(student: Student, case: PrefixCase) -> None:
 
 @check(
     "longest_cached_prefix",
+    "whole",
     hint="What is the first new token picked from, if nothing goes through the model?",
-    applies_to=of_kind("whole"),
 )
 def one_token_is_left_to_compute(student: Student, case: PrefixCase) -> None:
     """A prompt that is cached to its last token still has its last block computed."""
@@ -143,16 +143,11 @@ def overlapping_transfers_take_the_longer(student: Student, case: OffloadCase) -
 @check("offload_step_s", hint="The docstring says what is refused, and with which exception.")
 def only_what_is_moved_can_be_offloaded(student: Student, case: OffloadCase) -> None:
     """More bytes than are moved, and fewer than none, are refused; none and all are not."""
-    for offloaded_bytes in (case.moved_bytes + 1, -1):
-        arguments = (case.moved_bytes, offloaded_bytes, case.bandwidth, case.link_bandwidth)
-        expect_refusal(
-            lambda arguments=arguments: student.offload_step_s(*arguments),
-            "ValueError",
-            f"offloading {offloaded_bytes:,} bytes",
-        )
-    for offloaded_bytes in (0, case.moved_bytes):
-        arguments = (case.moved_bytes, offloaded_bytes, case.bandwidth, case.link_bandwidth)
-        seconds = number_in(student.offload_step_s(*arguments), "the seconds")
+    moved, links = case.moved_bytes, (case.bandwidth, case.link_bandwidth)
+    refused = {f"offloading {n:,} bytes": (moved, n, *links) for n in (moved + 1, -1)}
+    expect_refusals(student.offload_step_s, refused)
+    for n_bytes in (0, moved):
+        seconds = number_in(student.offload_step_s(moved, n_bytes, *links), "the seconds")
         if not seconds > 0:
             raise Wrong("the seconds of a step", expected="more than 0", got=show(seconds))
 

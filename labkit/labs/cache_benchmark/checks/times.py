@@ -7,9 +7,9 @@ runs, and what is expected comes with the case.
 from dataclasses import dataclass, field
 
 from labkit.bridge.student import Proxy, Student, hold
-from labkit.checks.compare import expect_number, number_in, refuse_blank, show
-from labkit.checks.core import Wrong, check, of_kind
-from labkit.checks.forms import expect_refusal
+from labkit.checks.compare import expect_number, list_in, number_in, refuse_blank, show
+from labkit.checks.core import Wrong, check
+from labkit.checks.forms import expect_refusals
 from labkit.labs.cache_benchmark.checks.costs import LLAMA, SINGLE_PRECISION
 
 
@@ -86,8 +86,8 @@ def _expect_time(student: Student, case: TimeCase, why: str = "") -> None:
 
 @check(
     "predicted_time_s",
+    "floors",
     hint="A prefill is bound by computing, a decode step by moving: take the longer pass by pass.",
-    applies_to=of_kind("floors"),
 )
 def each_pass_has_its_own_limit(student: Student, case: TimeCase) -> None:
     """Each pass takes the longer of moving and computing, its own."""
@@ -96,29 +96,21 @@ def each_pass_has_its_own_limit(student: Student, case: TimeCase) -> None:
 
 @check(
     "predicted_time_s",
+    "launch",
     hint="The GPU computes while the host launches: which of the two is a pass waiting for?",
-    applies_to=of_kind("launch"),
 )
 def no_pass_is_shorter_than_its_launch(student: Student, case: TimeCase) -> None:
     """A pass whose floor is below the launch time takes the launch time."""
     _expect_time(student, case, "Launching overlaps with the pass, and every pass is launched.")
 
 
-@check(
-    "predicted_time_s",
-    hint="use_cache decides which passes there are.",
-    applies_to=of_kind("uncached"),
-)
+@check("predicted_time_s", "uncached", hint="use_cache decides which passes there are.")
 def without_a_cache_passes_grow(student: Student, case: TimeCase) -> None:
     """Without a cache the passes are longer and longer prefills."""
     _expect_time(student, case)
 
 
-@check(
-    "predicted_time_s",
-    hint="pass_floor wants to know the dtype.",
-    applies_to=of_kind("dtype"),
-)
+@check("predicted_time_s", "dtype", hint="pass_floor wants to know the dtype.")
 def floors_follow_the_dtype(student: Student, case: TimeCase) -> None:
     """The dtype decides the bytes of a number and the peak rate."""
     _expect_time(student, case)
@@ -201,13 +193,10 @@ class SlopesCase:
 
 
 def _expect_slopes(student: Student, case: SlopesCase, why: str) -> None:
-    got = student.slopes(*case.given)
-    refuse_blank(got)
-    plain = got.tolist() if hasattr(got, "tolist") else got
-    if not isinstance(plain, list | tuple) or len(plain) != len(case.expected):
-        raise Wrong("the slopes", expected=f"{len(case.expected)} numbers", got=show(got))
+    n = len(case.expected)
+    slopes = list_in(student.slopes(*case.given), "the slopes", f"{n} numbers", n)
     rounding = 1e-6 * max(case.times_s)  # of times in single precision
-    for i, (one, expected) in enumerate(zip(plain, case.expected, strict=True)):
+    for i, (one, expected) in enumerate(zip(slopes, case.expected, strict=True)):
         what = f"slope {i + 1}"
         expect_number(one, expected, what, relative=1e-5, absolute=rounding, why=why)
 
@@ -236,14 +225,12 @@ def the_order_of_points_does_not_matter(student: Student, case: SlopesCase) -> N
 def what_has_no_slope_is_refused(student: Student, case: SlopesCase) -> None:
     """One length alone, one length twice, and a time too few are refused with a ValueError."""
     n_new, times_s = case.given
-    for what, lengths, times in (
-        ("one point alone", n_new[:1], times_s[:1]),
-        ("one length twice", [*n_new, n_new[0]], [*times_s, times_s[0]]),
-        ("more lengths than times", n_new, times_s[:-1]),
-    ):
-        expect_refusal(
-            lambda lengths=lengths, times=times: student.slopes(lengths, times), "ValueError", what
-        )
+    refused = {
+        "one point alone": (n_new[:1], times_s[:1]),
+        "one length twice": ([*n_new, n_new[0]], [*times_s, times_s[0]]),
+        "more lengths than times": (n_new, times_s[:-1]),
+    }
+    expect_refusals(student.slopes, refused)
     student.slopes(n_new, times_s)
 
 

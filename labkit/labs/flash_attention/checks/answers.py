@@ -95,8 +95,7 @@ def _expect(
     slips: Mapping[float, str],
     relative: float = EXACT,
 ) -> None:
-    near = (text for slip, text in slips.items() if is_near(got, slip, max(relative, 1e-6)))
-    expect_close(case, got, right, what, relative=relative, why=next(near, ""))
+    expect_close(case, got, right, what, relative=relative, slips=slips)
 
 
 @check("my_head", hint="Your `tile_sizes` takes bytes, and gives tile_q first.")

@@ -31,7 +31,7 @@ class StandardCase:
 
 def expect_moved(got: float, right: float, what: str, slips: Mapping[float, str]) -> None:
     """So many numbers are moved; two or four times as much may be the bytes of them."""
-    expect_count(got, right, what, {**slips, right * 2: IN_BYTES, right * 4: IN_BYTES})
+    expect_count(got, right, what, slips={**slips, right * 2: IN_BYTES, right * 4: IN_BYTES})
 
 
 @check("standard_traffic", hint="Go through `standard_attention` line by line.")

@@ -6,7 +6,7 @@ import torch
 
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_tensor
-from labkit.checks.core import Wrong, check, of_kind
+from labkit.checks.core import Wrong, check
 from labkit.labs.flash_attention.checks.expected import (
     expect_array,
     expect_fit,
@@ -21,23 +21,23 @@ from labkit.labs.flash_attention.checks.runs import TOLERANCE, AttentionCase, ri
 _standard = partial(check, "standard_attention")
 _first = partial(check, "flash_attention_1")
 _second = partial(check, "flash_attention_2")
-_counted = of_kind("even", "ragged", "causal")
-_plain = of_kind("even", "ragged")
+COUNTED = ("even", "ragged", "causal")
+PLAIN = ("even", "ragged")
 
 
-@_standard(hint="Which scale? Over which axis is the softmax?", applies_to=_plain)
+@_standard(*PLAIN, hint="Which scale? Over which axis is the softmax?")
 def standard_output_is_attention(student: Student, case: AttentionCase) -> None:
     """O is softmax(Q Kᵀ / √D) V."""
     expect_output(student, case, "standard_attention")
 
 
-@_standard(hint="`tile_scores` has a mask.", applies_to=of_kind("causal"))
+@_standard("causal", hint="`tile_scores` has a mask.")
 def standard_hides_later_keys(student: Student, case: AttentionCase) -> None:
     """If is_causal, no query sees a key behind it."""
     expect_output(student, case, "standard_attention")
 
 
-@_standard(hint="The softmax is a step of its own: its result goes to P.", applies_to=_plain)
+@_standard(*PLAIN, hint="The softmax is a step of its own: its result goes to P.")
 def standard_weights_are_written(student: Student, case: AttentionCase) -> None:
     """P holds the weights from which O is made: rows that sum to 1."""
     arrays = run_of(student, case, "standard_attention").memory.arrays
@@ -47,19 +47,19 @@ def standard_weights_are_written(student: Student, case: AttentionCase) -> None:
     expect_tensor(arrays["O"], made, "O, held against P V", tolerance=TOLERANCE)
 
 
-@_standard(hint="Three steps, and what each loads and stores.", applies_to=_counted)
+@_standard(*COUNTED, hint="Three steps, and what each loads and stores.")
 def standard_loads_what_each_step_needs(student: Student, case: AttentionCase) -> None:
     """Q, K, S, P and V are loaded once each."""
     expect_loads(student, case, "standard_attention")
 
 
-@_standard(hint="Three steps, and what each loads and stores.", applies_to=_counted)
+@_standard(*COUNTED, hint="Three steps, and what each loads and stores.")
 def standard_stores_what_each_step_makes(student: Student, case: AttentionCase) -> None:
     """S, P and O are stored once each."""
     expect_stores(student, case, "standard_attention")
 
 
-@_standard(hint="Compute with what `load` returned.", applies_to=of_kind("moving"))
+@_standard("moving", hint="Compute with what `load` returned.")
 def standard_steps_use_what_they_load(student: Student, case: AttentionCase) -> None:
     """P is made from S as it was loaded, and O from P as it was loaded."""
     plain = AttentionCase("even", case.n_rows, case.head_dim, seed=case.seed)
@@ -74,25 +74,25 @@ def standard_steps_use_what_they_load(student: Student, case: AttentionCase) -> 
         expect_tensor(turned[name], expected, f"what {name} holds", why=why, tolerance=TOLERANCE)
 
 
-@_first(hint="Play it with two tiles of keys, on paper.", applies_to=_plain)
+@_first(*PLAIN, hint="Play it with two tiles of keys, on paper.")
 def flash_1_output_is_attention(student: Student, case: AttentionCase) -> None:
     """O is softmax(Q Kᵀ / √D) V, for any length and any tiles."""
     expect_output(student, case, "flash_attention_1")
 
 
-@_first(hint="`tile_scores` wants to know where both tiles begin.", applies_to=of_kind("causal"))
+@_first("causal", hint="`tile_scores` wants to know where both tiles begin.")
 def flash_1_hides_later_keys(student: Student, case: AttentionCase) -> None:
     """If is_causal, no query sees a key behind it."""
     expect_output(student, case, "flash_attention_1")
 
 
-@_first(hint="Is the maximum subtracted before every exp?", applies_to=of_kind("large"))
+@_first("large", hint="Is the maximum subtracted before every exp?")
 def flash_1_takes_large_scores(student: Student, case: AttentionCase) -> None:
     """Scores of 10,000 and far below 0 change nothing."""
     expect_output(student, case, "flash_attention_1")
 
 
-@_first(hint="They belong to all keys so far, as O does.", applies_to=of_kind("even"))
+@_first("even", hint="They belong to all keys so far, as O does.")
 def flash_1_leaves_totals_and_maxima(student: Student, case: AttentionCase) -> None:
     """At the end m holds each query's largest score, l the sum of exp(score - m)."""
     watched = run_of(student, case, "flash_attention_1")
@@ -101,57 +101,55 @@ def flash_1_leaves_totals_and_maxima(student: Student, case: AttentionCase) -> N
     expect_array(watched, "l", (level - maximum).exp())
 
 
-@_first(hint="What is loaded in the outer loop, and what in the inner?", applies_to=_counted)
+@_first(*COUNTED, hint="What is loaded in the outer loop, and what in the inner?")
 def flash_1_loads_no_more_than_needed(student: Student, case: AttentionCase) -> None:
     """K and V are loaded once, and Q, O, l and m once in every turn of the outer loop."""
     expect_loads(student, case, "flash_attention_1")
 
 
-@_first(hint="One store of O, l and m at the end of each inner step.", applies_to=_counted)
+@_first(*COUNTED, hint="One store of O, l and m at the end of each inner step.")
 def flash_1_stores_no_more_than_needed(student: Student, case: AttentionCase) -> None:
     """O, l and m are stored once in every turn, and once before they are first loaded."""
     expect_stores(student, case, "flash_attention_1")
 
 
-@_first(hint="Compare the last query with the first key.", applies_to=of_kind("causal"))
+@_first("causal", hint="Compare the last query with the first key.")
 def flash_1_skips_what_nobody_sees(student: Student, case: AttentionCase) -> None:
     """If is_causal, a pair of tiles is left out when, and only when, it is masked entirely."""
     expect_skips(student, case, "flash_attention_1")
 
 
-@_first(hint="No load and no store is larger than a tile.", applies_to=of_kind("chip"))
+@_first("chip", hint="No load and no store is larger than a tile.")
 def flash_1_fits_the_chip(student: Student, case: AttentionCase) -> None:
     """It runs on a chip that holds four tiles and nothing more."""
     expect_fit(student, case, "flash_attention_1")
 
 
-@_first(
-    hint="A variable from an earlier turn is a tile that is gone.", applies_to=of_kind("moving")
-)
+@_first("moving", hint="A variable from an earlier turn is a tile that is gone.")
 def flash_1_keeps_no_tile(student: Student, case: AttentionCase) -> None:
     """Every turn computes with what it has loaded, not with copies from an earlier one."""
     expect_nothing_kept(student, case, "flash_attention_1")
 
 
-@_second(hint="Play it with two tiles of keys, on paper.", applies_to=_plain)
+@_second(*PLAIN, hint="Play it with two tiles of keys, on paper.")
 def flash_2_output_is_attention(student: Student, case: AttentionCase) -> None:
     """O is softmax(Q Kᵀ / √D) V, for any length and any tiles."""
     expect_output(student, case, "flash_attention_2")
 
 
-@_second(hint="`tile_scores` wants to know where both tiles begin.", applies_to=of_kind("causal"))
+@_second("causal", hint="`tile_scores` wants to know where both tiles begin.")
 def flash_2_hides_later_keys(student: Student, case: AttentionCase) -> None:
     """If is_causal, no query sees a key behind it."""
     expect_output(student, case, "flash_attention_2")
 
 
-@_second(hint="Is the maximum subtracted before every exp?", applies_to=of_kind("large"))
+@_second("large", hint="Is the maximum subtracted before every exp?")
 def flash_2_takes_large_scores(student: Student, case: AttentionCase) -> None:
     """Scores of 10,000 and far below 0 change nothing."""
     expect_output(student, case, "flash_attention_2")
 
 
-@_second(hint="log(exp(m) * total) without the exp.", applies_to=of_kind("even"))
+@_second("even", hint="log(exp(m) * total) without the exp.")
 def flash_2_leaves_the_log_of_the_sum(student: Student, case: AttentionCase) -> None:
     """L holds the logarithm of each query's sum of exp(score)."""
     watched = run_of(student, case, "flash_attention_2")
@@ -171,33 +169,31 @@ def flash_2_leaves_the_log_of_the_sum(student: Student, case: AttentionCase) -> 
     expect_array(watched, "L", level, slips)
 
 
-@_second(hint="What is loaded in the outer loop, and what in the inner?", applies_to=_counted)
+@_second(*COUNTED, hint="What is loaded in the outer loop, and what in the inner?")
 def flash_2_loads_no_more_than_needed(student: Student, case: AttentionCase) -> None:
     """Q is loaded once, and K and V once in every turn of the outer loop."""
     expect_loads(student, case, "flash_attention_2")
 
 
-@_second(hint="What the inner loop carries on stays on the chip.", applies_to=_counted)
+@_second(*COUNTED, hint="What the inner loop carries on stays on the chip.")
 def flash_2_stores_no_more_than_needed(student: Student, case: AttentionCase) -> None:
     """O and L are stored once, and nothing else is."""
     expect_stores(student, case, "flash_attention_2")
 
 
-@_second(hint="Compare the last query with the first key.", applies_to=of_kind("causal"))
+@_second("causal", hint="Compare the last query with the first key.")
 def flash_2_skips_what_nobody_sees(student: Student, case: AttentionCase) -> None:
     """If is_causal, a pair of tiles is left out when, and only when, it is masked entirely."""
     expect_skips(student, case, "flash_attention_2")
 
 
-@_second(hint="No load and no store is larger than a tile.", applies_to=of_kind("chip"))
+@_second("chip", hint="No load and no store is larger than a tile.")
 def flash_2_fits_the_chip(student: Student, case: AttentionCase) -> None:
     """It runs on a chip that holds four tiles and nothing more."""
     expect_fit(student, case, "flash_attention_2")
 
 
-@_second(
-    hint="A variable from an earlier turn is a tile that is gone.", applies_to=of_kind("moving")
-)
+@_second("moving", hint="A variable from an earlier turn is a tile that is gone.")
 def flash_2_keeps_no_tile(student: Student, case: AttentionCase) -> None:
     """Every turn computes with what it has loaded, not with copies from an earlier one."""
     expect_nothing_kept(student, case, "flash_attention_2")

@@ -1,19 +1,19 @@
 """Checks of lab 7's operations and seconds, and of the least tile that is worth it."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, number_in, show
-from labkit.checks.core import Wrong, check, of_kind
+from labkit.checks.core import Wrong, check
 from labkit.labs.flash_attention.checks.turns import (
-    EXACT,
     TurnsCase,
     expect_count,
     expect_rounded_up,
     two_numbers_in,
 )
 
-SINGLE_PRECISION = 1e-6
+_expect_seconds = partial(expect_number, relative=1e-6)  # of single precision
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def wider_rows_cost_two_products(student: Student, case: OperationsCase) -> None
         (right - sums) / 2: both,
         right + sums: "N products are added up by N - 1 additions, not N.",
     }
-    expect_count(twice - one, right, "operations with 2 D less those with D", slips)
+    expect_count(twice - one, right, "operations with 2 D less those with D", slips=slips)
 
 
 @check("standard_flops", hint="Largest, difference, exponential, sum, quotient.")
@@ -64,7 +64,7 @@ def each_score_costs_its_softmax(student: Student, case: OperationsCase) -> None
         right - 2 * scores: "Five operations for each score.",
     }
     what = "twice the operations with D less those with 2 D, where most of the products cancel"
-    expect_count(2 * one - twice, right, what, slips)
+    expect_count(2 * one - twice, right, what, slips=slips)
 
 
 def _operations(student: Student, case: TurnsCase, tile: int) -> float:
@@ -84,7 +84,7 @@ def pairs_cost_the_same_in_any_tiles(student: Student, case: TurnsCase) -> None:
         right - case.n_rows * case.head_dim: "Sums run over a tile of K, not over all keys.",
     }
     what = "twice the operations less those with twice as many turns, where the turns cancel"
-    expect_count(2 * few - many, right, what, slips)
+    expect_count(2 * few - many, right, what, slips=slips)
 
 
 @check("flash_flops", hint="What does a tile's result cost before it is one with the last?")
@@ -99,7 +99,7 @@ def every_turn_merges_every_row(student: Student, case: TurnsCase) -> None:
         right_many - right_few + sums: "Sums over a tile of n keys take n - 1 additions.",
     }
     what = "operations with twice as many turns, less those before"
-    expect_count(many - few, right_many - right_few, what, slips)
+    expect_count(many - few, right_many - right_few, what, slips=slips)
 
 
 @check("flash_flops", hint="How many tiles do 10 rows make, 4 in each?")
@@ -140,8 +140,7 @@ def one_after_the_other_adds_up(student: Student, case: SecondsCase) -> None:
         case.computing_s: "Moving takes time too.",
         case.moving_s: "Computing takes time too.",
     }
-    expect_count(after_s, case.after_s, "seconds, one after the other", slips,
-                 relative=SINGLE_PRECISION)  # fmt: skip
+    _expect_seconds(after_s, case.after_s, "seconds, one after the other", slips=slips)
 
 
 @check("run_times", hint="Who waits for whom?")
@@ -152,8 +151,7 @@ def overlapping_work_takes_as_long_as_the_slower(student: Student, case: Seconds
         case.after_s: "That is how long it takes without overlap.",
         min(case.computing_s, case.moving_s): "The slower of the two decides.",
     }
-    expect_count(overlap_s, case.overlap_s, "seconds, overlapping", slips,
-                 relative=SINGLE_PRECISION)  # fmt: skip
+    _expect_seconds(overlap_s, case.overlap_s, "seconds, overlapping", slips=slips)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,22 +178,22 @@ class LeastCase:
         elif got is None:
             raise Wrong("the least tile", expected=show(self.right), got="None", why=why)
         else:
-            expect_number(got, self.right, "the least tile", relative=EXACT, why=why)
+            expect_count(got, self.right, "the least tile", why=why)
 
 
-@check("least_tile", hint="Compare totals, reads and writes.", applies_to=of_kind("some"))
+@check("least_tile", "some", hint="Compare totals, reads and writes.")
 def the_least_tile_that_moves_less(student: Student, case: LeastCase) -> None:
     """The least tile_kv for which the total of FlashAttention-1 is below that of the standard."""
     case.expect(student, "Both totals count, the first writing of O, l and m included.")
 
 
-@check("least_tile", hint="Try N = 1 and N = 2.", applies_to=of_kind("ends"))
+@check("least_tile", "ends", hint="Try N = 1 and N = 2.")
 def a_tile_may_have_all_rows_or_not_exist(student: Student, case: LeastCase) -> None:
     """A tile may have all n_rows rows; if that moves no less either, the answer is None."""
     case.expect(student)
 
 
-@check("least_tile", weight=0.5, hint="Less, or as much?", applies_to=of_kind("tie"))
+@check("least_tile", "tie", weight=0.5, hint="Less, or as much?")
 def as_much_is_not_less(student: Student, case: LeastCase) -> None:
     """A tile with which both move as much is not enough."""
     case.expect(student, "With one row less both move as much, or FlashAttention more.")

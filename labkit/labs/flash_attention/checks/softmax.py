@@ -13,7 +13,7 @@ from torch import Tensor
 
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_tensor, refuse_blank, show, tensor_in
-from labkit.checks.core import Wrong, check, of_kind
+from labkit.checks.core import Wrong, check
 
 NAMES = ("maximum", "total", "output")
 TOLERANCE = 1e-4
@@ -126,10 +126,7 @@ def expect_sum(
 _check = partial(check, "online_softmax")
 
 
-@_check(
-    hint="The larger of two numbers, for each query on its own.",
-    applies_to=of_kind("first", "later", "unseen"),
-)
+@_check("first", "later", "unseen", hint="The larger of two numbers, for each query on its own.")
 def the_maximum_is_that_of_each_query(student: Student, case: StepCase) -> None:
     """The new maximum is the largest score that each query has met so far."""
     got, right = step_of(student, case)[0], level_after(*case.parts())[0]
@@ -150,8 +147,7 @@ def the_maximum_is_that_of_each_query(student: Student, case: StepCase) -> None:
 
 
 @_check(
-    hint="What was summed up used the old maximum. By which factor is it off now?",
-    applies_to=of_kind("first", "later"),
+    "first", "later", hint="What was summed up used the old maximum. By which factor is it off now?"
 )
 def the_total_is_brought_to_the_new_maximum(student: Student, case: StepCase) -> None:
     """The total is the sum of exp(score - maximum) over all keys so far."""
@@ -160,8 +156,7 @@ def the_total_is_brought_to_the_new_maximum(student: Student, case: StepCase) ->
 
 
 @_check(
-    hint="The same factor as for the total. It is not divided by the total here.",
-    applies_to=of_kind("first", "later"),
+    "first", "later", hint="The same factor as for the total. It is not divided by the total here."
 )
 def the_output_is_brought_to_the_new_maximum(student: Student, case: StepCase) -> None:
     """The output is the sum of exp(score - maximum) times value, not divided yet."""
@@ -169,7 +164,7 @@ def the_output_is_brought_to_the_new_maximum(student: Student, case: StepCase) -
     expect_sum(student, case, "output", why)
 
 
-@_check(hint="Subtract first, then exp.", applies_to=of_kind("large"))
+@_check("large", hint="Subtract first, then exp.")
 def large_scores_do_not_overflow(student: Student, case: StepCase) -> None:
     """Scores of 10,000 and -10,000 give finite totals and outputs."""
     maximum, total, output = step_of(student, case)
@@ -187,7 +182,7 @@ def large_scores_do_not_overflow(student: Student, case: StepCase) -> None:
             expect_sum(student, case, which, "New scores far below the maximum add nothing.")
 
 
-@_check(hint="-inf - (-inf) is not a number.", applies_to=of_kind("unseen"))
+@_check("unseen", hint="-inf - (-inf) is not a number.")
 def queries_without_keys_stay_as_they_were(student: Student, case: StepCase) -> None:
     """Keys with a score of -inf add nothing, even if a query has seen no key at all."""
     why = "Where the new maximum is -inf, subtract something finite instead."

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, show
-from labkit.checks.core import Wrong, check, of_kind
-from labkit.checks.forms import expect_refusal
+from labkit.checks.core import Wrong, check
+from labkit.checks.forms import expect_refusals
 from labkit.labs.flash_attention.checks.turns import EXACT, expect_count, two_numbers_in
 
 WIDTHS = (2, 4, 8)
@@ -37,7 +37,7 @@ class TileCase:
         return two_numbers_in(got, "the rows of both tiles")
 
 
-@check("tile_sizes", hint="Which four tiles lie there?", applies_to=of_kind("full"))
+@check("tile_sizes", "full", hint="Which four tiles lie there?")
 def four_tiles_fill_the_chip(student: Student, case: TileCase) -> None:
     """With numbers of one byte, tile_kv rows take a quarter of the chip."""
     _, tile_kv = case.ask(student)
@@ -49,10 +49,10 @@ def four_tiles_fill_the_chip(student: Student, case: TileCase) -> None:
         case.rows // 4: "Here a number takes one byte, as bytes_per_number says.",
         case.rows * case.head_dim: "A row has head_dim numbers.",
     }
-    expect_count(tile_kv, case.rows, "tile_kv", slips)
+    expect_count(tile_kv, case.rows, "tile_kv", slips=slips)
 
 
-@check("tile_sizes", hint="sram_bytes are bytes.", applies_to=of_kind("width"))
+@check("tile_sizes", "width", hint="sram_bytes are bytes.")
 def wider_numbers_make_shorter_tiles(student: Student, case: TileCase) -> None:
     """A tile has half as many rows if its numbers take twice as many bytes."""
     _, tile_kv = case.ask(student)
@@ -65,7 +65,7 @@ def wider_numbers_make_shorter_tiles(student: Student, case: TileCase) -> None:
         expect_number(narrower * width, tile_kv, what, relative=EXACT, why=why)
 
 
-@check("tile_sizes", hint="Is a rounded-up tile on the chip?", applies_to=of_kind("spare"))
+@check("tile_sizes", "spare", hint="Is a rounded-up tile on the chip?")
 def a_row_fits_whole_or_not_at_all(student: Student, case: TileCase) -> None:
     """Another row comes with the last byte that it needs, and not before."""
     _, tile_kv = case.ask(student)
@@ -75,26 +75,26 @@ def a_row_fits_whole_or_not_at_all(student: Student, case: TileCase) -> None:
         expect_number(other - tile_kv, rows, what, relative=EXACT, why="Round down.")
 
 
-@check("tile_sizes", hint="min(tile_kv, head_dim)?", applies_to=of_kind("queries"))
+@check("tile_sizes", "queries", hint="min(tile_kv, head_dim)?")
 def scores_take_no_more_than_a_tile_of_keys(student: Student, case: TileCase) -> None:
     """tile_q is as many rows as tile_kv, but head_dim at most; the pair begins with tile_q."""
     tile_q, tile_kv = case.ask(student)
     most = case.head_dim if case.rows > case.head_dim else min(tile_kv, case.head_dim)
     slips = {tile_kv: "head_dim is the most.", case.head_dim: "tile_kv is the most."}
-    expect_count(tile_q, most, "tile_q, the first of the pair", slips)
+    expect_count(tile_q, most, "tile_q, the first of the pair", slips=slips)
 
 
-@check("tile_sizes", weight=0.5, hint="Before returning.", applies_to=of_kind("full"))
+@check("tile_sizes", "full", weight=0.5, hint="Before returning.")
 def a_chip_without_room_is_refused(student: Student, case: TileCase) -> None:
     """A chip for less than four rows is a ValueError, one for four rows holds a row of each."""
     four_rows = case.sram_bytes // case.rows
-    for n_bytes, chip in ((four_rows - 1, "a byte less than four rows"), (0, "no bytes")):
-        expect_refusal(
-            lambda n_bytes=n_bytes: student.tile_sizes(n_bytes, case.head_dim, case.width),
-            "ValueError",
-            f"a chip with {chip}",
-        )
-    got = student.tile_sizes(four_rows, case.head_dim, case.width)
+    numbers = (case.head_dim, case.width)
+    refused = {
+        "a chip with a byte less than four rows": (four_rows - 1, *numbers),
+        "a chip with no bytes": (0, *numbers),
+    }
+    expect_refusals(student.tile_sizes, refused)
+    got = student.tile_sizes(four_rows, *numbers)
     for rows, what in zip(two_numbers_in(got, "both tiles"), ("tile_q", "tile_kv"), strict=True):
         expect_number(rows, 1, f"{what} where four rows fit exactly")
 

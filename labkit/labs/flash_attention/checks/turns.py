@@ -1,18 +1,16 @@
 """What the checks of lab 7's counts share: exact numbers, pairs of them, and turns of a loop."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-import numpy
-import torch
-
 from labkit.bridge.student import Proxy
-from labkit.checks.answers import is_near
-from labkit.checks.compare import expect_number, number_in, refuse_blank, show
+from labkit.checks.compare import expect_number, list_in, number_in
 from labkit.checks.core import Wrong
 
 EXACT = 1e-12  # relative: whole numbers, also where they were computed as floats
+expect_count = partial(expect_number, relative=EXACT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,38 +58,16 @@ def traffic_in(got: Any) -> tuple[float, float]:
 
 def two_numbers_in(got: Any, what: str) -> tuple[float, float]:
     """Both numbers of a pair. Raises Wrong if it is none."""
-    refuse_blank(got)
-    parts = got.tolist() if isinstance(got, torch.Tensor | numpy.ndarray) else got
-    if not isinstance(parts, tuple | list) or len(parts) != 2:
-        raise Wrong(f"{what} should be two numbers", expected="a pair", got=show(got))
+    parts = list_in(got, f"{what} should be two numbers", "a pair", 2)
     first, second = (number_in(part, what) for part in parts)
     return first, second
-
-
-def expect_count(
-    got: Any,
-    right: float,
-    what: str,
-    slips: Mapping[float, str] | None = None,
-    *,
-    relative: float = EXACT,
-) -> None:
-    """The number is right. slips: what to say to wrong ones."""
-    number = number_in(got, what)
-    near = (text for slip, text in (slips or {}).items() if is_near(number, slip, relative))
-    expect_number(number, right, what, relative=relative, why=next(near, ""))
 
 
 def expect_rounded_up(case: TurnsCase, count: Callable[[int], float], what: str) -> None:
     """count(rows of a tile) follows the number of turns, and a tile that is not full takes one."""
     ragged, narrow, wide = (count(tile) for tile in (case.ragged, case.narrow, case.wide))
-    expect_number(
-        ragged,
-        narrow,
-        f"{what} with tiles of another size, in as many turns",
-        relative=EXACT,
-        why="The last tile may have fewer rows, and is a turn like the others: round up.",
-    )
+    why = "The last tile may have fewer rows, and is a turn like the others: round up."
+    expect_count(ragged, narrow, f"{what} with tiles of another size, in as many turns", why=why)
     if narrow == wide:
         why = "Which of it happens in every turn?"
         raise Wrong(f"{what} in twice as many turns", expected="more", got="the same", why=why)

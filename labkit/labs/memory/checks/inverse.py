@@ -6,7 +6,7 @@ from typing import Any
 
 from labkit.bridge.student import Student, StudentError
 from labkit.checks.compare import expect_number, number_in, show
-from labkit.checks.core import Wrong, check, of_kind
+from labkit.checks.core import Wrong, check
 from labkit.labs.memory.checks.products import DIVIDE_WHOLE, ROUNDING, expect_exactly
 
 
@@ -85,8 +85,8 @@ class LongestCase:
 
 @check(
     "largest_model",
+    "overhead",
     hint="First take off what is not weights; then see how many parameters fill the rest.",
-    applies_to=of_kind("overhead"),
 )
 def weights_fill_what_the_overhead_leaves(student: Student, case: LargestCase) -> None:
     """The weights fill the card up to the overhead."""
@@ -95,30 +95,22 @@ def weights_fill_what_the_overhead_leaves(student: Student, case: LargestCase) -
 
 @check(
     "largest_model",
+    "width",
     hint="Call it with 1 and with 4 bytes per parameter: which of the two models is larger?",
-    applies_to=of_kind("width"),
 )
 def wider_parameters_leave_room_for_fewer(student: Student, case: LargestCase) -> None:
     """The bytes of a parameter are an argument, not always 2."""
     _check_largest(student, case)
 
 
-@check(
-    "largest_model",
-    hint="How many parameters of 2 bytes fit in 5 bytes?",
-    applies_to=of_kind("plain"),
-)
+@check("largest_model", "plain", hint="How many parameters of 2 bytes fit in 5 bytes?")
 def a_parameter_fits_whole_or_not_at_all(student: Student, case: LargestCase) -> None:
     """The answer is a whole number of parameters, rounded down, exactly."""
     got = student.largest_model(case.vram_bytes)
     expect_exactly(got, case.expected, "the parameters that fit", why=DIVIDE_WHOLE)
 
 
-@check(
-    "largest_model",
-    hint="A count of parameters is never negative.",
-    applies_to=of_kind("full"),
-)
+@check("largest_model", "full", hint="A count of parameters is never negative.")
 def a_full_card_holds_no_parameters(student: Student, case: LargestCase) -> None:
     """An overhead as large as the card, or larger, leaves room for none."""
     expect_number(case.ask(student), 0, "the parameters that fit")
@@ -128,8 +120,8 @@ def a_full_card_holds_no_parameters(student: Student, case: LargestCase) -> None
 
 @check(
     "largest_model",
+    "refused",
     hint="The docstring says which argument is refused, and with which exception.",
-    applies_to=of_kind("refused"),
 )
 def refuses_parameters_without_width(student: Student, case: LargestCase) -> None:
     """A parameter of no bytes is refused with a ValueError."""
@@ -154,8 +146,8 @@ def _check_largest(student: Student, case: LargestCase) -> None:
 
 @check(
     "longest_sequence",
+    "batch",
     hint="One more token means one more for every sequence of the batch.",
-    applies_to=of_kind("batch"),
 )
 def the_batch_shares_what_the_weights_leave(student: Student, case: LongestCase) -> None:
     """What the weights leave is shared by all sequences of the batch."""
@@ -164,19 +156,15 @@ def the_batch_shares_what_the_weights_leave(student: Student, case: LongestCase)
 
 @check(
     "longest_sequence",
+    "overhead",
     hint="What is taken before the first token: the weights, and what else?",
-    applies_to=of_kind("overhead"),
 )
 def an_overhead_comes_off_first(student: Student, case: LongestCase) -> None:
     """The overhead is taken off before the tokens are counted."""
     _check_longest(student, case)
 
 
-@check(
-    "longest_sequence",
-    hint="How many tokens of 4 bytes fit in 11 bytes?",
-    applies_to=of_kind("plain"),
-)
+@check("longest_sequence", "plain", hint="How many tokens of 4 bytes fit in 11 bytes?")
 def a_token_fits_whole_or_not_at_all(student: Student, case: LongestCase) -> None:
     """The answer is a whole number of tokens, rounded down, exactly."""
     got = student.longest_sequence(case.vram_bytes, case.model_bytes, case.token_bytes)
@@ -185,8 +173,8 @@ def a_token_fits_whole_or_not_at_all(student: Student, case: LongestCase) -> Non
 
 @check(
     "longest_sequence",
+    "full",
     hint="A sequence is never of negative length: read the docstring's last words on 0.",
-    applies_to=of_kind("full"),
 )
 def no_room_means_no_tokens(student: Student, case: LongestCase) -> None:
     """Weights that fill the card, or do not fit on it, leave room for 0 tokens."""
@@ -198,8 +186,8 @@ def no_room_means_no_tokens(student: Student, case: LongestCase) -> None:
 
 @check(
     "longest_sequence",
+    "refused",
     hint="The docstring says which arguments are refused, and with which exception.",
-    applies_to=of_kind("refused"),
 )
 def refuses_an_empty_batch(student: Student, case: LongestCase) -> None:
     """A batch of no sequences and a token of no bytes are refused with a ValueError."""

@@ -14,7 +14,6 @@ from labkit.labs.speculative.checks.cases import (
     SURE,
     TOLD,
     SamplingCase,
-    looks_at,
     n_alike,
 )
 from labkit.labs.speculative.checks.models import Call, OfferedModel, Tape, circle, generic
@@ -112,7 +111,7 @@ def expect_in_time(case: SamplingCase, new: Sequence[int]) -> None:
 
 def expect_all_in_time(student: Student, case: SamplingCase) -> None:
     """As `expect_in_time`, whatever chance decides."""
-    runs = [run_of(student, case)] if case.look == ENDS else every_run(student, case).runs
+    runs = [run_of(student, case)] if case.kind == ENDS else every_run(student, case).runs
     for run in runs:
         expect_in_time(case, run.new)
 
@@ -141,12 +140,7 @@ def _called(student: Student, case: RefusalCase, sampler: str) -> Any:
     return getattr(student, sampler)(*models, *asked, **arguments)
 
 
-@check(
-    "autoregressive",
-    weight=2,
-    hint="Which row of the logits speaks of the next token?",
-    applies_to=looks_at(LAW),
-)
+@check("autoregressive", LAW, weight=2, hint="Which row of the logits speaks of the next token?")
 def each_token_has_the_targets_law(student: Student, case: SamplingCase) -> None:
     """Each token is drawn from what the target says after all tokens before it."""
     expect_law(student, case)
@@ -154,8 +148,8 @@ def each_token_has_the_targets_law(student: Student, case: SamplingCase) -> None
 
 @check(
     "autoregressive",
+    TOLD,
     hint="`distribution` takes all three; and 0 is a temperature like any other.",
-    applies_to=looks_at(TOLD),
 )
 def temperature_top_k_and_top_p_count(student: Student, case: SamplingCase) -> None:
     """Temperature, top-k and top-p shape what each token is drawn from."""
@@ -164,8 +158,9 @@ def temperature_top_k_and_top_p_count(student: Student, case: SamplingCase) -> N
 
 @check(
     "autoregressive",
+    LAW,
+    ENDS,
     hint="n_new may be 0, and the text may end with its first new token.",
-    applies_to=looks_at(LAW, ENDS),
 )
 def writing_ends_in_time(student: Student, case: SamplingCase) -> None:
     """There are n_new new tokens, or fewer up to the end-of-text token, which is among them."""
@@ -173,9 +168,7 @@ def writing_ends_in_time(student: Student, case: SamplingCase) -> None:
 
 
 @check(
-    "autoregressive",
-    hint="What does the cache hold, and what must the next call add to it?",
-    applies_to=looks_at(SURE),
+    "autoregressive", SURE, hint="What does the cache hold, and what must the next call add to it?"
 )
 def each_token_is_fed_once(student: Student, case: SamplingCase) -> None:
     """One call for each new token, fed what the cache lacks; nothing is fed after the last one."""

@@ -16,9 +16,8 @@ from labkit.checks.answers import (
     expect_close,
     fields_of,
     finite_number_in,
-    is_near,
 )
-from labkit.checks.compare import expect_mapping, refuse_blank, show
+from labkit.checks.compare import expect_mapping, refuse_blank, said_of, show
 from labkit.checks.core import Wrong, check
 
 LEVIATHAN, CHEN = "Leviathan et al., Algorithm 1", "Chen et al., Algorithm 2"
@@ -96,10 +95,9 @@ def _expect_alpha(student: Student, case: AnswerCase, gamma: int) -> None:
         ratio ** (1 / gamma): "Not all drafted tokens have to be accepted.",
         (gamma * ratio + 1) / (gamma + 1): "The target's own token is nothing that is accepted.",
     }
-    why = next((text for slip, text in slips.items() if is_near(alpha, slip, 2e-3)), "")
     got = _accepted_of_drafted(alpha, gamma)
     what = f"accepted / drafted at gamma {gamma} for an alpha of {show(alpha)}"
-    raise Wrong(what, expected=show(ratio), got=f"{got:.3f}", why=why)
+    raise Wrong(what, expected=show(ratio), got=f"{got:.3f}", why=said_of(alpha, slips, 2e-3))
 
 
 def _accepted_of_drafted(alpha: float, gamma: int) -> float:
@@ -140,8 +138,7 @@ def _expect_plan(student: Student, case: AnswerCase, setting: str) -> None:
         100 * right: "That is in percent.",
         right * verify_s / target_s: "Verifying takes longer than a plain step.",
     }
-    why = next((text for slip, text in slips.items() if is_near(gained, slip, NEAR_SPEEDUP)), "")
-    expect_close(case, gained, right, f"{setting}, speedup", relative=NEAR_SPEEDUP, why=why)
+    expect_close(case, gained, right, f"{setting}, speedup", relative=NEAR_SPEEDUP, slips=slips)
 
 
 @check("will_it_win", hint="Your best_gamma and speedup, with a verify_s that is always the same.")

@@ -1,6 +1,6 @@
 """Cases of the samplers of lab 06, and what must come of them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,13 +14,13 @@ SURE, LAW, TOLD, ENDS, GREEDY, SILENT, ASKED = "sure law told ends greedy silent
 class SamplingCase:
     """Models, a prompt, and what is asked for.
 
-    look: what is to be seen in it, by which checks choose. draft: None for `autoregressive`.
+    kind: what is to be seen in it, by which checks choose. draft: None for `autoregressive`.
     gammas: one number, or several that are given out in turn. settings: temperature, top_k, top_p,
     eos. n_samples: how many, if the law cannot be followed; 0 leaves that to other cases.
     """
 
     name: str
-    look: str
+    kind: str
     target: Mind
     prompt: tuple[int, ...]
     n_new: int
@@ -99,8 +99,3 @@ def n_alike(one: Sequence[int], other: Sequence[int]) -> int:
     """How many tokens two texts have in common before they first differ."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
-
-
-def looks_at(*looks: str) -> Callable[[Any], bool]:
-    """Whether a case is for one of these."""
-    return lambda case: isinstance(case, SamplingCase) and case.look in looks

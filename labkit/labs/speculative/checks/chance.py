@@ -13,7 +13,6 @@ from labkit.labs.speculative.checks.cases import (
     LAW,
     TOLD,
     SamplingCase,
-    looks_at,
     n_alike,
     sure_text,
 )
@@ -23,9 +22,9 @@ from labkit.labs.speculative.checks.seen import was_rejected
 
 @check(
     "speculative",
+    LAW,
     weight=3,
     hint="Go through one block on paper: which row of which model decides about each token?",
-    applies_to=looks_at(LAW),
 )
 def the_text_has_the_targets_law(student: Student, case: SamplingCase) -> None:
     """The text has the law of the target, whatever the draft proposes."""
@@ -33,9 +32,7 @@ def the_text_has_the_targets_law(student: Student, case: SamplingCase) -> None:
 
 
 @check(
-    "speculative",
-    hint="Where in a block may the text end, and how long may it become?",
-    applies_to=looks_at(LAW, ENDS),
+    "speculative", LAW, ENDS, hint="Where in a block may the text end, and how long may it become?"
 )
 def the_text_ends_in_time(student: Student, case: SamplingCase) -> None:
     """There are n_new new tokens, or fewer up to the end-of-text token, which is among them."""
@@ -44,8 +41,8 @@ def the_text_ends_in_time(student: Student, case: SamplingCase) -> None:
 
 @check(
     "speculative",
+    TOLD,
     hint="Both models are asked through `distribution`; both must be told the same.",
-    applies_to=looks_at(TOLD),
 )
 def both_models_are_told_how_to_sample(student: Student, case: SamplingCase) -> None:
     """Temperature, top-k and top-p shape both models alike; so no twin is ever rejected."""
@@ -62,11 +59,7 @@ def both_models_are_told_how_to_sample(student: Student, case: SamplingCase) -> 
         )
 
 
-@check(
-    "speculative",
-    hint="At temperature 0 all is decided: by whom?",
-    applies_to=looks_at(GREEDY),
-)
+@check("speculative", GREEDY, hint="At temperature 0 all is decided: by whom?")
 def greedy_text_is_the_targets(student: Student, case: SamplingCase) -> None:
     """At temperature 0 the text is the target's greedy one, and a twin is never rejected."""
     run, expected = run_of(student, case), sure_text(case)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from labkit.bridge.student import Student, place, value_of
 from labkit.checks.compare import expect_equal, expect_tensor, show, tensor_in
-from labkit.checks.core import Wrong, check, of_kind
+from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal, expect_unchanged
 
 Rows = tuple  # numbers, or tuples of them, of one shape
@@ -64,44 +64,32 @@ class DistributionCase:
         return got
 
 
-@check(
-    "distribution",
-    hint="`torch.softmax` of what?",
-    applies_to=of_kind("temperature", "large"),
-)
+@check("distribution", "temperature", "large", hint="`torch.softmax` of what?")
 def the_temperature_divides_the_logits(student: Student, case: DistributionCase) -> None:
     """The probabilities are the softmax of the logits over the temperature, however large."""
     case.expect(student, "Halving the temperature squares the ratios of the probabilities.")
 
 
-@check("distribution", hint="Nothing can be divided by 0 here.", applies_to=of_kind("greedy"))
+@check("distribution", "greedy", hint="Nothing can be divided by 0 here.")
 def temperature_zero_is_certain(student: Student, case: DistributionCase) -> None:
     """At temperature 0 the largest logit has probability 1, and nothing is drawn by chance."""
     case.expect(student, "One token has probability 1, all others have 0.")
 
 
-@check("distribution", hint="Which are they, and what is their sum?", applies_to=of_kind("top_k"))
+@check("distribution", "top_k", hint="Which are they, and what is their sum?")
 def top_k_keeps_the_most_likely(student: Student, case: DistributionCase) -> None:
     """Top-k keeps the k most likely tokens, all if there are fewer; the others get 0; sum 1."""
     case.expect(student, "The probabilities that are kept grow by a common factor, to sum 1.")
 
 
-@check(
-    "distribution",
-    hint="Does the token that reaches top_p belong to them?",
-    applies_to=of_kind("top_p"),
-)
+@check("distribution", "top_p", hint="Does the token that reaches top_p belong to them?")
 def top_p_keeps_the_fewest_that_reach_it(student: Student, case: DistributionCase) -> None:
     """Top-p keeps the fewest of the most likely with at least probability top_p; sum 1."""
     why = "A token is kept if those before it, from the most likely on, have less than top_p."
     case.expect(student, why)
 
 
-@check(
-    "distribution",
-    hint="Each step sees what the one before it left.",
-    applies_to=of_kind("order"),
-)
+@check("distribution", "order", hint="Each step sees what the one before it left.")
 def temperature_then_top_k_then_top_p(student: Student, case: DistributionCase) -> None:
     """All settings at once give what one after the other gives: temperature, top-k, top-p."""
     step = DistributionCase("step", case.logits)
@@ -115,9 +103,9 @@ def temperature_then_top_k_then_top_p(student: Student, case: DistributionCase) 
 
 @check(
     "distribution",
+    "ties",
     weight=0.5,
     hint="`sort` has an option for that; `topk` promises nothing.",
-    applies_to=of_kind("ties"),
 )
 def of_equal_tokens_the_first_are_kept(student: Student, case: DistributionCase) -> None:
     """Of equally likely tokens the first ones are kept, and no more than fit."""
@@ -127,11 +115,7 @@ def of_equal_tokens_the_first_are_kept(student: Student, case: DistributionCase)
     expect_equal(kept, wanted, "the tokens that are kept", why=why)
 
 
-@check(
-    "distribution",
-    hint="The vocabulary is the last dimension.",
-    applies_to=of_kind("rows"),
-)
+@check("distribution", "rows", hint="The vocabulary is the last dimension.")
 def each_row_is_a_distribution(student: Student, case: DistributionCase) -> None:
     """Logits of several rows give as many distributions, each as if it were alone."""
     logits = case.tensor()
@@ -141,12 +125,7 @@ def each_row_is_a_distribution(student: Student, case: DistributionCase) -> None
     expect_tensor(case.ask(student), expected, "the probabilities", why=why)
 
 
-@check(
-    "distribution",
-    weight=0.5,
-    hint="exp(-inf) is a number.",
-    applies_to=of_kind("forbidden"),
-)
+@check("distribution", "forbidden", weight=0.5, hint="exp(-inf) is a number.")
 def a_forbidden_token_has_probability_zero(student: Student, case: DistributionCase) -> None:
     """A logit of -inf has probability 0; the others have what they have without it."""
     logits = case.tensor()
@@ -156,12 +135,7 @@ def a_forbidden_token_has_probability_zero(student: Student, case: DistributionC
     expect_tensor(case.ask(student), expected, "the probabilities", why="It is no mistake.")
 
 
-@check(
-    "distribution",
-    weight=0.5,
-    hint="What has bfloat16 left of 0.3?",
-    applies_to=of_kind("dtype"),
-)
+@check("distribution", "dtype", weight=0.5, hint="What has bfloat16 left of 0.3?")
 def half_precision_is_computed_in_single(student: Student, case: DistributionCase) -> None:
     """Logits of half precision give float32 probabilities, float64 ones stay float64."""
     is_double = case.dtype is torch.float64
@@ -172,8 +146,11 @@ def half_precision_is_computed_in_single(student: Student, case: DistributionCas
 
 @check(
     "distribution",
+    "temperature",
+    "greedy",
+    "top_p",
+    "order",
     hint="`x /= t`, `x[...] = 0` and methods that end in `_` change x itself.",
-    applies_to=of_kind("temperature", "greedy", "top_p", "order"),
 )
 def the_logits_stay_as_they_are(student: Student, case: DistributionCase) -> None:
     """The logits that were passed are the same afterwards; somebody else may need them."""
@@ -182,12 +159,7 @@ def the_logits_stay_as_they_are(student: Student, case: DistributionCase) -> Non
     expect_unchanged(value_of(logits), case.tensor(), "the logits after the call")
 
 
-@check(
-    "distribution",
-    weight=0.5,
-    hint="`check_sampling` is given.",
-    applies_to=of_kind("temperature"),
-)
+@check("distribution", "temperature", weight=0.5, hint="`check_sampling` is given.")
 def settings_without_a_meaning_are_refused(student: Student, case: DistributionCase) -> None:
     """A temperature below 0, top_k below 1, and top_p outside (0, 1] are a ValueError."""
     case.ask(student)
@@ -202,12 +174,7 @@ def settings_without_a_meaning_are_refused(student: Student, case: DistributionC
         )
 
 
-@check(
-    "distribution",
-    weight=0.5,
-    hint="Is there a largest one, and is it finite?",
-    applies_to=of_kind("refused"),
-)
+@check("distribution", "refused", weight=0.5, hint="Is there a largest one, and is it finite?")
 def logits_without_a_largest_are_refused(student: Student, case: DistributionCase) -> None:
     """NaN, infinity and a row of nothing but -inf are a ValueError, at temperature 0 too."""
     fine = replace(case, logits=(0.0,) * 4, expected=(0.25,) * 4)

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from labkit.bridge.student import Student, hold
-from labkit.checks.answers import is_near
 from labkit.checks.compare import expect_equal, expect_number, number_in
-from labkit.checks.core import check, of_kind
-from labkit.checks.forms import expect_refusal
+from labkit.checks.core import check
+from labkit.checks.forms import expect_refusals
 
 SINGLE_PRECISION = 1e-5
 
@@ -42,53 +41,50 @@ class LookupCase:
 REPEATED = LookupCase("copy", (4, 2, 5, 1, 4, 2, 5), gamma=1, drafted=(1,))
 
 
-@check("ngram_draft", hint="What stood behind the place?", applies_to=of_kind("copy"))
+@check("ngram_draft", "copy", hint="What stood behind the place?")
 def what_followed_is_copied(student: Student, case: LookupCase) -> None:
     """Up to gamma tokens are copied, from right behind the place where the last ones stand."""
     case.expect(student, "The copy begins behind all tokens that agree, and has gamma of them.")
 
 
-@check("ngram_draft", hint="Which length is looked for first?", applies_to=of_kind("longest"))
+@check("ngram_draft", "longest", hint="Which length is looked for first?")
 def the_longest_match_comes_first(student: Student, case: LookupCase) -> None:
     """A place where `longest` tokens agree is preferred to any where fewer do."""
     case.expect(student, "Look for as many tokens as `longest` says, and for fewer only then.")
 
 
-@check("ngram_draft", hint="Then one token less, down to one.", applies_to=of_kind("shorter"))
+@check("ngram_draft", "shorter", hint="Then one token less, down to one.")
 def fewer_tokens_are_looked_for_then(student: Student, case: LookupCase) -> None:
     """Where so many tokens stand nowhere earlier, fewer are looked for, in the end the last one."""
     case.expect(student, "So many tokens stand nowhere earlier, but fewer do.")
 
 
-@check("ngram_draft", hint="From which end are places tried?", applies_to=of_kind("earliest"))
+@check("ngram_draft", "earliest", hint="From which end are places tried?")
 def the_earliest_place_counts(student: Student, case: LookupCase) -> None:
     """Of several places where `longest` tokens agree, the earliest one counts."""
     case.expect(student, "Several places agree in as many tokens as are looked for.")
 
 
-@check("ngram_draft", hint="Can there be gamma of them?", applies_to=of_kind("end"))
+@check("ngram_draft", "end", hint="Can there be gamma of them?")
 def the_copy_ends_with_the_text(student: Student, case: LookupCase) -> None:
     """If fewer than gamma tokens stand behind the place, those are copied, and no others."""
     case.expect(student, "The copy goes on to the end of the text and ends there.")
 
 
-@check("ngram_draft", weight=0.5, hint="No place, no tokens.", applies_to=of_kind("nothing"))
+@check("ngram_draft", "nothing", weight=0.5, hint="No place, no tokens.")
 def where_nothing_is_found_nothing_is_drafted(student: Student, case: LookupCase) -> None:
     """A last token that stands nowhere else gives an empty list."""
     case.expect(student, "A token that nobody wrote before would be a guess.")
     REPEATED.expect(student, f"That is for {REPEATED}.")
 
 
-@check("ngram_draft", weight=0.5, hint="`ValueError`, as it says.", applies_to=of_kind("copy"))
+@check("ngram_draft", "copy", weight=0.5, hint="`ValueError`, as it says.")
 def no_tokens_wanted_or_compared_is_refused(student: Student, case: LookupCase) -> None:
     """gamma < 1 and longest < 1 are a ValueError."""
     tokens = list(case.tokens)
-    for gamma, longest in ((0, 3), (-1, 3), (case.gamma, 0), (case.gamma, -2)):
-        expect_refusal(
-            lambda gamma=gamma, longest=longest: student.ngram_draft(tokens, gamma, longest),
-            "ValueError",
-            f"gamma {gamma} and longest {longest}",
-        )
+    pairs = ((0, 3), (-1, 3), (case.gamma, 0), (case.gamma, -2))
+    refused = {f"gamma {gamma} and longest {n}": (tokens, gamma, n) for gamma, n in pairs}
+    expect_refusals(student.ngram_draft, refused)
     REPEATED.expect(student, f"That is for {REPEATED}.")
 
 
@@ -118,8 +114,8 @@ class BlocksCase:
             (n_accepted + len(self.blocks)) / n_drafted: "The target's own tokens are no drafts.",
         }
         got = number_in(student.acceptance_rate(blocks_of(student, self.blocks)), "the rate")
-        why = next((text for slip, text in slips.items() if is_near(got, slip, 1e-6)), why)
-        expect_number(got, self.rate, "the acceptance rate", relative=SINGLE_PRECISION, why=why)
+        said = {"relative": SINGLE_PRECISION, "slips": slips, "why": why}
+        expect_number(got, self.rate, "the acceptance rate", **said)
 
 
 def blocks_of(student: Student, counts: Sequence[tuple[int, int, str]]) -> list[Any]:
@@ -133,40 +129,39 @@ def blocks_of(student: Student, counts: Sequence[tuple[int, int, str]]) -> list[
 
 @check(
     "acceptance_rate",
+    "rejected",
     weight=2,
     hint="A block has accepted ones, the one rejected, and those behind it.",
-    applies_to=of_kind("rejected"),
 )
 def what_was_not_examined_does_not_count(student: Student, case: BlocksCase) -> None:
     """Drafted tokens behind a rejected one are no trials: neither accepted nor examined."""
     case.expect(student, "The target decided on tokens up to the first rejected one.")
 
 
-@check("acceptance_rate", hint="Was anything rejected there?", applies_to=of_kind("full"))
+@check("acceptance_rate", "full", hint="Was anything rejected there?")
 def a_block_accepted_whole_has_no_rejected_token(student: Student, case: BlocksCase) -> None:
     """Where all drafted tokens are accepted, so many are examined, and not one more."""
     case.expect(student, "In a block that is accepted whole nothing is rejected.")
 
 
-@check("acceptance_rate", hint="Add up first, divide once.", applies_to=of_kind("sum"))
+@check("acceptance_rate", "sum", hint="Add up first, divide once.")
 def every_examined_token_weighs_the_same(student: Student, case: BlocksCase) -> None:
     """All accepted tokens over all examined ones: no mean over blocks or prompts."""
     case.expect(student, "A mean of ratios lets short blocks, or short texts, count for more.")
 
 
-@check("acceptance_rate", hint="How many tokens were put to the test?", applies_to=of_kind("plain"))
+@check("acceptance_rate", "plain", hint="How many tokens were put to the test?")
 def a_plain_step_examines_nothing(student: Student, case: BlocksCase) -> None:
     """A block without drafted tokens changes nothing."""
     case.expect(student, "Where nothing is drafted, nothing is examined.")
 
 
-@check("acceptance_rate", weight=0.5, hint="Nothing of nothing.", applies_to=of_kind("full"))
+@check("acceptance_rate", "full", weight=0.5, hint="Nothing of nothing.")
 def without_trials_there_is_no_rate(student: Student, case: BlocksCase) -> None:
     """Without any examined token there is no rate: a ValueError."""
-    for counts in ((), ((0, 0, "a"),) * 3):
-        blocks = blocks_of(student, counts)
-        what = f"the rate of {len(counts)} plain steps"
-        expect_refusal(lambda blocks=blocks: student.acceptance_rate(blocks), "ValueError", what)
+    plain = ((), ((0, 0, "a"),) * 3)
+    refused = {f"the rate of {len(each)} plain steps": [blocks_of(student, each)] for each in plain}
+    expect_refusals(student.acceptance_rate, refused)
     half = student.acceptance_rate(blocks_of(student, ((2, 1, "a"),)))
     expect_number(half, 0.5, "the rate of one of two tokens", relative=SINGLE_PRECISION)
 

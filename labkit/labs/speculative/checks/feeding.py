@@ -18,7 +18,6 @@ from labkit.labs.speculative.checks.cases import (
     SILENT,
     SURE,
     SamplingCase,
-    looks_at,
     n_alike,
 )
 from labkit.labs.speculative.checks.models import Call
@@ -28,8 +27,8 @@ from labkit.labs.speculative.checks.seen import blocks_of, verified, verified_ne
 
 @check(
     "speculative",
+    SURE,
     hint="When all drafted tokens stay, one row of the target's is still unused.",
-    applies_to=looks_at(SURE),
 )
 def one_target_call_verifies_a_block(student: Student, case: SamplingCase) -> None:
     """Gamma tokens are drafted, and one call of the target settles them and the token after."""
@@ -52,8 +51,8 @@ def one_target_call_verifies_a_block(student: Student, case: SamplingCase) -> No
 
 @check(
     "speculative",
+    SURE,
     hint="A block adds one token more than it drafts. How many are still wanted?",
-    applies_to=looks_at(SURE),
 )
 def no_more_is_drafted_than_can_be_used(student: Student, case: SamplingCase) -> None:
     """At most gamma tokens are drafted, none that could not be used, and the last is not fed."""
@@ -79,8 +78,8 @@ def no_more_is_drafted_than_can_be_used(student: Student, case: SamplingCase) ->
 
 @check(
     "speculative",
+    SURE,
     hint="What does each cache hold when a block begins, and what of it has stayed in the text?",
-    applies_to=looks_at(SURE),
 )
 def no_model_is_fed_a_token_twice(student: Student, case: SamplingCase) -> None:
     """Each model is fed only what its cache lacks: accepted tokens stay where they are."""
@@ -89,9 +88,9 @@ def no_model_is_fed_a_token_twice(student: Student, case: SamplingCase) -> None:
 
 @check(
     "speculative",
+    SURE,
     weight=1.5,
     hint="After a full acceptance, which token has the draft proposed but never been fed?",
-    applies_to=looks_at(SURE),
 )
 def caches_hold_the_text_and_nothing_else(student: Student, case: SamplingCase) -> None:
     """When a model is fed, its cache holds the text so far: no rejected token, no gap."""
@@ -125,11 +124,7 @@ def _expect_one_text(call: Call, text: tuple[int, ...], n_known: int) -> None:
     )
 
 
-@check(
-    "speculative",
-    hint="The token that the target adds is no accepted one.",
-    applies_to=looks_at(SURE),
-)
+@check("speculative", SURE, hint="The token that the target adds is no accepted one.")
 def every_block_is_reported(student: Student, case: SamplingCase) -> None:
     """`blocks` gets, for each block, where it begins, what was drafted and what was accepted."""
     held = place(student, [])
@@ -148,9 +143,9 @@ def every_block_is_reported(student: Student, case: SamplingCase) -> None:
 
 @check(
     "speculative",
+    SILENT,
     weight=0.5,
     hint="All -inf in the draft's row: is there anything to draw from?",
-    applies_to=looks_at(SILENT),
 )
 def a_draft_may_have_nothing_to_propose(student: Student, case: SamplingCase) -> None:
     """Where the draft's logits are all -inf, its part of the block ends, and others begin anew."""
@@ -166,9 +161,9 @@ def a_draft_may_have_nothing_to_propose(student: Student, case: SamplingCase) ->
 
 @check(
     "speculative",
+    ASKED,
     weight=0.5,
     hint="It may be a number or a function. Where does a block begin?",
-    applies_to=looks_at(ASKED),
 )
 def gamma_is_asked_for_before_each_block(student: Student, case: SamplingCase) -> None:
     """A gamma that is a function is asked once for each block; 0 makes it a plain step."""

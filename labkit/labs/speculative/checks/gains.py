@@ -6,10 +6,9 @@ Those of prompt lookup, the acceptance rate and the best gamma come with them.
 from dataclasses import dataclass
 
 from labkit.bridge.student import Student
-from labkit.checks.answers import is_near
 from labkit.checks.compare import expect_number, number_in, show
-from labkit.checks.core import Wrong, check, of_kind
-from labkit.checks.forms import expect_refusal
+from labkit.checks.core import Wrong, check
+from labkit.checks.forms import expect_refusal, expect_refusals
 from labkit.labs.speculative.checks.drafts import SINGLE_PRECISION
 from labkit.labs.speculative.checks.search import NO_CHANCE
 
@@ -38,33 +37,29 @@ class TokensCase:
             right - alpha**gamma: "One token is missing: a block has gamma + 1 at most.",
             (gamma + 1) * alpha: "The token that the target adds needs nobody's acceptance.",
         }
-        got = number_in(student.expected_tokens(alpha, gamma), "tokens per block")
-        why = next((text for slip, text in slips.items() if is_near(got, slip, 1e-6)), "")
-        expect_number(got, right, "tokens per block", relative=relative, why=why)
+        got = student.expected_tokens(alpha, gamma)
+        expect_number(got, right, "tokens per block", relative=relative, slips=slips)
 
 
-@check("expected_tokens", hint="How likely are n accepted?", applies_to=of_kind("between"))
+@check("expected_tokens", "between", hint="How likely are n accepted?")
 def each_token_counts_by_its_chance_to_stay(student: Student, case: TokensCase) -> None:
     """A block has 1 token, alpha more, alpha squared more, and so on up to alpha^gamma."""
     case.expect(student)
 
 
-@check("expected_tokens", hint="Try alpha = 1 and gamma = 0 by hand.", applies_to=of_kind("edge"))
+@check("expected_tokens", "edge", hint="Try alpha = 1 and gamma = 0 by hand.")
 def the_ends_are_not_forgotten(student: Student, case: TokensCase) -> None:
     """If all drafted tokens are accepted there are gamma + 1, if none is, or none is drafted, 1."""
     case.expect(student)
 
 
-@check("expected_tokens", weight=0.5, hint="Before computing.", applies_to=of_kind("between"))
+@check("expected_tokens", "between", weight=0.5, hint="Before computing.")
 def what_is_no_probability_is_refused(student: Student, case: TokensCase) -> None:
     """alpha below 0 or above 1, and gamma below 0, are a ValueError."""
-    for alpha, gamma in (*((alpha, case.gamma) for alpha in NO_CHANCE), (case.alpha, -1)):
-        expect_refusal(
-            lambda alpha=alpha, gamma=gamma: student.expected_tokens(alpha, gamma),
-            "ValueError",
-            f"alpha {alpha:g} and gamma {gamma}",
-            why="Where an acceptance rate is above 1, the target's own tokens were counted.",
-        )
+    pairs = (*((alpha, case.gamma) for alpha in NO_CHANCE), (case.alpha, -1))
+    refused = {f"alpha {alpha:g} and gamma {gamma}": (alpha, gamma) for alpha, gamma in pairs}
+    why = "Where an acceptance rate is above 1, the target's own tokens were counted."
+    expect_refusals(student.expected_tokens, refused, why=why)
     number_in(student.expected_tokens(case.alpha, case.gamma), "tokens per block")
 
 
@@ -95,7 +90,7 @@ class SpeedupCase:
 def a_block_takes_its_drafts_and_one_verification(student: Student, case: SpeedupCase) -> None:
     """A block takes gamma steps of the draft and one verification; alpha 0 leaves it one token."""
     got, right_s = case.ask(student, alpha=0.0, target_s=1.0), case.block_s
-    slips = {
+    times_s = {
         1 / right_s: "That is the inverse: larger numbers should be better.",
         right_s + case.draft_s: "The target's own token needs no step of the draft.",
         case.draft_s + case.verify_s: "The draft takes one step after the other, gamma of them.",
@@ -103,9 +98,9 @@ def a_block_takes_its_drafts_and_one_verification(student: Student, case: Speedu
         right_s + case.gamma * case.verify_s: "One call of the target verifies all tokens.",
         case.verify_s: "The draft takes its time too.",
     }
-    why = next((text for slip, text in slips.items() if is_near(got * slip, 1, 1e-6)), "")
+    slips = {1 / seconds: text for seconds, text in times_s.items()}
     what = "the speedup with alpha 0 and target_s 1"
-    expect_number(got, 1 / right_s, what, relative=SINGLE_PRECISION, why=why)
+    expect_number(got, 1 / right_s, what, relative=SINGLE_PRECISION, slips=slips)
 
 
 @check("speedup", hint="How many tokens does a block have?")

@@ -31,11 +31,7 @@ class Found:
         given: Callable[[Outcome], bool] = lambda outcome: True,
     ) -> dict[Outcome, float]:
         """The weights of `key(outcome)`, for the outcomes of which `given` holds."""
-        weights: Counter[Outcome] = Counter()
-        for outcome, weight in self.weights.items():
-            if given(outcome):
-                weights[key(outcome)] += weight
-        return dict(weights)
+        return gathered({one: self.weights[one] for one in self.weights if given(one)}, key)
 
     def share(self, given: Callable[[Outcome], bool]) -> float:
         """The probability, or the frequency, of the outcomes for which it holds."""
@@ -105,6 +101,14 @@ def found_law(play: Callable[[RandomSource | None], Outcome], n_samples: int = N
         if law.n_paths > 1:
             cannot = f"there are more than {MAX_PATHS:,} ways for the random numbers to fall"
     return Found(Counter(play(None) for _ in range(n_samples)), cannot)
+
+
+def gathered(weights: Law, key: Callable[[Outcome], Outcome]) -> dict[Outcome, float]:
+    """The weights of `key(outcome)`."""
+    found: Counter[Outcome] = Counter()
+    for outcome, weight in weights.items():
+        found[key(outcome)] += weight
+    return dict(found)
 
 
 def row_law(probs: Any) -> dict[Outcome, float]:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from labkit.bridge.student import Student, place_all, values_of
 from labkit.checks.compare import expect_tensor, tensor_in
-from labkit.checks.core import Wrong, check, of_kind
+from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_unchanged
 from labkit.labs.speculative.checks.distribution import Rows
 
@@ -60,21 +60,21 @@ class ResidualCase:
         return surplus / surplus.sum(-1, keepdim=True)
 
 
-@check("residual", hint="What can be negative here?", applies_to=of_kind("generic"))
+@check("residual", "generic", hint="What can be negative here?")
 def what_the_target_has_more_is_left(student: Student, case: ResidualCase) -> None:
     """Tokens keep what the target gives them more than the draft, in proportion; others get 0."""
     got = case.ask(student)
     case.expect(got / got.sum(), "Negative differences count as 0, positive ones as they are.")
 
 
-@check("residual", hint="Divide by what?", applies_to=of_kind("generic"))
+@check("residual", "generic", hint="Divide by what?")
 def the_residual_sums_to_one(student: Student, case: ResidualCase) -> None:
     """The residual is a distribution: it sums to 1."""
     total = case.ask(student).sum()
     expect_tensor(total, torch.ones(()), "the sum", why="What is left is divided by its sum.")
 
 
-@check("residual", hint="What is 0 / 0?", applies_to=of_kind("equal"))
+@check("residual", "equal", hint="What is 0 / 0?")
 def equal_distributions_leave_the_target(student: Student, case: ResidualCase) -> None:
     """Where both are the same nothing is left, and the target itself is returned."""
     target, draft = case.pair()
@@ -83,7 +83,7 @@ def equal_distributions_leave_the_target(student: Student, case: ResidualCase) -
     case.ask(student, target, draft.flip(0))
 
 
-@check("residual", weight=0.5, hint="Only 0 is nothing.", applies_to=of_kind("generic"))
+@check("residual", "generic", weight=0.5, hint="Only 0 is nothing.")
 def a_small_difference_counts_in_full(student: Student, case: ResidualCase) -> None:
     """A draft that comes a thousand times nearer to the target leaves the same residual."""
     target, draft = case.pair()
@@ -93,7 +93,7 @@ def a_small_difference_counts_in_full(student: Student, case: ResidualCase) -> N
     expect_tensor(near / near.sum(), far / far.sum(), what, why=why, tolerance=1e-3)
 
 
-@check("residual", hint="`sum(-1, keepdim=True)`.", applies_to=of_kind("rows"))
+@check("residual", "rows", hint="`sum(-1, keepdim=True)`.")
 def each_row_has_a_residual(student: Student, case: ResidualCase) -> None:
     """Rows are treated each by itself, whatever the number of dimensions before the last."""
     target, draft = case.pair()
@@ -105,7 +105,7 @@ def each_row_has_a_residual(student: Student, case: ResidualCase) -> None:
             expect_tensor(one, alone, "the residual of a row", why="It is not that of the row.")
 
 
-@check("residual", weight=0.5, hint="`-=` and `clamp_`.", applies_to=of_kind("generic"))
+@check("residual", "generic", weight=0.5, hint="`-=` and `clamp_`.")
 def both_distributions_stay_as_they_are(student: Student, case: ResidualCase) -> None:
     """Neither of the two distributions is changed by the call."""
     placed = place_all(student, case.pair())

@@ -5,21 +5,22 @@ can fall (`labkit.checks.law`). What uses random numbers in a way that cannot be
 many ways, is judged by samples instead.
 """
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
+from operator import itemgetter
 from typing import Any
 
 import numpy
 import torch
 
 from labkit.bridge.student import Proxy, Student, StudentError, scripted
-from labkit.checks.compare import refuse_blank, show
+from labkit.checks.compare import list_in, show
 from labkit.checks.core import Wrong
 from labkit.checks.law import Law, NotRepeatable, Outcome, RandomSource, exact_law
 from labkit.checks.law_sampling import FALSE_ALARM, Verdict, judge_samples
 from labkit.labs.speculative.checks.cases import SamplingCase
+from labkit.labs.speculative.checks.law import gathered
 from labkit.labs.speculative.checks.models import Call, OfferedModel, Tape
 
 TOLERANCE = 1e-4  # of a probability: float32 is off by 1e-7, the mildest fault by 2e-3
@@ -95,12 +96,11 @@ def _given_out(gammas: Sequence[int], tape: Tape) -> Any:
 
 def tokens_in(got: Any, n_most: int) -> list[int]:
     """New tokens as numbers, if they are no more. Raises Wrong for anything else."""
-    refuse_blank(got)
-    if isinstance(got, torch.Tensor | numpy.ndarray):
-        got = got.tolist()
-    if not isinstance(got, list | tuple) or len(got) > n_most:
-        raise Wrong("what comes back", expected="a list of the new tokens", got=show(got))
-    return [_token_in(token, got) for token in got]
+    wanted = "a list of the new tokens"
+    tokens = list_in(got, "what comes back", wanted)
+    if len(tokens) > n_most:
+        raise Wrong("what comes back", expected=wanted, got=show(tokens))
+    return [_token_in(token, tokens) for token in tokens]
 
 
 def _token_in(token: Any, got: Any) -> int:
@@ -164,10 +164,7 @@ def _verdict(samples: Sequence[Run], case: SamplingCase) -> Verdict:
 
 def _counted(law: Law, case: SamplingCase) -> Law:
     """The law of what should be there of each text."""
-    shares: dict[Outcome, float] = defaultdict(float)
-    for outcome, probability in law.probabilities.items():
-        shares[case.counted(outcome)] += probability
-    return Law(dict(shares), missing=law.missing)
+    return Law(gathered(law.probabilities, case.counted), missing=law.missing)
 
 
 def expect_law(student: Student, case: SamplingCase) -> None:
@@ -205,7 +202,8 @@ def _where_it_goes_wrong(law: Law, expected: Mapping[Outcome, float]) -> str:
     longest = max(map(len, expected))
     n_right = 0
     while n_right < longest:
-        one, other = (_beginnings(some, n_right + 1) for some in (law.probabilities, expected))
+        begun = itemgetter(slice(n_right + 1))
+        one, other = (gathered(some, begun) for some in (law.probabilities, expected))
         if Law(one, missing=law.missing).deviation(other) > TOLERANCE:
             break
         n_right += 1
@@ -216,10 +214,3 @@ def _where_it_goes_wrong(law: Law, expected: Mapping[Outcome, float]) -> str:
         f"The {right} the right law, the next one has not: which row of probabilities does it "
         "come from, and what did the caches hold then?"
     )
-
-
-def _beginnings(law: Mapping[Outcome, float], length: int) -> dict[Outcome, float]:
-    shares: dict[Outcome, float] = defaultdict(float)
-    for outcome, probability in law.items():
-        shares[outcome[:length]] += probability
-    return dict(shares)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, number_in, show
-from labkit.checks.core import Wrong, check, of_kind
-from labkit.checks.forms import expect_refusal
+from labkit.checks.core import Wrong, check
+from labkit.checks.forms import expect_refusals
 
 NO_CHANCE = (1.03, -0.25, 2.0)  # what some report as an acceptance rate
 
@@ -51,25 +51,25 @@ class BestCase:
         expect_number(got, self.best, "the best gamma", why=why)
 
 
-@check("best_gamma", hint="Compare speedups, not tokens per block.", applies_to=of_kind("inside"))
+@check("best_gamma", "inside", hint="Compare speedups, not tokens per block.")
 def the_fastest_gamma_is_found(student: Student, case: BestCase) -> None:
     """The best gamma has the largest speedup, draft steps paid for."""
     case.expect(student, "More tokens per block cost more steps of the draft.")
 
 
-@check("best_gamma", hint="verify_s is a function: of which gamma?", applies_to=of_kind("dear"))
+@check("best_gamma", "dear", hint="verify_s is a function: of which gamma?")
 def each_gamma_has_its_own_verification(student: Student, case: BestCase) -> None:
     """Each gamma is charged the call that verifies so many tokens."""
     case.expect(student, "Some tokens more may make the call dearer: verify_s(gamma) knows.")
 
 
-@check("best_gamma", hint="Does one worse gamma end the search?", applies_to=of_kind("hill"))
+@check("best_gamma", "hill", hint="Does one worse gamma end the search?")
 def a_worse_gamma_does_not_end_the_search(student: Student, case: BestCase) -> None:
     """A best gamma behind worse ones, or behind ones that lose, is found."""
     case.expect(student, "There may be better ones behind a worse one.")
 
 
-@check("best_gamma", hint="And if none is faster than plain?", applies_to=of_kind("lost"))
+@check("best_gamma", "lost", hint="And if none is faster than plain?")
 def where_all_lose_nothing_is_drafted(student: Student, case: BestCase) -> None:
     """The answer is 0 unless some gamma is faster than plain decoding."""
     case.expect(student, "Drafts that gain nothing are not worth it.")
@@ -80,26 +80,24 @@ def where_all_lose_nothing_is_drafted(student: Student, case: BestCase) -> None:
         raise Wrong(what, expected="1 or more", got=show(got))
 
 
-@check("best_gamma", hint="Where does a range end?", applies_to=of_kind("last"))
+@check("best_gamma", "last", hint="Where does a range end?")
 def the_search_ends_with_max_gamma(student: Student, case: BestCase) -> None:
     """All gammas up to max_gamma are tried, it included and none beyond."""
     case.expect(student, "max_gamma is the last one that is tried.")
 
 
-@check("best_gamma", weight=0.5, hint="Which of them comes first?", applies_to=of_kind("tie"))
+@check("best_gamma", "tie", weight=0.5, hint="Which of them comes first?")
 def the_smallest_of_equals_is_taken(student: Student, case: BestCase) -> None:
     """Of gammas that are equally fast, the smallest is best."""
     case.expect(student, "Two gammas have the same speedup here.")
 
 
-@check("best_gamma", weight=0.5, hint="Does expected_tokens see it?", applies_to=of_kind("inside"))
+@check("best_gamma", "inside", weight=0.5, hint="Does expected_tokens see it?")
 def no_best_gamma_without_a_probability(student: Student, case: BestCase) -> None:
     """alpha below 0 or above 1 is a ValueError here too."""
     times = (case.draft_s, case.target_s, case.verify_s)
-    for alpha in NO_CHANCE:
-        expect_refusal(
-            lambda alpha=alpha: student.best_gamma(alpha, *times), "ValueError", f"alpha {alpha:g}"
-        )
+    refused = {f"alpha {alpha:g}": (alpha, *times) for alpha in NO_CHANCE}
+    expect_refusals(student.best_gamma, refused)
     number_in(student.best_gamma(case.alpha, *times), "the best gamma")
 
 

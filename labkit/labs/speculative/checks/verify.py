@@ -14,7 +14,7 @@ import torch
 from labkit.bridge.student import Student, place_all, scripted, values_of
 from labkit.checks.compare import expect_equal
 from labkit.checks.core import Wrong, check
-from labkit.checks.forms import expect_refusal, expect_unchanged
+from labkit.checks.forms import expect_refusals, expect_unchanged
 from labkit.checks.law import Outcome, RandomSource
 from labkit.labs.speculative.checks.blocks import (
     ONE,
@@ -210,18 +210,15 @@ def shapes_that_do_not_fit_are_refused(student: Student, case: VerifyCase) -> No
     drafted, (draft, target) = list(case.drafted), case.tensors()
     student.verify(drafted, draft, target, None)
     wider = torch.cat([target, torch.zeros_like(target[:, :1])], dim=1)
-    for what, rows in {
+    refused = {
         "a drafted token without its row": (draft[:-1], target),
         "no row for the token behind them": (draft, target[:-1]),
         "a row of the target too many": (draft, torch.cat([target, target[:1]])),
         "a row of the draft too many": (torch.cat([draft, draft[:1]]), target),
         "two vocabularies": (draft, wider),
-    }.items():
-        expect_refusal(
-            lambda rows=rows: student.verify(drafted, *rows, None),
-            "ValueError",
-            f"what happens with {what}",
-        )
+    }
+    calls = {f"what happens with {what}": (drafted, *rows, None) for what, rows in refused.items()}
+    expect_refusals(student.verify, calls)
 
 
 @check(

@@ -8,7 +8,7 @@ from typing import Any
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, number_in, refuse_blank, show
 from labkit.checks.core import Wrong, check
-from labkit.checks.forms import expect_refusal, numbers_in
+from labkit.checks.forms import expect_refusal, expect_refusals, numbers_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,12 +162,12 @@ def all_points_have_a_say(student: Student, case: FitCase) -> None:
 @check("fit_steps", weight=0.5, hint="How many lines go through one point?")
 def one_length_determines_no_line(student: Student, case: FitCase) -> None:
     """Times of a single number of tokens, however many, are a ValueError."""
-    for n_new in ([case.n_new[0]], [case.n_new[0]] * 3):
-        expect_refusal(
-            lambda n_new=n_new: student.fit_steps(n_new, list(case.times_s[: len(n_new)])),
-            "ValueError",
-            f"times of {n_new} new tokens",
-        )
+    once, thrice = [case.n_new[0]], [case.n_new[0]] * 3
+    refused = {
+        f"times of {n_new} new tokens": (n_new, list(case.times_s[: len(n_new)]))
+        for n_new in (once, thrice)
+    }
+    expect_refusals(student.fit_steps, refused)
     _fitted(student, case)
 
 
