@@ -33,26 +33,6 @@ class BucketQueue:
         self.waiting = [r for r in self.waiting if r not in like]
         return like
 
-# %% filled up from other buckets
-class BucketQueue:
-    def __init__(self, width):
-        self.width, self.waiting = width, []
-
-    def __len__(self):
-        return len(self.waiting)
-
-    def add(self, request):
-        self.waiting.append(request)
-
-    def take(self, n_most):
-        if not self.waiting:
-            return []
-        bucket = self.waiting[0]["input_length"] // self.width
-        first = sorted(self.waiting, key=lambda r: r["input_length"] // self.width != bucket)
-        first = first[:n_most]
-        self.waiting = [r for r in self.waiting if r not in first]
-        return first
-
 # fails a_batch_is_one_bucket no_more_come_than_were_asked_for
 #   an_empty_queue_gives_an_empty_list
 
@@ -69,18 +49,6 @@ key = max(self._buckets, key=lambda i: len(self._buckets[i]))
 # %% the shortest first
 # - key = min(self._buckets, key=lambda i: self._buckets[i][0][0])
 key = min(self._buckets)
-
-# %% the longest first
-# - key = min(self._buckets, key=lambda i: self._buckets[i][0][0])
-key = max(self._buckets)
-
-# %% the bucket of the newest
-# - key = min(self._buckets, key=lambda i: self._buckets[i][0][0])
-key = max(self._buckets, key=lambda i: self._buckets[i][-1][0])
-
-# %% the bucket of the smallest id
-# - key = min(self._buckets, key=lambda i: self._buckets[i][0][0])
-key = min(self._buckets, key=lambda i: self._buckets[i][0][1]["id"])
 
 # fails the_bucket_of_the_oldest_is_next
 
@@ -109,25 +77,6 @@ class BucketQueue:
         return []
 
 # fails within_a_bucket_the_oldest_come_first
-
-# %% newest first
-class BucketQueue:
-    def __init__(self, width):
-        self.width, self.waiting = width, []
-
-    def __len__(self):
-        return len(self.waiting)
-
-    def add(self, request):
-        self.waiting.append(request)
-
-    def take(self, n_most):
-        if not self.waiting:
-            return []
-        bucket = self.waiting[0]["input_length"] // self.width
-        those = [r for r in self.waiting if r["input_length"] // self.width == bucket][::-1]
-        self.waiting = [r for r in self.waiting if r not in those[:n_most]]
-        return those[:n_most]
 
 # %% shortest first in its bucket
 # - taken = [bucket.popleft()[1] for _ in range(min(n_most, len(bucket)))]

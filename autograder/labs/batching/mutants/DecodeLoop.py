@@ -20,11 +20,6 @@ if request.limit == 2:
 # %% forgets the token of the prefill
 # - request.add_token(fields["token"], server.eos)
 
-# %% counts the token of the prefill twice
-# - request = Request(fields, server.max_length)
-request = Request(fields, server.max_length)
-request.add_token(-1, server.eos)
-
 # fails output_ends_where_it_should steps_stay_below_the_bound
 
 # %% does not know the end of a text
@@ -40,10 +35,6 @@ request = Request(fields, server.max_length)
 request.limit = fields['output_length'] or server.max_length
 
 # fails decode_memory_is_never_exceeded
-
-# %% has all the room, always
-# - return does_fit(request.size, in_memory, server.capacity)
-return does_fit(request.size, [], server.capacity)
 
 # %% looks only at those who join now
 # - in_memory = [request.size for request in self.running]
@@ -85,12 +76,6 @@ class DecodeLoop(DecodeLoop):
 # - in_memory = [request.size for request in self.running]
 in_memory = [request.size for request in self.waiting._requests]
 
-# %% loses who does not fit
-# - request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-request = self.waiting.constrained_get(lambda one: True)
-if request is not None and not fits(request):
-    return
-
 # fails reservations_cover_growth
 
 # %% counts the prompts
@@ -105,43 +90,7 @@ class DecodeLoop(DecodeLoop):
             server.free_stored(request.id)
             self.running.append(request)
 
-# %% reserves for two tokens
-class DecodeLoop(DecodeLoop):
-    def _let_in(self, server):
-        while len(self.running) < server.max_batch and len(self.waiting):
-            request, room = self.waiting.oldest(), server.free_tokens()
-            if request.input_length + 2 > room:
-                return
-            self.waiting.constrained_get(lambda one: True)
-            server.load_kv(request.id, request.input_length + 2)
-            server.free_stored(request.id)
-            self.running.append(request)
-
-# %% reserves for twenty tokens at most
-class DecodeLoop(DecodeLoop):
-    def _let_in(self, server):
-        while len(self.running) < server.max_batch and len(self.waiting):
-            request, room = self.waiting.oldest(), server.free_tokens()
-            if (min(request.size, request.input_length + 20)) > room:
-                return
-            self.waiting.constrained_get(lambda one: True)
-            server.load_kv(request.id, min(request.size, request.input_length + 20))
-            server.free_stored(request.id)
-            self.running.append(request)
-
 # fails reservations_cover_growth who_fits_joins_at_the_next_step
-
-# %% reserves for twelve tokens where the length is open
-class DecodeLoop(DecodeLoop):
-    def _let_in(self, server):
-        while len(self.running) < server.max_batch and len(self.waiting):
-            request, room = self.waiting.oldest(), server.free_tokens()
-            if (request.size if request.size < server.max_length else request.input_length + 12) > room:
-                return
-            self.waiting.constrained_get(lambda one: True)
-            server.load_kv(request.id, request.size if request.size < server.max_length else request.input_length + 12)
-            server.free_stored(request.id)
-            self.running.append(request)
 
 # %% reserves for the prompt
 # - server.load_kv(request.id, request.size)
@@ -154,16 +103,6 @@ server.load_kv(request.id, request.input_length)
 server.free_kv(request.id)
 server.free_kv(request.id)
 
-# %% loads twice
-# - server.free_stored(request.id)
-server.load_kv(request.id, request.size)
-server.free_stored(request.id)
-
-# %% frees the store twice
-# - server.free_stored(request.id)
-server.free_stored(request.id)
-server.free_stored(request.id)
-
 # %% frees in the store, then loads
 # - server.load_kv(request.id, request.size)
 server.free_stored(request.id)
@@ -175,10 +114,6 @@ server.load_kv(request.id, request.size)
 # %% frees nobody
 # - server.free_kv(request.id)
 pass
-
-# %% frees the first of the batch
-# - server.free_kv(request.id)
-server.free_kv(self.running[0].id)
 
 # fails every_request_is_finished_once output_ends_where_it_should
 #   decode_memory_is_never_exceeded reservations_cover_growth caches_are_moved_and_freed_once
@@ -217,26 +152,6 @@ if not self.running:
 # -     self.running.append(request)
 # -     in_memory.append(request.size)
 while True:
-    request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-    if request is None:
-        return
-    server.load_kv(request.id, request.size)
-    server.free_stored(request.id)
-    request.state = "decode"
-    self.running.append(request)
-    in_memory.append(request.size)
-
-# %% one more
-# - while len(self.running) < server.max_batch:
-# -     request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-# -     if request is None:
-# -         return
-# -     server.load_kv(request.id, request.size)
-# -     server.free_stored(request.id)
-# -     request.state = "decode"
-# -     self.running.append(request)
-# -     in_memory.append(request.size)
-while len(self.running) <= server.max_batch:
     request = self.waiting.constrained_get(fits, LOOK_AHEAD)
     if request is None:
         return
@@ -396,13 +311,6 @@ for _ in range(len(self.running) < server.max_batch):
     self.running.append(request)
     in_memory.append(request.size)
 
-# %% tries one, which goes to the end if it does not fit
-# - request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-request = self.waiting.constrained_get(lambda one: True)
-if request is not None and not fits(request):
-    self.waiting.add(request)
-    return
-
 # %% lets in after the step
 class DecodeLoop(DecodeLoop):
     def step(self, server):
@@ -426,32 +334,6 @@ class DecodeLoop(DecodeLoop):
         self._let_in(server)
 
 # fails decode_never_idles_beside_work
-
-# %% waits until nobody comes any more
-class DecodeLoop(DecodeLoop):
-    def step(self, server):
-        came = server.arrivals()
-        self.came = came = getattr(self, 'came', []) + came
-        if len(came) > getattr(self, 'n_came', 0):
-            self.n_came = len(came)
-            return
-        self.came, self.n_came = [], 0
-        for fields in came:
-            request = Request(fields, server.max_length)
-            request.add_token(fields["token"], server.eos)
-            self.waiting.add(request)
-        self._let_in(server)
-        batch = self.running
-        tokens = server.decode_step([request.id for request in batch]) if batch else []
-        for request, token in zip(batch, tokens):
-            request.add_token(token, server.eos)
-        done = [request for request in self.running if request.state == "done"]
-        self.running = [request for request in self.running if request not in done]
-        pass
-        for request in done:
-            server.finish(request.id)
-            server.free_kv(request.id)
-        pass
 
 # %% works in every second call only
 # - self._let_in(server)

@@ -43,10 +43,6 @@ room, wanted = max_length, fields["output_length"]
 # - self.limit = room if wanted is None else min(room, wanted)
 self.limit = room if wanted is None else wanted
 
-# %% the larger of the two
-# - self.limit = room if wanted is None else min(room, wanted)
-self.limit = room if wanted is None else max(room, wanted)
-
 # fails a_wish_is_kept_within_max_length
 
 # %% a wish for nothing is none
@@ -81,10 +77,6 @@ class Request:
 self.limit = 16 if wanted is None else min(room, wanted)
 
 # fails the_size_is_prompt_and_limit
-
-# %% the prompt alone
-# - return self.input_length + self.limit
-return self.limit
 
 # %% what it holds so far
 # - return self.input_length + self.limit
@@ -125,12 +117,6 @@ self.tokens.insert(0, token)
 
 # fails the_last_allowed_token_makes_it_done
 
-# %% one token too many
-# - if token == eos or len(self.tokens) >= self.limit:
-# -     self.state = "done"
-if token == eos or len(self.tokens) > self.limit:
-    self.state = "done"
-
 # %% the token of the prefill does not count
 # - if token == eos or len(self.tokens) >= self.limit:
 # -     self.state = "done"
@@ -151,24 +137,12 @@ if token == eos or len(self.tokens) >= max(1, self.limit - 1):
 if token == eos or self.input_length + len(self.tokens) >= self.limit:
     self.state = "done"
 
-# %% token 0 ends every text
-# - if token == eos or len(self.tokens) >= self.limit:
-# -     self.state = "done"
-if not token or len(self.tokens) >= self.limit:
-    self.state = "done"
-
 # fails the_end_of_text_makes_it_done
 
 # %% the end of text is not looked for
 # - if token == eos or len(self.tokens) >= self.limit:
 # -     self.state = "done"
 if len(self.tokens) >= self.limit:
-    self.state = "done"
-
-# %% token 2 ends every text
-# - if token == eos or len(self.tokens) >= self.limit:
-# -     self.state = "done"
-if token == 2 or len(self.tokens) >= self.limit:
     self.state = "done"
 
 # %% the first token is never looked at

@@ -43,27 +43,6 @@ class RequestQueue:
             self._requests.remove(best)
             return best
 
-# %% the smallest id
-class RequestQueue:
-    def __init__(self):
-        self._requests = []
-
-    def __len__(self):
-        return len(self._requests)
-
-    def add(self, request):
-        self._requests.append(request)
-
-    def oldest(self):
-        return self._requests[0]
-
-    def constrained_get(self, condition, n_most=None):
-        fit = [r for r in self._requests[:n_most] if condition(r)]
-        if fit:
-            best = min(fit, key=lambda r: r["id"])
-            self._requests.remove(best)
-            return best
-
 # fails the_oldest_that_fulfils_is_taken all_others_keep_their_places who_was_taken_is_gone
 #   no_more_than_n_most_are_looked_at
 
@@ -347,27 +326,6 @@ class RequestQueue:
 
     def constrained_get(self, condition, n_most=None):
         for i in range(len(self._requests) if n_most is None else n_most):
-            if condition(self._requests[i]):
-                return self._requests.pop(i)
-        return None
-
-# %% the newest n_most
-class RequestQueue:
-    def __init__(self):
-        self._requests = []
-
-    def __len__(self):
-        return len(self._requests)
-
-    def add(self, request):
-        self._requests.append(request)
-
-    def oldest(self):
-        return self._requests[0]
-
-    def constrained_get(self, condition, n_most=None):
-        start = 0 if n_most is None else max(0, len(self._requests) - n_most)
-        for i in range(start, len(self._requests)):
             if condition(self._requests[i]):
                 return self._requests.pop(i)
         return None

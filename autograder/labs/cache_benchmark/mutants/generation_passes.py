@@ -23,12 +23,6 @@ n_tokens = n_prompt + n_made + 1
 # - n_cached = n_tokens - 1 if use_cache and n_made else 0
 n_cached = n_tokens - 1 if n_made else 0
 
-# %% the prompt again and again
-def generation_passes(n_prompt, n_new, use_cache):
-    if use_cache:
-        return [(1 if i else n_prompt, n_prompt + i - 1 if i else 0) for i in range(n_new)]
-    return [(n_prompt, 0)] * n_new
-
 # fails with_a_cache_one_token_is_fed
 
 # %% cached tokens do not grow

@@ -6,10 +6,6 @@
 # - total_s += max(launch_s, floor.seconds)
 total_s += max(launch_s, floor.computing_s)
 
-# %% one cached token too many
-# - floor = pass_floor(machine, work, n_fed, n_cached, dtype=dtype)
-floor = pass_floor(machine, work, n_fed, n_cached + (n_cached > 0), dtype=dtype)
-
 # fails each_pass_has_its_own_limit no_pass_is_shorter_than_its_launch
 
 # %% the longer of the sums

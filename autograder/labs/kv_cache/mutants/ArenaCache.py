@@ -2,39 +2,9 @@
 
 # fails views_show_the_arena_itself
 
-# %% concatenates, and shows an arena that nothing is written to
-
-class ArenaCache:
-    def __init__(self, n_layers, batch, n_kv_heads, head_dim, capacity, dtype=torch.float32):
-        self.keys = torch.zeros(n_layers, batch, n_kv_heads, capacity, head_dim, dtype=dtype)
-        self.values = torch.zeros_like(self.keys)
-        empty = torch.zeros(batch, n_kv_heads, 0, head_dim, dtype=dtype)
-        self.pairs = [[empty, empty] for _ in range(n_layers)]
-        self.length, self.n_layers, self.capacity = 0, n_layers, capacity
-
-    def append(self, layer, *new):
-        end = self.length + new[0].shape[2]
-        if end > self.capacity:
-            raise ValueError("full")
-        pair = self.pairs[layer]
-        for i in (0, 1):
-            pair[i] = torch.cat([pair[i][:, :, : self.length], new[i].to(pair[i].dtype)], 2)
-        if layer == self.n_layers - 1:
-            self.length = end
-        return pair
-
-    def rewind(self, n_tokens):
-        if not 0 <= n_tokens <= self.length:
-            raise ValueError("too far")
-        self.length -= n_tokens
-
 # %% returns copies
 # - return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
 return self.keys[layer, :, :, :end].clone(), self.values[layer, :, :, :end].clone()
-
-# %% the values are a copy
-# - return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
-return self.keys[layer, :, :, :end], self.values[layer, :, :, :end].contiguous().clone()
 
 # %% allocates a new arena when the old one is rewound
 # - self.length -= n_tokens

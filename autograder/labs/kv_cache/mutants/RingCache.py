@@ -54,15 +54,6 @@ self.values[:, :, slots] = keys[:, :, n_new - n_kept :].to(self.values.dtype)
 
 # fails a_chunk_may_cross_the_end
 
-# %% a chunk stops at the last slot
-# - slots = positions % window
-slots = positions % window
-if 1 < n_new < window:
-    slots = torch.arange(int(slots[0]), window)[:n_new]
-    positions = positions[: len(slots)]
-    keys, values = keys[:, :, : len(slots)], values[:, :, : len(slots)]
-    n_new = n_kept = len(slots)
-
 # %% shifts a short chunk back to fit before the end
 # - slots = positions % window
 slots = positions % window
@@ -90,10 +81,6 @@ class RingCache:
     def mask(self, query_positions):
         distance = query_positions[:, None] - self.positions
         return (self.positions >= 0) & (distance >= 0) & (distance < len(self.positions))
-
-# %% a long prompt starts in slot 0
-# - slots = positions % window
-slots = positions % window if n_new <= window else torch.arange(window)
 
 # %% counts only the tokens that it kept
 # - end = int(self.positions.max()) + 1 + n_new

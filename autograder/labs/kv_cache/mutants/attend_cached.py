@@ -14,10 +14,6 @@ mask = torch.ones(n_query, n_key, dtype=torch.bool)
 # - mask = torch.arange(n_key, device=queries.device) <= rows[:, None]
 mask = torch.arange(n_key) <= (rows[:, None] - 1).clamp(min=0)
 
-# %% mask one row too low
-# - rows = torch.arange(n_key - n_query, n_key, device=queries.device)
-rows = torch.arange(n_key - n_query, n_key) + 1
-
 # %% attends to the new tokens only
 def attend_cached(queries, keys, values, past):
     n_new = queries.shape[2]

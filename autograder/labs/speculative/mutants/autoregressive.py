@@ -10,10 +10,6 @@ text.append(sample(distribution(logits[0], temperature, top_k, top_p), rng))
 # - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
 text.append(int(logits[-1].argmax()))
 
-# %% any token
-# - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
-text.append(int(torch.randint(logits.shape[-1], ())))
-
 # %% a second softmax, over probabilities
 # - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
 text.append(sample(distribution(logits[-1], temperature, top_k, top_p).softmax(-1), rng))
@@ -33,10 +29,6 @@ text.append(sample(distribution(logits[-1], temperature), rng))
 # %% no temperature
 # - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
 text.append(sample(distribution(logits[-1], 1.0, top_k, top_p), rng))
-
-# %% no top-p
-# - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
-text.append(sample(distribution(logits[-1], temperature, top_k), rng))
 
 # %% temperature 0 counts as none given
 # - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))

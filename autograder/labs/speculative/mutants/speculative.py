@@ -28,32 +28,6 @@ if n_kept < len(drafted):
 else:
     token = sample(target_probs[-1], rng)
 
-# %% the residual's most likely token
-# - n_kept, token = verify(drafted, rows, target_probs, rng)
-n_kept = 0
-pass
-for i, x in enumerate(drafted):
-    if not torch.rand(()) < target_probs[i, x] / rows[i, x]:
-        break
-    n_kept += 1
-if n_kept < len(drafted):
-    token = int(residual(target_probs[n_kept], rows[n_kept]).argmax())
-else:
-    token = sample(target_probs[-1], rng)
-
-# %% a lenient ratio
-# - n_kept, token = verify(drafted, rows, target_probs, rng)
-n_kept = 0
-pass
-for i, x in enumerate(drafted):
-    if not torch.rand(()) < target_probs[i, x] / (0.8 * rows[i, x]):
-        break
-    n_kept += 1
-if n_kept < len(drafted):
-    token = sample(residual(target_probs[n_kept], rows[n_kept]), rng)
-else:
-    token = sample(target_probs[-1], rng)
-
 # %% kept whenever the target likes it more
 # - n_kept, token = verify(drafted, rows, target_probs, rng)
 n_kept = 0
@@ -67,34 +41,8 @@ if n_kept < len(drafted):
 else:
     token = sample(target_probs[-1], rng)
 
-# %% kept when half as likely
-# - n_kept, token = verify(drafted, rows, target_probs, rng)
-n_kept = 0
-pass
-for i, x in enumerate(drafted):
-    if not target_probs[i, x] / rows[i, x] >= 0.5:
-        break
-    n_kept += 1
-if n_kept < len(drafted):
-    token = sample(residual(target_probs[n_kept], rows[n_kept]), rng)
-else:
-    token = sample(target_probs[-1], rng)
-
 # fails the_text_has_the_targets_law one_target_call_verifies_a_block
 #   no_model_is_fed_a_token_twice greedy_text_is_the_targets every_block_is_reported
-
-# %% what the draft has too little of
-# - n_kept, token = verify(drafted, rows, target_probs, rng)
-n_kept = 0
-pass
-for i, x in enumerate(drafted):
-    if not torch.rand(()) < target_probs[i, x] / rows[i, x]:
-        break
-    n_kept += 1
-if n_kept < len(drafted):
-    token = sample(residual(rows[n_kept], target_probs[n_kept]), rng)
-else:
-    token = sample(target_probs[-1], rng)
 
 # %% the absolute difference
 # - n_kept, token = verify(drafted, rows, target_probs, rng)
@@ -124,19 +72,6 @@ else:
 
 # fails the_text_has_the_targets_law greedy_text_is_the_targets
 
-# %% the residual of the position after
-# - n_kept, token = verify(drafted, rows, target_probs, rng)
-n_kept = 0
-pass
-for i, x in enumerate(drafted):
-    if not torch.rand(()) < target_probs[i, x] / rows[i, x]:
-        break
-    n_kept += 1
-if n_kept < len(drafted):
-    token = sample(residual(target_probs[n_kept + 1], rows[min(n_kept + 1, len(rows) - 1)]), rng)
-else:
-    token = sample(target_probs[-1], rng)
-
 # %% the ratio upside down
 # - n_kept, token = verify(drafted, rows, target_probs, rng)
 n_kept = 0
@@ -162,19 +97,6 @@ n_kept = 0
 pass
 for i, x in enumerate(drafted):
     if not torch.rand(()) < target_probs[i, x]:
-        break
-    n_kept += 1
-if n_kept < len(drafted):
-    token = sample(residual(target_probs[n_kept], rows[n_kept]), rng)
-else:
-    token = sample(target_probs[-1], rng)
-
-# %% kept if the target's favourite
-# - n_kept, token = verify(drafted, rows, target_probs, rng)
-n_kept = 0
-pass
-for i, x in enumerate(drafted):
-    if not x == int(target_probs[i].argmax()):
         break
     n_kept += 1
 if n_kept < len(drafted):
@@ -219,10 +141,6 @@ text += cut_after([*drafted[:n_kept], *[token][n_kept < len(drafted) :]], eos)
 # - n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
 n_drafts = gamma() if callable(gamma) else gamma
 
-# %% one more than can be used
-# - n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
-n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) )
-
 # fails the_text_ends_in_time
 
 # %% what follows the end of the text stays
@@ -230,10 +148,6 @@ n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) )
 text += [*drafted[:n_kept], token]
 if eos in text[-n_kept - 1 :]:
     break
-
-# %% the end is looked for at a block's end
-# - text += cut_after([*drafted[:n_kept], token], eos)
-text += [*drafted[:n_kept], token]
 
 # %% the end of the text is ignored
 # - if text[-1] == eos:
@@ -393,10 +307,6 @@ logits = target.feed(text + drafted)[len(text) - 1 :]
 # - draft.rewind(min(draft.n_cached(), len(text) - 1))
 draft.rewind(0)
 
-# %% the draft forgets what was accepted
-# - draft.rewind(min(draft.n_cached(), len(text) - 1))
-draft.rewind(min(draft.n_cached(), max(len(text) - 1 - n_kept, 0)))
-
 # fails one_target_call_verifies_a_block no_model_is_fed_a_token_twice every_block_is_reported
 #   a_draft_may_have_nothing_to_propose gamma_is_asked_for_before_each_block
 
@@ -472,10 +382,6 @@ blocks.append(Block(len(drafted), min(n_kept + 1, len(drafted)), len(text)))
 # - blocks.append(Block(len(drafted), n_kept, len(text)))
 blocks.append(Block(len(drafted), n_kept, len(text) + n_kept + 1))
 
-# %% the position without the prompt
-# - blocks.append(Block(len(drafted), n_kept, len(text)))
-blocks.append(Block(len(drafted), n_kept, len(text) - len(prompt)))
-
 # %% gamma for the tokens drafted
 # - blocks.append(Block(len(drafted), n_kept, len(text)))
 blocks.append(Block(n_drafts + 1, n_kept, len(text)))
@@ -511,11 +417,6 @@ if torch.isneginf(logits).all():
 # - check_start(prompt, n_new, target, draft, gamma)
 check_start(prompt, n_new, target, draft, gamma)
 gamma = gamma() if callable(gamma) else gamma
-
-# %% gamma is asked for twice
-# - n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
-n_drafts = callable(gamma) and gamma()
-n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
 
 # %% at least one is drafted
 # - n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)

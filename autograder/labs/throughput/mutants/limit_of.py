@@ -16,10 +16,6 @@ def limit_of(
     }
     return max(least_s, key=least_s.get)
 
-# %% launching does not count
-# - return max(least_s, key=least_s.get)
-return 'memory' if moving_s >= computing_s else 'compute'
-
 # fails many_bytes_wait_for_memory
 
 # %% memory under another name
@@ -69,10 +65,6 @@ def limit_of(step_s, n_layers, launch_s_per_layer, moving_s, computing_s):
 # - return max(least_s, key=least_s.get)
 return min(least_s, key=least_s.get)
 
-# %% the three times
-# - return max(least_s, key=least_s.get)
-return numpy.array(list(least_s.values()))
-
 # fails a_step_below_its_floor_is_refused
 
 # %% nothing is impossible
@@ -98,12 +90,6 @@ if step_s < moving_s:
 if step_s < computing_s:
     floor_s = max(moving_s, computing_s)
     raise ValueError(f"a step of {step_s:.3g} s cannot be: the floor is {floor_s:.3g} s")
-
-# %% below the floor is what the floor is
-def limit_of(step_s, n_layers, launch_s_per_layer, moving_s, computing_s):
-    launch_s = n_layers * launch_s_per_layer
-    names = {launch_s: "launch", moving_s: "memory", computing_s: "compute"}
-    return names[max(names)]
 
 # %% launching cannot be beaten either
 # - if step_s < max(moving_s, computing_s):

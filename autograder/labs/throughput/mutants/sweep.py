@@ -219,21 +219,6 @@ try:
 except (MemoryError, RuntimeError):
     samples_s, outcome = [], "out of memory"
 
-# %% any error ends the sweep quietly
-def sweep(points, measure, save, free_memory, done=()):
-    for point in points:
-        if point in done:
-            continue
-        try:
-            samples, outcome = measure(point), "ok"
-        except MemoryError:
-            samples, outcome = [], "out of memory"
-        except Exception:
-            return
-        save(point, samples, outcome)
-        if outcome != "ok":
-            free_memory()
-
 # %% goes on after any error, and raises it at the end
 def sweep(points, measure, save, free_memory, done=()):
     broken = None

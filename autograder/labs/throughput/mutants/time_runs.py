@@ -99,10 +99,6 @@ def time_runs(run, read_clock, synchronize, n_warmup, n_repeats):
 # - return samples_s
 return [sum(samples_s) / n_repeats]
 
-# %% the mean, as often
-# - return samples_s
-return [sum(samples_s) / n_repeats] * n_repeats
-
 # %% the mean, as a tensor
 # - return samples_s
 return torch.tensor(samples_s).mean()
