@@ -57,24 +57,14 @@ key = min(self._buckets)
 key = min(self._buckets, key=lambda i: len(self._buckets[i]))
 
 # %% the bucket that has waited longest for its turn
-class BucketQueue:
-    def __init__(self, width):
-        self.width, self.buckets = width, {}
+# - key = min(self._buckets, key=lambda i: self._buckets[i][0][0])
+key = next(iter(self._buckets))
 
-    def __len__(self):
-        return sum(len(bucket) for bucket in self.buckets.values())
-
-    def add(self, request):
-        self.buckets.setdefault(request["input_length"] // self.width, []).append(request)
-
-    def take(self, n_most):
-        for i, bucket in self.buckets.items():
-            if bucket:
-                del self.buckets[i]
-                if bucket[n_most:]:
-                    self.buckets[i] = bucket[n_most:]
-                return bucket[:n_most]
-        return []
+# - if not bucket:
+# -     del self._buckets[key]
+del self._buckets[key]
+if bucket:
+    self._buckets[key] = bucket
 
 # fails within_a_bucket_the_oldest_come_first
 
@@ -109,22 +99,16 @@ taken = [bucket.popleft()[1] for _ in range(n_most if n_most <= len(bucket) else
 # fails a_rare_length_does_not_starve
 
 # %% the bucket that was used first
-class BucketQueue:
-    def __init__(self, width):
-        self.width, self.buckets = width, {}
+# - if not self._buckets:
+# -     return []
+if not len(self):
+    return []
 
-    def __len__(self):
-        return sum(len(bucket) for bucket in self.buckets.values())
+# - key = min(self._buckets, key=lambda i: self._buckets[i][0][0])
+key = next(i for i in self._buckets if self._buckets[i])
 
-    def add(self, request):
-        self.buckets.setdefault(request["input_length"] // self.width, []).append(request)
-
-    def take(self, n_most):
-        for i, bucket in self.buckets.items():
-            if bucket:
-                self.buckets[i] = bucket[n_most:]
-                return bucket[:n_most]
-        return []
+# - if not bucket:
+# -     del self._buckets[key]
 
 # fails an_empty_queue_gives_an_empty_list
 

@@ -27,11 +27,9 @@ return
 
 # %% waits for a full batch
 # - if not batch:
-# -     return
 if len(batch) < server.max_batch:
     for request in batch:
         self.waiting.add(request)
-    return
 
 # fails the_first_token_counts
 
@@ -49,12 +47,8 @@ request.add_token(token, -1)
 # %% knows the end of a text only
 # - if request.state == "done":
 # -     server.finish(request.id)
-# - else:
-# -     server.save_kv(request.id)
 if token == server.eos:
     server.finish(request.id)
-else:
-    server.save_kv(request.id)
 
 # fails only_what_cannot_run_is_refused
 
@@ -104,29 +98,10 @@ server.free_kv(request.id)
 server.free_kv(request.id)
 
 # %% frees, then saves
-class PrefillLoop(PrefillLoop):
-    def step(self, server: Any) -> None:
-        for fields in server.arrivals():
-            request = Request(fields, server.max_length)
-            if reason := self._why_never(request, server):
-                server.refuse(request.id, reason)
-            else:
-                self.waiting.add(request)
-        batch = self._next_batch(server)
-        if not batch:
-            return
-        for request in batch:
-            request.state = "prefill"
-        first = server.run_prefill([request.id for request in batch])
-        for request, token in zip(batch, first, strict=True):
-            request.add_token(token, server.eos)
-            if request.state == "done":
-                server.finish(request.id)
-            else:
-                server.free_kv(request.id)
-                server.save_kv(request.id)
-                continue
-            server.free_kv(request.id)
+# - server.save_kv(request.id)
+server.free_kv(request.id)
+server.save_kv(request.id)
+continue
 
 # fails every_request_is_prefilled_once caches_are_saved_then_freed_once
 
@@ -154,36 +129,16 @@ alike = abs(lengths[0] - request.input_length) <= server.tolerance
 # %% has no limit for a batch
 # - while len(batch) < server.max_batch:
 # -     request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-# -     if request is None:
-# -         break
-# -     batch.append(request)
-# -     in_batch.append(request.input_length)
-# -     stored -= request.input_length
 while True:
     request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-    if request is None:
-        break
-    batch.append(request)
-    in_batch.append(request.input_length)
-    stored -= request.input_length
 
 # fails prefill_batches_are_filled
 
 # %% one at a time
 # - while len(batch) < server.max_batch:
 # -     request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-# -     if request is None:
-# -         break
-# -     batch.append(request)
-# -     in_batch.append(request.input_length)
-# -     stored -= request.input_length
 while not batch:
     request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-    if request is None:
-        break
-    batch.append(request)
-    in_batch.append(request.input_length)
-    stored -= request.input_length
 
 # %% blocked by the first that does not fit
 # - request = self.waiting.constrained_get(fits, LOOK_AHEAD)

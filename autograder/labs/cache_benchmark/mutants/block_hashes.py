@@ -45,14 +45,10 @@ def block_hashes(tokens, block_size, salt=""):
 #   hashes_stay_small salts_keep_users_apart
 
 # %% the last full block forgotten
-def block_hashes(tokens: Sequence[int], block_size: int, salt: str = "") -> list:
-    hashes = []
-    parent = hashlib.sha256(salt.encode()).hexdigest()
-    for end in range(block_size, len(tokens), block_size):
-        block = list(map(int, tokens[end - block_size : end]))
-        parent = hashlib.sha256(f"{parent} {block}".encode()).hexdigest()
-        hashes.append(parent)
-    return hashes
+# - for end in range(block_size, len(tokens) + 1, block_size):
+# -     block = list(map(int, tokens[end - block_size : end]))
+for end in range(block_size, len(tokens), block_size):
+    block = list(map(int, tokens[end - block_size : end]))
 
 # fails equal_beginnings_have_equal_hashes
 

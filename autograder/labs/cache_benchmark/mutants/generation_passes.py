@@ -3,13 +3,10 @@
 # fails every_pass_makes_one_token
 
 # %% a pass for the last token too
-def generation_passes(n_prompt: int, n_new: int, use_cache: bool) -> list[tuple[int, int]]:
-    passes = []
-    for n_made in range(n_new + 1):
-        n_tokens = n_prompt + n_made
-        n_cached = n_tokens - 1 if use_cache and n_made else 0
-        passes.append((n_tokens - n_cached, n_cached))
-    return passes
+# - for n_made in range(n_new):
+# -     n_tokens = n_prompt + n_made
+for n_made in range(n_new + 1):
+    n_tokens = n_prompt + n_made
 
 # fails without_a_cache_all_is_fed_again with_a_cache_one_token_is_fed
 

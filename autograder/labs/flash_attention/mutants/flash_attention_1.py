@@ -122,32 +122,27 @@ is_last = last_key == memory.n_rows or is_causal and last_key >= stop
 memory.store("O", start, output / total[:, None] if is_last else output)
 
 # %% Q is loaded, but its first copy used
-# - for start, stop in tiles(memory.n_rows, tile_q):
-# -     memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
-# -     memory.store("l", start, torch.zeros(stop - start))
-# -     memory.store("m", start, torch.full((stop - start,), -torch.inf))
-for start, stop in tiles(memory.n_rows, tile_q):
-    memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
-    memory.store("l", start, torch.zeros(stop - start))
-    memory.store("m", start, torch.full((stop - start,), -torch.inf))
+# - for first_key, last_key in tiles(memory.n_rows, tile_kv):
+# -     keys, values = memory.load("K", first_key, last_key), memory.load("V", first_key, last_key)
 copies = {}
-# - total, maximum = memory.load("l", start, stop), memory.load("m", start, stop)
-total, maximum = memory.load("l", start, stop), memory.load("m", start, stop)
+for first_key, last_key in tiles(memory.n_rows, tile_kv):
+    keys, values = memory.load("K", first_key, last_key), memory.load("V", first_key, last_key)
+
+# - scores = tile_scores(queries, keys, start, first_key, is_causal)
 queries = copies.setdefault(start, queries)
+scores = tile_scores(queries, keys, start, first_key, is_causal)
 
 # %% O and l are loaded, but not used: kept in variables
-# - for start, stop in tiles(memory.n_rows, tile_q):
-# -     memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
-# -     memory.store("l", start, torch.zeros(stop - start))
-# -     memory.store("m", start, torch.full((stop - start,), -torch.inf))
-for start, stop in tiles(memory.n_rows, tile_q):
-    memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
-    memory.store("l", start, torch.zeros(stop - start))
-    memory.store("m", start, torch.full((stop - start,), -torch.inf))
+# - for first_key, last_key in tiles(memory.n_rows, tile_kv):
+# -     keys, values = memory.load("K", first_key, last_key), memory.load("V", first_key, last_key)
 kept = {}
-# - total, maximum = memory.load("l", start, stop), memory.load("m", start, stop)
-total, maximum = memory.load("l", start, stop), memory.load("m", start, stop)
+for first_key, last_key in tiles(memory.n_rows, tile_kv):
+    keys, values = memory.load("K", first_key, last_key), memory.load("V", first_key, last_key)
+
+# - scores = tile_scores(queries, keys, start, first_key, is_causal)
 output, total = kept.get(start, (output, total))
+scores = tile_scores(queries, keys, start, first_key, is_causal)
+
 # - memory.store("O", start, output / total[:, None])
 output = output / total[:, None]
 kept[start] = output, total
@@ -173,26 +168,9 @@ values = torch.nn.functional.pad(values, (0, 0, 0, missing))
 #   flash_1_skips_what_nobody_sees
 
 # %% the last, smaller tile of keys is dropped
-def flash_attention_1(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
-    for start, stop in tiles(memory.n_rows, tile_q):
-        memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
-        memory.store("l", start, torch.zeros(stop - start))
-        memory.store("m", start, torch.full((stop - start,), -torch.inf))
-    for first_key in range(0, memory.n_rows // tile_kv * tile_kv, tile_kv):
-        last_key = first_key + tile_kv
-        keys, values = memory.load("K", first_key, last_key), memory.load("V", first_key, last_key)
-        for start, stop in tiles(memory.n_rows, tile_q):
-            if is_causal and stop <= first_key:
-                continue
-            queries, output = memory.load("Q", start, stop), memory.load("O", start, stop)
-            total, maximum = memory.load("l", start, stop), memory.load("m", start, stop)
-            scores = tile_scores(queries, keys, start, first_key, is_causal)
-            maximum, total, output = online_softmax(
-                maximum, total, total[:, None] * output.float(), scores, values
-            )
-            memory.store("O", start, output / total[:, None])
-            memory.store("l", start, total)
-            memory.store("m", start, maximum)
+# - for first_key, last_key in tiles(memory.n_rows, tile_kv):
+for first_key in range(0, memory.n_rows // tile_kv * tile_kv, tile_kv):
+    last_key = first_key + tile_kv
 
 # fails flash_1_hides_later_keys
 
@@ -259,6 +237,7 @@ queries = memory.load("Q", start, stop)
 output = memory.load("O", start, stop)
 if is_causal and stop <= first_key:
     continue
+
 # - queries, output = memory.load("Q", start, stop), memory.load("O", start, stop)
 queries = memory.load("Q", start, stop)
 
@@ -298,6 +277,7 @@ for start, stop in tiles(memory.n_rows, tile_q):
     memory.store("l", start, torch.zeros(stop - start))
     memory.store("m", start, torch.full((stop - start,), -torch.inf))
 all_keys, all_values = memory.load("K"), memory.load("V")
+
 # - keys, values = memory.load("K", first_key, last_key), memory.load("V", first_key, last_key)
 keys, values = all_keys[first_key:last_key], all_values[first_key:last_key]
 
@@ -316,5 +296,6 @@ loaded = {
     first: (memory.load("K", first, last), memory.load("V", first, last))
     for first, last in tiles(memory.n_rows, tile_kv)
 }
+
 # - keys, values = memory.load("K", first_key, last_key), memory.load("V", first_key, last_key)
 keys, values = loaded[first_key]

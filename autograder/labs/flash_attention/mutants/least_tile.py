@@ -11,12 +11,12 @@ if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) <= standard:
 # fails a_tile_may_have_all_rows_or_not_exist
 
 # %% tiles of all rows left out
-def least_tile(n_rows: int, head_dim: int) -> int | None:
-    standard = sum(standard_traffic(n_rows, head_dim))
-    for tile_kv in range(1, n_rows):
-        if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) < standard:
-            return tile_kv
-    return None
+# - for tile_kv in range(1, n_rows + 1):
+# -     if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) < standard:
+# -         return tile_kv
+for tile_kv in range(1, n_rows):
+    if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) < standard:
+        return tile_kv
 
 # %% all rows if none is enough
 # - return None
@@ -25,12 +25,12 @@ return n_rows
 # fails the_least_tile_that_moves_less
 
 # %% not below head_dim
-def least_tile(n_rows: int, head_dim: int) -> int | None:
-    standard = sum(standard_traffic(n_rows, head_dim))
-    for tile_kv in range(head_dim, n_rows + 1):
-        if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) < standard:
-            return tile_kv
-    return None
+# - for tile_kv in range(1, n_rows + 1):
+# -     if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) < standard:
+# -         return tile_kv
+for tile_kv in range(head_dim, n_rows + 1):
+    if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) < standard:
+        return tile_kv
 
 # fails the_least_tile_that_moves_less a_tile_may_have_all_rows_or_not_exist as_much_is_not_less
 
@@ -41,14 +41,6 @@ if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) - n_rows * (head_dim + 2) < s
     return tile_kv
 
 # %% a rule of thumb
-def least_tile(n_rows: int, head_dim: int) -> int | None:
-    standard = sum(standard_traffic(n_rows, head_dim))
-    for tile_kv in range(1, n_rows + 1):
-        if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) < standard:
-            return tile_kv
-    return None
-
-
 def least_tile(n_rows, head_dim):
     return (3 * head_dim + 4) // 4
 

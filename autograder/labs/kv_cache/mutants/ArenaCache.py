@@ -40,26 +40,9 @@ class ArenaCache:
 # fails append_returns_everything_cached
 
 # %% stores everything in 32 bits
-class ArenaCache:
-    def __init__(self, n_layers, batch, n_kv_heads, head_dim, capacity, dtype=torch.float32):
-        self.keys = torch.zeros(n_layers, batch, n_kv_heads, capacity, head_dim)
-        self.values = torch.zeros_like(self.keys)
-        self.length = 0
-
-    def append(self, layer, keys, values):
-        end = self.length + keys.shape[2]
-        if end > self.keys.shape[3]:
-            raise ValueError("full")
-        self.keys[layer, :, :, self.length : end] = keys
-        self.values[layer, :, :, self.length : end] = values
-        if layer == len(self.keys) - 1:
-            self.length = end
-        return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
-
-    def rewind(self, n_tokens):
-        if not 0 <= n_tokens <= self.length:
-            raise ValueError("out of range")
-        self.length -= n_tokens
+# - self.keys = torch.zeros(shape, dtype=dtype)
+# - self.values = torch.zeros(shape, dtype=dtype)
+self.keys, self.values = torch.zeros(shape), torch.zeros(shape)
 
 # fails append_returns_everything_cached a_life_of_appends_and_rewinds_equals_concatenation
 
@@ -80,29 +63,29 @@ self.length = end
 # fails length_moves_once_per_step
 
 # %% length moves with the first layer
-class ArenaCache:
-    def __init__(self, n_layers, batch, n_kv_heads, head_dim, capacity, dtype=torch.float32):
-        shape = (n_layers, batch, n_kv_heads, capacity, head_dim)
-        self.keys, self.values = torch.zeros(shape, dtype=dtype), torch.zeros(shape, dtype=dtype)
-        self.lengths = [0] * n_layers
+# - self.length = 0
+self.lengths = [0] * n_layers
 
-    @property
-    def length(self):
-        return max(self.lengths)
+# - start, end = self.length, self.length + n_new
+start, end = self.lengths[layer], self.lengths[layer] + n_new
 
-    def append(self, layer, keys, values):
-        start, end = self.lengths[layer], self.lengths[layer] + keys.shape[2]
-        if end > self.keys.shape[3]:
-            raise ValueError("full")
-        self.keys[layer, :, :, start:end] = keys
-        self.values[layer, :, :, start:end] = values
-        self.lengths[layer] = end
-        return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
+# - if layer == n_layers - 1:
+# -     self.length = end
+self.lengths[layer] = end
 
-    def rewind(self, n_tokens):
-        if not 0 <= n_tokens <= self.length:
-            raise ValueError("out of range")
-        self.lengths = [length - n_tokens for length in self.lengths]
+# - def rewind(self, n_tokens: int) -> None:
+# -     """Forget the last `n_tokens` by moving the pointer; no number in the arenas is touched.
+# -
+# -     Raises: ValueError, with nothing changed, unless 0 <= n_tokens <= length.
+# -     """
+length = property(lambda self: max(self.lengths))
+def rewind(self, n_tokens):
+    """Forget the last `n_tokens` by moving the pointer; no number in the arenas is touched.
+    Raises: ValueError, with nothing changed, unless 0 <= n_tokens <= length.
+    """
+
+# - self.length -= n_tokens
+self.lengths = [length - n_tokens for length in self.lengths]
 
 # fails rewind_moves_only_the_pointer
 

@@ -25,25 +25,8 @@ temperature = 1
 temperature = max(temperature, 1e-4)
 
 # %% all that are as likely as the last one kept
-def distribution(logits, temperature=1.0, top_k=None, top_p=None):
-    check_sampling(temperature, top_k, top_p)
-    logits = logits if logits.dtype == torch.float64 else logits.float()
-    largest = logits.amax(-1, keepdim=True)
-    if not torch.isfinite(largest).all():
-        raise ValueError("no largest")
-    if temperature == 0:
-        return torch.zeros_like(logits).scatter(-1, logits.argmax(-1, keepdim=True), 1.0)
-    scaled = logits / temperature
-    if top_k is not None:
-        least = scaled.topk(min(top_k, scaled.shape[-1])).values[..., -1:]
-        scaled = scaled.masked_fill(scaled < least, -torch.inf)
-    if top_p is not None:
-        probs = scaled.softmax(-1)
-        ranked, order = probs.sort(dim=-1, descending=True, stable=True)
-        is_cut = ranked.cumsum(-1) - ranked >= top_p
-        is_cut = torch.zeros_like(is_cut).scatter(-1, order, is_cut)
-        scaled = scaled.masked_fill(is_cut, -torch.inf)
-    return scaled.softmax(-1)
+# - ranked[..., top_k:] = 0
+ranked[ranked < ranked[..., [min(top_k, ranked.shape[-1]) - 1]]] = 0
 
 # fails temperature_zero_is_certain of_equal_tokens_the_first_are_kept
 #   a_forbidden_token_has_probability_zero
@@ -107,22 +90,15 @@ full = probs.sort(dim=-1, descending=True, stable=True).values
 mass_before = full.cumsum(-1) - full
 
 # %% temperature last
-def distribution(logits, temperature=1.0, top_k=None, top_p=None):
-    check_sampling(temperature, top_k, top_p)
-    logits = logits if logits.dtype == torch.float64 else logits.float()
-    largest = logits.amax(-1, keepdim=True)
-    if not torch.isfinite(largest).all():
-        raise ValueError("no largest")
-    if temperature == 0:
-        return torch.zeros_like(logits).scatter(-1, logits.argmax(-1, keepdim=True), 1.0)
-    ranked, order = logits.sort(dim=-1, descending=True, stable=True)
-    if top_k is not None:
-        ranked[..., top_k:] = -torch.inf
-    if top_p is not None:
-        probs = ranked.softmax(-1)
-        ranked[probs.cumsum(-1) - probs >= top_p] = -torch.inf
-    probs = torch.softmax(ranked / temperature, -1)
-    return torch.zeros_like(logits).scatter(-1, order, probs)
+# - probs = torch.softmax((logits - largest) / temperature, dim=-1)
+probs = torch.softmax(logits - largest, dim=-1)
+
+# - if top_k is None and top_p is None:
+# -     return probs
+
+# - return torch.zeros_like(probs).scatter(-1, order, ranked)
+ranked = torch.softmax(ranked.log() / temperature, dim=-1)
+return torch.zeros_like(probs).scatter(-1, order, ranked)
 
 # fails each_row_is_a_distribution
 

@@ -30,38 +30,36 @@ return copied[: copied.index(0)] if 0 in copied else copied
 # fails the_longest_match_comes_first
 
 # %% the shortest match first
-def ngram_draft(tokens: Sequence[int], gamma: int, longest: int = 3) -> list[int]:
-    if gamma < 1 or longest < 1:
-        raise ValueError(f"gamma and longest must be at least 1, not {gamma} and {longest}")
-    tokens = list(tokens)
-    for n in range(1, min(longest, len(tokens) - 1) + 1):
-        for start in range(len(tokens) - n):
-            if tokens[start : start + n] == tokens[-n:]:
-                return tokens[start + n : start + n + gamma]
-    return []
+# - for n in range(min(longest, len(tokens) - 1), 0, -1):
+# -     for start in range(len(tokens) - n):
+# -         if tokens[start : start + n] == tokens[-n:]:
+# -             return tokens[start + n : start + n + gamma]
+for n in range(1, min(longest, len(tokens) - 1) + 1):
+    for start in range(len(tokens) - n):
+        if tokens[start : start + n] == tokens[-n:]:
+            return tokens[start + n : start + n + gamma]
 
 # %% the last token alone
-def ngram_draft(tokens: Sequence[int], gamma: int, longest: int = 3) -> list[int]:
-    if gamma < 1 or longest < 1:
-        raise ValueError(f"gamma and longest must be at least 1, not {gamma} and {longest}")
-    tokens = list(tokens)
-    for n in range(1 if len(tokens) > 1 else 0, 0, -1):
-        for start in range(len(tokens) - n):
-            if tokens[start : start + n] == tokens[-n:]:
-                return tokens[start + n : start + n + gamma]
-    return []
+# - for n in range(min(longest, len(tokens) - 1), 0, -1):
+# -     for start in range(len(tokens) - n):
+# -         if tokens[start : start + n] == tokens[-n:]:
+# -             return tokens[start + n : start + n + gamma]
+for n in range(1 if len(tokens) > 1 else 0, 0, -1):
+    for start in range(len(tokens) - n):
+        if tokens[start : start + n] == tokens[-n:]:
+            return tokens[start + n : start + n + gamma]
 
 # fails fewer_tokens_are_looked_for_then
 
 # %% so many or nothing
-def ngram_draft(tokens, gamma, longest=3):
-    if gamma < 1 or longest < 1:
-        raise ValueError("at least 1")
-    n = min(longest, (len(tokens) + 1) // 2)
+# - for n in range(min(longest, len(tokens) - 1), 0, -1):
+# -     for start in range(len(tokens) - n):
+# -         if tokens[start : start + n] == tokens[-n:]:
+# -             return tokens[start + n : start + n + gamma]
+for n in [min(longest, (len(tokens) + 1) // 2)]:
     for start in range(len(tokens) - n):
         if tokens[start : start + n] == tokens[-n:]:
             return tokens[start + n : start + n + gamma]
-    return []
 
 # %% finds itself
 # - for start in range(len(tokens) - n):
@@ -74,15 +72,14 @@ for start in range(len(tokens) - n + 1):
 # fails what_followed_is_copied fewer_tokens_are_looked_for_then
 
 # %% two at least
-def ngram_draft(tokens: Sequence[int], gamma: int, longest: int = 3) -> list[int]:
-    if gamma < 1 or longest < 1:
-        raise ValueError(f"gamma and longest must be at least 1, not {gamma} and {longest}")
-    tokens = list(tokens)
-    for n in range(min(longest, len(tokens) - 1), 1, -1):
-        for start in range(len(tokens) - n):
-            if tokens[start : start + n] == tokens[-n:]:
-                return tokens[start + n : start + n + gamma]
-    return []
+# - for n in range(min(longest, len(tokens) - 1), 0, -1):
+# -     for start in range(len(tokens) - n):
+# -         if tokens[start : start + n] == tokens[-n:]:
+# -             return tokens[start + n : start + n + gamma]
+for n in range(min(longest, len(tokens) - 1), 1, -1):
+    for start in range(len(tokens) - n):
+        if tokens[start : start + n] == tokens[-n:]:
+            return tokens[start + n : start + n + gamma]
 
 # fails the_earliest_place_counts
 
@@ -95,15 +92,14 @@ for start in reversed(range(len(tokens) - n)):
         return tokens[start + n : start + n + gamma]
 
 # %% as many tokens as agree
-def ngram_draft(tokens: Sequence[int], gamma: int, longest: int = 3) -> list[int]:
-    if gamma < 1 or longest < 1:
-        raise ValueError(f"gamma and longest must be at least 1, not {gamma} and {longest}")
-    tokens = list(tokens)
-    for n in range(len(tokens) - 1, 0, -1):
-        for start in range(len(tokens) - n):
-            if tokens[start : start + n] == tokens[-n:]:
-                return tokens[start + n : start + n + gamma]
-    return []
+# - for n in range(min(longest, len(tokens) - 1), 0, -1):
+# -     for start in range(len(tokens) - n):
+# -         if tokens[start : start + n] == tokens[-n:]:
+# -             return tokens[start + n : start + n + gamma]
+for n in range(len(tokens) - 1, 0, -1):
+    for start in range(len(tokens) - n):
+        if tokens[start : start + n] == tokens[-n:]:
+            return tokens[start + n : start + n + gamma]
 
 # fails the_copy_ends_with_the_text
 
