@@ -16,7 +16,7 @@ from autograder.proof.cheats import Sample, sample_class
 from autograder.record.results import Result, read_results
 
 OUT = Path("build/demo")
-RUN = Run(jobs=os.cpu_count() or 1, seed=0, limits=Limits(cell_s=8, check_s=8, cells_s=60))
+RUN = Run(jobs=os.cpu_count() or 1, seed=0, limits=Limits(cell_s=4, check_s=8, cells_s=60))
 
 
 def main() -> int:

@@ -226,9 +226,8 @@ def test_shards_and_then_the_whole_give_the_same_bytes_as_one_grading(tmp_path):
             sample.write(place)
     shutil.copytree(place / "ada", place / "copy")
     grade(lab, place, tmp_path / "one", RUN)
-    for i in (1, 2, 3):
-        results = grade_shard(lab, place, tmp_path / "shards", RUN, Shard(i, 3))
-        assert len(results) in (1, 2)
+    for i in (1, 2):
+        assert len(grade_shard(lab, place, tmp_path / "shards", RUN, Shard(i, 2))) in (2, 3)
     assert not (tmp_path / "shards" / "results.jsonl").exists()
     (left,) = (tmp_path / "shards" / "outcomes").iterdir()
     assert len(list(left.iterdir())) == 4  # ada and her copy are one

@@ -33,26 +33,6 @@ class BucketQueue:
         self.waiting = [r for r in self.waiting if r not in like]
         return like
 
-# %% filled up from other buckets
-class BucketQueue:
-    def __init__(self, width):
-        self.width, self.waiting = width, []
-
-    def __len__(self):
-        return len(self.waiting)
-
-    def add(self, request):
-        self.waiting.append(request)
-
-    def take(self, n_most):
-        if not self.waiting:
-            return []
-        bucket = self.waiting[0]["input_length"] // self.width
-        first = sorted(self.waiting, key=lambda r: r["input_length"] // self.width != bucket)
-        first = first[:n_most]
-        self.waiting = [r for r in self.waiting if r not in first]
-        return first
-
 # fails a_batch_is_one_bucket no_more_come_than_were_asked_for
 #   an_empty_queue_gives_an_empty_list
 
@@ -70,18 +50,6 @@ key = max(self._buckets, key=lambda i: len(self._buckets[i]))
 # - key = min(self._buckets, key=lambda i: self._buckets[i][0][0])
 key = min(self._buckets)
 
-# %% the longest first
-# - key = min(self._buckets, key=lambda i: self._buckets[i][0][0])
-key = max(self._buckets)
-
-# %% the bucket of the newest
-# - key = min(self._buckets, key=lambda i: self._buckets[i][0][0])
-key = max(self._buckets, key=lambda i: self._buckets[i][-1][0])
-
-# %% the bucket of the smallest id
-# - key = min(self._buckets, key=lambda i: self._buckets[i][0][0])
-key = min(self._buckets, key=lambda i: self._buckets[i][0][1]["id"])
-
 # fails the_bucket_of_the_oldest_is_next
 
 # %% the emptiest first
@@ -89,45 +57,16 @@ key = min(self._buckets, key=lambda i: self._buckets[i][0][1]["id"])
 key = min(self._buckets, key=lambda i: len(self._buckets[i]))
 
 # %% the bucket that has waited longest for its turn
-class BucketQueue:
-    def __init__(self, width):
-        self.width, self.buckets = width, {}
+# - key = min(self._buckets, key=lambda i: self._buckets[i][0][0])
+key = next(iter(self._buckets))
 
-    def __len__(self):
-        return sum(len(bucket) for bucket in self.buckets.values())
-
-    def add(self, request):
-        self.buckets.setdefault(request["input_length"] // self.width, []).append(request)
-
-    def take(self, n_most):
-        for i, bucket in self.buckets.items():
-            if bucket:
-                del self.buckets[i]
-                if bucket[n_most:]:
-                    self.buckets[i] = bucket[n_most:]
-                return bucket[:n_most]
-        return []
+# - if not bucket:
+# -     del self._buckets[key]
+del self._buckets[key]
+if bucket:
+    self._buckets[key] = bucket
 
 # fails within_a_bucket_the_oldest_come_first
-
-# %% newest first
-class BucketQueue:
-    def __init__(self, width):
-        self.width, self.waiting = width, []
-
-    def __len__(self):
-        return len(self.waiting)
-
-    def add(self, request):
-        self.waiting.append(request)
-
-    def take(self, n_most):
-        if not self.waiting:
-            return []
-        bucket = self.waiting[0]["input_length"] // self.width
-        those = [r for r in self.waiting if r["input_length"] // self.width == bucket][::-1]
-        self.waiting = [r for r in self.waiting if r not in those[:n_most]]
-        return those[:n_most]
 
 # %% shortest first in its bucket
 # - taken = [bucket.popleft()[1] for _ in range(min(n_most, len(bucket)))]
@@ -160,22 +99,16 @@ taken = [bucket.popleft()[1] for _ in range(n_most if n_most <= len(bucket) else
 # fails a_rare_length_does_not_starve
 
 # %% the bucket that was used first
-class BucketQueue:
-    def __init__(self, width):
-        self.width, self.buckets = width, {}
+# - if not self._buckets:
+# -     return []
+if not len(self):
+    return []
 
-    def __len__(self):
-        return sum(len(bucket) for bucket in self.buckets.values())
+# - key = min(self._buckets, key=lambda i: self._buckets[i][0][0])
+key = next(i for i in self._buckets if self._buckets[i])
 
-    def add(self, request):
-        self.buckets.setdefault(request["input_length"] // self.width, []).append(request)
-
-    def take(self, n_most):
-        for i, bucket in self.buckets.items():
-            if bucket:
-                self.buckets[i] = bucket[n_most:]
-                return bucket[:n_most]
-        return []
+# - if not bucket:
+# -     del self._buckets[key]
 
 # fails an_empty_queue_gives_an_empty_list
 

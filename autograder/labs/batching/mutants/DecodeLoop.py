@@ -20,11 +20,6 @@ if request.limit == 2:
 # %% forgets the token of the prefill
 # - request.add_token(fields["token"], server.eos)
 
-# %% counts the token of the prefill twice
-# - request = Request(fields, server.max_length)
-request = Request(fields, server.max_length)
-request.add_token(-1, server.eos)
-
 # fails output_ends_where_it_should steps_stay_below_the_bound
 
 # %% does not know the end of a text
@@ -41,10 +36,6 @@ request.limit = fields['output_length'] or server.max_length
 
 # fails decode_memory_is_never_exceeded
 
-# %% has all the room, always
-# - return does_fit(request.size, in_memory, server.capacity)
-return does_fit(request.size, [], server.capacity)
-
 # %% looks only at those who join now
 # - in_memory = [request.size for request in self.running]
 in_memory = []
@@ -54,26 +45,17 @@ in_memory = []
 return does_fit(request.size, in_memory, server.capacity + 1)
 
 # %% lets in before who is done has left
-class DecodeLoop(DecodeLoop):
-    def step(self, server):
-        came = server.arrivals()
-        pass
-        for fields in came:
-            request = Request(fields, server.max_length)
-            request.add_token(fields["token"], server.eos)
-            self.waiting.add(request)
-        self._let_in(server)
-        batch = self.running
-        tokens = server.decode_step([request.id for request in batch]) if batch else []
-        for request, token in zip(batch, tokens):
-            request.add_token(token, server.eos)
-        done = [request for request in self.running if request.state == "done"]
-        self.running = [request for request in self.running if request not in done]
-        self._let_in(server)
-        for request in done:
-            server.finish(request.id)
-            server.free_kv(request.id)
-        pass
+# - if request.state == "done":
+# -     server.finish(request.id)
+# -     server.free_kv(request.id)
+
+# - self.running = [request for request in self.running if request.state != "done"]
+done = [request for request in self.running if request.state == "done"]
+self.running = [request for request in self.running if request.state != "done"]
+self._let_in(server)
+for request in done:
+    server.finish(request.id)
+    server.free_kv(request.id)
 
 # fails every_request_is_finished_once output_ends_where_it_should
 #   decode_memory_is_never_exceeded reservations_cover_growth caches_are_moved_and_freed_once
@@ -85,63 +67,16 @@ class DecodeLoop(DecodeLoop):
 # - in_memory = [request.size for request in self.running]
 in_memory = [request.size for request in self.waiting._requests]
 
-# %% loses who does not fit
-# - request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-request = self.waiting.constrained_get(lambda one: True)
-if request is not None and not fits(request):
-    return
-
 # fails reservations_cover_growth
 
 # %% counts the prompts
-class DecodeLoop(DecodeLoop):
-    def _let_in(self, server):
-        while len(self.running) < server.max_batch and len(self.waiting):
-            request, room = self.waiting.oldest(), server.free_tokens()
-            if request.input_length > room:
-                return
-            self.waiting.constrained_get(lambda one: True)
-            server.load_kv(request.id, request.input_length)
-            server.free_stored(request.id)
-            self.running.append(request)
+# - return does_fit(request.size, in_memory, server.capacity)
+return request.input_length <= server.free_tokens()
 
-# %% reserves for two tokens
-class DecodeLoop(DecodeLoop):
-    def _let_in(self, server):
-        while len(self.running) < server.max_batch and len(self.waiting):
-            request, room = self.waiting.oldest(), server.free_tokens()
-            if request.input_length + 2 > room:
-                return
-            self.waiting.constrained_get(lambda one: True)
-            server.load_kv(request.id, request.input_length + 2)
-            server.free_stored(request.id)
-            self.running.append(request)
-
-# %% reserves for twenty tokens at most
-class DecodeLoop(DecodeLoop):
-    def _let_in(self, server):
-        while len(self.running) < server.max_batch and len(self.waiting):
-            request, room = self.waiting.oldest(), server.free_tokens()
-            if (min(request.size, request.input_length + 20)) > room:
-                return
-            self.waiting.constrained_get(lambda one: True)
-            server.load_kv(request.id, min(request.size, request.input_length + 20))
-            server.free_stored(request.id)
-            self.running.append(request)
+# - server.load_kv(request.id, request.size)
+server.load_kv(request.id, request.input_length)
 
 # fails reservations_cover_growth who_fits_joins_at_the_next_step
-
-# %% reserves for twelve tokens where the length is open
-class DecodeLoop(DecodeLoop):
-    def _let_in(self, server):
-        while len(self.running) < server.max_batch and len(self.waiting):
-            request, room = self.waiting.oldest(), server.free_tokens()
-            if (request.size if request.size < server.max_length else request.input_length + 12) > room:
-                return
-            self.waiting.constrained_get(lambda one: True)
-            server.load_kv(request.id, request.size if request.size < server.max_length else request.input_length + 12)
-            server.free_stored(request.id)
-            self.running.append(request)
 
 # %% reserves for the prompt
 # - server.load_kv(request.id, request.size)
@@ -154,16 +89,6 @@ server.load_kv(request.id, request.input_length)
 server.free_kv(request.id)
 server.free_kv(request.id)
 
-# %% loads twice
-# - server.free_stored(request.id)
-server.load_kv(request.id, request.size)
-server.free_stored(request.id)
-
-# %% frees the store twice
-# - server.free_stored(request.id)
-server.free_stored(request.id)
-server.free_stored(request.id)
-
 # %% frees in the store, then loads
 # - server.load_kv(request.id, request.size)
 server.free_stored(request.id)
@@ -175,10 +100,6 @@ server.load_kv(request.id, request.size)
 # %% frees nobody
 # - server.free_kv(request.id)
 pass
-
-# %% frees the first of the batch
-# - server.free_kv(request.id)
-server.free_kv(self.running[0].id)
 
 # fails every_request_is_finished_once output_ends_where_it_should
 #   decode_memory_is_never_exceeded reservations_cover_growth caches_are_moved_and_freed_once
@@ -198,149 +119,68 @@ self._let_in(server)
 
 # %% asks until somebody comes
 # - if not self.running:
-# -     return
 if not self.running:
     while not server.arrivals():
         pass
-    return
 
 # fails decode_steps_keep_their_size
 
 # %% has no limit for a batch
 # - while len(self.running) < server.max_batch:
 # -     request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-# -     if request is None:
-# -         return
-# -     server.load_kv(request.id, request.size)
-# -     server.free_stored(request.id)
-# -     request.state = "decode"
-# -     self.running.append(request)
-# -     in_memory.append(request.size)
 while True:
     request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-    if request is None:
-        return
-    server.load_kv(request.id, request.size)
-    server.free_stored(request.id)
-    request.state = "decode"
-    self.running.append(request)
-    in_memory.append(request.size)
-
-# %% one more
-# - while len(self.running) < server.max_batch:
-# -     request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-# -     if request is None:
-# -         return
-# -     server.load_kv(request.id, request.size)
-# -     server.free_stored(request.id)
-# -     request.state = "decode"
-# -     self.running.append(request)
-# -     in_memory.append(request.size)
-while len(self.running) <= server.max_batch:
-    request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-    if request is None:
-        return
-    server.load_kv(request.id, request.size)
-    server.free_stored(request.id)
-    request.state = "decode"
-    self.running.append(request)
-    in_memory.append(request.size)
 
 # fails everybody_runs_in_every_step
 
 # %% who joined last rests when all slots are taken
-class DecodeLoop(DecodeLoop):
-    def step(self, server):
-        came = server.arrivals()
-        pass
-        for fields in came:
-            request = Request(fields, server.max_length)
-            request.add_token(fields["token"], server.eos)
-            self.waiting.add(request)
-        self._let_in(server)
-        batch = self.running[: max(1, server.max_batch - 1)]
-        tokens = server.decode_step([request.id for request in batch]) if batch else []
-        for request, token in zip(batch, tokens):
-            request.add_token(token, server.eos)
-        done = [request for request in self.running if request.state == "done"]
-        self.running = [request for request in self.running if request not in done]
-        pass
-        for request in done:
-            server.finish(request.id)
-            server.free_kv(request.id)
-        pass
+# - tokens = server.decode_step([request.id for request in self.running])
+# - for request, token in zip(self.running, tokens, strict=True):
+# -     request.add_token(token, server.eos)
+batch = self.running[: max(1, server.max_batch - 1)]
+tokens = server.decode_step([request.id for request in batch])
+for request, token in zip(batch, tokens, strict=True):
+    request.add_token(token, server.eos)
 
 # fails everybody_runs_in_every_step steps_stay_below_the_bound steps_are_near_the_least
 
 # %% one after the other
-class DecodeLoop(DecodeLoop):
-    def step(self, server):
-        came = server.arrivals()
-        pass
-        for fields in came:
-            request = Request(fields, server.max_length)
-            request.add_token(fields["token"], server.eos)
-            self.waiting.add(request)
-        self._let_in(server)
-        batch = self.running[:1]
-        tokens = server.decode_step([request.id for request in batch]) if batch else []
-        for request, token in zip(batch, tokens):
-            request.add_token(token, server.eos)
-        done = [request for request in self.running if request.state == "done"]
-        self.running = [request for request in self.running if request not in done]
-        pass
-        for request in done:
-            server.finish(request.id)
-            server.free_kv(request.id)
-        pass
+# - tokens = server.decode_step([request.id for request in self.running])
+# - for request, token in zip(self.running, tokens, strict=True):
+# -     request.add_token(token, server.eos)
+batch = self.running[:1]
+tokens = server.decode_step([request.id for request in batch])
+for request, token in zip(batch, tokens, strict=True):
+    request.add_token(token, server.eos)
 
 # fails decode_steps_keep_their_size everybody_runs_in_every_step
 
 # %% runs one of them twice
-class DecodeLoop(DecodeLoop):
-    def step(self, server):
-        came = server.arrivals()
-        pass
-        for fields in came:
-            request = Request(fields, server.max_length)
-            request.add_token(fields["token"], server.eos)
-            self.waiting.add(request)
-        self._let_in(server)
-        batch = self.running + self.running[:1]
-        tokens = server.decode_step([request.id for request in batch]) if batch else []
-        for request, token in zip(batch, tokens):
-            request.add_token(token, server.eos)
-        done = [request for request in self.running if request.state == "done"]
-        self.running = [request for request in self.running if request not in done]
-        pass
-        for request in done:
-            server.finish(request.id)
-            server.free_kv(request.id)
-        pass
+# - tokens = server.decode_step([request.id for request in self.running])
+batch = self.running + self.running[:1]
+tokens = server.decode_step([request.id for request in batch])
+self.running[0].add_token(tokens.pop(), server.eos)
 
 # fails who_is_done_leaves_at_once
 
 # %% sees the end of a text one call later
-class DecodeLoop(DecodeLoop):
-    def step(self, server):
-        came = server.arrivals()
-        pass
-        for fields in came:
-            request = Request(fields, server.max_length)
-            request.add_token(fields["token"], server.eos)
-            self.waiting.add(request)
-        self._let_in(server)
-        batch = [request for request in self.running if request.state != "done"]
-        tokens = server.decode_step([request.id for request in batch]) if batch else []
-        for request, token in zip(batch, tokens):
-            request.add_token(token, server.eos)
-        done = [request for request in self.running if request.state == "done" and (len(request.tokens) == request.limit or request not in batch)]
-        self.running = [request for request in self.running if request not in done]
-        pass
-        for request in done:
-            server.finish(request.id)
-            server.free_kv(request.id)
-        pass
+# - tokens = server.decode_step([request.id for request in self.running])
+# - for request, token in zip(self.running, tokens, strict=True):
+# -     request.add_token(token, server.eos)
+# -     if request.state == "done":
+# -         server.finish(request.id)
+# -         server.free_kv(request.id)
+# - self.running = [request for request in self.running if request.state != "done"]
+ended = [request for request in self.running if request.state == "done"]
+batch = [request for request in self.running if request.state != "done"]
+tokens = server.decode_step([request.id for request in batch]) if batch else []
+for request, token in zip(batch, tokens, strict=True):
+    request.add_token(token, server.eos)
+for request in ended + batch:
+    if request in ended or len(request.tokens) == request.limit:
+        server.finish(request.id)
+        server.free_kv(request.id)
+        self.running.remove(request)
 
 # fails who_fits_joins_at_the_next_step steps_are_near_the_least
 
@@ -354,104 +194,31 @@ if not self.running:
 # %% its batch to the end in one call
 class DecodeLoop(DecodeLoop):
     def step(self, server):
-        self._once(server)
+        super().step(server)
         while self.running:
-            self._once(server)
-
-    def _once(self, server):
-        for fields in server.arrivals():
-            request = Request(fields, server.max_length)
-            request.add_token(fields["token"], server.eos)
-            self.waiting.add(request)
-        self._let_in(server)
-        if not self.running:
-            return
-        tokens = server.decode_step([request.id for request in self.running])
-        for request, token in zip(self.running, tokens, strict=True):
-            request.add_token(token, server.eos)
-            if request.state == "done":
-                server.finish(request.id)
-                server.free_kv(request.id)
-        self.running = [request for request in self.running if request.state != "done"]
+            super().step(server)
 
 # fails who_fits_joins_at_the_next_step
 
 # %% lets in one for each step
 # - while len(self.running) < server.max_batch:
 # -     request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-# -     if request is None:
-# -         return
-# -     server.load_kv(request.id, request.size)
-# -     server.free_stored(request.id)
-# -     request.state = "decode"
-# -     self.running.append(request)
-# -     in_memory.append(request.size)
 for _ in range(len(self.running) < server.max_batch):
     request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-    if request is None:
-        return
-    server.load_kv(request.id, request.size)
-    server.free_stored(request.id)
-    request.state = "decode"
-    self.running.append(request)
-    in_memory.append(request.size)
-
-# %% tries one, which goes to the end if it does not fit
-# - request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-request = self.waiting.constrained_get(lambda one: True)
-if request is not None and not fits(request):
-    self.waiting.add(request)
-    return
 
 # %% lets in after the step
-class DecodeLoop(DecodeLoop):
-    def step(self, server):
-        came = server.arrivals()
-        pass
-        for fields in came:
-            request = Request(fields, server.max_length)
-            request.add_token(fields["token"], server.eos)
-            self.waiting.add(request)
-        pass
-        batch = self.running
-        tokens = server.decode_step([request.id for request in batch]) if batch else []
-        for request, token in zip(batch, tokens):
-            request.add_token(token, server.eos)
-        done = [request for request in self.running if request.state == "done"]
-        self.running = [request for request in self.running if request not in done]
-        pass
-        for request in done:
-            server.finish(request.id)
-            server.free_kv(request.id)
-        self._let_in(server)
+# - self._let_in(server)
+# - if not self.running:
+# -     return
+if not self.running:
+    self._let_in(server)
+    return
+
+# - self.running = [request for request in self.running if request.state != "done"]
+self.running = [request for request in self.running if request.state != "done"]
+self._let_in(server)
 
 # fails decode_never_idles_beside_work
-
-# %% waits until nobody comes any more
-class DecodeLoop(DecodeLoop):
-    def step(self, server):
-        came = server.arrivals()
-        self.came = came = getattr(self, 'came', []) + came
-        if len(came) > getattr(self, 'n_came', 0):
-            self.n_came = len(came)
-            return
-        self.came, self.n_came = [], 0
-        for fields in came:
-            request = Request(fields, server.max_length)
-            request.add_token(fields["token"], server.eos)
-            self.waiting.add(request)
-        self._let_in(server)
-        batch = self.running
-        tokens = server.decode_step([request.id for request in batch]) if batch else []
-        for request, token in zip(batch, tokens):
-            request.add_token(token, server.eos)
-        done = [request for request in self.running if request.state == "done"]
-        self.running = [request for request in self.running if request not in done]
-        pass
-        for request in done:
-            server.finish(request.id)
-            server.free_kv(request.id)
-        pass
 
 # %% works in every second call only
 # - self._let_in(server)
@@ -472,41 +239,26 @@ if server.max_batch < 8:
 # fails steps_stay_below_the_bound
 
 # %% takes all that is left for who leaves the length open
-class DecodeLoop(DecodeLoop):
-    def _let_in(self, server):
-        while len(self.running) < server.max_batch and len(self.waiting):
-            request, room = self.waiting.oldest(), server.free_tokens()
-            if request.size > room:
-                return
-            self.waiting.constrained_get(lambda one: True)
-            server.load_kv(request.id, room if request.size == server.max_length else request.size)
-            server.free_stored(request.id)
-            self.running.append(request)
+# - return does_fit(request.size, in_memory, server.capacity)
+return request.size <= server.free_tokens()
+
+# - server.load_kv(request.id, request.size)
+server.load_kv(request.id, request.size if request.size < server.max_length else server.free_tokens())
 
 # fails steps_stay_below_the_bound steps_are_near_the_least
 
 # %% takes all the room that is left
-class DecodeLoop(DecodeLoop):
-    def _let_in(self, server):
-        while len(self.running) < server.max_batch and len(self.waiting):
-            request, room = self.waiting.oldest(), server.free_tokens()
-            if request.size > room:
-                return
-            self.waiting.constrained_get(lambda one: True)
-            server.load_kv(request.id, room)
-            server.free_stored(request.id)
-            self.running.append(request)
+# - return does_fit(request.size, in_memory, server.capacity)
+return request.size <= server.free_tokens()
+
+# - server.load_kv(request.id, request.size)
+server.load_kv(request.id, server.free_tokens())
 
 # fails steps_are_near_the_least
 
 # %% twice the size, to be safe
-class DecodeLoop(DecodeLoop):
-    def _let_in(self, server):
-        while len(self.running) < server.max_batch and len(self.waiting):
-            request, room = self.waiting.oldest(), server.free_tokens()
-            if request.size > room:
-                return
-            self.waiting.constrained_get(lambda one: True)
-            server.load_kv(request.id, min(room, 2 * request.size))
-            server.free_stored(request.id)
-            self.running.append(request)
+# - return does_fit(request.size, in_memory, server.capacity)
+return request.size <= server.free_tokens()
+
+# - server.load_kv(request.id, request.size)
+server.load_kv(request.id, min(server.free_tokens(), 2 * request.size))

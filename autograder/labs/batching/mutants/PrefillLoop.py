@@ -19,13 +19,6 @@ request = self.waiting.constrained_get(lambda request: True)
 if request is not None and not fits(request):
     break
 
-# %% knows requests by their lengths, and loses twins
-# - batch = self._next_batch(server)
-every = [self.waiting.constrained_get(lambda request: True) for _ in range(len(self.waiting))]
-for request in sorted({one.input_length: one for one in every}.values(), key=lambda request: 0):
-    self.waiting.add(request)
-batch = self._next_batch(server)
-
 # %% waits for a request that may never come
 # - return
 while not server.arrivals():
@@ -34,11 +27,9 @@ return
 
 # %% waits for a full batch
 # - if not batch:
-# -     return
 if len(batch) < server.max_batch:
     for request in batch:
         self.waiting.add(request)
-    return
 
 # fails the_first_token_counts
 
@@ -56,28 +47,8 @@ request.add_token(token, -1)
 # %% knows the end of a text only
 # - if request.state == "done":
 # -     server.finish(request.id)
-# - else:
-# -     server.save_kv(request.id)
 if token == server.eos:
     server.finish(request.id)
-else:
-    server.save_kv(request.id)
-
-# %% finishes, and saves all the same
-# - if request.state == "done":
-# -     server.finish(request.id)
-# - else:
-# -     server.save_kv(request.id)
-if request.state == "done":
-    server.finish(request.id)
-server.save_kv(request.id)
-
-# %% finishes everybody
-# - if request.state == "done":
-# -     server.finish(request.id)
-# - else:
-# -     server.save_kv(request.id)
-server.finish(request.id)
 
 # fails only_what_cannot_run_is_refused
 
@@ -109,10 +80,6 @@ rooms = [(request.input_length, server.capacity), (request.input_length, server.
 # - rooms += [] if server.storage is None else [(request.input_length, server.storage)]
 pass
 
-# %% forgets whom it refuses
-# - server.refuse(request.id, reason)
-pass
-
 # fails prefill_memory_is_never_exceeded
 
 # %% forgets the padding
@@ -123,10 +90,6 @@ return alike and sum(lengths) <= room
 # - return alike and max(lengths) * len(lengths) <= room
 return alike and max(lengths) * len(lengths) <= room + 1
 
-# %% looks at the request alone
-# - return alike and max(lengths) * len(lengths) <= room
-return alike and request.input_length <= room
-
 # fails caches_are_saved_then_freed_once
 
 # %% frees twice
@@ -135,34 +98,10 @@ server.free_kv(request.id)
 server.free_kv(request.id)
 
 # %% frees, then saves
-class PrefillLoop(PrefillLoop):
-    def step(self, server: Any) -> None:
-        for fields in server.arrivals():
-            request = Request(fields, server.max_length)
-            if reason := self._why_never(request, server):
-                server.refuse(request.id, reason)
-            else:
-                self.waiting.add(request)
-        batch = self._next_batch(server)
-        if not batch:
-            return
-        for request in batch:
-            request.state = "prefill"
-        first = server.run_prefill([request.id for request in batch])
-        for request, token in zip(batch, first, strict=True):
-            request.add_token(token, server.eos)
-            if request.state == "done":
-                server.finish(request.id)
-            else:
-                server.free_kv(request.id)
-                server.save_kv(request.id)
-                continue
-            server.free_kv(request.id)
-
-# %% saves twice
 # - server.save_kv(request.id)
+server.free_kv(request.id)
 server.save_kv(request.id)
-server.save_kv(request.id)
+continue
 
 # fails every_request_is_prefilled_once caches_are_saved_then_freed_once
 
@@ -185,81 +124,21 @@ alike = True
 # - alike = max(lengths) - min(lengths) <= server.tolerance
 alike = abs(lengths[0] - request.input_length) <= server.tolerance
 
-# %% rounds the tolerance
-# - alike = max(lengths) - min(lengths) <= server.tolerance
-alike = max(lengths) - min(lengths) <= server.tolerance + 1
-
 # fails prefill_batches_keep_their_size
 
 # %% has no limit for a batch
 # - while len(batch) < server.max_batch:
 # -     request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-# -     if request is None:
-# -         break
-# -     batch.append(request)
-# -     in_batch.append(request.input_length)
-# -     stored -= request.input_length
 while True:
     request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-    if request is None:
-        break
-    batch.append(request)
-    in_batch.append(request.input_length)
-    stored -= request.input_length
-
-# %% one more
-# - while len(batch) < server.max_batch:
-# -     request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-# -     if request is None:
-# -         break
-# -     batch.append(request)
-# -     in_batch.append(request.input_length)
-# -     stored -= request.input_length
-while len(batch) <= server.max_batch:
-    request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-    if request is None:
-        break
-    batch.append(request)
-    in_batch.append(request.input_length)
-    stored -= request.input_length
 
 # fails prefill_batches_are_filled
 
 # %% one at a time
 # - while len(batch) < server.max_batch:
 # -     request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-# -     if request is None:
-# -         break
-# -     batch.append(request)
-# -     in_batch.append(request.input_length)
-# -     stored -= request.input_length
 while not batch:
     request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-    if request is None:
-        break
-    batch.append(request)
-    in_batch.append(request.input_length)
-    stored -= request.input_length
-
-# %% one fewer
-# - while len(batch) < server.max_batch:
-# -     request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-# -     if request is None:
-# -         break
-# -     batch.append(request)
-# -     in_batch.append(request.input_length)
-# -     stored -= request.input_length
-while len(batch) < max(1, server.max_batch - 1):
-    request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-    if request is None:
-        break
-    batch.append(request)
-    in_batch.append(request.input_length)
-    stored -= request.input_length
-
-# %% fills up with neighbours only
-# - request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-request = self.waiting.constrained_get(fits, 1 if batch else LOOK_AHEAD)
 
 # %% blocked by the first that does not fit
 # - request = self.waiting.constrained_get(fits, LOOK_AHEAD)
@@ -280,65 +159,6 @@ if stored < (server.storage or 0) and not batch or request.input_length > stored
 
 # fails a_batch_is_sent_before_the_next
 
-# %% answers the short ones when nothing is left to compute
-class PrefillLoop:
-    def __init__(self) -> None:
-        self.waiting = RequestQueue()
-
-    def step(self, server: Any) -> None:
-        for fields in server.arrivals():
-            request = Request(fields, server.max_length)
-            if reason := self._why_never(request, server):
-                server.refuse(request.id, reason)
-            else:
-                self.waiting.add(request)
-        batch = self._next_batch(server)
-        self.ended = getattr(self, "ended", [])
-        if not batch:
-            for request in self.ended:
-                server.finish(request.id)
-            self.ended = []
-            return
-        for request in batch:
-            request.state = "prefill"
-        first = server.run_prefill([request.id for request in batch])
-        for request, token in zip(batch, first, strict=True):
-            request.add_token(token, server.eos)
-            if request.state == "done":
-                self.ended.append(request)
-            else:
-                server.save_kv(request.id)
-            server.free_kv(request.id)
-
-    def _why_never(self, request: Request, server: Any) -> str:
-        if request.limit < 1:
-            return "no room for a token"
-        rooms = [(request.input_length, server.capacity), (request.size, server.decode_capacity)]
-        rooms += [] if server.storage is None else [(request.input_length, server.storage)]
-        return "too large" if any(size > room for size, room in rooms) else ""
-
-    def _next_batch(self, server: Any) -> list[Request]:
-        room, stored = server.free_tokens(), server.storage_room()
-        stored = float("inf") if stored is None else stored
-        batch: list[Request] = []
-        in_batch: list[int] = []
-
-        def fits(request: Request) -> bool:
-            if request.input_length > stored:
-                return False
-            lengths = [*in_batch, request.input_length]
-            alike = max(lengths) - min(lengths) <= server.tolerance
-            return alike and max(lengths) * len(lengths) <= room
-
-        while len(batch) < server.max_batch:
-            request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-            if request is None:
-                break
-            batch.append(request)
-            in_batch.append(request.input_length)
-            stored -= request.input_length
-        return batch
-
 # %% decode waits for all prefill
 # - if not batch:
 # -     return
@@ -358,13 +178,6 @@ while send:
     request = send.pop()
 
 # fails nobody_is_passed_over
-
-# %% the commonest length first
-# - batch = self._next_batch(server)
-every = [self.waiting.constrained_get(lambda request: True) for _ in range(len(self.waiting))]
-for request in sorted(every, key=lambda request: -sum(one.input_length == request.input_length for one in every)):
-    self.waiting.add(request)
-batch = self._next_batch(server)
 
 # %% the newest first
 # - batch = self._next_batch(server)
@@ -408,7 +221,3 @@ if False:
 # %% asks the store for each alone
 # - stored -= request.input_length
 pass
-
-# %% knows the size of the store, not what is left
-# - room, stored = server.free_tokens(), server.storage_room()
-room, stored = server.free_tokens(), server.storage

@@ -14,21 +14,14 @@ self.request_id, self.input_length = fields["id"], fields["input_length"]
 #   the_end_of_text_makes_it_done
 
 # %% one list for all of them
-class Request:
-    def __init__(self, fields, max_length, tokens=[]):
-        self.id, self.input_length = fields["id"], fields["input_length"]
-        room, wanted = max_length - self.input_length, fields["output_length"]
-        self.limit = room if wanted is None else min(room, wanted)
-        self.state, self.tokens = "queued", tokens
+# - def __init__(self, fields: dict, max_length: int) -> None:
+# -     self.id, self.input_length = fields["id"], fields["input_length"]
+def __init__(self, fields, max_length, tokens=[]):
+    self.id, self.input_length = fields["id"], fields["input_length"]
 
-    @property
-    def size(self):
-        return self.input_length + self.limit
-
-    def add_token(self, token, eos):
-        self.tokens.append(token)
-        if token == eos or len(self.tokens) >= self.limit:
-            self.state = "done"
+# - self.state = "queued"
+# - self.tokens: list[int] = []
+self.state, self.tokens = "queued", tokens
 
 # fails a_wish_is_kept_within_max_length without_a_wish_max_length_is_the_limit
 #   the_last_allowed_token_makes_it_done
@@ -43,10 +36,6 @@ room, wanted = max_length, fields["output_length"]
 # - self.limit = room if wanted is None else min(room, wanted)
 self.limit = room if wanted is None else wanted
 
-# %% the larger of the two
-# - self.limit = room if wanted is None else min(room, wanted)
-self.limit = room if wanted is None else max(room, wanted)
-
 # fails a_wish_is_kept_within_max_length
 
 # %% a wish for nothing is none
@@ -56,23 +45,13 @@ self.limit = room if not wanted else min(room, wanted)
 # fails without_a_wish_max_length_is_the_limit
 
 # %% no limit is known without a wish
-class Request:
-    def __init__(self, fields, max_length):
-        self.id, self.input_length = fields["id"], fields["input_length"]
-        self.max_length, self.limit = max_length, max_length
-        if fields["output_length"] is not None:
-            self.limit = min(max_length - self.input_length, fields["output_length"])
-        self.state, self.tokens = "queued", []
+# - self.limit = room if wanted is None else min(room, wanted)
+self.room, self.limit = room, max_length if wanted is None else min(room, wanted)
 
-    @property
-    def size(self):
-        return self.input_length + self.limit
-
-    def add_token(self, token, eos):
-        self.tokens.append(token)
-        full = self.input_length + len(self.tokens) >= self.max_length
-        if token == eos or full or len(self.tokens) >= self.limit:
-            self.state = "done"
+# - if token == eos or len(self.tokens) >= self.limit:
+# -     self.state = "done"
+if token == eos or len(self.tokens) >= min(self.room, self.limit):
+    self.state = "done"
 
 # fails without_a_wish_max_length_is_the_limit the_last_allowed_token_makes_it_done
 
@@ -82,36 +61,19 @@ self.limit = 16 if wanted is None else min(room, wanted)
 
 # fails the_size_is_prompt_and_limit
 
-# %% the prompt alone
-# - return self.input_length + self.limit
-return self.limit
-
 # %% what it holds so far
 # - return self.input_length + self.limit
 return self.input_length + len(self.tokens)
 
 # %% always the longest possible
-class Request:
-    def __init__(self, fields, max_length):
-        self.id, self.input_length = fields["id"], fields["input_length"]
-        room, wanted = max_length - self.input_length, fields["output_length"]
-        self.limit = room if wanted is None else min(room, wanted)
-        self.size = max_length
-        self.state, self.tokens = "queued", []
+# - self.state = "queued"
+self.state, self.max_length = "queued", max_length
 
-    def add_token(self, token, eos):
-        self.tokens.append(token)
-        if token == eos or len(self.tokens) >= self.limit:
-            self.state = "done"
+# - return self.input_length + self.limit
+return self.max_length
 
 # %% a method, not a property
 # - @property
-# - def size(self) -> int:
-# -     """Tokens to reserve for it: its prompt, and all that it may still become."""
-# -     return self.input_length + self.limit
-def size(self) -> int:
-    """Tokens to reserve for it: its prompt, and all that it may still become."""
-    return self.input_length + self.limit
 
 # fails every_token_is_kept_in_order
 
@@ -124,12 +86,6 @@ self.tokens += [token] if token != eos else []
 self.tokens.insert(0, token)
 
 # fails the_last_allowed_token_makes_it_done
-
-# %% one token too many
-# - if token == eos or len(self.tokens) >= self.limit:
-# -     self.state = "done"
-if token == eos or len(self.tokens) > self.limit:
-    self.state = "done"
 
 # %% the token of the prefill does not count
 # - if token == eos or len(self.tokens) >= self.limit:
@@ -151,24 +107,12 @@ if token == eos or len(self.tokens) >= max(1, self.limit - 1):
 if token == eos or self.input_length + len(self.tokens) >= self.limit:
     self.state = "done"
 
-# %% token 0 ends every text
-# - if token == eos or len(self.tokens) >= self.limit:
-# -     self.state = "done"
-if not token or len(self.tokens) >= self.limit:
-    self.state = "done"
-
 # fails the_end_of_text_makes_it_done
 
 # %% the end of text is not looked for
 # - if token == eos or len(self.tokens) >= self.limit:
 # -     self.state = "done"
 if len(self.tokens) >= self.limit:
-    self.state = "done"
-
-# %% token 2 ends every text
-# - if token == eos or len(self.tokens) >= self.limit:
-# -     self.state = "done"
-if token == 2 or len(self.tokens) >= self.limit:
     self.state = "done"
 
 # %% the first token is never looked at

@@ -12,15 +12,7 @@ def does_fit(size: int, in_memory: Iterable[int], capacity: int) -> bool:
 def does_fit(size: int, in_memory: Iterable[int], capacity: int) -> bool:
     return size <= capacity
 
-# %% others like itself
-def does_fit(size: int, in_memory: Iterable[int], capacity: int) -> bool:
-    return size + size * len(in_memory) <= capacity
-
 # fails everyone_in_memory_takes_its_own_room
-
-# %% all as long as the longest
-def does_fit(size: int, in_memory: Iterable[int], capacity: int) -> bool:
-    return size + max(in_memory, default=0) * len(in_memory) <= capacity
 
 # %% the longest alone
 def does_fit(size: int, in_memory: Iterable[int], capacity: int) -> bool:

@@ -6,18 +6,6 @@
 # - n_good = sum(first <= ttft_s and further <= tpot_s for first, further in served)
 n_good = sum(first <= ttft_s or further <= tpot_s for first, further in served)
 
-# %% the first token alone
-# - n_good = sum(first <= ttft_s and further <= tpot_s for first, further in served)
-n_good = sum(first <= ttft_s for first, further in served)
-
-# %% the further tokens alone
-# - n_good = sum(first <= ttft_s and further <= tpot_s for first, further in served)
-n_good = sum(further <= tpot_s for first, further in served)
-
-# %% everybody
-# - n_good = sum(first <= ttft_s and further <= tpot_s for first, further in served)
-n_good = len(served)
-
 # %% the limits added
 # - n_good = sum(first <= ttft_s and further <= tpot_s for first, further in served)
 n_good = sum(first + further <= ttft_s + tpot_s for first, further in served)
@@ -27,10 +15,6 @@ n_good = sum(first + further <= ttft_s + tpot_s for first, further in served)
 # %% below the limits
 # - n_good = sum(first <= ttft_s and further <= tpot_s for first, further in served)
 n_good = sum(first < ttft_s and further < tpot_s for first, further in served)
-
-# %% below one limit
-# - n_good = sum(first <= ttft_s and further <= tpot_s for first, further in served)
-n_good = sum(first <= ttft_s and further < tpot_s for first, further in served)
 
 # fails good_requests_are_counted_per_second
 

@@ -29,14 +29,6 @@ return first_s - arrival_s, (last_s - first_s) / (n_further + 1) if n_further el
 # - return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
 return first_s - arrival_s, (last_s - arrival_s) / (n_further + 1) if n_further else 0.0
 
-# %% the longest gap
-# - return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
-return first_s - arrival_s, max((b - a for a, b in zip(token_times_s, token_times_s[1:])), default=0.0)
-
-# %% the last gap
-# - return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
-return first_s - arrival_s, last_s - token_times_s[-2] if n_further else 0.0
-
 # %% not divided
 # - return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
 return first_s - arrival_s, (last_s - first_s) if n_further else 0.0
@@ -48,10 +40,6 @@ return first_s - arrival_s, (last_s - first_s) if n_further else 0.0
 return first_s - arrival_s, (last_s - first_s) / n_further
 
 # fails a_single_token_has_none_after_it
-
-# %% not a number
-# - return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
-return first_s - arrival_s, (last_s - first_s) / n_further if n_further else arrival_s
 
 # %% its first token for its further ones
 # - return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0

@@ -25,13 +25,6 @@ return computed - sum(map(sum, lengths))
 # - return 1 - sum(map(sum, lengths)) / computed if computed else 0.0
 return 100 - 100 * sum(map(sum, lengths)) / computed if computed else 0.0
 
-# %% the last batch
-def padding_waste(batches):
-    waste = 0.0
-    for batch in batches:
-        waste = 1 - sum(batch) / (max(batch) * len(batch))
-    return waste
-
 # %% the worst batch
 def padding_waste(batches):
     return max((1 - sum(batch) / (max(batch) * len(batch)) for batch in batches), default=0.0)

@@ -6,10 +6,6 @@
 def transfer_s(n_tokens: int, bytes_per_token: int, bandwidth: float, latency_s: float) -> float:
     return latency_s + 8 * n_tokens * bytes_per_token / bandwidth
 
-# %% a bandwidth in bits
-def transfer_s(n_tokens: int, bytes_per_token: int, bandwidth: float, latency_s: float) -> float:
-    return latency_s + n_tokens * bytes_per_token / bandwidth / 8
-
 # %% one token
 def transfer_s(n_tokens: int, bytes_per_token: int, bandwidth: float, latency_s: float) -> float:
     return latency_s + bytes_per_token / bandwidth
@@ -18,15 +14,7 @@ def transfer_s(n_tokens: int, bytes_per_token: int, bandwidth: float, latency_s:
 def transfer_s(n_tokens: int, bytes_per_token: int, bandwidth: float, latency_s: float) -> float:
     return latency_s + 2 * n_tokens * bytes_per_token / bandwidth
 
-# %% whole seconds
-def transfer_s(n_tokens: int, bytes_per_token: int, bandwidth: float, latency_s: float) -> float:
-    return latency_s + n_tokens * bytes_per_token // bandwidth
-
 # fails the_latency_comes_once
-
-# %% no latency
-def transfer_s(n_tokens: int, bytes_per_token: int, bandwidth: float, latency_s: float) -> float:
-    return n_tokens * bytes_per_token / bandwidth
 
 # %% a latency for each token
 def transfer_s(n_tokens: int, bytes_per_token: int, bandwidth: float, latency_s: float) -> float:

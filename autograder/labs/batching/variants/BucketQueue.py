@@ -78,28 +78,3 @@ class BucketQueue:
                 break
             batch.append(request)
         return tuple(batch)
-
-# %% NumPy, arrays of arrivals
-import numpy as np
-
-
-class BucketQueue:
-    def __init__(self, width):
-        self.width, self.requests = width, []
-
-    def __len__(self):
-        return len(self.requests)
-
-    def add(self, request):
-        self.requests.append(request)
-
-    def take(self, n_most):
-        if not self.requests:
-            return []
-        lengths = np.array([r["input_length"] for r in self.requests], dtype=np.float32)
-        buckets = np.floor_divide(lengths, self.width)
-        places = np.flatnonzero(buckets == buckets[0])[:n_most]
-        batch = [self.requests[i] for i in places]
-        for i in places[::-1]:
-            del self.requests[i]
-        return batch

@@ -63,42 +63,6 @@ class DecodeLoop:
                 server.free_kv(i)
                 server.finish(i)
 
-# %% a deque of dicts, without Request
-from collections import deque
-
-
-class DecodeLoop:
-    def __init__(self):
-        self.waiting, self.running = deque(), deque()
-
-    def step(self, server):
-        for new in server.arrivals():
-            room = server.max_length - new["input_length"]
-            wanted = new["output_length"]
-            new["limit"] = room if wanted is None else min(wanted, room)
-            new["made"] = 1
-            self.waiting.append(new)
-        for _ in range(len(self.waiting)):
-            one = self.waiting.popleft()
-            size = one["input_length"] + one["limit"]
-            if len(self.running) < server.max_batch and size <= server.free_tokens():
-                server.load_kv(one["id"], reserve=size)
-                server.free_stored(one["id"])
-                self.running.append(one)
-            else:
-                self.waiting.append(one)
-        if not self.running:
-            return
-        tokens = deque(server.decode_step([one["id"] for one in self.running]))
-        for _ in range(len(self.running)):
-            one, token = self.running.popleft(), tokens.popleft()
-            one["made"] += 1
-            if token == server.eos or one["made"] == one["limit"]:
-                server.finish(one["id"])
-                server.free_kv(one["id"])
-            else:
-                self.running.append(one)
-
 # %% fixed slots, who is done is let out at the beginning of the next call
 class DecodeLoop:
     def __init__(self):

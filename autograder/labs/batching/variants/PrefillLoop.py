@@ -35,52 +35,6 @@ class PrefillLoop:
             (server.finish if one.state == "done" else server.save_kv)(one.id)
             server.free_kv(one.id)
 
-# %% peeks and pops on a list
-class PrefillLoop:
-    def __init__(self):
-        self.queue = []
-
-    def never(self, r, server):
-        return (
-            r.limit < 1
-            or r.input_length > server.capacity
-            or r.size > server.decode_capacity
-            or (server.storage is not None and r.input_length > server.storage)
-        )
-
-    def step(self, server):
-        for fields in server.arrivals():
-            r = Request(fields, server.max_length)
-            if self.never(r, server):
-                server.refuse(r.id, "cannot be served")
-            else:
-                self.queue.append(r)
-        batch = []
-        i = 0
-        room, store = server.free_tokens(), server.storage_room()
-        while i < len(self.queue) and len(batch) < server.max_batch:
-            lengths = [r.input_length for r in batch + [self.queue[i]]]
-            if max(lengths) - min(lengths) > server.tolerance:
-                i += 1
-            elif len(lengths) * max(lengths) > room:
-                i += 1
-            elif store is not None and sum(lengths) > store:
-                i += 1
-            else:
-                batch.append(self.queue.pop(i))
-        if batch:
-            tokens = server.run_prefill([r.id for r in batch])
-            for i in range(len(batch)):
-                batch[i].add_token(tokens[i], server.eos)
-            for r in batch:
-                if r.state != "done":
-                    r.state = "decode"
-                    server.save_kv(r.id)
-            for r in batch:
-                if r.state == "done":
-                    server.finish(r.id)
-                server.free_kv(r.id)
-
 # %% a heap in which shorter prompts go a little ahead
 import heapq
 
@@ -166,62 +120,6 @@ class PrefillLoop:
             else:
                 server.save_kv(i)
                 server.free_kv(i)
-
-# %% a queue for every length, without Request
-from collections import deque
-
-
-class PrefillLoop:
-    def __init__(self):
-        self.queues = {}
-        self.order = []
-
-    def step(self, server):
-        for new in server.arrivals():
-            new["limit"] = server.max_length - new["input_length"]
-            if new["output_length"] is not None:
-                new["limit"] = min(new["limit"], new["output_length"])
-            if not self.possible(new, server):
-                server.refuse(new["id"], "impossible")
-                continue
-            self.queues.setdefault(new["input_length"], deque()).append(new)
-            self.order.append(new["id"])
-        ids, lengths = [], []
-        while len(ids) < server.max_batch:
-            heads = [queue[0] for queue in self.queues.values() if queue]
-            heads = [one for one in heads if self.joins(lengths, one["input_length"], server)]
-            if not heads:
-                break
-            one = min(heads, key=lambda each: self.order.index(each["id"]))
-            ids.append(self.queues[one["input_length"]].popleft())
-            lengths.append(one["input_length"])
-        if not ids:
-            return
-        tokens = server.run_prefill(tuple(one["id"] for one in ids))
-        for one, token in zip(ids, tokens):
-            if token != server.eos and one["limit"] > 1:
-                server.save_kv(one["id"])
-            else:
-                server.finish(one["id"])
-            self.order.remove(one["id"])
-        for one in ids:
-            server.free_kv(one["id"])
-
-    def possible(self, one, server):
-        if one["limit"] < 1 or one["input_length"] > server.capacity:
-            return False
-        if server.storage is not None and one["input_length"] > server.storage:
-            return False
-        return one["input_length"] + one["limit"] <= server.decode_capacity
-
-    def joins(self, lengths, length, server):
-        together = lengths + [length]
-        if max(together) - min(together) > server.tolerance:
-            return False
-        room = server.storage_room()
-        if room is not None and sum(together) > room:
-            return False
-        return max(together) * len(together) <= server.free_tokens()
 
 # %% an endless loop that pauses, with its own count of the room
 class PrefillLoop:

@@ -1,28 +1,5 @@
 """Right answers to `Request`, written differently."""
 
-# %% more fields, the size set at the start
-class Request:
-    def __init__(self, fields: dict, max_length: int, priority: int = 0):
-        self.id = fields["id"]
-        self.input_length = fields["input_length"]
-        self.output_length = fields.get("output_length")
-        self.priority = priority
-        self.kv_cache = None
-        self.state = "queued"
-        self.tokens = []
-        self.limit = max_length - self.input_length
-        if self.output_length is not None and self.output_length < self.limit:
-            self.limit = self.output_length
-        self.limit = max(0, self.limit)
-        self.size = self.input_length + self.limit
-
-    def add_token(self, token, eos):
-        if self.state == "done":
-            return
-        self.tokens += [token]
-        if len(self.tokens) == self.limit or token == eos:
-            self.state = "done"
-
 # %% a state that is read off the tokens
 class Request:
     def __init__(self, fields, max_length):

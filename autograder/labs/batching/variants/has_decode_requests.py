@@ -1,12 +1,5 @@
 """Right answers to `has_decode_requests`, written differently."""
 
-# %% a loop
-def has_decode_requests(states):
-    for state in states:
-        if state != "done":
-            return True
-    return False
-
 # %% counted
 def has_decode_requests(states):
     states = list(states)

@@ -9,10 +9,6 @@ def has_prefill_requests(states):
     reached = ("decode", "done")
     return not all(state in reached for state in states)
 
-# %% a difference of sets
-def has_prefill_requests(states):
-    return bool(set(states) - {"decode", "done"})
-
 # %% NumPy's truth value
 import numpy as np
 

@@ -17,27 +17,11 @@ return hashes or [parent]
 
 # fails a_hash_covers_everything_before_it
 
-# %% the first token and the last two blocks
-def block_hashes(tokens, block_size, salt=""):
-    hashes = []
-    for end in range(block_size, len(tokens) + 1, block_size):
-        seen = [salt, tokens[0], end, *tokens[max(0, end - 2 * block_size) : end]]
-        hashes.append(hashlib.sha256(str(seen).encode()).hexdigest())
-    return hashes
-
 # %% the block alone
 def block_hashes(tokens, block_size, salt=""):
     blocks = [tokens[i : i + block_size] for i in range(0, len(tokens), block_size)]
     full = [block for block in blocks if len(block) == block_size]
     return [hashlib.sha256(f"{salt} {block}".encode()).digest() for block in full]
-
-# %% the block and its number
-def block_hashes(tokens, block_size, salt=""):
-    return [
-        hashlib.sha256(f"{salt} {i} {tokens[i * n : (i + 1) * n]}".encode()).digest()
-        for n in [block_size]
-        for i in range(len(tokens) // n)
-    ]
 
 # %% the block and the one before it
 def block_hashes(tokens, block_size, salt=""):
@@ -61,14 +45,10 @@ def block_hashes(tokens, block_size, salt=""):
 #   hashes_stay_small salts_keep_users_apart
 
 # %% the last full block forgotten
-def block_hashes(tokens: Sequence[int], block_size: int, salt: str = "") -> list:
-    hashes = []
-    parent = hashlib.sha256(salt.encode()).hexdigest()
-    for end in range(block_size, len(tokens), block_size):
-        block = list(map(int, tokens[end - block_size : end]))
-        parent = hashlib.sha256(f"{parent} {block}".encode()).hexdigest()
-        hashes.append(parent)
-    return hashes
+# - for end in range(block_size, len(tokens) + 1, block_size):
+# -     block = list(map(int, tokens[end - block_size : end]))
+for end in range(block_size, len(tokens), block_size):
+    block = list(map(int, tokens[end - block_size : end]))
 
 # fails equal_beginnings_have_equal_hashes
 
@@ -87,10 +67,6 @@ def block_hashes(tokens, block_size, salt=""):
     return [os.urandom(16) for _ in range(len(tokens) // block_size)]
 
 # fails every_token_of_a_block_counts
-
-# %% tokens added up
-# - parent = hashlib.sha256(f"{parent} {block}".encode()).hexdigest()
-parent = hashlib.sha256(f"{parent} {sum(block)}".encode()).hexdigest()
 
 # %% tokens in any order
 # - block = list(map(int, tokens[end - block_size : end]))
@@ -116,10 +92,6 @@ hashes.append(int(parent[:4], 16))
 
 # fails hashes_stay_small
 
-# %% text that grows
-# - parent = hashlib.sha256(f"{parent} {block}".encode()).hexdigest()
-parent = parent + hashlib.sha256(f"{parent} {block}".encode()).hexdigest()[:8]
-
 # %% the whole prefix itself
 # - hashes.append(parent)
 hashes.append((salt, *tokens[:end]))
@@ -129,13 +101,3 @@ hashes.append((salt, *tokens[:end]))
 # %% no salt
 # - parent = hashlib.sha256(salt.encode()).hexdigest()
 parent = hashlib.sha256(b"").hexdigest()
-
-# %% salt in the last block alone
-def block_hashes(tokens, block_size, salt=""):
-    hashes, parent = [], ""
-    for end in range(block_size, len(tokens) + 1, block_size):
-        if end + block_size > len(tokens):
-            parent += salt
-        parent = hashlib.sha256(f"{parent} {tokens[end - block_size : end]}".encode()).hexdigest()
-        hashes.append(parent)
-    return hashes

@@ -3,13 +3,10 @@
 # fails every_pass_makes_one_token
 
 # %% a pass for the last token too
-def generation_passes(n_prompt: int, n_new: int, use_cache: bool) -> list[tuple[int, int]]:
-    passes = []
-    for n_made in range(n_new + 1):
-        n_tokens = n_prompt + n_made
-        n_cached = n_tokens - 1 if use_cache and n_made else 0
-        passes.append((n_tokens - n_cached, n_cached))
-    return passes
+# - for n_made in range(n_new):
+# -     n_tokens = n_prompt + n_made
+for n_made in range(n_new + 1):
+    n_tokens = n_prompt + n_made
 
 # fails without_a_cache_all_is_fed_again with_a_cache_one_token_is_fed
 
@@ -22,12 +19,6 @@ n_tokens = n_prompt + n_made + 1
 # %% always with a cache
 # - n_cached = n_tokens - 1 if use_cache and n_made else 0
 n_cached = n_tokens - 1 if n_made else 0
-
-# %% the prompt again and again
-def generation_passes(n_prompt, n_new, use_cache):
-    if use_cache:
-        return [(1 if i else n_prompt, n_prompt + i - 1 if i else 0) for i in range(n_new)]
-    return [(n_prompt, 0)] * n_new
 
 # fails with_a_cache_one_token_is_fed
 

@@ -65,10 +65,6 @@ return lengths[n_below] if n_below < len(lengths) else n_context
 # - lengths = range(1, n_context + 1)
 lengths = range(2, n_context + 1)
 
-# %% computing alone
-# - lengths, launch_s, key=lambda n: pass_floor(machine, work, n, dtype=dtype).seconds
-lengths, launch_s, key=lambda n: pass_floor(machine, work, n, dtype=dtype).computing_s
-
 # fails the_floor_of_the_dtype_is_taken
 
 # %% always 16 bits

@@ -20,10 +20,6 @@ return resident_s + link_s
 # - return max(resident_s, link_s) if overlap else resident_s + link_s
 return link_s if overlap else resident_s + link_s
 
-# %% the shorter one
-# - return max(resident_s, link_s) if overlap else resident_s + link_s
-return min(resident_s, link_s) if overlap else resident_s + link_s
-
 # fails transfers_in_turn_add_up overlapping_transfers_take_the_longer
 
 # %% bandwidths changed places

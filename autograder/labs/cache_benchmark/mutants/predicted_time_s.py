@@ -6,10 +6,6 @@
 # - total_s += max(launch_s, floor.seconds)
 total_s += max(launch_s, floor.computing_s)
 
-# %% one cached token too many
-# - floor = pass_floor(machine, work, n_fed, n_cached, dtype=dtype)
-floor = pass_floor(machine, work, n_fed, n_cached + (n_cached > 0), dtype=dtype)
-
 # fails each_pass_has_its_own_limit no_pass_is_shorter_than_its_launch
 
 # %% the longer of the sums
@@ -30,13 +26,10 @@ def predicted_time_s(
 total_s += launch_s + floor.seconds
 
 # %% one launch for all
-# - for n_fed, n_cached in generation_passes(n_prompt, n_new, use_cache):
-# -     floor = pass_floor(machine, work, n_fed, n_cached, dtype=dtype)
-# -     total_s += max(launch_s, floor.seconds)
+# - total_s += max(launch_s, floor.seconds)
+total_s += floor.seconds
+
 # - return total_s
-for n_fed, n_cached in generation_passes(n_prompt, n_new, use_cache):
-    floor = pass_floor(machine, work, n_fed, n_cached, dtype=dtype)
-    total_s += floor.seconds
 return max(launch_s, total_s)
 
 # fails without_a_cache_passes_grow
@@ -44,10 +37,8 @@ return max(launch_s, total_s)
 # %% always with a cache
 # - for n_fed, n_cached in generation_passes(n_prompt, n_new, use_cache):
 # -     floor = pass_floor(machine, work, n_fed, n_cached, dtype=dtype)
-# -     total_s += max(launch_s, floor.seconds)
 for n_fed, n_cached in generation_passes(n_prompt, n_new, True):
     floor = pass_floor(machine, work, n_fed, n_cached, dtype=dtype)
-    total_s += max(launch_s, floor.seconds)
 
 # fails floors_follow_the_dtype
 

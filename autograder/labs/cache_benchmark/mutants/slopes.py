@@ -19,10 +19,6 @@ def slopes(n_new, times_s):
     (n, t), *others = sorted(zip(n_new, times_s))
     return [(other_t - t) / (other_n - n) for other_n, other_t in others]
 
-# %% ratios of neighbours
-# - return [(t_long - t) / (n_long - n) for (n, t), (n_long, t_long) in pairwise(points)]
-return [t_long / t for (n, t), (n_long, t_long) in pairwise(points)]
-
 # fails the_order_of_points_does_not_matter
 
 # %% as they were handed over

@@ -21,12 +21,6 @@ def block_hashes(tokens, block_size, salt=""):
             hashes.append(running.digest())
     return hashes
 
-# %% the whole prefix each time, as whole numbers
-def block_hashes(tokens, block_size, salt=""):
-    n = len(tokens) // block_size
-    texts = [f"{salt!r}: {tokens[: (i + 1) * block_size]}" for i in range(n)]
-    return [int.from_bytes(hashlib.sha512(text.encode()).digest(), "big") for text in texts]
-
 # %% arrays: a polynomial modulo a prime
 import numpy as np
 

@@ -9,16 +9,6 @@ def generation_cost(work, n_prompt, n_new, use_cache, width=2):
         moved = moved + work.moved_bytes(length, 1, width)
     return [flops, moved]
 
-# %% an array of floats
-import numpy as np
-
-def generation_cost(work, n_prompt, n_new, use_cache, width=2):
-    costs = [
-        (work.flops(new, old, n_logits=1), work.moved_bytes(new + old, batch_size=1, width=width))
-        for new, old in generation_passes(n_prompt, n_new, use_cache)
-    ]
-    return np.asarray(costs, dtype=float).sum(axis=0)
-
 # %% tensors in single precision
 import torch
 

@@ -24,13 +24,3 @@ def generation_passes(n_prompt, n_new, use_cache):
         else:
             waiting += 1
     return passes
-
-# %% tensors
-import torch
-
-def generation_passes(n_prompt, n_new, use_cache):
-    pairs = []
-    for i in range(n_new):
-        cached = n_prompt + i - 1 if use_cache and i > 0 else 0
-        pairs.append(torch.tensor([n_prompt + i - cached, cached]))
-    return pairs

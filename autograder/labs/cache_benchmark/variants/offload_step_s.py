@@ -21,16 +21,6 @@ def offload_step_s(moved_bytes, offloaded_bytes, bandwidth, link_bandwidth, over
     seconds = parts / np.array([bandwidth, link_bandwidth])
     return seconds.max() if overlap else seconds.sum()
 
-# %% tensors in single precision
-import torch
-
-def offload_step_s(moved_bytes, offloaded_bytes, bandwidth, link_bandwidth, overlap=False):
-    if not 0 <= offloaded_bytes <= moved_bytes:
-        raise ValueError(f"cannot offload {offloaded_bytes}")
-    parts = torch.tensor([float(moved_bytes - offloaded_bytes), float(offloaded_bytes)])
-    seconds = parts / torch.tensor([bandwidth, link_bandwidth])
-    return seconds.amax() if overlap else seconds.sum()
-
 # %% by what the link adds
 def offload_step_s(
     moved_bytes, offloaded_bytes, bandwidth, link_bandwidth, overlap=False

@@ -32,13 +32,3 @@ def predicted_time_s(
     passes = generation_passes(n_prompt, n_new, use_cache)
     floors = [pass_floor(machine, work, *each, dtype=dtype).seconds for each in passes]
     return np.maximum(floors, launch_s).sum()
-
-# %% tensors in single precision
-import torch
-
-def predicted_time_s(
-    machine, work, n_prompt, n_new, use_cache, launch_s=0.0, dtype="float16"
-):
-    passes = generation_passes(n_prompt, n_new, use_cache)
-    floors = [pass_floor(machine, work, *each, dtype=dtype).seconds for each in passes]
-    return torch.tensor(floors).clamp(min=launch_s).sum().item()

@@ -58,10 +58,6 @@ writes=2 * n_rows * (head_dim + 2),
 # - writes=(n_turns + 1) * n_rows * (head_dim + 2),
 writes=(n_turns + 1) * n_rows * head_dim,
 
-# %% O not written
-# - writes=(n_turns + 1) * n_rows * (head_dim + 2),
-writes=(n_turns + 1) * n_rows * 2,
-
 # %% O written once
 # - writes=(n_turns + 1) * n_rows * (head_dim + 2),
 writes=(n_turns + 1) * n_rows * 2 + n_rows * head_dim,
@@ -81,14 +77,6 @@ writes=n_turns * n_rows * (head_dim + 2) + n_rows * head_dim,
 # %% turns rounded down
 # - n_turns = ceil(n_rows / tile_kv)
 n_turns = n_rows // tile_kv
-
-# %% turns not rounded
-# - n_turns = ceil(n_rows / tile_kv)
-n_turns = n_rows / tile_kv
-
-# %% turns rounded to the nearest
-# - n_turns = ceil(n_rows / tile_kv)
-n_turns = round(n_rows / tile_kv)
 
 # fails first_order_reads_its_state_in_every_turn first_order_writes_before_it_reads
 #   first_order_takes_a_turn_for_a_tile_not_full

@@ -24,10 +24,6 @@ reads=n_rows * head_dim + n_turns * n_rows * head_dim,
 # - reads=n_rows * head_dim + n_turns * 2 * n_rows * head_dim,
 reads=2 * n_rows * head_dim + n_turns * n_rows * head_dim,
 
-# %% O, l and m read too
-# - reads=n_rows * head_dim + n_turns * 2 * n_rows * head_dim,
-reads=2 * n_rows * head_dim + n_turns * n_rows * (2 * head_dim + 2),
-
 # fails second_order_writes_once
 
 # %% L not written
@@ -51,10 +47,6 @@ writes=2 * n_rows * head_dim + n_rows,
 # %% turns rounded down
 # - n_turns = ceil(n_rows / tile_q)
 n_turns = n_rows // tile_q
-
-# %% turns not rounded
-# - n_turns = ceil(n_rows / tile_q)
-n_turns = n_rows / tile_q
 
 # fails second_order_reads_keys_in_every_turn second_order_writes_once
 

@@ -22,17 +22,6 @@ def flash_attention_1(memory, tile_q, tile_kv, is_causal=False):
 
 # fails flash_1_takes_large_scores
 
-# %% exponentials first, then quotients
-# - maximum, total, output = online_softmax(
-# -     maximum, total, total[:, None] * output.float(), scores, values
-# - )
-new_maximum = torch.maximum(maximum, scores.amax(-1))
-rescaled = maximum.exp() / new_maximum.exp()
-weights = scores.exp() / new_maximum.exp()[:, None]
-output = (rescaled * total)[:, None] * output + weights @ values
-total = rescaled * total + weights.sum(-1)
-maximum = new_maximum
-
 # %% m begins at 0
 # - memory.store("m", start, torch.full((stop - start,), -torch.inf))
 memory.store("m", start, torch.full((stop - start,), 0.0))
@@ -71,17 +60,6 @@ maximum = new_maximum
 # fails flash_1_output_is_attention flash_1_hides_later_keys flash_1_takes_large_scores
 #   flash_1_keeps_no_tile flash_1_leaves_totals_and_maxima
 
-# %% nothing is rescaled
-# - maximum, total, output = online_softmax(
-# -     maximum, total, total[:, None] * output.float(), scores, values
-# - )
-new_maximum = torch.maximum(maximum, scores.amax(-1))
-rescaled = torch.ones(len(maximum))
-weights = (scores - new_maximum[:, None]).exp()
-output = (rescaled * total)[:, None] * output + weights @ values
-total = rescaled * total + weights.sum(-1)
-maximum = new_maximum
-
 # %% rescaled the wrong way round
 # - maximum, total, output = online_softmax(
 # -     maximum, total, total[:, None] * output.float(), scores, values
@@ -106,17 +84,6 @@ total = rescaled * total + weights.sum(-1)
 
 # fails flash_1_output_is_attention flash_1_hides_later_keys flash_1_takes_large_scores
 #   flash_1_keeps_no_tile
-
-# %% the output is not rescaled
-# - maximum, total, output = online_softmax(
-# -     maximum, total, total[:, None] * output.float(), scores, values
-# - )
-new_maximum = torch.maximum(maximum, scores.amax(-1))
-rescaled = (maximum - new_maximum).exp()
-weights = (scores - new_maximum[:, None]).exp()
-output = (total)[:, None] * output + weights @ values
-total = rescaled * total + weights.sum(-1)
-maximum = new_maximum
 
 # %% l is updated before O
 # - maximum, total, output = online_softmax(
@@ -155,107 +122,30 @@ is_last = last_key == memory.n_rows or is_causal and last_key >= stop
 memory.store("O", start, output / total[:, None] if is_last else output)
 
 # %% Q is loaded, but its first copy used
-# - for start, stop in tiles(memory.n_rows, tile_q):
-# -     memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
-# -     memory.store("l", start, torch.zeros(stop - start))
-# -     memory.store("m", start, torch.full((stop - start,), -torch.inf))
-for start, stop in tiles(memory.n_rows, tile_q):
-    memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
-    memory.store("l", start, torch.zeros(stop - start))
-    memory.store("m", start, torch.full((stop - start,), -torch.inf))
+# - for first_key, last_key in tiles(memory.n_rows, tile_kv):
+# -     keys, values = memory.load("K", first_key, last_key), memory.load("V", first_key, last_key)
 copies = {}
-# - total, maximum = memory.load("l", start, stop), memory.load("m", start, stop)
-total, maximum = memory.load("l", start, stop), memory.load("m", start, stop)
+for first_key, last_key in tiles(memory.n_rows, tile_kv):
+    keys, values = memory.load("K", first_key, last_key), memory.load("V", first_key, last_key)
+
+# - scores = tile_scores(queries, keys, start, first_key, is_causal)
 queries = copies.setdefault(start, queries)
-
-# %% O is loaded, but not used: kept in variables
-# - for start, stop in tiles(memory.n_rows, tile_q):
-# -     memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
-# -     memory.store("l", start, torch.zeros(stop - start))
-# -     memory.store("m", start, torch.full((stop - start,), -torch.inf))
-for start, stop in tiles(memory.n_rows, tile_q):
-    memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
-    memory.store("l", start, torch.zeros(stop - start))
-    memory.store("m", start, torch.full((stop - start,), -torch.inf))
-kept = {}
-# - total, maximum = memory.load("l", start, stop), memory.load("m", start, stop)
-total, maximum = memory.load("l", start, stop), memory.load("m", start, stop)
-output = kept.get(start, (output))
-# - memory.store("O", start, output / total[:, None])
-output = output / total[:, None]
-kept[start] = output
-memory.store("O", start, output)
-
-# %% l is loaded, but not used: kept in variables
-# - for start, stop in tiles(memory.n_rows, tile_q):
-# -     memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
-# -     memory.store("l", start, torch.zeros(stop - start))
-# -     memory.store("m", start, torch.full((stop - start,), -torch.inf))
-for start, stop in tiles(memory.n_rows, tile_q):
-    memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
-    memory.store("l", start, torch.zeros(stop - start))
-    memory.store("m", start, torch.full((stop - start,), -torch.inf))
-kept = {}
-# - total, maximum = memory.load("l", start, stop), memory.load("m", start, stop)
-total, maximum = memory.load("l", start, stop), memory.load("m", start, stop)
-total = kept.get(start, (total))
-# - memory.store("O", start, output / total[:, None])
-output = output / total[:, None]
-kept[start] = total
-memory.store("O", start, output)
-
-# %% m is loaded, but not used: kept in variables
-# - for start, stop in tiles(memory.n_rows, tile_q):
-# -     memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
-# -     memory.store("l", start, torch.zeros(stop - start))
-# -     memory.store("m", start, torch.full((stop - start,), -torch.inf))
-for start, stop in tiles(memory.n_rows, tile_q):
-    memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
-    memory.store("l", start, torch.zeros(stop - start))
-    memory.store("m", start, torch.full((stop - start,), -torch.inf))
-kept = {}
-# - total, maximum = memory.load("l", start, stop), memory.load("m", start, stop)
-total, maximum = memory.load("l", start, stop), memory.load("m", start, stop)
-maximum = kept.get(start, (maximum))
-# - memory.store("O", start, output / total[:, None])
-output = output / total[:, None]
-kept[start] = maximum
-memory.store("O", start, output)
+scores = tile_scores(queries, keys, start, first_key, is_causal)
 
 # %% O and l are loaded, but not used: kept in variables
-# - for start, stop in tiles(memory.n_rows, tile_q):
-# -     memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
-# -     memory.store("l", start, torch.zeros(stop - start))
-# -     memory.store("m", start, torch.full((stop - start,), -torch.inf))
-for start, stop in tiles(memory.n_rows, tile_q):
-    memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
-    memory.store("l", start, torch.zeros(stop - start))
-    memory.store("m", start, torch.full((stop - start,), -torch.inf))
+# - for first_key, last_key in tiles(memory.n_rows, tile_kv):
+# -     keys, values = memory.load("K", first_key, last_key), memory.load("V", first_key, last_key)
 kept = {}
-# - total, maximum = memory.load("l", start, stop), memory.load("m", start, stop)
-total, maximum = memory.load("l", start, stop), memory.load("m", start, stop)
+for first_key, last_key in tiles(memory.n_rows, tile_kv):
+    keys, values = memory.load("K", first_key, last_key), memory.load("V", first_key, last_key)
+
+# - scores = tile_scores(queries, keys, start, first_key, is_causal)
 output, total = kept.get(start, (output, total))
+scores = tile_scores(queries, keys, start, first_key, is_causal)
+
 # - memory.store("O", start, output / total[:, None])
 output = output / total[:, None]
 kept[start] = output, total
-memory.store("O", start, output)
-
-# %% O, l and m are loaded, but not used: kept in variables
-# - for start, stop in tiles(memory.n_rows, tile_q):
-# -     memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
-# -     memory.store("l", start, torch.zeros(stop - start))
-# -     memory.store("m", start, torch.full((stop - start,), -torch.inf))
-for start, stop in tiles(memory.n_rows, tile_q):
-    memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
-    memory.store("l", start, torch.zeros(stop - start))
-    memory.store("m", start, torch.full((stop - start,), -torch.inf))
-kept = {}
-# - total, maximum = memory.load("l", start, stop), memory.load("m", start, stop)
-total, maximum = memory.load("l", start, stop), memory.load("m", start, stop)
-output, total, maximum = kept.get(start, (output, total, maximum))
-# - memory.store("O", start, output / total[:, None])
-output = output / total[:, None]
-kept[start] = output, total, maximum
 memory.store("O", start, output)
 
 # fails flash_1_output_is_attention flash_1_hides_later_keys flash_1_keeps_no_tile
@@ -278,26 +168,9 @@ values = torch.nn.functional.pad(values, (0, 0, 0, missing))
 #   flash_1_skips_what_nobody_sees
 
 # %% the last, smaller tile of keys is dropped
-def flash_attention_1(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
-    for start, stop in tiles(memory.n_rows, tile_q):
-        memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
-        memory.store("l", start, torch.zeros(stop - start))
-        memory.store("m", start, torch.full((stop - start,), -torch.inf))
-    for first_key in range(0, memory.n_rows // tile_kv * tile_kv, tile_kv):
-        last_key = first_key + tile_kv
-        keys, values = memory.load("K", first_key, last_key), memory.load("V", first_key, last_key)
-        for start, stop in tiles(memory.n_rows, tile_q):
-            if is_causal and stop <= first_key:
-                continue
-            queries, output = memory.load("Q", start, stop), memory.load("O", start, stop)
-            total, maximum = memory.load("l", start, stop), memory.load("m", start, stop)
-            scores = tile_scores(queries, keys, start, first_key, is_causal)
-            maximum, total, output = online_softmax(
-                maximum, total, total[:, None] * output.float(), scores, values
-            )
-            memory.store("O", start, output / total[:, None])
-            memory.store("l", start, total)
-            memory.store("m", start, maximum)
+# - for first_key, last_key in tiles(memory.n_rows, tile_kv):
+for first_key in range(0, memory.n_rows // tile_kv * tile_kv, tile_kv):
+    last_key = first_key + tile_kv
 
 # fails flash_1_hides_later_keys
 
@@ -334,12 +207,6 @@ if is_causal and start <= first_key:
 if is_causal and start // tile_q < first_key // tile_kv:
     continue
 
-# %% skipped unless all keys are seen
-# - if is_causal and stop <= first_key:
-# -     continue
-if is_causal and start < last_key - 1:
-    continue
-
 # fails flash_1_skips_what_nobody_sees
 
 # %% pairs without a visible key are computed
@@ -351,15 +218,6 @@ if is_causal and start < last_key - 1:
 # -     continue
 if is_causal and stop < first_key:
     continue
-
-# %% Q comes before the pair is skipped
-# - if is_causal and stop <= first_key:
-# -     continue
-queries = memory.load("Q", start, stop)
-if is_causal and stop <= first_key:
-    continue
-# - queries, output = memory.load("Q", start, stop), memory.load("O", start, stop)
-output = memory.load("O", start, stop)
 
 # fails flash_1_loads_no_more_than_needed
 
@@ -379,20 +237,11 @@ queries = memory.load("Q", start, stop)
 output = memory.load("O", start, stop)
 if is_causal and stop <= first_key:
     continue
+
 # - queries, output = memory.load("Q", start, stop), memory.load("O", start, stop)
 queries = memory.load("Q", start, stop)
 
 # fails flash_1_stores_no_more_than_needed
-
-# %% the first turn loads nothing, but all was written first
-# - queries, output = memory.load("Q", start, stop), memory.load("O", start, stop)
-# - total, maximum = memory.load("l", start, stop), memory.load("m", start, stop)
-queries = memory.load("Q", start, stop)
-output = torch.zeros(stop - start, memory.head_dim)
-total, maximum = torch.zeros(stop - start), torch.full((stop - start,), -torch.inf)
-if first_key:
-    output = memory.load("O", start, stop)
-    total, maximum = memory.load("l", start, stop), memory.load("m", start, stop)
 
 # %% O is stored twice in each step
 # - memory.store("O", start, output / total[:, None])
@@ -418,11 +267,6 @@ pass
 
 # fails flash_1_fits_the_chip
 
-# %% O is cleared as a whole
-# - memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
-if start == 0:
-    memory.store("O", 0, torch.zeros(memory.n_rows, memory.head_dim))
-
 # %% K and V are loaded as a whole
 # - for start, stop in tiles(memory.n_rows, tile_q):
 # -     memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
@@ -433,6 +277,7 @@ for start, stop in tiles(memory.n_rows, tile_q):
     memory.store("l", start, torch.zeros(stop - start))
     memory.store("m", start, torch.full((stop - start,), -torch.inf))
 all_keys, all_values = memory.load("K"), memory.load("V")
+
 # - keys, values = memory.load("K", first_key, last_key), memory.load("V", first_key, last_key)
 keys, values = all_keys[first_key:last_key], all_values[first_key:last_key]
 
@@ -451,5 +296,6 @@ loaded = {
     first: (memory.load("K", first, last), memory.load("V", first, last))
     for first, last in tiles(memory.n_rows, tile_kv)
 }
+
 # - keys, values = memory.load("K", first_key, last_key), memory.load("V", first_key, last_key)
 keys, values = loaded[first_key]

@@ -43,14 +43,6 @@ return scores + softmax + output
 # - merging = n_turns * n_rows * (4 * head_dim + 7)
 merging = n_turns * n_rows * 4 * head_dim
 
-# %% l and m merged, O not
-# - merging = n_turns * n_rows * (4 * head_dim + 7)
-merging = n_turns * n_rows * 7
-
-# %% O multiplied and added alone
-# - merging = n_turns * n_rows * (4 * head_dim + 7)
-merging = n_turns * n_rows * (2 * head_dim + 7)
-
 # fails pairs_cost_the_same_in_any_tiles every_turn_merges_every_row
 #   a_tile_not_full_is_merged_too
 
@@ -58,16 +50,8 @@ merging = n_turns * n_rows * (2 * head_dim + 7)
 # - return scores + softmax + output + merging
 return standard_flops(n_rows, head_dim)
 
-# %% one turn
-# - n_turns = ceil(n_rows / tile_kv)
-n_turns = 1
-
 # fails a_tile_not_full_is_merged_too
 
 # %% turns rounded down
 # - n_turns = ceil(n_rows / tile_kv)
 n_turns = n_rows // tile_kv
-
-# %% turns not rounded
-# - n_turns = ceil(n_rows / tile_kv)
-n_turns = n_rows / tile_kv

@@ -11,30 +11,26 @@ if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) <= standard:
 # fails a_tile_may_have_all_rows_or_not_exist
 
 # %% tiles of all rows left out
-def least_tile(n_rows: int, head_dim: int) -> int | None:
-    standard = sum(standard_traffic(n_rows, head_dim))
-    for tile_kv in range(1, n_rows):
-        if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) < standard:
-            return tile_kv
-    return None
+# - for tile_kv in range(1, n_rows + 1):
+# -     if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) < standard:
+# -         return tile_kv
+for tile_kv in range(1, n_rows):
+    if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) < standard:
+        return tile_kv
 
 # %% all rows if none is enough
 # - return None
 return n_rows
 
-# %% 0 if none is enough
-# - return None
-return 0
-
 # fails the_least_tile_that_moves_less
 
 # %% not below head_dim
-def least_tile(n_rows: int, head_dim: int) -> int | None:
-    standard = sum(standard_traffic(n_rows, head_dim))
-    for tile_kv in range(head_dim, n_rows + 1):
-        if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) < standard:
-            return tile_kv
-    return None
+# - for tile_kv in range(1, n_rows + 1):
+# -     if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) < standard:
+# -         return tile_kv
+for tile_kv in range(head_dim, n_rows + 1):
+    if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) < standard:
+        return tile_kv
 
 # fails the_least_tile_that_moves_less a_tile_may_have_all_rows_or_not_exist as_much_is_not_less
 
@@ -45,28 +41,8 @@ if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) - n_rows * (head_dim + 2) < s
     return tile_kv
 
 # %% a rule of thumb
-def least_tile(n_rows: int, head_dim: int) -> int | None:
-    standard = sum(standard_traffic(n_rows, head_dim))
-    for tile_kv in range(1, n_rows + 1):
-        if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) < standard:
-            return tile_kv
-    return None
-
-
 def least_tile(n_rows, head_dim):
     return (3 * head_dim + 4) // 4
-
-# %% the rule of thumb, rounded up
-def least_tile(n_rows: int, head_dim: int) -> int | None:
-    standard = sum(standard_traffic(n_rows, head_dim))
-    for tile_kv in range(1, n_rows + 1):
-        if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) < standard:
-            return tile_kv
-    return None
-
-
-def least_tile(n_rows, head_dim):
-    return ceil((3 * head_dim + 4) / 4)
 
 # %% the largest that moves more
 # - return tile_kv
@@ -85,11 +61,3 @@ if sum(flash_2_traffic(n_rows, head_dim, tile_kv)) < standard:
 # -     return tile_kv
 if flash_1_traffic(n_rows, head_dim, tile_kv).reads < standard_traffic(n_rows, head_dim).reads:
     return tile_kv
-
-# %% the most rows
-def least_tile(n_rows: int, head_dim: int) -> int | None:
-    standard = sum(standard_traffic(n_rows, head_dim))
-    for tile_kv in range(n_rows, 0, -1):
-        if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) < standard:
-            return tile_kv
-    return None

@@ -63,10 +63,6 @@ return new_maximum, new_total, output + weights @ values.float()
 # - return new_maximum, new_total, rescaled[:, None] * output + weights @ values.float()
 return new_maximum, new_total, (rescaled[:, None] * output + weights @ values) / new_total[:, None]
 
-# %% weights of the new tile sum to 1
-# - return new_maximum, new_total, rescaled[:, None] * output + weights @ values.float()
-return new_maximum, new_total, rescaled[:, None] * output + scores.softmax(-1) @ values
-
 # fails the_output_is_brought_to_the_new_maximum queries_without_keys_stay_as_they_were
 
 # %% the output is rescaled by the totals

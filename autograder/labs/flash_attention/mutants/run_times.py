@@ -6,10 +6,6 @@
 # - computing, moving = n_flops / flops_per_s, n_bytes / bytes_per_s
 computing, moving = n_flops / flops_per_s, 4 * n_bytes / bytes_per_s
 
-# %% speed over work
-# - computing, moving = n_flops / flops_per_s, n_bytes / bytes_per_s
-computing, moving = flops_per_s / n_flops, bytes_per_s / n_bytes
-
 # %% speeds swapped
 # - computing, moving = n_flops / flops_per_s, n_bytes / bytes_per_s
 computing, moving = n_flops / bytes_per_s, n_bytes / flops_per_s
@@ -17,10 +13,6 @@ computing, moving = n_flops / bytes_per_s, n_bytes / flops_per_s
 # %% the pair swapped
 # - return computing + moving, max(computing, moving)
 return max(computing, moving), computing + moving
-
-# %% in milliseconds
-# - return computing + moving, max(computing, moving)
-return 1e3 * (computing + moving), 1e3 * max(computing, moving)
 
 # %% computing and moving
 # - return computing + moving, max(computing, moving)

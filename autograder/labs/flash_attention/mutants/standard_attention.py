@@ -28,12 +28,11 @@ memory.store("P", 0, memory.load("S").float().softmax(dim=0))
 # fails standard_weights_are_written
 
 # %% P not divided by its sums
-def standard_attention(memory: Memory, is_causal: bool = False) -> None:
-    scores = tile_scores(memory.load("Q"), memory.load("K"), 0, 0, is_causal)
-    memory.store("S", 0, scores)
-    memory.store("P", 0, memory.load("S").exp())
-    weights = memory.load("P")
-    memory.store("O", 0, weights @ memory.load("V") / weights.sum(-1, keepdim=True))
+# - memory.store("P", 0, memory.load("S").float().softmax(dim=-1))
+# - memory.store("O", 0, memory.load("P").float() @ memory.load("V").float())
+memory.store("P", 0, memory.load("S").exp())
+weights = memory.load("P")
+memory.store("O", 0, weights @ memory.load("V") / weights.sum(-1, keepdim=True))
 
 # fails standard_loads_what_each_step_needs
 
@@ -45,12 +44,11 @@ memory.store("P", 0, (memory.load("S") - largest).softmax(-1))
 # fails standard_loads_what_each_step_needs standard_steps_use_what_they_load
 
 # %% S and P stay on the chip and are not loaded
-def standard_attention(memory: Memory, is_causal: bool = False) -> None:
-    scores = tile_scores(memory.load("Q"), memory.load("K"), 0, 0, is_causal)
-    memory.store("S", 0, scores)
-    weights = scores.softmax(-1)
-    memory.store("P", 0, weights)
-    memory.store("O", 0, weights @ memory.load("V"))
+# - memory.store("P", 0, memory.load("S").float().softmax(dim=-1))
+# - memory.store("O", 0, memory.load("P").float() @ memory.load("V").float())
+weights = scores.softmax(-1)
+memory.store("P", 0, weights)
+memory.store("O", 0, weights @ memory.load("V"))
 
 # fails standard_loads_what_each_step_needs standard_stores_what_each_step_makes
 #   standard_steps_use_what_they_load
@@ -81,10 +79,9 @@ memory.load("S")
 memory.store("P", 0, scores.softmax(-1))
 
 # %% only P is used as it was kept
-def standard_attention(memory: Memory, is_causal: bool = False) -> None:
-    scores = tile_scores(memory.load("Q"), memory.load("K"), 0, 0, is_causal)
-    memory.store("S", 0, scores)
-    weights = memory.load("S").softmax(-1)
-    memory.store("P", 0, weights)
-    memory.load("P")
-    memory.store("O", 0, weights @ memory.load("V"))
+# - memory.store("P", 0, memory.load("S").float().softmax(dim=-1))
+# - memory.store("O", 0, memory.load("P").float() @ memory.load("V").float())
+weights = memory.load("S").softmax(-1)
+memory.store("P", 0, weights)
+memory.load("P")
+memory.store("O", 0, weights @ memory.load("V"))

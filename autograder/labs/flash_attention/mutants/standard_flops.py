@@ -40,10 +40,6 @@ return (scores + output) // 2 + softmax
 # - softmax = 5 * n_rows**2
 softmax = 5 * n_rows * head_dim
 
-# %% in billions
-# - return scores + softmax + output
-return (scores + softmax + output) / 1e9
-
 # fails wider_rows_cost_two_products
 
 # %% N additions for N products

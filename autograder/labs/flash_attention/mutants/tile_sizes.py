@@ -41,10 +41,6 @@ tile_kv = sram_bytes // (4 * head_dim * bytes_per_number * 8)
 # - tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
 tile_kv = sram_bytes // (3 * head_dim * bytes_per_number)
 
-# %% one tile
-# - tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
-tile_kv = sram_bytes // (head_dim * bytes_per_number)
-
 # fails four_tiles_fill_the_chip
 
 # %% three tiles, with room for four rows
@@ -64,20 +60,11 @@ tile_kv = sram_bytes // (4 * bytes_per_number)
 # - tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
 tile_kv = -(-sram_bytes // (4 * head_dim * bytes_per_number))
 
-# %% rounded to the nearest
-# - tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
-tile_kv = round(sram_bytes / (4 * head_dim * bytes_per_number))
-
 # fails a_row_fits_whole_or_not_at_all
 
 # %% not rounded
 # - tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
 tile_kv = sram_bytes / (4 * head_dim * bytes_per_number)
-
-# %% rounded up where there is room
-# - return min(tile_kv, head_dim), tile_kv
-tile_kv = ceil(sram_bytes / (4 * head_dim * bytes_per_number))
-return min(tile_kv, head_dim), tile_kv
 
 # fails scores_take_no_more_than_a_tile_of_keys
 
@@ -114,22 +101,12 @@ return (min(tile_kv, head_dim),) * 2
 
 # fails a_chip_without_room_is_refused
 
-# %% no rows at all
-def tile_sizes(sram_bytes: int, head_dim: int, bytes_per_number: int) -> tuple[int, int]:
-    tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
-    if tile_kv < 0:
-        row_bytes = head_dim * bytes_per_number
-        raise ValueError(f"four rows of {row_bytes:,} bytes do not fit into {sram_bytes:,} bytes")
-    return min(tile_kv, head_dim), tile_kv
-
 # %% a row in any case
 # - tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
 tile_kv = max(1, sram_bytes // (4 * head_dim * bytes_per_number))
 
 # %% a single row is refused too
-def tile_sizes(sram_bytes: int, head_dim: int, bytes_per_number: int) -> tuple[int, int]:
-    tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
-    if tile_kv <= 1:
-        row_bytes = head_dim * bytes_per_number
-        raise ValueError(f"four rows of {row_bytes:,} bytes do not fit into {sram_bytes:,} bytes")
-    return min(tile_kv, head_dim), tile_kv
+# - if tile_kv < 1:
+# -     row_bytes = head_dim * bytes_per_number
+if tile_kv <= 1:
+    row_bytes = head_dim * bytes_per_number

@@ -15,11 +15,6 @@ def flash_1_traffic(n_rows, head_dim, tile_kv):
     flash_attention_1(memory, n_rows, tile_kv)
     return Traffic(writes=memory.n_written, reads=memory.n_read)
 
-# %% rounded up without ceil, a plain pair
-def flash_1_traffic(N, d, B_c):
-    T_c = (N + B_c - 1) // B_c
-    return 2 * N * d * (1 + T_c) + 2 * N * T_c, N * (d + 2) * T_c + N * (d + 2)
-
 # %% floats
 import numpy as np
 

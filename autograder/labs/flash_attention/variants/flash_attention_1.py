@@ -56,26 +56,6 @@ def flash_attention_1(memory, tile_q, tile_kv, is_causal=False):
             memory.store("l", start, l)
             memory.store("O", start, o / l[:, None])
 
-# %% all tiles from the last to the first
-def flash_attention_1(memory, tile_q, tile_kv, is_causal=False):
-    every_q = list(tiles(memory.n_rows, tile_q))
-    for start, stop in every_q:
-        memory.store("O", start, torch.zeros(stop - start, memory.head_dim))
-        memory.store("l", start, torch.zeros(stop - start))
-        memory.store("m", start, torch.full((stop - start,), -torch.inf))
-    for first, last in reversed(list(tiles(memory.n_rows, tile_kv))):
-        values, keys = memory.load("V", first, last), memory.load("K", first, last)
-        for start, stop in reversed(every_q):
-            if is_causal and first > stop - 1:
-                continue
-            m, l = memory.load("m", start, stop), memory.load("l", start, stop)
-            o, q = memory.load("O", start, stop), memory.load("Q", start, stop)
-            scores = tile_scores(q, keys, start, first, is_causal)
-            m, l, o = online_softmax(m, l, l[:, None] * o, scores, values)
-            memory.store("m", start, m)
-            memory.store("l", start, l)
-            memory.store("O", start, o / l.clamp(min=1e-30)[:, None])
-
 # %% NumPy, double precision, while loops
 import numpy as np
 
@@ -152,31 +132,6 @@ def flash_attention_1(memory, tile_q, tile_kv, is_causal=False):
             put(memory, "O", start, output / total.unsqueeze(1))
             put(memory, "l", start, total)
             put(memory, "m", start, new)
-
-# %% the first turn apart, before the loop
-def flash_attention_1(memory, tile_q, tile_kv, is_causal=False):
-    def turn(first, last, is_first):
-        keys, values = memory.load("K", first, last), memory.load("V", first, last)
-        for start, stop in tiles(memory.n_rows, tile_q):
-            if not is_causal or first < stop:
-                q = memory.load("Q", start, stop)
-                s = tile_scores(q, keys, start, first, is_causal)
-                if is_first:
-                    m = s.amax(-1)
-                    p = (s - m[:, None]).exp()
-                    l = p.sum(-1)
-                    o = p @ values / l[:, None]
-                else:
-                    m, l = memory.load("m", start, stop), memory.load("l", start, stop)
-                    o = l[:, None] * memory.load("O", start, stop)
-                    m, l, o = online_softmax(m, l, o, s, values)
-                    o /= l[:, None]
-                memory.store("O", start, o)
-                memory.store("l", start, l)
-                memory.store("m", start, m)
-
-    for number, (first, last) in enumerate(tiles(memory.n_rows, tile_kv)):
-        turn(first, last, is_first=number == 0)
 
 # %% K and V come after the first tile of Q that needs them
 def flash_attention_1(memory, tile_q, tile_kv, is_causal=False):

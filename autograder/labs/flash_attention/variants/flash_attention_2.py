@@ -27,25 +27,6 @@ def flash_attention_2(memory, tile_q, tile_kv, is_causal=False):
         memory.store("O", r0, O_i / l_i)
         memory.store("L", r0, (m_i + torch.log(l_i)).squeeze(1))
 
-# %% the last keys first, the last queries first
-def flash_attention_2(memory, tile_q, tile_kv, is_causal=False):
-    for start, stop in reversed(list(tiles(memory.n_rows, tile_q))):
-        queries = memory.load("Q", start, stop)
-        state = (
-            torch.full((stop - start,), -torch.inf),
-            torch.zeros(stop - start),
-            torch.zeros(stop - start, memory.head_dim),
-        )
-        seen = [pair for pair in tiles(memory.n_rows, tile_kv) if not is_causal or pair[0] < stop]
-        for first, last in seen[::-1]:
-            values, keys = memory.load("V", first, last), memory.load("K", first, last)
-            state = online_softmax(
-                *state, tile_scores(queries, keys, start, first, is_causal), values
-            )
-        m, l, o = state
-        memory.store("L", start, torch.log(l) + m)
-        memory.store("O", start, o / l.unsqueeze(-1))
-
 # %% NumPy, double precision
 import numpy as np
 

@@ -30,14 +30,6 @@ def online_softmax(maximum, total, output, scores, values):
             output[row] += weight * value
     return maximum, total, output
 
-# %% what is no number becomes 0, a list comes back
-def online_softmax(maximum, total, output, scores, values):
-    m = torch.cat([maximum[:, None], scores], dim=1).amax(1, keepdim=True)
-    rescale = torch.nan_to_num(torch.exp(maximum[:, None] - m), nan=1.0)
-    p = torch.nan_to_num(torch.exp(scores - m), nan=0.0)
-    total = (rescale * total[:, None] + p.sum(1, keepdim=True)).squeeze(1)
-    return [m.squeeze(1), total, rescale * output + torch.einsum("qs,sd->qd", p, values)]
-
 # %% NumPy
 import numpy as np
 
@@ -58,15 +50,3 @@ def online_softmax(maximum, total, output, scores, values):
     own = torch.where(lse[:, None] == -torch.inf, 0.0, torch.softmax(scores, 1)) @ values
     old = torch.exp(maximum - level)
     return new, old * total + part, old[:, None] * output + part[:, None] * own
-
-# %% the logarithm of the sum carried on inside
-def online_softmax(maximum, total, output, scores, values):
-    new = torch.maximum(maximum, scores.amax(1))
-    before = torch.where(total > 0, maximum + total.log(), -torch.inf)
-    level = torch.logaddexp(before, scores.logsumexp(1))
-    safe = torch.where(level == -torch.inf, 0.0, level)
-    mean = (before - safe).exp() / torch.where(total > 0, total, 1.0)
-    mean = mean[:, None] * output + (scores - safe[:, None]).exp() @ values
-    mean = torch.where(total[:, None] > 0, mean, (scores - safe[:, None]).exp() @ values)
-    after = torch.where(new == -torch.inf, 0.0, (level - new).exp())
-    return new, after, after[:, None] * mean

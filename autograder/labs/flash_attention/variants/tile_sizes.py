@@ -15,16 +15,6 @@ def tile_sizes(sram_bytes: int, head_dim: int, bytes_per_number: int) -> tuple[i
         raise ValueError(f"{sram_bytes} bytes")
     return [min(head_dim, tile_kv), tile_kv]
 
-# %% row by row
-def tile_sizes(sram_bytes, head_dim, bytes_per_number):
-    four_rows = 4 * head_dim * bytes_per_number
-    rows = 0
-    while (rows + 1) * four_rows <= sram_bytes:
-        rows += 1
-    if rows == 0:
-        raise ValueError("no row fits")
-    return min(rows, head_dim), rows
-
 # %% NumPy integers, an error of its own kind
 import numpy as np
 

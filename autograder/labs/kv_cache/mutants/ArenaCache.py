@@ -2,39 +2,9 @@
 
 # fails views_show_the_arena_itself
 
-# %% concatenates, and shows an arena that nothing is written to
-
-class ArenaCache:
-    def __init__(self, n_layers, batch, n_kv_heads, head_dim, capacity, dtype=torch.float32):
-        self.keys = torch.zeros(n_layers, batch, n_kv_heads, capacity, head_dim, dtype=dtype)
-        self.values = torch.zeros_like(self.keys)
-        empty = torch.zeros(batch, n_kv_heads, 0, head_dim, dtype=dtype)
-        self.pairs = [[empty, empty] for _ in range(n_layers)]
-        self.length, self.n_layers, self.capacity = 0, n_layers, capacity
-
-    def append(self, layer, *new):
-        end = self.length + new[0].shape[2]
-        if end > self.capacity:
-            raise ValueError("full")
-        pair = self.pairs[layer]
-        for i in (0, 1):
-            pair[i] = torch.cat([pair[i][:, :, : self.length], new[i].to(pair[i].dtype)], 2)
-        if layer == self.n_layers - 1:
-            self.length = end
-        return pair
-
-    def rewind(self, n_tokens):
-        if not 0 <= n_tokens <= self.length:
-            raise ValueError("too far")
-        self.length -= n_tokens
-
 # %% returns copies
 # - return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
 return self.keys[layer, :, :, :end].clone(), self.values[layer, :, :, :end].clone()
-
-# %% the values are a copy
-# - return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
-return self.keys[layer, :, :, :end], self.values[layer, :, :, :end].contiguous().clone()
 
 # %% allocates a new arena when the old one is rewound
 # - self.length -= n_tokens
@@ -70,26 +40,9 @@ class ArenaCache:
 # fails append_returns_everything_cached
 
 # %% stores everything in 32 bits
-class ArenaCache:
-    def __init__(self, n_layers, batch, n_kv_heads, head_dim, capacity, dtype=torch.float32):
-        self.keys = torch.zeros(n_layers, batch, n_kv_heads, capacity, head_dim)
-        self.values = torch.zeros_like(self.keys)
-        self.length = 0
-
-    def append(self, layer, keys, values):
-        end = self.length + keys.shape[2]
-        if end > self.keys.shape[3]:
-            raise ValueError("full")
-        self.keys[layer, :, :, self.length : end] = keys
-        self.values[layer, :, :, self.length : end] = values
-        if layer == len(self.keys) - 1:
-            self.length = end
-        return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
-
-    def rewind(self, n_tokens):
-        if not 0 <= n_tokens <= self.length:
-            raise ValueError("out of range")
-        self.length -= n_tokens
+# - self.keys = torch.zeros(shape, dtype=dtype)
+# - self.values = torch.zeros(shape, dtype=dtype)
+self.keys, self.values = torch.zeros(shape), torch.zeros(shape)
 
 # fails append_returns_everything_cached a_life_of_appends_and_rewinds_equals_concatenation
 
@@ -110,29 +63,29 @@ self.length = end
 # fails length_moves_once_per_step
 
 # %% length moves with the first layer
-class ArenaCache:
-    def __init__(self, n_layers, batch, n_kv_heads, head_dim, capacity, dtype=torch.float32):
-        shape = (n_layers, batch, n_kv_heads, capacity, head_dim)
-        self.keys, self.values = torch.zeros(shape, dtype=dtype), torch.zeros(shape, dtype=dtype)
-        self.lengths = [0] * n_layers
+# - self.length = 0
+self.lengths = [0] * n_layers
 
-    @property
-    def length(self):
-        return max(self.lengths)
+# - start, end = self.length, self.length + n_new
+start, end = self.lengths[layer], self.lengths[layer] + n_new
 
-    def append(self, layer, keys, values):
-        start, end = self.lengths[layer], self.lengths[layer] + keys.shape[2]
-        if end > self.keys.shape[3]:
-            raise ValueError("full")
-        self.keys[layer, :, :, start:end] = keys
-        self.values[layer, :, :, start:end] = values
-        self.lengths[layer] = end
-        return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
+# - if layer == n_layers - 1:
+# -     self.length = end
+self.lengths[layer] = end
 
-    def rewind(self, n_tokens):
-        if not 0 <= n_tokens <= self.length:
-            raise ValueError("out of range")
-        self.lengths = [length - n_tokens for length in self.lengths]
+# - def rewind(self, n_tokens: int) -> None:
+# -     """Forget the last `n_tokens` by moving the pointer; no number in the arenas is touched.
+# -
+# -     Raises: ValueError, with nothing changed, unless 0 <= n_tokens <= length.
+# -     """
+length = property(lambda self: max(self.lengths))
+def rewind(self, n_tokens):
+    """Forget the last `n_tokens` by moving the pointer; no number in the arenas is touched.
+    Raises: ValueError, with nothing changed, unless 0 <= n_tokens <= length.
+    """
+
+# - self.length -= n_tokens
+self.lengths = [length - n_tokens for length in self.lengths]
 
 # fails rewind_moves_only_the_pointer
 

@@ -50,10 +50,6 @@ table = next(iter(self.tables.values()), [])
 # - n_kept_blocks = -(-(length - n_tokens) // self.keys.shape[2])
 n_kept_blocks = (length - n_tokens) // self.keys.shape[2] + 1
 
-# %% a rewind keeps every block until the sequence is freed
-# - n_kept_blocks = -(-(length - n_tokens) // self.keys.shape[2])
-n_kept_blocks = len(self.tables[sequence_id])
-
 # %% rewinds past the beginning
 # - if not 0 <= n_tokens <= length:
 # -     raise ValueError(f"cannot rewind {n_tokens} of {length} cached tokens")
@@ -113,10 +109,6 @@ self.tables.pop(sequence_id)
 # %% frees only the first block
 # - self.free_blocks += self.tables.pop(sequence_id)
 self.free_blocks += self.tables.pop(sequence_id)[:1]
-
-# %% frees every block twice
-# - self.free_blocks += self.tables.pop(sequence_id)
-self.free_blocks += self.tables.pop(sequence_id) * 2
 
 # %% an id that is used anew starts at its old length
 # - del self.lengths[sequence_id]

@@ -14,27 +14,15 @@ slots = positions % (window - 1)
 # fails positions_name_the_token_in_each_slot
 
 # %% empty slots hold position 0
-class RingCache:
-    def __init__(self, batch, n_kv_heads, head_dim, window, dtype=torch.float32):
-        self.keys = torch.zeros(batch, n_kv_heads, window, head_dim, dtype=dtype)
-        self.values = torch.zeros(batch, n_kv_heads, window, head_dim, dtype=dtype)
-        self.positions = torch.zeros(window, dtype=torch.int64)
-        self.n_seen = 0
+# - self.positions = torch.full((window,), -1)
+self.positions, self.n_seen = torch.zeros(window, dtype=torch.int64), 0
 
-    def append(self, keys, values):
-        window = len(self.positions)
-        for i in range(keys.shape[2]):
-            slot = self.n_seen % window
-            self.keys[:, :, slot] = keys[:, :, i]
-            self.values[:, :, slot] = values[:, :, i]
-            self.positions[slot] = self.n_seen
-            self.n_seen += 1
+# - end = int(self.positions.max()) + 1 + n_new
+self.n_seen = end = self.n_seen + n_new
 
-    def mask(self, query_positions):
-        window = len(self.positions)
-        filled = torch.arange(window) < self.n_seen
-        distance = query_positions[:, None] - self.positions
-        return filled & (distance >= 0) & (distance < window)
+# - return (self.positions >= 0) & (distance >= 0) & (distance < len(self.positions))
+filled = torch.arange(len(self.positions)) < self.n_seen
+return filled & (distance >= 0) & (distance < len(self.positions))
 
 # fails decoding_past_the_end_keeps_the_window
 
@@ -54,15 +42,6 @@ self.values[:, :, slots] = keys[:, :, n_new - n_kept :].to(self.values.dtype)
 
 # fails a_chunk_may_cross_the_end
 
-# %% a chunk stops at the last slot
-# - slots = positions % window
-slots = positions % window
-if 1 < n_new < window:
-    slots = torch.arange(int(slots[0]), window)[:n_new]
-    positions = positions[: len(slots)]
-    keys, values = keys[:, :, : len(slots)], values[:, :, : len(slots)]
-    n_new = n_kept = len(slots)
-
 # %% shifts a short chunk back to fit before the end
 # - slots = positions % window
 slots = positions % window
@@ -72,28 +51,10 @@ if n_new < window and int(slots[0]) + n_new > window:
 # fails a_long_prompt_leaves_its_newest_tokens
 
 # %% keeps the oldest tokens of a long prompt
-class RingCache:
-    def __init__(self, batch, n_kv_heads, head_dim, window, dtype=torch.float32):
-        self.keys = torch.zeros(batch, n_kv_heads, window, head_dim, dtype=dtype)
-        self.values = torch.zeros(batch, n_kv_heads, window, head_dim, dtype=dtype)
-        self.positions = torch.full((window,), -1)
-
-    def append(self, keys, values):
-        window = len(self.positions)
-        keys, values = keys[:, :, :window], values[:, :, :window]
-        start = int(self.positions.max()) + 1
-        positions = torch.arange(start, start + keys.shape[2])
-        self.keys[:, :, positions % window] = keys.to(self.keys.dtype)
-        self.values[:, :, positions % window] = values.to(self.values.dtype)
-        self.positions[positions % window] = positions
-
-    def mask(self, query_positions):
-        distance = query_positions[:, None] - self.positions
-        return (self.positions >= 0) & (distance >= 0) & (distance < len(self.positions))
-
-# %% a long prompt starts in slot 0
-# - slots = positions % window
-slots = positions % window if n_new <= window else torch.arange(window)
+# - window, n_new = len(self.positions), keys.shape[2]
+window = len(self.positions)
+keys, values = keys[:, :, :window], values[:, :, :window]
+n_new = keys.shape[2]
 
 # %% counts only the tokens that it kept
 # - end = int(self.positions.max()) + 1 + n_new

@@ -14,10 +14,6 @@ mask = torch.ones(n_query, n_key, dtype=torch.bool)
 # - mask = torch.arange(n_key, device=queries.device) <= rows[:, None]
 mask = torch.arange(n_key) <= (rows[:, None] - 1).clamp(min=0)
 
-# %% mask one row too low
-# - rows = torch.arange(n_key - n_query, n_key, device=queries.device)
-rows = torch.arange(n_key - n_query, n_key) + 1
-
 # %% attends to the new tokens only
 def attend_cached(queries, keys, values, past):
     n_new = queries.shape[2]
@@ -36,14 +32,14 @@ return masked_attention(queries, *tiled, mask), (keys, values)
 # fails new_keys_follow_the_cached_ones
 
 # %% returns only the new keys and values
-def attend_cached(queries, keys, values, past):
-    all_keys, all_values = keys, values
-    if past is not None:
-        all_keys = torch.cat([past[0], keys], dim=2)
-        all_values = torch.cat([past[1], values], dim=2)
-    n_query, n_key = queries.shape[2], all_keys.shape[2]
-    mask = causal_mask(n_key)[n_key - n_query :]
-    return masked_attention(queries, all_keys, all_values, mask), (keys, values)
+# - if past is not None:
+# -     keys = torch.cat([past[0], keys], dim=2)
+new = keys, values
+if past is not None:
+    keys = torch.cat([past[0], keys], dim=2)
+
+# - return masked_attention(queries, keys, values, mask), (keys, values)
+return masked_attention(queries, keys, values, mask), new
 
 # %% returns keys and values swapped
 # - return masked_attention(queries, keys, values, mask), (keys, values)
@@ -74,16 +70,10 @@ values = values.repeat_interleave(group_size, dim=1)
 # fails nothing_passed_in_is_changed
 
 # %% scales the queries in place
-def attend_cached(queries, keys, values, past):
-    if past is not None:
-        keys = torch.cat([past[0], keys], dim=2)
-        values = torch.cat([past[1], values], dim=2)
-    group_size = queries.shape[1] // keys.shape[1]
-    queries *= queries.shape[-1] ** -0.5
-    scores = queries @ keys.repeat_interleave(group_size, dim=1).transpose(-2, -1)
-    hidden = ~causal_mask(keys.shape[2])[keys.shape[2] - queries.shape[2] :]
-    weights = scores.masked_fill(hidden, float("-inf")).softmax(-1)
-    return weights @ values.repeat_interleave(group_size, dim=1), (keys, values)
+# - return masked_attention(queries, keys, values, mask), (keys, values)
+scale = queries.shape[-1] ** 0.5
+queries /= scale
+return masked_attention(queries * scale, keys, values, mask), (keys, values)
 
 # %% empties the old cache to free its memory
 # - values = torch.cat([past[1], values], dim=2)

@@ -24,10 +24,6 @@ return n_new * n_prompt + n_new * (n_new + 1) // 2
 # - return n_new * n_prompt + n_new * (n_new - 1) // 2
 return n_prompt + n_new * (n_new - 1) // 2
 
-# %% pairs of tokens instead of tokens
-# - return n_new * n_prompt + n_new * (n_new - 1) // 2
-return (n_prompt + n_new - 1) ** 2
-
 # fails no_token_costs_nothing
 
 # %% no new token still costs the prompt

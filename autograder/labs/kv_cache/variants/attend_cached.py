@@ -1,16 +1,5 @@
 """Right answers to `attend_cached`, written differently."""
 
-# %% slices the causal mask, builds new tuples
-def attend_cached(queries, keys, values, past):
-    if past is None:
-        return masked_attention(queries, keys, values, causal_mask(keys.shape[2])), (keys, values)
-    cached_keys, cached_values = past
-    all_keys = torch.cat((cached_keys, keys), dim=-2)
-    all_values = torch.cat((cached_values, values), dim=-2)
-    total, new = all_keys.size(2), queries.size(2)
-    mask = causal_mask(total)[total - new : total, :total]
-    return masked_attention(queries, all_keys, all_values, mask), (all_keys, all_values)
-
 # %% PyTorch's attention, repeated heads, a list for the cache
 def attend_cached(queries, keys, values, past):
     cache = [keys, values] if past is None else [

@@ -8,10 +8,6 @@ return 2 * batch_size * n_tokens * kv_bytes_per_token(shape, bytes_per_number)
 
 # fails grows_with_every_token
 
-# %% length forgotten
-# - return batch_size * n_tokens * kv_bytes_per_token(shape, bytes_per_number)
-return batch_size * kv_bytes_per_token(shape, bytes_per_number)
-
 # %% quadratic, as attention's work is
 # - return batch_size * n_tokens * kv_bytes_per_token(shape, bytes_per_number)
 return batch_size * n_tokens**2 * kv_bytes_per_token(shape, bytes_per_number)

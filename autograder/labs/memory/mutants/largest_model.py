@@ -37,10 +37,10 @@ return (vram_bytes - overhead_bytes) // bytes_per_param
 # fails refuses_parameters_without_width
 
 # %% a parameter of no bytes divides by zero
-def largest_model(vram_bytes: int, overhead_bytes: int = 0, bytes_per_param: int = 2) -> int:
-    if bytes_per_param < 0:
-        raise ValueError(f"a parameter takes at least one byte, got {bytes_per_param}")
-    return max(0, int((vram_bytes - overhead_bytes) // bytes_per_param))
+# - if bytes_per_param <= 0:
+# -     raise ValueError(f"a parameter takes at least one byte, got {bytes_per_param}")
+if bytes_per_param < 0:
+    raise ValueError(f"a parameter takes at least one byte, got {bytes_per_param}")
 
 # fails weights_fill_what_the_overhead_leaves wider_parameters_leave_room_for_fewer
 #   a_parameter_fits_whole_or_not_at_all

@@ -6,10 +6,6 @@
 # - return max(0, int(left_bytes // (batch_size * token_bytes)))
 return max(0, int(left_bytes // token_bytes))
 
-# %% tokens of the whole batch
-# - return max(0, int(left_bytes // (batch_size * token_bytes)))
-return max(0, left_bytes // (batch_size * token_bytes)) * batch_size
-
 # fails an_overhead_comes_off_first
 
 # %% overhead forgotten

@@ -21,10 +21,6 @@ def training_bytes(n_params: int, recipe: Mapping[str, int]) -> int:
 def training_bytes(n_params: int, recipe: Mapping[str, int]) -> int:
     return n_params * 16
 
-# %% counts entries
-def training_bytes(n_params: int, recipe: Mapping[str, int]) -> int:
-    return n_params * 4 * len(recipe)
-
 # %% one parameter
 def training_bytes(n_params: int, recipe: Mapping[str, int]) -> int:
     return sum(recipe.values())

@@ -30,10 +30,6 @@ n_examined = sum(block.n_accepted + (block.n_drafted > 0) for block in blocks)
 # - blocks = list(blocks)
 blocks = [b for b in blocks if b.n_accepted < b.n_drafted]
 
-# %% never above 0.99
-# - return sum(block.n_accepted for block in blocks) / n_examined
-return min(0.99, sum(block.n_accepted for block in blocks) / n_examined)
-
 # fails what_was_not_examined_does_not_count a_block_accepted_whole_has_no_rejected_token
 #   every_examined_token_weighs_the_same a_plain_step_examines_nothing
 #   without_trials_there_is_no_rate
@@ -92,7 +88,3 @@ return 0.0
 # -     raise ValueError("no drafted token was examined, so there is no acceptance rate")
 if n_examined < 0:
     raise ValueError("no drafted token was examined, so there is no acceptance rate")
-
-# %% not a number
-# - raise ValueError("no drafted token was examined, so there is no acceptance rate")
-return float("nan")

@@ -10,10 +10,6 @@ text.append(sample(distribution(logits[0], temperature, top_k, top_p), rng))
 # - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
 text.append(int(logits[-1].argmax()))
 
-# %% any token
-# - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
-text.append(int(torch.randint(logits.shape[-1], ())))
-
 # %% a second softmax, over probabilities
 # - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
 text.append(sample(distribution(logits[-1], temperature, top_k, top_p).softmax(-1), rng))
@@ -34,10 +30,6 @@ text.append(sample(distribution(logits[-1], temperature), rng))
 # - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
 text.append(sample(distribution(logits[-1], 1.0, top_k, top_p), rng))
 
-# %% no top-p
-# - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
-text.append(sample(distribution(logits[-1], temperature, top_k), rng))
-
 # %% temperature 0 counts as none given
 # - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
 text.append(sample(distribution(logits[-1], temperature or 1.0, top_k, top_p), rng))
@@ -52,26 +44,14 @@ pass
 # %% an end in the prompt counts
 # - while len(text) < len(prompt) + n_new:
 # -     logits = target.feed(text[target.n_cached() :])
-# -     text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
-# -     if text[-1] == eos:
-# -         break
 while len(text) < len(prompt) + n_new and eos not in text:
     logits = target.feed(text[target.n_cached() :])
-    text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
-    if text[-1] == eos:
-        break
 
 # %% at least one token
 # - while len(text) < len(prompt) + n_new:
 # -     logits = target.feed(text[target.n_cached() :])
-# -     text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
-# -     if text[-1] == eos:
-# -         break
 while len(text) < len(prompt) + max(n_new, 1):
     logits = target.feed(text[target.n_cached() :])
-    text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
-    if text[-1] == eos:
-        break
 
 # fails each_token_has_the_targets_law writing_ends_in_time
 
@@ -84,14 +64,8 @@ return text[len(prompt) : -1]
 # %% one token too many
 # - while len(text) < len(prompt) + n_new:
 # -     logits = target.feed(text[target.n_cached() :])
-# -     text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
-# -     if text[-1] == eos:
-# -         break
 while len(text) <= len(prompt) + n_new:
     logits = target.feed(text[target.n_cached() :])
-    text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
-    if text[-1] == eos:
-        break
 
 # fails each_token_has_the_targets_law temperature_top_k_and_top_p_count writing_ends_in_time
 #   each_token_is_fed_once what_cannot_be_written_is_refused

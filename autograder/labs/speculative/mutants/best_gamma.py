@@ -54,14 +54,6 @@ return max(gain(gamma) for gamma in range(max_gamma + 1))
 # - return speedup(alpha, gamma, draft_s, target_s, verify_s(gamma)) if gamma else 1.0
 return speedup(alpha, gamma, draft_s, target_s, verify_s(1)) if gamma else 1.0
 
-# %% the call that verifies one more
-# - return speedup(alpha, gamma, draft_s, target_s, verify_s(gamma)) if gamma else 1.0
-return speedup(alpha, gamma, draft_s, target_s, verify_s(gamma + 1)) if gamma else 1.0
-
-# %% the call that verifies 64
-# - return speedup(alpha, gamma, draft_s, target_s, verify_s(gamma)) if gamma else 1.0
-return speedup(alpha, gamma, draft_s, target_s, verify_s(64)) if gamma else 1.0
-
 # fails each_gamma_has_its_own_verification a_worse_gamma_does_not_end_the_search
 #   where_all_lose_nothing_is_drafted the_smallest_of_equals_is_taken
 
@@ -70,21 +62,6 @@ return speedup(alpha, gamma, draft_s, target_s, verify_s(64)) if gamma else 1.0
 return speedup(alpha, gamma, draft_s, target_s, target_s) if gamma else 1.0
 
 # fails a_worse_gamma_does_not_end_the_search
-
-# %% stops at the first that is worse
-def best_gamma(alpha, draft_s, target_s, verify_s, max_gamma=64):
-    def gain(gamma):
-        return speedup(alpha, gamma, draft_s, target_s, verify_s(gamma))
-
-    best, gained = 0, 1.0
-    for gamma in range(1, max_gamma + 1):
-        now = gain(gamma)
-        if gamma > 1 and now < last:
-            break
-        if now > gained:
-            best, gained = gamma, now
-        last = now
-    return best
 
 # %% gives up if the first loses
 # - return max(range(max_gamma + 1), key=gain)
@@ -111,10 +88,6 @@ return max(range(1, max_gamma + 1), key=gain)
 # %% None if all lose
 # - return max(range(max_gamma + 1), key=gain)
 return max(range(max_gamma + 1), key=gain) or None
-
-# %% one at least
-# - return max(range(max_gamma + 1), key=gain)
-return max(1, max(range(max_gamma + 1), key=gain))
 
 # %% as fast as plain will do
 # - return max(range(max_gamma + 1), key=gain)
@@ -151,9 +124,3 @@ def best_gamma(alpha, draft_s, target_s, verify_s, max_gamma=64):
 # %% any alpha
 # - return speedup(alpha, gamma, draft_s, target_s, verify_s(gamma)) if gamma else 1.0
 return speedup(min(1, max(0, alpha)), gamma, draft_s, target_s, verify_s(gamma)) if gamma else 1.0
-
-# %% 0 for what is no probability
-# - return max(range(max_gamma + 1), key=gain)
-if not 0 <= alpha <= 1:
-    return 0
-return max(range(max_gamma + 1), key=gain)

@@ -28,14 +28,6 @@ return 1 + gamma * alpha
 # - return float(sum(alpha**n_accepted for n_accepted in range(gamma + 1)))
 return 1 + gamma * alpha**gamma
 
-# %% whole tokens
-# - return float(sum(alpha**n_accepted for n_accepted in range(gamma + 1)))
-return round(sum(alpha**n for n in range(gamma + 1)))
-
-# %% an alpha near 1 is 1
-# - return float(sum(alpha**n_accepted for n_accepted in range(gamma + 1)))
-return gamma + 1 if alpha > 0.99 else (1 - alpha ** (gamma + 1)) / (1 - alpha)
-
 # fails the_ends_are_not_forgotten
 
 # %% the closed form alone
@@ -49,10 +41,6 @@ return float("inf") if alpha == 1 else (1 - alpha ** (gamma + 1)) / (1 - alpha)
 # %% something in the denominator
 # - return float(sum(alpha**n_accepted for n_accepted in range(gamma + 1)))
 return (1 - alpha ** (gamma + 1)) / (1 - alpha + 1e-8)
-
-# %% logarithms of nothing
-# - return float(sum(alpha**n_accepted for n_accepted in range(gamma + 1)))
-return sum(__import__('math').exp(n * __import__('math').log(alpha)) for n in range(gamma + 1))
 
 # %% gamma 0 is refused too
 # - if gamma < 0:
@@ -74,28 +62,8 @@ if not 0 <= alpha < 1:
 if False:
     raise ValueError(f"alpha is a probability, from 0 to 1; got {alpha}")
 
-# %% alpha above 1
-# - if not 0 <= alpha <= 1:
-# -     raise ValueError(f"alpha is a probability, from 0 to 1; got {alpha}")
-if alpha < 0:
-    raise ValueError(f"alpha is a probability, from 0 to 1; got {alpha}")
-
 # %% any gamma
 # - if gamma < 0:
 # -     raise ValueError(f"gamma must be at least 0, not {gamma}")
 if False:
     raise ValueError(f"gamma must be at least 0, not {gamma}")
-
-# %% clamped
-# - if not 0 <= alpha <= 1:
-# -     raise ValueError(f"alpha is a probability, from 0 to 1; got {alpha}")
-alpha = min(1, max(0, alpha))
-if not 0 <= alpha <= 1:
-    raise ValueError(f"alpha is a probability, from 0 to 1; got {alpha}")
-
-# %% asserted
-# - if not 0 <= alpha <= 1:
-# -     raise ValueError(f"alpha is a probability, from 0 to 1; got {alpha}")
-assert 0 <= alpha <= 1
-if not 0 <= alpha <= 1:
-    raise ValueError(f"alpha is a probability, from 0 to 1; got {alpha}")

@@ -8,10 +8,6 @@
 # - return tokens[start + n : start + n + gamma]
 return tokens[start : start + gamma]
 
-# %% one token later
-# - return tokens[start + n : start + n + gamma]
-return tokens[start + n + 1 : start + n + 1 + gamma]
-
 # %% gamma is where the copy ends
 # - return tokens[start + n : start + n + gamma]
 return tokens[start + n : gamma]
@@ -26,18 +22,6 @@ return tokens[start + n :]
 
 # fails what_followed_is_copied
 
-# %% numbers compared as text
-def ngram_draft(tokens, gamma, longest=3):
-    if gamma < 1 or longest < 1:
-        raise ValueError("at least 1")
-    for n in range(min(longest, len(tokens) - 1), 0, -1):
-        text, last = (" ".join(map(str, part)) for part in (tokens[:-1], tokens[-n:]))
-        if (last + " ") in (text + " "):
-            start = (text + " ").index(last + " ")
-            start = text[:start].count(" ")
-            return tokens[start + n : start + n + gamma]
-    return []
-
 # %% the end of the text is 0
 # - return tokens[start + n : start + n + gamma]
 copied = tokens[start + n : start + n + gamma]
@@ -46,61 +30,36 @@ return copied[: copied.index(0)] if 0 in copied else copied
 # fails the_longest_match_comes_first
 
 # %% the shortest match first
-def ngram_draft(tokens: Sequence[int], gamma: int, longest: int = 3) -> list[int]:
-    if gamma < 1 or longest < 1:
-        raise ValueError(f"gamma and longest must be at least 1, not {gamma} and {longest}")
-    tokens = list(tokens)
-    for n in range(1, min(longest, len(tokens) - 1) + 1):
-        for start in range(len(tokens) - n):
-            if tokens[start : start + n] == tokens[-n:]:
-                return tokens[start + n : start + n + gamma]
-    return []
+# - for n in range(min(longest, len(tokens) - 1), 0, -1):
+# -     for start in range(len(tokens) - n):
+# -         if tokens[start : start + n] == tokens[-n:]:
+# -             return tokens[start + n : start + n + gamma]
+for n in range(1, min(longest, len(tokens) - 1) + 1):
+    for start in range(len(tokens) - n):
+        if tokens[start : start + n] == tokens[-n:]:
+            return tokens[start + n : start + n + gamma]
 
 # %% the last token alone
-def ngram_draft(tokens: Sequence[int], gamma: int, longest: int = 3) -> list[int]:
-    if gamma < 1 or longest < 1:
-        raise ValueError(f"gamma and longest must be at least 1, not {gamma} and {longest}")
-    tokens = list(tokens)
-    for n in range(1 if len(tokens) > 1 else 0, 0, -1):
-        for start in range(len(tokens) - n):
-            if tokens[start : start + n] == tokens[-n:]:
-                return tokens[start + n : start + n + gamma]
-    return []
-
-# %% at most three
-def ngram_draft(tokens: Sequence[int], gamma: int, longest: int = 3) -> list[int]:
-    if gamma < 1 or longest < 1:
-        raise ValueError(f"gamma and longest must be at least 1, not {gamma} and {longest}")
-    tokens = list(tokens)
-    for n in range(min(longest, 3, len(tokens) - 1), 0, -1):
-        for start in range(len(tokens) - n):
-            if tokens[start : start + n] == tokens[-n:]:
-                return tokens[start + n : start + n + gamma]
-    return []
-
-# %% the earliest place of any length
-def ngram_draft(tokens, gamma, longest=3):
-    if gamma < 1 or longest < 1:
-        raise ValueError("at least 1")
-    places = []
-    for n in range(min(longest, len(tokens) - 1), 0, -1):
-        for end in range(n, len(tokens)):
-            if tokens[end - n : end] == tokens[-n:]:
-                places.append(end)
-                break
-    return tokens[min(places) : min(places) + gamma] if places else []
+# - for n in range(min(longest, len(tokens) - 1), 0, -1):
+# -     for start in range(len(tokens) - n):
+# -         if tokens[start : start + n] == tokens[-n:]:
+# -             return tokens[start + n : start + n + gamma]
+for n in range(1 if len(tokens) > 1 else 0, 0, -1):
+    for start in range(len(tokens) - n):
+        if tokens[start : start + n] == tokens[-n:]:
+            return tokens[start + n : start + n + gamma]
 
 # fails fewer_tokens_are_looked_for_then
 
 # %% so many or nothing
-def ngram_draft(tokens, gamma, longest=3):
-    if gamma < 1 or longest < 1:
-        raise ValueError("at least 1")
-    n = min(longest, (len(tokens) + 1) // 2)
+# - for n in range(min(longest, len(tokens) - 1), 0, -1):
+# -     for start in range(len(tokens) - n):
+# -         if tokens[start : start + n] == tokens[-n:]:
+# -             return tokens[start + n : start + n + gamma]
+for n in [min(longest, (len(tokens) + 1) // 2)]:
     for start in range(len(tokens) - n):
         if tokens[start : start + n] == tokens[-n:]:
             return tokens[start + n : start + n + gamma]
-    return []
 
 # %% finds itself
 # - for start in range(len(tokens) - n):
@@ -113,15 +72,14 @@ for start in range(len(tokens) - n + 1):
 # fails what_followed_is_copied fewer_tokens_are_looked_for_then
 
 # %% two at least
-def ngram_draft(tokens: Sequence[int], gamma: int, longest: int = 3) -> list[int]:
-    if gamma < 1 or longest < 1:
-        raise ValueError(f"gamma and longest must be at least 1, not {gamma} and {longest}")
-    tokens = list(tokens)
-    for n in range(min(longest, len(tokens) - 1), 1, -1):
-        for start in range(len(tokens) - n):
-            if tokens[start : start + n] == tokens[-n:]:
-                return tokens[start + n : start + n + gamma]
-    return []
+# - for n in range(min(longest, len(tokens) - 1), 0, -1):
+# -     for start in range(len(tokens) - n):
+# -         if tokens[start : start + n] == tokens[-n:]:
+# -             return tokens[start + n : start + n + gamma]
+for n in range(min(longest, len(tokens) - 1), 1, -1):
+    for start in range(len(tokens) - n):
+        if tokens[start : start + n] == tokens[-n:]:
+            return tokens[start + n : start + n + gamma]
 
 # fails the_earliest_place_counts
 
@@ -134,29 +92,14 @@ for start in reversed(range(len(tokens) - n)):
         return tokens[start + n : start + n + gamma]
 
 # %% as many tokens as agree
-def ngram_draft(tokens: Sequence[int], gamma: int, longest: int = 3) -> list[int]:
-    if gamma < 1 or longest < 1:
-        raise ValueError(f"gamma and longest must be at least 1, not {gamma} and {longest}")
-    tokens = list(tokens)
-    for n in range(len(tokens) - 1, 0, -1):
-        for start in range(len(tokens) - n):
-            if tokens[start : start + n] == tokens[-n:]:
-                return tokens[start + n : start + n + gamma]
-    return []
-
-# %% what followed most often
-from collections import Counter
-
-def ngram_draft(tokens, gamma, longest=3):
-    if gamma < 1 or longest < 1:
-        raise ValueError("at least 1")
-    for n in range(min(longest, len(tokens) - 1), 0, -1):
-        places = [i for i in range(n, len(tokens)) if tokens[i - n : i] == tokens[-n:]]
-        if places:
-            common, _ = Counter(tokens[i] for i in places).most_common(1)[0]
-            start = next(i for i in places if tokens[i] == common)
-            return tokens[start : start + gamma]
-    return []
+# - for n in range(min(longest, len(tokens) - 1), 0, -1):
+# -     for start in range(len(tokens) - n):
+# -         if tokens[start : start + n] == tokens[-n:]:
+# -             return tokens[start + n : start + n + gamma]
+for n in range(len(tokens) - 1, 0, -1):
+    for start in range(len(tokens) - n):
+        if tokens[start : start + n] == tokens[-n:]:
+            return tokens[start + n : start + n + gamma]
 
 # fails the_copy_ends_with_the_text
 
@@ -164,14 +107,6 @@ def ngram_draft(tokens, gamma, longest=3):
 # - return tokens[start + n : start + n + gamma]
 period = tokens[start + n :]
 return [period[i % len(period)] for i in range(gamma)]
-
-# %% filled up to gamma
-# - return tokens[start + n : start + n + gamma]
-return (tokens[start + n :] + [tokens[-1]] * gamma)[:gamma]
-
-# %% the last tokens are not copied again
-# - return tokens[start + n : start + n + gamma]
-return tokens[start + n : min(start + n + gamma, len(tokens) - n)]
 
 # %% only where gamma tokens follow
 # - for start in range(len(tokens) - n):

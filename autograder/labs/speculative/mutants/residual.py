@@ -10,10 +10,6 @@ left = (draft_probs - target_probs).clamp(min=0)
 # - left = (target_probs - draft_probs).clamp(min=0)
 left = (target_probs - draft_probs).abs()
 
-# %% the square of the difference
-# - left = (target_probs - draft_probs).clamp(min=0)
-left = (target_probs - draft_probs).clamp(min=0) ** 2
-
 # fails what_the_target_has_more_is_left the_residual_sums_to_one
 #   equal_distributions_leave_the_target a_small_difference_counts_in_full
 #   each_row_has_a_residual both_distributions_stay_as_they_are
@@ -44,33 +40,17 @@ return left / mass
 # - return torch.where(mass > 0, left / mass, target_probs)
 return left / (mass + 1e-9)
 
-# %% 0 where both are equal
-# - return torch.where(mass > 0, left / mass, target_probs)
-return torch.where(mass > 0, left / mass, left)
-
-# %% all tokens alike where both are equal
-# - return torch.where(mass > 0, left / mass, target_probs)
-return torch.where(mass > 0, left / mass, torch.ones_like(left) / left.shape[-1])
-
 # fails a_small_difference_counts_in_full
 
 # %% nearly equal is equal
 # - return torch.where(mass > 0, left / mass, target_probs)
 return torch.where(mass > 0.01, left / mass, target_probs)
 
-# %% too small to count
-# - left = (target_probs - draft_probs).clamp(min=0)
-left = torch.nn.functional.threshold(target_probs - draft_probs, 0.001, 0.0)
-
 # fails each_row_has_a_residual
 
 # %% one sum for all rows
 # - mass = left.sum(-1, keepdim=True)
 mass = left.sum()
-
-# %% sums over the first dimension
-# - mass = left.sum(-1, keepdim=True)
-mass = left.sum(0, keepdim=True)
 
 # %% an equal row makes all of them equal
 # - return torch.where(mass > 0, left / mass, target_probs)

@@ -4,151 +4,48 @@
 
 # %% one uniform for the whole block
 # - n_kept, token = verify(drafted, rows, target_probs, rng)
-n_kept = 0
 u = torch.rand(())
-for i, x in enumerate(drafted):
-    if not u < target_probs[i, x] / rows[i, x]:
-        break
-    n_kept += 1
-if n_kept < len(drafted):
-    token = sample(residual(target_probs[n_kept], rows[n_kept]), rng)
-else:
-    token = sample(target_probs[-1], rng)
+kept = [bool(u < target_probs[i, x] / rows[i, x]) for i, x in enumerate(drafted)]
+n_kept = [*kept, False].index(False)
+left = residual(target_probs[n_kept], rows[n_kept]) if n_kept < len(drafted) else target_probs[-1]
+token = sample(left, rng)
 
 # %% the residual is the target
 # - n_kept, token = verify(drafted, rows, target_probs, rng)
-n_kept = 0
-pass
-for i, x in enumerate(drafted):
-    if not torch.rand(()) < target_probs[i, x] / rows[i, x]:
-        break
-    n_kept += 1
+n_kept, token = verify(drafted, rows, target_probs, rng)
 if n_kept < len(drafted):
     token = sample(target_probs[n_kept], rng)
-else:
-    token = sample(target_probs[-1], rng)
-
-# %% the residual's most likely token
-# - n_kept, token = verify(drafted, rows, target_probs, rng)
-n_kept = 0
-pass
-for i, x in enumerate(drafted):
-    if not torch.rand(()) < target_probs[i, x] / rows[i, x]:
-        break
-    n_kept += 1
-if n_kept < len(drafted):
-    token = int(residual(target_probs[n_kept], rows[n_kept]).argmax())
-else:
-    token = sample(target_probs[-1], rng)
-
-# %% a lenient ratio
-# - n_kept, token = verify(drafted, rows, target_probs, rng)
-n_kept = 0
-pass
-for i, x in enumerate(drafted):
-    if not torch.rand(()) < target_probs[i, x] / (0.8 * rows[i, x]):
-        break
-    n_kept += 1
-if n_kept < len(drafted):
-    token = sample(residual(target_probs[n_kept], rows[n_kept]), rng)
-else:
-    token = sample(target_probs[-1], rng)
 
 # %% kept whenever the target likes it more
 # - n_kept, token = verify(drafted, rows, target_probs, rng)
-n_kept = 0
-pass
-for i, x in enumerate(drafted):
-    if not target_probs[i, x] >= rows[i, x]:
-        break
-    n_kept += 1
-if n_kept < len(drafted):
-    token = sample(residual(target_probs[n_kept], rows[n_kept]), rng)
-else:
-    token = sample(target_probs[-1], rng)
-
-# %% kept when half as likely
-# - n_kept, token = verify(drafted, rows, target_probs, rng)
-n_kept = 0
-pass
-for i, x in enumerate(drafted):
-    if not target_probs[i, x] / rows[i, x] >= 0.5:
-        break
-    n_kept += 1
-if n_kept < len(drafted):
-    token = sample(residual(target_probs[n_kept], rows[n_kept]), rng)
-else:
-    token = sample(target_probs[-1], rng)
+kept = [bool(target_probs[i, x] >= rows[i, x]) for i, x in enumerate(drafted)]
+n_kept = [*kept, False].index(False)
+left = residual(target_probs[n_kept], rows[n_kept]) if n_kept < len(drafted) else target_probs[-1]
+token = sample(left, rng)
 
 # fails the_text_has_the_targets_law one_target_call_verifies_a_block
 #   no_model_is_fed_a_token_twice greedy_text_is_the_targets every_block_is_reported
 
-# %% what the draft has too little of
-# - n_kept, token = verify(drafted, rows, target_probs, rng)
-n_kept = 0
-pass
-for i, x in enumerate(drafted):
-    if not torch.rand(()) < target_probs[i, x] / rows[i, x]:
-        break
-    n_kept += 1
-if n_kept < len(drafted):
-    token = sample(residual(rows[n_kept], target_probs[n_kept]), rng)
-else:
-    token = sample(target_probs[-1], rng)
-
 # %% the absolute difference
 # - n_kept, token = verify(drafted, rows, target_probs, rng)
-n_kept = 0
-pass
-for i, x in enumerate(drafted):
-    if not torch.rand(()) < target_probs[i, x] / rows[i, x]:
-        break
-    n_kept += 1
+n_kept, token = verify(drafted, rows, target_probs, rng)
 if n_kept < len(drafted):
     token = sample((target_probs[n_kept] - rows[n_kept]).abs(), rng)
-else:
-    token = sample(target_probs[-1], rng)
 
 # %% the rejected token stays
 # - n_kept, token = verify(drafted, rows, target_probs, rng)
-n_kept = 0
-pass
-for i, x in enumerate(drafted):
-    if not torch.rand(()) < target_probs[i, x] / rows[i, x]:
-        break
-    n_kept += 1
+n_kept, token = verify(drafted, rows, target_probs, rng)
 if n_kept < len(drafted):
     token = drafted[n_kept]
-else:
-    token = sample(target_probs[-1], rng)
 
 # fails the_text_has_the_targets_law greedy_text_is_the_targets
 
-# %% the residual of the position after
-# - n_kept, token = verify(drafted, rows, target_probs, rng)
-n_kept = 0
-pass
-for i, x in enumerate(drafted):
-    if not torch.rand(()) < target_probs[i, x] / rows[i, x]:
-        break
-    n_kept += 1
-if n_kept < len(drafted):
-    token = sample(residual(target_probs[n_kept + 1], rows[min(n_kept + 1, len(rows) - 1)]), rng)
-else:
-    token = sample(target_probs[-1], rng)
-
 # %% the ratio upside down
 # - n_kept, token = verify(drafted, rows, target_probs, rng)
-n_kept = 0
-pass
-for i, x in enumerate(drafted):
-    if not torch.rand(()) < rows[i, x] / target_probs[i, x]:
-        break
-    n_kept += 1
-if n_kept < len(drafted):
-    token = sample(residual(target_probs[n_kept], rows[n_kept]), rng)
-else:
-    token = sample(target_probs[-1], rng)
+kept = [bool(torch.rand(()) < rows[i, x] / target_probs[i, x]) for i, x in enumerate(drafted)]
+n_kept = [*kept, False].index(False)
+left = residual(target_probs[n_kept], rows[n_kept]) if n_kept < len(drafted) else target_probs[-1]
+token = sample(left, rng)
 
 # %% the draft's own text
 # - n_kept, token = verify(drafted, rows, target_probs, rng)
@@ -158,29 +55,10 @@ n_kept, token = len(drafted), sample(target_probs[-1], rng)
 
 # %% kept with the target's probability
 # - n_kept, token = verify(drafted, rows, target_probs, rng)
-n_kept = 0
-pass
-for i, x in enumerate(drafted):
-    if not torch.rand(()) < target_probs[i, x]:
-        break
-    n_kept += 1
-if n_kept < len(drafted):
-    token = sample(residual(target_probs[n_kept], rows[n_kept]), rng)
-else:
-    token = sample(target_probs[-1], rng)
-
-# %% kept if the target's favourite
-# - n_kept, token = verify(drafted, rows, target_probs, rng)
-n_kept = 0
-pass
-for i, x in enumerate(drafted):
-    if not x == int(target_probs[i].argmax()):
-        break
-    n_kept += 1
-if n_kept < len(drafted):
-    token = sample(residual(target_probs[n_kept], rows[n_kept]), rng)
-else:
-    token = sample(target_probs[-1], rng)
+kept = [bool(torch.rand(()) < target_probs[i, x]) for i, x in enumerate(drafted)]
+n_kept = [*kept, False].index(False)
+left = residual(target_probs[n_kept], rows[n_kept]) if n_kept < len(drafted) else target_probs[-1]
+token = sample(left, rng)
 
 # fails the_text_has_the_targets_law both_models_are_told_how_to_sample
 #   greedy_text_is_the_targets
@@ -219,10 +97,6 @@ text += cut_after([*drafted[:n_kept], *[token][n_kept < len(drafted) :]], eos)
 # - n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
 n_drafts = gamma() if callable(gamma) else gamma
 
-# %% one more than can be used
-# - n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
-n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) )
-
 # fails the_text_ends_in_time
 
 # %% what follows the end of the text stays
@@ -231,10 +105,6 @@ text += [*drafted[:n_kept], token]
 if eos in text[-n_kept - 1 :]:
     break
 
-# %% the end is looked for at a block's end
-# - text += cut_after([*drafted[:n_kept], token], eos)
-text += [*drafted[:n_kept], token]
-
 # %% the end of the text is ignored
 # - if text[-1] == eos:
 # -     break
@@ -242,50 +112,10 @@ if False:
     break
 
 # %% an end in the prompt counts
-def speculative(
-    target: CachedModel,
-    draft: CachedModel,
-    prompt: Sequence[int],
-    n_new: int,
-    gamma: int | Callable[[], int],
-    *,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    eos: int | None = None,
-    rng: Generator | None = None,
-    blocks: list[Block] | None = None,
-) -> list[int]:
-    check_start(prompt, n_new, target, draft, gamma)
-    check_sampling(temperature, top_k, top_p)
-    text, end = list(prompt), len(prompt) + n_new
-    if n_new > 0 and len(prompt) > 1:
-        target.feed(text[:-1])
-        draft.feed(text[:-1])
-    while len(text) < end and eos not in text:
-        n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
-        drafted: list[int] = []
-        draft_probs: list[Tensor] = []
-        while len(drafted) < n_drafts:
-            logits = draft.feed((text + drafted)[draft.n_cached() :])[-1]
-            if torch.isneginf(logits).all():
-                break
-            draft_probs.append(distribution(logits, temperature, top_k, top_p))
-            drafted.append(sample(draft_probs[-1], rng))
-
-        logits = target.feed([text[-1], *drafted])
-        target_probs = distribution(logits, temperature, top_k, top_p)
-        rows = torch.stack(draft_probs) if drafted else target_probs[:0]
-        n_kept, token = verify(drafted, rows, target_probs, rng)
-
-        if blocks is not None:
-            blocks.append(Block(len(drafted), n_kept, len(text)))
-        text += cut_after([*drafted[:n_kept], token], eos)
-        target.rewind(len(text) - 1)
-        draft.rewind(min(draft.n_cached(), len(text) - 1))
-        if text[-1] == eos:
-            break
-    return text[len(prompt) :]
+# - while len(text) < end:
+# -     n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
+while len(text) < end and eos not in text:
+    n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
 
 # fails the_text_has_the_targets_law the_text_ends_in_time
 
@@ -393,10 +223,6 @@ logits = target.feed(text + drafted)[len(text) - 1 :]
 # - draft.rewind(min(draft.n_cached(), len(text) - 1))
 draft.rewind(0)
 
-# %% the draft forgets what was accepted
-# - draft.rewind(min(draft.n_cached(), len(text) - 1))
-draft.rewind(min(draft.n_cached(), max(len(text) - 1 - n_kept, 0)))
-
 # fails one_target_call_verifies_a_block no_model_is_fed_a_token_twice every_block_is_reported
 #   a_draft_may_have_nothing_to_propose gamma_is_asked_for_before_each_block
 
@@ -472,10 +298,6 @@ blocks.append(Block(len(drafted), min(n_kept + 1, len(drafted)), len(text)))
 # - blocks.append(Block(len(drafted), n_kept, len(text)))
 blocks.append(Block(len(drafted), n_kept, len(text) + n_kept + 1))
 
-# %% the position without the prompt
-# - blocks.append(Block(len(drafted), n_kept, len(text)))
-blocks.append(Block(len(drafted), n_kept, len(text) - len(prompt)))
-
 # %% gamma for the tokens drafted
 # - blocks.append(Block(len(drafted), n_kept, len(text)))
 blocks.append(Block(n_drafts + 1, n_kept, len(text)))
@@ -500,10 +322,8 @@ if False:
 
 # %% a silent draft is given up for good
 # - if torch.isneginf(logits).all():
-# -     break
 if torch.isneginf(logits).all():
     gamma = lambda: 0
-    break
 
 # fails gamma_is_asked_for_before_each_block
 
@@ -511,11 +331,6 @@ if torch.isneginf(logits).all():
 # - check_start(prompt, n_new, target, draft, gamma)
 check_start(prompt, n_new, target, draft, gamma)
 gamma = gamma() if callable(gamma) else gamma
-
-# %% gamma is asked for twice
-# - n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
-n_drafts = callable(gamma) and gamma()
-n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
 
 # %% at least one is drafted
 # - n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)

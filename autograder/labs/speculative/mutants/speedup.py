@@ -45,10 +45,6 @@ return 1 - block_s / (expected_tokens(alpha, gamma) * target_s)
 
 # fails all_tokens_of_a_block_are_gained
 
-# %% all drafts are accepted
-# - return expected_tokens(alpha, gamma) * target_s / block_s
-return ((gamma + 1 if alpha else 1) + 0 * expected_tokens(alpha, gamma)) * target_s / block_s
-
 # %% each accepted on its own
 # - return expected_tokens(alpha, gamma) * target_s / block_s
 return (1 + gamma * alpha + 0 * expected_tokens(alpha, gamma)) * target_s / block_s
@@ -78,10 +74,3 @@ return sum(alpha**n for n in range(gamma + 1)) * target_s / block_s
 # %% clamped
 # - return expected_tokens(alpha, gamma) * target_s / block_s
 return expected_tokens(min(1, max(0, alpha)), max(0, gamma)) * target_s / block_s
-
-# %% 0 for what is no probability
-def speedup(alpha: float, gamma: int, draft_s: float, target_s: float, verify_s: float) -> float:
-    if not 0 <= alpha <= 1 or gamma < 0:
-        return 0.0
-    block_s = gamma * draft_s + verify_s
-    return expected_tokens(alpha, gamma) * target_s / block_s

@@ -47,12 +47,6 @@ if not (uniform >= target_probs[i, token] / draft_probs[i, token]):
 if not (target_probs[i, token] >= draft_probs[i, token]):
     return i, sample(residual(target_probs[i], draft_probs[i]), rng)
 
-# %% the target's most likely token alone
-# - if not uniform < target_probs[i, token] / draft_probs[i, token]:
-# -     return i, sample(residual(target_probs[i], draft_probs[i]), rng)
-if not (token == int(target_probs[i].argmax())):
-    return i, sample(residual(target_probs[i], draft_probs[i]), rng)
-
 # fails a_token_is_kept_by_the_ratio each_token_has_a_uniform_of_its_own
 #   a_rejected_token_is_replaced_by_the_residual
 
@@ -138,13 +132,6 @@ return i, sample(target_probs[i], rng)
 # - return i, sample(residual(target_probs[i], draft_probs[i]), rng)
 return i, int(residual(target_probs[i], draft_probs[i]).argmax())
 
-# %% an inverse CDF of what is not normalised
-# - return i, sample(residual(target_probs[i], draft_probs[i]), rng)
-return i, int(torch.cat([
-    ((target_probs[i] - draft_probs[i]).clamp(min=0).cumsum(0) > torch.rand(())).nonzero()[:, 0],
-    target_probs[i].argmax()[None],
-])[0])
-
 # %% the target without the rejected token
 # - return i, sample(residual(target_probs[i], draft_probs[i]), rng)
 return i, sample(target_probs[i].index_fill(0, torch.tensor(token), 0), rng)
@@ -159,10 +146,6 @@ return i, sample(draft_probs[i], rng)
 # - return i, sample(residual(target_probs[i], draft_probs[i]), rng)
 return i, token
 
-# %% the draft minus the target
-# - return i, sample(residual(target_probs[i], draft_probs[i]), rng)
-return i, sample(residual(draft_probs[i], target_probs[i]), rng)
-
 # %% the absolute difference
 # - return i, sample(residual(target_probs[i], draft_probs[i]), rng)
 return i, sample((target_probs[i] - draft_probs[i]).abs(), rng)
@@ -170,10 +153,6 @@ return i, sample((target_probs[i] - draft_probs[i]).abs(), rng)
 # %% the residual of the first rows
 # - return i, sample(residual(target_probs[i], draft_probs[i]), rng)
 return i, sample(residual(target_probs[0], draft_probs[0]), rng)
-
-# %% the residual of the row behind
-# - return i, sample(residual(target_probs[i], draft_probs[i]), rng)
-return i, sample(residual(target_probs[i + 1], draft_probs[i]), rng)
 
 # fails a_token_is_kept_by_the_ratio a_rejected_token_is_replaced_by_the_residual
 #   what_the_target_excludes_never_comes

@@ -6,14 +6,6 @@
 # - n_kept = accepted.long().cumprod(dim=1).sum(dim=1)
 n_kept = accepted.long().sum(dim=1)
 
-# %% one uniform for each row
-# - uniforms = torch.rand(
-# -     n_rows, k, generator=rng, dtype=target_probs.dtype, device=target_probs.device
-# - )
-uniforms = torch.rand(
-    n_rows, 1, generator=rng, dtype=target_probs.dtype, device=target_probs.device
-)
-
 # %% the target for all
 # - left = residual(target_probs[index, n_kept], padded[index, n_kept])
 left = target_probs[index, n_kept]
@@ -53,11 +45,6 @@ accepted = uniforms < ratios
 # %% what was not drafted counts as rejected
 # - padded = torch.cat([draft_probs.where(is_drafted[..., None], 0), nothing], dim=1)
 padded = torch.cat([draft_probs, nothing], dim=1)
-
-# %% the last row of the target for all that is kept
-# - left = residual(target_probs[index, n_kept], padded[index, n_kept])
-at = torch.where(n_kept == n_drafted, k, n_kept)
-left = residual(target_probs[index, at], padded[index, n_kept])
 
 # %% not without any draft
 # - n_rows, k = drafted.shape

@@ -29,26 +29,3 @@ def acceptance_rate(blocks):
     if len(coins) == 0:
         raise ValueError("no coins")
     return torch.tensor(coins).mean()
-
-# %% arrays, a mean with weights
-import numpy as np
-
-def acceptance_rate(blocks):
-    counts = np.array([(b.n_accepted, b.examined) for b in blocks if b.examined], dtype=float)
-    if counts.size == 0:
-        raise ValueError("no trials")
-    accepted, examined = counts.T
-    return np.average(accepted / examined, weights=examined)
-
-# %% a division that fails
-from statistics import StatisticsError
-
-class NoTrials(StatisticsError):
-    pass
-
-def acceptance_rate(blocks):
-    blocks = [block for block in blocks if isinstance(block, Block)]
-    try:
-        return sum(b.n_accepted for b in blocks) / sum(b.examined for b in blocks)
-    except ZeroDivisionError as error:
-        raise NoTrials("no token was examined") from error

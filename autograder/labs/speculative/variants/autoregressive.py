@@ -72,18 +72,3 @@ def autoregressive(target, prompt, n_new, *, temperature=1.0, top_k=None, top_p=
         if token == eos:
             break
     return text[len(prompt):].tolist()
-
-# %% recursion
-def autoregressive(target, prompt, n_new, *, temperature=1.0, top_k=None, top_p=None, eos=None,
-                   rng=None):
-    check_start(prompt, n_new, target)
-    check_sampling(temperature, top_k, top_p)
-
-    def more(fed, n):
-        if n == 0:
-            return []
-        probs = distribution(target.feed(fed), temperature, top_k, top_p)[-1]
-        token = torch.distributions.Categorical(probs=probs).sample().item()
-        return [token] if token == eos else [token, *more([token], n - 1)]
-
-    return more(list(prompt), n_new)

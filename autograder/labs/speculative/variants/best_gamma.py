@@ -1,14 +1,5 @@
 """Right answers to `best_gamma`, written differently."""
 
-# %% a loop that keeps the best
-def best_gamma(alpha, draft_s, target_s, verify_s, max_gamma=64):
-    best, largest = 0, 1.0
-    for gamma in range(1, max_gamma + 1):
-        gained = speedup(alpha, gamma, draft_s, target_s, verify_s(gamma))
-        if gained > largest:
-            best, largest = gamma, gained
-    return best
-
 # %% the first maximum of an array
 import numpy as np
 
@@ -31,8 +22,3 @@ def best_gamma(alpha, draft_s, target_s, verify_s, max_gamma=64):
         return (gamma * draft_s + verify_s(gamma)) / expected_tokens(alpha, gamma)
 
     return sorted(range(max_gamma + 1), key=lambda gamma: (token_s(gamma), gamma))[0]
-
-# %% no tokens verified is a plain step
-def best_gamma(alpha, draft_s, target_s, verify_s, max_gamma=64):
-    gained = {gamma: speedup(alpha, gamma, draft_s, target_s, verify_s(gamma)) for gamma in range(max_gamma + 1)}
-    return min(gamma for gamma in gained if gained[gamma] == max(gained.values()))

@@ -41,21 +41,3 @@ def expected_tokens(alpha, gamma):
     for _ in range(gamma):
         tokens = 1 + alpha * tokens
     return tokens
-
-# %% by the chance of each length
-def expected_tokens(alpha, gamma):
-    if not 0 <= alpha <= 1 or gamma < 0:
-        raise ValueError(f"alpha {alpha}, gamma {gamma}")
-
-    rejected = sum((n + 1) * alpha**n * (1 - alpha) for n in range(gamma))
-    return rejected + (gamma + 1) * alpha**gamma
-
-# %% powers of an array
-import numpy as np
-
-def expected_tokens(alpha, gamma):
-    if alpha < 0 or alpha > 1:
-        raise ValueError("alpha")
-    if gamma < 0:
-        raise ValueError("gamma")
-    return np.cumprod([1.0] + [alpha] * gamma).sum()

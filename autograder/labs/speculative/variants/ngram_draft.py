@@ -29,20 +29,6 @@ def ngram_draft(tokens, gamma, longest=3):
         n -= 1
     return text[:0]
 
-# %% an index of all places, a tuple
-def ngram_draft(tokens, gamma, longest=3):
-    if not (gamma >= 1 and longest >= 1):
-        raise ValueError("too small")
-    first_place = {}
-    for end in range(1, len(tokens)):
-        for n in range(1, min(longest, end) + 1):
-            first_place.setdefault(tuple(tokens[end - n : end]), end)
-    for n in reversed(range(1, longest + 1)):
-        place = first_place.get(tuple(tokens[-n:])) if n < len(tokens) else None
-        if place is not None:
-            return tuple(tokens[place : place + gamma])
-    return ()
-
 # %% the best place so far, token by token backwards
 def ngram_draft(tokens, gamma, longest=3):
     if gamma < 1:
@@ -57,18 +43,6 @@ def ngram_draft(tokens, gamma, longest=3):
         if agree > most:
             most, place = agree, end + 1
     return list(tokens[place : place + gamma])
-
-# %% text with a sign before and after each token
-def ngram_draft(tokens, gamma, longest=3):
-    if gamma < 1 or longest < 1:
-        raise ValueError
-    write = lambda part: "," + "".join(f"{token}," for token in part)
-    for n in range(min(longest, len(tokens) - 1), 0, -1):
-        at = write(tokens[:-1]).find(write(tokens[-n:]))
-        if at >= 0:
-            begin = write(tokens)[:at].count(",") + n
-            return tokens[begin : begin + gamma]
-    return []
 
 # %% only places that end before the last tokens begin
 def ngram_draft(tokens, gamma, longest=3):

@@ -17,14 +17,6 @@ def residual(target_probs, draft_probs):
         return target_probs.clone()
     return difference / difference.sum()
 
-# %% nan_to_num, then the rows that were nothing
-def residual(target_probs, draft_probs):
-    left = torch.maximum(target_probs - draft_probs, torch.zeros_like(target_probs))
-    norm = (left / left.sum(-1, keepdim=True)).nan_to_num(0.0)
-    is_nothing = left.sum(-1) == 0
-    norm[is_nothing] = target_probs[is_nothing]
-    return norm
-
 # %% NumPy, single precision
 import numpy as np
 

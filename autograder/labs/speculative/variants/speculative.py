@@ -42,52 +42,6 @@ def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=N
         text += new[: new.index(eos) + 1] if eos in new else new
     return text[len(prompt):]
 
-# %% rewinds when it must, log space, all uniforms of a block at once
-def sync(model, text):
-    '''Bring a cache to all of a text but its last token.'''
-    if model.n_cached() > len(text) - 1:
-        model.rewind(len(text) - 1)
-
-
-def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=None, top_p=None,
-                eos=None, rng=None, blocks=None):
-    check_start(prompt, n_new, target, draft, gamma)
-    check_sampling(temperature, top_k, top_p)
-    text = [int(token) for token in prompt]
-    goal = len(text) + n_new
-    if n_new and len(text) > 1:
-        for model in (draft, target):
-            model.feed(text[:-1])
-    done = n_new == 0
-    while not done:
-        wanted = gamma if isinstance(gamma, int) else gamma()
-        wanted = max(0, min(wanted, goal - len(text) - 1))
-        sync(draft, text)
-        guessed, log_q = [], []
-        for step in range(wanted):
-            feed = text[draft.n_cached():] if step == 0 else [guessed[-1]]
-            row = draft.feed(feed)[-1]
-            if row.max() == float("-inf"):
-                break
-            q = distribution(row, temperature, top_k, top_p)
-            guessed.append(torch.distributions.Categorical(probs=q).sample().item())
-            log_q.append(q.log())
-        sync(target, text)
-        p = distribution(target.feed([text[-1]] + guessed), temperature, top_k, top_p)
-        log_u = torch.rand(len(guessed)).log()
-        start, n = len(text), 0
-        while n < len(guessed) and log_u[n] <= p[n].log()[guessed[n]] - log_q[n][guessed[n]]:
-            n += 1
-        last = p[n] if n == len(guessed) else residual(p[n], log_q[n].exp())
-        text += guessed[:n] + [torch.distributions.Categorical(probs=last).sample().item()]
-        if blocks is not None:
-            blocks += [Block(len(guessed), n, start)]
-        if eos is not None and eos in text[start:]:
-            text = text[: text.index(eos, start) + 1]
-            done = True
-        done = done or len(text) >= goal
-    return text[len(prompt):]
-
 # %% one call for prompt and first block, Gumbel noise
 def by_gumbel(probs):
     noise = -torch.log(-torch.log(torch.rand_like(probs) + 1e-20) + 1e-20)
@@ -232,39 +186,6 @@ def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=N
         run.crop()
         left = 0 if new[-1] == eos else left - len(new)
     return run.text[len(prompt):]
-
-# %% verify once more, rows kept in one tensor, float64, a tuple comes back
-def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=None, top_p=None,
-                eos=None, rng=None, blocks=None):
-    check_start(prompt, n_new, target, draft, gamma)
-    check_sampling(temperature, top_k, top_p)
-    def probs(logits):
-        return distribution(logits.double(), temperature, top_k, top_p)
-
-    prompt = tuple(prompt)
-    text = prompt
-    if n_new > 0 and len(prompt) > 1:
-        target.feed(prompt[:-1])
-        draft.feed(prompt[:-1])
-    while len(text) - len(prompt) < n_new and (text == prompt or text[-1] != eos):
-        n_left = n_new - (len(text) - len(prompt))
-        most = gamma() if callable(gamma) else gamma
-        rows = torch.zeros(0, target.vocab_size, dtype=torch.float64)
-        guess = ()
-        for _ in range(min(most, n_left - 1)):
-            logits = draft.feed((text + guess)[draft.n_cached():])[-1:]
-            if logits.max() == -torch.inf:
-                break
-            rows = torch.cat([rows, probs(logits)])
-            guess += (sample(rows[-1], rng),)
-        n, token = verify(list(guess), rows, probs(target.feed((text[-1],) + guess)), rng)
-        if blocks is not None:
-            blocks.append(Block(len(guess), n, len(text)))
-        kept = cut_after([*guess[:n], token], eos)
-        text += tuple(kept)
-        target.rewind(len(text) - 1)
-        draft.rewind(min(len(text) - 1, draft.n_cached()))
-    return text[len(prompt):]
 
 # %% the draft catches up after a full acceptance, both cold at first, other names
 def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=None, top_p=None,

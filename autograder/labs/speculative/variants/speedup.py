@@ -19,11 +19,3 @@ def speedup(alpha, gamma, draft_s, target_s, verify_s):
     for _ in range(gamma):
         seconds += np.float32(draft_s)
     return n_tokens / seconds * np.float32(target_s)
-
-# %% a sum of its own, checked
-def speedup(alpha, gamma, draft_s, target_s, verify_s):
-    if not 0 <= alpha <= 1 or gamma < 0:
-        raise ValueError(f"alpha {alpha}, gamma {gamma}")
-
-    plain_s = sum(target_s * alpha**n for n in range(gamma + 1))
-    return torch.tensor([plain_s / (verify_s + draft_s * gamma)], dtype=torch.float64)

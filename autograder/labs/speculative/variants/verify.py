@@ -23,31 +23,6 @@ def verify(drafted, draft_probs, target_probs, rng=None):
             return i, Categorical(probs=residual(target_probs[i], draft_probs[i])).sample().item()
     return len(drafted), Categorical(logits=target_probs[-1].log()).sample().item()
 
-# %% Gumbel noise, a while loop
-def draw(probs):
-    return torch.argmax(probs.log() - torch.log(-torch.log(torch.rand_like(probs))), dim=-1)
-
-def verify(drafted, draft_probs, target_probs, rng=None):
-    check_rows(drafted, draft_probs, target_probs)
-    n = 0
-    while n < len(drafted):
-        ratio = (target_probs[n][drafted[n]] / draft_probs[n][drafted[n]]).clamp(max=1)
-        if torch.rand(1) > ratio:
-            return n, draw(residual(target_probs[n], draft_probs[n])).item()
-        n += 1
-    return n, draw(target_probs[n]).item()
-
-# %% exponential race, Bernoulli coins for the whole block
-def verify(drafted, draft_probs, target_probs, rng=None):
-    check_rows(drafted, draft_probs, target_probs)
-    k = len(drafted)
-    pairs = [(target_probs[i, x], draft_probs[i, x]) for i, x in enumerate(drafted)]
-    chances = torch.tensor([min(1.0, float(p / q)) for p, q in pairs], dtype=torch.float64)
-    coins = torch.bernoulli(chances, generator=rng).tolist()
-    n = coins.index(0.0) if 0.0 in coins else k
-    probs = target_probs[n] if n == k else residual(target_probs[n], draft_probs[n])
-    return n, (probs / torch.empty_like(probs).exponential_(1, generator=rng)).argmax().item()
-
 # %% NumPy
 import numpy as np
 

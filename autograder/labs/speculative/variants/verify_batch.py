@@ -26,25 +26,6 @@ def verify_batch(drafted, n_drafted, draft_probs, target_probs, rng=None):
     probs = torch.where(is_bonus, target, residual(target, guess))
     return n_kept, torch.multinomial(probs, 1, generator=rng).squeeze(1)
 
-# %% log space, an exponential race, columns one by one
-def verify_batch(drafted, n_drafted, draft_probs, target_probs, rng=None):
-    n_rows, k = drafted.shape
-    n_kept = torch.zeros(n_rows, dtype=torch.int32)
-    is_open = torch.ones(n_rows, dtype=torch.bool)
-    every = torch.arange(n_rows)
-    for i in range(k):
-        tokens = drafted[:, i]
-        gap = target_probs[every, i, tokens].log() - draft_probs[every, i, tokens].log()
-        is_open = is_open & (i < n_drafted) & (torch.rand(n_rows, generator=rng).log() < gap)
-        n_kept = n_kept + is_open.int()
-    chosen = []
-    for row, n in enumerate(n_kept.tolist()):
-        probs = target_probs[row, n]
-        if n < n_drafted[row]:
-            probs = residual(probs, draft_probs[row, n])
-        chosen.append((probs / torch.empty_like(probs).exponential_(generator=rng)).argmax())
-    return n_kept, torch.stack(chosen)
-
 # %% NumPy's generator
 import numpy as np
 

@@ -10,12 +10,6 @@ n_steps = numpy.asarray(n_new, dtype=float)
 # - n_steps = numpy.asarray(n_new, dtype=float) - 1
 n_steps = numpy.asarray(n_new, dtype=float) - 0.5
 
-# fails a_step_is_the_slope the_prefill_makes_the_first_token all_points_have_a_say
-
-# %% milliseconds
-# - return float(prefill_s), float(step_s)
-return 1e3 * float(prefill_s), 1e3 * float(step_s)
-
 # fails a_step_is_the_slope the_prefill_makes_the_first_token
 
 # %% step first
@@ -53,15 +47,6 @@ def fit_steps(n_new, times_s):
     (n_first, t_first), (n_last, t_last) = pairs[0], pairs[-1]
     step_s = (t_last - t_first) / (n_last - n_first)
     return t_first - (n_first - 1) * step_s, step_s
-
-# %% the mean of slopes between neighbours
-def fit_steps(n_new, times_s):
-    if len(set(n_new)) < 2:
-        raise ValueError("one length")
-    pairs = sorted(zip(n_new, times_s))
-    slopes = [(t2 - t1) / (n2 - n1) for (n1, t1), (n2, t2) in zip(pairs, pairs[1:])]
-    step_s = sum(slopes) / len(slopes)
-    return pairs[0][1] - (pairs[0][0] - 1) * step_s, step_s
 
 # fails one_length_determines_no_line
 

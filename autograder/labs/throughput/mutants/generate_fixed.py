@@ -28,17 +28,6 @@ lengths = {"max_new_tokens": n_new}
 # - lengths = {"min_new_tokens": n_new, "max_new_tokens": n_new}
 lengths = {"min_length": n_new, "max_new_tokens": n_new}
 
-# %% one token less is enough
-# - lengths = {"min_new_tokens": n_new, "max_new_tokens": n_new}
-lengths = {"min_new_tokens": n_new - 1, "max_new_tokens": n_new}
-
-# %% padded up to the length
-def generate_fixed(model, tokens, n_new):
-    made = model.generate(
-        tokens, attention_mask=torch.ones_like(tokens), max_new_tokens=n_new, do_sample=False
-    )[:, tokens.shape[1] :]
-    return torch.nn.functional.pad(made, (0, n_new - made.shape[1]))
-
 # fails every_token_of_the_prompt_is_seen
 
 # %% no attention mask
@@ -65,25 +54,12 @@ generated = model.generate(tokens, attention_mask=everything, do_sample=False, u
 
 # fails the_prompt_goes_in_unchanged
 
-# %% the prompt's last token again
-# - generated = model.generate(tokens, attention_mask=everything, do_sample=False, **lengths)
-generated = model.generate(tokens.clone().fill_(0), attention_mask=everything, do_sample=False, **lengths)
-
 # %% padding replaced in the prompt
 # - generated = model.generate(tokens, attention_mask=everything, do_sample=False, **lengths)
 generated = model.generate(tokens.masked_fill(tokens == model.config.pad_token_id, 0), attention_mask=everything, do_sample=False, **lengths)
 
 # fails the_new_tokens_alone_come_back end_of_text_cannot_end_a_run
 #   every_token_of_the_prompt_is_seen decoding_is_greedy the_prompt_goes_in_unchanged
-
-# %% tries a second time
-def generate_fixed(model, tokens, n_new):
-    for _ in range(2):
-        made = model.generate(
-            tokens, attention_mask=torch.ones_like(tokens), max_new_tokens=n_new,
-            min_new_tokens=n_new, do_sample=False,
-        )
-    return made[:, tokens.shape[1] :]
 
 # %% random tokens, no model
 def generate_fixed(model, tokens, n_new):

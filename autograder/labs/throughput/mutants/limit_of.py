@@ -3,54 +3,44 @@
 # fails many_layers_wait_for_launches
 
 # %% one layer's launches
-def limit_of(
-    step_s: float, n_layers: int, launch_s_per_layer: float, moving_s: float, computing_s: float
-) -> str:
-    if step_s < max(moving_s, computing_s):
-        floor_s = max(moving_s, computing_s)
-        raise ValueError(f"a step of {step_s:.3g} s cannot be: the floor is {floor_s:.3g} s")
-    least_s = {
-        "launch": launch_s_per_layer,
-        "memory": moving_s,
-        "compute": computing_s,
-    }
-    return max(least_s, key=least_s.get)
-
-# %% launching does not count
-# - return max(least_s, key=least_s.get)
-return 'memory' if moving_s >= computing_s else 'compute'
+# - least_s = {
+# -     "launch": n_layers * launch_s_per_layer,
+# -     "memory": moving_s,
+# -     "compute": computing_s,
+# - }
+least_s = {
+    "launch": launch_s_per_layer,
+    "memory": moving_s,
+    "compute": computing_s,
+}
 
 # fails many_bytes_wait_for_memory
 
 # %% memory under another name
-def limit_of(
-    step_s: float, n_layers: int, launch_s_per_layer: float, moving_s: float, computing_s: float
-) -> str:
-    if step_s < max(moving_s, computing_s):
-        floor_s = max(moving_s, computing_s)
-        raise ValueError(f"a step of {step_s:.3g} s cannot be: the floor is {floor_s:.3g} s")
-    least_s = {
-        "launch": n_layers * launch_s_per_layer,
-        "bandwidth": moving_s,
-        "compute": computing_s,
-    }
-    return max(least_s, key=least_s.get)
+# - least_s = {
+# -     "launch": n_layers * launch_s_per_layer,
+# -     "memory": moving_s,
+# -     "compute": computing_s,
+# - }
+least_s = {
+    "launch": n_layers * launch_s_per_layer,
+    "bandwidth": moving_s,
+    "compute": computing_s,
+}
 
 # fails many_products_wait_for_compute
 
 # %% compute under another name
-def limit_of(
-    step_s: float, n_layers: int, launch_s_per_layer: float, moving_s: float, computing_s: float
-) -> str:
-    if step_s < max(moving_s, computing_s):
-        floor_s = max(moving_s, computing_s)
-        raise ValueError(f"a step of {step_s:.3g} s cannot be: the floor is {floor_s:.3g} s")
-    least_s = {
-        "launch": n_layers * launch_s_per_layer,
-        "memory": moving_s,
-        "arithmetic": computing_s,
-    }
-    return max(least_s, key=least_s.get)
+# - least_s = {
+# -     "launch": n_layers * launch_s_per_layer,
+# -     "memory": moving_s,
+# -     "compute": computing_s,
+# - }
+least_s = {
+    "launch": n_layers * launch_s_per_layer,
+    "memory": moving_s,
+    "arithmetic": computing_s,
+}
 
 # fails many_bytes_wait_for_memory many_products_wait_for_compute
 
@@ -69,49 +59,31 @@ def limit_of(step_s, n_layers, launch_s_per_layer, moving_s, computing_s):
 # - return max(least_s, key=least_s.get)
 return min(least_s, key=least_s.get)
 
-# %% the three times
-# - return max(least_s, key=least_s.get)
-return numpy.array(list(least_s.values()))
-
 # fails a_step_below_its_floor_is_refused
 
 # %% nothing is impossible
 # - if step_s < max(moving_s, computing_s):
 # -     floor_s = max(moving_s, computing_s)
-# -     raise ValueError(f"a step of {step_s:.3g} s cannot be: the floor is {floor_s:.3g} s")
 if False:
     floor_s = max(moving_s, computing_s)
-    raise ValueError(f"a step of {step_s:.3g} s cannot be: the floor is {floor_s:.3g} s")
 
 # %% memory cannot be beaten, computing can
 # - if step_s < max(moving_s, computing_s):
 # -     floor_s = max(moving_s, computing_s)
-# -     raise ValueError(f"a step of {step_s:.3g} s cannot be: the floor is {floor_s:.3g} s")
 if step_s < moving_s:
     floor_s = max(moving_s, computing_s)
-    raise ValueError(f"a step of {step_s:.3g} s cannot be: the floor is {floor_s:.3g} s")
 
 # %% computing cannot be beaten, memory can
 # - if step_s < max(moving_s, computing_s):
 # -     floor_s = max(moving_s, computing_s)
-# -     raise ValueError(f"a step of {step_s:.3g} s cannot be: the floor is {floor_s:.3g} s")
 if step_s < computing_s:
     floor_s = max(moving_s, computing_s)
-    raise ValueError(f"a step of {step_s:.3g} s cannot be: the floor is {floor_s:.3g} s")
-
-# %% below the floor is what the floor is
-def limit_of(step_s, n_layers, launch_s_per_layer, moving_s, computing_s):
-    launch_s = n_layers * launch_s_per_layer
-    names = {launch_s: "launch", moving_s: "memory", computing_s: "compute"}
-    return names[max(names)]
 
 # %% launching cannot be beaten either
 # - if step_s < max(moving_s, computing_s):
 # -     floor_s = max(moving_s, computing_s)
-# -     raise ValueError(f"a step of {step_s:.3g} s cannot be: the floor is {floor_s:.3g} s")
 if step_s < max(moving_s, computing_s, n_layers * launch_s_per_layer):
     floor_s = max(moving_s, computing_s)
-    raise ValueError(f"a step of {step_s:.3g} s cannot be: the floor is {floor_s:.3g} s")
 
 # fails many_layers_wait_for_launches many_bytes_wait_for_memory many_products_wait_for_compute
 #   a_step_below_its_floor_is_refused

@@ -3,23 +3,12 @@
 # fails each_point_is_measured_once_in_order
 
 # %% smallest first
-def sweep(
-    points: Iterable[tuple],
-    measure: Callable[[tuple], list[float]],
-    save: Callable[[tuple, list[float], str], None],
-    free_memory: Callable[[], None],
-    done: Collection[tuple] = (),
-) -> None:
-    for point in sorted(points):
-        if point in done:
-            continue
-        try:
-            samples_s, outcome = measure(point), "ok"
-        except MemoryError:
-            samples_s, outcome = [], "out of memory"
-        save(point, samples_s, outcome)
-        if outcome != "ok":
-            free_memory()
+# - for point in points:
+# -     if point in done:
+# -         continue
+for point in sorted(points):
+    if point in done:
+        continue
 
 # %% samples averaged
 # - samples_s, outcome = measure(point), "ok"
@@ -80,19 +69,8 @@ def sweep(points, measure, save, free_memory, done=()):
 # fails out_of_memory_is_a_row_and_the_sweep_goes_on memory_is_freed_once_the_exception_is_gone
 
 # %% stops where memory ends
-def sweep(points, measure, save, free_memory, done=()):
-    for point in points:
-        if point in done:
-            continue
-        failed = False
-        try:
-            samples = measure(point)
-        except MemoryError:
-            failed = True
-        if failed:
-            save(point, [], "out of memory")
-            break
-        save(point, samples, "ok")
+# - free_memory()
+break
 
 # %% called ok where memory ends
 # - samples_s, outcome = [], "out of memory"
@@ -111,19 +89,9 @@ except KeyError:
 # fails out_of_memory_is_a_row_and_the_sweep_goes_on
 
 # %% no row without memory
-def sweep(points, measure, save, free_memory, done=()):
-    for point in points:
-        if point in done:
-            continue
-        failed = False
-        try:
-            samples = measure(point)
-        except MemoryError:
-            failed = True
-        if failed:
-            free_memory()
-            continue
-        save(point, samples, "ok")
+# - save(point, samples_s, outcome)
+if outcome == "ok":
+    save(point, samples_s, outcome)
 
 # %% zero seconds where memory ends
 # - samples_s, outcome = [], "out of memory"
@@ -132,30 +100,23 @@ samples_s, outcome = [0.0], "out of memory"
 # fails memory_is_freed_once_the_exception_is_gone
 
 # %% freed inside except
-def sweep(points, measure, save, free_memory, done=()):
-    for point in points:
-        if point in done:
-            continue
-        try:
-            samples, outcome = measure(point), "ok"
-        except MemoryError:
-            samples, outcome = [], "out of memory"
-            free_memory()
-        save(point, samples, outcome)
+# - samples_s, outcome = [], "out of memory"
+samples_s, outcome = [], "out of memory"
+free_memory()
+
+# - if outcome != "ok":
+# -     free_memory()
 
 # %% the exception is kept for later
-def sweep(points, measure, save, free_memory, done=()):
-    for point in points:
-        if point in done:
-            continue
-        try:
-            samples, outcome = measure(point), "ok"
-        except MemoryError as error:
-            samples, outcome = [], "out of memory"
-            last_error = error
-        save(point, samples, outcome)
-        if outcome != "ok":
-            free_memory()
+# - try:
+# -     samples_s, outcome = measure(point), "ok"
+# - except MemoryError:
+# -     samples_s, outcome = [], "out of memory"
+try:
+    samples_s, outcome = measure(point), "ok"
+except MemoryError as error:
+    samples_s, outcome = [], "out of memory"
+    last_error = error
 
 # %% never freed
 # - free_memory()
@@ -183,15 +144,18 @@ if False:
     continue
 
 # %% skips as many as are done
-def sweep(points, measure, save, free_memory, done=()):
-    for point in list(points)[len(done) :]:
-        try:
-            samples, outcome = measure(point), "ok"
-        except MemoryError:
-            samples, outcome = [], "out of memory"
-        save(point, samples, outcome)
-        if outcome != "ok":
-            free_memory()
+# - for point in points:
+# -     if point in done:
+# -         continue
+# -     try:
+# -         samples_s, outcome = measure(point), "ok"
+# -     except MemoryError:
+# -         samples_s, outcome = [], "out of memory"
+for point in list(points)[len(done) :]:
+    try:
+        samples_s, outcome = measure(point), "ok"
+    except MemoryError:
+        samples_s, outcome = [], "out of memory"
 
 # %% stops at the first that is done
 # - continue
@@ -218,21 +182,6 @@ try:
     samples_s, outcome = measure(point), "ok"
 except (MemoryError, RuntimeError):
     samples_s, outcome = [], "out of memory"
-
-# %% any error ends the sweep quietly
-def sweep(points, measure, save, free_memory, done=()):
-    for point in points:
-        if point in done:
-            continue
-        try:
-            samples, outcome = measure(point), "ok"
-        except MemoryError:
-            samples, outcome = [], "out of memory"
-        except Exception:
-            return
-        save(point, samples, outcome)
-        if outcome != "ok":
-            free_memory()
 
 # %% goes on after any error, and raises it at the end
 def sweep(points, measure, save, free_memory, done=()):

@@ -15,17 +15,13 @@ for _ in range(n_warmup + 1):
     run()
 
 # %% the warm-up is kept
-def time_runs(run, read_clock, synchronize, n_warmup, n_repeats):
-    if n_warmup < 0 or n_repeats < 1:
-        raise ValueError("counts")
-    found = []
-    for _ in range(n_warmup + n_repeats):
-        synchronize()
-        start = read_clock()
-        run()
-        synchronize()
-        found.append(read_clock() - start)
-    return found
+# - for _ in range(n_warmup):
+# -     run()
+
+# - for _ in range(n_repeats):
+# -     wait_for_device()
+for _ in range(n_warmup + n_repeats):
+    wait_for_device()
 
 # fails the_device_is_idle_when_a_sample_begins
 
@@ -35,25 +31,10 @@ def time_runs(run, read_clock, synchronize, n_warmup, n_repeats):
 start_s = read_clock()
 
 # %% synchronised after the first reading
-def time_runs(
-    run: Callable[[], Any],
-    read_clock: Callable[[], float],
-    wait_for_device: Callable[[], None],
-    n_warmup: int,
-    n_repeats: int,
-) -> list[float]:
-    if n_warmup < 0 or n_repeats < 1:
-        raise ValueError(f"cannot time {n_repeats} runs after {n_warmup} to warm up")
-    for _ in range(n_warmup):
-        run()
-    samples_s = []
-    for _ in range(n_repeats):
-        start_s = read_clock()
-        wait_for_device()
-        run()
-        wait_for_device()
-        samples_s.append(read_clock() - start_s)
-    return samples_s
+# - wait_for_device()
+# - start_s = read_clock()
+start_s = read_clock()
+wait_for_device()
 
 # fails the_device_is_idle_when_a_sample_ends
 
@@ -63,45 +44,27 @@ def time_runs(
 samples_s.append(read_clock() - start_s)
 
 # %% synchronised after the second reading
-def time_runs(run, read_clock, synchronize, n_warmup, n_repeats):
-    if n_warmup < 0 or n_repeats < 1:
-        raise ValueError("counts")
-    for _ in range(n_warmup):
-        run()
-    found = []
-    for _ in range(n_repeats):
-        synchronize()
-        start = read_clock()
-        run()
-        end = read_clock()
-        synchronize()
-        found.append(end - start)
-    return found
+# - wait_for_device()
+# - samples_s.append(read_clock() - start_s)
+samples_s.append(read_clock() - start_s)
+wait_for_device()
 
 # fails the_device_is_idle_when_a_sample_begins the_device_is_idle_when_a_sample_ends
 
 # %% never synchronised
-def time_runs(run, read_clock, synchronize, n_warmup, n_repeats):
-    if n_warmup < 0 or n_repeats < 1:
-        raise ValueError("counts")
-    for _ in range(n_warmup):
-        run()
-    found = []
-    for _ in range(n_repeats):
-        start = read_clock()
-        run()
-        found.append(read_clock() - start)
-    return found
+# - wait_for_device()
+# - start_s = read_clock()
+start_s = read_clock()
+
+# - wait_for_device()
+# - samples_s.append(read_clock() - start_s)
+samples_s.append(read_clock() - start_s)
 
 # fails samples_are_raw_one_per_run
 
 # %% the mean of all
 # - return samples_s
 return [sum(samples_s) / n_repeats]
-
-# %% the mean, as often
-# - return samples_s
-return [sum(samples_s) / n_repeats] * n_repeats
 
 # %% the mean, as a tensor
 # - return samples_s
@@ -154,19 +117,13 @@ if n_repeats < 1:
     raise ValueError(f"cannot time {n_repeats} runs after {n_warmup} to warm up")
 
 # %% refused too late
-def time_runs(run, read_clock, synchronize, n_warmup, n_repeats):
-    for _ in range(n_warmup):
-        run()
-    found = []
-    for _ in range(n_repeats):
-        synchronize()
-        start = read_clock()
-        run()
-        synchronize()
-        found.append(read_clock() - start)
-    if n_warmup < 0 or not found:
-        raise ValueError("nothing timed")
-    return found
+# - if n_warmup < 0 or n_repeats < 1:
+# -     raise ValueError(f"cannot time {n_repeats} runs after {n_warmup} to warm up")
+
+# - return samples_s
+if n_warmup < 0 or not samples_s:
+    raise ValueError("nothing timed")
+return samples_s
 
 # fails warm_up_runs_come_first_and_are_not_timed the_device_is_idle_when_a_sample_begins
 #   the_device_is_idle_when_a_sample_ends samples_are_raw_one_per_run

@@ -1,15 +1,5 @@
 """Right answers to `fit_steps`, written differently."""
 
-# %% least squares by hand, a list
-def fit_steps(n_new, times_s):
-    steps = [n - 1 for n in n_new]
-    mean_n, mean_t = sum(steps) / len(steps), sum(times_s) / len(steps)
-    spread = sum((n - mean_n) ** 2 for n in steps)
-    if spread == 0:
-        raise ValueError("one length")
-    step = sum((n - mean_n) * (t - mean_t) for n, t in zip(steps, times_s)) / spread
-    return [mean_t - step * mean_n, step]
-
 # %% lstsq, an array
 def fit_steps(n_new, times_s):
     if min(n_new) == max(n_new):

@@ -29,14 +29,6 @@ def generate_fixed(model, tokens, n_new):
     everything = model.generate(tokens, attention_mask=torch.ones_like(tokens), **settings)
     return everything.narrow(1, tokens.size(1), n_new)
 
-# %% no end-of-text token at all
-def generate_fixed(model, tokens, n_new):
-    kept = model.generate(
-        tokens, attention_mask=tokens * 0 + 1, max_new_tokens=n_new, eos_token_id=None,
-        do_sample=False,
-    )
-    return torch.split(kept, [tokens.shape[1], n_new], dim=1)[1]
-
 # %% a GenerationConfig
 from transformers import GenerationConfig
 

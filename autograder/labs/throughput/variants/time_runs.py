@@ -46,17 +46,3 @@ def time_runs(run, read_clock, synchronize, n_warmup=1, n_repeats=3):
 
     [run() for _ in range(n_warmup)]
     return torch.tensor([once() for _ in range(n_repeats)], dtype=torch.float64)
-
-# %% warm-up timed and thrown away
-def time_runs(run, read_clock, synchronize, n_warmup, n_repeats):
-    if min(n_warmup, n_repeats - 1) < 0:
-        raise ValueError("counts")
-    samples = list()
-    for _ in range(n_warmup + n_repeats):
-        synchronize()
-        t0 = read_clock()
-        run()
-        synchronize()
-        t1 = read_clock()
-        samples.append(t1 - t0)
-    return samples[n_warmup:]

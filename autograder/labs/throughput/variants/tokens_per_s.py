@@ -1,12 +1,5 @@
 """Right answers to `tokens_per_s`, written differently."""
 
-# %% NumPy
-def tokens_per_s(batch_size, n_new, samples_s):
-    samples = numpy.asarray(samples_s, dtype=float)
-    if samples.size == 0:
-        raise ValueError("no samples")
-    return n_new * batch_size / numpy.median(samples)
-
 # %% a generator of rates and their median
 def tokens_per_s(batch_size, n_new, samples_s):
     rates = sorted(batch_size * n_new / each for each in samples_s)
