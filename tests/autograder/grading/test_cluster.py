@@ -32,7 +32,7 @@ LAB = "01_memory"
 STUDENTS = ("ada", "carol", "dora", "ida", "x04")
 DASK = Path(sys.executable).with_name("dask")
 FAKE_SLOTS = Path(__file__).with_name("fake_slots.py")
-SETTINGS = SlotSettings(LAB, "", "", seed=7, rung="none")
+SETTINGS = SlotSettings(lab=LAB, master="", student_path="", seed=7, rung="none")
 HASTY = Patience(answer_s=10, gone_s=120, late_s=2, late_factor=4)
 PATIENT = Patience(late_s=1000)
 START_S = 120
