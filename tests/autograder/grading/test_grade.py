@@ -14,9 +14,11 @@ import jsonschema
 import nbformat
 import pytest
 from nbgrader.api import Gradebook
+from warm_slots import warm_slots
 
 from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import find_lab
+from autograder.grading.grade import Run, grade
 from autograder.proof.cheats import sample_class
 from autograder.record.results import RESULT_SCHEMA, read_results
 
@@ -28,6 +30,13 @@ SAMPLES = [s for s in sample_class() if s.lab == LAB and s.student in STUDENTS]
 def autograder(*args, **options):
     command = [sys.executable, "-m", "autograder", *map(str, args)]
     return subprocess.run(command, capture_output=True, text=True, **options)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def slots(tmp_path_factory):
+    """One slot for what is graded in this process."""
+    with warm_slots(tmp_path_factory.mktemp("slots")):
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -76,19 +85,8 @@ def test_two_jobs_give_the_same_bytes(graded, submissions, tmp_path):
 
 def test_a_killed_grading_goes_on_and_gives_the_same_bytes(graded, submissions, tmp_path):
     out = tmp_path / "out"
-    command = [
-        sys.executable,
-        "-m",
-        "autograder",
-        "grade",
-        LAB,
-        submissions,
-        "-o",
-        out,
-        "--seed",
-        "7",
-    ]
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    command = ["-m", "autograder", "grade", LAB, submissions, "-o", out, "--seed", "7"]
+    process = subprocess.Popen([sys.executable, *command], stderr=subprocess.DEVNULL)
     log = out / "results.jsonl"
     end = time.monotonic() + 120
     while time.monotonic() < end and (not log.exists() or len(log.read_bytes().splitlines()) < 3):
@@ -99,8 +97,7 @@ def test_a_killed_grading_goes_on_and_gives_the_same_bytes(graded, submissions, 
     assert 3 <= kept.count(b"\n") < len(SAMPLES)
     with log.open("ab") as file:
         file.write(b'{"student": "torn')
-    done = autograder("grade", LAB, submissions, "-o", out)
-    assert done.returncode == 0, done.stderr
+    grade(find_lab(LAB), submissions, out, Run())
     assert products(out) == products(graded)
     before = [json.loads(line)["seconds"] for line in kept.splitlines()]
     after = {r.student: r.seconds for r in read_results(log)}
@@ -115,8 +112,7 @@ def test_only_what_changed_is_graded_again(graded, submissions, tmp_path):
     dora.write_bytes((folder / "ada" / LAB / f"{LAB}.ipynb").read_bytes())
     shutil.rmtree(folder / "emil")
     before = {r.student: r for r in read_results(out / "results.jsonl")}
-    done = autograder("grade", LAB, folder, "-o", out)
-    assert done.returncode == 0, done.stderr
+    grade(find_lab(LAB), folder, out, Run())
     after = {r.student: r for r in read_results(out / "results.jsonl")}
     assert set(before) - set(after) == {"emil"}
     assert {name for name in after if after[name] != before[name]} == {"dora"}
@@ -140,14 +136,20 @@ def test_the_gradebook_has_every_mark_and_what_is_to_be_read(graded):
 
 
 def test_a_mark_given_by_hand_survives_a_second_grading(graded, submissions, tmp_path):
-    out = tmp_path / "out"
+    out, folder = tmp_path / "out", tmp_path / "in"
     shutil.copytree(graded, out)
+    shutil.copytree(submissions, folder)
+    with (folder / "ada" / LAB / f"{LAB}.ipynb").open("a") as file:
+        file.write("\n")  # so that ada is graded again
     database = out / "course" / "gradebook.db"
     with Gradebook(f"sqlite:///{database}", "labkit") as book:
-        grade = book.find_grade("growth", LAB, LAB, "ada")
-        grade.manual_score, grade.needs_manual_grade = 0.75, False
+        growth = book.find_grade("growth", LAB, LAB, "ada")
+        growth.manual_score, growth.needs_manual_grade = 0.75, False
         book.db.commit()
-    assert autograder("grade", LAB, submissions, "-o", out, "--seed", 8).returncode == 0
+    before = {r.student: r.key for r in read_results(out / "results.jsonl")}
+    grade(find_lab(LAB), folder, out, Run())
+    after = {r.student: r.key for r in read_results(out / "results.jsonl")}
+    assert {name for name in after if after[name] != before[name]} == {"ada"}
     with sqlite3.connect(database) as db:
         assert (0.75,) in db.execute("select manual_score from grade").fetchall()
     db.close()

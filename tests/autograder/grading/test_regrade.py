@@ -7,6 +7,7 @@ import nbformat
 import pytest
 from recorded import LAB, by_hand
 from typer.testing import CliRunner
+from warm_slots import warm_slots
 
 from autograder.builder.source import find_lab
 from autograder.cli import app
@@ -21,6 +22,13 @@ EXERCISE = "kv_table"
 STUDENTS = ("ada", "carol", "greta", "ida", "x19")
 MEMORY = find_lab(LAB)
 RUN = Run()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def slots(tmp_path_factory):
+    """One slot for gradings, one for regrades."""
+    with warm_slots(tmp_path_factory.mktemp("slots")):
+        yield
 
 
 @pytest.fixture(scope="module")

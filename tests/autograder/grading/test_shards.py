@@ -6,6 +6,7 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
+from warm_slots import warm_slots
 
 from autograder.builder.source import find_lab
 from autograder.course.policy import Policy, read_policy
@@ -30,6 +31,13 @@ late = {late}
 01_memory = 2026-10-15T23:59:59
 """
 IN_TIME, LATE = "2026-10-15T20:00:00+08:00", "2026-10-16T20:00:00+08:00"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def slots(tmp_path_factory):
+    """One slot for the whole class and for its shards."""
+    with warm_slots(tmp_path_factory.mktemp("slots")):
+        yield
 
 
 @pytest.fixture
