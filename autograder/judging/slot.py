@@ -17,11 +17,11 @@ from typing import Any
 import nbformat
 
 from autograder.intake.master import Master, read_master
-from autograder.intake.names import imported_modules
 from autograder.judging.client import Zygote
 from autograder.judging.jobs import SlotSettings, unpack_submission
 from autograder.judging.judge import Judge
 from autograder.judging.wall import ChildSettings, confine_judge, die_with_parent
+from autograder.names import imported_modules
 from labkit.checks.core import names_of_check_modules
 
 PRELOAD = ("numpy", "torch", "matplotlib.pyplot")
