@@ -11,7 +11,7 @@ from autograder.grading import grade, pool
 
 
 @contextmanager
-def warm_slots(folder):
+def shared_slots(folder):
     """Gradings in this process share a slot for each lab, seed and choice of exercises."""
     with ExitStack() as stack:
 

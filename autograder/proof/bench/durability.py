@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 from autograder.builder.source import find_lab
 from autograder.proof.bench.measure import grade_command, host
-from autograder.proof.cheats import sample_class
+from autograder.proof.cheats import samples_of
 from autograder.record.results import read_results
 from labkit.measuring.bench import report
 
@@ -42,9 +42,8 @@ ROWS = """
 def main(n_kills: int = N_KILLS) -> int:
     """Kill, compare, write the record; returns the exit status."""
     shutil.rmtree(OUT, ignore_errors=True)
-    for sample in sample_class():
-        if sample.lab == LAB and sample.student in STUDENTS:
-            sample.write(OUT / "in")
+    for sample in samples_of(LAB, STUDENTS):
+        sample.write(OUT / "in")
     start = time.monotonic()
     subprocess.run(command(OUT / "undisturbed"), check=True, **SILENT)
     whole_s = time.monotonic() - start

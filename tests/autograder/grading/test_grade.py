@@ -14,29 +14,22 @@ import jsonschema
 import nbformat
 import pytest
 from nbgrader.api import Gradebook
-from warm_slots import warm_slots
 
 from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import find_lab
 from autograder.grading.grade import Run, grade
-from autograder.proof.cheats import sample_class
+from autograder.proof.cheats import samples_of
 from autograder.record.results import RESULT_SCHEMA, read_results
 
 LAB = "01_memory"
 STUDENTS = ("ada", "carol", "dora", "emil", "greta", "ida", "x04", "x19")
-SAMPLES = [s for s in sample_class() if s.lab == LAB and s.student in STUDENTS]
+pytestmark = pytest.mark.usefixtures("warm_slots")
+SAMPLES = samples_of(LAB, STUDENTS)
 
 
 def autograder(*args, **options):
     command = [sys.executable, "-m", "autograder", *map(str, args)]
     return subprocess.run(command, capture_output=True, text=True, **options)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def slots(tmp_path_factory):
-    """One slot for what is graded in this process."""
-    with warm_slots(tmp_path_factory.mktemp("slots")):
-        yield
 
 
 @pytest.fixture(scope="module")
