@@ -66,6 +66,15 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+@pytest.fixture(scope="module")
+def warm_slots(tmp_path_factory):
+    """A module's gradings in this process share slots: to start one takes seconds."""
+    from shared_slots import shared_slots
+
+    with shared_slots(tmp_path_factory.mktemp("slots")):
+        yield
+
+
 @pytest.fixture
 def no_ipywidgets(monkeypatch):
     """A Python that has no ipywidgets."""

@@ -6,7 +6,6 @@ speed changes does not favour one of them. Steps are timed on torch's default nu
 on one; the rest runs on one.
 """
 
-import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from transformers import DynamicCache
 
 from labkit import zoo
 from labkit.corpus import SOURCES
+from labkit.measuring.bench import report
 from labkit.measuring.machine import use_one_thread
 from labkit.measuring.timing import machine, time_in_turns
 from labkit.models.prompts import prompts
@@ -46,9 +46,7 @@ def main() -> None:
         "acceptance": acceptance(*models.values(), pair.target.tokenizer, texts),
         "acceptance_settings": {"gamma": GAMMA, "n_new": N_NEW, "n_prompts_per_source": 5},
     }
-    OUT.parent.mkdir(parents=True, exist_ok=True)
-    OUT.write_text(json.dumps(record, indent=1) + "\n")
-    print(json.dumps(record, indent=1))
+    report(OUT, record)
 
 
 def step_times(models: dict) -> dict[str, dict[str, dict]]:

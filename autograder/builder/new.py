@@ -3,7 +3,6 @@
 Each is a small exercise that adds numbers. Its author replaces one part after the other.
 """
 
-import ast
 import keyword
 import re
 from pathlib import Path
@@ -11,6 +10,7 @@ from string import Template
 
 from autograder.builder.source import REPOSITORY, SOURCES, find_lab, lab_names
 from autograder.errors import Refusal
+from autograder.names import defined_names
 
 SKELETONS = Path(__file__).resolve().parent / "skeletons"
 PLAYS = {
@@ -60,7 +60,7 @@ def new_exercise(lab: str, name: str) -> list[Path]:
     if not answers.exists():
         raise Refusal(f"{found.name} has no labkit/{found.topic}.py: its answers are not code")
     _refuse_no_identifier(name)
-    taken = {cell.name for cell in found.cells} | _names_in(answers.read_text(encoding="utf-8"))
+    taken = {cell.name for cell in found.cells} | defined_names(answers.read_text(encoding="utf-8"))
     checks = REPOSITORY / f"labkit/labs/{found.topic}/checks/{_snake(name)}.py"
     if name in taken or checks.exists():
         raise Refusal(f"{found.name} already has something called {name}: take another name")
@@ -124,19 +124,6 @@ def _free_topic(name: str) -> str:
 def _refuse_no_identifier(name: str) -> None:
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,50}", name) or keyword.iskeyword(name):
         raise Refusal(f"{name!r} is no name of a function or class: use letters, digits and _")
-
-
-def _names_in(source: str) -> set[str]:
-    """What a module defines or imports at its top."""
-    found = set()
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found.add(node.name)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            found |= {alias.asname or alias.name for alias in node.names}
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            found |= {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-    return found
 
 
 def _snake(name: str) -> str:

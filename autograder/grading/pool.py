@@ -125,8 +125,7 @@ class Slot:
             cwd=REPOSITORY,
             env=os.environ | ONE_THREAD,
         )
-        limits = settings.limits
-        self._patience_s = 10 * limits.cells_s + 100 * limits.check_s
+        self._patience_s = 10 * settings.cells_s + 100 * settings.check_s
         try:
             self._ready = self._ask(asdict(settings))
         except SlotError:

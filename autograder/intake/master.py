@@ -5,7 +5,7 @@ from functools import cached_property
 
 from nbformat import NotebookNode
 
-from autograder.intake.names import squeeze, statements
+from autograder.names import squeeze, statements
 
 OPEN_KINDS = ("exercise", "answer", "written", "experiment")
 

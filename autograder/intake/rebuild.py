@@ -12,7 +12,9 @@ from itertools import pairwise
 from nbformat import NotebookNode
 
 from autograder.intake.master import Master, MasterCell
-from autograder.intake.names import (
+from autograder.intake.read import SubmittedCell
+from autograder.labs import part_of
+from autograder.names import (
     checked_exercise,
     defined_names,
     is_check_call,
@@ -20,8 +22,6 @@ from autograder.intake.names import (
     statements,
     used_names,
 )
-from autograder.intake.read import SubmittedCell
-from autograder.labs import part_of
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import builtins
 from collections.abc import Iterable
 from typing import Any
 
-from autograder.intake.names import used_names
+from autograder.names import used_names
 from labkit.bridge.student import MissingName, Student, StudentError, value_of
 from labkit.checks.core import Unfinished, Wrong
 

@@ -13,8 +13,8 @@ ours, and costs nobody a point.
 from __future__ import annotations
 
 from autograder.judging.channel import ChildDied, ForkDied, Overran, StudentEnded, Tampered
-from autograder.judging.control import ChildSettings, Ending, ZygoteError, ZygoteProcess
-from autograder.judging.wall import WallSettings
+from autograder.judging.control import Ending, ZygoteError, ZygoteProcess
+from autograder.judging.wall import ChildSettings
 from autograder.judging.walled import CellResult, Child
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "Overran",
     "StudentEnded",
     "Tampered",
-    "WallSettings",
     "Zygote",
     "ZygoteError",
 ]

@@ -9,14 +9,14 @@ import socket
 import subprocess
 import sys
 import tempfile
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import autograder
 import labkit
 from autograder.judging.channel import Silence, TimedSocket, new_id
-from autograder.judging.wall import RUNGS, WallSettings
+from autograder.judging.wall import ChildSettings
 from labkit.bridge.wire import receive, send
 
 _CHILD = Path(__file__).resolve().parent / "child" / "__main__.py"
@@ -47,46 +47,6 @@ _SIGNALS = {
 
 class ZygoteError(RuntimeError):
     """Our side failed: no zygote, no wall. Never the student's doing, never zero points."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChildSettings:
-    """How students' processes are made, and for how long we wait for them.
-
-    student_path: the folder that holds the students' labkit; preload: modules that the zygote
-    imports once; wall: what children see and use, completed by `completed_wall`. The limits, in
-    seconds: zygote and child to get ready, a cell unless `run_cell` says otherwise, what it gets to
-    heed an interrupt, a call of a check.
-    """
-
-    student_path: Path
-    preload: tuple[str, ...] = ()
-    wall: WallSettings = field(default_factory=WallSettings)
-    rung: str = "namespaces"
-    seed: int = 0
-    start_s: float = 180.0
-    spawn_s: float = 20.0
-    cell_s: float = 30.0
-    grace_s: float = 1.0
-    call_s: float = 10.0
-    max_message_mb: int = 64
-    max_output_chars: int = 4 << 20
-
-    def __post_init__(self) -> None:
-        if self.rung not in RUNGS:
-            raise ValueError(f"rung wants one of {', '.join(RUNGS)}, got {self.rung!r}")
-        if not Path(self.student_path, "labkit", "__init__.py").is_file():
-            raise ValueError(f"{self.student_path} holds no labkit, the students' edition")
-
-    def completed_wall(self) -> WallSettings:
-        """The wall with the interpreter and the students' labkit to see, and ours hidden."""
-        seen = (sys.prefix, sys.base_prefix, Path(self.student_path).resolve())
-        ours = (Path(autograder.__file__).resolve().parent, Path(labkit.__file__).resolve().parent)
-        return replace(
-            self.wall,
-            read_only=(*self.wall.read_only, *seen),
-            hidden=(*self.wall.hidden, *ours),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,17 +144,11 @@ class ZygoteProcess:
             self._scratch.rmdir()
 
     def _plan(self, control: socket.socket) -> dict[str, Any]:
-        settings = self._settings
         return {
             "control": control.fileno(),
             "grader": os.getpid(),
-            "student_path": Path(settings.student_path).resolve(),
-            "preload": settings.preload,
-            "wall": asdict(settings.completed_wall()),
-            "rung": settings.rung,
-            "seed": settings.seed,
             "scratch": self._scratch,
-            "max_bytes": settings.max_message_mb << 20,
+            "settings": asdict(completed(self._settings)),
         }
 
     def _environment(self) -> dict[str, str]:
@@ -227,6 +181,18 @@ class ZygoteProcess:
         self._log.seek(max(0, os.fstat(self._log.fileno()).st_size - 2000))
         lines = self._log.read().decode("utf-8", "replace").strip().splitlines()
         return lines[-1] if lines else "without a word"
+
+
+def completed(settings: ChildSettings) -> ChildSettings:
+    """With the interpreter and the students' labkit to see, and ours hidden."""
+    student_path = Path(settings.student_path).resolve()
+    ours = (Path(autograder.__file__).resolve().parent, Path(labkit.__file__).resolve().parent)
+    return replace(
+        settings,
+        student_path=student_path,
+        read_only=(*settings.read_only, sys.prefix, sys.base_prefix, student_path),
+        hidden=(*settings.hidden, *ours),
+    )
 
 
 def in_words(code: int, note: str = "") -> str:

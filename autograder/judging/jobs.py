@@ -16,8 +16,8 @@ class Limits:
     cells_s: float = 120.0
 
 
-@dataclass(frozen=True)
-class SlotSettings:
+@dataclass(frozen=True, kw_only=True)
+class SlotSettings(Limits):
     """What a slot needs to know.
 
     master: the master notebook's file; student_path: the folder with the student's labkit; rung:
@@ -33,16 +33,8 @@ class SlotSettings:
     rung: str
     uid: int = 65534
     cpu: int | None = None
-    cell_s: float = 30.0
-    check_s: float = 20.0
-    cells_s: float = 120.0
     memory_mb: int = 4096
     exercises: tuple[str, ...] = ()
-
-    @property
-    def limits(self) -> Limits:
-        """The time limits."""
-        return Limits(self.cell_s, self.check_s, self.cells_s)
 
 
 def pack_content(submission: Submission) -> dict[str, Any]:

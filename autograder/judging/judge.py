@@ -13,7 +13,6 @@ from nbformat import NotebookNode
 
 from autograder.intake.collect import Submission
 from autograder.intake.master import Master, MasterCell
-from autograder.intake.names import defined_names, is_check_call
 from autograder.intake.read import Unreadable, read_notebook
 from autograder.intake.rebuild import Rebuilt, rebuild
 from autograder.judging.asserts import given_namespace, play_asserts
@@ -22,6 +21,7 @@ from autograder.judging.jobs import Limits
 from autograder.judging.session import Session
 from autograder.judging.shown import fill_outputs
 from autograder.labs import cases_of
+from autograder.names import defined_names, is_check_call
 from autograder.record.results import (
     ERROR,
     GRADED,

@@ -17,11 +17,11 @@ from typing import Any
 import nbformat
 
 from autograder.intake.master import Master, read_master
-from autograder.intake.names import imported_modules
-from autograder.judging.client import ChildSettings, Zygote
+from autograder.judging.client import Zygote
 from autograder.judging.jobs import SlotSettings, unpack_submission
 from autograder.judging.judge import Judge
-from autograder.judging.wall import WallSettings, confine_judge, die_with_parent
+from autograder.judging.wall import ChildSettings, confine_judge, die_with_parent
+from autograder.names import imported_modules
 from labkit.checks.core import names_of_check_modules
 
 PRELOAD = ("numpy", "torch", "matplotlib.pyplot")
@@ -29,16 +29,16 @@ PRELOAD = ("numpy", "torch", "matplotlib.pyplot")
 
 def start_judge(settings: SlotSettings) -> tuple[Judge, Zygote]:
     """A judge over a warm zygote; close the zygote in the end."""
-    wall = WallSettings(memory_mb=settings.memory_mb, uid=settings.uid)
     master = read_master(nbformat.read(settings.master, as_version=4), settings.lab)
     child = ChildSettings(
         student_path=Path(settings.student_path),
         preload=(*PRELOAD, *_modules_of(master)),
-        wall=wall,
         rung=settings.rung,
+        memory_mb=settings.memory_mb,
+        uid=settings.uid,
     )
     zygote = Zygote(child)
-    judge = Judge(master, zygote, settings.limits, settings.seed, settings.exercises)
+    judge = Judge(master, zygote, settings, settings.seed, settings.exercises)
     return judge, zygote
 
 

@@ -23,8 +23,9 @@ from autograder.judging.channel import (
     StudentEnded,
     clean_text,
 )
-from autograder.judging.control import ChildSettings, Ending, ZygoteError, ZygoteProcess, in_words
+from autograder.judging.control import Ending, ZygoteError, ZygoteProcess, in_words
 from autograder.judging.outputs import clean_outputs, n_chars_of
+from autograder.judging.wall import ChildSettings
 from labkit.bridge.student import Student
 
 _END_S = 2.0  # for a process to end, or for its parent to say that it has

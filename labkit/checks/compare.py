@@ -86,7 +86,6 @@ def expect_tensor(
     what: str,
     *,
     why: str = "",
-    shape_why: str = "",
     tolerance: float | None = None,
 ) -> None:
     """The answer has the shape and the values of `expected`, within its own dtype's rounding.
@@ -100,7 +99,7 @@ def expect_tensor(
             f"the shape of {what}",
             expected=str(tuple(expected.shape)),
             got=str(tuple(tensor.shape)),
-            why=shape_why or why,
+            why=why,
         )
     limit = tolerance or TOLERANCE.get(tensor.dtype, FULL_PRECISION_TOLERANCE)
     difference = (tensor.double() - expected.double()).abs()

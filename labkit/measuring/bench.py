@@ -1,7 +1,9 @@
 """A bench: what an experiment of any lab measures with, and the record that it fills."""
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from labkit.measuring.hardware import roofline_rows
@@ -33,6 +35,14 @@ class Bench:
         for row in experiment(self.profile, is_done=self.recorder.is_done, **settings):
             self.recorder.save(row)
             print(f"{row}: {row.outcome if row.time_s is None else f'{row.time_s:.4g} s'}")
+
+
+def report(path: Path, found: dict) -> None:
+    """Write and print what one of the programs of `make bench` has found."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(found, indent=1)
+    path.write_text(text + "\n")
+    print(text)
 
 
 def roofline(bench: Bench) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -108,16 +108,13 @@ def _near(
     return Comparison(fact, f"{table / unit:,.0f} {unit_name}", seen, agrees)
 
 
-def measure_roofline(
-    device: str | None = None, dtypes: Sequence[str] | None = None, n_repeats: int = 5
-) -> Roofline:
+def measure_roofline(device: str | None = None, n_repeats: int = 5) -> Roofline:
     """What this machine reaches: bandwidth and matrix products, the best of a few runs.
 
     Bandwidth is the higher of two: reading a large matrix once, as a decode step reads weights, and
     copying it. Takes about a second. A data sheet promises more than any program reaches, so floors
-    of a measured roofline are the higher ones. dtypes: by default float32 on a CPU, and on a GPU
-    all that it has hardware for.
-    Raises: ValueError for a dtype that is unknown or has no hardware on the device.
+    of a measured roofline are the higher ones. Products are of float32 on a CPU, and on a GPU of
+    every dtype that it has hardware for.
     """
     import torch
 
@@ -126,23 +123,21 @@ def measure_roofline(
     place = str(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     on_gpu = place.startswith("cuda")
     able = [name for name in BYTES if name != "bfloat16" or has_bfloat16(place)]
-    wanted = list(dtypes or (able if on_gpu else ["float32"]))
-    if wrong := [name for name in wanted if name not in able]:
-        raise ValueError(f"{place} can measure {', '.join(able)}; not {', '.join(wrong)}")
+    dtypes = able if on_gpu else ["float32"]
     room_bytes = available_memory_bytes(place) or 2**32
     n_bytes = min(2**30 if on_gpu else 2**28, room_bytes // 8)
     size = 8192 if on_gpu else 1024 if torch.get_num_threads() <= 4 else 2048
     matrix = torch.ones(n_bytes // 4 // 4096, 4096, device=place)
     copy, column = torch.empty_like(matrix), torch.ones(4096, device=place)
     runs = {"read": lambda: matrix @ column, "copy": lambda: copy.copy_(matrix)}
-    runs |= {name: _product(size, place, getattr(torch, name)) for name in wanted}
+    runs |= {name: _product(size, place, getattr(torch, name)) for name in dtypes}
     timings = time_in_turns(runs, n_repeats)
     best_s = {name: min(timing.samples_s) for name, timing in timings.items()}
     moved_bytes = matrix.numel() * 4
     return Roofline(
         name=f"{torch.cuda.get_device_name(place) if on_gpu else detect().processor}, measured",
         bandwidth=max(moved_bytes / best_s["read"], 2 * moved_bytes / best_s["copy"]),
-        peaks={name: 2 * size**3 / best_s[name] for name in wanted},
+        peaks={name: 2 * size**3 / best_s[name] for name in dtypes},
     )
 
 
@@ -154,16 +149,14 @@ def _product(size: int, device: str, dtype: torch.dtype) -> Callable[[], Any]:
     return lambda: factor @ factor
 
 
-def describe(measured: Roofline | None = None) -> str:
-    """This machine, its cards against the table, their rooflines, and a measured one if given."""
+def describe() -> str:
+    """This machine, its cards against the table, and their rooflines."""
     machine = detect()
     parts = [str(machine)]
     for card in machine.cards:
         parts.append(str(check_facts(card)))
         if card.fact_name is not None:
             parts.append(f"data sheet of {Roofline.of(card.fact_name)}")
-    if measured is not None:
-        parts.append(str(measured))
     return "\n\n".join(parts)
 
 

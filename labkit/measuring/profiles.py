@@ -89,24 +89,30 @@ def powers_of_2(highest: int) -> tuple[int, ...]:
     return tuple(2**i for i in range(highest + 1))
 
 
+_MODELS = {  # by role: on a CPU, on a T4, on an 80 GB card
+    "target": ("tiny-target", "Qwen/Qwen3-1.7B", "Qwen/Qwen3-8B"),
+    "draft": ("tiny-draft", "Qwen/Qwen3-0.6B", "Qwen/Qwen3-0.6B"),
+    "sweep-small": ("tiny-draft", "Qwen/Qwen3-0.6B", "Qwen/Qwen3-1.7B"),
+    "sweep-medium": ("tiny-target", "Qwen/Qwen3-1.7B", "Qwen/Qwen3-8B"),
+    "sweep-older": ("tiny-mha", "gpt2-xl", "allenai/OLMo-7B-0724-hf"),
+    "cache-baseline": ("tiny-target", "Qwen/Qwen3-1.7B", "meta-llama/Llama-3.1-8B"),
+    "cache-smaller": ("tiny-draft", "Qwen/Qwen3-0.6B", "meta-llama/Llama-3.2-1B"),
+    "cache-older": ("tiny-mha", "gpt2-xl", "meta-llama/Llama-2-7b-hf"),
+    "forward": ("tiny-target", "Qwen/Qwen3-4B", "Qwen/Qwen3-4B"),
+    "instruct": ("tiny-target", "Qwen/Qwen3-4B", "meta-llama/Llama-3.2-3B-Instruct"),
+}
+
+
+def _roles(machine: int) -> Mapping[str, str]:
+    """A column of the table of models."""
+    return MappingProxyType({role: models[machine] for role, models in _MODELS.items()})
+
+
 CPU = Profile(
     name="cpu",
     device="cpu",
     dtype="float32",
-    roles=MappingProxyType(
-        {
-            "target": "tiny-target",
-            "draft": "tiny-draft",
-            "sweep-small": "tiny-draft",
-            "sweep-medium": "tiny-target",
-            "sweep-older": "tiny-mha",
-            "cache-baseline": "tiny-target",
-            "cache-smaller": "tiny-draft",
-            "cache-older": "tiny-mha",
-            "forward": "tiny-target",
-            "instruct": "tiny-target",
-        }
-    ),
+    roles=_roles(0),
     pairs=("tiny", "tiny-untrained", "tiny-self"),
     sweep_batch_size=4,  # each sweep takes a minute or two on two cores
     input_lengths=powers_of_2(11),
@@ -118,61 +124,25 @@ CPU = Profile(
     n_warmup=1,
     n_repeats=3,
 )
-
-T4 = Profile(
+T4 = replace(
+    CPU,
     name="t4",
     device="cuda",
     dtype="float16",  # a T4 has no bfloat16 in hardware
-    roles=MappingProxyType(
-        {
-            "target": "Qwen/Qwen3-1.7B",
-            "draft": "Qwen/Qwen3-0.6B",
-            "sweep-small": "Qwen/Qwen3-0.6B",
-            "sweep-medium": "Qwen/Qwen3-1.7B",
-            "sweep-older": "gpt2-xl",
-            "cache-baseline": "Qwen/Qwen3-1.7B",
-            "cache-smaller": "Qwen/Qwen3-0.6B",
-            "cache-older": "gpt2-xl",
-            "forward": "Qwen/Qwen3-4B",
-            "instruct": "Qwen/Qwen3-4B",
-        }
-    ),
+    roles=_roles(1),
     pairs=("gemma-1b-270m", "llama-3b-1b", "gpt2"),
     sweep_batch_size=8,
-    input_lengths=powers_of_2(11),
-    output_lengths=powers_of_2(8),
-    forward_batch_sizes=powers_of_2(4),
-    cache_lengths=powers_of_2(9),
     long_prompt_length=8192,
-    long_uncached_lengths=powers_of_2(3),
     n_warmup=2,
     n_repeats=5,
 )
-
-GPU80 = Profile(
+GPU80 = replace(
+    T4,
     name="gpu80",
-    device="cuda",
     dtype="bfloat16",
-    roles=MappingProxyType(
-        {
-            "target": "Qwen/Qwen3-8B",
-            "draft": "Qwen/Qwen3-0.6B",
-            "sweep-small": "Qwen/Qwen3-1.7B",
-            "sweep-medium": "Qwen/Qwen3-8B",
-            "sweep-older": "allenai/OLMo-7B-0724-hf",
-            "cache-baseline": "meta-llama/Llama-3.1-8B",
-            "cache-smaller": "meta-llama/Llama-3.2-1B",
-            "cache-older": "meta-llama/Llama-2-7b-hf",
-            "forward": "Qwen/Qwen3-4B",
-            "instruct": "meta-llama/Llama-3.2-3B-Instruct",
-        }
-    ),
+    roles=_roles(2),
     pairs=("qwen3-8b-1.7b", "qwen3-8b-0.6b", "llama-8b-1b"),
-    sweep_batch_size=8,
     input_lengths=powers_of_2(15),
-    output_lengths=powers_of_2(8),
-    forward_batch_sizes=powers_of_2(4),
-    cache_lengths=powers_of_2(9),
     long_prompt_length=32_000,
     long_uncached_lengths=powers_of_2(5),
     n_warmup=3,

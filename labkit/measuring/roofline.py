@@ -181,7 +181,9 @@ def pass_floor(
     """The floor of one pass over a model that feeds n_new tokens to each sequence of a batch.
 
     n_cached tokens of each sequence are in the KV cache already; n_logits of the new ones get
-    logits. machine: a roofline or a card of the table; model: its work or its name.
+    logits. machine: a roofline or a card of the table; model: its work or its name. A model that
+    fits into a processor's cache, such as the tiny pair, can be faster: its weights need not come
+    from memory at every step.
     Raises: ValueError for counts below 1 (n_cached: below 0), names without facts, a dtype without
     hardware.
     """
@@ -196,32 +198,6 @@ def pass_floor(
     moved = work.moved_bytes(n_cached + n_new, batch_size, BYTES[_name_of(dtype)])
     flops = batch_size * work.flops(n_new, n_cached, n_logits)
     return Floor(moved / roofline.bandwidth, flops / peak)
-
-
-def decode_floor_s(
-    machine: Roofline | str,
-    model: ModelWork | str,
-    n_tokens: int,
-    batch_size: int = 1,
-    dtype: str = "float16",
-) -> float:
-    """Seconds that a decode step takes at least, when each sequence is n_tokens long after it.
-
-    A model that fits into a processor's cache, such as the tiny pair, can be faster: its weights
-    need not come from memory at every step.
-    """
-    return pass_floor(machine, model, 1, n_tokens - 1, batch_size, dtype).seconds
-
-
-def prefill_floor_s(
-    machine: Roofline | str,
-    model: ModelWork | str,
-    n_tokens: int,
-    batch_size: int = 1,
-    dtype: str = "float16",
-) -> float:
-    """Seconds that the prefill of prompts of n_tokens takes at least; logits of the last token."""
-    return pass_floor(machine, model, n_tokens, 0, batch_size, dtype).seconds
 
 
 def as_roofline(machine: Roofline | str) -> Roofline:

@@ -1,7 +1,6 @@
 """The models that the kit knows, as a table to print."""
 
 from labkit.measuring.machine import available_memory_bytes
-from labkit.measuring.profiles import Profile
 from labkit.measuring.roofline import BYTES
 from labkit.models.facts import models
 from labkit.models.tiny import KIT_MODELS, SHIPPED
@@ -10,12 +9,8 @@ from labkit.zoo.errors import DamagedModel
 from labkit.zoo.folder import shipped_folder
 
 
-def describe(profile: Profile | str | None = None) -> str:
-    """One line per model: its size, vocabulary, layers, heads, licence, and how it would load here.
-
-    With a profile, the roles that it gives to each are named too.
-    """
-    chosen = choose.as_profile(profile)
+def describe() -> str:
+    """One line per model: its size, vocabulary, layers, heads, licence, how it would load here."""
     setting = choose.setting(None, None, None)
     title = ("model", "parameters", "vocab", "layers", "heads", "KV heads", "gated", "here")
     rows = [title]
@@ -35,10 +30,6 @@ def describe(profile: Profile | str | None = None) -> str:
     widths = [max(len(row[i]) for row in rows) for i in range(len(title))]
     lines = [_line(row, widths) for row in rows]
     lines.append(f"(here: on {setting.device} in {setting.dtype}; gated: the hub wants an account)")
-    if chosen:
-        lines += ["", f"profile {chosen.name}: {chosen.dtype} on {chosen.device}"]
-        lines += [f"  {role:<16}{model}" for role, model in chosen.roles.items()]
-        lines.append(f"  {'pairs':<16}{', '.join(chosen.pairs)}")
     return "\n".join(lines)
 
 

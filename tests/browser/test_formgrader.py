@@ -9,7 +9,7 @@ from autograder.builder.source import find_lab
 from autograder.exports import Order, export
 from autograder.grading.grade import Run, grade
 from autograder.grading.regrade import plan_regrade
-from autograder.proof.cheats import sample_class
+from autograder.proof.cheats import samples_of
 from autograder.proof.demo import grade_class
 
 LAB = "01_memory"
@@ -17,10 +17,9 @@ STUDENTS = ("ada", "carol", "ida")
 
 
 @pytest.fixture(scope="module")
-def course(tmp_path_factory):
+def course(warm_slots, tmp_path_factory):
     out = tmp_path_factory.mktemp("formgrader")
-    samples = [s for s in sample_class() if s.lab == LAB and s.student in STUDENTS]
-    grade_class(samples, out, Run(seed=0))
+    grade_class(samples_of(LAB, STUDENTS), out, Run(seed=0))
     return out / "course"
 
 

@@ -11,7 +11,7 @@ from play import FIRST_CELL, with_small_experiments
 
 from autograder.builder.notebooks import cell_kind
 from autograder.builder.source import find_lab, read_labs
-from autograder.intake.names import defined_names
+from autograder.names import defined_names
 from autograder.proof.cheats import code_cell, solved_notebook
 
 IN_FULL = find_lab("memory")

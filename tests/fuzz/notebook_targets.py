@@ -8,12 +8,12 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
 from notebook_inputs import LINE, masters
 
-from autograder.intake.names import defined_names, squeeze
 from autograder.intake.read import MAX_CODE_CHARS, Unreadable, read_notebook
 from autograder.intake.rebuild import rebuild
 from autograder.judging.outputs import MAX_CHARS, clean_outputs, n_chars_of
 from autograder.judging.shown import fill_outputs
 from autograder.labs.papers.stored_answers import with_stored_answers
+from autograder.names import defined_names, squeeze
 
 
 def play_notebook(content):

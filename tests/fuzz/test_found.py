@@ -5,10 +5,10 @@ import json
 import pytest
 from notebook_inputs import masters
 
-from autograder.intake.names import statements
 from autograder.intake.read import MAX_CODE_CHARS, SubmittedCell, Unreadable, read_notebook
 from autograder.labs.papers import stored_answers
 from autograder.labs.papers.stored_answers import with_stored_answers
+from autograder.names import statements
 from labkit.bridge.student import Student, StudentError, hold, hold_attribute, place, value_of
 from labkit.bridge.wire import Decoder, WireError
 from labkit.labs.papers.store import ANSWER_TYPE

@@ -15,10 +15,10 @@ from notebook_inputs import masters
 from table_targets import play_policy, play_roster
 
 from autograder.intake.collect import NoSubmissions, collect
-from autograder.intake.names import defined_names
 from autograder.intake.read import Unreadable, read_notebook
 from autograder.intake.rebuild import rebuild
 from autograder.judging.outputs import clean_outputs
+from autograder.names import defined_names
 from autograder.record.results import read_results
 from labkit.bridge.student import Student
 from labkit.bridge.wire import Decoder, WireError, receive

@@ -23,7 +23,7 @@ import transformers
 from labkit import zoo
 from labkit.measuring import hardware, machine
 from labkit.measuring.profiles import sixteen_bit_dtype
-from labkit.measuring.roofline import BYTES, decode_floor_s
+from labkit.measuring.roofline import BYTES, pass_floor
 from labkit.models.facts import models
 from labkit.models.tiny import facts_of
 from labkit.zoo import shape
@@ -108,7 +108,7 @@ def build_and_step(name: str, device: str, dtype: str) -> dict:
     floor_s = None
     card = machine.detect().cards[0].fact_name if on_gpu else None
     if card is not None:
-        floor_s = decode_floor_s(card, name, 65, dtype=dtype)
+        floor_s = pass_floor(card, name, 1, 64, dtype=dtype).seconds
         assert facts["params_exact"] < 1e9 or step_s >= floor_s, (step_s, floor_s)
     row = {"build_s": build_s, "peak_bytes": peak_bytes, "weights_bytes": weights_bytes}
     row |= {"step_ms": step_s * 1e3, "floor_ms": floor_s and floor_s * 1e3}

@@ -10,7 +10,7 @@ from pathlib import Path
 if __name__ == "__main__":
     plan = json.load(sys.stdin)
     ours = str(Path(__file__).resolve().parents[3])
-    sys.path[:0] = [plan["student_path"], ours]
+    sys.path[:0] = [plan["settings"]["student_path"], ours]
     from autograder.judging.child import zygote
 
     sys.path.remove(ours)

@@ -18,6 +18,7 @@ import socket
 import sys
 import time
 import traceback
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -46,14 +47,14 @@ class Job:
 class Zygote:
     """Forks children, watches their memory, reports their ends."""
 
-    def __init__(self, plan: dict, control: socket.socket) -> None:
-        self._plan = plan
-        self._settings = wall.WallSettings(**plan["wall"])
-        self._rung = plan["rung"]
+    def __init__(self, settings: wall.ChildSettings, scratch: str, control: socket.socket) -> None:
+        self._scratch = scratch
+        self._settings = settings
+        self._rung = settings.rung
         self._control = control
         self._shell = NotebookShell()
         self._limit_mb = self._settings.memory_mb + processes.memory_mb([os.getpid()], 1 << 40)
-        prepare_libraries(plan["seed"])
+        prepare_libraries(settings.seed)
         self._jobs: dict[int, Job] = {}
         self._alarm, alarm_in = os.pipe()
         for descriptor in (self._alarm, alarm_in):
@@ -110,7 +111,7 @@ class Zygote:
 
     def _spawn(self, number: int, nonce: int) -> None:
         _, descriptors, *_ = socket.recv_fds(self._control, 1, 1)
-        folder = Path(self._plan["scratch"], str(number))
+        folder = Path(self._scratch, str(number))
         if self._rung != "namespaces":
             folder.mkdir(mode=0o700)
         started = time.perf_counter()
@@ -142,16 +143,16 @@ class Zygote:
         if self._rung != "namespaces" and sys.platform == "linux":
             syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
         try:
-            home = wall.enter(self._settings, self._rung, folder)
+            home = wall.enter(self._settings, folder)
         except (OSError, wall.NoWall) as error:
             send(channel, {"id": nonce, "failed": str(error)})
             os._exit(71)
-        random.seed(self._plan["seed"])  # Python draws a new one in every fork
+        random.seed(self._settings.seed)  # Python draws a new one in every fork
         self._shell.start()
         walled = time.perf_counter()
         seconds = {"fork_s": forked - started, "wall_s": walled - forked}
         send(channel, {"id": nonce, "ready": True, **seconds})
-        Server(channel, self._shell, home, self._plan["max_bytes"]).serve()
+        Server(channel, self._shell, home, self._settings.max_message_mb << 20).serve()
 
     def _watch(self) -> None:
         """Kill the tree whose processes together are over a limit; of a fork, only the fork.
@@ -206,7 +207,7 @@ class Zygote:
             send(self._control, event)
 
 
-def preload(names: list[str], student_path: str) -> None:
+def preload(names: Iterable[str], student_path: str) -> None:
     """Import the modules; refuse a labkit that is not the student's edition, and any thread."""
     for name in names:
         importlib.import_module(name)
@@ -242,18 +243,19 @@ def prepare_libraries(seed: int) -> None:
 
 def main(plan: dict) -> None:
     """Become keeper and zygote; import; serve until the grader closes the control socket."""
+    settings = wall.ChildSettings(**plan["settings"])
     if sys.platform == "linux":
-        wall.leave(plan["rung"])
+        wall.leave(settings.rung)
         pid = os.fork()
         if pid:
             keeper.keep(pid, plan["grader"], plan["scratch"])
         syscalls.die_with_parent(signal.SIGKILL)
         syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
-        wall.settle(wall.WallSettings(**plan["wall"]), plan["rung"])
+        wall.settle(settings)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     control = socket.socket(fileno=plan["control"])
-    preload(plan["preload"], plan["student_path"])
-    zygote = Zygote(plan, control)
+    preload(settings.preload, settings.student_path)
+    zygote = Zygote(settings, plan["scratch"], control)
     refuse_threads()
     gc.collect()
     gc.freeze()  # the collector would write to, and so copy, every page the children share

@@ -20,13 +20,13 @@ from pathlib import Path
 
 import autograder
 from autograder.judging.wall import landlock, limits, namespaces, seccomp, syscalls
-from autograder.judging.wall.settings import SYSTEM_PATHS, WallSettings
+from autograder.judging.wall.settings import RUNGS, SYSTEM_PATHS, ChildSettings
 from autograder.judging.wall.syscalls import NoWall
 
 __all__ = [
     "RUNGS",
+    "ChildSettings",
     "NoWall",
-    "WallSettings",
     "confine_judge",
     "die_with_parent",
     "enter",
@@ -37,7 +37,6 @@ __all__ = [
     "why_not",
 ]
 
-RUNGS = ("namespaces", "landlock", "none")
 _TRIAL_S = 20
 _PROC_FILES = tuple(Path("/proc", name) for name in ("cpuinfo", "meminfo", "self"))
 
@@ -77,12 +76,14 @@ def why_not(rung: str) -> str:
 def try_rung(rung: str, home: str) -> None:
     """Climb `rung` in this throw-away process; exits with 0 if that worked."""
 
+    settings = ChildSettings(rung=rung)
+
     def steps(depth: int) -> None:
         try:
             if depth == 1:
-                settle(WallSettings(), rung)
+                settle(settings)
             elif depth == 2:
-                enter(WallSettings(), rung, Path(home))
+                enter(settings, Path(home))
                 os._exit(0)
             else:
                 leave(rung)
@@ -103,15 +104,15 @@ def leave(rung: str) -> None:
         namespaces.leave()
 
 
-def settle(settings: WallSettings, rung: str) -> None:
+def settle(settings: ChildSettings) -> None:
     """In the fresh zygote: finish what `leave` began; prepare what all children need alike.
 
     With namespaces the zygote then sees the same files as its children will.
     """
-    if rung == "namespaces":
+    if settings.rung == "namespaces":
         namespaces.settle(settings)
-    if rung != "none":
-        seccomp.child_filter(unix_sockets=rung == "namespaces")
+    if settings.rung != "none":
+        seccomp.child_filter(unix_sockets=settings.rung == "namespaces")
 
 
 def fork(rung: str) -> int:
@@ -119,13 +120,14 @@ def fork(rung: str) -> int:
     return namespaces.fork() if rung == "namespaces" else os.fork()
 
 
-def enter(settings: WallSettings, rung: str, folder: Path | None = None) -> Path:
+def enter(settings: ChildSettings, folder: Path | None = None) -> Path:
     """Wall this freshly forked, single-threaded process in, for good.
 
     Returns the student's working folder, which is now the current one: with namespaces a new one
     on a disk that dies with the process, else `folder`, or a temporary one.
     Raises: OSError or NoWall if a layer fails; the process must end then.
     """
+    rung = settings.rung
     if rung == "namespaces":
         namespaces.part(settings)
         namespaces.become_nobody(settings.uid)
@@ -190,7 +192,7 @@ def die_with_parent() -> None:
         syscalls.die_with_parent(signal.SIGKILL)
 
 
-def _prepare_for_landlock(settings: WallSettings, home: Path) -> int:
+def _prepare_for_landlock(settings: ChildSettings, home: Path) -> int:
     """Drop root; returns how many processes the user runs already."""
     syscalls.machine()
     version = landlock.abi()

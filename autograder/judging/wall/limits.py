@@ -9,12 +9,12 @@ import resource
 import sys
 from pathlib import Path
 
-from autograder.judging.wall.settings import WallSettings
+from autograder.judging.wall.settings import ChildSettings
 
 _CPU_GRACE_S = 2
 
 
-def apply(settings: WallSettings, n_running: int = 0) -> None:
+def apply(settings: ChildSettings, n_running: int = 0) -> None:
     """Lower this process's limits for good.
 
     `n_running` processes of the same user exist already: RLIMIT_NPROC counts them too, unless a

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from autograder.judging.wall import syscalls
-from autograder.judging.wall.settings import SYSTEM_PATHS, WallSettings
+from autograder.judging.wall.settings import SYSTEM_PATHS, ChildSettings
 
 _NEW_MOUNTS, _NEW_CGROUP, _NEW_UTS = 0x00020000, 0x02000000, 0x04000000
 _NEW_IPC, _NEW_USER, _NEW_PIDS, _NEW_NET = 0x08000000, 0x10000000, 0x20000000, 0x40000000
@@ -41,7 +41,7 @@ def leave() -> None:
         _map_user(0, *ids)
 
 
-def settle(settings: WallSettings) -> None:
+def settle(settings: ChildSettings) -> None:
     """In the first process of the new tree: enter a file tree made of read-only views.
 
     Stops: reading other submissions, hidden cases, the gradebook or the user's files, and seeing
@@ -90,7 +90,7 @@ def fork() -> int:
     return pid
 
 
-def part(settings: WallSettings) -> None:
+def part(settings: ChildSettings) -> None:
     """Leave the zygote behind: an empty disk, a /proc without it, no network.
 
     Stops: leaving anything for the next submission, filling the disk, talking to anybody.
@@ -174,7 +174,7 @@ def _place(view: int, path: Path) -> None:
     os.close(view)
 
 
-def _mount_disk(target: str, settings: WallSettings) -> None:
+def _mount_disk(target: str, settings: ChildSettings) -> None:
     size = f"size={settings.disk_mb}m,nr_inodes={settings.n_files},mode=0755"
     _mount("tmpfs", target, "tmpfs", _NO_SETUID | _NO_DEVICES, size)
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from autograder.intake.master import Master
-from autograder.intake.names import MAGIC, defined_names
 from autograder.intake.read import SubmittedCell
+from autograder.names import MAGIC, defined_names
 from labkit.labs.papers.answers import both, code_line, is_blank
 from labkit.labs.papers.items import item_of, items
 from labkit.labs.papers.store import answers_in

@@ -14,8 +14,8 @@ from typing import Any
 from autograder.builder.notebooks import build_notebook, cell_kind, cell_name
 from autograder.builder.source import find_lab
 from autograder.intake.master import OPEN_KINDS
-from autograder.intake.names import squeeze
 from autograder.labs import part_of
+from autograder.names import squeeze
 
 MAX_CELLS, MAX_NAME_CHARS = 5000, 100
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from autograder.builder.blank import STUB
 from autograder.course.roster import Person, Roster, RosterError
-from autograder.intake.names import squeeze
+from autograder.names import squeeze
 from autograder.pages.evidence.flags import KINDS, Flag, write_flags
 from autograder.pages.evidence.handed_in import (
     HandedIn,

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 from copydetect.utils import filter_code, get_copied_slices, winnow
 
-from autograder.intake.names import squeeze
+from autograder.names import squeeze
 
 FRAGMENT_CHARS, WINDOW = 25, 6
 PROSE_FRAGMENT_CHARS = 40

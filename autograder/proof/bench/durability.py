@@ -4,7 +4,6 @@ Kills the command with SIGKILL a number of times (100, or as the first argument 
 a random moment of its run, and gives it again. Written to `build/bench/durability.json`.
 """
 
-import json
 import os
 import random
 import shutil
@@ -20,10 +19,10 @@ import psutil
 from tqdm import tqdm
 
 from autograder.builder.source import find_lab
-from autograder.files import write_whole
 from autograder.proof.bench.measure import grade_command, host
-from autograder.proof.cheats import sample_class
+from autograder.proof.cheats import samples_of
 from autograder.record.results import read_results
+from labkit.measuring.bench import report
 
 LAB = "01_memory"
 STUDENTS = ("ada", "carol", "dora", "emil", "greta", "ida", "x04", "x19")
@@ -43,16 +42,14 @@ ROWS = """
 def main(n_kills: int = N_KILLS) -> int:
     """Kill, compare, write the record; returns the exit status."""
     shutil.rmtree(OUT, ignore_errors=True)
-    for sample in sample_class():
-        if sample.lab == LAB and sample.student in STUDENTS:
-            sample.write(OUT / "in")
+    for sample in samples_of(LAB, STUDENTS):
+        sample.write(OUT / "in")
     start = time.monotonic()
     subprocess.run(command(OUT / "undisturbed"), check=True, **SILENT)
     whole_s = time.monotonic() - start
     record = soak(n_kills, whole_s, products(OUT / "undisturbed"))
     record = {"lab": LAB, "host": host(), "undisturbed_seconds": round(whole_s, 1), **record}
-    write_whole(OUT.with_suffix(".json"), json.dumps(record, indent=1).encode())
-    print(json.dumps(record, indent=1))
+    report(OUT.with_suffix(".json"), record)
     return 1 if record["n_different"] or record["n_orphans"] else 0
 
 

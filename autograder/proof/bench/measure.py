@@ -10,6 +10,8 @@ from contextlib import closing, suppress
 from importlib.metadata import version
 from pathlib import Path
 
+import psutil
+
 from autograder.builder.notebooks import build_notebook, cell_kind
 from autograder.builder.source import Lab
 from autograder.proof.cheats import Sample, insert
@@ -90,25 +92,17 @@ class PeakMemory(threading.Thread):
 
     def run(self) -> None:
         """Look every two seconds, for looking takes 25 ms, until the process is gone."""
-        while Path(f"/proc/{self._pid}/stat").exists():
-            total = sum(_proportional_kb(pid) for pid in _tree(self._pid))
-            if total == 0:
-                return
-            self.peak_mb = max(self.peak_mb, total / 1024)
+        while n_bytes := _proportional_bytes(self._pid):
+            self.peak_mb = max(self.peak_mb, n_bytes / 2**20)
             time.sleep(2)
 
 
-def _tree(pid: int) -> list[int]:
-    children: list[str] = []
-    with suppress(OSError):  # gone meanwhile
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            children += (task / "children").read_text().split()
-    return [pid, *(other for child in children for other in _tree(int(child)))]
-
-
-def _proportional_kb(pid: int) -> int:
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
+def _proportional_bytes(pid: int) -> int:
+    """Of a process and all below it; nothing once it has ended."""
+    n_bytes = 0
+    with suppress(psutil.Error):
+        process = psutil.Process(pid)
+        for each in (process, *process.children(recursive=True)):
+            with suppress(psutil.Error):  # gone meanwhile
+                n_bytes += each.memory_full_info().pss
+    return n_bytes

@@ -5,7 +5,6 @@ two. Written to `build/bench/grading.json` with the host and all versions. The s
 computing is measured too, so that the overhead can be told from it.
 """
 
-import json
 import os
 import shutil
 import subprocess
@@ -13,7 +12,6 @@ import sys
 from statistics import median
 
 from autograder.builder.source import Lab, find_lab
-from autograder.files import write_whole
 from autograder.proof.bench.measure import (
     OUT,
     grade_command,
@@ -23,6 +21,7 @@ from autograder.proof.bench.measure import (
     write_class,
 )
 from autograder.record.results import read_results
+from labkit.measuring.bench import report
 
 LAB = "04_kv_cache"
 N_OURS, N_NBGRADER = 100, 4
@@ -45,8 +44,7 @@ def main() -> int:
     for run in (one, two):
         run["times_nbgraders_throughput"] = round(theirs / run["seconds_per_submission"], 1)
     record["memory_of_one_more_job_mb"] = two["peak_mb"] - one["peak_mb"]
-    write_whole(OUT / "grading.json", json.dumps(record, indent=1).encode())
-    print(json.dumps(record, indent=1))
+    report(OUT / "grading.json", record)
     return 0
 
 

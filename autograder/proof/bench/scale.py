@@ -4,7 +4,6 @@ Written to `build/bench/scale.json`, drawn in `build/bench/scale.png`. Plain nbg
 submissions of each lab in the same run, to compare with.
 """
 
-import json
 import shutil
 from collections.abc import Sequence
 
@@ -12,7 +11,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from autograder.builder.source import Lab, find_lab, read_labs
-from autograder.files import write_whole
 from autograder.proof.bench.measure import (
     OUT,
     grade_command,
@@ -22,6 +20,7 @@ from autograder.proof.bench.measure import (
     write_class,
 )
 from autograder.record.results import GRADED, read_results
+from labkit.measuring.bench import report
 
 N_OF_COURSE, N_NBGRADER, JOBS = 300, 3, 2
 SIZES, LAB_OF_SIZES = (1, 10, 100, 1000), "01_memory"
@@ -36,9 +35,8 @@ def main() -> int:
         "course": whole_course(read_labs(), N_OF_COURSE),
         "by_class_size": [of_size(find_lab(LAB_OF_SIZES), n) for n in SIZES],
     }
-    write_whole(OUT / "scale.json", json.dumps(record, indent=1).encode())
+    report(OUT / "scale.json", record)
     draw(record["by_class_size"]).savefig(OUT / "scale.png", dpi=150)
-    print(json.dumps(record, indent=1))
     return 0
 
 

@@ -7,7 +7,7 @@ submission gets no points for; everything else must come out in full.
 import copy
 import importlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -123,6 +123,11 @@ def insert(notebook: dict, source: str, after: str | None = None) -> None:
 def copy_of(cell: dict) -> dict:
     """A cell again, as a notebook editor copies it: with its metadata."""
     return copy.deepcopy(cell)
+
+
+def samples_of(lab: str, students: Collection[str]) -> list[Sample]:
+    """What these students hand in for a lab."""
+    return [each for each in sample_class() if each.lab == lab and each.student in students]
 
 
 def sample_class() -> list[Sample]:

@@ -1,6 +1,6 @@
 """Attacks on the machine: each starts from a solved notebook, whose rest keeps its marks."""
 
-from autograder.proof.cheats import Sample, cell_called
+from autograder.proof.cheats import Sample
 from autograder.proof.cheats.edits import add, replace
 from autograder.record.results import PARTLY
 
@@ -13,6 +13,7 @@ FILL_THE_DISK = (
     "with open('big', 'wb') as file:\n    while True:\n        file.write(bytes(1 << 20))"
 )
 EXIT = "import os\nos._exit(0)"
+EXIT_IN_ANSWER = "def tokens_processed(n_prompt, n_new, cached):\n    import os\n    os._exit(0)"
 KILL_ALL = "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nos.kill(-1, signal.SIGKILL)"
 DEAF_LOOP = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True:\n    pass"
 HANG_IN_C = "sum(range(10**15))"
@@ -68,17 +69,10 @@ def longest_sequence(*args, **kwargs):
     return 10 ** 10**5
 """
 
-
-def exit_in_answer(notebook: dict) -> None:
-    """One exercise that ends the process."""
-    cell_called(notebook, "tokens_processed")["source"] = (
-        "def tokens_processed(n_prompt, n_new, cached):\n    import os\n    os._exit(0)"
-    )
-
-
 SAMPLES = [
     Sample("x12", "04_kv_cache", "os._exit in a cell", add(EXIT, "setup"), status=PARTLY),
-    Sample("x13", "04_kv_cache", "os._exit in an answer", exit_in_answer, ("tokens_processed",)),
+    Sample("x13", "04_kv_cache", "os._exit in an answer",
+           replace(EXIT_IN_ANSWER, "tokens_processed"), ("tokens_processed",)),
     Sample("x14", "04_kv_cache", "kills every process it can", add(KILL_ALL)),
     Sample("x15", "04_kv_cache", "a loop deaf to interrupts", add(DEAF_LOOP), status=PARTLY),
     Sample("x16", "04_kv_cache", "a memory bomb", add(MEMORY_BOMB)),

@@ -5,7 +5,7 @@ import re
 
 from autograder.builder.notebooks import cell_kind, cell_name
 from autograder.proof.cheats import ALL, Edit, Sample, cell_called, code_cell, copy_of, insert
-from autograder.proof.cheats.edits import add, rewrite
+from autograder.proof.cheats.edits import add, replace, rewrite
 from autograder.proof.cheats.honest import leave_blank
 from autograder.record.results import PARTLY, UNGRADABLE
 
@@ -67,30 +67,6 @@ def loud_and_slow(notebook: dict) -> None:
     )
 
 
-def leftover_loop(notebook: dict) -> None:
-    """A cell that never ends."""
-    insert(notebook, "while True:\n    pass", after="setup")
-
-
-def loop_in_answer(notebook: dict) -> None:
-    """One exercise whose function never returns for some inputs."""
-    cell_called(notebook, "weight_bytes")["source"] = (
-        "def weight_bytes(n_params, bytes_per_param):\n"
-        "    while bytes_per_param == 4:\n        pass\n"
-        "    return n_params * bytes_per_param"
-    )
-
-
-def unfinished_syntax(notebook: dict) -> None:
-    """One cell that does not even parse."""
-    cell_called(notebook, "tokens_processed")["source"] = "def tokens_processed(n_prompt, n_new,"
-
-
-def flood(notebook: dict) -> None:
-    """A hundred megabytes of output."""
-    insert(notebook, "line = 'x' * 10_000\nfor _ in range(10_000):\n    print(line)")
-
-
 def one_cell(notebook: dict) -> None:
     """All code merged into one cell, with one answer still to do."""
     leave_blank("04_kv_cache", ("attend_cached",))(notebook)
@@ -125,59 +101,51 @@ def rewrite_time_of_16(text: str) -> Edit:
     return edit
 
 
-def table_from_a_file(notebook: dict) -> None:
-    """A table computed from the record on the student's own disk, which nobody handed in."""
-    cell_called(notebook, "my_table")["source"] = (
-        "from labkit.measuring.records import read_record\n"
-        'own = read_record("my_throughput.jsonl").of("output_sweep")\n'
-        'my_table = {"rows": {f"{row.n_new} new": {"time_s": row.time_s} for row in own}}'
-    )
-
-
-def table_from_the_sweep(notebook: dict) -> None:
-    """A time that is left to the experiments, which take longer than grading waits for a cell."""
-    rewrite_time_of_16("rows[16].time_s")(notebook)
-
-
-def with_own_clock(notebook: dict) -> None:
-    """Times runs by the machine's clock instead of the one that it is given."""
-    rewrite("time_runs", ("read_clock()", "time.perf_counter()"))(notebook)
-
-
-def computed_from_an_experiment(notebook: dict) -> None:
-    """An answer made from what an experiment has tokenized."""
-    cell_called(notebook, "tokens_found")["source"] = (
-        "def n_alike(one, other):\n"
-        "    differing = [i for i, pair in enumerate(zip(one, other)) if pair[0] != pair[1]]\n"
-        "    return min([*differing, len(one) - 1])\n\n"
-        "tokens_found = {\n"
-        '    name: n_alike(each, tokens["same"]) // 16 * 16 for name, each in tokens.items()\n'
-        "}"
-    )
-
-
 def tables_with_units(notebook: dict) -> None:
     """Numbers as they would stand in a report, and a record that only this student has."""
     rewrite("offload_plan", ("33.2", '"33.2 ms"'), ("114_558", '"114,558 tokens"'))(notebook)
     rewrite("speed_up", ("cache-cpu", "here"))(notebook)
 
 
-def empty_the_cache(notebook: dict) -> None:
-    """Takes what it finds out of the container that it was only to look into."""
-    cell_called(notebook, "longest_cached_prefix")["source"] = (
-        "def longest_cached_prefix(hashes, cached, n_tokens, block_size):\n"
-        "    n_saved = 0\n"
-        "    while hashes and hashes[0] in cached and n_saved + block_size < n_tokens:\n"
-        "        cached.discard(hashes.pop(0))\n"
-        "        n_saved += block_size\n"
-        "    return n_saved"
-    )
-
-
 ENDLESS_RECURSION = "def again(n):\n    return again(n + 1)\nagain(0)"
 LEFT_OPEN = (
     "opened = []\nwhile len(opened) < 10**4:\n"
     "    opened.append(open('notes.txt', 'r' if opened else 'w'))"
+)
+LOOP = "while True:\n    pass"
+LOOP_IN_ANSWER = (
+    "def weight_bytes(n_params, bytes_per_param):\n"
+    "    while bytes_per_param == 4:\n        pass\n"
+    "    return n_params * bytes_per_param"
+)
+DOES_NOT_PARSE = "def tokens_processed(n_prompt, n_new,"
+FLOOD = "line = 'x' * 10_000\nfor _ in range(10_000):\n    print(line)"
+
+# A table computed from the record on the student's own disk, which nobody handed in.
+TABLE_FROM_A_FILE = (
+    "from labkit.measuring.records import read_record\n"
+    'own = read_record("my_throughput.jsonl").of("output_sweep")\n'
+    'my_table = {"rows": {f"{row.n_new} new": {"time_s": row.time_s} for row in own}}'
+)
+
+# An answer made from what an experiment has tokenized.
+FROM_AN_EXPERIMENT = (
+    "def n_alike(one, other):\n"
+    "    differing = [i for i, pair in enumerate(zip(one, other)) if pair[0] != pair[1]]\n"
+    "    return min([*differing, len(one) - 1])\n\n"
+    "tokens_found = {\n"
+    '    name: n_alike(each, tokens["same"]) // 16 * 16 for name, each in tokens.items()\n'
+    "}"
+)
+
+# It takes what it finds out of the container that it was only to look into.
+EMPTIES_THE_CACHE = (
+    "def longest_cached_prefix(hashes, cached, n_tokens, block_size):\n"
+    "    n_saved = 0\n"
+    "    while hashes and hashes[0] in cached and n_saved + block_size < n_tokens:\n"
+    "        cached.discard(hashes.pop(0))\n"
+    "        n_saved += block_size\n"
+    "    return n_saved"
 )
 
 SAMPLES = [
@@ -191,20 +159,20 @@ SAMPLES = [
     Sample("karl", "04_kv_cache", "a split cell", split_a_cell),
     Sample("kim", "04_kv_cache", "answers moved to the front", move_to_front),
     Sample("lea", "04_kv_cache", "noise on stderr, threads left behind", loud_and_slow),
-    Sample("leo", "04_kv_cache", "an endless loop in a cell", leftover_loop, status=PARTLY),
-    Sample("lou", "01_memory", "an endless loop in an answer", loop_in_answer,
-           ("every_parameter_takes_its_bytes",)),
-    Sample("max", "04_kv_cache", "a cell that does not parse", unfinished_syntax,
-           ("tokens_processed",)),
-    Sample("mia", "01_memory", "100 MB of output", flood),
+    Sample("leo", "04_kv_cache", "an endless loop in a cell", add(LOOP, "setup"), status=PARTLY),
+    Sample("lou", "01_memory", "an endless loop in an answer",
+           replace(LOOP_IN_ANSWER, "weight_bytes"), ("every_parameter_takes_its_bytes",)),
+    Sample("max", "04_kv_cache", "a cell that does not parse",
+           replace(DOES_NOT_PARSE, "tokens_processed"), ("tokens_processed",)),
+    Sample("mia", "01_memory", "100 MB of output", add(FLOOD)),
     Sample("moritz", "04_kv_cache", "all in one cell, one answer to do", one_cell,
            ("attend_cached",)),
     Sample("nora", "01_memory", "Colab's own cells, input()", colab_only),
     Sample("olga", "02_throughput", "experiments that fail or never end", break_experiments),
-    Sample("otto", "02_throughput", "a table from a file that is not there", table_from_a_file,
-           ("my_table",)),
-    Sample("ole", "02_throughput", "a table that has to be measured first", table_from_the_sweep,
-           ("my_table",), PARTLY),
+    Sample("otto", "02_throughput", "a table from a file that is not there",
+           replace(TABLE_FROM_A_FILE, "my_table"), ("my_table",)),
+    Sample("ole", "02_throughput", "a table that has to be measured first",
+           rewrite_time_of_16("rows[16].time_s"), ("my_table",), PARTLY),
     Sample("paul", "02_throughput", "text in a number field",
            rewrite_time_of_16('"0.2 s"'), ("my_table",)),
     Sample("pia", "02_throughput", "a table with a row too few",
@@ -212,14 +180,15 @@ SAMPLES = [
     Sample("ria", "02_throughput", "rows that no machine of this kind can reach",
            rewrite("my_table", ("tiny-target", "Qwen/Qwen3-32B")),
            ("no_row_is_faster_than_the_machine",)),
-    Sample("rosa", "02_throughput", "a clock of its own", with_own_clock,
+    Sample("rosa", "02_throughput", "a clock of its own",
+           rewrite("time_runs", ("read_clock()", "time.perf_counter()")),
            ("warm_up_runs_come_first_and_are_not_timed", "the_device_is_idle_when_a_sample_begins",
             "the_device_is_idle_when_a_sample_ends", "samples_are_raw_one_per_run")),
     Sample("olga", "03_cache_benchmark", "experiments that fail or never end", break_experiments),
     Sample("sven", "03_cache_benchmark", "an answer that needs an experiment",
-           computed_from_an_experiment),
+           replace(FROM_AN_EXPERIMENT, "tokens_found")),
     Sample("tilda", "03_cache_benchmark", "numbers with units, a record of her own",
            tables_with_units, ("offload_plan", "speed_up")),
-    Sample("uwe", "03_cache_benchmark", "a lookup that empties the cache", empty_the_cache,
-           ("any_container_will_do",)),
+    Sample("uwe", "03_cache_benchmark", "a lookup that empties the cache",
+           replace(EMPTIES_THE_CACHE, "longest_cached_prefix"), ("any_container_will_do",)),
 ]  # fmt: skip

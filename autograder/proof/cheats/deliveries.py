@@ -5,6 +5,7 @@ import json
 import os
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from autograder.builder.source import find_lab
@@ -108,11 +109,6 @@ def of_another_lab(other: str) -> Edit:
     return lambda notebook: json.dumps(solved_notebook(find_lab(other))).encode()
 
 
-def not_a_notebook(content: bytes) -> Edit:
-    """A file that only has a notebook's name."""
-    return lambda notebook: content
-
-
 def metadata_bomb(notebook: dict) -> None:
     """Twenty megabytes of metadata, some of it nested as deep as JSON allows."""
     notebook["metadata"]["widgets"] = {str(i): ["x" * 90] * 9 for i in range(20_000)}
@@ -137,35 +133,36 @@ def blank_lines(notebook: dict) -> None:
     notebook["cells"].append(code_cell("\n" * 190_000 + "1"))
 
 
+# A file that only has a notebook's name.
+FOREIGN = {
+    "p13": ("a PDF", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3"),
+    "p14": ("a page that the browser saved", b"<!DOCTYPE html><title>01_memory.ipynb</title>"),
+    "p15": ("a notebook without cells", b'{"cells": []}'),
+    "x20": ("JSON nested too deeply", b'{"cells": ' + b"[" * 200_000 + b"]" * 200_000 + b"}"),
+}
+taken = partial(Sample, lab="01_memory")
+refused = partial(Sample, lab="01_memory", loses=ALL, status=UNGRADABLE)
+
 SAMPLES = [
-    Sample("p01", "01_memory", "a zip", deliver=zipped),
-    Sample("p02", "01_memory", "a zip in a zip", deliver=zipped_twice),
-    Sample("p03", "01_memory", "paths out of a zip", loses=ALL, status=UNGRADABLE,
-           deliver=path_out_of_a_zip),
-    Sample("p04", "01_memory", "a zip bomb", loses=ALL, status=UNGRADABLE, deliver=zip_bomb),
-    Sample("p05", "01_memory", "a damaged zip", loses=ALL, status=UNGRADABLE, deliver=damaged_zip),
-    Sample("p06", "01_memory", "a link to the neighbour's notebook", loses=ALL, status=UNGRADABLE,
-           deliver=link_to_the_neighbour),
-    Sample("p07", "01_memory", "a link to the neighbour's folder", loses=ALL, status=UNGRADABLE,
-           deliver=folder_of_the_neighbour),
-    Sample("p08", "01_memory", "a named pipe", loses=ALL, status=UNGRADABLE, deliver=pipe),
-    Sample("p09", "01_memory", "two notebooks, neither with the lab's name", loses=ALL,
-           status=UNGRADABLE, deliver=named_beside("mine.ipynb", "new.ipynb")),
-    Sample("p10", "01_memory", "a draft and a checkpoint beside it", deliver=with_a_draft),
-    Sample("p11", "01_memory", "answers in a module beside it", deliver=answers_in_a_module),
-    Sample("p12", "01_memory", "the wrong lab", of_another_lab("02_throughput"), ALL, UNGRADABLE),
-    Sample("p13", "01_memory", "a PDF", not_a_notebook(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3"), ALL,
-           UNGRADABLE),
-    Sample("p14", "01_memory", "a page that the browser saved",
-           not_a_notebook(b"<!DOCTYPE html><title>01_memory.ipynb</title>"), ALL, UNGRADABLE),
-    Sample("p15", "01_memory", "a notebook without cells", not_a_notebook(b'{"cells": []}'), ALL,
-           UNGRADABLE),
-    Sample("p16", "01_memory", "a metadata bomb", metadata_bomb),
-    Sample("p17", "01_memory", "a million cells", a_million_cells, ALL, UNGRADABLE),
-    Sample("p18", "01_memory", "a cell of 50 MB", fifty_megabytes, ALL, UNGRADABLE),
-    Sample("p19", "01_memory", "a cell of blank lines", blank_lines),
-    Sample("p20", "01_memory", "an ending that a browser added",
-           deliver=named_beside("01_memory.ipynb.txt")),
-    Sample("x20", "01_memory", "JSON nested too deeply",
-           not_a_notebook(b'{"cells": ' + b"[" * 200_000 + b"]" * 200_000 + b"}"), ALL, UNGRADABLE),
+    taken("p01", about="a zip", deliver=zipped),
+    taken("p02", about="a zip in a zip", deliver=zipped_twice),
+    refused("p03", about="paths out of a zip", deliver=path_out_of_a_zip),
+    refused("p04", about="a zip bomb", deliver=zip_bomb),
+    refused("p05", about="a damaged zip", deliver=damaged_zip),
+    refused("p06", about="a link to the neighbour's notebook", deliver=link_to_the_neighbour),
+    refused("p07", about="a link to the neighbour's folder", deliver=folder_of_the_neighbour),
+    refused("p08", about="a named pipe", deliver=pipe),
+    refused("p09", about="two notebooks, neither with the lab's name",
+            deliver=named_beside("mine.ipynb", "new.ipynb")),
+    taken("p10", about="a draft and a checkpoint beside it", deliver=with_a_draft),
+    taken("p11", about="answers in a module beside it", deliver=answers_in_a_module),
+    refused("p12", about="the wrong lab", make=of_another_lab("02_throughput")),
+    taken("p16", about="a metadata bomb", make=metadata_bomb),
+    refused("p17", about="a million cells", make=a_million_cells),
+    refused("p18", about="a cell of 50 MB", make=fifty_megabytes),
+    taken("p19", about="a cell of blank lines", make=blank_lines),
+    taken("p20", about="an ending that a browser added",
+          deliver=named_beside("01_memory.ipynb.txt")),
+    *(refused(student, about=about, make=lambda notebook, content=content: content)
+      for student, (about, content) in FOREIGN.items()),
 ]  # fmt: skip

@@ -1,8 +1,9 @@
 """Ways to change a notebook that several kinds of submission share."""
 
 from autograder.builder.source import find_lab
-from autograder.proof.cheats import Edit, cell_called, insert
+from autograder.proof.cheats import ALL, Edit, Sample, cell_called, insert
 from autograder.proof.cheats.honest import leave_blank
+from autograder.record.results import GRADED
 
 
 def add(code: str, after: str | None = None) -> Edit:
@@ -21,6 +22,13 @@ def forge(lab: str, code: str, answer: str = "") -> Edit:
             cell_called(notebook, cell.name)["source"] = f"{cell.name} = {value}"
 
     return edit
+
+
+def forged(
+    student: str, lab: str, about: str, code: str, answer: str = "", *, status: str = GRADED
+) -> Sample:
+    """A submission that starts from a blank notebook: anything above zero is stolen."""
+    return Sample(student, lab, about, forge(lab, code, answer), ALL, status)
 
 
 def replace(code: str, *names: str) -> Edit:

@@ -4,7 +4,7 @@ All start from a blank notebook, so anything above zero is stolen.
 """
 
 from autograder.proof.cheats import ALL, Sample
-from autograder.proof.cheats.edits import forge
+from autograder.proof.cheats.edits import forged
 from autograder.proof.cheats.honest import leave_blank
 from autograder.record.results import PARTLY
 
@@ -198,46 +198,33 @@ def relabel_cells(notebook: dict) -> None:
             cell["source"] = "100.0"
 
 
+EQUAL = ("objects equal to everything", EQUAL_TO_EVERYTHING, "Anything(1)")
+PATCHING = ("patches builtins, torch, IPython and the checks", PATCH_EVERYTHING)
+ALIKE = ("classes that answer everything alike", ALWAYS_THE_SAME, "Same")
+
 SAMPLES = [
-    Sample("x01", "01_memory", "objects equal to everything",
-           forge("01_memory", EQUAL_TO_EVERYTHING, "Anything(1)"), ALL),
-    Sample("x02", "04_kv_cache", "objects equal to everything",
-           forge("04_kv_cache", EQUAL_TO_EVERYTHING, "Anything(1)"), ALL),
-    Sample("x03", "04_kv_cache", "patches builtins, torch, IPython and the checks",
-           forge("04_kv_cache", PATCH_EVERYTHING), ALL),
-    Sample("x04", "01_memory", "patches builtins, torch, IPython and the checks",
-           forge("01_memory", PATCH_EVERYTHING), ALL),
-    Sample("x07", "01_memory", "walks frames and the garbage collector for expected values",
-           forge("01_memory", WALK_THE_FRAMES, "answer"), ALL),
-    Sample("x08", "01_memory", "relabelled metadata", forge("01_memory", "pass", "100.0"), ALL),
+    forged("x01", "01_memory", *EQUAL),
+    forged("x02", "04_kv_cache", *EQUAL),
+    forged("x03", "04_kv_cache", *PATCHING),
+    forged("x04", "01_memory", *PATCHING),
+    forged("x07", "01_memory", "walks frames and the garbage collector for expected values",
+           WALK_THE_FRAMES, "answer"),
+    forged("x08", "01_memory", "relabelled metadata", "pass", "100.0"),
     Sample("x09", "04_kv_cache", "relabelled metadata", relabel_cells, ALL),
-    Sample("x10", "01_memory", "patches what carries its own values",
-           forge("01_memory", SHARE_STATE), ALL),
-    Sample("x19", "01_memory", "forged frames on every descriptor",
-           forge("01_memory", FORGE_FRAMES), ALL, PARTLY),
-    Sample("x22", "02_throughput", "objects equal to everything",
-           forge("02_throughput", EQUAL_TO_EVERYTHING, "Anything(1)"), ALL),
-    Sample("x30", "03_cache_benchmark", "objects equal to everything",
-           forge("03_cache_benchmark", EQUAL_TO_EVERYTHING, "Anything(1)"), ALL),
-    Sample("x35", "05_batching", "objects equal to everything",
-           forge("05_batching", EQUAL_TO_EVERYTHING, "Anything(1)"), ALL),
-    Sample("x37", "06_speculative", "objects equal to everything",
-           forge("06_speculative", EQUAL_TO_EVERYTHING, "Anything(1)"), ALL),
-    Sample("x50", "01_memory", "objects that claim to be floats",
-           forge("01_memory", CLAIMS_A_CLASS, "Claims()"), ALL),
-    Sample("x51", "01_memory", "asserts that never fail", forge("01_memory", NO_ASSERTS, "1"), ALL),
-    Sample("x52", "01_memory", "import hooks and forged modules",
-           forge("01_memory", IMPORT_HOOKS, "1"), ALL),
-    Sample("x53", "01_memory", "answers every request of the grader itself",
-           forge("01_memory", ANSWER_FOR_THE_EXECUTOR), ALL),
-    Sample("x54", "01_memory", "behaves otherwise when it is graded",
-           forge("01_memory", DETECT_THE_GRADER), ALL),
-    Sample("x55", "01_memory", "looks the open cases up",
-           forge("01_memory", LOOK_UP, "looked_up('{name}')"), ALL),
-    Sample("x57", "05_batching", "classes that answer everything alike",
-           forge("05_batching", ALWAYS_THE_SAME, "Same"), ALL),
-    Sample("x91", "04_kv_cache", "classes that answer everything alike",
-           forge("04_kv_cache", ALWAYS_THE_SAME, "Same"), ALL),
-    Sample("x56", "08_papers", "another answer at every look",
-           forge("08_papers", ANOTHER_AT_EVERY_LOOK), ALL),
+    forged("x10", "01_memory", "patches what carries its own values", SHARE_STATE),
+    forged("x19", "01_memory", "forged frames on every descriptor", FORGE_FRAMES, status=PARTLY),
+    forged("x22", "02_throughput", *EQUAL),
+    forged("x30", "03_cache_benchmark", *EQUAL),
+    forged("x35", "05_batching", *EQUAL),
+    forged("x37", "06_speculative", *EQUAL),
+    forged("x50", "01_memory", "objects that claim to be floats", CLAIMS_A_CLASS, "Claims()"),
+    forged("x51", "01_memory", "asserts that never fail", NO_ASSERTS, "1"),
+    forged("x52", "01_memory", "import hooks and forged modules", IMPORT_HOOKS, "1"),
+    forged("x53", "01_memory", "answers every request of the grader itself",
+           ANSWER_FOR_THE_EXECUTOR),
+    forged("x54", "01_memory", "behaves otherwise when it is graded", DETECT_THE_GRADER),
+    forged("x55", "01_memory", "looks the open cases up", LOOK_UP, "looked_up('{name}')"),
+    forged("x56", "08_papers", "another answer at every look", ANOTHER_AT_EVERY_LOOK),
+    forged("x57", "05_batching", *ALIKE),
+    forged("x91", "04_kv_cache", *ALIKE),
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 """Forged measurements: clocks, records, tables, counts that only seem to follow from each other."""
 
-from autograder.proof.cheats import ALL, Sample, cell_called, insert
-from autograder.proof.cheats.edits import forge, replace
+from autograder.proof.cheats import Sample, cell_called, insert
+from autograder.proof.cheats.edits import forged, replace
 
 PATCH_MEASURING = """
 import importlib, pkgutil, time
@@ -116,8 +116,8 @@ def forge_a_record(notebook: dict) -> None:
 
 
 SAMPLES = [
-    Sample("x23", "02_throughput", "patches the clock, the device, the physics and the checks",
-           forge("02_throughput", PATCH_MEASURING, "answer"), ALL),
+    forged("x23", "02_throughput", "patches the clock, the device, the physics and the checks",
+           PATCH_MEASURING, "answer"),
     Sample("x25", "02_throughput", "a record written by the student", forge_a_record,
            ("three_models", "which_limit")),
     Sample("x26", "02_throughput", "a forged record of a call",
@@ -130,8 +130,8 @@ SAMPLES = [
     Sample("x29", "02_throughput", "times so short that rates are infinite",
            replace(NO_TIME, "my_table"),
            ("throughput_follows_from_each_row", "no_row_is_faster_than_the_machine")),
-    Sample("x31", "03_cache_benchmark", "patches the clock, the device, the physics, the checks",
-           forge("03_cache_benchmark", PATCH_MEASURING, "answer"), ALL),
+    forged("x31", "03_cache_benchmark", "patches the clock, the device, the physics, the checks",
+           PATCH_MEASURING, "answer"),
     Sample("x33", "03_cache_benchmark", "hashes equal to every other",
            replace(EQUAL_HASHES, "block_hashes"), ("block_hashes",)),
     Sample("x34", "03_cache_benchmark", "numbers that fit to each other alone",

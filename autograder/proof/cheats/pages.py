@@ -5,7 +5,7 @@ A test looks for what they leave in pages, notebooks and tables.
 
 from autograder.builder.notebooks import cell_kind
 from autograder.proof.cheats import ALL, Sample, insert
-from autograder.proof.cheats.edits import add, forge, replace
+from autograder.proof.cheats.edits import add, forged, replace
 from autograder.proof.cheats.honest import leave_blank
 
 OUTPUTS = r"""
@@ -60,8 +60,7 @@ def markup_in_prose(notebook: dict) -> None:
 
 
 SAMPLES = [
-    Sample("x21", "01_memory", "text that files and pages do not take",
-           forge("01_memory", LONE_SURROGATE, "answer"), ALL),
+    forged("x21", "01_memory", "text that files and pages do not take", LONE_SURROGATE, "answer"),
     Sample("<img src=x onerror=alert(1)>", "01_memory", "markup in outputs", add(OUTPUTS)),
     Sample("'\"><script>alert(1)<", "01_memory", "markup in written answers", markup_in_prose),
     Sample("=cmd()|'x'!A1", "01_memory", "markup and formulas in messages",

@@ -3,8 +3,8 @@
 What they find they print, or run as their own. Those that start from a blank notebook earn nothing.
 """
 
-from autograder.proof.cheats import ALL, Sample
-from autograder.proof.cheats.edits import add, forge
+from autograder.proof.cheats import Sample
+from autograder.proof.cheats.edits import add, forged
 
 IMPORT_THE_ANSWER = """
 import importlib, inspect, pathlib, sys
@@ -136,28 +136,22 @@ except OSError as error:
 """
 
 
+IMPORTING = {
+    "x05": "04_kv_cache",
+    "x06": "01_memory",
+    "x24": "02_throughput",
+    "x32": "03_cache_benchmark",
+    "x36": "05_batching",
+    "x38": "06_speculative",
+}
 SAMPLES = [
-    Sample("x05", "04_kv_cache", "imports the answers",
-           forge("04_kv_cache", IMPORT_THE_ANSWER.format(topic="kv_cache")), ALL),
-    Sample("x06", "01_memory", "imports the answers",
-           forge("01_memory", IMPORT_THE_ANSWER.format(topic="memory")), ALL),
+    *(forged(student, lab, "imports the answers", IMPORT_THE_ANSWER.format(topic=lab[3:]))
+      for student, lab in IMPORTING.items()),
     Sample("x11", "04_kv_cache", "reads files and tries the network", add(READ_AND_PHONE)),
-    Sample("x24", "02_throughput", "imports the answers",
-           forge("02_throughput", IMPORT_THE_ANSWER.format(topic="throughput")), ALL),
-    Sample("x32", "03_cache_benchmark", "imports the answers",
-           forge("03_cache_benchmark", IMPORT_THE_ANSWER.format(topic="cache_benchmark")), ALL),
-    Sample("x36", "05_batching", "imports the answers",
-           forge("05_batching", IMPORT_THE_ANSWER.format(topic="batching")), ALL),
-    Sample("x38", "06_speculative", "imports the answers",
-           forge("06_speculative", IMPORT_THE_ANSWER.format(topic="speculative")), ALL),
-    Sample("x71", "01_memory", "runs the neighbours' notebooks",
-           forge("01_memory", READ_THE_NEIGHBOURS), ALL),
-    Sample("x72", "01_memory", "writes its own marks", forge("01_memory", REWRITE_THE_MARKS), ALL),
-    Sample("x73", "01_memory", "reads every process and the environment",
-           forge("01_memory", READ_THE_PROCESSES), ALL),
-    Sample("x74", "01_memory", "scans its memory for hidden cases",
-           forge("01_memory", SCAN_THE_MEMORY), ALL),
+    forged("x71", "01_memory", "runs the neighbours' notebooks", READ_THE_NEIGHBOURS),
+    forged("x72", "01_memory", "writes its own marks", REWRITE_THE_MARKS),
+    forged("x73", "01_memory", "reads every process and the environment", READ_THE_PROCESSES),
+    forged("x74", "01_memory", "scans its memory for hidden cases", SCAN_THE_MEMORY),
     Sample("x75", "01_memory", "leaves answers for a friend", add(LEAVE_THE_ANSWERS)),
-    Sample("x76", "01_memory", "finds a friend's answers",
-           forge("01_memory", FIND_THE_ANSWERS), ALL),
+    forged("x76", "01_memory", "finds a friend's answers", FIND_THE_ANSWERS),
 ]  # fmt: skip

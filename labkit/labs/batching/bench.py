@@ -5,7 +5,6 @@ average and a store with a limit, on one core. Sizes take turns and the quickest
 for whatever else the machine does can only add to it.
 """
 
-import json
 import random
 import time
 from pathlib import Path
@@ -14,6 +13,7 @@ from labkit.batching import DecodeLoop, PrefillLoop
 from labkit.labs.batching.driver import serve
 from labkit.labs.batching.log import Run
 from labkit.labs.batching.workload import Job, Setup, exponential_lengths
+from labkit.measuring.bench import report
 from labkit.measuring.machine import use_one_thread
 from labkit.measuring.timing import machine
 
@@ -42,9 +42,7 @@ def main() -> None:
         "cpu_microseconds_per_request": {str(n): round(1e6 * s, 1) for n, s in each.items()},
         "largest_to_smallest_per_request": round(each[SIZES[-1]] / each[SIZES[0]], 2),
     }
-    OUT.parent.mkdir(parents=True, exist_ok=True)
-    OUT.write_text(json.dumps(record, indent=1) + "\n")
-    print(json.dumps(record, indent=1))
+    report(OUT, record)
 
 
 def measured(jobs: list[Job]) -> dict:

@@ -8,7 +8,6 @@ lines of a GPU: measured here if there is one, else from the kit's records, whic
 from.
 """
 
-import json
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -30,6 +29,7 @@ from labkit.labs.speculative.records import (
     step_s,
     token_s,
 )
+from labkit.measuring.bench import report
 from labkit.measuring.machine import use_one_thread
 from labkit.measuring.profiles import GPU80, PAIRS
 from labkit.measuring.records import Record, recorded_results
@@ -57,9 +57,7 @@ def main() -> None:
         for name, found in recorded_results("speculative-*.jsonl").items():
             if found.provenance.driver:
                 record["gpu"][name] = on_gpu(found)
-    OUT.parent.mkdir(parents=True, exist_ok=True)
-    OUT.write_text(json.dumps(record, indent=1) + "\n")
-    print(json.dumps(record, indent=1))
+    report(OUT, record)
 
 
 def on_cpu(n_rounds: int = N_ROUNDS, n_new: int = N_NEW, n_prompts: int | None = None) -> dict:

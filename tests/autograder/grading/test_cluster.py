@@ -25,14 +25,14 @@ from autograder.grading.cluster.keys import ClusterError, write_keys
 from autograder.grading.grade import Run, grade
 from autograder.intake.collect import Submission
 from autograder.judging.jobs import SlotSettings
-from autograder.proof.cheats import sample_class
+from autograder.proof.cheats import samples_of
 from autograder.record.results import read_results
 
 LAB = "01_memory"
 STUDENTS = ("ada", "carol", "dora", "ida", "x04")
 DASK = Path(sys.executable).with_name("dask")
 FAKE_SLOTS = Path(__file__).with_name("fake_slots.py")
-SETTINGS = SlotSettings(LAB, "", "", seed=7, rung="none")
+SETTINGS = SlotSettings(lab=LAB, master="", student_path="", seed=7, rung="none")
 HASTY = Patience(answer_s=10, gone_s=120, late_s=2, late_factor=4)
 PATIENT = Patience(late_s=1000)
 START_S = 120
@@ -259,9 +259,8 @@ def test_a_cluster_gives_the_bytes_of_one_machine_though_a_worker_is_killed(
     machines, tmp_path, monkeypatch
 ):
     workers = [machines.start_worker("--no-nanny") for _ in range(2)]
-    for sample in sample_class():
-        if sample.lab == LAB and sample.student in STUDENTS:
-            sample.write(tmp_path / "in")
+    for sample in samples_of(LAB, STUDENTS):
+        sample.write(tmp_path / "in")
     lab, alone, spread = find_lab(LAB), tmp_path / "alone", tmp_path / "spread"
     grade(lab, tmp_path / "in", alone, Run(seed=7))
     with ThreadPoolExecutor(1) as pool:

@@ -13,22 +13,22 @@ from autograder.cli import app
 from autograder.grading.grade import Run, grade, write_class
 from autograder.grading.pool import Outcome
 from autograder.grading.regrade import OTHERS_STAY, RegradeError, plan_regrade
-from autograder.proof.cheats import sample_class
+from autograder.proof.cheats import samples_of
 from autograder.record.marks import marks_of
 from autograder.record.results import read_results, score_of
 
 EXERCISE = "kv_table"
 STUDENTS = ("ada", "carol", "greta", "ida", "x19")
 MEMORY = find_lab(LAB)
+pytestmark = pytest.mark.usefixtures("warm_slots")
 RUN = Run()
 
 
 @pytest.fixture(scope="module")
 def submissions(tmp_path_factory):
     folder = tmp_path_factory.mktemp("submissions")
-    for sample in sample_class():
-        if sample.lab == LAB and sample.student in STUDENTS:
-            sample.write(folder)
+    for sample in samples_of(LAB, STUDENTS):
+        sample.write(folder)
     return folder
 
 

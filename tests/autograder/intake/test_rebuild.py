@@ -5,15 +5,15 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autograder.intake.master import read_master
-from autograder.intake.names import (
+from autograder.intake.read import SubmittedCell
+from autograder.intake.rebuild import rebuild
+from autograder.names import (
     defined_names,
     imported_modules,
     is_check_call,
     statements,
     used_names,
 )
-from autograder.intake.read import SubmittedCell
-from autograder.intake.rebuild import rebuild
 
 
 def node(kind, name, source, **nbgrader):

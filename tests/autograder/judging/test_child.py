@@ -21,7 +21,6 @@ from autograder.judging.client import (
     Overran,
     StudentEnded,
     Tampered,
-    WallSettings,
     Zygote,
     ZygoteError,
 )
@@ -48,9 +47,11 @@ def student_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def zygote(student_path: Path) -> Iterator[Zygote]:
     """One zygote for all tests that do not end it."""
     settings = ChildSettings(
-        student_path,
+        student_path=student_path,
         preload=("torch", "numpy", "matplotlib.pyplot", "labkit.checks"),
-        wall=WallSettings(memory_mb=MEMORY_MB, disk_mb=40, n_processes=40),
+        memory_mb=MEMORY_MB,
+        disk_mb=40,
+        n_processes=40,
         rung=WORKING_RUNGS[0],
         call_s=CALL_S,
         grace_s=0.3,
@@ -157,7 +158,9 @@ def test_a_flood_of_output_is_cut(child: Child, flood: str) -> None:
 
 
 def test_many_floods_are_cut_together(student_path: Path) -> None:
-    settings = ChildSettings(student_path, rung=WORKING_RUNGS[0], max_output_chars=100_000)
+    settings = ChildSettings(
+        student_path=student_path, rung=WORKING_RUNGS[0], max_output_chars=100_000
+    )
     with Zygote(settings) as zygote, zygote.spawn() as child:
         shown = [str(child.run_cell("print('x' * 60_000)").outputs) for _ in range(5)]
     assert len(shown[0]) > 60_000
@@ -245,8 +248,9 @@ def test_many_processes_that_take_too_much_together_are_killed(child: Child) -> 
 
 
 def test_of_a_fork_that_takes_too_much_only_the_fork_is_killed(student_path: Path) -> None:
-    wall = WallSettings(memory_mb=MEMORY_MB)
-    settings = ChildSettings(student_path, wall=wall, rung=WORKING_RUNGS[0], call_s=15)
+    settings = ChildSettings(
+        student_path=student_path, memory_mb=MEMORY_MB, rung=WORKING_RUNGS[0], call_s=15
+    )
     with Zygote(settings) as zygote, zygote.spawn() as child:
         run(child, MANY_BLOCKS)
         with pytest.raises(ForkDied, match=f"memory over {MEMORY_MB} MB"), child.forked():
@@ -550,7 +554,10 @@ def test_values_built_to_be_slow_are_refused(child: Child) -> None:
 
 @pytest.mark.parametrize("rung", WORKING_RUNGS)
 def test_every_rung_runs_cells_and_forks(student_path: Path, rung: str) -> None:
-    with Zygote(ChildSettings(student_path, rung=rung)) as zygote, zygote.spawn() as child:
+    with (
+        Zygote(ChildSettings(student_path=student_path, rung=rung)) as zygote,
+        zygote.spawn() as child,
+    ):
         run(child, "def f(x): return x + 1")
         with child.forked():
             assert child.student.f(1) == 2
@@ -559,17 +566,19 @@ def test_every_rung_runs_cells_and_forks(student_path: Path, rung: str) -> None:
 
 def test_the_wrong_plan_is_our_error(student_path: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="holds no labkit"):
-        ChildSettings(tmp_path)
+        ChildSettings(student_path=tmp_path)
     with pytest.raises(ValueError, match="rung wants one of"):
-        ChildSettings(student_path, rung="basement")
+        ChildSettings(student_path=student_path, rung="basement")
     for module, reason in [("no_such_module", "No module named"), ("threaded", "started threads")]:
         with pytest.raises(ZygoteError, match=reason):
-            Zygote(ChildSettings(student_path, preload=(module,), rung=WORKING_RUNGS[0]))
+            Zygote(
+                ChildSettings(student_path=student_path, preload=(module,), rung=WORKING_RUNGS[0])
+            )
 
 
 def test_a_dead_zygote_is_our_error(student_path: Path) -> None:
     before = running()
-    with Zygote(ChildSettings(student_path, rung=WORKING_RUNGS[0])) as zygote:
+    with Zygote(ChildSettings(student_path=student_path, rung=WORKING_RUNGS[0])) as zygote:
         child = zygote.spawn()
         for pid in sorted(
             running() - before
@@ -582,7 +591,7 @@ def test_a_dead_zygote_is_our_error(student_path: Path) -> None:
 
 def test_nothing_runs_on_after_close(student_path: Path) -> None:
     before = running()
-    with Zygote(ChildSettings(student_path, rung=WORKING_RUNGS[0])) as zygote:
+    with Zygote(ChildSettings(student_path=student_path, rung=WORKING_RUNGS[0])) as zygote:
         for _ in range(2):
             run(zygote.spawn(), "import os, time\nif os.fork() == 0:\n    time.sleep(1000)")
         ours = running() - before

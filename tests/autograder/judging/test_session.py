@@ -7,7 +7,7 @@ import pytest
 
 from autograder.intake.rebuild import Step
 from autograder.judging import session as sessions
-from autograder.judging.client import ChildSettings, StudentEnded, WallSettings, Zygote
+from autograder.judging.client import ChildSettings, StudentEnded, Zygote
 from autograder.judging.jobs import Limits
 from autograder.judging.session import Session
 from autograder.judging.wall import strongest_rung
@@ -30,8 +30,8 @@ labkit.bridge.executor.Executor._from_handle = look
 def zygote(tmp_path_factory):
     path = tmp_path_factory.mktemp("student")
     shutil.copytree(REPOSITORY / "labkit", path / "labkit")
-    wall = WallSettings(n_open_files=64)
-    with Zygote(ChildSettings(path, wall=wall, rung=strongest_rung(), grace_s=0.2)) as zygote:
+    settings = ChildSettings(student_path=path, n_open_files=64, rung=strongest_rung(), grace_s=0.2)
+    with Zygote(settings) as zygote:
         yield zygote
 
 

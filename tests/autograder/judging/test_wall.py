@@ -22,8 +22,8 @@ import pytest
 import autograder.judging.wall as wall
 from autograder.judging.child import processes
 from autograder.judging.wall import (
+    ChildSettings,
     NoWall,
-    WallSettings,
     confine_judge,
     seccomp,
     strongest_rung,
@@ -332,4 +332,4 @@ def test_what_is_hidden_is_cut_out_of_what_is_shown(tmp_path: Path) -> None:
 )
 def test_settings_say_what_is_wrong_with_them(wrong: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        WallSettings(**wrong)
+        ChildSettings(**wrong)

@@ -19,7 +19,7 @@ from autograder.builder.source import find_lab
 from autograder.grading import pool
 from autograder.grading.grade import Run
 from autograder.judging.jobs import Limits
-from autograder.proof.cheats import Sample, sample_class
+from autograder.proof.cheats import Sample, sample_class, samples_of
 from autograder.proof.cheats.edits import add
 from autograder.proof.demo import grade_class, is_as_expected
 
@@ -115,8 +115,7 @@ NEIGHBOURS = [  # the first and the last in order of name
     Sample("!", LAB, "perfect", add(f"# {CANARIES[1]}")),
     Sample("zora", LAB, "perfect", add("# after all others")),
 ]
-SAMPLES = [sample for sample in CLASS if sample.lab == LAB and sample.student in WORST]
-SAMPLES += NEIGHBOURS
+SAMPLES = samples_of(LAB, WORST) + NEIGHBOURS
 
 
 def host(home):

@@ -8,7 +8,7 @@ import torch
 from labkit.measuring import hardware, machine
 from labkit.measuring.hardware import check_facts
 from labkit.measuring.machine import Card, available_memory_bytes
-from labkit.measuring.roofline import decode_floor_s
+from labkit.measuring.roofline import pass_floor
 
 H200 = Card(
     name="NVIDIA H200",
@@ -94,7 +94,4 @@ def test_the_roofline_of_this_machine_is_measured_and_gives_floors():
     assert "measured" in measured.name
     assert set(measured.peaks) == {"float32"}
     assert measured.bandwidth > 0
-    assert decode_floor_s(measured, "tiny-target", 100, dtype="float32") > 0
-    assert measured.name in hardware.describe(measured)
-    with pytest.raises(ValueError, match="not int8"):
-        hardware.measure_roofline("cpu", ["float32", "int8"])
+    assert pass_floor(measured, "tiny-target", 1, 99, dtype="float32").seconds > 0

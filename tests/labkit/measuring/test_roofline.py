@@ -9,9 +9,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from labkit.measuring.roofline import (
     ModelWork,
     Roofline,
-    decode_floor_s,
     pass_floor,
-    prefill_floor_s,
     ridge_point,
 )
 from labkit.memory import kv_cache_bytes, weight_bytes
@@ -38,7 +36,7 @@ def test_ridge_points_are_peak_over_bandwidth(gpu, ridge):
 def test_reading_the_weights_of_8b_takes_most_of_a_step(gpu, milliseconds):
     weights_s = weight_bytes(models()[LLAMA]["params_exact"]) / Roofline.of(gpu).bandwidth
     assert weights_s * 1e3 == pytest.approx(milliseconds, rel=0.01)
-    step_s = decode_floor_s(gpu, LLAMA, n_tokens=1)
+    step_s = pass_floor(gpu, LLAMA, n_new=1).seconds
     embeddings = models()[LLAMA]["vocab_size"] * models()[LLAMA]["hidden_size"]
     unread_s = weight_bytes(embeddings) / Roofline.of(gpu).bandwidth
     assert step_s == pytest.approx(weights_s - unread_s, rel=1e-3)
@@ -114,18 +112,23 @@ def test_tokens_seen_are_counted_as_one_by_one(n_new, n_cached, window):
     batch_size=st.integers(1, 64),
 )
 def test_more_tokens_and_more_sequences_never_take_less(name, gpu, n_tokens, batch_size):
-    for floor_s in (decode_floor_s, prefill_floor_s):
-        here = floor_s(gpu, name, n_tokens, batch_size)
-        assert 0 < here <= floor_s(gpu, name, n_tokens + 1, batch_size)
-        assert here <= floor_s(gpu, name, n_tokens, batch_size + 1)
+    for is_decode in (True, False):
+
+        def floor_s(n_tokens, batch_size, is_decode=is_decode):
+            fed = (1, n_tokens - 1) if is_decode else (n_tokens, 0)
+            return pass_floor(gpu, name, *fed, batch_size).seconds
+
+        here = floor_s(n_tokens, batch_size)
+        assert 0 < here <= floor_s(n_tokens + 1, batch_size)
+        assert here <= floor_s(n_tokens, batch_size + 1)
 
 
 def test_one_prefill_is_cheaper_than_its_tokens_one_by_one_and_equal_in_flops():
     work = ModelWork.of("Qwen/Qwen3-4B")
     steps = sum(work.flops(1, i, 1) for i in range(100))
     assert steps == work.flops(100, 0, 100)
-    assert prefill_floor_s("L40S", work, 100) < sum(
-        decode_floor_s("L40S", work, i + 1) for i in range(100)
+    assert pass_floor("L40S", work, 100).seconds < sum(
+        pass_floor("L40S", work, 1, i).seconds for i in range(100)
     )
 
 
@@ -145,7 +148,7 @@ def test_verifying_a_draft_costs_hardly_more_than_a_step():
 
 def test_a_dtype_without_hardware_is_refused():
     with pytest.raises(ValueError, match=r"T4 has no peak rate for bfloat16, only for float32"):
-        decode_floor_s("T4", "gpt2", 100, dtype="bfloat16")
+        pass_floor("T4", "gpt2", 1, 99, dtype="bfloat16")
     with pytest.raises(ValueError, match="int8"):
         ridge_point("H100-SXM", "int8")
 
@@ -154,7 +157,7 @@ def test_what_nobody_knows_is_refused_with_what_is_known():
     with pytest.raises(ValueError, match="L40S"):
         Roofline.of("RTX 9090")
     with pytest.raises(ValueError, match="did you mean Qwen/Qwen3-8B"):
-        decode_floor_s("T4", "Qwen3-8B", 1)
+        pass_floor("T4", "Qwen3-8B", 1)
     with pytest.raises(ValueError, match="must be positive"):
         Roofline("mine", 0, {"float32": 1e12})
     with pytest.raises(ValueError, match="must be positive"):

@@ -291,14 +291,14 @@ def test_open_models_stand_in_for_gated_ones_alone_and_in_pairs():
 
 
 def test_the_table_of_models_says_how_each_would_load_here(data):
-    table = zoo.describe("cpu").splitlines()
+    table = zoo.describe().splitlines()
     rows = {line.split()[0]: line for line in table if line}
     assert rows["tiny-target"].endswith("shipped")
     assert rows["tiny-mha"].endswith("random weights")
     assert "15,574,336" in rows["tiny-target"]
     assert " yes " in rows["meta-llama/Llama-3.1-8B"]
     assert " yes " not in rows["Qwen/Qwen3-8B"]
-    assert set(rows) >= set(models()) | set(KIT_MODELS) | set(PROFILES["cpu"].roles)
+    assert set(rows) >= set(models()) | set(KIT_MODELS)
     assert max(map(len, table)) <= 120
 
 

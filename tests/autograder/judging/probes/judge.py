@@ -27,7 +27,7 @@ def main(folder: Path) -> None:
     kept, given_up = folder / "kept", folder / "given up"
     for path in (kept, given_up):
         path.mkdir()
-    with Zygote(ChildSettings(folder / "student", (), rung=strongest_rung())) as zygote:
+    with Zygote(ChildSettings(student_path=folder / "student", rung=strongest_rung())) as zygote:
         zygotes = processes.descendants(os.getpid())
         confine_judge([sys.prefix, sys.base_prefix, Path(__file__).parents[4]], [kept])
         tried = {

@@ -14,7 +14,7 @@ from pathlib import Path
 import autograder
 import labkit
 from autograder.judging.child import processes
-from autograder.judging.client import ChildSettings, StudentEnded, WallSettings, Zygote
+from autograder.judging.client import ChildSettings, StudentEnded, Zygote
 from labkit.bridge.student import value_of
 
 FILL = """
@@ -67,7 +67,10 @@ def main(rung: str, folder: Path) -> None:
     (files["a key"],) = site.glob("autograder/labs/papers/keys/q01_*.toml")
     files["beside the grader"] = site / "beside.txt"
     files["the repository"] = Path(__file__).parents[4] / "pyproject.toml"
-    wall = WallSettings(
+    settings = ChildSettings(
+        student_path=folder / "student",
+        preload=("labkit.checks",),
+        rung=rung,
         read_only=(shown, site),  # as where the grader is installed beside the interpreter
         hidden=(shown / "hidden", shown / "half" / "answers.txt"),
         disk_mb=DISK_MB,
@@ -83,7 +86,7 @@ def main(rung: str, folder: Path) -> None:
     abstract.bind(f"\0{own}")
     abstract.listen()
     student = folder / "student"
-    with Zygote(ChildSettings(student, ("labkit.checks",), wall, rung)) as zygote:
+    with Zygote(settings) as zygote:
         facts = {
             "grader": os.getpid(),
             "zygotes": processes.descendants(os.getpid()),

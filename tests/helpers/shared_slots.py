@@ -1,0 +1,34 @@
+"""Slots that stay warm between the gradings of one test module: to start one takes seconds."""
+
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from autograder.builder.slot_files import write_slot_files
+from autograder.grading import grade, pool
+
+
+@contextmanager
+def shared_slots(folder):
+    """Gradings in this process share a slot for each lab, seed and choice of exercises."""
+    with ExitStack() as stack:
+
+        @cache
+        def files_of(lab):
+            (folder / lab.name).mkdir()
+            return write_slot_files(lab, folder / lab.name)
+
+        @cache
+        def slot_of(settings):
+            return stack.enter_context(closing(pool.SteadySlot(settings)))
+
+        def graded(todo, settings, jobs):
+            slot = slot_of(replace(settings, uid=pool.FIRST_UID))
+            return (slot.grade(submission) for submission in todo)
+
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        patch.setattr(grade, "write_slot_files", lambda lab, scratch: files_of(lab))
+        patch.setattr(grade, "grade_side_by_side", graded)
+        yield
