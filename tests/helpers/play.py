@@ -45,13 +45,17 @@ def small(profile):
 
 @dataclass(frozen=True)
 class PlayedCell:
-    """A code cell that has run. texts: what it printed or showed as text; kinds: of its outputs."""
+    """A code cell that has run. texts: what it printed or showed as text; kinds: of its outputs.
+
+    report: the words of what it showed as HTML.
+    """
 
     name: str
     seconds: float
     error: str
     texts: tuple[str, ...]
     kinds: tuple[str, ...]
+    report: str
 
 
 def with_small_experiments(topic: str, notebook: dict) -> dict:
@@ -106,7 +110,7 @@ def n_images(played: Sequence[PlayedCell]) -> int:
 
 
 def _played(cell: Mapping) -> PlayedCell:
-    error, texts, kinds = "", [], []
+    error, report, texts, kinds = "", "", [], []
     for output in cell["outputs"]:
         if output["output_type"] == "error":
             error = f"{output['ename']}: {output['evalue']}"
@@ -115,6 +119,7 @@ def _played(cell: Mapping) -> PlayedCell:
         else:
             kinds += output["data"]
             texts.append(output["data"].get("text/plain", ""))
+            report += re.sub("<[^>]*>", "", output["data"].get("text/html", ""))
     name = cell["metadata"].get("labkit", {}).get("name", cell["source"][:40])
     times = cell["metadata"].get("execution", {})
     begin, end = (
@@ -122,4 +127,4 @@ def _played(cell: Mapping) -> PlayedCell:
         for what in ("execute_input", "status.idle")
     )
     seconds = (end - begin).total_seconds() if begin and end else math.nan
-    return PlayedCell(name, seconds, error, tuple(texts), tuple(kinds))
+    return PlayedCell(name, seconds, error, tuple(texts), tuple(kinds), report)

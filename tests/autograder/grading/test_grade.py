@@ -18,13 +18,9 @@ from typer.testing import CliRunner
 
 from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import find_lab
-<<<<<<< HEAD
 from autograder.cli import app
-from autograder.proof.cheats import sample_class
-=======
 from autograder.grading.grade import Run, grade
 from autograder.proof.cheats import samples_of
->>>>>>> wings
 from autograder.record.results import RESULT_SCHEMA, read_results
 
 LAB = "01_memory"
@@ -77,21 +73,9 @@ def test_every_submission_has_a_valid_result_a_page_and_a_mark(graded):
 
 def test_two_jobs_that_are_killed_and_go_on_give_the_bytes_of_one(graded, submissions, tmp_path):
     out = tmp_path / "out"
-<<<<<<< HEAD
     arguments = ("grade", LAB, submissions, "-o", out, "--jobs", "2")
     command = [sys.executable, "-m", "autograder", *arguments, "--seed", "7"]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-=======
-    done = autograder("grade", LAB, submissions, "-o", out, "--seed", 7, "--jobs", 2)
-    assert done.returncode == 0, done.stderr
-    assert products(out) == products(graded)
-
-
-def test_a_killed_grading_goes_on_and_gives_the_same_bytes(graded, submissions, tmp_path):
-    out = tmp_path / "out"
-    command = ["-m", "autograder", "grade", LAB, submissions, "-o", out, "--seed", "7"]
-    process = subprocess.Popen([sys.executable, *command], stderr=subprocess.DEVNULL)
->>>>>>> wings
     log = out / "results.jsonl"
     end = time.monotonic() + 120
     while time.monotonic() < end and (not log.exists() or len(log.read_bytes().splitlines()) < 3):
@@ -102,12 +86,7 @@ def test_a_killed_grading_goes_on_and_gives_the_same_bytes(graded, submissions, 
     assert 3 <= kept.count(b"\n") < len(SAMPLES)
     with log.open("ab") as file:
         file.write(b'{"student": "torn')
-<<<<<<< HEAD
-    done = autograder(*arguments)
-    assert done.returncode == 0, done.stderr
-=======
-    grade(find_lab(LAB), submissions, out, Run())
->>>>>>> wings
+    grade(find_lab(LAB), submissions, out, Run(jobs=2))
     assert products(out) == products(graded)
     before = [json.loads(line)["seconds"] for line in kept.splitlines()]
     after = {r.student: r.seconds for r in read_results(log)}
@@ -122,8 +101,8 @@ def test_only_what_changed_is_graded_again_and_a_mark_given_by_hand_stays(
     shutil.copytree(submissions, folder)
     database = out / "course" / "gradebook.db"
     with Gradebook(f"sqlite:///{database}", "labkit") as book:
-        grade = book.find_grade("growth", LAB, LAB, "ada")
-        grade.manual_score, grade.needs_manual_grade = 0.75, False
+        growth = book.find_grade("growth", LAB, LAB, "ada")
+        growth.manual_score, growth.needs_manual_grade = 0.75, False
         book.db.commit()
     ada, dora = (folder / student / LAB / f"{LAB}.ipynb" for student in ("ada", "dora"))
     dora.write_bytes(ada.read_bytes())
@@ -156,29 +135,6 @@ def test_the_gradebook_has_every_mark_and_what_is_to_be_read(graded):
                 assert sum(auto) == pytest.approx(result.score, abs=0.01)
 
 
-<<<<<<< HEAD
-=======
-def test_a_mark_given_by_hand_survives_a_second_grading(graded, submissions, tmp_path):
-    out, folder = tmp_path / "out", tmp_path / "in"
-    shutil.copytree(graded, out)
-    shutil.copytree(submissions, folder)
-    with (folder / "ada" / LAB / f"{LAB}.ipynb").open("a") as file:
-        file.write("\n")  # so that ada is graded again
-    database = out / "course" / "gradebook.db"
-    with Gradebook(f"sqlite:///{database}", "labkit") as book:
-        growth = book.find_grade("growth", LAB, LAB, "ada")
-        growth.manual_score, growth.needs_manual_grade = 0.75, False
-        book.db.commit()
-    before = {r.student: r.key for r in read_results(out / "results.jsonl")}
-    grade(find_lab(LAB), folder, out, Run())
-    after = {r.student: r.key for r in read_results(out / "results.jsonl")}
-    assert {name for name in after if after[name] != before[name]} == {"ada"}
-    with sqlite3.connect(database) as db:
-        assert (0.75,) in db.execute("select manual_score from grade").fetchall()
-    db.close()
-
-
->>>>>>> wings
 def test_the_graded_notebook_shows_answers_outputs_and_marks(graded):
     path = graded / "course" / "autograded" / "carol" / LAB / f"{LAB}.ipynb"
     notebook = nbformat.read(path, as_version=4)
