@@ -41,7 +41,7 @@ from labkit.labs.speculative.models import CopyDraft, Counted, TableModel, Trans
 from labkit.labs.speculative.records import gains, ratios_of
 from labkit.labs.speculative.sampled import Samplers
 from labkit.labs.speculative.tables import gains_table, hardware_table, regimes_table, steps_table
-from labkit.labs.speculative.trees import ancestor_mask
+from labkit.labs.speculative.trees import ancestor_mask, speculative_tree
 from labkit.labs.speculative.widget import speculation_player
 from labkit.measuring.bench import Bench, roofline
 from labkit.measuring.machine import use_one_thread
@@ -49,6 +49,7 @@ from labkit.measuring.profiles import profile
 from labkit.measuring.records import Provenance, Recorder, recorded_results
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
 from labkit.models.arguments import check_rows, check_sampling, check_start, cut_after
+from labkit.models.prompts import prompts
 from labkit.models.sampling import Block, CachedModel, sample
 from labkit.zoo import load_pair
 
@@ -584,11 +585,27 @@ for parent, row in zip(parents := [-1, -1, 0, 0, 1, 1], ancestor_mask(parents), 
     print(f"behind {parent:>2}:", *("x" if seen else "." for seen in row))
 
 # %% [markdown]
-# At each node the children are tried one after the other by the rule of section 3, and each time
-# one is rejected the target becomes its residual. That keeps the law only if the children were
-# *drawn* from the draft; the draft's k likeliest tokens have one-hot distributions, and the same
-# ratio would be wrong. `labkit.labs.speculative.trees` and `.batched` have all of it; they
-# call the functions of this lab, so they work once those are written.
+# At each node the children are tried one after the other by the rule of section 3. Each time one
+# is rejected, the residual takes the place of the target's distribution. The text then still has
+# the target's distribution, if the children were *drawn* from the draft.
+#
+# Here the kit's `speculative_tree` writes with your `distribution` and your `residual`. A width of
+# 2 means two children at each node of that depth.
+
+# %% experiment="trees"
+print("widths     guesses in a tree   tokens written per call of the target")
+for widths in ([1, 1, 1], [2, 1, 1], [2, 2, 1]):
+    own, blocks = {"distribution": distribution, "residual": residual}, []
+    for seed, each in enumerate(prompts()[::4]):
+        target, draft = TransformersModel(pair.target.model), TransformersModel(pair.draft.model)
+        rng, text = Generator("cpu").manual_seed(seed), tokenizer(each.text)["input_ids"]
+        speculative_tree(target, draft, text, 40, widths, rng=rng, blocks=blocks, **own)
+    n_guesses = widths[0] * (1 + widths[1] * (1 + widths[2]))
+    print(f"{widths!s:<11}{n_guesses:<20}{5 * 40 / len(blocks):.2f}")
+
+# %% [markdown]
+# With more guesses a call keeps more tokens. Each further guess brings less, and it costs a draft
+# step and a place in the verification.
 #
 # ## 14. In the lecture
 #

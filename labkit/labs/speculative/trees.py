@@ -10,7 +10,7 @@ Source: SpecInfer (arXiv:2305.09781), Algorithm 2. There children are tried in r
 order does that was fixed without a look at the tokens, such as that in which they were drawn.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,7 +20,8 @@ from torch.nn.functional import one_hot
 
 from labkit.models.arguments import check_sampling, check_start, cut_after
 from labkit.models.sampling import Block, CachedModel, sample
-from labkit.speculative import distribution, residual
+from labkit.speculative import distribution as kit_distribution
+from labkit.speculative import residual as kit_residual
 
 
 class TreeModel(CachedModel, Protocol):
@@ -100,6 +101,7 @@ def expand(
     top_k: int | None = None,
     top_p: float | None = None,
     rng: Generator | None = None,
+    distribution: Callable[..., Tensor] = kit_distribution,
 ) -> Tree:
     """A tree behind the text's last token: widths[d] children at depth d, drawn one by one.
 
@@ -151,7 +153,10 @@ def _check_widths(widths: Sequence[int]) -> None:
 
 
 def verify_tree(
-    tree: Tree, target_probs: Tensor, rng: Generator | None = None
+    tree: Tree,
+    target_probs: Tensor,
+    rng: Generator | None = None,
+    residual: Callable[[Tensor, Tensor], Tensor] = kit_residual,
 ) -> tuple[list[int], int]:
     """The path of the tree that stays, and the token that follows it.
 
@@ -195,13 +200,15 @@ def speculative_tree(
     eos: int | None = None,
     rng: Generator | None = None,
     blocks: list[Block] | None = None,
+    distribution: Callable[..., Tensor] = kit_distribution,
+    residual: Callable[[Tensor, Tensor], Tensor] = kit_residual,
 ) -> list[int]:
     """Up to n_new tokens after the prompt: `speculative` with a tree of guesses in each block.
 
-    `blocks` gets a `Block` per
-    block, in which n_drafted counts the tree's levels: a level is accepted if one of its nodes is.
-    Levels that stand only in branches other than the path's do not count where the path runs out
-    of guesses, for nothing was rejected there.
+    `blocks` gets a `Block` per block, in which n_drafted counts the tree's levels: a level is
+    accepted if one of its nodes is. Levels that stand only in branches other than the path's do not
+    count where the path runs out of guesses, for nothing was rejected there. distribution,
+    residual: as `labkit.speculative` has them, or a student's own.
 
     Returns: the new tokens; the end-of-text token, if it comes, is the last.
     Raises: ValueError as `speculative`, and for no widths or one below 1.
@@ -217,9 +224,9 @@ def speculative_tree(
             model.feed(list(prompt[:-1]))
     while len(new) < n_new and eos not in new[-1:]:
         text, usable = [*prompt, *new], widths[: n_new - len(new) - 1]
-        tree = expand(draft, text, usable, rng=rng, **warp)
+        tree = expand(draft, text, usable, rng=rng, distribution=distribution, **warp)
         target_probs = distribution(target.feed_tree(tree.tokens, tree.parents), **warp)
-        path, token = verify_tree(tree, target_probs, rng)
+        path, token = verify_tree(tree, target_probs, rng, residual)
         n_levels = tree.depth if tree.children(path[-1]) else len(path) - 1
         records.append(Block(n_levels, len(path) - 1, len(text)))
         written = cut_after([*(tree.tokens[node] for node in path[1:]), token], eos)
