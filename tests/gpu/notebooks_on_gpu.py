@@ -15,7 +15,7 @@ import json
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "helpers"))
@@ -25,11 +25,14 @@ from play import FIRST_CELL, faults, n_images, play, with_small_experiments
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 FULL = "as it is"
 ANOTHER_CARD = """\
+import sys
+
 import torch
 
 
 def pretend(n_bytes, capability):
-    real, card = torch.cuda.get_device_properties, torch.cuda.get_device_properties(0)
+    card = torch.cuda.get_device_properties(0)
+    real_capability = torch.cuda.get_device_capability
     torch.cuda.set_per_process_memory_fraction(n_bytes / card.total_memory)
 
     class Card:
@@ -39,16 +42,15 @@ def pretend(n_bytes, capability):
         def __getattr__(self, name):
             return getattr(card, name)
 
+    def told(*device):
+        who = sys._getframe(1).f_globals["__name__"]
+        is_compiler = who.startswith("triton")  # it has to compile for the card that there is
+        return real_capability(*device) if is_compiler else capability
+
     torch.cuda.get_device_properties = lambda *_: Card()
-    torch.cuda.get_device_capability = lambda *_: capability
+    torch.cuda.get_device_capability = told
 
 
-try:  # Triton compiles for the card that there is
-    from triton.runtime import driver
-
-    driver.active.get_current_target()
-except ImportError:
-    pass
 pretend({n_bytes}, {capability})
 """
 WAYS = {
@@ -91,7 +93,8 @@ def main() -> int:
     tasks = [(path, way) for way in ways or WAYS for path in paths]
     results = []
     with ThreadPoolExecutor(8) as pool:
-        for result in pool.map(lambda task: played(*task), tasks):
+        for each in as_completed([pool.submit(played, *task) for task in tasks]):
+            result = each.result()
             print(json.dumps(result), flush=True)
             results.append(result)
             Path(out).write_text(json.dumps(results, indent=1) + "\n")
