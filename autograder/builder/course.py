@@ -7,6 +7,7 @@ from autograder.builder.editions import edition_of
 from autograder.builder.notebooks import build_notebook, to_bytes
 from autograder.builder.readme import README, readme_with_table
 from autograder.builder.source import NOTEBOOKS, Lab, read_labs
+from autograder.files import write_whole
 
 
 def student_notebook_path(lab: Lab) -> Path:
@@ -55,9 +56,8 @@ def release_lab(lab: Lab, folder: Path, address: str = "", *, explained: bool = 
 
 def write_changed(path: Path, content: bytes) -> Path:
     """Write a file unless it has this content already; returns the path."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     if _content(path) != content:
-        path.write_bytes(content)
+        write_whole(path, content)
     return path
 
 
