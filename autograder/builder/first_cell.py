@@ -30,7 +30,10 @@ def install_labkit(lab, address, wheels):
     in_colab, here = "google.colab" in sys.modules, installed("labkit")
     spec = importlib.util.find_spec("labkit")
     folder = Path(spec.origin).parent if spec and spec.origin else None
-    if folder and ("+" not in here or folder.parent == Path.cwd()):
+    home = (
+        folder and "+" in here and importlib.metadata.distribution("labkit").locate_file("labkit")
+    )
+    if folder != home:  # what Python imports is no installed edition
         return print(f"labkit runs from its source in {folder}.")
     wanted, listed = wheels, f"labkit-lab{lab}.json"
     for read in (Path(listed).read_bytes, lambda: urlopen(f"{address}/{listed}", timeout=5).read()):
@@ -61,11 +64,12 @@ def install_labkit(lab, address, wheels):
             if in_colab:
                 put = f"Click the folder symbol on the left, upload its two .whl files and {listed}"
             raise Stop(f"{why} Unpack the zip of lab {lab}. {put}, then run this cell again.")
+    print("Installing labkit. The first time, this can take some minutes.")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     done = subprocess.run([*pip, *sources], capture_output=True, text=True, errors="replace")
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines() or [""]
-        error = [line for line in said if line.startswith("ERROR")] or said
+        error = [line for line in said if line.lower().startswith("error")] or said
         raise Stop(
             "pip could not install labkit. Check the network, then run this cell again. "
             f"If that does not help, show this line to the course staff: {error[-1]}"

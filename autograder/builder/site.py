@@ -14,10 +14,9 @@ from autograder.builder.colab import colab_address
 from autograder.builder.course import student_notebooks, write_changed
 from autograder.builder.editions import NOTEBOOK, Edition, edition_of, list_name, revision_of
 from autograder.builder.readme import summary
-from autograder.builder.source import COURSE, Lab, read_course, read_labs
+from autograder.builder.source import Lab, raise_revisions, read_course, read_labs
 from autograder.errors import Refusal
 
-REVISIONS = "[revisions]\n"
 PAGE = """\
 <!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
@@ -54,8 +53,8 @@ def write_site(
     if released and not revise:
         names = ", ".join(lab.name for lab in released)
         raise Refusal(
-            f"{folder} holds other content under the same revision of {names}: raise the revision "
-            "in notebooks/course.toml and build, or release with --revise, which does both"
+            f"{folder} holds another content of this revision of {names}, or a later one: raise "
+            "it in notebooks/course.toml and build, or release with --revise, which does both"
         )
     files: dict[Path, bytes] = {}
     if released:
@@ -68,14 +67,6 @@ def write_site(
     for path, text in _pages(folder, address):
         written.append(write_changed(folder / path, text.encode()))
     return [*written, write_changed(folder / "SHA256SUMS", _sums(folder).encode())]
-
-
-def raise_revisions(revisions: dict[str, int]) -> None:
-    """Write these revisions into course.toml, whose last part they are."""
-    before = COURSE.read_text(encoding="utf-8").partition(REVISIONS)[0]
-    known = sorted({**read_course().revisions, **revisions}.items())
-    lines = [f"{lab} = {revision}\n" for lab, revision in known]
-    COURSE.write_text("".join([before, REVISIONS, *lines]), encoding="utf-8")
 
 
 def _released(lab: Lab, folder: Path) -> str:

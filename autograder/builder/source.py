@@ -29,6 +29,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent.parent
 NOTEBOOKS = REPOSITORY / "notebooks"
 SOURCES = NOTEBOOKS / "source"
 COURSE = NOTEBOOKS / "course.toml"
+_REVISIONS = "[revisions]\n"
 KINDS = ("given", "exercise", "answer", "item", "written", "experiment")
 MARKED_KINDS = ("exercise", "answer", "item", "written")
 
@@ -95,6 +96,14 @@ class Course:
 def read_course() -> Course:
     """The course's settings."""
     return Course(**tomllib.loads(COURSE.read_text(encoding="utf-8")))
+
+
+def raise_revisions(revisions: dict[str, int]) -> None:
+    """Write these revisions into course.toml, whose last part they are."""
+    before = COURSE.read_text(encoding="utf-8").partition(_REVISIONS)[0]
+    known = sorted({**read_course().revisions, **revisions}.items())
+    lines = [f"{lab} = {revision}\n" for lab, revision in known]
+    COURSE.write_text("".join([before, _REVISIONS, *lines]), encoding="utf-8")
 
 
 @cache
