@@ -12,9 +12,14 @@ from typer.testing import CliRunner
 
 from autograder.builder import course, source
 from autograder.builder.colab import colab_address
+from autograder.builder.course import student_notebook_path
 from autograder.builder.editions import edition_of
+from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import NOTEBOOKS, find_lab, read_course
 from autograder.cli import app
+from autograder.intake.master import read_master
+from autograder.intake.read import read_notebook
+from autograder.intake.rebuild import rebuild
 
 LAB, OTHER = find_lab("01"), find_lab("08")
 RAW = "https://raw.githubusercontent.com/someone/course"
@@ -157,3 +162,14 @@ def test_a_slip_is_one_sentence(arguments, message):
     done = release(*arguments)
     assert done.exit_code == 2
     assert message in done.output
+
+
+def test_a_released_notebook_is_handed_in_like_the_repositorys(released):
+    master = read_master(build_notebook(LAB, "student"), LAB.name)
+    handed_in = (released / "notebooks/01_memory.ipynb").read_bytes()
+    rebuilt = rebuild(master, read_notebook(handed_in, "01_memory.ipynb"))
+    as_committed = rebuild(
+        master, read_notebook(student_notebook_path(LAB).read_bytes(), "a.ipynb")
+    )
+    assert [step.source for step in rebuilt.steps] == [step.source for step in as_committed.steps]
+    assert rebuilt.notes == as_committed.notes
