@@ -95,17 +95,40 @@ def build(
 
 @app.command()
 def release(
-    lab: LabName,
+    lab: Annotated[str, typer.Argument(help="a lab: 04_kv_cache, kv_cache or 04")] = "",
     out: Annotated[Path, typer.Option("-o", help="where the zip goes")] = Path("build/release"),
+    everything: Annotated[bool, typer.Option("--all", help="all labs, not one")] = False,
+    to: Annotated[Path | None, typer.Option(help="write or update a site in this folder")] = None,
+    url: Annotated[
+        str | None, typer.Option(help="where the site will be; else course.toml says it")
+    ] = None,
+    revise: Annotated[
+        bool, typer.Option("--revise", help="with --to: raise the revision of what changed")
+    ] = False,
     explained: Annotated[
         bool, typer.Option("--explained", help="after the deadline: with lab 8's reasons")
     ] = False,
 ) -> None:
-    """Pack what students of a lab get, as one zip."""
+    """Pack what students of a lab get, as one zip or, with --to, as a web site."""
     from autograder.builder.course import release_lab
+    from autograder.builder.site import write_site
+    from autograder.builder.source import read_course, read_labs
 
+    address = (read_course().address if url is None else url).rstrip("/")
+    if address and "://" not in address:
+        _refuse(f"--url {address} is no address: write https://... or file:///...")
+    if everything == bool(lab):
+        _refuse("name one lab, or give --all")
+    if revise and to is None:
+        _refuse("--revise compares with a site: give its folder with --to")
     with _refusals():
-        typer.echo(release_lab(_lab(lab), out, explained=explained))
+        labs = read_labs() if everything else [_lab(lab)]
+        if to is not None:
+            paths = write_site(to, labs, address, revise=revise, explained=explained)
+        else:
+            paths = [release_lab(each, out, address, explained=explained) for each in labs]
+        for path in paths:
+            typer.echo(path)
 
 
 @app.command()

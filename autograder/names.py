@@ -76,6 +76,15 @@ def checked_exercise(source: str) -> str:
     return match[1] if match else ""
 
 
+def is_install_cell(source: str) -> bool:
+    """Whether a cell only defines and calls `install_labkit`, of whichever release."""
+    tree = _parse(source) if "install_labkit" in source else None
+    match tree.body if tree else ():
+        case [ast.FunctionDef(name=name), ast.Expr(ast.Call(func=ast.Name(called)))]:
+            return name == called == "install_labkit"
+    return False
+
+
 def statements(source: str) -> list[str]:
     """The text of each top-level statement; all of it as one if it does not parse."""
     tree = _parse(source)

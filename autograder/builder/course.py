@@ -1,12 +1,13 @@
 """Writing what the sources build, comparing it with what is committed, packing it for students."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
+from autograder.builder.editions import edition_of
 from autograder.builder.notebooks import build_notebook, to_bytes
 from autograder.builder.readme import README, readme_with_table
 from autograder.builder.source import NOTEBOOKS, Lab, read_labs
-from autograder.builder.wheel import wheel_name, write_wheel, zip_bytes
-from autograder.labs import part_of
+from autograder.files import write_whole
 
 
 def student_notebook_path(lab: Lab) -> Path:
@@ -14,18 +15,25 @@ def student_notebook_path(lab: Lab) -> Path:
     return NOTEBOOKS / f"{lab.name}.ipynb"
 
 
+def student_notebooks(labs: Iterable[Lab]) -> dict[Path, bytes]:
+    """The committed notebooks of these labs, as their sources build them."""
+    return {student_notebook_path(lab): to_bytes(build_notebook(lab, "student")) for lab in labs}
+
+
 def build_course(folder: Path) -> list[Path]:
     """Build every lab: student notebooks and the README's table in place, the rest in `folder`.
 
     Returns: the paths.
     """
-    written = [_write(README, readme_with_table().encode())]
+    files = {README: readme_with_table().encode()}
+    for path in (folder / "wheels").glob("*.whl"):
+        path.unlink()
+    files |= student_notebooks(read_labs())
     for lab in read_labs():
-        written.append(_write(student_notebook_path(lab), to_bytes(build_notebook(lab, "student"))))
         instructor = folder / "instructor" / f"{lab.name}.ipynb"
-        written.append(_write(instructor, to_bytes(build_notebook(lab, "instructor"))))
-        written.append(write_wheel(lab, folder / "student" / lab.name))
-    return written
+        files[instructor] = to_bytes(build_notebook(lab, "instructor"))
+        files |= {folder / "wheels" / one.file_name: one.content for one in edition_of(lab).wheels}
+    return [write_changed(path, content) for path, content in files.items()]
 
 
 def stale_files() -> list[Path]:
@@ -33,34 +41,23 @@ def stale_files() -> list[Path]:
 
     The README counts among them: its table comes from the sources.
     """
-    expected = {
-        student_notebook_path(lab): to_bytes(build_notebook(lab, "student")) for lab in read_labs()
-    }
+    expected = student_notebooks(read_labs())
     expected[README] = readme_with_table().encode()
     present = {README, *NOTEBOOKS.glob("*.ipynb")}
     stale = {path for path in present | set(expected) if _content(path) != expected.get(path)}
     return sorted(stale)
 
 
-def release_lab(lab: Lab, folder: Path, *, explained: bool = False) -> Path:
-    """Pack what students of one lab get, notebook and labkit, as one zip; returns its path.
-
-    explained: with the reasons of the lab's key, if it has one, for the days after the deadline.
-    """
-    key = part_of(lab.topic, "key") if explained else None
-    wheel = write_wheel(lab, folder, key.explanations() if key else {})
-    files = {
-        f"{lab.name}.ipynb": to_bytes(build_notebook(lab, "student")),
-        wheel_name(lab): wheel.read_bytes(),
-    }
-    wheel.unlink()
-    return _write(folder / f"{lab.name}.zip", zip_bytes(files))
+def release_lab(lab: Lab, folder: Path, address: str = "", *, explained: bool = False) -> Path:
+    """Pack what students of one lab get, as one zip that needs no network; returns its path."""
+    edition = edition_of(lab, explained=explained)
+    return write_changed(folder / f"{lab.name}.zip", edition.zipped(address))
 
 
-def _write(path: Path, content: bytes) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
+def write_changed(path: Path, content: bytes) -> Path:
+    """Write a file unless it has this content already; returns the path."""
     if _content(path) != content:
-        path.write_bytes(content)
+        write_whole(path, content)
     return path
 
 

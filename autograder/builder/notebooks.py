@@ -4,33 +4,43 @@ The student's holds stubs; the instructor's holds the answers between nbgrader's
 clean from top to bottom. Both carry nbgrader's metadata, so nbgrader's own tools work on them.
 """
 
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autograder.builder.blank import BEGIN, END, blank_values, solved_cell, stub_cell
-from autograder.builder.source import Cell, Lab, module_source, read_course
+from autograder.builder.source import Cell, Lab, module_source, read_course, read_project
 
 WRITTEN_STUB = "*Write your answer here.*"
 KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": "python3"}
 SCHEMA_VERSION = 3
 
-INSTALL = """\
-import importlib.util
+FIRST_CELL = Path(__file__).with_name("first_cell.py")
+FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}  # in Colab, in JupyterLab
+CALL = """\
+install_labkit(
+    lab={lab},
+    address={address},
+    wheels={{
+        "labkit_data": {labkit_data},
+        "labkit": {labkit},
+    }},
+)"""
 
-if importlib.util.find_spec("labkit") is None:
-    %pip install --quiet {source}"""
 
-
-def build_notebook(lab: Lab, edition: str) -> NotebookNode:
+def build_notebook(lab: Lab, edition: str, first_cell: str = "") -> NotebookNode:
     """The "student" or the "instructor" edition of a lab.
 
     Cells that nbgrader knows are named after the source: an exercise keeps its own name, its checks
-    are called `check_<name>`.
+    are called `check_<name>`. first_cell: that of a release, if it is not the repository's own.
     """
     if edition not in ("student", "instructor"):
         raise ValueError(f'an edition is "student" or "instructor", got {edition!r}')
-    cells = [_install_cell(lab)]
+    cells = [_install_cell(first_cell or repository_cell(lab))]
     for cell in lab.cells:
         text = _student_text(cell) if edition == "student" else _instructor_text(cell)
         cells.append(_notebook_cell(cell, text))
@@ -51,6 +61,28 @@ def to_bytes(notebook: NotebookNode) -> bytes:
     """The notebook file."""
     nbformat.validate(notebook)
     return (nbformat.writes(notebook) + "\n").encode()
+
+
+def install_code(lab: Lab, address: str, wheels: Mapping[str, tuple[str, str]]) -> str:
+    """The code that installs a lab's labkit. wheels: version and SHA-256 by package."""
+    code = FIRST_CELL.read_text(encoding="utf-8").partition('"""\n\n\n')[2]
+    values = {"lab": f"{lab.number:02d}", "address": address, **wheels}
+    return code + CALL.format(**{name: json.dumps(value) for name, value in values.items()})
+
+
+def edition_prefix(lab: Lab) -> str:
+    """How the version of a lab's labkit begins: all but the digits of its content."""
+    revision = read_course().revision(lab)
+    return f"{read_project()['version']}+lab{lab.number:02d}.{revision}."
+
+
+def repository_cell(lab: Lab) -> str:
+    """The first cell of committed notebooks, which any change of labkit leaves as it is."""
+    wheels = {
+        "labkit_data": (f"{read_project()['version']}+", ""),
+        "labkit": (edition_prefix(lab), ""),
+    }
+    return install_code(lab, read_course().address, wheels)
 
 
 def cell_kind(cell: dict) -> str:
@@ -109,10 +141,9 @@ def _check_cell(cell: Cell) -> NotebookNode:
     return node
 
 
-def _install_cell(lab: Lab) -> NotebookNode:
-    source = read_course().labkit_from.format(lab=f"{lab.number:02d}")
-    node = new_code_cell(INSTALL.format(source=source), id="install")
-    node.metadata["labkit"] = {"kind": "install", "name": "install"}
+def _install_cell(text: str) -> NotebookNode:
+    node = new_code_cell(text, id="install")
+    node.metadata |= FOLDED | {"labkit": {"kind": "install", "name": "install"}}
     return node
 
 

@@ -26,10 +26,10 @@ def _row(lab: Lab) -> str:
     by_checks = sum(cell.points for cell in lab.marked)
     by_hand = sum(cell.points for cell in lab.cells if cell.kind == "written")
     link = f"[{lab.name}](notebooks/{lab.name}.ipynb)"
-    return f"| {link} | {_summary(lab)} | {by_checks:g} | {by_hand:g} |"
+    return f"| {link} | {summary(lab)} | {by_checks:g} | {by_hand:g} |"
 
 
-def _summary(lab: Lab) -> str:
+def summary(lab: Lab) -> str:
     """What students build: the first line of the package that ships beside the answers."""
     text = (REPOSITORY / f"labkit/labs/{lab.topic}/__init__.py").read_text(encoding="utf-8")
     return ast.get_docstring(ast.parse(text)).splitlines()[0].removesuffix(".")

@@ -15,7 +15,8 @@ says what it is, what it is called and what it is worth.
 import importlib.util
 import re
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -27,6 +28,8 @@ from autograder.labs import part_of
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 NOTEBOOKS = REPOSITORY / "notebooks"
 SOURCES = NOTEBOOKS / "source"
+COURSE = NOTEBOOKS / "course.toml"
+_REVISIONS = "[revisions]\n"
 KINDS = ("given", "exercise", "answer", "item", "written", "experiment")
 MARKED_KINDS = ("exercise", "answer", "item", "written")
 
@@ -76,17 +79,37 @@ class Lab:
 
 @dataclass(frozen=True)
 class Course:
-    """What every notebook of the course shares; one place, `notebooks/course.toml`."""
+    """What every notebook of the course shares; one place, `notebooks/course.toml`.
+
+    address: where releases lie, "" if nowhere; revisions: by lab, how often it was released anew.
+    """
 
     title: str
-    labkit_from: str
+    address: str = ""
+    revisions: Mapping[str, int] = field(default_factory=dict)
+
+    def revision(self, lab: Lab) -> int:
+        """1 for a lab that was never corrected."""
+        return self.revisions.get(lab.name, 1)
+
+
+def read_course() -> Course:
+    """The course's settings."""
+    return Course(**tomllib.loads(COURSE.read_text(encoding="utf-8")))
+
+
+def raise_revisions(revisions: dict[str, int]) -> None:
+    """Write these revisions into course.toml, whose last part they are."""
+    before = COURSE.read_text(encoding="utf-8").partition(_REVISIONS)[0]
+    known = sorted({**read_course().revisions, **revisions}.items())
+    lines = [f"{lab} = {revision}\n" for lab, revision in known]
+    COURSE.write_text("".join([before, _REVISIONS, *lines]), encoding="utf-8")
 
 
 @cache
-def read_course() -> Course:
-    """The course's settings."""
-    settings = tomllib.loads((NOTEBOOKS / "course.toml").read_text(encoding="utf-8"))
-    return Course(**settings)
+def read_project() -> dict:
+    """What pyproject.toml says of the project."""
+    return tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 def read_labs() -> tuple[Lab, ...]:

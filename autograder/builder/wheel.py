@@ -6,14 +6,15 @@ process gets the same edition: importing the answer is then no way to hand it in
 
 import hashlib
 import io
-import tomllib
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 from autograder.builder.blank import blank_functions
-from autograder.builder.source import REPOSITORY, Lab, read_labs
+from autograder.builder.source import REPOSITORY, Lab, read_labs, read_project
 
 EPOCH = (2020, 1, 1, 0, 0, 0)  # one time for all: the bytes depend on the content alone
 DATA_SUFFIXES = (".json", ".jsonl", ".md", ".safetensors", ".toml", ".txt")
@@ -27,7 +28,12 @@ Tag: py3-none-any
 
 
 def student_files(lab: Lab, labs: Iterable[Lab] | None = None) -> dict[str, bytes]:
-    """The files of the student's labkit for one lab, by path, such as "labkit/memory.py"."""
+    """The files of the student's labkit for one lab, by path, with its data inside of it."""
+    return code_files(lab, labs) | data_files("labkit/data")
+
+
+def code_files(lab: Lab, labs: Iterable[Lab] | None = None) -> dict[str, bytes]:
+    """The modules of the student's labkit for one lab, by path, such as "labkit/memory.py"."""
     blanked = blanked_names(lab, read_labs() if labs is None else labs)
     files = {}
     for path in sorted((REPOSITORY / "labkit").rglob("*.py")):
@@ -37,11 +43,17 @@ def student_files(lab: Lab, labs: Iterable[Lab] | None = None) -> dict[str, byte
         files[name] = (
             blank_functions(text, blanked[module]) if module in blanked else text
         ).encode()
-    data = REPOSITORY / "data"
-    for path in sorted(data.rglob("*")):
-        if path.suffix in DATA_SUFFIXES:
-            files[f"labkit/data/{path.relative_to(data).as_posix()}"] = path.read_bytes()
     return files
+
+
+def data_files(folder: str) -> dict[str, bytes]:
+    """The files of the kit's data folder, by the path that they have below another one."""
+    data = REPOSITORY / "data"
+    return {
+        f"{folder}/{path.relative_to(data).as_posix()}": path.read_bytes()
+        for path in sorted(data.rglob("*"))
+        if path.suffix in DATA_SUFFIXES
+    }
 
 
 def blanked_names(lab: Lab, labs: Iterable[Lab]) -> dict[str, set[str]]:
@@ -62,23 +74,7 @@ def write_folder(lab: Lab, folder: Path) -> None:
         path.write_bytes(content)
 
 
-def wheel_name(lab: Lab) -> str:
-    """The file name of the student's labkit for one lab."""
-    return f"labkit-{_version(lab)}-py3-none-any.whl"
-
-
-def write_wheel(lab: Lab, folder: Path, more: Mapping[str, bytes] | None = None) -> Path:
-    """Write the student's labkit as a wheel into `folder`; returns its path.
-
-    more: further files by path, such as explanations after the deadline.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / wheel_name(lab)
-    path.write_bytes(zip_bytes(_wheel_files(lab, more or {})))
-    return path
-
-
-def zip_bytes(files: dict[str, bytes]) -> bytes:
+def zip_bytes(files: Mapping[str, bytes]) -> bytes:
     """A zip of these files whose bytes depend on nothing else."""
     buffer = io.BytesIO()
     with ZipFile(buffer, "w") as archive:
@@ -88,36 +84,63 @@ def zip_bytes(files: dict[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def _wheel_files(lab: Lab, more: Mapping[str, bytes]) -> dict[str, bytes]:
-    info = f"labkit-{_version(lab)}.dist-info"
-    files = {**student_files(lab), **more}
-    files[f"{info}/METADATA"] = _metadata(lab).encode()
-    files[f"{info}/WHEEL"] = WHEEL_TAG.encode()
-    command = _project()["scripts"]["labkit"]
-    files[f"{info}/entry_points.txt"] = f"[console_scripts]\nlabkit = {command}\n".encode()
-    records = [_record(name, content) for name, content in files.items()]
-    files[f"{info}/RECORD"] = "\n".join([*records, f"{info}/RECORD,,", ""]).encode()
-    return files
+@dataclass(frozen=True)
+class Wheel:
+    """A wheel as bytes. package: what Python imports, "labkit_data"."""
+
+    package: str
+    version: str
+    content: bytes
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.package}-{self.version}-py3-none-any.whl"
+
+    @cached_property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.content).hexdigest()
+
+
+def pack_wheel(
+    package: str,
+    prefix: str,
+    files: Mapping[str, bytes],
+    requires: Sequence[str] = (),
+    scripts: Mapping[str, str] | None = None,
+    along: bytes = b"",
+) -> Wheel:
+    """A wheel whose version ends with "h" and the first digits of a hash of all that is in it.
+
+    prefix: how the version begins; along: what the hash is of besides.
+    """
+    commands = "".join(f"{name} = {call}\n" for name, call in (scripts or {}).items()).encode()
+    hashed = {**files, "": along, "METADATA": _metadata(package, "", requires), "run": commands}
+    records = "\n".join(_record(name, content) for name, content in hashed.items())
+    version = f"{prefix}h{hashlib.sha256(records.encode()).hexdigest()[:8]}"
+    info = f"{package}-{version}.dist-info"
+    whole = dict(files)
+    whole[f"{info}/METADATA"] = _metadata(package, version, requires)
+    whole[f"{info}/WHEEL"] = WHEEL_TAG.encode()
+    if commands:
+        whole[f"{info}/entry_points.txt"] = b"[console_scripts]\n" + commands
+    records = [_record(name, content) for name, content in whole.items()]
+    whole[f"{info}/RECORD"] = "\n".join([*records, f"{info}/RECORD,,", ""]).encode()
+    return Wheel(package, version, zip_bytes(whole))
+
+
+def _metadata(package: str, version: str, requires: Iterable[str]) -> bytes:
+    project = read_project()
+    lines = [
+        "Metadata-Version: 2.1",
+        f"Name: {package.replace('_', '-')}",
+        f"Version: {version}",
+        f"Summary: {project['description']}",
+        f"Requires-Python: {project['requires-python']}",
+        *(f"Requires-Dist: {name}" for name in requires),
+    ]
+    return "\n".join([*lines, ""]).encode()
 
 
 def _record(name: str, content: bytes) -> str:
     digest = urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
     return f"{name},sha256={digest},{len(content)}"
-
-
-def _project() -> dict:
-    return tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-
-
-def _version(lab: Lab) -> str:
-    return f"{_project()['version']}+lab{lab.number:02d}"
-
-
-def _metadata(lab: Lab) -> str:
-    project = _project()
-    required = "".join(f"Requires-Dist: {name}\n" for name in project["dependencies"])
-    return (
-        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {_version(lab)}\n"
-        f"Summary: {project['description']}\n"
-        f"Requires-Python: {project['requires-python']}\n{required}"
-    )

@@ -18,6 +18,7 @@ from autograder.names import (
     checked_exercise,
     defined_names,
     is_check_call,
+    is_install_cell,
     squeeze,
     statements,
     used_names,
@@ -87,11 +88,16 @@ class _Match:
         for i, cell in enumerate(self.submitted):
             claimed = next((by_name[name] for name in cell.names if name in by_name), None)
             if claimed is None or not self._may_be(claimed, cell):
-                claimed = by_text.get(squeeze(cell.source))
+                claimed = by_text.get(squeeze(cell.source)) or self._install_for(cell)
             if claimed is None:
                 self._own.append(i)
             else:
                 self.places.setdefault(claimed.name, []).append(i)
+
+    def _install_for(self, cell: SubmittedCell) -> MasterCell | None:
+        """The master's install cell, for that of any release of the lab."""
+        is_install = cell.is_code and is_install_cell(cell.source)
+        return next(iter(self.master.of_kind("install")), None) if is_install else None
 
     @staticmethod
     def _may_be(claimed: MasterCell, cell: SubmittedCell) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 _LABKIT = Path(__file__).resolve().parents[1]
@@ -10,11 +11,13 @@ VRAM_READINGS = ("GB", "GiB", "driver", "torch")
 
 
 def data_path(name: str) -> Path:
-    """A file of the kit's data folder: inside an installed labkit, beside it in the repository.
+    """A file of the kit's data: inside labkit, beside it in the repository, or in `labkit_data`.
 
     Raises: FileNotFoundError naming the file.
     """
-    for folder in (_LABKIT / "data", _LABKIT.parent / "data"):
+    installed = find_spec("labkit_data")
+    places = installed.submodule_search_locations if installed else ()
+    for folder in (_LABKIT / "data", _LABKIT.parent / "data", *map(Path, places)):
         if (folder / name).exists():
             return folder / name
     raise FileNotFoundError(f"labkit's data folder has no {name}: is the installation complete?")

@@ -18,7 +18,8 @@ RUN_ALL = """async () => {
     window.jupyterapp.commands.execute('notebook:run-all-cells');
 }"""
 ALL_RAN = r"""() => {
-    const prompts = [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')];
+    const ofCells = '.jp-CodeCell .jp-InputPrompt:not(.jp-Placeholder-prompt)';  // folded ones too
+    const prompts = [...document.querySelectorAll(ofCells)];
     const texts = prompts.map(prompt => prompt.textContent);
     const failed = document.querySelector('.jp-OutputArea-output[data-mime-type*=error]');
     return failed || (texts.length > 0 && texts.every(text => /\[\d+\]/.test(text)));

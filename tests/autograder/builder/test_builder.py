@@ -25,10 +25,11 @@ from autograder.builder.blank import (
     solved_cell,
     stub_cell,
 )
-from autograder.builder.course import release_lab, stale_files
+from autograder.builder.course import stale_files
+from autograder.builder.editions import data_wheel, edition_of
 from autograder.builder.notebooks import build_notebook, cell_kind, cell_name, to_bytes
 from autograder.builder.source import module_source, read_lab, read_labs
-from autograder.builder.wheel import blanked_names, student_files, write_wheel
+from autograder.builder.wheel import blanked_names, student_files
 from autograder.judging.nbgrader_plugin import ClearAnswers
 
 MODULE = '''\
@@ -163,29 +164,24 @@ def test_every_marked_cell_has_its_checks_below(lab):
             assert below.metadata.nbgrader.points > 0
 
 
-@pytest.mark.parametrize("lab", LABS, ids=LAB_IDS)
-def test_the_first_cell_installs_labkit_only_when_it_is_missing(lab):
-    first = build_notebook(lab, "student").cells[0].source
-    assert first.splitlines()[2] == 'if importlib.util.find_spec("labkit") is None:'
-    assert f"+lab{lab.number:02d}-" in first
-
-
-def released_texts(lab, folder):
+def released_texts(lab):
     """Every text in what a student of this lab gets, by file."""
     texts = {}
-    with zipfile.ZipFile(release_lab(lab, folder)) as archive:
+    with zipfile.ZipFile(io.BytesIO(edition_of(lab).zipped("https://course.example"))) as archive:
         for name in archive.namelist():
             if name.endswith(".whl"):
                 wheel = zipfile.ZipFile(io.BytesIO(archive.read(name)))
                 texts |= {n: wheel.read(n).decode("latin-1") for n in wheel.namelist()}
-            else:
+            elif name.endswith(".ipynb"):
                 cells = json.loads(archive.read(name))["cells"]
                 texts[name] = "\n".join("".join(cell["source"]) for cell in cells)
+            else:
+                texts[name] = archive.read(name).decode()
     return texts
 
 
 @pytest.mark.parametrize("lab", LABS, ids=LAB_IDS)
-def test_no_line_of_an_answer_is_in_anything_a_student_gets(lab, tmp_path):
+def test_no_line_of_an_answer_is_in_anything_a_student_gets(lab):
     answers = set()
     for module, blanked in blanked_names(lab, LABS).items():
         answers |= solution_lines(module_source(module), blanked)
@@ -195,7 +191,7 @@ def test_no_line_of_an_answer_is_in_anything_a_student_gets(lab, tmp_path):
             blank = {normalise(line) for text in texts for line in _blank(text).splitlines()}
             answers |= {normalise(line) for text in texts for line in text.splitlines()} - blank
     telling = {line for line in answers if len(line) > 12}
-    for name, text in released_texts(lab, tmp_path).items():
+    for name, text in released_texts(lab).items():
         assert telling & normalised(text) == set(), name
 
 
@@ -223,16 +219,19 @@ def test_the_students_labkit_keeps_earlier_answers_and_blanks_later_ones(lab):
 
 
 @pytest.mark.parametrize("lab", LABS, ids=LAB_IDS)
-def test_the_wheel_is_valid_and_always_the_same(lab, tmp_path):
-    wheel = write_wheel(lab, tmp_path / "a")
-    assert wheel.read_bytes() == write_wheel(lab, tmp_path / "b").read_bytes()
-    with zipfile.ZipFile(wheel) as archive:
-        assert archive.testzip() is None
-        names = set(archive.namelist())
-        record = next(name for name in names if name.endswith("RECORD"))
-        listed = {line.split(",")[0] for line in archive.read(record).decode().splitlines()}
-    assert listed == names
-    assert not any(name.startswith("autograder") for name in names)
+def test_the_wheels_are_valid_small_and_always_the_same(lab):
+    data, labkit = edition_of(lab).wheels
+    data_wheel.cache_clear()
+    assert edition_of(lab).wheels == (data, labkit)
+    assert len(labkit.content) < 1_000_000
+    for wheel in (data, labkit):
+        with zipfile.ZipFile(io.BytesIO(wheel.content)) as archive:
+            assert archive.testzip() is None
+            names = set(archive.namelist())
+            record = next(name for name in names if name.endswith("RECORD"))
+            listed = {line.split(",")[0] for line in archive.read(record).decode().splitlines()}
+        assert listed == names
+        assert {name.split("/")[0].split("-")[0] for name in names} == {wheel.package}
 
 
 def test_reading_all_labs_loads_no_torch():

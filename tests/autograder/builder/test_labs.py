@@ -96,7 +96,8 @@ def test_without_the_places_of_a_lab_all_else_imports_builds_and_has_samples(lab
     for name in ("labkit", "autograder", "notebooks"):
         left_out = shutil.ignore_patterns("__pycache__", f"{lab}.py", topic, f"{topic}.py")
         shutil.copytree(REPOSITORY / name, tmp_path / name, ignore=left_out)
-    (tmp_path / "data").symlink_to(REPOSITORY / "data")
+    for name in ("data", "pyproject.toml"):
+        (tmp_path / name).symlink_to(REPOSITORY / name)
     said = subprocess.check_output(
         [sys.executable, "-c", IMPORT_EVERYTHING], cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}
     )

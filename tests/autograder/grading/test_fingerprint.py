@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from autograder.builder import source
+from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import REPOSITORY, find_lab
 from autograder.grading import fingerprint
 from autograder.grading.fingerprint import grading_digest, marking_digest, marking_files
@@ -78,6 +80,14 @@ def test_what_draws_and_what_other_labs_have_leaves_marks_as_they_are(copy):
     for name in DRAWS:
         edit(copy / name)
     assert grading_digest(LAB, 0, Limits(), walled=True) == before
+
+
+def test_a_raised_revision_leaves_marks_as_they_are(tmp_path, monkeypatch):
+    before = grading_digest(LAB, 0, Limits(), walled=True), build_notebook(LAB, "student")
+    monkeypatch.setattr(source, "COURSE", tmp_path / "course.toml")
+    source.COURSE.write_text(f'title = ""\n[revisions]\n{LAB.name} = 2\n')
+    assert grading_digest(LAB, 0, Limits(), walled=True) == before[0]
+    assert build_notebook(LAB, "student") != before[1]
 
 
 def test_marks_depend_on_the_seed_the_limits_and_whether_there_is_a_wall():

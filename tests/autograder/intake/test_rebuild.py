@@ -70,6 +70,24 @@ def test_given_cells_then_answers_run_and_nothing_else():
     assert rebuild(MASTER, submitted(**SOLVED)).notes == []
 
 
+RELEASED = """\
+# @title Run this cell first
+def install_labkit(lab):
+    import sys
+
+
+install_labkit("01")"""
+
+
+@pytest.mark.parametrize("names", [("install",), ()])
+def test_the_install_cell_of_any_release_is_the_masters_and_never_runs(names):
+    cells = [own(RELEASED, *names), *submitted(**SOLVED)[1:]]
+    assert run_order(cells) == PLAIN_ORDER
+    assert RELEASED not in shown(cells)
+    more = [own(f"{RELEASED}\nr = 1", *names), *cells[1:]]
+    assert f"{RELEASED}\nr = 1" in run_order(more)
+
+
 def test_locked_cells_are_the_masters_and_changed_ones_run_as_the_students_own():
     cells = submitted(**SOLVED, setup="import math as m", check_area="print('100')")
     assert run_order(cells) == ["import math", "import math as m", SOLVED["area"], "print('100')",

@@ -1,0 +1,102 @@
+"""What students of a lab get, as one edition: a notebook, two wheels, a version that pip compares.
+
+`labkit-0.1.0+lab01.2.h3fa9c1d2` is revision 2 of lab 1; the digits are of all that is in it. The
+data of all labs is a wheel of its own, which is installed once.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+
+from nbformat.v4 import new_markdown_cell
+
+from autograder.builder.colab import badge, colab_address
+from autograder.builder.notebooks import build_notebook, edition_prefix, install_code, to_bytes
+from autograder.builder.source import Lab, read_project
+from autograder.builder.wheel import Wheel, code_files, data_files, pack_wheel, zip_bytes
+from autograder.labs import part_of
+
+NOTEBOOK = "notebooks/{}.ipynb"  # below the address of a released course
+NOTE = """\
+Unpack all files of this zip into one folder. Open the notebook there and run its first cell: it
+installs the two .whl files. What they need from the package index, such as torch, is fetched if it
+is not installed yet.
+
+In Colab: upload the notebook (File, Upload notebook). Click the folder symbol on the left, upload
+the two .whl files and the .json file. Then run the first cell.
+
+You have begun this lab already, and this zip is a newer edition? Keep your notebook. Copy the two
+.whl files and the .json file beside it, restart the kernel and run the first cell.
+"""
+# As Colab itself marks its badge, so that it replaces ours where a copy is saved to GitHub.
+COLABS_OWN = {"id": "view-in-github", "metadata": {"id": "view-in-github", "colab_type": "text"}}
+
+
+@dataclass(frozen=True)
+class Edition:
+    """One lab as it is released. wheels: the data first, which the student's labkit requires."""
+
+    lab: Lab
+    wheels: tuple[Wheel, Wheel]
+
+    @property
+    def version(self) -> str:
+        """The version of the student's labkit."""
+        return self.wheels[1].version
+
+    def listed(self) -> bytes:
+        """The content of that file: version and SHA-256 by package."""
+        return (json.dumps(self._wanted(), indent=1) + "\n").encode()
+
+    def notebook(self, address: str) -> bytes:
+        """The student's notebook; its first cell wants this edition, from here if not beside it."""
+        cell = install_code(self.lab, address, self._wanted())
+        notebook = build_notebook(self.lab, "student", cell)
+        if link := colab_address(address, NOTEBOOK.format(self.lab.name)):
+            notebook.cells.insert(0, new_markdown_cell(badge(link), **COLABS_OWN))
+        return to_bytes(notebook)
+
+    def zipped(self, address: str) -> bytes:
+        """All that a student needs without a network, as one zip."""
+        files = {f"{self.lab.name}.ipynb": self.notebook(address), "README.txt": NOTE.encode()}
+        files |= {wheel.file_name: wheel.content for wheel in self.wheels}
+        return zip_bytes({**files, list_name(self.lab): self.listed()})
+
+    def _wanted(self) -> dict[str, tuple[str, str]]:
+        return {wheel.package: (wheel.version, wheel.sha256) for wheel in self.wheels}
+
+
+def edition_of(lab: Lab, *, explained: bool = False) -> Edition:
+    """The edition of a lab as the sources have it.
+
+    explained: with the reasons of the lab's key, if it has one, for the days after the deadline.
+    """
+    key = part_of(lab.topic, "key") if explained else None
+    files = code_files(lab) | (key.explanations() if key else {})
+    project, data = read_project(), data_wheel()
+    labkit = pack_wheel(
+        "labkit",
+        edition_prefix(lab),
+        files,
+        requires=[*project["dependencies"], f"labkit-data=={data.version}"],
+        scripts={"labkit": project["scripts"]["labkit"]},
+        along=to_bytes(build_notebook(lab, "student", "any first cell")),
+    )
+    return Edition(lab, (data, labkit))
+
+
+def list_name(lab: Lab) -> str:
+    """The name of the file that says which edition of a lab was released last."""
+    return f"labkit-lab{lab.number:02d}.json"
+
+
+def revision_of(version: str) -> int:
+    """The revision in the version of a student's labkit. Raises: ValueError if there is none."""
+    return int(version.partition("+")[2].split(".")[1])
+
+
+@cache
+def data_wheel() -> Wheel:
+    """The data of all labs, with the weights of the small models."""
+    files = {"labkit_data/__init__.py": b'"""The data of labkit."""\n', **data_files("labkit_data")}
+    return pack_wheel("labkit_data", f"{read_project()['version']}+", files)
