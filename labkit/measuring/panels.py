@@ -12,6 +12,8 @@ from matplotlib.figure import Figure
 from labkit.measuring.plots import course_style
 from labkit.measuring.records import Row
 
+WIDTH = 8.5  # inches of a figure: what a notebook shows without making its letters smaller
+
 
 @contextmanager
 def panels(
@@ -38,3 +40,11 @@ def draw_times(
     if rows:
         lows, highs = zip(*(row.spread_s for row in rows), strict=True)
         axes.vlines(places, lows, highs, color=color, linewidth=5, alpha=0.3)
+
+
+def say(figure: Figure, title: str, source: object = "") -> Figure:
+    """The figure below a sentence that says what to see; at its foot, where it comes from."""
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11.5, fontweight="bold")
+    if source:
+        figure.supxlabel(str(source), x=0.01, ha="left", fontsize=8, color="#555555")
+    return figure

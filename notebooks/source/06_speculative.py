@@ -358,7 +358,10 @@ records = {**recorded_results("speculative-*.jsonl"), "here": recorder.record()}
 # %% experiment="steps"
 for record in records.values():
     print(steps_table(record))
-speculative_figures.steps_by_model(records)
+speculative_figures.steps_by_model(records["speculative-h200"])
+
+# %% experiment="steps_here"
+speculative_figures.steps_by_model(records["here"])
 
 # %% [markdown]
 # Eager, a model of 0.6 billion parameters takes 20 ms for a step and one of 8 billion takes 27,
@@ -370,7 +373,7 @@ speculative_figures.steps_by_model(records)
 # And verification is nearly free, as it must be: eight tokens take 1.12 times as long as one.
 
 # %% experiment="verification"
-speculative_figures.verify_cost(records)
+speculative_figures.verify_cost(records["speculative-h200"])
 
 # %% [markdown]
 # ### Speedups
@@ -401,7 +404,10 @@ speculative_figures.gains_by_gamma(records["here"], speedup)
 # How good is the prediction? A ratio of 1 says that the three times and α explain everything.
 
 # %% experiment="residuals"
-speculative_figures.residuals(records, speedup)
+speculative_figures.residuals(records["speculative-h200"], speedup)
+
+# %% experiment="residuals_here"
+speculative_figures.residuals(records["here"], speedup)
 
 # %% [markdown]
 # On the H200 the prediction is 2 to 6 % too good. What it leaves out: after a full acceptance the

@@ -1,175 +1,194 @@
-"""The figures of lab 6, drawn from records; predictions too, by a function of speedup."""
+"""The figures of lab 6, drawn from records; predictions too, by a function of speedup.
+
+`sweep_figures` has those of sources, regimes and batches.
+"""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
-from labkit.labs.speculative.panels import break_even, done, panels, with_bars
 from labkit.labs.speculative.records import (
     OWN,
+    Gain,
     Speedup,
+    best,
     floor_s,
     gains,
     settings_of,
     step_s,
 )
-from labkit.labs.speculative.sweep_figures import acceptance_by_source, by_batch, regimes
-from labkit.measuring.plots import COLORS, FAMILY_COLORS, course_style
+from labkit.measuring.panels import WIDTH, panels, say
+from labkit.measuring.plots import COLORS, FAMILY_COLORS
 from labkit.measuring.profiles import PAIRS
-from labkit.measuring.records import Record, has_rows, with_rows
+from labkit.measuring.records import Record, has_rows
 from labkit.models.tiny import facts_of
 
 SETTING_COLORS = {"eager": COLORS["weights"]} | dict.fromkeys(
     ("captured", "lean", OWN), COLORS["cache"]
 )
+FLOOR = "reading the weights"
 CLOSE = 0.15  # a prediction within this part of the measurement is a good one
+COLUMNS = 3
 
 
-def steps_by_model(records: Mapping[str, Record]) -> Figure:
-    """Milliseconds of a one-token step: eager, by the engine, and the floor; a panel per record.
+def steps_by_model(record: Record) -> Figure:
+    """Milliseconds of a one-token step: eager, by the engine, and the floor; a line per model.
 
-    Raises: ValueError if no record has such rows.
+    Raises: ValueError if the record has no such rows.
     """
-    records = with_rows(records, "decode_steps")
-    figure, (row,) = panels(1, len(records), (5.6, 3.4))
-    with course_style():
-        for axes, (name, record) in zip(row, records.items(), strict=True):
-            models = _models(record)
-            bars = {
-                setting: [1e3 * step_s(record, model, setting) for model in models]
-                for setting in reversed(settings_of(record))
-            }
-            bars["floor"] = [1e3 * floor_s(record, model) for model in models]
-            for i, (label, heights) in enumerate(bars.items()):
-                color = SETTING_COLORS.get(label, COLORS["reference"])
-                places = [place + 0.27 * (i - 1) for place in range(len(models))]
-                drawn = axes.bar(places, heights, 0.26, color=color, label=label)
-                axes.bar_label(drawn, fmt=_height, fontsize=7)
-            layers = [facts_of(model)["num_hidden_layers"] for model in models]
-            labels = [
-                f"{model.rpartition('/')[2]}\n{n} layer{'s' * (n > 1)}"
-                for model, n in zip(models, layers, strict=True)
-            ]
-            axes.set_xticks(range(len(models)), labels, fontsize=7.5)
-            axes.grid(axis="x", visible=False)
-            axes.margins(y=0.12)
-            axes.set(title=name, ylabel="ms per step of one token")
-            axes.legend(fontsize=8)
-    return done(figure)
+    models = _models(record)
+    with panels(1, 1, (WIDTH, 1.5 + 0.5 * len(models))) as (figure, ((axes,),)):
+        for setting in [*settings_of(record), FLOOR]:
+            times_ms = [1e3 * _step_or_floor_s(record, model, setting) for model in models]
+            color = SETTING_COLORS.get(setting, COLORS["reference"])
+            mark = "|" if setting == FLOOR else "o"
+            size = {"ms": 14, "mew": 3} if setting == FLOOR else {"ms": 7}
+            axes.plot(times_ms, range(len(models)), mark, color=color, label=setting, **size)
+            for place, ms in enumerate(times_ms):
+                if not math.isnan(ms):
+                    above = (0, -16) if setting == FLOOR else (0, 8)
+                    where = {"xytext": above, "textcoords": "offset points", "ha": "center"}
+                    axes.annotate(f"{ms:.3g}", (ms, place), fontsize=8, color="#333333", **where)
+        names = [f"{_short(model)}, {_layers(model)}" for model in models]
+        axes.set_yticks(range(len(models)), names)
+        axes.set(xscale="log", xlabel="milliseconds of a step of one token")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.grid(axis="y", visible=False)
+        axes.invert_yaxis()
+        axes.margins(y=0.25)
+        figure.legend(loc="outside lower right", ncols=3, fontsize=9)
+        small = min(models, key=lambda model: step_s(record, model, settings_of(record)[0]))
+        words = [
+            f"{1e3 * _step_or_floor_s(record, small, setting):.3g} ms {setting}"
+            for setting in [*settings_of(record), FLOOR]
+        ]
+        return say(figure, f"A step of {_short(small)}: {', '.join(words)}", record.provenance)
 
 
-def verify_cost(records: Mapping[str, Record]) -> Figure:
+def verify_cost(record: Record) -> Figure:
     """Seconds of a step over several tokens, in steps over one: what verification costs.
 
-    Raises: ValueError if no record has such rows.
+    Raises: ValueError if the record has no such rows.
     """
-    records = with_rows(records, "decode_steps")
-    figure, (row,) = panels(1, len(records), (4.8, 3.2))
-    with course_style():
-        for axes, (name, record) in zip(row, records.items(), strict=True):
-            targets = dict.fromkeys(PAIRS[pair][0] for pair in _pairs(record) or ["tiny"])
-            targets = [target for target in targets if target in _models(record)]
-            for line, target in zip(("o-", "s--", "^:"), targets, strict=False):
-                for setting in settings_of(record):
-                    rows = [r for r in record.of("decode_steps", target) if r.setting == setting]
-                    if not rows:
-                        continue
-                    first_s = step_s(record, target, setting)
-                    axes.plot(
-                        [each.n_input for each in rows],
-                        [each.time_s / first_s for each in rows],
-                        line,
-                        color=SETTING_COLORS[setting],
-                        label=f"{target.rpartition('/')[2]}, {setting}",
-                    )
-            axes.set(title=name, xlabel="tokens in one step", ylabel="times a step of one token")
-            axes.set_ylim(0, 1.1 * max(line.get_ydata().max() for line in axes.lines))
-            axes.legend(fontsize=8)
-    return done(figure)
+    targets = [PAIRS[pair][0] for pair in _pairs(record)] or _models(record)[:1]
+    targets = [target for target in dict.fromkeys(targets) if target in _models(record)]
+    fastest, costs = settings_of(record)[0], []
+    with panels(1, 1, (WIDTH, 3.4)) as (figure, ((axes,),)):
+        for line, target in zip(("o-", "s--", "^:"), targets, strict=False):
+            for setting in settings_of(record):
+                rows = [r for r in record.of("decode_steps", target) if r.setting == setting]
+                ratios = [row.time_s / step_s(record, target, setting) for row in rows]
+                label = f"{_short(target)}, {setting}"
+                color = SETTING_COLORS[setting]
+                axes.plot([row.n_input for row in rows], ratios, line, color=color, label=label)
+            costs.append(step_s(record, target, fastest, 8) / step_s(record, target, fastest))
+        axes.set(xlabel="tokens in one step", ylabel="times a step of one token")
+        axes.set_ylim(0.8, max(1.3, axes.get_ylim()[1]))
+        axes.legend(fontsize=9)
+        cost = max((cost for cost in costs if not math.isnan(cost)), default=math.nan)
+        return say(figure, f"Eight tokens take {cost:.2f} times a step of one", record.provenance)
 
 
 def gains_by_gamma(record: Record, speedup: Speedup | None = None) -> Figure:
-    """Speedup and acceptance by gamma: a column per pair; predictions are dashed.
+    """Speedup by gamma: a panel per pair; predictions are dashed.
 
-    Bars: of a speedup from the least to the greatest round, of alpha its 95 % interval.
-    Raises: ValueError if the record has no such rows.
+    Bars: from the least to the greatest round. Raises: ValueError if the record has no such rows.
     """
     every = gains(record, speedup)
-    pairs = list(dict.fromkeys(gain.row.model for gain in every))
-    figure, (above, below) = panels(2, len(pairs), (3.7, 2.6))
-    with course_style():
-        for upper, lower, pair in zip(above, below, pairs, strict=True):
-            of_pair = [gain for gain in every if gain.row.model == pair]
-            gammas = [gain.gamma for gain in of_pair]
-            with_bars(upper, gammas, [gain.speedup for gain in of_pair], "measured", "black")
-            for setting in of_pair[0].predicted:
-                heights = [gain.predicted[setting] for gain in of_pair]
-                color, label = SETTING_COLORS[setting], f"predicted, {setting} steps"
-                upper.plot(gammas, heights, "--", color=color, label=label)
-            break_even(upper)
-            upper.set_title(pair)
-            alphas = [gain.alpha for gain in of_pair]
-            with_bars(lower, gammas, alphas, "alpha: of the examined", COLORS["weights"])
-            ratios = [gain.accepted_of_drafted for gain in of_pair]
-            label = "accepted of the drafted"
-            lower.plot(gammas, ratios, "s:", color=COLORS["reference"], label=label, ms=4)
-            lower.set(xlabel="gamma", ylim=(-0.03, 1.05), xticks=gammas)
-            upper.set(ylim=(0, None), xticks=gammas)
-        above[0].set_ylabel("speedup")
-        below[0].set_ylabel("acceptance")
-        above[0].legend(fontsize=7.5)
-        below[0].legend(fontsize=7.5)
-        figure.supxlabel(f"{every[0].row.note}; {record.provenance}", fontsize=8, color="#555555")
-    return done(figure)
+    by_pair = {pair: [g for g in every if g.row.model == pair] for pair in _pairs(record)}
+    by_pair = {pair: found for pair, found in by_pair.items() if found}
+    n_rows = math.ceil(len(by_pair) / COLUMNS)
+    n_columns = min(COLUMNS, len(by_pair))
+    with panels(n_rows, n_columns, (WIDTH, 0.9 + 2.6 * n_rows), sharey=True) as (figure, grid):
+        for axes in grid.flat[len(by_pair) :]:
+            axes.set_visible(False)
+        for axes, (pair, found) in zip(grid.flat, by_pair.items(), strict=False):
+            _draw_gains(axes, found)
+            low, high = min(g.alpha[0] for g in found), max(g.alpha[0] for g in found)
+            axes.set_title(f"{pair}\nα from {low:.2f} to {high:.2f}", fontsize=9)
+            axes.set(xlabel="gamma", xticks=[gain.gamma for gain in found])
+        for row in grid:
+            row[0].set(ylabel="speedup", ylim=(0, None))
+        grid.flat[0].legend(fontsize=8)
+        top = best(every)
+        title = (
+            f"The best: {top.row.model} at γ = {top.gamma} is {top.speedup[0]:.2f} times as fast "
+            "as the target alone"
+        )
+        return say(figure, title, f"{top.row.note}; {record.provenance}")
 
 
-def residuals(records: Mapping[str, Record], speedup: Speedup | None = None) -> Figure:
+def residuals(record: Record, speedup: Speedup | None = None) -> Figure:
     """Measured speedup over the predicted one, by gamma; the band is 15 % to either side.
 
-    Raises: ValueError if no record has such rows.
+    Raises: ValueError if the record has no such rows.
     """
-    records = with_rows(records, "speculation")
-    figure, (row,) = panels(1, len(records), (4.8, 3.2), share_y=True)
-    with course_style():
-        for axes, (name, record) in zip(row, records.items(), strict=True):
-            every, used = gains(record, speedup), {}
-            for color, pair in zip(FAMILY_COLORS, _pairs(record), strict=False):
-                line = [gain for gain in every if gain.row.model == pair and gain.predicted]
-                fast = [next(iter(gain.predicted)) for gain in line]
-                used |= dict.fromkeys(fast)
-                heights = [
-                    gain.speedup[0] / gain.predicted[setting]
-                    for gain, setting in zip(line, fast, strict=True)
-                ]
-                gammas = [gain.gamma for gain in line]
-                axes.plot(gammas, heights, "o-", color=color, label=pair, ms=4)
-            axes.axhspan(1 - CLOSE, 1 + CLOSE, color=COLORS["free"])
-            axes.set(title=f"{name}: {', '.join(used)} steps", xlabel="gamma", ylim=(0, None))
-            axes.legend(fontsize=8)
-        row[0].set_ylabel("measured / predicted")
-    return done(figure)
+    every = [gain for gain in gains(record, speedup) if gain.predicted]
+    ratios = {id(gain): gain.speedup[0] / next(iter(gain.predicted.values())) for gain in every}
+    with panels(1, 1, (WIDTH, 3.2)) as (figure, ((axes,),)):
+        for color, pair in zip(FAMILY_COLORS, _pairs(record), strict=False):
+            line = [gain for gain in every if gain.row.model == pair]
+            heights, gammas = [ratios[id(gain)] for gain in line], [gain.gamma for gain in line]
+            axes.plot(gammas, heights, "o-", color=color, label=pair, ms=5)
+        axes.axhspan(1 - CLOSE, 1 + CLOSE, color=COLORS["free"])
+        axes.text(0.01, 1 + CLOSE, "±15 %", fontsize=9, transform=axes.get_yaxis_transform())
+        axes.set(xlabel="gamma", ylabel="measured / predicted")
+        low, high = axes.get_ylim()
+        axes.set_ylim(min(0.7, low), max(1.3, high))
+        axes.legend(fontsize=9, loc="lower right")
+        n_close = sum(abs(ratio - 1) <= CLOSE for ratio in ratios.values())
+        title = f"{n_close} of {len(ratios)} predictions are within 15 % of the measured speedup"
+        return say(figure, title, record.provenance)
+
+
+def with_bars(
+    axes: Axes, x: Sequence[int], values: Iterable[tuple], label: str, color: str
+) -> None:
+    """A line through middles; bars from the low to the high end of each (middle, low, high)."""
+    middles, lows, highs = zip(*values, strict=True)
+    axes.plot(x, middles, "o-", color=color, label=label, ms=4)
+    axes.vlines(x, lows, highs, color=color, linewidth=4, alpha=0.3)
+
+
+def break_even(axes: Axes) -> None:
+    """The line below which speculation is a loss."""
+    axes.axhline(1, color=COLORS["too much"], linewidth=1.6, zorder=0, label="break-even")
 
 
 def figures_of(records: Mapping[str, Record]) -> dict[str, Figure]:
     """Every figure of lab 6 that the records have rows for, by the name of its file."""
-    found: dict[str, Figure] = {}
-    of_all = {"steps": (steps_by_model, "decode_steps"), "verify": (verify_cost, "decode_steps")}
-    of_all["residuals"] = (residuals, "speculation")
-    for name, (draw, experiment) in of_all.items():
-        if any(has_rows(record, experiment) for record in records.values()):
-            found[f"speculative-{name}"] = draw(records)
-    of_each: dict[str, tuple[Callable[[Record], Figure], str]] = {
+    from labkit.labs.speculative.sweep_figures import acceptance_by_source, by_batch, regimes
+
+    drawings: dict[str, tuple[Callable[[Record], Figure], str]] = {
+        "steps": (steps_by_model, "decode_steps"),
+        "verify": (verify_cost, "decode_steps"),
+        "residuals": (residuals, "speculation"),
         "gains": (gains_by_gamma, "speculation"),
         "sources": (acceptance_by_source, "by_source"),
         "regimes": (regimes, "regimes"),
         "batches": (by_batch, "batch_sweep"),
     }
-    for record_name, record in records.items():
-        for name, (draw, experiment) in of_each.items():
-            if has_rows(record, experiment):
-                found[f"{record_name}-{name}"] = draw(record)
-    return found
+    return {
+        f"{record_name}-{name}": draw(record)
+        for record_name, record in records.items()
+        for name, (draw, experiment) in drawings.items()
+        if has_rows(record, experiment)
+    }
+
+
+def _draw_gains(axes: Axes, found: Sequence[Gain]) -> None:
+    gammas = [gain.gamma for gain in found]
+    with_bars(axes, gammas, [gain.speedup for gain in found], "measured", "black")
+    for setting in found[0].predicted:
+        heights = [gain.predicted[setting] for gain in found]
+        label = f"predicted, {setting} steps"
+        axes.plot(gammas, heights, "--", color=SETTING_COLORS[setting], label=label)
+    break_even(axes)
 
 
 def _pairs(record: Record) -> list[str]:
@@ -177,8 +196,20 @@ def _pairs(record: Record) -> list[str]:
 
 
 def _models(record: Record) -> list[str]:
-    return list(dict.fromkeys(row.model for row in record.of("decode_steps") if row.is_ok))
+    found = [row.model for row in record.of("decode_steps") if row.is_ok]
+    if not found:
+        raise ValueError("the record has no rows of decode_steps: measure them first")
+    return list(dict.fromkeys(found))
 
 
-def _height(ms: float) -> str:
-    return "" if math.isnan(ms) else f"{ms:.3g}"
+def _step_or_floor_s(record: Record, model: str, setting: str) -> float:
+    return floor_s(record, model) if setting == FLOOR else step_s(record, model, setting)
+
+
+def _short(model: str) -> str:
+    return model.rpartition("/")[2]
+
+
+def _layers(model: str) -> str:
+    n_layers = facts_of(model)["num_hidden_layers"]
+    return f"{n_layers} layer{'s' * (n_layers > 1)}"

@@ -2,9 +2,10 @@
 
 from matplotlib.figure import Figure
 
-from labkit.labs.speculative.panels import break_even, done, panels, with_bars
+from labkit.labs.speculative.figures import break_even, with_bars
 from labkit.labs.speculative.records import ALONE, Gain, Speedup, best, gains, token_s, words_of
-from labkit.measuring.plots import COLORS, FAMILY_COLORS, course_style
+from labkit.measuring.panels import WIDTH, panels, say
+from labkit.measuring.plots import COLORS, FAMILY_COLORS
 from labkit.measuring.records import Record
 
 
@@ -18,30 +19,33 @@ def acceptance_by_source(
     chosen = best(gain for gain in gains(record, speedup) if gain.row.model == pair)
     every = gains(record, speedup, "by_source")
     shown = [gain for gain in every if (gain.row.model, gain.gamma) == (pair, chosen.gamma)]
-    figure, ((left, right),) = panels(1, 2, (4.4, 3.0))
-    with course_style():
-        for axes, name in ((left, "alpha"), (right, "speedup")):
+    sources = [words_of(gain.row)[1] for gain in shown]
+    with panels(1, 2, (WIDTH, 3.2)) as (figure, ((left, right),)):
+        for axes, name, label in ((left, "alpha", "α"), (right, "speedup", "speedup")):
             middles, lows, highs = zip(*(getattr(gain, name) for gain in shown), strict=True)
             places = range(len(shown))
-            axes.bar(places, middles, 0.6, color=FAMILY_COLORS[: len(shown)])
+            axes.bar(places, middles, 0.6, color=COLORS["cache"])
             axes.vlines(places, lows, highs, color="black", linewidth=1.5)
-            axes.axhline(getattr(chosen, name)[0], color=COLORS["reference"], ls="--", lw=1.2)
-            axes.set_xticks(places, [words_of(gain.row)[1] for gain in shown])
+            mean = getattr(chosen, name)[0]
+            axes.axhline(mean, color=COLORS["reference"], ls="--", lw=1.2, label="all prompts")
+            axes.set_xticks(places, sources)
             axes.grid(axis="x", visible=False)
-            axes.set(title=f"{name}, gamma {chosen.gamma} (dashed: all prompts)")
-    return done(figure)
+            axes.set_title(f"{label} at γ = {chosen.gamma}")
+        right.legend(fontsize=9, loc="lower right")
+        alphas = {gain.alpha[0]: source for gain, source in zip(shown, sources, strict=True)}
+        title = f"Most is accepted after {alphas[max(alphas)]}, least after {alphas[min(alphas)]}"
+        return say(figure, title, record.provenance)
 
 
 def regimes(record: Record, speedup: Speedup | None = None) -> Figure:
     """Speedup by gamma: a panel per kind of prompt, a line per draft and number of new tokens.
 
-    A ring marks the best gamma of a line; below the thick line at 1 drafting is a loss.
+    A ring marks the best gamma of a line; below the line of break-even drafting is a loss.
     Raises: ValueError if the record has no such rows.
     """
     every = gains(record, speedup, "regimes")
     kinds = list(dict.fromkeys(words_of(gain.row)[1] for gain in every))
-    figure, (row,) = panels(1, len(kinds), (4.8, 3.4), share_y=True)
-    with course_style():
+    with panels(1, len(kinds), (WIDTH, 3.6), sharey=True) as (figure, (row,)):
         for axes, kind in zip(row, kinds, strict=True):
             lines: dict[str, list[Gain]] = {}
             for gain in every:
@@ -59,9 +63,14 @@ def regimes(record: Record, speedup: Speedup | None = None) -> Figure:
                 axes.plot(top.gamma, top.speedup[0], "o", ms=11, mfc="none", mec=color)
             break_even(axes)
             axes.set(title=f"{kind} prompts", xlabel="gamma")
+        row[0].plot([], [], "o", ms=11, mfc="none", mec="black", label="best γ of a line")
         row[0].set_ylabel("speedup")
         row[0].legend(fontsize=8)
-    return done(figure)
+        top = best(every)
+        title = (
+            f"The best: {top.speedup[0]:.2f} times as fast as the target alone, at γ = {top.gamma}"
+        )
+        return say(figure, title, record.provenance)
 
 
 def by_batch(record: Record, speedup: Speedup | None = None) -> Figure:
@@ -72,10 +81,9 @@ def by_batch(record: Record, speedup: Speedup | None = None) -> Figure:
     every = gains(record, speedup, "batch_sweep")
     sizes = [gain.row.batch_size for gain in every]
     alone = {r.batch_size: r for r in record.of("batch_sweep") if r.setting == ALONE}
-    figure, ((left, right),) = panels(1, 2, (4.4, 3.0))
-    with course_style():
+    with panels(1, 2, (WIDTH, 3.2)) as (figure, ((left, right),)):
         with_bars(left, sizes, [gain.alpha for gain in every], "alpha", COLORS["weights"])
-        left.set(title="alpha", ylim=(0, 1))
+        left.set(title="α", ylim=(0, 1))
         rates = {
             every[0].row.setting: [gain.row.batch_size / gain.token_s for gain in every],
             ALONE: [size / token_s(alone[size]) for size in sizes],
@@ -83,7 +91,9 @@ def by_batch(record: Record, speedup: Speedup | None = None) -> Figure:
         for color, (label, heights) in zip(FAMILY_COLORS[1::2], rates.items(), strict=False):
             right.plot(sizes, heights, "o-", color=color, label=label)
         right.set(title="tokens per second, all rows together", ylim=(0, None))
-        right.legend(fontsize=8)
+        right.legend(fontsize=9)
         for axes in (left, right):
             axes.set(xlabel="texts in a batch", xticks=sizes)
-    return done(figure)
+        first, last = every[0].speedup[0], every[-1].speedup[0]
+        title = f"Speedup: {first:.2f} with {sizes[0]} text, {last:.2f} with {sizes[-1]} texts"
+        return say(figure, title, record.provenance)

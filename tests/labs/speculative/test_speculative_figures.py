@@ -10,7 +10,7 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 import pytest
 
-from labkit.labs.speculative import bench
+from labkit.labs.speculative import bench, sweep_figures
 from labkit.labs.speculative import figures as speculative_figures
 from labkit.labs.speculative import tables as speculative_tables
 from labkit.labs.speculative.experiments import FED
@@ -135,33 +135,29 @@ def test_a_draft_that_never_proposed_has_a_speedup_and_no_alpha(record):
 
 def test_every_figure_is_drawn_from_what_the_record_has(record):
     drawn = speculative_figures.figures_of({"here": record})
-    of_all = {f"speculative-{name}" for name in ("steps", "verify", "residuals")}
-    assert set(drawn) == of_all | {
-        f"here-{name}" for name in ("gains", "sources", "regimes", "batches")
-    }
+    names = ("steps", "verify", "residuals", "gains", "sources", "regimes", "batches")
+    assert set(drawn) == {f"here-{name}" for name in names}
     assert not plt.get_fignums()
     only = Record(HERE, tuple(steps("captured")))
-    assert set(speculative_figures.figures_of({"my": only})) == {
-        "speculative-steps",
-        "speculative-verify",
-    }
+    assert set(speculative_figures.figures_of({"my": only})) == {"my-steps", "my-verify"}
     assert speculative_figures.figures_of({}) == {}
     with pytest.raises(ValueError, match="no rows of the experiment speculation"):
         gains(only)
 
 
 def test_points_are_those_of_the_record(record):
-    upper, lower = speculative_figures.gains_by_gamma(record).axes
-    lines = {line.get_label(): list(line.get_ydata()) for line in upper.lines}
+    (axes,) = speculative_figures.gains_by_gamma(record).axes
+    lines = {line.get_label(): list(line.get_ydata()) for line in axes.lines}
     found = gains(record)
     assert lines["measured"] == [gain.speedup[0] for gain in found]
     assert lines["predicted, eager steps"] == [gain.predicted["eager"] for gain in found]
-    assert list(lower.lines[0].get_ydata()) == [0.8] * 3
+    assert axes.get_title(loc="left") == "tiny\nα from 0.80 to 0.80"
 
 
 def test_the_best_gamma_of_each_regime_is_ringed(record):
-    for axes in speculative_figures.regimes(record).axes:
-        rings = [line for line in axes.lines if line.get_markersize() == 11]
+    for axes in sweep_figures.regimes(record).axes:
+        drawn = [line for line in axes.lines if len(line.get_xdata())]
+        rings = [line for line in drawn if line.get_markersize() == 11]
         assert [tuple(ring.get_xdata()) for ring in rings] == [(4,), (4,)]
 
 
@@ -194,3 +190,20 @@ def test_the_bench_compares_four_ways_of_writing():
     assert all(ratio > 0 for ratio in found["ratios"].values())
     assert found["greedy_is_equal"]
     assert sum(found["speculative_parts"].values()) == pytest.approx(1, abs=0.05)
+
+
+def test_what_a_card_cannot_do_is_left_out_of_figures_and_told_in_tables(record):
+    eager = [row for row in steps("eager") if row.setting == "eager"]
+    others = [
+        replace(row, model="gpt2", counts={}) if row.experiment == "decode_steps" else row
+        for row in eager[:8]
+    ]
+    pair = [replace(row, model="gpt2") for row in runs("speculation")]
+    full = Row("decode_steps", "distilgpt2", 1, 1, 0, True, outcome="out of memory")
+    mixed = Record(HERE, (*record.rows, *others, *pair, full))
+    assert set(speculative_figures.figures_of({"my": mixed})) == {
+        *speculative_figures.figures_of({"my": record})
+    }
+    assert "distilgpt2" in speculative_tables.steps_table(mixed)
+    assert "out of memory" in speculative_tables.steps_table(mixed)
+    assert "gpt2" in speculative_tables.gains_table(mixed)
