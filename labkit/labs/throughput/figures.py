@@ -1,7 +1,7 @@
 """The tables and figures of lab 2, made from records alone: no number here is not in a file.
 
-Each figure has a row of axes per record, so that kinds of hardware stand below each other: times on
-linear axes, the same on logarithmic ones beside what physics allows, and throughput.
+A figure is of one record, and says in a sentence what to see: times on logarithmic axes above what
+physics allows, and throughput beside them.
 """
 
 import statistics
@@ -10,13 +10,13 @@ from operator import attrgetter
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from labkit.measuring.bounds import machine_of
-from labkit.measuring.panels import draw_times, panels
+from labkit.measuring.panels import WIDTH, draw_times, panels, say
 from labkit.measuring.physics import floors_of
 from labkit.measuring.plots import COLORS
-from labkit.measuring.records import Record, Row, has_rows, with_rows
+from labkit.measuring.records import Record, Row, has_rows
 from labkit.measuring.roofline import Floor
 from labkit.models.tiny import facts_of, has_facts
 
@@ -52,98 +52,115 @@ def table(record: Record, experiment: str) -> str:
     return "\n".join(text) + "\n"
 
 
-def input_sweep(records: Mapping[str, Record]) -> Figure:
+def input_sweep(record: Record) -> Figure:
     """Time and throughput by prompt length."""
-    return _sweep_figure(records, "input_sweep", "n_input")
+    rows = _measured(record, "input_sweep", "n_input")
+    flat = [row for row in rows if row.time_s < 1.25 * rows[0].time_s]
+    title = (
+        f"Up to {flat[-1].n_input:,} tokens in: about {rows[0].time_s:.2g} s; "
+        f"{rows[-1].n_input:,} tokens in: {rows[-1].time_s:.2g} s"
+    )
+    return _sweep_figure(record, "input_sweep", "n_input", title)
 
 
-def output_sweep(records: Mapping[str, Record]) -> Figure:
+def output_sweep(record: Record) -> Figure:
     """Time and throughput by number of new tokens."""
-    return _sweep_figure(records, "output_sweep", "n_new")
+    first, *_, last = _measured(record, "output_sweep", "n_new")
+    each_ms = 1e3 * (last.time_s - first.time_s) / (last.n_new - first.n_new)
+    title = f"Each new token takes {each_ms:.3g} ms"
+    return _sweep_figure(record, "output_sweep", "n_new", title)
 
 
-def forward_by_batch(records: Mapping[str, Record]) -> Figure:
+def forward_by_batch(record: Record) -> Figure:
     """Time of a forward pass, and passes of one text per second, by batch size."""
-    return _sweep_figure(records, "forward_by_batch", "batch_size")
+    first, *_, last = _measured(record, "forward_by_batch", "batch_size")
+    title = (
+        f"A pass over {last.batch_size} texts takes {last.time_s / first.time_s:.1f} times as long "
+        f"as over {first.batch_size}"
+    )
+    return _sweep_figure(record, "forward_by_batch", "batch_size", title)
 
 
-def three_models(records: Mapping[str, Record]) -> Figure:
+def three_models(record: Record) -> Figure:
     """Each model's time per layer and step, beside the floor of its step per layer."""
-    shown = with_rows(records, "three_models")
-    with panels(1, len(shown), (5.2 * len(shown), 3.6)) as (figure, grid):
-        for axes, (name, record) in zip(grid[0], shown.items(), strict=True):
-            rows = [row for row in record.of("three_models") if row.is_ok]
-            layers = [facts_of(row.model)["num_hidden_layers"] * row.n_new for row in rows]
-            measured = [1e3 * row.time_s / n for row, n in zip(rows, layers, strict=True)]
-            floors = [1e3 * _floor_s(row, record) / n for row, n in zip(rows, layers, strict=True)]
-            places = range(len(rows))
-            axes.bar(places, measured, width=0.55, color=TIME_COLOR, label="measured")
-            if all(floors):
-                axes.bar(places, floors, width=0.55, color=COLORS["cache"], label="floor")
-            labels = [
-                f"{row.short_model}\n{facts_of(row.model)['num_hidden_layers']} layers"
-                for row in rows
-            ]
-            axes.set_xticks(list(places), labels)
-            axes.grid(False, axis="x")
-            axes.set(title=name, ylabel="ms per layer and new token")
-            axes.set_ylim(0, 1.3 * max(measured + floors))
-            axes.legend(loc="upper left", ncols=2, fontsize=8)
-            _caption(axes, record)
-    return figure
+    rows = _measured(record, "three_models", "n_new")
+    layers = [facts_of(row.model)["num_hidden_layers"] * row.n_new for row in rows]
+    measured = [1e3 * row.time_s / n for row, n in zip(rows, layers, strict=True)]
+    floors = [1e3 * _floor_s(row, record) / n for row, n in zip(rows, layers, strict=True)]
+    with panels(1, 1, (WIDTH, 1.2 + 0.6 * len(rows))) as (figure, ((axes,),)):
+        places = range(len(rows))
+        drawn = axes.barh(places, measured, 0.55, color=TIME_COLOR, label="measured")
+        axes.bar_label(drawn, fmt="%.3g ms", padding=4, fontsize=9)
+        if all(floors):
+            axes.plot(floors, places, "|", ms=20, mew=3, color="black", label="floor")
+        axes.set_yticks(list(places), [_with_layers(row) for row in rows])
+        axes.set(xlabel="milliseconds per layer and new token")
+        axes.set_xlim(0, 1.2 * max(measured + floors))
+        axes.grid(False, axis="y")
+        axes.invert_yaxis()
+        figure.legend(loc="outside lower right", ncols=2, fontsize=9, markerscale=0.5)
+        title = f"A layer takes {min(measured):.2g} to {max(measured):.2g} ms in all three models"
+        return say(figure, title, record.provenance)
 
 
-FIGURES: dict[str, Callable[[Mapping[str, Record]], Figure]] = {
+FIGURES: dict[str, Callable[[Record], Figure]] = {
     draw.__name__: draw for draw in (input_sweep, output_sweep, three_models, forward_by_batch)
 }
 
 
 def figures_of(records: Mapping[str, Record]) -> dict[str, Figure]:
     """Every figure of lab 2 that the records have rows for, by the name of its file."""
-    found = {}
-    for name, draw in FIGURES.items():
-        if any(has_rows(record, name) for record in records.values()):
-            found[f"throughput_{name}"] = draw(records)
-    return found
+    return {
+        f"{record_name}-{name}": draw(record)
+        for record_name, record in records.items()
+        for name, draw in FIGURES.items()
+        if has_rows(record, name)
+    }
 
 
-def _sweep_figure(records: Mapping[str, Record], experiment: str, field: str) -> Figure:
-    shown = with_rows(records, experiment)
-    with panels(len(shown), 3, (12.5, 3.5 * len(shown))) as (figure, grid):
-        for row_of_axes, (name, record) in zip(grid, shown.items(), strict=True):
-            _draw_row(row_of_axes, name, record, experiment, field)
-    return figure
+def _measured(record: Record, experiment: str, field: str) -> list[Row]:
+    """The rows that have times, by what was varied. Raises: ValueError if there are none."""
+    rows = [row for row in record.of(experiment) if row.is_ok]
+    if not rows:
+        raise ValueError(f"the record has no rows of the experiment {experiment}: measure it first")
+    return rows if field == "n_new" else sorted(rows, key=attrgetter(field))
 
 
-def _draw_row(grid: Sequence[Axes], name: str, record: Record, experiment: str, field: str) -> None:
-    """One record: times on linear and logarithmic axes, throughput."""
-    linear, log, rate = grid
-    rows = sorted(record.of(experiment), key=lambda row: getattr(row, field))
-    ok = [row for row in rows if row.is_ok]
-    x = [getattr(row, field) for row in ok]
-    floors = [_floor_s(row, record) for row in ok]
-    for axes in (linear, log):
-        draw_times(axes, ok, attrgetter(field), TIME_COLOR, markersize=4)
-        _mark_lost(axes, [row for row in rows if not row.is_ok], field)
-    if all(floors):
-        log.plot(x, floors, "--", color=COLORS["reference"], label="floor: moving or computing")
-        log.legend(loc="best", fontsize=8)
-    linear.xaxis.set_major_locator(MaxNLocator(4))
-    linear.set(title=f"{name}: {ok[0].short_model}", ylabel="seconds", ylim=(0, None))
-    log.set(title="logarithmic", xscale="log", yscale="log")
+def _sweep_figure(record: Record, experiment: str, field: str, title: str) -> Figure:
+    """Times on logarithmic axes, with what physics allows; throughput beside them."""
+    rows = _measured(record, experiment, field)
+    x = [getattr(row, field) for row in rows]
+    floors = [_floor_s(row, record) for row in rows]
     if experiment == "forward_by_batch":
-        rates, unit = [row.batch_size / row.time_s for row in ok], "texts per second"
+        rates, unit = [row.batch_size / row.time_s for row in rows], "texts per second"
     else:
-        rates, unit = [row.tokens_per_s for row in ok], "new tokens per second"
-    rate.plot(x, rates, "s-", color=RATE_COLOR, markersize=4)
-    rate.set(title="throughput", ylabel=unit, xscale="log", ylim=(0, 1.1 * max(rates)))
-    for axes in (log, rate):
-        ticks = x if len(x) <= 7 else x[::3]
-        axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
-        axes.minorticks_off()
-    for axes in grid:
-        axes.set_xlabel(WAYS_OF_COUNTING[field])
-    _caption(linear, record)
+        rates, unit = [row.tokens_per_s for row in rows], "new tokens per second"
+    with panels(1, 2, (WIDTH, 3.4)) as (figure, ((time, rate),)):
+        draw_times(time, rows, attrgetter(field), TIME_COLOR, markersize=4, label="measured")
+        _mark_lost(time, [row for row in record.of(experiment) if not row.is_ok], field)
+        time.set(title="seconds", xscale="log", yscale="log")
+        if all(floors):
+            low = time.get_ylim()[0]
+            label = "impossible: below the floor"
+            time.fill_between(x, floors, min(floors) / 2, color=COLORS["free"], label=label)
+            time.set_ylim(min(low, min(floors) / 2), None)
+            time.legend(loc="upper left", fontsize=8)
+        time.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        time.yaxis.set_major_formatter("{x:g}")
+        time.yaxis.set_minor_formatter(NullFormatter())
+        rate.plot(x, rates, "s-", color=RATE_COLOR, markersize=4)
+        rate.set(title=unit, xscale="log", ylim=(0, 1.1 * max(rates)))
+        for axes in (time, rate):
+            ticks = x[:: 1 + len(x) // 6]
+            axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+            axes.minorticks_off()
+            axes.set_xlabel(WAYS_OF_COUNTING[field])
+        return say(figure, title, f"{rows[0].short_model}, {record.provenance}")
+
+
+def _with_layers(row: Row) -> str:
+    n_layers = facts_of(row.model)["num_hidden_layers"]
+    return f"{row.short_model}, {n_layers} layer{'s' * (n_layers > 1)}"
 
 
 def _cells(row: Row, record: Record) -> dict[str, str]:
@@ -200,9 +217,3 @@ def _mark_lost(axes: Axes, rows: Sequence[Row], field: str) -> None:
         place = {"transform": axes.get_xaxis_transform(), "color": COLORS["too much"]}
         axes.plot([x], [0.03], "x", clip_on=False, **place)
         axes.text(x, 0.06, row.outcome, rotation=90, fontsize=7, va="bottom", ha="center", **place)
-
-
-def _caption(axes: Axes, record: Record) -> None:
-    axes.text(
-        0.0, -0.27, str(record.provenance), transform=axes.transAxes, fontsize=7.5, color="#555555"
-    )  # fmt: skip

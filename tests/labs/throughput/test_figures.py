@@ -34,16 +34,14 @@ def drawn(axes):
     ("name", "field"),
     [("input_sweep", "n_input"), ("output_sweep", "n_new"), ("forward_by_batch", "batch_size")],
 )
-def test_a_figure_shows_the_records_numbers_on_both_kinds_of_axes(record, name, field):
-    figure = figures.FIGURES[name]({"one": record, "two": record})
+def test_a_figure_shows_the_records_numbers(record, name, field):
+    figure = figures.FIGURES[name](record)
     rows = [row for row in record.of(name) if row.is_ok]
     wanted = ([getattr(row, field) for row in rows], [row.time_s for row in rows])
-    linear, log, rate, *second = figure.axes
-    assert drawn(linear) == drawn(log) == wanted
-    assert (linear.get_xscale(), log.get_xscale(), log.get_yscale()) == ("linear", "log", "log")
-    assert len(second) == 3
+    time, rate = figure.axes
+    assert drawn(time) == wanted
+    assert (time.get_xscale(), time.get_yscale()) == ("log", "log")
     assert all(axes.get_xlabel() for axes in figure.axes)
-    assert linear.get_ylabel() == "seconds"
     if name != "forward_by_batch":
         assert drawn(rate)[1] == [row.tokens_per_s for row in rows]
     assert not plt.get_fignums()
@@ -52,8 +50,8 @@ def test_a_figure_shows_the_records_numbers_on_both_kinds_of_axes(record, name, 
 def test_a_point_without_memory_is_marked(record):
     lost = Row("input_sweep", "tiny-target", 4, 4096, 16, True, outcome="out of memory")
     more = Record(record.provenance, (*record.rows, lost))
-    linear = figures.input_sweep({"one": more}).axes[0]
-    assert any("out of memory" in text.get_text() for text in linear.texts)
+    time = figures.input_sweep(more).axes[0]
+    assert any("out of memory" in text.get_text() for text in time.texts)
     assert "out of memory" in figures.table(more, "input_sweep")
 
 
@@ -134,7 +132,7 @@ def own(record, tmp_path):
 def test_all_figures_are_redrawn_from_a_folder(tmp_path, capsys):
     assert main(["figures", str(data_path("results")), str(tmp_path / "out")]) == 0
     files = sorted(path.stem for path in (tmp_path / "out").glob("*.png"))
-    assert {f"throughput_{name}" for name in figures.FIGURES} | {"cache-log"} <= set(files)
+    assert {f"throughput-h200-{name}" for name in figures.FIGURES} <= set(files)
     assert sorted(line.split("/")[-1][:-4] for line in capsys.readouterr().out.split()) == files
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in (tmp_path / "out").iterdir())
 
@@ -143,9 +141,9 @@ def test_all_figures_are_redrawn_from_a_folder(tmp_path, capsys):
 def test_a_record_of_any_name_is_drawn_by_what_it_holds(own, is_folder, tmp_path):
     records = read_records(own.parent if is_folder else own)
     assert list(records) == ["my"]
-    assert list(figures.figures_of(records)) == ["throughput_output_sweep"]
+    assert list(figures.figures_of(records)) == ["my-output_sweep"]
     assert main(["figures", str(own), str(tmp_path / "out")]) == 0
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["throughput_output_sweep.png"]
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["my-output_sweep.png"]
 
 
 def test_a_folder_without_records_says_so(tmp_path, own, capsys):
@@ -153,7 +151,7 @@ def test_a_folder_without_records_says_so(tmp_path, own, capsys):
     with pytest.raises(ValueError, match=r"empty has no record \(\*\.jsonl\): measure one first"):
         read_records(tmp_path / "empty")
     with pytest.raises(ValueError, match="experiment input_sweep: measure it first"):
-        figures.input_sweep({})
+        figures.input_sweep(Record(read_records(own)["my"].provenance, ()))
     own.write_text(own.read_text().splitlines()[0] + "\n")
     assert main(["figures", str(own), str(tmp_path / "out")]) == 2
     assert "no record of" in capsys.readouterr().err
