@@ -159,16 +159,17 @@ for row in rows:
 records = {**RECORDS, "here": recorder.record()}
 
 # %% [markdown]
-# First on linear axes, then on logarithmic ones; points are measured, dashed lines are what *your*
-# `predicted_time_s` says. The kit's own recorded results stand beside this machine's.
+# Points are measured; dashed lines are what *your* `predicted_time_s` says. First this machine, on
+# linear axes and on logarithmic ones. Then the kit's record of an H200.
 
 # %% experiment="curves"
-for name, record in records.items():
-    print(f"{name}: {record.provenance}")
-cache_figures.with_and_without(records, predicted_time_s, "linear")
+cache_figures.with_and_without(records["here"], predicted_time_s, "linear")
 
 # %% experiment="curves_log"
-cache_figures.with_and_without(records, predicted_time_s, "log")
+cache_figures.with_and_without(records["here"], predicted_time_s, "log")
+
+# %% experiment="curves_h200"
+cache_figures.with_and_without(records["cache-h200"], predicted_time_s, "log")
 
 # %% experiment="residuals"
 print(f"{'':<12}{'setting':<14}{'cache':<9}{'new':>5}{'predicted':>12}{'measured':>11}{'ratio':>8}")
@@ -209,7 +210,10 @@ for name, record in records.items():
         lengths, times_s = curve(record, "baseline", use_cache)
         cells = [f"{1e3 * slope:8.2f}" for slope in slopes(lengths, times_s)]
         print(f"{name:<12}{'with' if use_cache else 'without':<8}", *cells, " ms per further token")
-cache_figures.slopes_by_length(records, slopes)
+cache_figures.slopes_by_length(records["cache-cpu"], slopes)
+
+# %% experiment="slopes_h200"
+cache_figures.slopes_by_length(records["cache-h200"], slopes)
 
 # %% [markdown]
 # ### Question: what does the cache save?

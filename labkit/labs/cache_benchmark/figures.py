@@ -14,69 +14,77 @@ from labkit.labs.cache_benchmark.records import (
     predicted_curve,
     settings_of,
 )
-from labkit.measuring.panels import draw_times, panels
-from labkit.measuring.plots import COLORS, FAMILY_COLORS
+from labkit.measuring.panels import WIDTH, draw_times, panels, say
+from labkit.measuring.plots import COLORS
 from labkit.measuring.records import Record, Row, has_rows, with_rows
 
 LOOKS = {False: (COLORS["weights"], "without cache"), True: (COLORS["cache"], "with cache")}
 
 
 def with_and_without(
-    records: Mapping[str, Record],
+    record: Record,
     predicted_time_s: Callable[..., float] | None = None,
     scale: str = "log",
+    settings: Sequence[str] = (),
 ) -> Figure:
-    """Seconds by new tokens, with and without a cache: a row per record, a column per setting.
+    """Seconds by new tokens, with and without a cache: a panel per setting, or for those given.
 
     Points are medians, bars hold the middle half of the samples; dashed lines are predicted.
     scale: "linear" or "log", of both axes.
-    Raises: ValueError if no record has such rows.
+    Raises: ValueError if the record has no such rows, or not that setting.
     """
-    records = with_rows(records, "cache_or_not")
-    n_columns = max(len(settings_of(record)) for record in records.values())
-    size = (3.1 * n_columns + 0.6, 2.7 * len(records) + 0.5)
-    with panels(len(records), n_columns, size) as (figure, grid):
-        for (name, record), row in zip(records.items(), grid, strict=True):
-            settings = settings_of(record)
-            for axes in row[len(settings) :]:
-                axes.set_visible(False)
-            for axes, setting in zip(row, settings, strict=False):
-                _both_curves(axes, record, setting, predicted_time_s)
-                _scaled(axes, scale)
-                axes.set_title(f"{setting}: {_model(record, setting)}", fontsize=9)
-            row[0].set_ylabel(f"{name}\nseconds")
+    shown = list(settings) or _settings(record)
+    n_rows = -(-len(shown) // 2)
+    size = (WIDTH, 1.0 + 2.5 * n_rows)
+    with panels(n_rows, min(2, len(shown)), size, sharex=True) as (figure, grid):
+        for axes in grid.flat[len(shown) :]:
+            axes.set_visible(False)
+        for axes, setting in zip(grid.flat, shown, strict=False):
+            _both_curves(axes, record, setting, predicted_time_s)
+            _scaled(axes, scale)
+            axes.set_title(f"{setting}: {_model(record, setting)}", fontsize=9)
+        for row in grid:
+            row[0].set_ylabel("seconds")
         for axes in grid[-1]:
             axes.set_xlabel("new tokens")
         handles, labels = grid[0][0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper left", ncols=len(labels))
-    return figure
+        figure.legend(handles, labels, loc="outside lower right", ncols=len(labels), fontsize=9)
+        curves = [dict(zip(*curve(record, shown[0], cached), strict=True)) for cached in LOOKS]
+        n_new = max(set(curves[0]) & set(curves[1]), default=None)
+        title = f"{shown[0]}, {n_new} new tokens: " if n_new else shown[0]
+        words = [
+            f"{each[n_new]:.3g} s {label}"
+            for each, (_, label) in zip(curves, LOOKS.values(), strict=True)
+            if n_new
+        ]
+        return say(figure, title + ", ".join(words), record.provenance)
 
 
-def slopes_by_length(records: Mapping[str, Record], slopes: Callable[..., Sequence]) -> Figure:
-    """Milliseconds per further token between neighbouring lengths: a panel per record.
+def slopes_by_length(record: Record, slopes: Callable[..., Sequence]) -> Figure:
+    """Milliseconds per further token between neighbouring lengths: a panel per setting.
 
-    slopes(lengths, times_s) is the caller's. Full lines without a cache, dashed with one. A slope
-    that noise has made negative is left out.
-    Raises: ValueError if no record has such rows.
+    slopes(lengths, times_s) is the caller's. A slope that noise has made negative is left out.
+    Raises: ValueError if the record has no such rows.
     """
-    records = with_rows(records, "cache_or_not")
-    with panels(1, len(records), (4.6 * len(records), 3.8)) as (figure, (row,)):
-        for axes, (name, record) in zip(row, records.items(), strict=True):
-            for color, setting in zip(FAMILY_COLORS[1:], settings_of(record), strict=False):
-                for use_cache, line in ((False, "o-"), (True, "s--")):
-                    lengths, times_s = curve(record, setting, use_cache)
-                    if len(lengths) < 2:
-                        continue
-                    points = zip(lengths[1:], slopes(lengths, times_s), strict=True)
-                    rising = [(n, 1e3 * slope) for n, slope in points if slope > 0]
-                    label = setting if not use_cache else None
-                    places = zip(*rising, strict=True) if rising else ([], [])
-                    axes.plot(*places, line, color=color, label=label, ms=3.5)
-            axes.set(title=name, xlabel="new tokens", xscale="log", yscale="log")
-            if axes.lines:
-                axes.legend(fontsize=8.5)
-        row[0].set_ylabel("ms per further token (dashed: with cache)")
-    return figure
+    settings = _settings(record)
+    with panels(1, len(settings), (WIDTH, 3.2), sharey=True) as (figure, (row,)):
+        for axes, setting in zip(row, settings, strict=True):
+            for use_cache, (color, label) in LOOKS.items():
+                lengths, times_s = curve(record, setting, use_cache)
+                if len(lengths) < 2:
+                    continue
+                points = zip(lengths[1:], slopes(lengths, times_s), strict=True)
+                rising = [(n, 1e3 * slope) for n, slope in points if slope > 0]
+                places = zip(*rising, strict=True) if rising else ([], [])
+                axes.plot(*places, "o-", color=color, label=label, ms=3.5)
+            axes.set_title(f"{setting}:\n{first_row(record, setting).short_model}", fontsize=9)
+            _scaled(axes, "log")
+            axes.set_xlabel("new tokens")
+        row[0].set_ylabel("ms per further token")
+        handles, labels = row[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower right", ncols=2, fontsize=9)
+        title = "What the next token costs, by how many there are already"
+        return say(figure, title, record.provenance)
 
 
 def prefill_by_round(rows: Sequence[Row], title: str = "") -> Figure:
@@ -140,20 +148,23 @@ def figures_of(records: Mapping[str, Record]) -> dict[str, Figure]:
     """Every figure of lab 3 that the records have rows for, by the name of its file."""
     from labkit.cache_benchmark import predicted_time_s, slopes
 
-    def have(experiment: str) -> bool:
-        return any(has_rows(record, experiment) for record in records.values())
-
     found = {}
-    if have("cache_or_not"):
-        for scale in ("linear", "log"):
-            found[f"cache-{scale}"] = with_and_without(records, predicted_time_s, scale)
-        found["cache-slopes"] = slopes_by_length(records, slopes)
-    if have("offload"):
+    if any(has_rows(record, "offload") for record in records.values()):
         found["cache-offload"] = offloaded_steps(records)
     for name, record in records.items():
+        if has_rows(record, "cache_or_not"):
+            for scale in ("linear", "log"):
+                found[f"{name}-{scale}"] = with_and_without(record, predicted_time_s, scale)
+            found[f"{name}-slopes"] = slopes_by_length(record, slopes)
         if has_rows(record, "multi_turn"):
             found[f"{name}-rounds"] = prefill_by_round(record.rows, str(record.provenance))
     return found
+
+
+def _settings(record: Record) -> list[str]:
+    if found := settings_of(record):
+        return found
+    raise ValueError("the record has no rows of the experiment cache_or_not: measure it first")
 
 
 def _both_curves(
