@@ -45,14 +45,10 @@ def test_points_are_the_medians_of_the_record(records):
 
 def test_slopes_that_noise_made_negative_are_left_out(records):
     record = records["cache-cpu"]
-    figure = cache_figures.slopes_by_length(
-        records["cache-cpu"], lambda n, t: [-1.0, *slopes(n, t)[1:]]
-    )
+    figure = cache_figures.slopes_by_length(record, lambda n, t: [-1.0, *slopes(n, t)[1:]])
     for line in figure.axes[0].lines:
         assert (line.get_ydata() > 0).all() if len(line.get_ydata()) else True
-    figure = cache_figures.slopes_by_length(
-        records["cache-cpu"], lambda n, t: [-1.0] * (len(n) - 1)
-    )
+    figure = cache_figures.slopes_by_length(record, lambda n, t: [-1.0] * (len(n) - 1))
     assert not any(len(line.get_xdata()) for line in figure.axes[0].lines)
 
 
