@@ -339,7 +339,10 @@ for name, record in records.items():
     print(f"{name}: {flash_tables.back_ends_table(record, standard_traffic, flash_2_traffic)}\n")
 
 # %% experiment="back_ends_figure"
-flash_figures.back_ends(records, standard_traffic, flash_2_traffic)
+flash_figures.back_ends(records["flash-h200"], standard_traffic, flash_2_traffic)
+
+# %% experiment="own_back_ends_figure"
+flash_figures.back_ends(records["here"], standard_traffic, flash_2_traffic)
 
 # %% [markdown]
 # ### In words

@@ -1,55 +1,66 @@
 """The figure of what lab 7 measures: time and memory of attention's back ends, beside floors."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from labkit.labs.flash_attention.records import Point, Traffic, by_back_end, floors_ms, points
-from labkit.measuring.panels import panels
+from labkit.measuring.panels import WIDTH, panels, say
 from labkit.measuring.plots import COLORS
-from labkit.measuring.records import Record, with_rows
+from labkit.measuring.records import Record
 
 BACK_END_COLORS = {
     "plain": "#777777", "math": "black", "efficient": "#009e73", "flash": "#0072b2",
     "cudnn": "#cc79a7", "labkit": "#e69f00",
 }  # fmt: skip
 FLOORS = {  # by what takes the time: label, line, color
-    "products": ("products at the peak rate", "--", COLORS["too much"]),
+    "products": ("products at\nthe peak rate", "--", COLORS["too much"]),
     "scores moved": ("all scores moved", ":", "black"),
     "tiles moved": ("tiles moved", ":", "#0072b2"),
 }
 
 
 def back_ends(
-    records: Mapping[str, Record],
+    record: Record,
     standard_traffic: Traffic | None = None,
     flash_2_traffic: Traffic | None = None,
 ) -> Figure:
-    """Time, time with the way back, and peak memory by length; a row of panels for each record.
+    """Time, time with the way back, and peak memory by length.
 
-    Of the first head_dim of a record, not causal. Dashed: what the products take at the rate of
+    Of the first head_dim of the record, not causal. Dashed: what the products take at the rate of
     large matrices; dotted, with the two functions: what moving takes that they count, all from the
     large memory. (On a GPU tiles that many programs load mostly come out of its cache: a kernel may
     be faster than the lower of these lines.)
-    Raises: ValueError if no record has rows of the experiment sdpa.
+    Raises: ValueError if the record has no rows of the experiment sdpa.
     """
-    shown = with_rows(records, "sdpa")
-    with panels(len(shown), 3, (12.5, 3.6 * len(shown))) as (figure, grid):
-        for (time, both, peak), (name, record) in zip(grid, shown.items(), strict=True):
-            forward, back = _forward_and_back(record)
-            for axes, point in ((time, forward), (both, back)):
-                if point is not None:
-                    _draw_back_ends(axes, record, point, "time_s", 1e3)
-                    _draw_floors(axes, record, point, standard_traffic, flash_2_traffic)
-                axes.set(title=f"{name}: {point}", ylabel="ms")
-            _draw_back_ends(peak, record, forward, "peak_bytes", 1e-6)
-            peak.set(title=f"{name}: {forward}, peak memory", ylabel="MB")
-            peak.legend(fontsize=8)
-            floors = [line for line in time.lines if line.get_linestyle() in ("--", ":")]
-            time.legend(handles=floors, fontsize=7.5, loc="upper left")
-            both.set_xlabel(f"tokens\n{record.provenance}; {forward.n_heads} heads")
-    return figure
+    forward, back = _forward_and_back(record)
+    counts = (standard_traffic, flash_2_traffic)
+    with panels(1, 3, (WIDTH, 4.0)) as (figure, ((time, both, peak),)):
+        for axes, point, title in ((time, forward, "forward"), (both, back, "forward and back")):
+            if point is None:
+                axes.set_visible(False)
+                continue
+            _draw_back_ends(axes, record, point, "time_s", 1e3)
+            _draw_floors(axes, record, point, *counts)
+            axes.set_title(f"ms, {title}")
+        _draw_back_ends(peak, record, forward, "peak_bytes", 1e-6)
+        peak.set_title("MB at the peak")
+        handles, labels = time.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside right upper", fontsize=8)
+        source = f"{forward}, {forward.n_heads} heads; {record.provenance}"
+        return say(figure, _slowest_and_fastest(record, forward), source)
+
+
+def _slowest_and_fastest(record: Record, point: Point) -> str:
+    """At the greatest length: the times of both in a sentence."""
+    rows = {name: of[max(of)] for name, of in by_back_end(record, point).items()}
+    times_ms = {name: 1e3 * row.time_s for name, row in rows.items() if row.is_ok}
+    if not times_ms:
+        return "Time and memory by length"
+    slow, fast = max(times_ms, key=times_ms.get), min(times_ms, key=times_ms.get)
+    n_tokens = max(max(of) for of in by_back_end(record, point).values())
+    return f"{n_tokens:,} tokens: {times_ms[slow]:.3g} ms by {slow}, {times_ms[fast]:.3g} by {fast}"
 
 
 def logarithmic(axes: Axes, ticks: Sequence[int]) -> None:
@@ -63,6 +74,8 @@ def logarithmic(axes: Axes, ticks: Sequence[int]) -> None:
 def _forward_and_back(record: Record) -> tuple[Point, Point | None]:
     """The first head_dim of a record, not causal: the point without and with the way back."""
     every = [point for point in points(record) if not point.is_causal]
+    if not every:
+        raise ValueError("the record has no rows of the experiment sdpa: measure it first")
     of_first = [point for point in every if point.head_dim == every[0].head_dim]
     found = {point.has_back: point for point in of_first}
     return found[False], found.get(True)
@@ -79,7 +92,7 @@ def _draw_back_ends(axes: Axes, record: Record, point: Point, field: str, factor
             axes.plot([n], [0.97], "x", **place)
             axes.text(n, 0.92, rows[n].outcome, rotation=90, fontsize=7, va="top", **place)
         lengths |= set(rows)
-    logarithmic(axes, sorted(lengths))
+    logarithmic(axes, sorted(lengths)[:: 1 + len(lengths) // 4])
     axes.set_xlabel("tokens")
 
 

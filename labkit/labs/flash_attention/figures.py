@@ -122,9 +122,8 @@ def traffic_by_length(
 
 def figures_of(records: Mapping[str, Record]) -> dict[str, Figure]:
     """Every figure of lab 7 that the records have rows for, by the name of its file."""
-    if any(has_rows(record, "sdpa") for record in records.values()):
-        return {"flash-back-ends": back_ends(records)}
-    return {}
+    shown = {name: record for name, record in records.items() if has_rows(record, "sdpa")}
+    return {f"{name}-back-ends": back_ends(record) for name, record in shown.items()}
 
 
 def _place(name: str) -> tuple[int, str]:
