@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import platform
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -23,6 +25,25 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Build the labs, grade submissions outside the student's process, report.",
 )
+
+
+def _show_version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"autograder {version('labkit')}, Python {platform.python_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    is_asked: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="show the version and stop"
+        ),
+    ] = False,
+) -> None:
+    """Options that stand before the command."""
+
 
 LabName = Annotated[str, typer.Argument(help="a lab: 04_kv_cache, kv_cache or 04")]
 

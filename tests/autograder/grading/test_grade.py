@@ -175,6 +175,12 @@ def test_a_wrong_command_line_is_one_sentence_and_status_2(args, tmp_path, monke
     assert 1 <= len([line for line in done.stderr.splitlines() if line.strip()]) <= 3
 
 
+def test_the_version_is_told():
+    done = CliRunner().invoke(app, ["--version"])
+    assert done.exit_code == 0
+    assert done.stdout.startswith("autograder 0.")
+
+
 @pytest.fixture
 def course(tmp_path):
     """A plain nbgrader course with our plugin, and an instructor's own assert cells."""
