@@ -27,18 +27,16 @@ return filled & (distance >= 0) & (distance < len(self.positions))
 # fails decoding_past_the_end_keeps_the_window
 
 # %% wraps one slot late for decoded values
-# - self.values[:, :, slots] = values[:, :, n_new - n_kept :].to(self.values.dtype)
+# - self.values[:, :, slots] = values[:, :, n_new - n_kept :]
 value_slots = slots if n_new > 1 else (slots + 1) % window
-self.values[:, :, value_slots] = values[:, :, n_new - n_kept :].to(
-    self.values.dtype
-)
+self.values[:, :, value_slots] = values[:, :, n_new - n_kept :]
 
 # fails decoding_past_the_end_keeps_the_window a_chunk_may_cross_the_end
 #   a_long_prompt_leaves_its_newest_tokens
 
 # %% keys for values
-# - self.values[:, :, slots] = values[:, :, n_new - n_kept :].to(self.values.dtype)
-self.values[:, :, slots] = keys[:, :, n_new - n_kept :].to(self.values.dtype)
+# - self.values[:, :, slots] = values[:, :, n_new - n_kept :]
+self.values[:, :, slots] = keys[:, :, n_new - n_kept :]
 
 # fails a_chunk_may_cross_the_end
 

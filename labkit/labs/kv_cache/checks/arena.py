@@ -94,7 +94,7 @@ def append_returns_everything_cached(student: Student, case: ArenaCase) -> None:
     """`append` returns all that the layer holds, old tokens first, stored in the arena's dtype."""
     steps = [case.step_tokens(step, n_tokens) for step, n_tokens in enumerate(case.appends)]
     for append in appends_of(student, case):
-        held = torch.cat(steps[: append.step + 1], dim=-2)[:, append.layer].to(case.dtype)
+        held = torch.cat(steps[: append.step + 1], dim=-2)[:, append.layer]
         what = f"that layer {append.layer} gets back in step {append.step}"
         expect_pair(append.got, *held, what)
 

@@ -102,9 +102,9 @@ def expect_tokens_in_blocks(cache: Store, case: PagedCase, lives: dict[int, Tens
             expect_equal(len(table), case.n_blocks_for(length), f"the blocks for {length} tokens")
         for name, expected in zip(stored, tokens, strict=True):
             blocks = [stored[name][block] for block in table]
-            found = torch.cat([*blocks, expected[:, :0].to(case.dtype)], dim=1)[:, :length]
+            found = torch.cat([*blocks, expected[:, :0]], dim=1)[:, :length]
             what = f"the {name} of sequence {sequence_id}, read from its blocks {table}"
-            expect_stored(found, expected.to(case.dtype), what)
+            expect_stored(found, expected, what)
 
 
 def _storage(got: Any, name: str, case: PagedCase) -> Tensor:

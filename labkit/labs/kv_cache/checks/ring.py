@@ -65,7 +65,7 @@ def expect_newest(state: dict[str, Any], case: RingCase, tokens: Tensor, when: s
         expect_equal(list(stored.shape), shape, f"the shape of `{name}`")
         expect_stored(
             stored[:, :, slots],
-            expected[:, :, newest].to(case.dtype),
+            expected[:, :, newest],
             f"the {name} of positions {newest[0]}..{newest[-1]}, taken from slots {slots}, {when}",
         )
 

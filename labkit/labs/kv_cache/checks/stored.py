@@ -28,9 +28,9 @@ def expect_stored(got: Any, expected: Tensor, what: str, *, why: str = "") -> No
 
 
 def random_tokens(seed: int, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Random numbers of `shape`, as they are after storing them as `dtype`."""
+    """Random numbers of `shape` and `dtype`: a cache gets tokens of the dtype that it stores."""
     rng = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=rng).to(dtype).to(torch.float32)
+    return torch.randn(*shape, generator=rng).to(dtype)
 
 
 def wanted_floats(value: Any, shape: Sequence[int], name: str) -> Tensor:
