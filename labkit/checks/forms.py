@@ -69,7 +69,7 @@ def expect_refusals(
 def pair_in(got: Any, what: str) -> tuple[Any, Any]:
     """The two parts of an answer that should be a pair."""
     if not isinstance(got, tuple | list) or len(got) != 2:
-        raise Wrong(f"{what} should be a pair", expected="a pair", got=show(got))
+        raise Wrong(what, expected="a pair", got=show(got))
     return got[0], got[1]
 
 

@@ -14,7 +14,7 @@ from labkit.checks.forms import pair_in
 def expect_pair(got: Any, keys: Tensor, values: Tensor, what: str, *, why: str = "") -> None:
     """The answer is the pair (keys, values), number for number, stored in their dtype."""
     for part, expected, name in zip(
-        pair_in(got, what), (keys, values), ("keys", "values"), strict=True
+        pair_in(got, f"the keys and values {what}"), (keys, values), ("keys", "values"), strict=True
     ):
         expect_stored(part, expected, f"the {name} {what}", why=why)
 
