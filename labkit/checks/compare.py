@@ -35,7 +35,7 @@ def number_in(got: Any, what: str) -> float | int:
     if isinstance(got, numpy.ndarray) and got.size == 1 and got.dtype.kind != "b":
         got = got.item()
     if isinstance(got, bool) or not isinstance(got, int | float):
-        raise Wrong(f"{what} should be one number", expected="a number", got=show(got))
+        raise Wrong(what, expected="one number", got=show(got), why=why_none(got))
     if isinstance(got, int) and abs(got) > LARGEST_NUMBER:  # no float could be compared with it
         raise Wrong(f"{what} is beyond every magnitude", got=show(got), expected="fewer digits")
     return got
@@ -125,7 +125,7 @@ def tensor_in(got: Any, what: str) -> torch.Tensor:
     try:
         return torch.as_tensor(numpy.asarray(got))
     except (TypeError, ValueError):
-        raise Wrong(f"{what} should be a tensor", expected="a tensor", got=show(got)) from None
+        raise Wrong(what, expected="a tensor", got=show(got), why=why_none(got)) from None
 
 
 def list_in(got: Any, what: str, expected: str, n: int | None = None) -> list:
@@ -133,7 +133,7 @@ def list_in(got: Any, what: str, expected: str, n: int | None = None) -> list:
     refuse_blank(got)
     parts = got.tolist() if hasattr(got, "tolist") else got
     if not isinstance(parts, list | tuple) or n not in (None, len(parts)):
-        raise Wrong(what, expected=expected, got=show(got))
+        raise Wrong(what, expected=expected, got=show(got), why=why_none(got))
     return list(parts)
 
 
@@ -146,6 +146,11 @@ def expect_mapping(got: Any, keys: tuple[str, ...], what: str) -> dict:
     if missing := [key for key in keys if key not in got]:
         raise Wrong(claim, expected=expected, got=f"none called {missing[0]!r}")
     return got
+
+
+def why_none(got: Any) -> str:
+    """What is said of None: the likeliest slip is a result that was printed."""
+    return "A function without `return` gives None, also if it prints its result." * (got is None)
 
 
 def refuse_blank(answer: Any) -> None:

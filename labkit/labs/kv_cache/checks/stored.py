@@ -13,10 +13,18 @@ from labkit.checks.forms import pair_in
 
 def expect_pair(got: Any, keys: Tensor, values: Tensor, what: str, *, why: str = "") -> None:
     """The answer is the pair (keys, values), number for number, stored in their dtype."""
-    for part, expected, name in zip(
-        pair_in(got, f"the keys and values {what}"), (keys, values), ("keys", "values"), strict=True
-    ):
+    pair = pair_in(got, f"the keys and values {what}", why=why)
+    for part, expected, name in zip(pair, (keys, values), ("keys", "values"), strict=True):
         expect_stored(part, expected, f"the {name} {what}", why=why)
+
+
+def is_pair(got: Any, expected: tuple[Tensor, Tensor]) -> bool:
+    """Whether the answer is that pair (keys, values)."""
+    try:
+        expect_pair(got, *expected, "")
+    except Wrong:
+        return False
+    return True
 
 
 def expect_stored(got: Any, expected: Tensor, what: str, *, why: str = "") -> None:
