@@ -25,6 +25,14 @@ def told(sentences: Iterable[str]) -> str:
     return " Or: ".join(dict.fromkeys(sentences))
 
 
+def is_number(got: Any, number: float, relative: float = 1e-6) -> bool:
+    """Whether an answer is this number, whatever else it may be."""
+    try:
+        return isclose(number_in(got, ""), number, rel_tol=relative)
+    except (Wrong, Unfinished):
+        return False
+
+
 def slip_in_numbers(
     ask: Callable[..., Any], probes: Sequence[tuple], slips: Slips, relative: float = 1e-6
 ) -> str:

@@ -222,8 +222,10 @@ def each_layer_gets_its_own_past(student: Student, case: StepCase) -> None:
 
 def _past_slip(step: Step) -> str:
     """What is said if all layers of a step got what a known mistake gives them."""
-    if step.past is None or step.pasts == [None] * len(step.pasts):
-        return "" if step.past is None else "No past is handed to `attend`."
+    if step.past is None:
+        return ""
+    if all(past is None for past in step.pasts):
+        return "No past is handed to `attend`."
     slips = {
         "Every layer gets the past of layer 0.": [step.past[0]] * len(step.past),
         "The layers get the past in reverse order.": step.past[::-1],
