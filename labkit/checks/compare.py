@@ -20,12 +20,6 @@ FULL_PRECISION_TOLERANCE = 1e-5
 LARGEST_NUMBER = 10**100
 LONGEST = 120  # characters of a value that is shown
 
-BYTE_FACTORS: Mapping[float, str] = {
-    8: "Eight times too large: were bits taken for bytes? 16 bits are 2 bytes.",
-    2: "Twice too large: were 4 bytes taken per number where 2 are stored?",
-    0.5: "Half of what is needed: is every number counted, at its full width?",
-}
-
 
 def number_in(got: Any, what: str) -> float | int:
     """The plain number in an answer. Raises Wrong if there is none, Unfinished for `...`."""

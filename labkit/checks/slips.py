@@ -59,7 +59,7 @@ def cause_by_replay(
     try:
         yield
     except Wrong as wrong:
-        why = wrong.why or slip_in_numbers(ask, probes, slips, relative)
+        why = slip_in_numbers(ask, probes, slips, relative) or wrong.why
         raise Wrong(
             wrong.what, expected=wrong.expected, got=wrong.got, where=wrong.where, why=why
         ) from None
