@@ -53,13 +53,17 @@ def slip_in_numbers(
 
 @contextmanager
 def cause_by_replay(
-    ask: Callable[..., Any], probes: Sequence[tuple], slips: Slips, relative: float = 1e-6
+    ask: Callable[..., Any], probes: Sequence[tuple], *tables: Slips, relative: float = 1e-6
 ) -> Iterator[None]:
-    """What goes wrong inside is told with the slips that agree on every probe, if any does."""
+    """What goes wrong inside is told with the slips that agree on every probe, if any does.
+
+    Of several tables the first in which one agrees counts: simple slips come before rare ones.
+    """
     try:
         yield
     except Wrong as wrong:
-        why = slip_in_numbers(ask, probes, slips, relative) or wrong.why
+        fits = (slip_in_numbers(ask, probes, slips, relative) for slips in tables)
+        why = next(filter(None, fits), wrong.why)
         raise Wrong(
             wrong.what, expected=wrong.expected, got=wrong.got, where=wrong.where, why=why
         ) from None

@@ -13,7 +13,7 @@ def token_bytes(shape, width=2):
     return memory.kv_bytes_per_token(ModelShape(**shape), width)
 
 
-SINGLE, DOUBLE = replay.token_slips()
+D_MODEL, SINGLE, DOUBLE = replay.token_slips()
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ SINGLE, DOUBLE = replay.token_slips()
     [
         (memory.weight_bytes, replay.WEIGHT_PROBES, replay.WEIGHT_SLIPS),
         (memory.training_bytes, replay.RECIPE_PROBES, replay.RECIPE_SLIPS),
-        (token_bytes, replay.TOKEN_PROBES, SINGLE),
+        (token_bytes, replay.TOKEN_PROBES, SINGLE | D_MODEL),
         (memory.largest_model, replay.LARGEST_PROBES, replay.LARGEST_SLIPS),
         (memory.longest_sequence, replay.LONGEST_PROBES, replay.LONGEST_SLIPS),
     ],

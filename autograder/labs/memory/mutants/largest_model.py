@@ -60,4 +60,6 @@ return max(0, (vram_bytes - overhead_bytes) * bytes_per_param)
 
 # %% refuses 0 alone
 # - if bytes_per_param <= 0:
+# -     raise ValueError(f"a parameter takes at least one byte, got {bytes_per_param}")
 if bytes_per_param == 0:
+    raise ValueError(f"a parameter takes at least one byte, got {bytes_per_param}")

@@ -45,7 +45,9 @@ if batch_size < 0 or token_bytes < 0:
 
 # %% refuses products alone, so two negative numbers pass
 # - if batch_size <= 0 or token_bytes <= 0:
+# -     raise ValueError(f"wanted at least 1, got {batch_size} sequences, {token_bytes} bytes each")
 if batch_size * token_bytes <= 0:
+    raise ValueError(f"wanted at least 1, got {batch_size} sequences, {token_bytes} bytes each")
 
 # fails the_batch_shares_what_the_weights_leave
 

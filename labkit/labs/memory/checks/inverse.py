@@ -1,4 +1,8 @@
-"""Checks of lab 1's questions asked backwards: the largest model, the longest sequence."""
+"""Checks of lab 1's questions asked backwards: the largest model, the longest sequence.
+
+Both are about what is left: `largest_model` beside the overhead, `longest_sequence` beside the
+weights, for the whole batch.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -94,6 +98,7 @@ class LongestCase:
     "largest_model",
     "overhead",
     hint="First take off what is not weights; then see how many parameters fill the rest.",
+    gate=True,
 )
 def weights_fill_what_the_overhead_leaves(student: Student, case: LargestCase) -> None:
     """The weights fill the card up to the overhead."""
@@ -148,6 +153,7 @@ def _check_largest(student: Student, case: LargestCase) -> None:
     "longest_sequence",
     "batch",
     hint="One more token means one more for every sequence of the batch.",
+    gate=True,
 )
 def the_batch_shares_what_the_weights_leave(student: Student, case: LongestCase) -> None:
     """What the weights leave is shared by all sequences of the batch."""

@@ -1,5 +1,9 @@
 """Checks of lab 1's products: bytes of weights, of training state, of one token, of a cache.
 
+`weight_bytes` is about the bytes of each parameter, `training_bytes` about the sum of any recipe,
+`kv_bytes_per_token` about the KV heads that are stored, `kv_cache_bytes` about tokens times
+sequences.
+
 A function is judged on known values, or on what must hold between two of its calls (twice the
 tokens, twice the bytes), so that one wrong function does not drag the next one down.
 """
@@ -92,7 +96,7 @@ class CacheCase:
         return f"{self.shape['name']}, {self.batch_size} x {self.n_tokens:,} tokens"
 
 
-@check("weight_bytes", hint="How many bytes do 10 parameters of 4 bytes each take?")
+@check("weight_bytes", hint="How many bytes do 10 parameters of 4 bytes each take?", gate=True)
 def every_parameter_takes_its_bytes(student: Student, case: WeightCase) -> None:
     """The weights take as many bytes as all parameters together."""
     got = student.weight_bytes(case.n_params, case.bytes_per_param)
@@ -116,6 +120,7 @@ def large_counts_stay_exact(student: Student, case: WeightCase) -> None:
     "training_bytes",
     hint="Add up the recipe's bytes first: two entries of equal width are still two.",
     applies_to=lambda case: case.is_adam,
+    gate=True,
 )
 def adds_up_all_that_adam_keeps(student: Student, case: RecipeCase) -> None:
     """With Adam, every number kept for a parameter is counted."""
@@ -126,6 +131,7 @@ def adds_up_all_that_adam_keeps(student: Student, case: RecipeCase) -> None:
     "training_bytes",
     hint="The recipe's names differ from one optimizer to the next; its values are what counts.",
     applies_to=lambda case: not case.is_adam,
+    gate=True,
 )
 def reads_any_recipe(student: Student, case: RecipeCase) -> None:
     """A recipe may keep other things than Adam does."""
@@ -160,6 +166,7 @@ def _check_recipe(student: Student, case: RecipeCase) -> None:
     "kv_bytes_per_token",
     hint="Which heads are stored: those that ask, or those that are looked up?",
     applies_to=lambda case: case.shares_heads and not case.has_own_head_dim and case.width is None,
+    gate=True,
 )
 def counts_the_heads_that_are_stored(student: Student, case: ShapeCase) -> None:
     """Where query heads share keys and values, those are stored once."""
@@ -191,13 +198,16 @@ def _check_token(student: Student, case: ShapeCase) -> None:
         return student.kv_bytes_per_token(_place_shape(student, shape), *width)
 
     width = () if case.width is None else (case.width,)
-    single, double = token_slips()
-    with cause_by_replay(ask, TOKEN_PROBES, double), cause_by_replay(ask, TOKEN_PROBES, single):
+    with cause_by_replay(ask, TOKEN_PROBES, *token_slips()):
         got = ask(case.shape, *width)
         expect_number(got, case.expected, "the bytes of one token", relative=ROUNDING)
 
 
-@check("kv_cache_bytes", hint="For one token and one sequence, nothing is left to multiply.")
+@check(
+    "kv_cache_bytes",
+    hint="For one token and one sequence, nothing is left to multiply.",
+    gate=True,
+)
 def one_token_is_the_unit(student: Student, case: CacheCase) -> None:
     """One token of one sequence takes what kv_bytes_per_token says."""
     shape = _place_shape(student, case.shape)
@@ -220,7 +230,7 @@ def one_token_is_the_unit(student: Student, case: CacheCase) -> None:
     expect_number(got, own, "the cache of one token", relative=ROUNDING, why=why)
 
 
-@check("kv_cache_bytes", hint="Compare the cache of 1 token with that of 10.")
+@check("kv_cache_bytes", hint="Compare the cache of 1 token with that of 10.", gate=True)
 def grows_with_every_token(student: Student, case: CacheCase) -> None:
     """Every token of a sequence takes the same bytes; no token takes none."""
     shape = _place_shape(student, case.shape)
@@ -235,7 +245,7 @@ def grows_with_every_token(student: Student, case: CacheCase) -> None:
     expect_number(student.kv_cache_bytes(shape, 0), 0, "the bytes of an empty cache")
 
 
-@check("kv_cache_bytes", hint="Do two sequences of a batch share keys and values?")
+@check("kv_cache_bytes", hint="Do two sequences of a batch share keys and values?", gate=True)
 def every_sequence_keeps_its_own(student: Student, case: CacheCase) -> None:
     """Every sequence of the batch has its own cache."""
     shape = _place_shape(student, case.shape)

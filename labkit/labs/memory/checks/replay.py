@@ -73,8 +73,16 @@ TOKEN_SLIPS: Mapping[tuple[str, str], Callable[[Shape, int], float]] = {
 }
 
 
+D_MODEL_SLIP = {
+    "d_model is not what is stored: count KV heads, each of them `head_dim` wide.": (
+        lambda shape, width=2: 2 * shape["n_layers"] * shape["d_model"] * width
+    )
+}
+
+
 def token_slips() -> Iterator[dict[str, Callable[..., float]]]:
     """The wrong functions by what is said of them: first all single slips, then all pairs."""
+    yield D_MODEL_SLIP
     for n_slips in (1, 2):
         yield {
             " ".join(sentence for _, sentence in some): _product_with(some)
@@ -106,8 +114,8 @@ WEIGHT_SLIPS = {
     ),
 }
 RECIPE_PROBES = (
-    (1_009, {"weights": 2, "gradients": 2, "momentum": 7}),
-    (2_003, {"weights": 3, "gradients": 5, "first_moment": 5, "second_moment": 1}),
+    (1_000_000_009, {"weights": 2, "gradients": 2, "momentum": 7}),
+    (2_000_000_011, {"weights": 3, "gradients": 5, "first_moment": 5, "second_moment": 1}),
 )
 RECIPE_SLIPS = {
     "Entries of equal width were counted once; each of them is kept.": (
