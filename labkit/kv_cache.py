@@ -132,8 +132,8 @@ class ArenaCache:
     def append(self, layer: int, keys: Tensor, values: Tensor) -> LayerCache:
         """Write a layer's new tokens behind its cached ones; returns everything it holds now.
 
-        Shapes: keys and values (B Hkv T D); returns a pair of (B Hkv length+T D), which are views
-        of the arenas: no cached number is copied.
+        Shapes: keys and values (B Hkv T D), of the arenas' dtype; returns a pair of
+        (B Hkv length+T D), which are views of the arenas: no cached number is copied.
         Raises: ValueError, with nothing changed, if the arena has no room for T more tokens, such
         as "cannot append 5 tokens: 60 of 64 cached".
         """
@@ -182,15 +182,15 @@ class RingCache:
     def append(self, keys: Tensor, values: Tensor) -> None:
         """Write the next T tokens. If T is more than the window, only the newest remain.
 
-        Shapes: keys and values (B Hkv T D), T at least 1.
+        Shapes: keys and values (B Hkv T D), of the ring's dtype, T at least 1.
         """
         window, n_new = len(self.positions), keys.shape[2]
         n_kept = min(n_new, window)
         end = int(self.positions.max()) + 1 + n_new
         positions = torch.arange(end - n_kept, end)
         slots = positions % window
-        self.keys[:, :, slots] = keys[:, :, n_new - n_kept :].to(self.keys.dtype)
-        self.values[:, :, slots] = values[:, :, n_new - n_kept :].to(self.values.dtype)
+        self.keys[:, :, slots] = keys[:, :, n_new - n_kept :]
+        self.values[:, :, slots] = values[:, :, n_new - n_kept :]
         self.positions[slots] = positions
 
     def mask(self, query_positions: Tensor) -> Tensor:
@@ -239,7 +239,7 @@ class PagedCache:
     def append(self, sequence_id: int, keys: Tensor, values: Tensor) -> None:
         """Add T tokens at the end of a sequence; its first tokens bring it into being.
 
-        Shapes: keys and values (Hkv T D), T at least 1.
+        Shapes: keys and values (Hkv T D), of the storage's dtype, T at least 1.
         Raises: MemoryError, with nothing changed, if too few blocks are free.
         """
         block_size = self.keys.shape[2]

@@ -27,7 +27,8 @@ def training_bytes(n_params: int, recipe: Mapping[str, int]) -> int:
     """Bytes that training keeps for the parameters; activations come on top.
 
     recipe: how many bytes are kept per parameter, by what they are for, such as
-    {"weights": 4, "gradients": 4} for plain gradient descent in float32. Any names may occur.
+    {"weights": 4, "gradients": 4} for plain gradient descent in float32. Any names may occur. It is
+    not changed.
     Units: returns bytes, exactly, as a whole number.
     Source: Rajbhandari et al. 2020 (arXiv:1910.02054), section 3.1.
     """

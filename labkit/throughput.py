@@ -66,7 +66,7 @@ def sweep(
     save(point, samples, "ok") keeps a row; after a MemoryError it is save(point, [], "out of
     memory"), the memory is freed, and the sweep goes on. free_memory() can free only what nothing
     holds any more, and an exception holds on to the variables of every call it came through. Any
-    other error passes through.
+    other error passes through, and so does every error of save, a MemoryError too.
     """
     for point in points:
         if point in done:
@@ -81,8 +81,9 @@ def sweep(
 
 
 def tokens_per_s(batch_size: int, n_new: int, samples_s: Sequence[float]) -> float:
-    """New tokens of the whole batch, per second of the median run.
+    """New tokens of the whole batch, divided by the median of the runs' seconds.
 
+    Of an even number of runs, the median is the mean of the two in the middle.
     Raises: ValueError if there are no samples.
     """
     if len(samples_s) == 0:
@@ -111,8 +112,8 @@ def limit_of(
 
     launch_s_per_layer: what the processor takes to launch one layer's kernels; moving_s and
     computing_s: the floors of one step (`labkit.measuring.roofline`).
-    Raises: ValueError if step_s is below a floor: no device is as fast, so something was measured
-    wrongly.
+    Raises: ValueError if step_s is below moving_s or computing_s: no device is as fast, so
+    something was measured wrongly. A step may be as long as its floor.
     """
     if step_s < max(moving_s, computing_s):
         floor_s = max(moving_s, computing_s)

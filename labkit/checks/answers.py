@@ -123,14 +123,14 @@ def expect_close(
     """The number agrees with the right one. slips: what to say of the numbers of mistakes."""
     if not is_near(got, right, relative):
         why = said_of(got, slips or {}, max(relative, 1e-6), why)
-        refuse(case, f"{what}, {show(got)}", show(right), why, cause=what)
+        refuse(case, f"{what}, {show(got)}", why, cause=what)
 
 
-def refuse(case: AnswerCase, what: str, right: str, why: str, *, cause: str) -> None:
-    """Say no. The number that `what` was held against is shown only if the student's code made it.
+def refuse(case: AnswerCase, what: str, why: str, *, cause: str) -> None:
+    """Say no. The number that `what` was held against is never shown: it is the answer.
 
     cause: what is wrong without the student's number. Raises: Wrong, always.
     """
-    given = "" if case.right else f", your own functions give {right}"
+    whose = "" if case.right else " from your own functions"
     cause = why or f"{cause} does not follow"
-    raise Wrong(f"{what}: that does not follow{given}", why=why, cause=cause)
+    raise Wrong(f"{what}: that does not follow{whose}", why=why, cause=cause)

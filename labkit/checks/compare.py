@@ -18,12 +18,7 @@ from labkit.checks.core import Unfinished, Wrong
 TOLERANCE = {torch.float16: 2e-2, torch.bfloat16: 1e-1}
 FULL_PRECISION_TOLERANCE = 1e-5
 LARGEST_NUMBER = 10**100
-
-BYTE_FACTORS: Mapping[float, str] = {
-    8: "Eight times too large: were bits taken for bytes? 16 bits are 2 bytes.",
-    2: "Twice too large: were 4 bytes taken per number where 2 are stored?",
-    0.5: "Half of what is needed: is every number counted, at its full width?",
-}
+LONGEST = 120  # characters of a value that is shown
 
 
 def number_in(got: Any, what: str) -> float | int:
@@ -34,7 +29,7 @@ def number_in(got: Any, what: str) -> float | int:
     if isinstance(got, numpy.ndarray) and got.size == 1 and got.dtype.kind != "b":
         got = got.item()
     if isinstance(got, bool) or not isinstance(got, int | float):
-        raise Wrong(f"{what} should be one number", expected="a number", got=show(got))
+        raise Wrong(what, expected="one number", got=show(got), why=why_none(got))
     if isinstance(got, int) and abs(got) > LARGEST_NUMBER:  # no float could be compared with it
         raise Wrong(f"{what} is beyond every magnitude", got=show(got), expected="fewer digits")
     return got
@@ -64,7 +59,9 @@ def expect_number(
             why = sentence
             break
     why = said_of(number, slips or {}, why=why)
-    raise Wrong(what, expected=show(expected), got=show(number), why=why)
+    if math.isnan(number):
+        why = why or "NaN comes from 0 / 0, or from infinity minus infinity."
+    raise Wrong(what, **told_apart(expected, number), why=why)
 
 
 def said_of(got: float, slips: Mapping[float, str], relative: float = 1e-6, why: str = "") -> str:
@@ -77,7 +74,7 @@ def expect_equal(got: Any, expected: Any, what: str, *, why: str = "") -> None:
     """The answer equals `expected`: counts, names, and lists or tuples of them."""
     refuse_blank(got)
     if _plain(got) != _plain(expected):
-        raise Wrong(what, expected=show(expected), got=show(got), why=why)
+        raise Wrong(what, **_first_difference(expected, got), why=why)
 
 
 def expect_tensor(
@@ -108,8 +105,7 @@ def expect_tensor(
         index = tuple(wrong.nonzero()[0].tolist())
         raise Wrong(
             what,
-            expected=show(expected[index]),
-            got=show(tensor[index]),
+            **told_apart(expected[index], tensor[index]),
             where=f"index {list(index)}" if index else "",
             why=why,
         )
@@ -123,7 +119,7 @@ def tensor_in(got: Any, what: str) -> torch.Tensor:
     try:
         return torch.as_tensor(numpy.asarray(got))
     except (TypeError, ValueError):
-        raise Wrong(f"{what} should be a tensor", expected="a tensor", got=show(got)) from None
+        raise Wrong(what, expected="a tensor", got=show(got), why=why_none(got)) from None
 
 
 def list_in(got: Any, what: str, expected: str, n: int | None = None) -> list:
@@ -131,7 +127,7 @@ def list_in(got: Any, what: str, expected: str, n: int | None = None) -> list:
     refuse_blank(got)
     parts = got.tolist() if hasattr(got, "tolist") else got
     if not isinstance(parts, list | tuple) or n not in (None, len(parts)):
-        raise Wrong(what, expected=expected, got=show(got))
+        raise Wrong(what, expected=expected, got=show(got), why=why_none(got))
     return list(parts)
 
 
@@ -144,6 +140,11 @@ def expect_mapping(got: Any, keys: tuple[str, ...], what: str) -> dict:
     if missing := [key for key in keys if key not in got]:
         raise Wrong(claim, expected=expected, got=f"none called {missing[0]!r}")
     return got
+
+
+def why_none(got: Any) -> str:
+    """What is said of None: the likeliest slip is a result that was printed."""
+    return "A function without `return` gives None, also if it prints its result." * (got is None)
 
 
 def refuse_blank(answer: Any) -> None:
@@ -164,8 +165,47 @@ def refuse_blank(answer: Any) -> None:
             refuse_blank(value)
 
 
+def told_apart(expected: Any, got: Any) -> dict[str, str]:
+    """Both values as `show` writes them, with more digits or their types if they look the same."""
+    texts = show(expected), show(got)
+    if texts[0] == texts[1]:
+        plain = _listed(expected), _listed(got)
+        texts = tuple(f"{value!r}"[:LONGEST] for value in plain)
+        if texts[0] == texts[1]:
+            texts = tuple(
+                f"{text} ({type(value).__name__})" for text, value in zip(texts, plain, strict=True)
+            )
+        if texts[0] == texts[1]:
+            texts = "a number", texts[1]
+    return {"expected": texts[0], "got": texts[1]}
+
+
+def _first_difference(expected: Any, got: Any) -> dict[str, str]:
+    """What differs: short lists as a whole, of long ones the first item that differs."""
+    wanted, found, index = _listed(expected), _listed(got), []
+    while (
+        isinstance(wanted, list | tuple)
+        and isinstance(found, list | tuple)
+        and len(wanted) == len(found)
+        and (show(wanted) + show(found)).count("...")
+    ):
+        pairs = zip(wanted, found, strict=True)
+        place = next((i for i, (a, b) in enumerate(pairs) if _plain(a) != _plain(b)), None)
+        if place is None:
+            break
+        index.append(place)
+        wanted, found = wanted[place], found[place]
+    where = {"where": f"index {index}"} if index else {}
+    return {**told_apart(wanted, found), **where}
+
+
+def _listed(value: Any) -> Any:
+    """A tensor or array as a number or as lists."""
+    return value.tolist() if isinstance(value, torch.Tensor | numpy.ndarray) else value
+
+
 def show(value: Any) -> str:
-    """A value in at most 120 characters, as a student would write it."""
+    """A value in at most LONGEST characters, as a student would write it."""
     if isinstance(value, Proxy):
         return repr(value)
     if isinstance(value, torch.Tensor) and value.numel() == 1:
@@ -183,7 +223,7 @@ def show(value: Any) -> str:
         text = repr(value)
     except ValueError:  # Python refuses to write out an integer of more than 4,300 digits
         text = "a number of thousands of digits"
-    return text if len(text) <= 120 else text[:117] + "..."
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
 
 
 def _plain(value: Any) -> Any:

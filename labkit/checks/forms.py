@@ -10,7 +10,7 @@ from torch import Tensor
 
 from labkit.bridge.student import Proxy, StudentError, hold_attribute, in_turn, method_of
 from labkit.checks.answers import finite_number_in
-from labkit.checks.compare import refuse_blank, show, tensor_in
+from labkit.checks.compare import refuse_blank, show, tensor_in, why_none
 from labkit.checks.core import Wrong
 
 MOST_NUMBERS = 10_000
@@ -66,10 +66,10 @@ def expect_refusals(
         expect_refusal(partial(function, *arguments), "ValueError", what, why=why)
 
 
-def pair_in(got: Any, what: str) -> tuple[Any, Any]:
+def pair_in(got: Any, what: str, *, why: str = "") -> tuple[Any, Any]:
     """The two parts of an answer that should be a pair."""
     if not isinstance(got, tuple | list) or len(got) != 2:
-        raise Wrong(f"{what} should be a pair", expected="a pair", got=show(got))
+        raise Wrong(what, expected="a pair", got=show(got), why=why or why_none(got))
     return got[0], got[1]
 
 

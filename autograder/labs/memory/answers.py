@@ -181,6 +181,7 @@ SCALING = [
     ("with the parameters", (_DEPTH,), '"kv_ratio": 2.29', '"kv_ratio": 55'),
     ("with d_model", (_DEPTH,), '"kv_ratio": 2.29', '"kv_ratio": 5'),
     ("the smaller over the larger", (_DEPTH,), '"params_ratio": 55', '"params_ratio": 0.018'),
+    ("read off the names", (_DEPTH,), '"params_ratio": 55', '"params_ratio": 53.3'),
     ("percent", (_RATIOS,), '"Qwen3-0.6B": 3.15', '"Qwen3-0.6B": 315'),
     ("weights over cache", (_RATIOS,), '"Qwen3-0.6B": 3.15', '"Qwen3-0.6B": 0.317'),
     ("4-byte weights", (_RATIOS,), '"Qwen3-8B": 0.295', '"Qwen3-8B": 0.1475'),
@@ -244,7 +245,6 @@ _CELLS = [
 _SCALING = [
     ("three digits", 1.0, 54.97, 2.286, (3.153, 1.092, 0.6006, 0.2950, 0.1818, 0.1311)),
     ("two digits", 1, 55, 2.3, (3.2, 1.1, 0.6, 0.29, 0.18, 0.13)),
-    ("by the names", 1.0, 53.3, 16 / 7, (3.15, 1.09, 0.60, 0.295, 0.182, 0.131)),
 ]
 _NAMES = ("Qwen3-0.6B", "Qwen3-1.7B", "Qwen3-4B", "Qwen3-8B", "Qwen3-14B", "Qwen3-32B")
 

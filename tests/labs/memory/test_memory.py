@@ -409,7 +409,7 @@ def test_open_answers_are_held_against_the_student_s_own_functions(solved):
     own = {"kv_bytes_per_token": lambda shape, bytes_per_number=2: 1000}
     found = findings(solved | own, "longest_on_l40s", OPEN_CASES["longest_on_l40s"])
     finding = found["tokens_follow_from_the_stated_conventions"]
-    assert "your own functions give" in finding.message
+    assert "does not follow from your own functions" in finding.message
     hidden = findings(solved | own, "longest_on_l40s")
     assert all(finding.passed for finding in hidden.values())
 

@@ -7,7 +7,8 @@ import torch
 from labkit.kv_cache import tokens_processed
 from labkit.labs.kv_cache.checks.arena import ArenaCase
 from labkit.labs.kv_cache.checks.attend import AttendCase
-from labkit.labs.kv_cache.checks.generate import CountCase, GenerateCase
+from labkit.labs.kv_cache.checks.counts import CountCase
+from labkit.labs.kv_cache.checks.generate import GenerateCase
 from labkit.labs.kv_cache.checks.paged import PagedCase
 from labkit.labs.kv_cache.checks.ring import RingCase
 from labkit.labs.kv_cache.checks.step import StepCase

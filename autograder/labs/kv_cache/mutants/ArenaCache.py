@@ -51,9 +51,7 @@ self.keys, self.values = torch.zeros(shape), torch.zeros(shape)
 return self.keys[layer, :, :, :end], self.values[0, :, :, :end]
 
 # fails length_moves_once_per_step append_returns_everything_cached
-#   a_life_of_appends_and_rewinds_equals_concatenation views_show_the_arena_itself
-#   rewind_moves_only_the_pointer a_full_arena_refuses_and_keeps_what_it_has
-#   a_rewind_out_of_range_is_refused
+#   a_life_of_appends_and_rewinds_equals_concatenation
 
 # %% length grows with every layer's append
 # - if layer == n_layers - 1:

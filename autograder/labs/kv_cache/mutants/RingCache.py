@@ -2,6 +2,7 @@
 
 # fails positions_name_the_token_in_each_slot decoding_past_the_end_keeps_the_window
 #   a_chunk_may_cross_the_end a_long_prompt_leaves_its_newest_tokens the_mask_shows_the_window
+#   positions_and_mask_follow_a_chunk
 
 # %% positions modulo the window
 # - self.positions[slots] = positions
@@ -27,20 +28,18 @@ return filled & (distance >= 0) & (distance < len(self.positions))
 # fails decoding_past_the_end_keeps_the_window
 
 # %% wraps one slot late for decoded values
-# - self.values[:, :, slots] = values[:, :, n_new - n_kept :].to(self.values.dtype)
+# - self.values[:, :, slots] = values[:, :, n_new - n_kept :]
 value_slots = slots if n_new > 1 else (slots + 1) % window
-self.values[:, :, value_slots] = values[:, :, n_new - n_kept :].to(
-    self.values.dtype
-)
+self.values[:, :, value_slots] = values[:, :, n_new - n_kept :]
 
 # fails decoding_past_the_end_keeps_the_window a_chunk_may_cross_the_end
 #   a_long_prompt_leaves_its_newest_tokens
 
 # %% keys for values
-# - self.values[:, :, slots] = values[:, :, n_new - n_kept :].to(self.values.dtype)
-self.values[:, :, slots] = keys[:, :, n_new - n_kept :].to(self.values.dtype)
+# - self.values[:, :, slots] = values[:, :, n_new - n_kept :]
+self.values[:, :, slots] = keys[:, :, n_new - n_kept :]
 
-# fails a_chunk_may_cross_the_end
+# fails a_chunk_may_cross_the_end positions_and_mask_follow_a_chunk
 
 # %% shifts a short chunk back to fit before the end
 # - slots = positions % window
@@ -48,7 +47,7 @@ slots = positions % window
 if n_new < window and int(slots[0]) + n_new > window:
     slots = torch.arange(window - n_new, window)
 
-# fails a_long_prompt_leaves_its_newest_tokens
+# fails a_long_prompt_leaves_its_newest_tokens positions_and_mask_follow_a_chunk
 
 # %% keeps the oldest tokens of a long prompt
 # - window, n_new = len(self.positions), keys.shape[2]
@@ -81,3 +80,35 @@ return (self.positions >= 0) & (distance >= 0) & (distance <= len(self.positions
 # %% a query does not see itself
 # - return (self.positions >= 0) & (distance >= 0) & (distance < len(self.positions))
 return (self.positions >= 0) & (distance > 0) & (distance < len(self.positions))
+
+# %% the window is one token too short
+# - return (self.positions >= 0) & (distance >= 0) & (distance < len(self.positions))
+return (self.positions >= 0) & (distance >= 0) & (distance < len(self.positions) - 1)
+
+# fails positions_and_mask_follow_a_chunk
+
+# %% positions of a chunk that wraps are one too low
+# - self.positions[slots] = positions
+self.n_seen = end
+wraps = n_new > 1 and int(slots[0]) + n_kept > window
+self.positions[slots] = positions - int(wraps)
+
+# - end = int(self.positions.max()) + 1 + n_new
+end = getattr(self, "n_seen", 0) + n_new
+
+# %% positions of a long chunk count from its first token
+# - self.positions[slots] = positions
+self.n_seen = end
+self.positions[slots] = positions - (n_new - n_kept)
+
+# - end = int(self.positions.max()) + 1 + n_new
+end = getattr(self, "n_seen", 0) + n_new
+
+# %% a chunk that wraps leaves the old positions in the first slots
+# - self.positions[slots] = positions
+self.n_seen = end
+inside = slots >= slots[0]
+self.positions[slots[inside]] = positions[inside]
+
+# - end = int(self.positions.max()) + 1 + n_new
+end = getattr(self, "n_seen", 0) + n_new

@@ -29,6 +29,16 @@ group_size = queries.shape[1] // keys.shape[1]
 tiled = (part.repeat(1, group_size, 1, 1) for part in (keys, values))
 return masked_attention(queries, *tiled, mask), (keys, values)
 
+# %% computes in bfloat16
+# - return masked_attention(queries, keys, values, mask), (keys, values)
+half = (part.bfloat16() for part in (queries, keys, values))
+return masked_attention(*half, mask), (keys, values)
+
+# %% does not scale the scores
+# - return masked_attention(queries, keys, values, mask), (keys, values)
+wide = queries * queries.shape[-1] ** 0.5
+return masked_attention(wide, keys, values, mask), (keys, values)
+
 # fails new_keys_follow_the_cached_ones
 
 # %% returns only the new keys and values

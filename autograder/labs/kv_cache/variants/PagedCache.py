@@ -154,3 +154,49 @@ class PagedCache:
     def free(self, sequence_id):
         self.is_free[self.tables.pop(sequence_id)] = True
         self.lengths.pop(sequence_id)
+
+# %% all tokens at once, by index
+class PagedCache:
+    def __init__(self, n_blocks, block_size, n_kv_heads, head_dim, dtype=torch.float32):
+        self.keys = torch.zeros(n_blocks, n_kv_heads, block_size, head_dim, dtype=dtype)
+        self.values = torch.zeros(n_blocks, n_kv_heads, block_size, head_dim, dtype=dtype)
+        self.block_size, self.unused = block_size, list(range(n_blocks))
+        self.table, self.length = {}, {}
+
+    @property
+    def n_free_blocks(self):
+        return len(self.unused)
+
+    def append(self, sequence_id, keys, values):
+        start, n_new = self.length.get(sequence_id, 0), keys.shape[1]
+        table = self.table.get(sequence_id, [])
+        n_more = (start + n_new + self.block_size - 1) // self.block_size - len(table)
+        if n_more > len(self.unused):
+            raise MemoryError("no room")
+        table = table + [self.unused.pop() for _ in range(n_more)]
+        positions = torch.arange(start, start + n_new)
+        blocks = torch.tensor(table)[positions // self.block_size]
+        places = positions % self.block_size
+        self.keys[blocks, :, places] = keys.transpose(0, 1)
+        self.values[blocks, :, places] = values.transpose(0, 1)
+        self.table[sequence_id], self.length[sequence_id] = table, start + n_new
+
+    def gather(self, sequence_id):
+        n, table = self.length[sequence_id], self.table[sequence_id]
+        parts = (store[table].transpose(0, 1) for store in (self.keys, self.values))
+        return tuple(part.reshape(part.shape[0], -1, part.shape[-1])[:, :n] for part in parts)
+
+    def block_table(self, sequence_id):
+        return self.table[sequence_id]
+
+    def rewind(self, sequence_id, n_tokens):
+        if n_tokens < 0 or n_tokens > self.length[sequence_id]:
+            raise ValueError("too far")
+        self.length[sequence_id] -= n_tokens
+        n_kept = (self.length[sequence_id] + self.block_size - 1) // self.block_size
+        self.unused += self.table[sequence_id][n_kept:]
+        self.table[sequence_id] = self.table[sequence_id][:n_kept]
+
+    def free(self, sequence_id):
+        self.unused += self.table.pop(sequence_id)
+        del self.length[sequence_id]

@@ -83,3 +83,24 @@ class RingCache:
             for slot, position in enumerate(self.positions):
                 seen[i, slot] = position >= 0 and 0 <= query - position < len(self.positions)
         return seen
+
+# %% all slots at once, by index
+class RingCache:
+    def __init__(self, batch, n_kv_heads, head_dim, window, dtype=torch.float32):
+        self.keys = torch.zeros(batch, n_kv_heads, window, head_dim, dtype=dtype)
+        self.values = torch.zeros(batch, n_kv_heads, window, head_dim, dtype=dtype)
+        self.positions = torch.full((window,), -1)
+        self.n_seen, self.window = 0, window
+
+    def append(self, keys, values):
+        keep = min(self.window, keys.shape[2])
+        self.n_seen += keys.shape[2]
+        positions = torch.arange(self.n_seen - keep, self.n_seen)
+        slots = positions % self.window
+        self.keys[:, :, slots] = keys[:, :, -keep:]
+        self.values[:, :, slots] = values[:, :, -keep:]
+        self.positions[slots] = positions
+
+    def mask(self, query_positions):
+        p, q = self.positions[None], query_positions[:, None]
+        return (p >= 0) & (p <= q) & (p > q - self.window)

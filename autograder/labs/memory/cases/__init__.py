@@ -11,8 +11,8 @@ from labkit.labs.memory.checks.products import (
     RecipeCase,
     ShapeCase,
     WeightCase,
-    shape_fields,
 )
+from labkit.labs.memory.checks.replay import shape_fields
 
 RIGHT = SimpleNamespace(
     ModelShape=memory.ModelShape,
@@ -73,7 +73,7 @@ def _recipes(rng: random.Random) -> list[RecipeCase]:
 
 def _tokens(rng: random.Random) -> list[ShapeCase]:
     shapes = [
-        _shape(rng, group_size=rng.choice([2, 4, 8]), widen=1),
+        _shape(rng, group_size=rng.choice([4, 8]), widen=1),
         _shape(rng, group_size=1, widen=2),
         _shape(rng, group_size=rng.choice([3, 5, 7]), widen=1),
     ]
@@ -113,6 +113,7 @@ def _largest(rng: random.Random) -> list[LargestCase]:
         LargestCase(card, card, 2, 0),
         LargestCase(card, card + rng.randrange(1, 10**10), 2, 0),
         LargestCase(card, 0, 0, None),
+        LargestCase(card, 0, -rng.randrange(1, 9), None),
     ]
 
 
@@ -138,4 +139,6 @@ def _longest(rng: random.Random) -> list[LongestCase]:
         LongestCase(filled, model, token, None, {"batch_size": 0}),
         LongestCase(filled, model, token, None, {"batch_size": -batch_size}),
         LongestCase(filled, model, 0, None),
+        LongestCase(filled, model, -token, None, {"batch_size": -batch_size}),
+        LongestCase(filled, model, -token, None),
     ]

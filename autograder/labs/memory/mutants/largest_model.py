@@ -48,3 +48,18 @@ if bytes_per_param < 0:
 # %% billions
 # - return max(0, int((vram_bytes - overhead_bytes) // bytes_per_param))
 return max(0, int((vram_bytes - overhead_bytes) // bytes_per_param)) / 1e9
+
+# fails weights_fill_what_the_overhead_leaves wider_parameters_leave_room_for_fewer
+#   a_parameter_fits_whole_or_not_at_all
+
+# %% multiplies
+# - return max(0, int((vram_bytes - overhead_bytes) // bytes_per_param))
+return max(0, (vram_bytes - overhead_bytes) * bytes_per_param)
+
+# fails refuses_parameters_without_width
+
+# %% refuses 0 alone
+# - if bytes_per_param <= 0:
+# -     raise ValueError(f"a parameter takes at least one byte, got {bytes_per_param}")
+if bytes_per_param == 0:
+    raise ValueError(f"a parameter takes at least one byte, got {bytes_per_param}")

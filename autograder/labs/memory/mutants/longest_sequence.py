@@ -42,3 +42,19 @@ return left_bytes // (batch_size * token_bytes)
 # -     raise ValueError(f"wanted at least 1, got {batch_size} sequences, {token_bytes} bytes each")
 if batch_size < 0 or token_bytes < 0:
     raise ValueError(f"wanted at least 1, got {batch_size} sequences, {token_bytes} bytes each")
+
+# %% refuses products alone, so two negative numbers pass
+# - if batch_size <= 0 or token_bytes <= 0:
+# -     raise ValueError(f"wanted at least 1, got {batch_size} sequences, {token_bytes} bytes each")
+if batch_size * token_bytes <= 0:
+    raise ValueError(f"wanted at least 1, got {batch_size} sequences, {token_bytes} bytes each")
+
+# fails the_batch_shares_what_the_weights_leave
+
+# %% the batch divided out twice
+# - return max(0, int(left_bytes // (batch_size * token_bytes)))
+return max(0, int(left_bytes // (batch_size * batch_size * token_bytes)))
+
+# %% the weights once for each sequence
+# - left_bytes = vram_bytes - model_bytes - overhead_bytes
+left_bytes = vram_bytes - model_bytes * (batch_size if vram_bytes > model_bytes else 1) - overhead_bytes

@@ -17,10 +17,6 @@ def training_bytes(n_params: int, recipe: Mapping[str, int]) -> int:
 
 # fails adds_up_all_that_adam_keeps reads_any_recipe
 
-# %% 16 whatever the recipe
-def training_bytes(n_params: int, recipe: Mapping[str, int]) -> int:
-    return n_params * 16
-
 # %% one parameter
 def training_bytes(n_params: int, recipe: Mapping[str, int]) -> int:
     return sum(recipe.values())
@@ -28,3 +24,26 @@ def training_bytes(n_params: int, recipe: Mapping[str, int]) -> int:
 # %% recipe taken for bits
 def training_bytes(n_params: int, recipe: Mapping[str, int]) -> int:
     return n_params * sum(recipe.values()) // 8
+
+# %% the weights alone
+def training_bytes(n_params: int, recipe: Mapping[str, int]) -> int:
+    return n_params * recipe.get("weights", 8)
+
+# fails adds_up_all_that_adam_keeps reads_any_recipe leaves_the_recipe_as_it_was
+
+# %% counts the entries
+def training_bytes(n_params: int, recipe: Mapping[str, int]) -> int:
+    return n_params * len(recipe)
+
+# %% 16 whatever the recipe
+def training_bytes(n_params: int, recipe: Mapping[str, int]) -> int:
+    return n_params * 16
+
+# fails leaves_the_recipe_as_it_was
+
+# %% takes the entries out of the recipe
+def training_bytes(n_params: int, recipe: Mapping[str, int]) -> int:
+    total = 0
+    while recipe:
+        total += recipe.popitem()[1]
+    return n_params * total

@@ -77,6 +77,7 @@ def _sweeps(rng: random.Random) -> list[SweepCase]:
         SweepCase(some, too_large=(some[-1],)),
         SweepCase(some, done=tuple(rng.sample(some[1:], 3))),
         SweepCase(some, done=some[:2]),
+        SweepCase(broken, unsaved=broken[rng.randrange(1, 4)], error=MemoryError),
         SweepCase(broken, broken=broken[rng.randrange(2, 4)]),
         SweepCase(broken, broken=broken[2], error=RuntimeError),
         SweepCase(broken, broken=broken[1], error=TypeError),
@@ -88,13 +89,19 @@ def _rates(rng: random.Random) -> list[RateCase]:
     alone = (rng.randrange(10, 1000) / 64,)
     many = [rng.randrange(10, 100) / 64 for _ in range(6)] + [rng.randrange(400, 900) / 64]
     rng.shuffle(many)
-    middle = many.index(statistics.median(many))  # neither the first run nor the last
-    many[middle], many[3] = many[3], many[middle]
+    while statistics.median(many) in (many[0], many[3], many[-1]):  # in none of these places
+        rng.shuffle(many)
+    even = many[:4] if _apart(many[:4]) else [1.5, 0.25, 4.0, 0.5]
     return [
         RateCase(size, n_new, samples, throughput.tokens_per_s(size, n_new, samples))
         for size in (batch_size, 1)
-        for samples in (alone, tuple(many))
+        for samples in (alone, tuple(many), tuple(even))
     ]
+
+
+def _apart(samples: list[float]) -> bool:
+    """Whether the median is none of the samples in the middle places."""
+    return statistics.median(samples) not in (statistics.fmean(samples[1:3]), *samples)
 
 
 def _fits(rng: random.Random) -> list[FitCase]:

@@ -91,3 +91,11 @@ if step_s < max(moving_s, computing_s, n_layers * launch_s_per_layer):
 # %% always launch
 def limit_of(*sizes):
     return 'launch'
+
+# fails a_step_below_its_floor_is_refused
+
+# %% a step as long as its floor is refused
+# - if step_s < max(moving_s, computing_s):
+# -     floor_s = max(moving_s, computing_s)
+if step_s <= max(moving_s, computing_s):
+    floor_s = max(moving_s, computing_s)

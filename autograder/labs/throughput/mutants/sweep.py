@@ -201,3 +201,19 @@ def sweep(points, measure, save, free_memory, done=()):
             free_memory()
     if broken is not None:
         raise broken
+
+# fails errors_of_save_pass_through
+
+# %% saves inside try
+# - try:
+# -     samples_s, outcome = measure(point), "ok"
+# - except MemoryError:
+# -     samples_s, outcome = [], "out of memory"
+# - save(point, samples_s, outcome)
+outcome = "ok"
+try:
+    save(point, measure(point), "ok")
+except MemoryError:
+    outcome = "out of memory"
+if outcome != "ok":
+    save(point, [], outcome)

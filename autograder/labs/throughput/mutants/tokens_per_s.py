@@ -14,7 +14,7 @@ return batch_size / statistics.median(samples_s)
 # - return batch_size * n_new / statistics.median(samples_s)
 return batch_size * n_new / statistics.median(samples_s) / 1000
 
-# fails the_median_run_counts
+# fails the_median_run_counts two_runs_may_be_in_the_middle
 
 # %% the mean run
 # - return batch_size * n_new / statistics.median(samples_s)
@@ -42,10 +42,27 @@ def tokens_per_s(batch_size, n_new, samples_s):
 
 # %% divides by nothing
 def tokens_per_s(batch_size, n_new, samples_s):
-    return batch_size * n_new / sorted(samples_s)[len(samples_s) // 2]
+    times, n = sorted(samples_s), len(samples_s)
+    return batch_size * n_new * 2 / (times[n // 2] + times[(n - 1) // 2])
 
-# fails all_sequences_count the_median_run_counts
+# fails all_sequences_count the_median_run_counts two_runs_may_be_in_the_middle
 
 # %% seconds per token
 # - return batch_size * n_new / statistics.median(samples_s)
 return statistics.median(samples_s) / (batch_size * n_new)
+
+# fails the_median_run_counts two_runs_may_be_in_the_middle
+
+# %% the one in the middle place, unsorted
+# - return batch_size * n_new / statistics.median(samples_s)
+return batch_size * n_new / samples_s[len(samples_s) // 2]
+
+# fails two_runs_may_be_in_the_middle
+
+# %% the upper of the two in the middle
+# - return batch_size * n_new / statistics.median(samples_s)
+return batch_size * n_new / statistics.median_high(samples_s)
+
+# %% the median of the rates
+# - return batch_size * n_new / statistics.median(samples_s)
+return batch_size * n_new * statistics.median(1 / each for each in samples_s)

@@ -1,11 +1,11 @@
 """Right answers to `tokens_per_s`, written differently."""
 
-# %% a generator of rates and their median
+# %% sorts, and takes the mean of the two in the middle
 def tokens_per_s(batch_size, n_new, samples_s):
-    rates = sorted(batch_size * n_new / each for each in samples_s)
-    if not rates:
+    times, n = sorted(samples_s), len(samples_s)
+    if not times:
         raise ValueError("no samples")
-    return rates[len(rates) // 2]
+    return batch_size * n_new * 2 / (times[n // 2] + times[(n - 1) // 2])
 
 # %% lets statistics refuse
 def tokens_per_s(batch_size, n_new, samples_s):
@@ -17,4 +17,4 @@ def tokens_per_s(batch_size, n_new, samples_s):
         raise ValueError("no samples")
     return torch.tensor(float(batch_size * n_new), dtype=torch.float64) / torch.tensor(
         samples_s, dtype=torch.float64
-    ).median()
+    ).quantile(0.5)

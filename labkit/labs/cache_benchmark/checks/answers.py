@@ -115,7 +115,7 @@ def speed_up_is_a_ratio_of_slopes(student: Student, case: AnswerCase) -> None:
         why = "That is the inverse: how many times faster is a step with the cache?"
     elif is_near(got, ratios[-1], 0.02):
         why = "That is the ratio of whole times: the first pass, which is alike, is in both."
-    refuse(case, f"ratio, {show(got)}", show(right), why, cause="ratio")
+    refuse(case, f"ratio, {show(got)}", why, cause="ratio")
 
 
 @check("tokens_found", hint="Tokenize, hash, compare: the first three are printed above.")

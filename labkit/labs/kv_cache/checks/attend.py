@@ -1,17 +1,27 @@
-"""Checks of `attend_cached`."""
+"""Checks of `attend_cached`.
 
+It is about the mask: each new token sees all that is cached, and no later token.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from labkit.bridge.student import Student, place_all, values_of
-from labkit.checks.compare import expect_equal, expect_tensor, tensor_in
+from labkit.checks.compare import (
+    FULL_PRECISION_TOLERANCE,
+    TOLERANCE,
+    expect_equal,
+    expect_tensor,
+    tensor_in,
+)
 from labkit.checks.core import check
 from labkit.checks.forms import pair_in
+from labkit.checks.slips import slip_in_tensors
 from labkit.labs.kv_cache.checks.stored import expect_pair, random_tokens
-from labkit.models.transformer import masked_attention
+from labkit.models.transformer import causal_mask, masked_attention
 
 
 def attention_by_hand(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
@@ -70,30 +80,65 @@ def new_keys_follow_the_cached_ones(student: Student, case: AttendCase) -> None:
     expect_pair(cache, *case.everything(), "of the new cache")
 
 
-@check("attend_cached", hint="A new token's row in the causal mask is its position, not its index.")
+@check(
+    "attend_cached",
+    hint="A new token's row in the causal mask is its position, not its index.",
+    gate=True,
+)
 def queries_see_the_past_and_not_their_future(student: Student, case: AttendCase) -> None:
     """Each new token attends to everything cached, to itself, and to no later token."""
     attended, _ = pair_in(student.attend_cached(*case.tensors()), "what attend_cached returns")
-    expected = attention_by_hand(case.tensors()[0], *case.everything())
-    expect_tensor(attended, expected, "what attention found", why=_seen_instead(attended, case))
+    queries, what = case.tensors()[0], "what attention found"
+    expected = attention_by_hand(queries, *case.everything())
+    why = slip_in_tensors(attended, SLIPS, queries, *case.everything())
+    if getattr(attended, "dtype", None) in TOLERANCE and not why:
+        expect_tensor(attended, expected, what)
+        why = f"It was computed in {attended.dtype}, which rounds it; the queries are float32."
+    expect_tensor(attended, expected, what, why=why, tolerance=FULL_PRECISION_TOLERANCE)
 
 
-def _seen_instead(attended: Any, case: AttendCase) -> str:
-    """The likely misconception, found by computing it."""
-    queries, keys, values, past = case.tensors()
-    is_comparable = isinstance(attended, Tensor) and attended.is_floating_point()
-    if not is_comparable or attended.shape != queries.shape or past is None:
-        return ""
-    for blind, sentence in (
-        (attention_by_hand(queries, keys, values), "The cached tokens were not attended to."),
-        (
-            attention_by_hand(queries, *(part[:, :, : case.n_query] for part in case.everything())),
-            "The mask has the rows of tokens 0, 1, ...: the new ones stand further down.",
-        ),
-    ):
-        if torch.allclose(attended.float(), blind, atol=1e-4):
-            return sentence
-    return ""
+def _masked_by(rule: Callable[[Tensor, Tensor, int], Tensor]) -> Callable[..., Tensor]:
+    """Attention with the mask rule(rows, columns, n_past): rows are indices of new tokens."""
+
+    def attend(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        n_query, n_key = queries.shape[2], keys.shape[2]
+        rows, columns = torch.arange(n_query)[:, None], torch.arange(n_key)
+        mask = rule(rows, columns, n_key - n_query).expand(n_query, n_key)
+        return masked_attention(queries, keys, values, mask)
+
+    return attend
+
+
+def _new_only(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    n_query = queries.shape[2]
+    new = (part[:, :, -n_query:] for part in (keys, values))
+    return masked_attention(queries, *new, causal_mask(n_query))
+
+
+def _in_turns(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    group_size = queries.shape[1] // keys.shape[1]
+    tiled = (part.repeat(1, group_size, 1, 1) for part in (keys, values))
+    return attention_by_hand(queries, *tiled)
+
+
+def _unscaled(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    return attention_by_hand(queries * queries.shape[-1] ** 0.5, keys, values)
+
+
+SLIPS = {
+    "The cached tokens were not attended to.": _new_only,
+    "There is no mask: the new tokens see those that come after them.": _masked_by(
+        lambda rows, columns, n_past: columns >= 0
+    ),
+    "The mask has the rows of tokens 0, 1, ...: the new ones stand further down.": _masked_by(
+        lambda rows, columns, n_past: columns <= rows
+    ),
+    "A new token does not see itself.": _masked_by(
+        lambda rows, columns, n_past: columns <= (rows + n_past - 1).clamp(min=0)
+    ),
+    "The query heads take the KV heads in turn; consecutive ones share a KV head.": _in_turns,
+    "The scores are not divided by the square root of head_dim.": _unscaled,
+}
 
 
 @check(

@@ -1,4 +1,7 @@
-"""Checks of `generate` and `tokens_processed`.
+"""Checks of `generate`.
+
+It is about what the cache saves: the prompt is fed once, then one token a call, each with the cache
+of the call before.
 
 The `forward` that generation calls is the check's own: it records what it is fed.
 """
@@ -9,10 +12,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from labkit.bridge.student import Student
-from labkit.checks.compare import expect_equal, expect_number, number_in, show, tensor_in
+from labkit.bridge.student import Student, StudentError
+from labkit.checks.compare import expect_equal, show, tensor_in
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal, wanted_tokens
+from labkit.checks.slips import told
 from labkit.labs.kv_cache.checks.stored import expect_pair, random_tokens, wanted_floats
 from labkit.models.transformer import generate_uncached, sampler
 
@@ -74,15 +78,16 @@ def one_forward_per_new_token(student: Student, case: GenerateCase) -> None:
     """`n_new` tokens take exactly `n_new` calls of `forward`; none take none."""
     forward = RecordedForward(case)
     student.generate(forward, case.prompt(), case.n_new)
-    why = (
-        "The last token's own successor is not asked for." if len(forward.fed) > case.n_new else ""
-    )
+    why = ""
+    if len(forward.fed) == case.n_new + 1:
+        why = "One call too many: what comes after the last token is not asked for."
     expect_equal(len(forward.fed), case.n_new, "the calls of `forward`", why=why)
 
 
 @check(
     "generate",
     hint="What does the cache not know yet?",
+    gate=True,
     applies_to=lambda case: case.n_new > 1,
 )
 def the_prompt_once_then_single_tokens(student: Student, case: GenerateCase) -> None:
@@ -103,6 +108,7 @@ def the_prompt_once_then_single_tokens(student: Student, case: GenerateCase) -> 
 @check(
     "generate",
     hint="Keep what forward returned second, and pass it back.",
+    gate=True,
     applies_to=lambda case: case.n_new > 1,
 )
 def the_cache_is_handed_on(student: Student, case: GenerateCase) -> None:
@@ -128,7 +134,23 @@ def tokens_continue_the_prompt_greedily(student: Student, case: GenerateCase) ->
     tokens = tensor_in(got, "the tokens")
     expect_equal(list(tokens.shape), list(expected.shape), "the shape of what is returned")
     for row, expected_row in zip(tokens.tolist(), expected.tolist(), strict=True):
-        expect_equal(row, expected_row, "a row of tokens, prompt first")
+        expect_equal(row, expected_row, "a row of tokens, prompt first", why=_slip(tokens, case))
+
+
+def _slip(tokens: Tensor, case: GenerateCase) -> str:
+    """What is said of tokens that known mistakes make."""
+    prompt = case.prompt()
+    by_first_row = generate_uncached(
+        lambda tokens: case.logits(tokens[:1].expand_as(tokens)), prompt, case.n_new
+    )
+    start = generate_uncached(case.logits, prompt[:, :1], case.n_new)[:, 1:]
+    slips = {
+        "The logits of the first position were used; the next token follows the last one.": (
+            torch.cat([prompt, start], dim=1)
+        ),
+        "Every row got the token of the first row.": by_first_row,
+    }
+    return told(sentence for sentence, made in slips.items() if torch.equal(tokens, made))
 
 
 @check(
@@ -139,14 +161,20 @@ def tokens_continue_the_prompt_greedily(student: Student, case: GenerateCase) ->
 def sampled_tokens_equal_the_uncached_ones(student: Student, case: GenerateCase) -> None:
     """With a seeded sampler as `pick`, the tokens are those of the uncached baseline."""
     seeded = [sampler(torch.Generator().manual_seed(case.seed), 1.0) for _ in range(2)]
+    n_calls = 0
 
     def pick(logits: Any) -> Tensor:
+        nonlocal n_calls
+        n_calls += 1
         shape = (case.batch, case.vocab_size)
         return seeded[0](wanted_floats(logits, shape, "what `pick` gets"))
 
     got = student.generate(RecordedForward(case), case.prompt(), case.n_new, pick=pick)
     expected = generate_uncached(case.logits, case.prompt(), case.n_new, seeded[1])
-    expect_equal(tensor_in(got, "the tokens"), expected, "the sampled tokens, prompt first")
+    expect_equal(n_calls, case.n_new, "the calls of `pick`, one for each new token")
+    tokens, what = tensor_in(got, "the tokens"), "the sampled tokens, prompt first"
+    expect_equal(list(tokens.shape), list(expected.shape), f"the shape of {what}")
+    expect_equal(tokens, expected, what)
 
 
 @check(
@@ -158,62 +186,24 @@ def what_exceeds_the_context_is_refused(student: Student, case: GenerateCase) ->
     """One position too many is a ValueError before any call; the last that fits is fine."""
     n_positions = case.n_prompt + case.n_new - 1
     forward = RecordedForward(case)
-    prompt, too_few = case.prompt(), n_positions - 1
     expect_refusal(
-        lambda: student.generate(forward, prompt, case.n_new, n_context=too_few),
+        lambda: _within(student, case, forward, n_positions - 1),
         "ValueError",
-        f"{case}, where the context has {too_few} positions",
-        why="The last new token is never fed: all others need a position.",
+        f"a context of {n_positions - 1} positions where {n_positions} are needed",
     )
     expect_equal(len(forward.fed), 0, "the calls of `forward` before the refusal")
-    student.generate(forward, prompt, case.n_new, n_context=n_positions)
+    try:
+        _within(student, case, forward, n_positions)
+    except StudentError as error:
+        if not error.is_a("ValueError"):
+            raise
+        why = "The last new token is never fed: all others need a position."
+        what = f"a context of {n_positions} positions, as many as are needed"
+        raise Wrong(what, expected="no error", got=str(error), why=why) from None
 
 
-@dataclass(frozen=True, slots=True)
-class CountCase:
-    """Counts as numbers: what either way of generating feeds to the model."""
-
-    n_prompt: int
-    n_new: int
-    cached: int
-    uncached: int
-
-    def __str__(self) -> str:
-        return f"{self.n_new} tokens after a prompt of {self.n_prompt}"
-
-
-@check("tokens_processed", hint="How long is what each forward gets? Add it up for n_new = 3.")
-def with_a_cache_each_token_counts_once(student: Student, case: CountCase) -> None:
-    """With a cache, the prompt is processed once, and each new token but the last once."""
-    got = student.tokens_processed(case.n_prompt, case.n_new, True)
-    why = "The last new token is picked, but never fed." if _is(got, case.cached + 1) else ""
-    expect_number(got, case.cached, "the tokens processed with a cache", why=why)
-
-
-@check("tokens_processed", hint="The first forward gets n_prompt tokens, the next one more, ...")
-def without_a_cache_each_step_counts_everything(student: Student, case: CountCase) -> None:
-    """Without a cache, each new token costs the prompt and all tokens made so far."""
-    got = student.tokens_processed(case.n_prompt, case.n_new, False)
-    why = ""
-    if _is(got, case.uncached + case.n_new):
-        why = "Each step counts the token that it makes; that token is not among those fed."
-    expect_number(got, case.uncached, "the tokens processed without a cache", why=why)
-
-
-@check("tokens_processed", hint="How many forward passes make no token?")
-def no_token_costs_nothing(student: Student, case: CountCase) -> None:
-    """For n_new = 0 there is no forward pass, so nothing is processed either way."""
-    for cached in (True, False):
-        got = student.tokens_processed(case.n_prompt, 0, cached)
-        expect_number(got, 0, f"the tokens processed for no new token, cached={cached}")
-        what = f"the tokens processed for one new token, cached={cached}"
-        one = number_in(student.tokens_processed(case.n_prompt, 1, cached), what)
-        if not one > 0:
-            raise Wrong(what, expected="more than none", got=show(one))
-
-
-def _is(got: Any, number: int) -> bool:
-    return isinstance(got, int | float) and got == number
+def _within(student: Student, case: GenerateCase, forward: RecordedForward, n_context: int) -> Any:
+    return student.generate(forward, case.prompt(), case.n_new, n_context=n_context)
 
 
 OPEN_CASES = {
@@ -222,10 +212,5 @@ OPEN_CASES = {
         GenerateCase(n_prompt=1, n_new=1, seed=1),
         GenerateCase(n_prompt=2, n_new=5, batch=3, seed=2),
         GenerateCase(n_prompt=4, n_new=0, seed=3),
-    ],
-    "tokens_processed": [
-        CountCase(n_prompt=3, n_new=1, cached=3, uncached=3),
-        CountCase(n_prompt=3, n_new=4, cached=6, uncached=18),
-        CountCase(n_prompt=1, n_new=512, cached=512, uncached=131_328),
     ],
 }

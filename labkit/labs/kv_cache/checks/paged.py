@@ -1,4 +1,7 @@
-"""Checks of `PagedCache`."""
+"""Checks of `PagedCache`.
+
+It is about ownership: each block is free or belongs to one sequence, which gets its tokens back.
+"""
 
 import math
 import random
@@ -102,9 +105,9 @@ def expect_tokens_in_blocks(cache: Store, case: PagedCase, lives: dict[int, Tens
             expect_equal(len(table), case.n_blocks_for(length), f"the blocks for {length} tokens")
         for name, expected in zip(stored, tokens, strict=True):
             blocks = [stored[name][block] for block in table]
-            found = torch.cat([*blocks, expected[:, :0].to(case.dtype)], dim=1)[:, :length]
+            found = torch.cat([*blocks, expected[:, :0]], dim=1)[:, :length]
             what = f"the {name} of sequence {sequence_id}, read from its blocks {table}"
-            expect_stored(found, expected.to(case.dtype), what)
+            expect_stored(found, expected, what)
 
 
 def _storage(got: Any, name: str, case: PagedCase) -> Tensor:
@@ -121,6 +124,7 @@ def _storage(got: Any, name: str, case: PagedCase) -> Tensor:
     "PagedCache",
     hint="Follow the table, then cut what the last block has too much.",
     applies_to=in_full_precision,
+    gate=True,
 )
 def gather_returns_the_tokens_in_order(student: Student, case: PagedCase) -> None:
     """`gather` returns a sequence's tokens in order, nothing more, also beside another sequence."""
@@ -208,6 +212,7 @@ def running_out_of_blocks_changes_nothing(student: Student, case: PagedCase) -> 
     hint="Each block is free, or in one table, once.",
     weight=2,
     applies_to=in_full_precision,
+    gate=True,
 )
 def every_block_has_one_owner_through_a_long_life(student: Student, case: PagedCase) -> None:
     """Through appends, rewinds and frees no block is lost, or owned twice, or overwritten."""

@@ -1,5 +1,9 @@
-"""Checks of `RingCache`."""
+"""Checks of `RingCache`.
 
+It is about the window: the newest tokens lie in their slots, and a query sees those of its window.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,10 +11,13 @@ import torch
 from torch import Tensor
 
 from labkit.bridge.student import Student, hold
-from labkit.checks.compare import expect_equal, tensor_in
+from labkit.checks.compare import expect_equal, list_in, tensor_in
 from labkit.checks.core import check
 from labkit.checks.forms import Store
+from labkit.checks.slips import told
 from labkit.labs.kv_cache.checks.stored import expect_stored, random_tokens
+
+SeesRule = Callable[[int, int, int], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +36,11 @@ class RingCase:
 
     def __str__(self) -> str:
         return f"a ring of {self.window} slots, {self.n_tokens} tokens, or chunks of {self.chunks}"
+
+    @property
+    def crossing(self) -> tuple[int, ...]:
+        """Chunks of which the second goes over the end of the ring."""
+        return (self.window - 1, 2, 3)
 
     def build(self, student: Student) -> Store:
         sizes = (self.batch, self.n_kv_heads, self.head_dim, self.window)
@@ -65,7 +77,7 @@ def expect_newest(state: dict[str, Any], case: RingCase, tokens: Tensor, when: s
         expect_equal(list(stored.shape), shape, f"the shape of `{name}`")
         expect_stored(
             stored[:, :, slots],
-            expected[:, :, newest].to(case.dtype),
+            expected[:, :, newest],
             f"the {name} of positions {newest[0]}..{newest[-1]}, taken from slots {slots}, {when}",
         )
 
@@ -101,7 +113,7 @@ def positions_name_the_token_in_each_slot(student: Student, case: RingCase) -> N
         expect_equal(state["positions"], slots_of(case, n_tokens), what)
 
 
-@check("RingCache", hint="Keys and values of one token go to the same slot.")
+@check("RingCache", hint="Keys and values of one token go to the same slot.", gate=True)
 def decoding_past_the_end_keeps_the_window(student: Student, case: RingCase) -> None:
     """Token by token, the ring holds the keys and values that a sliding window sees."""
     tokens = case.tokens(case.n_tokens)
@@ -112,7 +124,7 @@ def decoding_past_the_end_keeps_the_window(student: Student, case: RingCase) -> 
 @check("RingCache", hint="Where does the second half of a chunk go when the first reaches the end?")
 def a_chunk_may_cross_the_end(student: Student, case: RingCase) -> None:
     """A chunk that reaches the last slot continues in the first, over the oldest tokens."""
-    cache, chunks = case.build(student), (case.window - 1, 2, 3)
+    cache, chunks = case.build(student), case.crossing
     tokens = case.tokens(sum(chunks))
     append_in_chunks(cache, tokens, chunks)
     expect_newest(state_of(cache), case, tokens, f"after chunks of {chunks}")
@@ -126,32 +138,109 @@ def a_long_prompt_leaves_its_newest_tokens(student: Student, case: RingCase) -> 
     expect_newest(state_of(cache), case, tokens, f"after chunks of {case.chunks}")
 
 
-@check("RingCache", hint="Three conditions: filled, not later than the query, not too old for it.")
+@check(
+    "RingCache",
+    hint="Each token's position is one more than that of the token before it, also in a chunk.",
+)
+def positions_and_mask_follow_a_chunk(student: Student, case: RingCase) -> None:
+    """After a chunk that crosses the end, or is too long, positions and mask are right as well."""
+    for chunks in (case.crossing, case.chunks):
+        for n_chunks in range(1, len(chunks) + 1):
+            n_tokens, when = sum(chunks[:n_chunks]), f"chunks of {chunks[:n_chunks]}"
+            shown = [
+                _positions_and_mask(student, case, lengths)
+                for lengths in (chunks[:n_chunks], (1,) * n_tokens)
+            ]
+            slots, positions = (
+                slots_of(case, n_tokens),
+                list_in(shown[0][0], "`positions`", "a list"),
+            )
+            filled = slice(n_tokens if n_tokens < case.window else None)
+            expect_equal(positions[filled], slots[filled], f"the positions after {when}")
+            what = f"the mask after {when}, beside the mask after as many single tokens"
+            expect_equal(shown[0][1], shown[1][1], what)
+
+
+def _positions_and_mask(student: Student, case: RingCase, chunks: tuple[int, ...]) -> tuple:
+    """The positions, and the mask for the last query, of a ring that was filled in chunks."""
+    cache, n_tokens = case.build(student), sum(chunks)
+    append_in_chunks(cache, case.tokens(n_tokens), chunks)
+    return cache.positions, cache.mask(torch.tensor([n_tokens - 1, n_tokens + 1]))
+
+
+@check(
+    "RingCache",
+    hint="Three conditions: filled, not later than the query, not too old for it.",
+    gate=True,
+)
 def the_mask_shows_the_window(student: Student, case: RingCase) -> None:
     """A query sees filled slots of its past, itself included, `window` positions in all."""
-    tokens, n_first = case.tokens(case.n_tokens), case.window - 1
-    for length in (n_first, case.n_tokens):
+    tokens, rows = case.tokens(case.n_tokens), []
+    for length in (case.window - 1, case.n_tokens):
         cache = case.build(student)
-        append_in_chunks(cache, tokens[..., :length, :], (n_first, *[1] * (length - n_first)))
-        queries = [length - 1, length - 2, length, length + case.window - 2]
-        got = tensor_in(cache.mask(torch.tensor(queries)), "the mask")
-        expect_equal(list(got.shape), [len(queries), case.window], "the shape of the mask")
-        expect_equal(str(got.dtype), "torch.bool", "the dtype of the mask")
-        for row, query in zip(got.tolist(), queries, strict=True):
-            _expect_seen(case, length, query, row)
+        append_in_chunks(cache, tokens[..., :length, :], (1,) * length)
+        rows += _mask_rows(cache, case, length)
+    _expect_mask(rows)
 
 
-def _expect_seen(case: RingCase, length: int, query: int, row: list) -> None:
-    """One row of the mask shows the slots of the `window` positions that end with the query's."""
+@dataclass(frozen=True, slots=True)
+class MaskRow:
+    """What a query may see: `shown` is its row of the student's mask over `slots`."""
+
+    query: int
+    length: int
+    slots: list[int]
+    shown: list
+
+    def seen(self, sees: SeesRule) -> list[int]:
+        """The positions that a query sees by a rule, as many times as they are stored."""
+        return [one for one in self.slots if sees(one, self.query, len(self.slots))]
+
+    @property
+    def got(self) -> list[int]:
+        return [one for one, visible in zip(self.slots, self.shown, strict=True) if visible]
+
+
+MASK_SLIPS: dict[str, SeesRule] = {
+    "Queries see their future.": lambda p, q, window: p >= 0 and q - p < window,
+    "-1 is an empty slot, and nobody sees it.": lambda p, q, window: 0 <= q - p < window,
+    "What is stored may be too old for a query.": lambda p, q, window: 0 <= p <= q,
+    "One position too many: the window ends with the query's own position.": (
+        lambda p, q, window: 0 <= p <= q and q - p <= window
+    ),
+    "One position too few: `window` positions, the query's own included.": (
+        lambda p, q, window: 0 <= p <= q and q - p < window - 1
+    ),
+    "A query does not see itself.": lambda p, q, window: 0 <= p < q and q - p < window,
+}
+
+
+def _mask_rows(cache: Store, case: RingCase, length: int) -> list[MaskRow]:
+    """The mask of four queries around the end of what is stored."""
+    queries = [length - 1, max(0, length - 2), length, length + case.window - 2]
+    got = tensor_in(cache.mask(torch.tensor(queries)), "the mask")
+    expect_equal(list(got.shape), [len(queries), case.window], "the shape of the mask")
+    expect_equal(str(got.dtype), "torch.bool", "the dtype of the mask")
     slots = slots_of(case, length)
-    in_window = range(max(0, query - case.window + 1), query + 1)
-    seen = [slots[i] for i, visible in enumerate(row) if visible]
-    expect_equal(
-        sorted(seen),
-        sorted(position for position in slots if position in in_window),
-        f"the positions that a query at position {query} sees after {length} tokens",
-        why="-1 is an empty slot." if -1 in seen else "",
+    return [
+        MaskRow(query, length, slots, row) for query, row in zip(queries, got.tolist(), strict=True)
+    ]
+
+
+def _expect_mask(rows: list[MaskRow]) -> None:
+    """Each row shows the slots of the `window` positions that end with the query's."""
+    why = told(
+        sentence
+        for sentence, rule in MASK_SLIPS.items()
+        if all(row.got == row.seen(rule) for row in rows)
     )
+    for row in rows:
+        expect_equal(
+            sorted(row.got),
+            sorted(row.seen(lambda p, q, window: 0 <= p <= q and q - p < window)),
+            f"the positions that a query at {row.query} sees after {row.length} tokens",
+            why=why,
+        )
 
 
 OPEN_CASES = {

@@ -1,5 +1,7 @@
 """Checks of `forward_cached`.
 
+It is about the past: new tokens alone, at their own positions, each layer with its own past.
+
 The model's parts and the `attend` that a step uses are the check's own, handed to the student's
 code: a step is judged apart from the attention, and what is recorded cannot be forged.
 """
@@ -15,8 +17,9 @@ from labkit.bridge.student import Offer, Student
 from labkit.checks.compare import expect_equal, expect_tensor, show, tensor_in
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import pair_in, wanted_tokens
+from labkit.checks.slips import told
 from labkit.labs.kv_cache.checks.attend import attention_by_hand
-from labkit.labs.kv_cache.checks.stored import expect_pair, wanted_floats
+from labkit.labs.kv_cache.checks.stored import expect_pair, is_pair, wanted_floats
 from labkit.models.transformer import Transformer, TransformerConfig
 
 D_MODEL, VOCAB_SIZE = 8, 11
@@ -100,7 +103,8 @@ class RecordedSteps:
         self.n_past += chunk.shape[1]
         if len(self.pasts) != self.case.n_layers:
             what = "the calls of `attend`, one per layer"
-            raise Wrong(what, expected=str(self.case.n_layers), got=str(len(self.pasts)))
+            why = "" if self.pasts else "All attention goes through the `attend` that is passed in."
+            raise Wrong(what, expected=str(self.case.n_layers), got=str(len(self.pasts)), why=why)
         logits, cache = pair_in(got, "what forward_cached returns")
         caches = list(self.caches)
         passed_on = (self.positions, self.pasts)
@@ -155,19 +159,40 @@ class RecordedSteps:
         return (self.case.batch, n_heads, self.chunk.shape[1], D_MODEL // self.case.n_heads)
 
 
-@check("forward_cached", hint="How many tokens stand before the first new one?")
+@check("forward_cached", hint="How many tokens stand before the first new one?", gate=True)
 def positions_start_after_the_cached_tokens(student: Student, case: StepCase) -> None:
     """The new tokens are embedded at the positions that follow the cached ones."""
-    why = "Counted from 0 again: the model would take them for the prompt's first tokens."
-    for step in steps_of(student, case):
+    steps, rows = steps_of(student, case), []
+    for step in steps:
         expect_equal(len(step.positions), 1, "the calls of `embed` in one step")
-        for row in _position_rows(step.positions[0], step.n_new):
-            expect_equal(
-                row,
-                list(range(step.n_past, step.n_past + step.n_new)),
-                f"the positions of {step.n_new} tokens after {step.n_past} cached ones",
-                why=why if step.n_past and row == list(range(step.n_new)) else "",
-            )
+        rows.append(_position_rows(step.positions[0], step.n_new))
+    why = told(
+        sentence
+        for sentence, start in POSITION_SLIPS.items()
+        if all(
+            row == list(range(start(step, case), start(step, case) + step.n_new))
+            for step, of_step in zip(steps, rows, strict=True)
+            for row in of_step
+        )
+    )
+    for step, of_step in zip(steps, rows, strict=True):
+        expected = list(range(step.n_past, step.n_past + step.n_new))
+        what = f"the positions of {step.n_new} tokens after {step.n_past} cached ones"
+        for row in of_step:
+            expect_equal(row, expected, what, why=why)
+
+
+POSITION_SLIPS = {
+    "Counted from 0 again: the model would take them for the prompt's first tokens.": (
+        lambda step, case: 0
+    ),
+    "One too far: the first new token stands right after the cached ones.": (
+        lambda step, case: step.n_past + 1 if step.n_past else 0
+    ),
+    "They start at the number of layers; `past[0][0].shape[2]` is the number of tokens.": (
+        lambda step, case: case.n_layers if step.n_past else 0
+    ),
+}
 
 
 def _position_rows(got: Any, n_new: int) -> list[list]:
@@ -182,16 +207,32 @@ def _position_rows(got: Any, n_new: int) -> list[list]:
     return positions.reshape(-1, n_new).tolist()
 
 
-@check("forward_cached", hint="`past` is a list in the order of the blocks.")
+@check("forward_cached", hint="`past` is a list in the order of the blocks.", gate=True)
 def each_layer_gets_its_own_past(student: Student, case: StepCase) -> None:
     """In each step layer i attends with `past[i]`; in the first step with None."""
     for step in steps_of(student, case):
+        why = _past_slip(step)
         for layer, got in enumerate(step.pasts):
             what = f"of the past that layer {layer} gets, {step.n_past} tokens fed so far"
             if step.past is not None:
-                expect_pair(got, *step.past[layer], what)
+                expect_pair(got, *step.past[layer], what, why=why)
             elif got is not None:
                 raise Wrong("the past in the first step", expected="None", got=show(got))
+
+
+def _past_slip(step: Step) -> str:
+    """What is said if all layers of a step got what a known mistake gives them."""
+    if step.past is None:
+        return ""
+    if all(past is None for past in step.pasts):
+        return "No past is handed to `attend`."
+    slips = {
+        "Every layer gets the past of layer 0.": [step.past[0]] * len(step.past),
+        "The layers get the past in reverse order.": step.past[::-1],
+    }
+    return told(
+        sentence for sentence, given in slips.items() if all(map(is_pair, step.pasts, given))
+    )
 
 
 @check("forward_cached", hint="One entry per layer: what `attend` returned second.")

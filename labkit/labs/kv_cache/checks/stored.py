@@ -13,10 +13,18 @@ from labkit.checks.forms import pair_in
 
 def expect_pair(got: Any, keys: Tensor, values: Tensor, what: str, *, why: str = "") -> None:
     """The answer is the pair (keys, values), number for number, stored in their dtype."""
-    for part, expected, name in zip(
-        pair_in(got, what), (keys, values), ("keys", "values"), strict=True
-    ):
+    pair = pair_in(got, f"the keys and values {what}", why=why)
+    for part, expected, name in zip(pair, (keys, values), ("keys", "values"), strict=True):
         expect_stored(part, expected, f"the {name} {what}", why=why)
+
+
+def is_pair(got: Any, expected: tuple[Tensor, Tensor]) -> bool:
+    """Whether the answer is that pair (keys, values)."""
+    try:
+        expect_pair(got, *expected, "")
+    except Wrong:
+        return False
+    return True
 
 
 def expect_stored(got: Any, expected: Tensor, what: str, *, why: str = "") -> None:
@@ -28,9 +36,9 @@ def expect_stored(got: Any, expected: Tensor, what: str, *, why: str = "") -> No
 
 
 def random_tokens(seed: int, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Random numbers of `shape`, as they are after storing them as `dtype`."""
+    """Random numbers of `shape` and `dtype`: a cache gets tokens of the dtype that it stores."""
     rng = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=rng).to(dtype).to(torch.float32)
+    return torch.randn(*shape, generator=rng).to(dtype)
 
 
 def wanted_floats(value: Any, shape: Sequence[int], name: str) -> Tensor:

@@ -46,7 +46,7 @@ def billions_follow_from_the_card_and_the_overhead(student: Student, case: Answe
         ):
             why = "It belongs to another reading of 80 GB than the one named."
         what = f"{show(billions)} billion parameters"
-        refuse(case, what, show(most), why, cause="the number of parameters")
+        refuse(case, what, why, cause="the number of parameters")
 
 
 @check(
@@ -135,7 +135,7 @@ def tokens_follow_from_the_stated_conventions(student: Student, case: AnswerCase
             if not why and _accepts(n_tokens, *_tokens(student, case, other, other_count)):
                 why = f"It belongs to vram={other!r} and params={other_count!r}: which do you mean?"
     what = f"tokens for {reading!r} and {count!r}"
-    refuse(case, f"{show(n_tokens)} {what}", show(most), why, cause=f"the number of {what}")
+    refuse(case, f"{show(n_tokens)} {what}", why, cause=f"the number of {what}")
 
 
 @check(

@@ -1,4 +1,8 @@
-"""Checks of lab 1's questions asked backwards: the largest model, the longest sequence."""
+"""Checks of lab 1's questions asked backwards: the largest model, the longest sequence.
+
+Both are about what is left: `largest_model` beside the overhead, `longest_sequence` beside the
+weights, for the whole batch.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -7,7 +11,14 @@ from typing import Any
 from labkit.bridge.student import Student, StudentError
 from labkit.checks.compare import expect_number, number_in, show
 from labkit.checks.core import Wrong, check
-from labkit.labs.memory.checks.products import DIVIDE_WHOLE, ROUNDING, expect_exactly
+from labkit.checks.slips import cause_by_replay
+from labkit.labs.memory.checks.products import ROUNDING, expect_exactly
+from labkit.labs.memory.checks.replay import (
+    LARGEST_PROBES,
+    LARGEST_SLIPS,
+    LONGEST_PROBES,
+    LONGEST_SLIPS,
+)
 
 
 @dataclass(frozen=True)
@@ -87,6 +98,7 @@ class LongestCase:
     "largest_model",
     "overhead",
     hint="First take off what is not weights; then see how many parameters fill the rest.",
+    gate=True,
 )
 def weights_fill_what_the_overhead_leaves(student: Student, case: LargestCase) -> None:
     """The weights fill the card up to the overhead."""
@@ -107,7 +119,8 @@ def wider_parameters_leave_room_for_fewer(student: Student, case: LargestCase) -
 def a_parameter_fits_whole_or_not_at_all(student: Student, case: LargestCase) -> None:
     """The answer is a whole number of parameters, rounded down, exactly."""
     got = student.largest_model(case.vram_bytes)
-    expect_exactly(got, case.expected, "the parameters that fit", why=DIVIDE_WHOLE)
+    with cause_by_replay(student.largest_model, LARGEST_PROBES, LARGEST_SLIPS):
+        expect_exactly(got, case.expected, "the parameters that fit")
 
 
 @check("largest_model", "full", hint="A count of parameters is never negative.")
@@ -124,30 +137,23 @@ def a_full_card_holds_no_parameters(student: Student, case: LargestCase) -> None
     hint="The docstring says which argument is refused, and with which exception.",
 )
 def refuses_parameters_without_width(student: Student, case: LargestCase) -> None:
-    """A parameter of no bytes is refused with a ValueError."""
-    _expect_refusal(lambda: case.ask(student), "a parameter of no bytes")
+    """A parameter of 0 bytes, or fewer, is refused with a ValueError."""
+    _expect_refusal(lambda: case.ask(student), f"a parameter of {case.bytes_per_param} bytes")
     _expect_some(student.largest_model(case.vram_bytes), "the parameters of an ordinary call")
 
 
 def _check_largest(student: Student, case: LargestCase) -> None:
-    number = number_in(case.ask(student), "the parameters that fit")
-    why = ""
-    if number * case.bytes_per_param == case.vram_bytes and case.overhead_bytes:
-        why = "The overhead was not taken off."
-    slips = {
-        1e-9: "That is billions of parameters: return parameters.",
-        1 / 8: "Eight times too small: were bits taken for bytes?",
-        case.bytes_per_param / 2: "2 bytes per parameter were taken; the call says otherwise.",
-    }
-    expect_number(
-        number, case.expected, "the parameters that fit", relative=ROUNDING, factors=slips, why=why
-    )
+    with cause_by_replay(student.largest_model, LARGEST_PROBES, LARGEST_SLIPS):
+        expect_number(
+            case.ask(student), case.expected, "the parameters that fit", relative=ROUNDING
+        )
 
 
 @check(
     "longest_sequence",
     "batch",
     hint="One more token means one more for every sequence of the batch.",
+    gate=True,
 )
 def the_batch_shares_what_the_weights_leave(student: Student, case: LongestCase) -> None:
     """What the weights leave is shared by all sequences of the batch."""
@@ -168,7 +174,8 @@ def an_overhead_comes_off_first(student: Student, case: LongestCase) -> None:
 def a_token_fits_whole_or_not_at_all(student: Student, case: LongestCase) -> None:
     """The answer is a whole number of tokens, rounded down, exactly."""
     got = student.longest_sequence(case.vram_bytes, case.model_bytes, case.token_bytes)
-    expect_exactly(got, case.expected, "the tokens that fit", why=DIVIDE_WHOLE)
+    with cause_by_replay(student.longest_sequence, LONGEST_PROBES, LONGEST_SLIPS):
+        expect_exactly(got, case.expected, "the tokens that fit")
 
 
 @check(
@@ -179,9 +186,9 @@ def a_token_fits_whole_or_not_at_all(student: Student, case: LongestCase) -> Non
 def no_room_means_no_tokens(student: Student, case: LongestCase) -> None:
     """Weights that fill the card, or do not fit on it, leave room for 0 tokens."""
     expect_number(case.ask(student), 0, "the tokens that fit")
-    one_each = case.overhead_bytes + case.model_bytes + case.token_bytes * case.batch_size
-    roomy = replace(case, vram_bytes=one_each).ask(student)
-    _expect_some(roomy, "the tokens that fit on a card with room for one")
+    taken_bytes = case.overhead_bytes + case.model_bytes + case.token_bytes * case.batch_size
+    roomy = replace(case, vram_bytes=taken_bytes * case.batch_size).ask(student)
+    _expect_some(roomy, "the tokens that fit on a card with room for some")
 
 
 @check(
@@ -190,29 +197,16 @@ def no_room_means_no_tokens(student: Student, case: LongestCase) -> None:
     hint="The docstring says which arguments are refused, and with which exception.",
 )
 def refuses_an_empty_batch(student: Student, case: LongestCase) -> None:
-    """A batch of no sequences and a token of no bytes are refused with a ValueError."""
-    what = "an empty batch" if case.batch_size <= 0 else "a token of no bytes"
+    """A batch of 0 sequences, a token of 0 bytes, or fewer, are refused with a ValueError."""
+    what = f"a batch of {case.batch_size} with {case.token_bytes} bytes per token"
     _expect_refusal(lambda: case.ask(student), what)
     ordinary = student.longest_sequence(case.vram_bytes, case.model_bytes, 1)
     _expect_some(ordinary, "the tokens of an ordinary call")
 
 
 def _check_longest(student: Student, case: LongestCase) -> None:
-    number = number_in(case.ask(student), "the tokens that fit")
-    taken = number * case.token_bytes * case.batch_size  # what this answer would fill
-    why, one_step = "", case.token_bytes * case.batch_size
-    if abs(taken - case.vram_bytes + case.overhead_bytes) < one_step:
-        why = "The weights are on the card too: they were not taken off."
-    elif case.overhead_bytes and abs(taken - case.room_bytes - case.overhead_bytes) < one_step:
-        why = "The overhead was not taken off."
-    slips = {
-        case.batch_size: "That is for one sequence alone: the whole batch shares the room.",
-        1 / case.batch_size: "Too few: was the batch size divided out twice?",
-    }
-    slips.pop(1, None)
-    expect_number(
-        number, case.expected, "the tokens that fit", relative=ROUNDING, factors=slips, why=why
-    )
+    with cause_by_replay(student.longest_sequence, LONGEST_PROBES, LONGEST_SLIPS):
+        expect_number(case.ask(student), case.expected, "the tokens that fit", relative=ROUNDING)
 
 
 def _expect_some(got: Any, what: str) -> None:
@@ -243,6 +237,7 @@ OPEN_CASES = {
         LargestCase(2**60 + 3, 0, 2, 576_460_752_303_423_489),
         LargestCase(16_000_000_000, 17_000_000_000, 2, 0),
         LargestCase(16_000_000_000, 0, 0, None),
+        LargestCase(16_000_000_000, 0, -2, None),
     ],
     "longest_sequence": [
         LongestCase(1_000_000, 400_000, 100, 1_500, {"batch_size": 4}),
@@ -253,5 +248,6 @@ OPEN_CASES = {
         LongestCase(1_000_000, 3_000_000, 100, 0, {"batch_size": 2}),
         LongestCase(1_000_000, 400_000, 100, None, {"batch_size": 0}),
         LongestCase(1_000_000, 400_000, 0, None),
+        LongestCase(1_000_000, 400_000, -100, None, {"batch_size": -2}),
     ],
 }

@@ -1,5 +1,9 @@
 """Checks of lab 1's products: bytes of weights, of training state, of one token, of a cache.
 
+`weight_bytes` is about the bytes of each parameter, `training_bytes` about the sum of any recipe,
+`kv_bytes_per_token` about the KV heads that are stored, `kv_cache_bytes` about tokens times
+sequences.
+
 A function is judged on known values, or on what must hold between two of its calls (twice the
 tokens, twice the bytes), so that one wrong function does not drag the next one down.
 """
@@ -8,13 +12,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from labkit.bridge.student import Proxy, Student
-from labkit.checks.compare import BYTE_FACTORS, expect_number, number_in, show
+from labkit.bridge.student import Proxy, Student, place, values_of
+from labkit.checks.compare import expect_equal, expect_number, number_in, show, told_apart
 from labkit.checks.core import Wrong, check
+from labkit.checks.slips import cause_by_replay
+from labkit.labs.memory.checks.replay import (
+    RECIPE_PROBES,
+    RECIPE_SLIPS,
+    TOKEN_PROBES,
+    WEIGHT_PROBES,
+    WEIGHT_SLIPS,
+    shape_fields,
+    token_slips,
+)
 from labkit.labs.memory.checks.training import BYTE_NAMES
 
 ROUNDING = 1e-6
-DIVIDE_WHOLE = "`/` makes a float, which holds 53 bits; `//` divides whole numbers exactly."
 
 
 @dataclass(frozen=True)
@@ -83,30 +96,12 @@ class CacheCase:
         return f"{self.shape['name']}, {self.batch_size} x {self.n_tokens:,} tokens"
 
 
-def shape_fields(
-    name: str, n_layers: int, n_heads: int, n_kv_heads: int, head_dim: int, d_model: int
-) -> dict[str, Any]:
-    """The fields of a ModelShape; size and vocabulary, which no cache depends on, are arbitrary."""
-    return {
-        "name": name,
-        "n_params": 12 * n_layers * d_model**2,
-        "n_layers": n_layers,
-        "n_heads": n_heads,
-        "n_kv_heads": n_kv_heads,
-        "head_dim": head_dim,
-        "d_model": d_model,
-        "vocab_size": 32_000,
-    }
-
-
-@check("weight_bytes", hint="How many bytes do 10 parameters of 4 bytes each take?")
+@check("weight_bytes", hint="How many bytes do 10 parameters of 4 bytes each take?", gate=True)
 def every_parameter_takes_its_bytes(student: Student, case: WeightCase) -> None:
     """The weights take as many bytes as all parameters together."""
-    slips = dict(BYTE_FACTORS)
-    if case.bytes_per_param != 2:
-        slips[2 / case.bytes_per_param] = "2 bytes were taken; the call says otherwise."
     got = student.weight_bytes(case.n_params, case.bytes_per_param)
-    expect_number(got, case.expected, "the bytes of the weights", relative=ROUNDING, factors=slips)
+    with cause_by_replay(student.weight_bytes, WEIGHT_PROBES, WEIGHT_SLIPS):
+        expect_number(got, case.expected, "the bytes of the weights", relative=ROUNDING)
 
 
 @check(
@@ -117,13 +112,15 @@ def every_parameter_takes_its_bytes(student: Student, case: WeightCase) -> None:
 def large_counts_stay_exact(student: Student, case: WeightCase) -> None:
     """Counts beyond 2^53 come out exactly."""
     got = student.weight_bytes(case.n_params, case.bytes_per_param)
-    expect_exactly(got, case.expected, "the bytes of the weights", why=DIVIDE_WHOLE)
+    with cause_by_replay(student.weight_bytes, WEIGHT_PROBES, WEIGHT_SLIPS):
+        expect_exactly(got, case.expected, "the bytes of the weights")
 
 
 @check(
     "training_bytes",
     hint="Add up the recipe's bytes first: two entries of equal width are still two.",
     applies_to=lambda case: case.is_adam,
+    gate=True,
 )
 def adds_up_all_that_adam_keeps(student: Student, case: RecipeCase) -> None:
     """With Adam, every number kept for a parameter is counted."""
@@ -134,27 +131,42 @@ def adds_up_all_that_adam_keeps(student: Student, case: RecipeCase) -> None:
     "training_bytes",
     hint="The recipe's names differ from one optimizer to the next; its values are what counts.",
     applies_to=lambda case: not case.is_adam,
+    gate=True,
 )
 def reads_any_recipe(student: Student, case: RecipeCase) -> None:
     """A recipe may keep other things than Adam does."""
     _check_recipe(student, case)
 
 
+@check(
+    "training_bytes",
+    hint="Read the recipe; take nothing out of it.",
+    weight=0.5,
+    applies_to=lambda case: case.is_adam,
+)
+def leaves_the_recipe_as_it_was(student: Student, case: RecipeCase) -> None:
+    """The recipe that is passed in is the same after the call."""
+    recipe = place(student, dict(case.recipe))
+    what = "the bytes kept in training"
+    got = number_in(student.training_bytes(case.n_params, recipe), what)
+    (after,) = values_of(student, [recipe])
+    expect_equal(after, dict(case.recipe), "the recipe after the call")
+    wider = {name: width + 8 for name, width in case.recipe.items()}
+    if not number_in(student.training_bytes(case.n_params, wider), what) > got:
+        raise Wrong(f"{what} with a recipe that is wider", expected="more bytes", got=show(got))
+
+
 def _check_recipe(student: Student, case: RecipeCase) -> None:
     got = student.training_bytes(case.n_params, dict(case.recipe))
-    factors = {
-        8: "Eight times too large: a recipe counts bytes, not bits.",
-        1 / case.n_params: "That is for one parameter: how many are there?",
-    }
-    expect_number(
-        got, case.expected, "the bytes kept in training", relative=ROUNDING, factors=factors
-    )
+    with cause_by_replay(student.training_bytes, RECIPE_PROBES, RECIPE_SLIPS):
+        expect_number(got, case.expected, "the bytes kept in training", relative=ROUNDING)
 
 
 @check(
     "kv_bytes_per_token",
     hint="Which heads are stored: those that ask, or those that are looked up?",
     applies_to=lambda case: case.shares_heads and not case.has_own_head_dim and case.width is None,
+    gate=True,
 )
 def counts_the_heads_that_are_stored(student: Student, case: ShapeCase) -> None:
     """Where query heads share keys and values, those are stored once."""
@@ -182,28 +194,20 @@ def cached_numbers_may_be_narrower_or_wider(student: Student, case: ShapeCase) -
 
 
 def _check_token(student: Student, case: ShapeCase) -> None:
-    shape = case.shape
-    group_size = shape["n_heads"] // shape["n_kv_heads"]
-    slips = {
-        0.5: "Half of what is needed: both a key and a value are kept.",
-        8: "Eight times too large: were bits taken for bytes?",
-        1 / shape["n_layers"]: "That is one layer: every layer keeps its own.",
-        1 / shape["n_kv_heads"]: "That is one KV head: all of them are kept.",
-    }
-    if group_size > 1:
-        slips[group_size] = "Query heads were counted; a group of them shares one key and value."
-    if case.has_own_head_dim:
-        narrow = shape["d_model"] / (shape["n_heads"] * shape["head_dim"])
-        slips[narrow] = "d_model was divided among the heads; here a head has another width."
-        slips.setdefault(narrow * group_size, "d_model is not what is stored: KV heads are.")
-    if case.width is not None:
-        slips[2 / case.width] = "The numbers were taken to have 2 bytes; the call says otherwise."
-    arguments = () if case.width is None else (case.width,)
-    got = student.kv_bytes_per_token(_place_shape(student, shape), *arguments)
-    expect_number(got, case.expected, "the bytes of one token", relative=ROUNDING, factors=slips)
+    def ask(shape: Mapping[str, Any], *width: int) -> Any:
+        return student.kv_bytes_per_token(_place_shape(student, shape), *width)
+
+    width = () if case.width is None else (case.width,)
+    with cause_by_replay(ask, TOKEN_PROBES, *token_slips()):
+        got = ask(case.shape, *width)
+        expect_number(got, case.expected, "the bytes of one token", relative=ROUNDING)
 
 
-@check("kv_cache_bytes", hint="For one token and one sequence, nothing is left to multiply.")
+@check(
+    "kv_cache_bytes",
+    hint="For one token and one sequence, nothing is left to multiply.",
+    gate=True,
+)
 def one_token_is_the_unit(student: Student, case: CacheCase) -> None:
     """One token of one sequence takes what kv_bytes_per_token says."""
     shape = _place_shape(student, case.shape)
@@ -226,23 +230,33 @@ def one_token_is_the_unit(student: Student, case: CacheCase) -> None:
     expect_number(got, own, "the cache of one token", relative=ROUNDING, why=why)
 
 
-@check("kv_cache_bytes", hint="Compare the cache of 1 token with that of 10.")
+@check("kv_cache_bytes", hint="Compare the cache of 1 token with that of 10.", gate=True)
 def grows_with_every_token(student: Student, case: CacheCase) -> None:
     """Every token of a sequence takes the same bytes; no token takes none."""
     shape = _place_shape(student, case.shape)
     one = _bytes_in(student.kv_cache_bytes(shape, 1), "the cache of one token")
     many = student.kv_cache_bytes(shape, case.n_tokens)
-    expect_number(many, one * case.n_tokens, "the bytes of a longer cache", relative=ROUNDING)
+    slips = {
+        one * case.n_tokens**2: "It grows with the square; each token adds the same bytes.",
+        one: "It does not grow with n_tokens.",
+    }
+    what = f"the bytes of {case.n_tokens:,} tokens, {case.n_tokens:,} times those of one"
+    expect_number(many, one * case.n_tokens, what, relative=ROUNDING, slips=slips)
     expect_number(student.kv_cache_bytes(shape, 0), 0, "the bytes of an empty cache")
 
 
-@check("kv_cache_bytes", hint="Do two sequences of a batch share keys and values?")
+@check("kv_cache_bytes", hint="Do two sequences of a batch share keys and values?", gate=True)
 def every_sequence_keeps_its_own(student: Student, case: CacheCase) -> None:
     """Every sequence of the batch has its own cache."""
     shape = _place_shape(student, case.shape)
     one = _bytes_in(student.kv_cache_bytes(shape, case.n_tokens), "the cache of one sequence")
     batch = student.kv_cache_bytes(shape, case.n_tokens, batch_size=case.batch_size)
-    expect_number(batch, one * case.batch_size, "the bytes of a batch", relative=ROUNDING)
+    slips = {
+        one: "The batch is left out: each of its sequences has a cache.",
+        one * case.batch_size**2: "The batch is counted twice.",
+    }
+    what = f"the bytes of a batch of {case.batch_size}"
+    expect_number(batch, one * case.batch_size, what, relative=ROUNDING, slips=slips)
 
 
 @check("kv_cache_bytes", hint="Hand bytes_per_number on to kv_bytes_per_token.")
@@ -253,19 +267,19 @@ def hands_the_width_on(student: Student, case: CacheCase) -> None:
     for width in (1, 4):
         got = student.kv_cache_bytes(shape, case.n_tokens, bytes_per_number=width)
         what = f"the cache at {width} B per number"
-        expect_number(got, two * width / 2, what, relative=ROUNDING)
+        slips = {two: "The width is not handed on: this is the cache of 2-byte numbers."}
+        expect_number(got, two * width / 2, what, relative=ROUNDING, slips=slips)
 
 
-def expect_exactly(got: Any, expected: int, what: str, *, why: str) -> None:
+def expect_exactly(got: Any, expected: int, what: str) -> None:
     """The answer is this whole number to the last digit."""
     number = number_in(got, what)
     if number == expected:
         return
-    if number == number and abs(number) < 2**53 and number != int(number):
-        why = "A whole number is asked for: what does not fit whole does not fit."
-    elif number == expected + 1:
-        why = "Rounded up: the last one does not fit whole."
-    raise Wrong(what, expected=show(expected), got=show(number), why=why)
+    why = ""
+    if abs(number - expected) <= abs(expected) * 2**-52:
+        why = "A float holds 53 bits, so the last digits are lost: leave out `/` and float()."
+    raise Wrong(what, **told_apart(expected, number), why=why)
 
 
 def _place_shape(student: Student, fields: Mapping[str, Any]) -> Proxy:

@@ -1,14 +1,19 @@
-"""Checks of `tokens_per_s`, `fit_steps` and `limit_of`."""
+"""Checks of `tokens_per_s`, `fit_steps` and `limit_of`.
+
+The first is about the median run of the whole batch, the second about the line through all times,
+the third about the longest of three times.
+"""
 
 import math
 import statistics
 from dataclasses import dataclass
 from typing import Any
 
-from labkit.bridge.student import Student
+from labkit.bridge.student import Student, StudentError
 from labkit.checks.compare import expect_number, number_in, refuse_blank, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal, expect_refusals, numbers_in
+from labkit.checks.slips import is_number, told
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,7 @@ def _single(case: RateCase) -> bool:
     return len(case.samples_s) == 1
 
 
-@check("tokens_per_s", hint="How many tokens does one run make?", applies_to=_single)
+@check("tokens_per_s", hint="How many tokens does one run make?", applies_to=_single, gate=True)
 def all_sequences_count(student: Student, case: RateCase) -> None:
     """A run makes `n_new` tokens for each sequence of the batch."""
     got = student.tokens_per_s(case.batch_size, case.n_new, list(case.samples_s))
@@ -37,16 +42,32 @@ def all_sequences_count(student: Student, case: RateCase) -> None:
         1 / case.batch_size: "Those are the tokens of one sequence.",
         1 / case.n_new: "Those are runs, not tokens.",
         1e-3: "Those are thousands of tokens.",
+        1 / case.expected**2: "Those are seconds per token: turn it round.",
+        case.samples_s[0]: "Those are the tokens: divide by the seconds.",
     }
-    expect_number(got, case.expected, "tokens per second", relative=1e-6, factors=slips)
+    why = told(text for factor, text in slips.items() if is_number(got, case.expected * factor))
+    expect_number(got, case.expected, "tokens per second", relative=1e-6, why=why)
 
 
 @check(
     "tokens_per_s", hint="One run in a hundred is slow: it should not move the number.",
-    applies_to=lambda case: not _single(case),
+    applies_to=lambda case: len(case.samples_s) > 1 and len(case.samples_s) % 2, gate=True,
 )  # fmt: skip
 def the_median_run_counts(student: Student, case: RateCase) -> None:
     """Of several runs, the median one gives the rate; a slow one does not move it."""
+    _expect_median(student, case)
+
+
+@check(
+    "tokens_per_s", weight=0.5, hint="Which two runs stand in the middle, once they are sorted?",
+    applies_to=lambda case: len(case.samples_s) % 2 == 0,
+)  # fmt: skip
+def two_runs_may_be_in_the_middle(student: Student, case: RateCase) -> None:
+    """Of an even number of runs, the median is the mean of the two middle times."""
+    _expect_median(student, case)
+
+
+def _expect_median(student: Student, case: RateCase) -> None:
     middle = statistics.median(case.samples_s)
 
     def rate(*samples_s: float) -> float:
@@ -58,13 +79,23 @@ def the_median_run_counts(student: Student, case: RateCase) -> None:
         raise Wrong("a run that takes twice as long", expected="half the rate", got=show(twice))
     mean = statistics.fmean(case.samples_s)
     ratios = statistics.fmean(1 / sample for sample in case.samples_s)
+    in_order, n = sorted(case.samples_s), len(case.samples_s)
     slips = {
-        middle / mean: "That is the mean run: one slow run moves it.",
-        middle * ratios: "That is a mean of rates: a fast run counts more than a slow one.",
-        middle / min(case.samples_s): "That is the best run.",
+        "That is the mean run: one slow run moves it.": middle / mean,
+        "That is a mean of rates: a fast run counts more than a slow one.": middle * ratios,
+        "That is the best run.": middle / in_order[0],
+        "That is the slowest run.": middle / in_order[-1],
+        "That is the first run.": middle / case.samples_s[0],
+        "That is the last run.": middle / case.samples_s[-1],
+        "The runs were not sorted.": middle / case.samples_s[n // 2],
+        "That is one of the two in the middle.": middle / in_order[n // 2],
+        "That is the other of the two in the middle.": middle / in_order[(n - 1) // 2],
+        "That is the median of the rates; take the median of the times.": middle
+        * statistics.median(1 / sample for sample in case.samples_s),
     }
     got = rate(*case.samples_s)
-    expect_number(got, alone, "tokens per second", relative=1e-6, factors=slips)
+    why = told(text for text, factor in slips.items() if is_number(got, alone * factor))
+    expect_number(got, alone, "tokens per second", relative=1e-6, why=why)
 
 
 @check("tokens_per_s", weight=0.5, hint="What should a run out of memory give?")
@@ -200,7 +231,8 @@ def _expect_limit(student: Student, case: LimitCase) -> None:
     got = _limit(student, case, least_s)
     if got != case.right:
         named = f"{1e3 * least_s[case.right]:g} ms, the longest of the three"
-        raise Wrong("the limit", expected=f'"{case.right}" ({named})', got=show(got))
+        why = _limit_slip(student)
+        raise Wrong("the limit", expected=f'"{case.right}" ({named})', got=show(got), why=why)
     shrunk = least_s | {case.right: least_s[case.right] / 100}
     if _limit(student, case, shrunk) == case.right:
         why = f"where its time is {1e3 * shrunk[case.right]:g} ms, shorter than another"
@@ -220,6 +252,36 @@ def _limit(student: Student, case: LimitCase, least_s: dict[str, float]) -> str:
         names = " or ".join(f'"{name}"' for name in least_s)
         raise Wrong("the limit", expected=names, got=show(got))
     return got.strip().lower()
+
+
+LIMIT_PROBES = (  # step_s, n_layers, launch_s_per_layer, moving_s, computing_s
+    (1.0, 10, 0.03, 0.1, 0.2),
+    (1.0, 10, 0.01, 0.4, 0.2),
+    (1.0, 10, 0.01, 0.2, 0.4),
+    (1.0, 10, 0.05, 0.1, 0.3),
+)
+LIMIT_SLIPS = {
+    "Launching takes its time for every layer: that of one layer was taken.": (
+        ("compute", "memory", "compute", "compute")
+    ),
+    "Moving is the floor of memory, computing that of compute: they are mixed up.": (
+        ("launch", "compute", "memory", "launch")
+    ),
+    "That is the shortest of the three times; the longest is the limit.": (
+        ("memory", "launch", "launch", "memory")
+    ),
+}
+
+
+def _limit_slip(student: Student) -> str:
+    """What is said of the answers that known mistakes give on all probes."""
+    try:
+        got = tuple(student.limit_of(*probe) for probe in LIMIT_PROBES)
+    except StudentError:
+        return ""
+    if not all(isinstance(each, str) for each in got):
+        return ""
+    return told(text for text, given in LIMIT_SLIPS.items() if got == given)
 
 
 def _has(right: str | None) -> Any:
@@ -257,13 +319,24 @@ def a_step_below_its_floor_is_refused(student: Student, case: LimitCase) -> None
     )
     slow_launch_s = 3 * floor_s / case.n_layers
     slower = (case.n_layers, slow_launch_s, case.moving_s, case.computing_s)
-    refuse_blank(student.limit_of(2 * floor_s, *slower))
+    possible = {
+        "a step of twice the floor, faster than its launches": (2 * floor_s, *slower),
+        "a step as long as its floor": (floor_s, *sizes),
+    }
+    for what, arguments in possible.items():
+        try:
+            refuse_blank(student.limit_of(*arguments))
+        except StudentError as error:
+            if not error.is_a("ValueError"):
+                raise
+            raise Wrong(what, expected="no error", got=str(error)) from None
 
 
 OPEN_CASES = {
     "tokens_per_s": [
         RateCase(batch_size=4, n_new=16, samples_s=(0.5,), expected=128.0),
-        RateCase(batch_size=2, n_new=10, samples_s=(0.25, 0.5, 4.0), expected=40.0),
+        RateCase(batch_size=2, n_new=10, samples_s=(0.5, 4.0, 0.25), expected=40.0),
+        RateCase(batch_size=3, n_new=8, samples_s=(1.5, 0.25, 4.0, 0.5), expected=24.0),
     ],
     "fit_steps": [
         FitCase((1, 2, 4, 8), (0.5, 0.75, 1.25, 2.25), prefill_s=0.5, step_s=0.25),

@@ -1,5 +1,7 @@
 """Checks of `sweep`.
 
+It is about rows that are safe: each is saved at once, also that of a point without memory.
+
 The four functions that a sweep is given are the check's own, and write down when they are called.
 """
 
@@ -19,18 +21,23 @@ OOM = "out of memory"
 
 @dataclass(frozen=True, slots=True)
 class SweepCase:
-    """Points to measure; too_large run out of memory, in done are finished, broken has an error."""
+    """Points to measure; too_large run out of memory, those in done are finished.
+
+    broken: its measurement raises `error`; unsaved: saving it does.
+    """
 
     points: tuple[tuple, ...]
     too_large: tuple[tuple, ...] = ()
     done: tuple[tuple, ...] = ()
     broken: tuple | None = None
+    unsaved: tuple | None = None
     error: type[Exception] = ValueError
 
     def __str__(self) -> str:
         parts = [f"{len(self.points)} points"]
         parts += [f"{len(self.too_large)} too large"] if self.too_large else []
         parts += [f"{len(self.done)} done"] if self.done else []
+        parts += ["one that cannot be saved"] if self.unsaved else []
         parts += [f"one that fails with a {self.error.__name__}"] if self.broken else []
         return ", ".join(parts)
 
@@ -64,7 +71,7 @@ class RecordedSweep:
                 list(case.points), self.measure, self.save, self.free_memory, list(kept)
             )
         except StudentError as error:
-            if error.is_a("NotImplementedError") or not case.broken:
+            if error.is_a("NotImplementedError") or not (case.broken or case.unsaved):
                 raise
             self.raised = error.message if error.is_a(case.error.__name__) else str(error)
         return self
@@ -81,7 +88,10 @@ class RecordedSweep:
 
     def save(self, point: Any, samples_s: Any, outcome: Any) -> None:
         """Keep a row."""
-        self._note(("save", self._point(point), samples_s, outcome))
+        point = self._point(point)
+        self._note(("save", point, samples_s, outcome))
+        if point == self.case.unsaved:
+            raise self.case.error("the row was not saved")
 
     def free_memory(self) -> None:
         """Note how many exceptions still hold on to memory in the student's process."""
@@ -114,9 +124,8 @@ def play_of(student: Student, case: SweepCase) -> RecordedSweep:
 
 def _only(*names: str) -> Callable[[SweepCase], bool]:
     """Cases in which exactly these things happen."""
-    return lambda case: all(
-        bool(getattr(case, name)) == (name in names) for name in ("too_large", "done", "broken")
-    )
+    happens = ("too_large", "done", "broken", "unsaved")
+    return lambda case: all(bool(getattr(case, name)) == (name in names) for name in happens)
 
 
 @check("sweep", hint="One loop over the points as they come.", applies_to=_only())
@@ -134,7 +143,7 @@ def each_point_is_measured_once_in_order(student: Student, case: SweepCase) -> N
         expect_equal(outcome, "ok", f"the outcome of {point}")
 
 
-@check("sweep", hint="Where in the loop is a row safe?", applies_to=_only())
+@check("sweep", hint="Where in the loop is a row safe?", applies_to=_only(), gate=True)
 def each_row_is_saved_before_the_next_point(student: Student, case: SweepCase) -> None:
     """A row is saved when its point is measured, not when the sweep is over."""
     played = play_of(student, case)
@@ -154,7 +163,7 @@ def each_row_is_saved_before_the_next_point(student: Student, case: SweepCase) -
 
 @check(
     "sweep", weight=1.5, hint="Catch MemoryError around measure(point), nothing else.",
-    applies_to=_only("too_large"),
+    applies_to=_only("too_large"), gate=True,
 )  # fmt: skip
 def out_of_memory_is_a_row_and_the_sweep_goes_on(student: Student, case: SweepCase) -> None:
     """A point without memory is saved as such, with no samples, and the next one is measured."""
@@ -270,6 +279,25 @@ def other_errors_pass_through(student: Student, case: SweepCase) -> None:
         raise Wrong("the point that broke", expected="no row", got="a row")
 
 
+@check(
+    "sweep", weight=0.5, hint="What stands inside `try`? Only what may run out of memory.",
+    applies_to=_only("unsaved"),
+)  # fmt: skip
+def errors_of_save_pass_through(student: Student, case: SweepCase) -> None:
+    """An error of `save`, a MemoryError too, ends the sweep: it says nothing about the point."""
+    played = play_of(student, case)
+    rows = [row for row in played.rows() if row[0] == case.unsaved]
+    if not rows:
+        raise Wrong(f"the row of {case.unsaved}", expected="saved", got="nothing")
+    why = ""
+    if rows[-1][2] == OOM:
+        why = "The error of `save` was taken for one of `measure`."
+    what = f"a {case.error.__name__} while saving"
+    if played.raised != "the row was not saved":
+        raise Wrong(what, expected="the same error", got=played.raised or "no error", why=why)
+    expect_equal(len(rows), 1, f"the calls of `save` for {case.unsaved}", why=why)
+
+
 A, B, C, D = (4, 1, 16), (4, 64, 16), (4, 4096, 16), (8, 64, 64)
 
 OPEN_CASES = {
@@ -278,5 +306,6 @@ OPEN_CASES = {
         SweepCase(points=(A, C, B, D), too_large=(C, D)),
         SweepCase(points=(A, B, C), done=(A, C)),
         SweepCase(points=(A, D, B), broken=D),
+        SweepCase(points=(A, D, B), unsaved=D, error=MemoryError),
     ],
 }

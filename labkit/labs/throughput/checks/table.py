@@ -130,7 +130,7 @@ def throughput_follows_from_each_row(student: Student, case: AnswerCase) -> None
             why = next(near, "")
             raise Wrong(
                 f"{n} new tokens: {show(got)} tokens/s",
-                expected=f"{table.batch_size} x {n} / {show(seconds)}, {show(round(right, 2))}",
+                expected=f"{table.batch_size} x {n} / {show(seconds)}",
                 got=show(got),
                 why=why,
                 cause=why or f"the tokens/s at {n} new tokens",

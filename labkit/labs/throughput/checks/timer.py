@@ -1,5 +1,7 @@
 """Checks of `time_runs`.
 
+It is about waiting: a sample begins and ends while the device is idle.
+
 Clock and device are the check's own: the device works through what runs queue, the clock shows what
 the host has lived through, and all that is asked of either is recorded.
 """
@@ -14,6 +16,7 @@ from labkit.bridge.student import Student
 from labkit.checks.compare import refuse_blank, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal, numbers_in
+from labkit.checks.slips import told
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +105,14 @@ class Timed:
         pairs = self.readings()[-case.n_repeats :]
         if len(pairs) < case.n_repeats or any(None in pair for pair in pairs):
             n_timed = sum(None not in pair for pair in pairs)
+            why = ""
+            if self.device.count("run") and not self.device.count("clock"):
+                why = "`read_clock` was never called: take the clock that is passed in."
             raise Wrong(
-                "the clock is read before and after each run that is kept",
-                expected=f"{case.n_repeats} runs timed one by one",
-                got=f"{n_timed}",
+                "the runs with a reading of the clock just before and just after them",
+                expected=show(case.n_repeats),
+                got=show(n_timed),
+                why=why,
             )
         return pairs
 
@@ -144,7 +151,11 @@ def warm_up_runs_come_first_and_are_not_timed(student: Student, case: TimerCase)
         )
 
 
-@check("time_runs", hint="What may the device still be doing when you read the clock first?")
+@check(
+    "time_runs",
+    hint="What may the device still be doing when you read the clock first?",
+    gate=True,
+)
 def the_device_is_idle_when_a_sample_begins(student: Student, case: TimerCase) -> None:
     """Before the first reading of each sample, the device has finished what came before."""
     for i, (opening, _) in enumerate(play_of(student, case).timed()):
@@ -158,7 +169,11 @@ def the_device_is_idle_when_a_sample_begins(student: Student, case: TimerCase) -
             )
 
 
-@check("time_runs", hint="`run()` returns before the work is done. Who waits for it?")
+@check(
+    "time_runs",
+    hint="`run()` returns before the work is done. Who waits for it?",
+    gate=True,
+)
 def the_device_is_idle_when_a_sample_ends(student: Student, case: TimerCase) -> None:
     """Before the second reading of each sample, the device has finished the run."""
     for i, (_, closing) in enumerate(play_of(student, case).timed()):
@@ -219,13 +234,19 @@ def _close(got: Sequence[float], wanted: Sequence[float]) -> bool:
 def _slip(got: Sequence[float], wanted: Sequence[float]) -> str:
     if len(got) == 1 < len(wanted):
         return "One number for all runs: a spread can no longer be told from it."
-    if len(got) == len(wanted):
-        if _close(got, sorted(wanted)):
-            return "They were sorted: a machine that slows down no longer shows."
-        if _close(got, [1000 * each for each in wanted]):
-            return "Those are milliseconds."
-        if all(a < b for a, b in pairwise([*got])) and min(got) >= 100:
-            return "Those are readings of the clock; a sample is the difference of two."
+    slips = {
+        "They were sorted: a machine that slows down no longer shows.": sorted(wanted),
+        "Those are milliseconds.": [1000 * each for each in wanted],
+        "That is the mean: return each sample.": [sum(wanted) / len(wanted)] * len(wanted),
+        "The first sample is missing.": wanted[1:],
+        "The slowest is missing.": [each for each in wanted if each < max(wanted)],
+    }
+    same = (text for text, made in slips.items() if len(made) == len(got) and _close(got, made))
+    if why := told(same):
+        return why
+    is_clock = len(got) == len(wanted) and min(got) >= 100
+    if is_clock and all(a < b for a, b in pairwise([*got])):
+        return "Those are readings of the clock; a sample is the difference of two."
     return ""
 
 

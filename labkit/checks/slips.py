@@ -1,0 +1,83 @@
+"""Causes by replay: a slip is named only if it gives all that the student's code gives.
+
+A slip is a wrong answer whose sentence we know, as a function. It is called with the same arguments
+as the student's function; where all results agree, its sentence is told. If two slips give the
+same, both are told, so cases and probes are chosen to keep slips apart.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from math import isclose
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from labkit.bridge.student import StudentError
+from labkit.checks.compare import number_in
+from labkit.checks.core import Unfinished, Wrong
+
+Slips = Mapping[str, Callable[..., Any]]
+
+
+def told(sentences: Iterable[str]) -> str:
+    """One sentence, or all that fit."""
+    return " Or: ".join(dict.fromkeys(sentences))
+
+
+def is_number(got: Any, number: float, relative: float = 1e-6) -> bool:
+    """Whether an answer is this number, whatever else it may be."""
+    try:
+        return isclose(number_in(got, ""), number, rel_tol=relative)
+    except (Wrong, Unfinished):
+        return False
+
+
+def slip_in_numbers(
+    ask: Callable[..., Any], probes: Sequence[tuple], slips: Slips, relative: float = 1e-6
+) -> str:
+    """What is said of a function that gives one number: the slips that agree on every probe."""
+    try:
+        got = [number_in(ask(*probe), "a probe") for probe in probes]
+    except (StudentError, Wrong, Unfinished):
+        return ""
+    return told(
+        sentence
+        for sentence, slip in slips.items()
+        if all(
+            isclose(one, slip(*probe), rel_tol=relative)
+            for one, probe in zip(got, probes, strict=True)
+        )
+    )
+
+
+@contextmanager
+def cause_by_replay(
+    ask: Callable[..., Any], probes: Sequence[tuple], *tables: Slips, relative: float = 1e-6
+) -> Iterator[None]:
+    """What goes wrong inside is told with the slips that agree on every probe, if any does.
+
+    Of several tables the first in which one agrees counts: simple slips come before rare ones.
+    """
+    try:
+        yield
+    except Wrong as wrong:
+        fits = (slip_in_numbers(ask, probes, slips, relative) for slips in tables)
+        why = next(filter(None, fits), wrong.why)
+        raise Wrong(
+            wrong.what, expected=wrong.expected, got=wrong.got, where=wrong.where, why=why
+        ) from None
+
+
+def slip_in_tensors(got: Any, slips: Slips, *arguments: Any, within: float = 1e-4) -> str:
+    """What is said of a tensor: the slips that give it from the same arguments."""
+    if not isinstance(got, Tensor) or not got.is_floating_point():
+        return ""
+
+    def agrees(slip: Callable[..., Tensor]) -> bool:
+        one = slip(*arguments)
+        return one.shape == got.shape and torch.allclose(
+            got.float(), one.float(), rtol=within, atol=within
+        )
+
+    return told(sentence for sentence, slip in slips.items() if agrees(slip))

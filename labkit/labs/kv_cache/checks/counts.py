@@ -1,0 +1,90 @@
+"""Checks of `tokens_processed`.
+
+It is about two sums: with a cache each token counts once, without one in every later pass.
+"""
+
+from dataclasses import dataclass
+
+from labkit.bridge.student import Student
+from labkit.checks.compare import expect_number, number_in, show
+from labkit.checks.core import Wrong, check
+from labkit.checks.slips import cause_by_replay
+
+PROBES = ((3, 4), (7, 5), (2, 6))  # where all slips differ
+CACHED_SLIPS = {
+    "The last new token is picked, but never fed.": lambda n, new: n + new,
+    "The prompt is fed as well, once.": lambda n, new: new,
+    "That is the sum without a cache.": lambda n, new: new * n + new * (new - 1) // 2,
+}
+UNCACHED_SLIPS = {
+    "Each pass is counted at the final length.": lambda n, new: new * (n + new),
+    "Each pass is counted at the length of the last one.": lambda n, new: new * (n + new - 1),
+    "Each pass counts the token that it makes; that token is not among those fed.": (
+        lambda n, new: new * n + new * (new + 1) // 2
+    ),
+    "The prompt is fed again in every pass.": lambda n, new: n + new * (new - 1) // 2,
+    "The new tokens are fed again as well.": lambda n, new: n * new,
+    "That is the sum with a cache.": lambda n, new: n + new - 1,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CountCase:
+    """Counts as numbers: what either way of generating feeds to the model."""
+
+    n_prompt: int
+    n_new: int
+    cached: int
+    uncached: int
+
+    def __str__(self) -> str:
+        return f"{self.n_new} tokens after a prompt of {self.n_prompt}"
+
+
+@check(
+    "tokens_processed",
+    hint="How long is what each forward gets? Add it up for n_new = 3.",
+    gate=True,
+)
+def with_a_cache_each_token_counts_once(student: Student, case: CountCase) -> None:
+    """With a cache, the prompt is processed once, and each new token but the last once."""
+    _expect_count(student, case, True, case.cached)
+
+
+@check(
+    "tokens_processed",
+    hint="The first forward gets n_prompt tokens, the next one more, ...",
+    gate=True,
+)
+def without_a_cache_each_step_counts_everything(student: Student, case: CountCase) -> None:
+    """Without a cache, each new token costs the prompt and all tokens made so far."""
+    _expect_count(student, case, False, case.uncached)
+
+
+def _expect_count(student: Student, case: CountCase, cached: bool, expected: int) -> None:
+    got = student.tokens_processed(case.n_prompt, case.n_new, cached)
+    slips = CACHED_SLIPS if cached else UNCACHED_SLIPS
+    what = f"the tokens processed {'with' if cached else 'without'} a cache"
+    with cause_by_replay(lambda *sizes: student.tokens_processed(*sizes, cached), PROBES, slips):
+        expect_number(got, expected, what)
+
+
+@check("tokens_processed", hint="How many forward passes make no token?")
+def no_token_costs_nothing(student: Student, case: CountCase) -> None:
+    """For n_new = 0 there is no forward pass, so nothing is processed either way."""
+    for cached in (True, False):
+        got = student.tokens_processed(case.n_prompt, 0, cached)
+        expect_number(got, 0, f"the tokens processed for no new token, cached={cached}")
+        what = f"the tokens processed for one new token, cached={cached}"
+        one = number_in(student.tokens_processed(case.n_prompt, 1, cached), what)
+        if not one > 0:
+            raise Wrong(what, expected="more than none", got=show(one))
+
+
+OPEN_CASES = {
+    "tokens_processed": [
+        CountCase(n_prompt=3, n_new=1, cached=3, uncached=3),
+        CountCase(n_prompt=3, n_new=4, cached=6, uncached=18),
+        CountCase(n_prompt=1, n_new=512, cached=512, uncached=131_328),
+    ],
+}
