@@ -7,8 +7,9 @@ import pytest
 from labkit import batching
 from labkit.bridge.local import local_student
 from labkit.checks.core import checks_of, open_cases_of, play_check
-from labkit.labs.batching.checks.loops import WORKLOADS, LoopCase, requests, run_of
+from labkit.labs.batching.checks.loops import LoopCase, requests, run_of
 from labkit.labs.batching.checks.partners import BatchByBatchDecode, OneByOnePrefill
+from labkit.labs.batching.checks.workloads import WORKLOADS
 from labkit.labs.batching.driver import ORDERS, serve
 from labkit.labs.batching.rules import DECODE_RULES, PREFILL_RULES, faults
 
@@ -100,7 +101,7 @@ def test_a_run_is_played_once_for_all_checks():
             n_made.append(1)
 
     play("PrefillLoop", Counted)
-    assert len(n_made) == len(WORKLOADS)
+    assert len(n_made) == len(WORKLOADS) + 2  # and two crowds
 
 
 @pytest.mark.parametrize("order", ORDERS)
