@@ -22,9 +22,10 @@ LOOK_AHEAD = 256  # requests that a loop looks through for one that fits
 class Request:
     """One request on its way: its `state` goes from "queued" over "prefill", "decode" to "done".
 
+    fields: {"id", "input_length", "output_length"}; the last is None if the client did not say.
     id, input_length: as in `fields`. tokens: a list of the new tokens it has so far. limit: how
-    many it may get, by what the client wants and by what fits into max_length beside the prompt;
-    below 1 if none.
+    many it may get, by output_length and by what fits into max_length beside the prompt; below 1 if
+    none.
     """
 
     def __init__(self, fields: dict, max_length: int) -> None:

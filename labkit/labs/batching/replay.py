@@ -19,8 +19,11 @@ class State:
     the decode server. ready: can be loaded. running: loaded and not finished. n_tokens: new tokens
     so far. finished: by which server. refused: for what reason. hopeless: came and can never run,
     and nothing was done about it yet. n_left_out: prefill batches without a request that was the
-    oldest that fits. n_steps_in_call: decode steps since the decode loop was called, None if calls
-    are not in the log. follows: what the next event is, "step" at the end.
+    oldest that fits. overdue: in the batch of the last decode step, though finished or at their
+    limit before it. passed: the oldest that fits when a newer one was loaded, since the last decode
+    step; n_passed: for how many steps that was so. n_steps_in_call: decode steps since the decode
+    loop was called, None if calls are not in the log. follows: what the next event is, "step" at
+    the end.
     """
 
     run: Run
@@ -39,6 +42,9 @@ class State:
     refused: dict[int, str] = field(default_factory=dict)
     hopeless: set[int] = field(default_factory=set)
     n_left_out: Counter[int] = field(default_factory=Counter)
+    overdue: set[int] = field(default_factory=set)
+    passed: set[int] = field(default_factory=set)
+    n_passed: Counter[int] = field(default_factory=Counter)
     n_steps_in_call: int | None = None
     follows: str = "step"
 
@@ -61,8 +67,10 @@ class State:
 
     @property
     def decode_free(self) -> int:
-        """Room left on the decode server."""
-        return self.run.setup.decode_capacity - sum(self.reserved.values())
+        """Room left on the decode server, if all had been reserved that may be needed."""
+        jobs, max_length = self.run.jobs, self.run.setup.max_length
+        held = (max(n, jobs[i].size(max_length)) for i, n in self.reserved.items())
+        return self.run.setup.decode_capacity - sum(held)
 
     def n_output(self, request_id: int) -> int:
         """How many tokens a request must be given."""
@@ -71,6 +79,11 @@ class State:
     def n_made(self, request_id: int) -> int:
         """How many tokens a request has; one comes from the prefill."""
         return self.n_tokens.get(request_id, 1)
+
+    def has_its_limit(self, request_id: int) -> bool:
+        """Whether a request has as many tokens as it may have, wherever its text ended."""
+        limit = self.run.jobs[request_id].limit(self.run.setup.max_length)
+        return self.n_made(request_id) >= limit
 
     def oldest_to_prefill(self) -> Job | None:
         """The oldest waiting request for which there is room, here and in the store."""
@@ -82,10 +95,14 @@ class State:
 
     def oldest_can_join(self, n_running: int) -> Job | None:
         """The oldest request to load, if it fits beside those on the decode server."""
-        setup, oldest = self.run.setup, next(iter(self.ready.values()), None)
-        if oldest is None or n_running >= setup.decode_batch:
+        oldest = next(iter(self.ready.values()), None)
+        if oldest is None or n_running >= self.run.setup.decode_batch:
             return None
-        return oldest if oldest.size(setup.max_length) <= self.decode_free else None
+        return oldest if self.has_decode_room(oldest) else None
+
+    def has_decode_room(self, job: Job) -> bool:
+        """Whether all that this request may become fits on the decode server."""
+        return job.size(self.run.setup.max_length) <= self.decode_free
 
     def room_for(self, job: Job) -> str:
         """What a request needs on the decode server and what is free, in words."""
@@ -97,8 +114,8 @@ class State:
             self.n_left_out[oldest.id] += oldest.id not in event.ids
         if event.server == DECODE and event.what == "step":
             self.n_steps_in_call = 0
-        elif event.what == "decode" and self.n_steps_in_call is not None:
-            self.n_steps_in_call += 1
+        elif event.what == "decode":
+            self._stepped({*event.ids, *self.running})
         for i in event.ids:
             job = self.run.jobs[i]
             match event.what, event.server:
@@ -144,7 +161,18 @@ class State:
             if self.n_output(job.id) > 1:
                 self.unsaved[job.id] = job.n_input
 
+    def _stepped(self, in_batch: set[int]) -> None:
+        if self.n_steps_in_call is not None:
+            self.n_steps_in_call += 1
+        self.overdue |= {i for i in in_batch if i in self.finished or self.has_its_limit(i)}
+        self.n_passed.update(self.passed & self.ready.keys())
+        self.passed.clear()
+
     def _loaded(self, job: Job, reserve: int) -> None:
+        oldest = next((each for each in self.ready.values() if self.has_decode_room(each)), job)
+        waiting = list(self.ready)
+        if job.id in waiting and waiting.index(oldest.id) < waiting.index(job.id):
+            self.passed.add(oldest.id)
         self.ready.pop(job.id, None)
         self.loaded.add(job.id)
         self.reserved[job.id] = reserve

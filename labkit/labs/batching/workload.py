@@ -67,7 +67,8 @@ class Setup:
     A prefill batch is a rectangle: each of its requests takes as much room as the longest.
     tolerance: how far the prompts of a prefill batch may differ in length. storage: room between
     the servers, None for no limit. patience: how many prefill batches may start without the request
-    that has waited longest, although it would fit. eos: the token that ends a text, 0 or above
+    that has waited longest, although it would fit; and how many decode steps may let in newer ones
+    before it. eos: the token that ends a text, 0 or above
     50,000; all others are between.
     """
 

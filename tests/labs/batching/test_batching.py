@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from statistics import fmean
 
 import pytest
 from hypothesis import given
@@ -26,6 +27,7 @@ from labkit.batching import (
 )
 from labkit.bridge.local import local_student
 from labkit.checks.core import checks_of, open_cases_of, play_check
+from labkit.labs.batching.checks.answers import KINDS, SETTINGS
 from labkit.labs.batching.driver import serve
 from labkit.labs.batching.workload import FixedCosts, Job, Setup
 
@@ -291,6 +293,47 @@ def test_no_two_checks_have_one_name_and_every_exercise_has_open_cases():
     names = [check.name for group in CHECKS.values() for check in group]
     assert len(set(names)) == len(names)
     assert set(OPEN_CASES) == set(CHECKS)
+
+
+@pytest.mark.parametrize(
+    ("cell", "answer"),
+    [
+        ("which_batching", dict(zip("ABCDEF", KINDS * 2, strict=True))),
+        ("predicted_ratio", dict(zip(SETTINGS, (1, 8, 32), strict=True))),
+    ],
+)
+def test_what_only_hidden_cases_can_judge_is_neither_right_nor_wrong_here(cell, answer):
+    findings = [
+        play_check(one, local_student({cell: answer}), OPEN_CASES[cell]) for one in CHECKS[cell]
+    ]
+    assert {finding.status for finding in findings} == {"read"}
+
+
+SAID = {
+    "goodput": (
+        "goodput",
+        lambda served, first_s, further_s, seconds: sum(a <= first_s for a, _ in served) / seconds,
+        "That is by TTFT alone.",
+    ),
+    "padding_waste": (
+        "padding_waste",
+        lambda batches: fmean([1 - sum(b) / max(b) / len(b) for b in batches] or [0]),
+        "That is the mean of the batches' parts",
+    ),
+    "transfer_s": (
+        "transfer_s",
+        lambda n, per_token, bandwidth, latency: n * (latency + per_token / bandwidth),
+        "It comes once, and not for each token.",
+    ),
+}
+
+
+@pytest.mark.parametrize("title", SAID)
+def test_a_cause_is_named_where_its_number_is_given(title):
+    exercise, answer, words = SAID[title]
+    student = local_student({exercise: answer})
+    found = [play_check(one, student, OPEN_CASES[exercise]).message for one in CHECKS[exercise]]
+    assert any(words in message for message in found), found
 
 
 INVERTED = {

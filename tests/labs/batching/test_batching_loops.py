@@ -7,10 +7,13 @@ import pytest
 from labkit import batching
 from labkit.bridge.local import local_student
 from labkit.checks.core import checks_of, open_cases_of, play_check
-from labkit.labs.batching.checks.loops import WORKLOADS, LoopCase, requests, run_of
+from labkit.labs.batching.checks.loads import grouped
+from labkit.labs.batching.checks.loops import LoopCase, requests, run_of
 from labkit.labs.batching.checks.partners import BatchByBatchDecode, OneByOnePrefill
+from labkit.labs.batching.checks.workloads import WORKLOADS
 from labkit.labs.batching.driver import ORDERS, serve
 from labkit.labs.batching.rules import DECODE_RULES, PREFILL_RULES, faults
+from labkit.labs.batching.workload import Setup
 
 CHECKS = checks_of("batching")
 
@@ -52,6 +55,40 @@ def test_an_error_ends_the_run_and_is_told_with_the_log():
     assert "request 9 was never prefilled (the run ended early: the loop of the " in lines[0]
     assert "IndexError: pop from an empty deque" in lines[0]
     assert "0.0000 s, prefill server: can be taken: requests 1, 2, 3, 4, 5" in lines[1]
+
+
+def test_an_error_comes_with_the_line_of_the_student():
+    code = "class DecodeLoop:\n    def step(self, server):\n        self.slots[server.eos]"
+    namespace = {"__name__": "__main__"}
+    exec(compile(code, "<DecodeLoop>", "exec"), namespace)
+    found = play("DecodeLoop", namespace["DecodeLoop"])["decode_serves_to_the_end"]
+    assert (
+        "AttributeError: 'DecodeLoop' object has no attribute 'slots' (line 3, in" in found.message
+    )
+
+
+def test_one_forgotten_line_fails_the_checks_of_that():
+    class Forgets(batching.DecodeLoop):
+        def step(self, server):
+            super().step(Without("free_stored", server))
+
+    failed = {name for name, found in play("DecodeLoop", Forgets).items() if not found.passed}
+    assert failed == {"caches_are_moved_and_freed_once", "decode_serves_to_the_end"}
+
+
+class Without:
+    """A server on which one primitive does nothing."""
+
+    def __init__(self, name, server):
+        self._name, self._server = name, server
+
+    def __getattr__(self, name):
+        return (lambda *_: None) if name == self._name else getattr(self._server, name)
+
+
+def test_a_simple_loop_groups_around_the_oldest():
+    setup = Setup(tolerance=4, prefill_batch=3)
+    assert grouped([10, 30, 14, 6, 12, 13, 31], setup) == [[10, 14, 12], [30, 31], [6], [13]]
 
 
 def test_a_loop_that_waits_for_ever_ends_and_fails():
@@ -100,7 +137,7 @@ def test_a_run_is_played_once_for_all_checks():
             n_made.append(1)
 
     play("PrefillLoop", Counted)
-    assert len(n_made) == len(WORKLOADS)
+    assert len(n_made) == len(WORKLOADS) + 2  # and two crowds
 
 
 @pytest.mark.parametrize("order", ORDERS)

@@ -132,6 +132,13 @@ def longer(run: Run, i: int) -> None:
     run.jobs[i] = replace(run.jobs[i], max_new=run.jobs[i].max_new + 1)
 
 
+def starve(run: Run, i: int) -> None:
+    """A request could be loaded from the beginning, and nobody may go before the oldest."""
+    place = place_of(run, "ready", server=DECODE)
+    run.log.insert(place, replace(run.log[place], ids=(i,)))
+    set_up(run, patience=0)
+
+
 def stop(run: Run) -> None:
     run.stopped = "nothing more is done"
 
@@ -158,6 +165,7 @@ DOCTORED = {
     "everybody runs": lambda run: split(run, 1),
     "done leave at once": lambda run: delay_free(run, 0),
     "who fits joins": lambda run: set_up(run, decode_batch=3),
+    "nobody starves": lambda run: starve(run, 2),
     "one step in a call": join_calls,
     "no idle decode": lambda run: again(run, "step", server=DECODE, n_th=2),
     "all is served": stop,
@@ -205,6 +213,23 @@ def test_the_oldest_that_fits_may_be_left_out_three_times():
         one = [(PREFILL, "prefill", (i,), 10 + i), (PREFILL, "free", (i,))]
         begun += one
         assert ("nobody is passed over" in broken(begun, jobs)) == (i > SETUP.patience)
+
+
+def test_newer_requests_may_join_before_the_oldest_that_fits_at_three_steps():
+    jobs = [Job(i, 10, 2) for i in range(6)]
+    begun = [(DECODE, "ready", tuple(range(6)))]
+    for i in range(1, 6):
+        begun += [(DECODE, "load", (i,), 12), (DECODE, "decode", (i,), 11), (DECODE, "free", (i,))]
+        assert ("nobody starves" in broken(begun, jobs)) == (i > SETUP.patience)
+
+
+def test_who_stays_in_the_batch_with_all_its_tokens_holds_no_slot():
+    jobs, setup = [Job(1, 10, 2), Job(2, 10, 9), Job(3, 10, 3)], replace(SETUP, decode_batch=2)
+    begun = [(DECODE, "ready", (1, 2, 3)), (DECODE, "load", (1,), 12), (DECODE, "load", (2,), 19)]
+    steps = [(DECODE, "decode", (2,), 12)] * 2
+    late = [*begun, (DECODE, "decode", (1, 2), 22), *steps[:1]]
+    assert "who fits joins" not in broken(late, jobs, setup)  # it leaves too late: another rule
+    assert "without request 3" in broken([*late, *steps], jobs, setup)["who fits joins"]
 
 
 def test_a_full_store_is_no_reason_to_prefill():

@@ -11,9 +11,9 @@ from labkit.labs.batching.checks.buckets import BucketCase
 from labkit.labs.batching.checks.moving import (
     GoodputCase,
     LatencyCase,
-    PaddingCase,
     TransferCase,
 )
+from labkit.labs.batching.checks.padding import PaddingCase
 from labkit.labs.batching.checks.predicates import TRUTH_TABLE, RoomCase, StatesCase
 from labkit.labs.batching.checks.queues import QueueCase
 from labkit.labs.batching.checks.requests import RequestCase

@@ -4,7 +4,8 @@ import random
 from collections.abc import Iterable
 from dataclasses import replace
 
-from labkit.labs.batching.checks.loops import LoadCase, LoopCase, crowded
+from labkit.labs.batching.checks.loads import load_case
+from labkit.labs.batching.checks.loops import LoopCase, Together
 from labkit.labs.batching.driver import ORDERS
 from labkit.labs.batching.workload import FixedCosts, Job, Setup
 
@@ -25,10 +26,18 @@ OTHER_EOS = 50_256
 def loop_cases(rng: random.Random) -> dict[str, list]:
     """The cases of both loops; the same state of `rng` gives the same cases."""
     workloads = [*_edges(rng), *_memory(rng), *_speeds(rng), _twins(rng)]
-    loads = tuple(crowded(_jobs(rng, _pairs(rng, 30, most_input=20))) for _ in range(5))
+    prefill = [*workloads, *_lengths(rng)]
+    decode = [*workloads, *_all_at_once(rng)]
+    tight = [_jobs(rng, _pairs(rng, 30, most_input=20)) for _ in range(5)]
+    crowds = [_jobs(rng, _pairs(rng, 48, most_input=48, most_output=20)) for _ in range(3)]
     return {
-        "PrefillLoop": [*workloads, *_lengths(rng)],
-        "DecodeLoop": [*workloads, *_all_at_once(rng), LoadCase(loads)],
+        "PrefillLoop": [*prefill, Together(tuple(prefill)), load_case("lengths", *crowds)],
+        "DecodeLoop": [
+            *decode,
+            Together(tuple(decode)),
+            load_case("slots", *crowds),
+            load_case("memory", *tight),
+        ],
     }
 
 
@@ -41,9 +50,11 @@ def _jobs(rng: random.Random, lengths: Iterable[tuple], within_s: float = 0.0) -
     return tuple(replace(job, arrival_s=when) for job, when in zip(jobs, times, strict=True))
 
 
-def _pairs(rng: random.Random, n: int, most_input: int = 24) -> list[tuple[int, int]]:
+def _pairs(
+    rng: random.Random, n: int, most_input: int = 24, most_output: int = 12
+) -> list[tuple[int, int]]:
     """Lengths of prompt and output, ordinary ones."""
-    return [(rng.randint(2, most_input), rng.randint(2, 12)) for _ in range(n)]
+    return [(rng.randint(2, most_input), rng.randint(2, most_output)) for _ in range(n)]
 
 
 def _mixed(rng: random.Random, *groups: list[tuple]) -> list[tuple]:
@@ -57,6 +68,8 @@ def _edges(rng: random.Random) -> list[LoopCase]:
     n = SETUP.max_length
     alike = (rng.randint(6, 20), rng.randint(3, 6))
     threes = replace(SETUP, prefill_capacity=3 * alike[0])
+    ample = replace(SETUP, prefill_capacity=4096, decode_capacity=4096)
+    one_slot = replace(ample, decode_batch=1)
     by_limit = [(10, 1), (n - 1, 9), (n - 1, None), (12, 1), (n - 3, 9), (n - 4, None)]
     by_text = [(10, 7, 1), (11, None, 1), (20, 8, 1)]
     too_long = [(n, 4), (n + 9, 3), (n, None), (14, 0)]
@@ -72,6 +85,8 @@ def _edges(rng: random.Random) -> list[LoopCase]:
         LoopCase("nobody", (), SETUP),
         LoopCase("one", _jobs(rng, long_answer, 3.0), SETUP, rng.choice(ORDERS)),
         LoopCase("all alike", _jobs(rng, [alike] * 14), threes, "by time", FAST_PREFILL),
+        LoopCase("end together", _jobs(rng, [alike] * 9), ample, "prefill first", NO_PREFILL),
+        LoopCase("one slot", _jobs(rng, _pairs(rng, 3)), one_slot, rng.choice(ORDERS)),
         LoopCase("limit 1", _jobs(rng, _mixed(rng, by_limit, _pairs(rng, 8))), SETUP, "random"),
         LoopCase("text ends at once", _jobs(rng, _mixed(rng, by_text, _pairs(rng, 8)), 4.0), ends),
         LoopCase("too long", _jobs(rng, _mixed(rng, too_long, ordinary)), SETUP, "decode first"),
@@ -114,7 +129,12 @@ def _lengths(rng: random.Random) -> list[LoopCase]:
     middle = rng.randint(20, 30)
     spread = [(middle + far, rng.randint(2, 4)) for far in (0, 9, 6, -6, 8, -1, -8, -9, 7, 1, -2)]
     small_batch = replace(SETUP, prefill_batch=2)
+    exact = replace(SETUP, tolerance=0)
+    level_only = [(level + rng.choice((0, 0, 1, 2)), rng.randint(2, 4)) for _ in range(24)]
+    far_behind = [(40, 2), *[(4, 2)] * 30, (40, 2)]
     return [
+        LoopCase("no tolerance", _jobs(rng, level_only), exact, rng.choice(ORDERS)),
+        LoopCase("far behind", _jobs(rng, far_behind), SETUP, "prefill first", NO_PREFILL),
         LoopCase("one long", _jobs(rng, [*short[:2], (50, 3), *short[2:]]), small_batch),
         LoopCase("one short", _jobs(rng, [*long[:2], (4, 3), *long[2:]]), small_batch),
         LoopCase("spread", _jobs(rng, spread), SETUP, rng.choice(ORDERS), FAST_PREFILL),
@@ -152,9 +172,13 @@ def _all_at_once(rng: random.Random) -> list[LoopCase]:
     unknown = [(rng.randint(2, 10), None, rng.randint(4, 10)) for _ in range(16)]
     unknown.insert(rng.randrange(8), (rng.randint(2, 6), None))  # runs to its limit
     slots = replace(SETUP, decode_batch=8)
+    extremes = rng.sample([(50, 13), (2, 2)], 2)
+    fair = [*extremes, *((rng.randint(8, 20), rng.randint(5, 9)) for _ in range(24))]
+    ample = replace(SETUP, decode_capacity=4096, decode_batch=rng.choice((2, 3)))
     short = replace(slots, max_length=24)
     return [
         LoopCase("lengths unknown", _jobs(rng, unknown), short, "prefill first", NO_PREFILL),
+        LoopCase("fairness", _jobs(rng, fair), ample, "prefill first", NO_PREFILL),
         LoopCase("blocked", _jobs(rng, blocked), SETUP, "prefill first", NO_PREFILL),
         LoopCase("lengths known", _jobs(rng, _pairs(rng, 18)), slots, "prefill first", NO_PREFILL),
     ]

@@ -7,11 +7,14 @@
 first = server.run_prefill([request.id for request in batch])
 first = server.run_prefill([request.id for request in batch])
 
-# fails every_request_is_prefilled_once the_first_token_counts only_what_cannot_run_is_refused
-#   prefill_memory_is_never_exceeded caches_are_saved_then_freed_once
-#   prompts_of_a_batch_are_similar prefill_batches_keep_their_size prefill_batches_are_filled
-#   prefill_never_idles_beside_work a_batch_is_sent_before_the_next nobody_is_passed_over
-#   the_store_is_never_exceeded
+# %% waits for a request that may never come
+# - return
+while not server.arrivals():
+    pass
+return
+
+# fails similar_prompts_share_a_batch every_request_is_prefilled_once prefill_batches_are_filled
+#   prefill_never_idles_beside_work nobody_is_passed_over
 
 # %% loses who does not fit
 # - request = self.waiting.constrained_get(fits, LOOK_AHEAD)
@@ -19,11 +22,7 @@ request = self.waiting.constrained_get(lambda request: True)
 if request is not None and not fits(request):
     break
 
-# %% waits for a request that may never come
-# - return
-while not server.arrivals():
-    pass
-return
+# fails every_request_is_prefilled_once prefill_never_idles_beside_work nobody_is_passed_over
 
 # %% waits for a full batch
 # - if not batch:
@@ -114,15 +113,21 @@ if request.state != "done":
 # - server.free_kv(request.id)
 server.free_kv(batch[0].id)
 
-# fails prompts_of_a_batch_are_similar
+# fails similar_prompts_share_a_batch prompts_of_a_batch_are_similar
 
 # %% mixes all lengths
 # - alike = max(lengths) - min(lengths) <= server.tolerance
 alike = True
 
+# fails prompts_of_a_batch_are_similar
+
 # %% compares with the first of the batch
 # - alike = max(lengths) - min(lengths) <= server.tolerance
 alike = abs(lengths[0] - request.input_length) <= server.tolerance
+
+# %% takes a tolerance of 0 for none at all
+# - alike = max(lengths) - min(lengths) <= server.tolerance
+alike = max(lengths) - min(lengths) <= (server.tolerance or server.max_length)
 
 # fails prefill_batches_keep_their_size
 
@@ -132,9 +137,9 @@ alike = abs(lengths[0] - request.input_length) <= server.tolerance
 while True:
     request = self.waiting.constrained_get(fits, LOOK_AHEAD)
 
-# fails prefill_batches_are_filled
+# fails similar_prompts_share_a_batch prefill_batches_are_filled
 
-# %% one at a time
+# %% never batches: one at a time
 # - while len(batch) < server.max_batch:
 # -     request = self.waiting.constrained_get(fits, LOOK_AHEAD)
 while not batch:
@@ -221,3 +226,19 @@ if False:
 # %% asks the store for each alone
 # - stored -= request.input_length
 pass
+
+# %% does not know the store at all
+# - room, stored = server.free_tokens(), server.storage_room()
+room, stored = server.free_tokens(), None
+
+# fails similar_prompts_share_a_batch
+
+# %% joins exactly equal lengths, whatever the tolerance
+# - alike = max(lengths) - min(lengths) <= server.tolerance
+alike = max(lengths) == min(lengths)
+
+# fails prefill_batches_are_filled
+
+# %% looks at the first twenty only
+# - request = self.waiting.constrained_get(fits, LOOK_AHEAD)
+request = self.waiting.constrained_get(fits, 20)

@@ -28,33 +28,32 @@ class DecodeLoop:
                     server.free_kv(ids[i])
                     del self.batch[i]
 
-# %% a heap, the longest first, with its own count of the room
-import heapq
-
-
+# %% the shortest first, but nobody is passed over more than twice; its own count of the room
 class DecodeLoop:
     def __init__(self):
-        self.heap, self.running, self.used, self.n_seen = [], {}, 0, 0
+        self.waiting, self.running, self.used = [], {}, 0
+        self.n_passed = {}
 
     def step(self, server):
         for fields in server.arrivals():
             request = Request(fields, server.max_length)
             request.add_token(fields["token"], server.eos)
-            heapq.heappush(self.heap, (-request.limit, self.n_seen, request))
-            self.n_seen += 1
-        left = []
-        while self.heap and len(self.running) < server.max_batch:
-            entry = heapq.heappop(self.heap)
-            request = entry[-1]
-            if self.used + request.size <= server.capacity:
-                self.used += request.size
-                server.load_kv(request.id, request.size)
-                server.free_stored(request.id)
-                self.running[request.id] = request
-            else:
-                left.append(entry)
-        for entry in left:
-            heapq.heappush(self.heap, entry)
+            self.waiting.append(request)
+        while len(self.running) < server.max_batch:
+            fitting = [one for one in self.waiting if self.used + one.size <= server.capacity]
+            if not fitting:
+                break
+            oldest, request = fitting[0], min(fitting, key=lambda one: one.limit)
+            n_passed = self.n_passed.get(oldest.id, 0)
+            if n_passed == 2:
+                request = oldest
+            elif request is not oldest:
+                self.n_passed[oldest.id] = n_passed + 1
+            self.waiting.remove(request)
+            self.used += request.size
+            server.load_kv(request.id, request.size)
+            server.free_stored(request.id)
+            self.running[request.id] = request
         ids = list(self.running)
         for i, token in zip(ids, server.decode_step(ids) if ids else []):
             self.running[i].add_token(token, server.eos)

@@ -1,7 +1,8 @@
 """Checks of lab 5's answer cells.
 
-In the notebook only the form of an answer is checked; with hidden cases, `case.right` knows what is
-right.
+In the notebook only the form of an answer is checked, and its mark is neutral; with hidden cases,
+`case.right` knows what is right. `which_batching` is about what lets requests join, and
+`predicted_ratio` about how long the longest of many answers is.
 """
 
 from labkit.bridge.student import Student
@@ -13,7 +14,7 @@ from labkit.checks.answers import (
     finite_number_in,
 )
 from labkit.checks.compare import show
-from labkit.checks.core import Wrong, check
+from labkit.checks.core import OnlyRead, Wrong, check
 
 KINDS = ("static", "dynamic", "continuous")
 BEHAVIOURS = tuple("ABCDEF")
@@ -30,7 +31,7 @@ def _expect_named(student: Student, case: AnswerCase, kind: str) -> None:
     if missing := [other for other in KINDS if other not in named.values()]:
         raise Wrong(f"none of the six is called {missing[0]}, and each kind is among them")
     if case.right is None:
-        return
+        raise OnlyRead
     for letter, right in case.right.items():
         if right == kind and named[letter] != right:
             raise Wrong(f"{letter} is something else than {named[letter]} batching")
@@ -63,8 +64,9 @@ def _expect_ratio(student: Student, case: AnswerCase, setting: str) -> None:
     if got < 1 - TOLERANCE:
         why = "Continuous batching never takes more steps: it is static over continuous."
         raise Wrong(f"{setting}, {show(got)}", why=why)
-    if case.right is not None:
-        expect_close(case, got, case.right[setting], setting, relative=TOLERANCE)
+    if case.right is None:
+        raise OnlyRead
+    expect_close(case, got, case.right[setting], setting, relative=TOLERANCE)
 
 
 @check("predicted_ratio", hint="How many slots stand empty while a batch ends?")

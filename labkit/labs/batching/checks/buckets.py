@@ -1,5 +1,6 @@
 """Checks of `BucketQueue`."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -99,10 +100,23 @@ def the_bucket_of_the_oldest_is_next(student: Student, case: BucketCase) -> None
                 f"the batch when request {id_at(oldest)} has waited longest",
                 expected="its bucket",
                 got=f"that of request {id_at(batch[0])}",
-                why="The fullest bucket, or that of the shortest prompts, makes others starve.",
+                why=_why_that_bucket(case, case.bucket(batch[0]), waiting),
             )
         waiting -= set(batch)
     expect_equal(len(waiting), 0, "the number of those who were never taken")
+
+
+def _why_that_bucket(case: BucketCase, taken: int, waiting: set[int]) -> str:
+    """What is special about the bucket that was taken; all that fits is named."""
+    sizes = Counter(case.bucket(i) for i in waiting)
+    fits = {
+        "the fullest": sizes[taken] == max(sizes.values()),
+        "that of the shortest prompts": taken == min(sizes),
+        "that of the longest prompts": taken == max(sizes),
+        "that of the newest request": taken == case.bucket(max(waiting)),
+    }
+    names = " and ".join(name for name, is_so in fits.items() if is_so)
+    return f"That bucket is {names}." if names else ""
 
 
 @check("BucketQueue", "one", hint="In at one end, out at the other.")
@@ -137,7 +151,6 @@ def a_rare_length_does_not_starve(student: Student, case: BucketCase) -> None:
                 "a request of a rare length, which has waited longest",
                 expected="the next batch",
                 got=f"a batch of {len(batch)} that came later",
-                why="With others coming all the time, its turn would never come.",
             )
         waiting -= set(batch)
         new = range(n_added, min(n_added + 2, len(case.lengths)))

@@ -4,7 +4,8 @@ The servers, their log and the other loop are the checks' own. The student's loo
 `Offer` of its server, so all that it does goes through calls that are logged here.
 """
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any
@@ -14,7 +15,7 @@ from labkit.checks.core import Wrong, check
 from labkit.labs.batching.checks.partners import BatchByBatchDecode, OneByOnePrefill
 from labkit.labs.batching.driver import serve
 from labkit.labs.batching.log import PREFILL, Run
-from labkit.labs.batching.replay import Fault, Rule, faults_of, in_words
+from labkit.labs.batching.replay import Rule, faults_of, in_words
 from labkit.labs.batching.servers import Server
 from labkit.labs.batching.workload import FixedCosts, Job, Setup
 
@@ -55,19 +56,13 @@ class LoopCase:
 
 
 @dataclass(frozen=True, slots=True)
-class LoadCase:
-    """Several crowded workloads, over which a mean is taken."""
+class Together:
+    """All workloads of a set: by what was done in all of them, a rule has enough to judge by."""
 
-    loads: tuple[LoopCase, ...]
+    workloads: tuple[LoopCase, ...]
 
     def __str__(self) -> str:
-        return f"{len(self.loads)} crowded workloads"
-
-
-def crowded(jobs: tuple[Job, ...]) -> LoopCase:
-    """A workload that is there at once and fills the memory; for counting decode steps."""
-    setup = Setup(decode_capacity=96, decode_batch=8, tolerance=100)
-    return LoopCase("crowded", jobs, setup, "prefill first", FixedCosts(prefill=0.0))
+        return f"all {len(self.workloads)} workloads"
 
 
 def requests(*lengths: tuple, every_s: float = 0.0, first_id: int = 1) -> tuple[Job, ...]:
@@ -120,6 +115,8 @@ def _play(student: Student, case: LoopCase, exercise: str) -> Run:
     )
     if theirs.error is not None and theirs.error.is_a("NotImplementedError"):
         raise theirs.error
+    if theirs.error is not None and theirs.error.lines:
+        run.stopped += f" ({theirs.error.lines[-1]})"
     return run
 
 
@@ -135,8 +132,9 @@ def rule(
     """Mark a function as a rule of this name (`Rule.broken`), and make a check of it.
 
     on: the kinds of events at which the rule can be broken, with commas between. The check has the
-    function's name and claims what the first line of its docstring says; it fails if the run
-    breaks the rule, or one of those in `also`, or if not half of the work was done.
+    function's name and claims what the first line of its docstring says; it fails if a run breaks
+    the rule, or one of those in `also`. A run that stops early is judged by what happened until
+    then; but in all runs together there has to be something to judge by (`expect_work`).
     """
 
     def mark(broken: Callable) -> Callable:
@@ -145,13 +143,15 @@ def rule(
 
         @check(exercise, hint=hint, weight=weight, applies_to=is_workload)
         @wraps(broken)
-        def play(student: Student, case: LoopCase) -> None:
+        def play(student: Student, case: LoopCase | Together) -> None:
+            if isinstance(case, Together):
+                runs = [run_of(student, each, exercise) for each in case.workloads]
+                return expect_work(runs, exercise, broken.rule.on)
             run = run_of(student, case, exercise)
             found = faults_of(run, rules)
             for each in rules:
                 if each.name in found:
                     raise Wrong(in_words(run, found[each.name]), cause=each.claim)
-            _expect_work(run, exercise)
 
         broken.check = play.check
         return broken
@@ -159,82 +159,54 @@ def rule(
     return mark
 
 
-def is_workload(case: LoopCase | LoadCase) -> bool:
+def is_workload(case: Any) -> bool:
     """Whether the rules are judged by this case."""
-    return isinstance(case, LoopCase)
+    return isinstance(case, LoopCase | Together)
 
 
-def n_steps_of(student: Student, case: LoopCase) -> int:
-    """The decode steps of a run in which at least half of the work was done."""
-    run = run_of(student, case, "DecodeLoop")
-    _expect_work(run, "DecodeLoop")
-    return sum(1 for _ in run.events("decode"))
+def expect_work(runs: Sequence[Run], exercise: str, kinds: Sequence[str] = ()) -> None:
+    """A quarter of what was due was done: who does nothing breaks few rules.
+
+    kinds: the events to judge by; the first that is work of the loop counts, or its main work.
+    """
+    due = WORK[exercise]
+    kind = next((kind for kind in kinds if kind in due), next(iter(due)))
+    words, n_due_of = due[kind]
+    n_due = n_done = 0
+    for run in runs:
+        wanted = n_due_of(run)
+        done = Counter(i for event in run.events(kind) for i in event.ids)
+        n_due += sum(wanted.values())
+        n_done += sum(min(n, done[i]) for i, n in wanted.items())
+    if 4 * n_done < n_due:
+        what = f"there is too little to judge by: {words.format(n_done=n_done, n_due=n_due)}"
+        raise Wrong(what, cause="too little was done")
 
 
-def _expect_work(run: Run, exercise: str) -> None:
-    """At least half of what was to be done was done: an idle loop breaks few rules."""
-    jobs = [job for job in run.jobs.values() if not run.setup.refuses(job)]
-    if len(jobs) < 4:  # where one mistake may be all there is
-        return
-    if exercise == "PrefillLoop":
-        n_due, n_done = len(jobs), len({i for e in run.events("prefill") for i in e.ids})
-    else:
-        n_due = sum(job.n_output(run.setup.max_length) - 1 for job in jobs)
-        n_done = sum(len(event.ids) for event in run.events("decode"))
-    if 2 * n_done < n_due:
-        too_little = "not half of the work was done"
-        fault = Fault(None, len(run.log), run.stopped or too_little)
-        raise Wrong(in_words(run, fault), cause=too_little)
+def _prompts(run: Run) -> dict[int, int]:
+    """Each request that can be served, once."""
+    return {i: 1 for i, job in run.jobs.items() if not run.setup.refuses(job)}
 
 
-SMALL = Setup(
-    prefill_capacity=96,
-    decode_capacity=96,
-    prefill_batch=4,
-    decode_batch=4,
-    tolerance=4,
-    max_length=64,
-)
-WITH_STORE = replace(SMALL, decode_capacity=60, decode_batch=2, tolerance=100, storage=40)
+def _caches(run: Run) -> dict[int, int]:
+    """Each request that goes to the decode server, once."""
+    return dict.fromkeys(_tokens(run), 1)
 
-WORKLOADS = [
-    LoopCase("nobody comes", (), SMALL),
-    LoopCase("equal lengths", requests(*[(12, 4)] * 9), SMALL, "decode first"),
-    LoopCase(
-        "first tokens that are the last",
-        requests(
-            (10, 1), (12, 5), (12, 6, 1), (63, 9), (11, 4), (61, 9), (63, None, 1), (10, 3, 2)
-        ),
-        SMALL,
-        "random",
-    ),
-    LoopCase(
-        "short and long prompts",
-        requests((5, 3), (40, 4), (6, 2), (7, 8), (42, 3), (5, 5), (9, 2), (41, 6), every_s=0.7),
-        SMALL,
-    ),
-    LoopCase(
-        "one long prompt in a crowd of short ones",
-        requests(*[(6, 2)] * 5, (40, 3), *[(5, 2)] * 12),
-        replace(SMALL, prefill_batch=2),
-    ),
-    LoopCase(
-        "some that can never run",
-        requests((32, 5), (128, 3), (18, 0), (33, 6), (70, 40), (31, 4), (97, 2), (60, 36), (9, 3)),
-        replace(SMALL, max_length=128),
-        "prefill first",
-    ),
-    LoopCase(
-        "a small store and a slow decode server",
-        requests((10, 6), (20, 5), (12, 7), (40, 3), (9, 8), (15, 4), (41, 3), (8, 5), (12, 2)),
-        WITH_STORE,
-        costs=FixedCosts(prefill=0.1, transfer=0.3),
-    ),
-    LoopCase(
-        "nobody says when to stop",
-        requests(*[(4 + 3 * i % 7, None, 5 + i % 6) for i in range(14)], (4, None)),
-        replace(SMALL, max_length=32, decode_batch=8),
-        "prefill first",
-        FixedCosts(prefill=0.0),
-    ),
-]
+
+def _tokens(run: Run) -> dict[int, int]:
+    """The steps in which each request of the decode server has to be."""
+    n_steps = {i: run.jobs[i].n_output(run.setup.max_length) - 1 for i in _prompts(run)}
+    return {i: n for i, n in n_steps.items() if n}
+
+
+WORK = {  # what there is to do, the main work first: how it is said, and how often for whom
+    "PrefillLoop": {
+        "prefill": ("{n_done} of {n_due} prompts were computed", _prompts),
+        "save": ("{n_done} of {n_due} KV caches were saved", _caches),
+    },
+    "DecodeLoop": {
+        "decode": ("{n_done} of {n_due} tokens were made", _tokens),
+        "load": ("{n_done} of {n_due} KV caches were loaded", _caches),
+        "finish": ("{n_done} of {n_due} requests were finished", _caches),
+    },
+}

@@ -1,6 +1,7 @@
-"""Rules of the prefill loop, each a check of `PrefillLoop`; the decode loop is ours.
+"""Rules of the prefill loop, each a check of `PrefillLoop`; the decode loop beside it is ours.
 
-A rule takes an event and the state before it, and gives request and sentence for each fault.
+The exercise is about batches of similar prompts: their bound is in `loads`. A rule takes an event
+and the state before it, and gives request and sentence for each fault.
 """
 
 from collections import Counter
@@ -8,7 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from labkit.labs.batching.checks.decode import decode_serves_to_the_end
-from labkit.labs.batching.checks.loops import WORKLOADS, rule
+from labkit.labs.batching.checks.loops import rule
 from labkit.labs.batching.log import PREFILL, Event
 from labkit.labs.batching.replay import State
 
@@ -22,6 +23,7 @@ _rule = partial(rule, "PrefillLoop")
     "prefill, end",
     hint="Take a request out of the queue when it joins a batch, not before.",
     also=(decode_serves_to_the_end,),
+    weight=2,
 )
 def every_request_is_prefilled_once(event: Event, state: State) -> Faults:
     """Each request that can be served is in one prefill batch, and the run goes to its end."""
@@ -83,6 +85,7 @@ def only_what_cannot_run_is_refused(event: Event, state: State) -> Faults:
     "prefill memory",
     "prefill",
     hint="A batch takes (its longest prompt) x (its requests) of `free_tokens`.",
+    weight=2,
 )
 def prefill_memory_is_never_exceeded(event: Event, state: State) -> Faults:
     """What is held on the prefill server, padding included, fits its capacity."""
@@ -119,6 +122,7 @@ def caches_are_saved_then_freed_once(event: Event, state: State) -> Faults:
     "similar lengths",
     "prefill",
     hint="Compare with the shortest and with the longest of the batch.",
+    weight=2,
 )
 def prompts_of_a_batch_are_similar(event: Event, state: State) -> Faults:
     """The prompts of a batch differ by no more than `tolerance` tokens."""
@@ -141,6 +145,7 @@ def prefill_batches_keep_their_size(event: Event, state: State) -> Faults:
     "batches are filled",
     "prefill",
     hint="Look past requests that do not match: others behind them may.",
+    weight=2,
 )
 def prefill_batches_are_filled(event: Event, state: State) -> Faults:
     """A waiting request as long as one of the batch is taken along if it fits."""
@@ -174,7 +179,10 @@ def a_batch_is_sent_before_the_next(event: Event, state: State) -> Faults:
 
 
 @_rule(
-    "nobody is passed over", "prefill", hint="Start each batch with the oldest request that fits."
+    "nobody is passed over",
+    "prefill",
+    hint="Start each batch with the oldest request that fits.",
+    weight=3,
 )
 def nobody_is_passed_over(event: Event, state: State) -> Faults:
     """Equal prompts go in order of arrival, and the oldest that fits waits for few batches."""
@@ -192,13 +200,10 @@ def nobody_is_passed_over(event: Event, state: State) -> Faults:
         yield oldest.id, f"{text} gone without it, where {patience} may"
 
 
-@_rule("storage", "save", hint="`storage_room()` must hold all prompts of the batch.")
+@_rule("storage", "save", hint="`storage_room()` must hold all prompts of the batch.", weight=2)
 def the_store_is_never_exceeded(event: Event, state: State) -> Faults:
     """What waits between the servers fits `storage`: prefill does not run ahead without limit."""
     n_stored = sum((state.stored | {event.ids[0]: event.tokens}).values())
     room = state.run.setup.storage
     if room is not None and n_stored > room:
         yield event.ids[0], f"{n_stored} tokens are stored, with room for {room}"
-
-
-OPEN_CASES = {"PrefillLoop": WORKLOADS}

@@ -83,10 +83,10 @@ def _named(request_id: int | None) -> str:
     return "None" if request_id is None else f"request {request_id}"
 
 
-def _expect_oldest(queue: Queue, right: int, when: str, why: str = "") -> None:
+def _expect_oldest(queue: Queue, right: int, when: str) -> None:
     got = id_of(queue.oldest(), f"the oldest {when}")
     if got != right:
-        raise Wrong(f"the oldest {when}", expected=_named(right), got=_named(got), why=why)
+        raise Wrong(f"the oldest {when}", expected=_named(right), got=_named(got))
 
 
 @check("RequestQueue", hint="Look from the front, and go on where the condition does not hold.")
@@ -109,9 +109,8 @@ def all_others_keep_their_places(student: Student, case: QueueCase) -> None:
     queue, ids = case.build(student), case.ids
     for accepted, right in (([ids[2]], ids[2]), ([], None), ([ids[4]], ids[4])):
         _expect_taken(queue, accepted, right)
-    why = "Who is passed over for a time must not lose its place as well."
     for waiting in (i for i in ids if i not in (ids[2], ids[4])):
-        _expect_oldest(queue, waiting, "after three searches", why)
+        _expect_oldest(queue, waiting, "after three searches")
         _expect_taken(queue, [waiting], waiting)
 
 
@@ -147,7 +146,11 @@ def no_more_than_n_most_are_looked_at(student: Student, case: QueueCase) -> None
     queue, ids = case.build(student), case.ids
     asked = _expect_taken(queue, [ids[3]], None, 3, why="It stands behind those.")
     if behind := [i for i in asked if i not in ids[:3]]:
-        raise Wrong("whom the condition is asked about, of 3", got=_named(behind[0]))
+        raise Wrong(
+            "the requests that the condition is asked about, where 3 are looked at",
+            expected="the first 3 only",
+            got=_named(behind[0]),
+        )
     _expect_taken(queue, [ids[3]], ids[3], 4, why="It is the last of those.")
     _expect_taken(queue, [ids[-1]], ids[-1], 10 * len(ids), why="All who wait are looked at.")
     _expect_taken(queue, [], None, 10 * len(ids))

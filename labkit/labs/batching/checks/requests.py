@@ -69,10 +69,16 @@ def a_new_request_is_queued(student: Student, case: RequestCase) -> None:
     expect_equal(request.tokens, [], "the tokens of a new request")
 
 
-def _expect_limit(student: Student, case: RequestCase, why: str) -> None:
+def _expect_limit(student: Student, case: RequestCase) -> None:
     got = case.build(student).limit
+    slips = {
+        case.max_length: "That is max_length: what the prompt takes of it is not left.",
+        case.max_length - case.n_input: "That is what max_length leaves: the client wants less.",
+        case.wanted: "That is what the client wants: prompt and answer do not fit into max_length.",
+    }
+    slips = {number: text for number, text in slips.items() if number is not None}
     if _runs(case):
-        expect_number(got, case.limit, "the limit", why=why)
+        expect_number(got, case.limit, "the limit", slips=slips)
     elif not number_in(got, "the limit") < 1:
         raise Wrong("the limit of a request without a token", expected="below 1", got=show(got))
 
@@ -84,7 +90,7 @@ def _expect_limit(student: Student, case: RequestCase, why: str) -> None:
 )
 def a_wish_is_kept_within_max_length(student: Student, case: RequestCase) -> None:
     """With an output_length, the limit is that, or what max_length leaves beside the prompt."""
-    _expect_limit(student, case, "Prompt and new tokens together have to fit into max_length.")
+    _expect_limit(student, case)
 
 
 @check(
@@ -94,7 +100,7 @@ def a_wish_is_kept_within_max_length(student: Student, case: RequestCase) -> Non
 )
 def without_a_wish_max_length_is_the_limit(student: Student, case: RequestCase) -> None:
     """Without an output_length, the limit is all that max_length leaves beside the prompt."""
-    _expect_limit(student, case, "What the prompt takes of max_length is not left.")
+    _expect_limit(student, case)
 
 
 @check("Request", hint="What may it come to, in all? That does not change.", applies_to=_runs)
@@ -105,10 +111,14 @@ def the_size_is_prompt_and_limit(student: Student, case: RequestCase) -> None:
     if not 1 <= limit <= LARGEST_LIMIT:
         raise Wrong("the limit", expected="a number of tokens", got=show(limit))
     right = case.n_input + limit
-    why = "Nobody knows when it will stop, so all of that is reserved from the start."
-    expect_number(request.size, right, "the size", why=why)
+    slips = {case.n_input: "That is the prompt alone.", limit: "That is the limit alone."}
+    expect_number(request.size, right, "the size", slips=slips)
     request.add_token(case.answer()[0], case.eos)
-    expect_number(request.size, right, "the size when it has a token", why=why)
+    slips = {
+        case.n_input + 1: "That is what it has now. Nobody knows when it will stop.",
+        right - 1: "A token that is there still takes its room.",
+    }
+    expect_number(request.size, right, "the size when it has a token", slips=slips)
 
 
 @check("Request", hint="One list per request. Which tokens belong into it?", applies_to=_runs)
@@ -120,11 +130,13 @@ def every_token_is_kept_in_order(student: Student, case: RequestCase) -> None:
         request.add_token(token, case.eos)
         added.append(token)
         expect_equal(request.tokens, added, f"the tokens after {len(added)}")
-    why = "Each request has a list of its own."
-    expect_equal(other.tokens, [], "the tokens of another request", why=why)
+    got = other.tokens
+    is_shared = isinstance(got, list) and got == added
+    why = "Both requests have one and the same list." if is_shared else ""
+    expect_equal(got, [], "the tokens of another request", why=why)
 
 
-def _expect_done_at_the_end(student: Student, case: RequestCase, why: str) -> None:
+def _expect_done_at_the_end(student: Student, case: RequestCase) -> None:
     before, request = case.build(student), case.build(student)
     for _ in range(case.limit):  # what has become of another one says nothing of this
         before.add_token(case.eos + 1, case.eos)
@@ -134,18 +146,27 @@ def _expect_done_at_the_end(student: Student, case: RequestCase, why: str) -> No
         state = _state_of(request, when)
         if (state == "done") != is_last:
             expected = '"done"' if is_last else 'not "done"'
-            why = why if is_last else ""
+            why = _is_late(request, case) if is_last else ""
             raise Wrong(f"the state {when}", expected=expected, got=f'"{state}"', why=why)
+
+
+def _is_late(request: Store, case: RequestCase) -> str:
+    """What one token more shows of a request that should be done."""
+    with suppress(StudentError):
+        request.add_token(case.eos + 1, case.eos)
+        if request.state == "done":
+            return "It is done one token later."
+    return ""
 
 
 @check(
     "Request",
-    hint="How many tokens does it have when it has as many as it may?",
+    hint="Compare the number of its tokens with `limit`. The token of the prefill counts.",
     applies_to=lambda case: _runs(case) and not case.stops_after,
 )
 def the_last_allowed_token_makes_it_done(student: Student, case: RequestCase) -> None:
     """A request is "done" with the last token that it may get, and not before."""
-    _expect_done_at_the_end(student, case, "The first token, from the prefill, counts as well.")
+    _expect_done_at_the_end(student, case)
 
 
 @check(
@@ -155,7 +176,7 @@ def the_last_allowed_token_makes_it_done(student: Student, case: RequestCase) ->
 )
 def the_end_of_text_makes_it_done(student: Student, case: RequestCase) -> None:
     """A request is "done" with its end-of-text token, be it the first, and not before."""
-    _expect_done_at_the_end(student, case, "Its text has ended before the limit.")
+    _expect_done_at_the_end(student, case)
 
 
 @check(
