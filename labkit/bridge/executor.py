@@ -6,7 +6,8 @@ anything.
 """
 
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,9 @@ class Executor:
         match message["op"]:
             case "call":
                 return target(*args, **kwargs)
+            case "call_with":
+                with _bound(self._namespace, args[0]):
+                    return target(*args[1:], **kwargs)
             case "scripted":
                 from labkit.chance.source import run_scripted
 
@@ -121,6 +125,19 @@ class Executor:
         if not reply["ok"]:
             raise _EXCEPTIONS.get(reply["kind"], RuntimeError)(reply["message"])
         return Decoder(blob, self._from_handle).decode(reply["value"])
+
+
+@contextmanager
+def _bound(namespace: Any, names: Mapping[str, Any]) -> Iterator[None]:
+    """Give names of the namespace other values for a while."""
+    before = {name: namespace[name] for name in names if name in namespace}
+    namespace.update(names)
+    try:
+        yield
+    finally:
+        for name in names:
+            namespace.pop(name, None)
+        namespace.update(before)
 
 
 def _step(owner: Any, step: str | tuple) -> Any:

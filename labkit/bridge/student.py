@@ -199,6 +199,14 @@ def hold(proxy: Proxy, *args: Any, **kwargs: Any) -> Proxy:
     return _student_of(proxy).ask("call", proxy, args, kwargs, hold=True)
 
 
+def hold_with(proxy: Proxy, parts: Mapping[str, Any], /, *args: Any) -> Proxy:
+    """`hold` while these names of the notebook stand for the check's own parts.
+
+    So one exercise is judged without the mistakes of another one that it calls.
+    """
+    return _student_of(proxy).ask("call_with", proxy, (dict(parts), *args), hold=True)
+
+
 def scripted(proxy: Proxy, source: Offer, /, *args: Any, **kwargs: Any) -> Any:
     """Call `proxy` while `source` decides all that is random in it; see `labkit.chance.source`."""
     return _student_of(proxy).ask("scripted", proxy, (source, *args), kwargs)

@@ -1,5 +1,6 @@
 """Wrong and right answers to lab 8, made from its keys."""
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -76,6 +77,9 @@ def wrong_numbers(key: Key) -> Iterator[Mutant]:
         yield mutant(answer, slip, caught_by, {**right, **fields})
     for field in right:
         yield mutant(answer, f"{field} tripled", (names[field],), right | {field: 3 * right[field]})
+        if isinstance(right[field], int):
+            beside = right | {field: right[field] + 1}
+            yield mutant(answer, f"{field} off by one", (names[field],), beside)
         yield mutant(answer, f"{field} as text", (names[field],), right | {field: "many"})
         source = f'{answer} = {right!r}\n{answer}["{field}"] = float("nan")'
         yield Mutant(answer, f"{field} not a number", (names[field],), source=source)
@@ -121,6 +125,8 @@ def numbers(key: Key) -> Iterator[Variant]:
     floats = {name: float(value) for name, value in right.items()}
     yield Variant(answer, "three digits", f"{answer} = {rounded!r}")
     yield Variant(answer, "floats", f"{answer} = {floats!r}")
+    computed = {name: math.nextafter(value, math.inf) for name, value in floats.items()}
+    yield Variant(answer, "floats with a rounding error", f"{answer} = {computed!r}")
     texts = {name: f"{value:,}" for name, value in right.items()}
     yield Variant(answer, "texts", f"{answer} = {texts!r}")
     arrays = f"{{name: np.array([value]) for name, value in {right!r}.items()}}"

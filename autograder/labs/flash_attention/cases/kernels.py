@@ -3,8 +3,9 @@
 import random
 from dataclasses import replace
 
-from labkit.labs.flash_attention.checks.kernels import AttentionCase
-from labkit.labs.flash_attention.checks.softmax import StepCase
+from labkit.flash_attention import online_softmax
+from labkit.labs.flash_attention.checks.runs import AttentionCase
+from labkit.labs.flash_attention.checks.steps import StepCase
 
 
 def kernel_cases(rng: random.Random) -> dict[str, list]:
@@ -47,19 +48,23 @@ def _whole(rng: random.Random) -> list[AttentionCase]:
 
     return [
         case("even", rng.randint(8, 20)),
-        case("ragged", 1),
-        case("ragged", 2 * rng.randint(8, 14) + 1),
+        case("one", 1),
+        case("even", 2 * rng.randint(8, 14) + 1),
         case("causal", rng.randint(9, 21), is_causal=True),
         case("moving", rng.randint(7, 15)),
     ]
 
 
 def _tiled(rng: random.Random) -> list[AttentionCase]:
-    """N in tiles that fill it or not; always another number of tiles of queries than of keys."""
+    """N in tiles that fill it or not; always another number of tiles of queries than of keys.
+
+    With a mask every edge is met: tiles that end where others begin, and one row later.
+    """
 
     def case(kind: str, n_rows: int, tile_q: int, tile_kv: int) -> AttentionCase:
         width = rng.choice((4, 16) if kind == "large" else (3, 5, 6, 7))
-        return AttentionCase(kind, n_rows, width, tile_q, tile_kv, kind == "causal", _seed(rng))
+        tiles = (tile_q, tile_kv, kind == "causal", _seed(rng))
+        return AttentionCase(kind, n_rows, width, *tiles, part=online_softmax)
 
     def even(kind: str) -> AttentionCase:
         n_rows, tiles = rng.choice(((20, (2, 4, 5)), (24, (4, 6, 8)), (30, (5, 6, 10))))
@@ -70,6 +75,8 @@ def _tiled(rng: random.Random) -> list[AttentionCase]:
         return case(kind, rng.choice(lengths), tile_q, tile_kv)
 
     small, large = rng.randint(3, 5), rng.randint(6, 9)
+    few, many = rng.choice(((4, 8), (4, 12), (6, 12)))
+    less, more = rng.choice(((4, 5), (5, 6), (3, 4), (3, 7)))
     return [
         even("even"),
         even("even"),
@@ -78,11 +85,14 @@ def _tiled(rng: random.Random) -> list[AttentionCase]:
         case("ragged", 1, 1, 1),
         case("ragged", 1, rng.randint(2, 8), rng.randint(2, 8)),
         case("ragged", rng.randint(5, 9), rng.randint(10, 16), rng.randint(10, 16)),
-        case("causal", 24, *rng.choice(((8, 4), (4, 8), (12, 4), (4, 12), (6, 12)))),
-        ragged("causal", small, large),
-        ragged("causal", large, small),
-        replace(even("large"), seed=2 * _seed(rng)),
+        case("causal", 24, many, few),
+        case("causal", 24, few, many),
+        case("causal", less * more, less, more),
+        case("causal", less * more, more, less),
+        replace(ragged("both", small, large), is_causal=True),
+        replace(ragged("both", large, small), is_causal=True),
         replace(even("large"), seed=2 * _seed(rng) + 1),
+        replace(even("large"), seed=2 * _seed(rng)),
         even("chip"),
         even("moving"),
         even("moving"),

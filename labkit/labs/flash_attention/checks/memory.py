@@ -115,6 +115,36 @@ class WatchedMemory:
                 met[torch.tensor(list(here[one]))[:, None], list(here[other])] = True
         return met
 
+    def stored_rows(self, name: str) -> set[int]:
+        """The rows of an array that were stored."""
+        return {
+            row
+            for access in self.memory.accesses
+            if access.kind == "store" and access.name == name
+            for row in range(access.start, access.stop)
+        }
+
+    def loaded_blank(self) -> str:
+        """The first array of results of which a row was loaded before it was stored; "" if none."""
+        stored: set[tuple[str, int]] = {
+            (name, row) for name in "QKV" for row in range(self.memory.n_rows)
+        }
+        for access in self.memory.accesses:
+            rows = {(access.name, row) for row in range(access.start, access.stop)}
+            if access.kind == "load" and not rows <= stored:
+                return access.name
+            stored |= rows
+        return ""
+
+    def most_waiting(self, one: str, other: str) -> int:
+        """By how many rows one array was ahead of the other at most, in what was loaded."""
+        ahead, most = 0, 0
+        for access in self._loaded(one + other):
+            rows = access.stop - access.start
+            ahead += rows if access.name == one else -rows
+            most = max(most, abs(ahead))
+        return most
+
     def _loaded(self, names: str) -> list[Access]:
         return [each for each in self.memory.accesses if each.kind == "load" and each.name in names]
 

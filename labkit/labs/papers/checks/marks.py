@@ -19,6 +19,7 @@ from labkit.labs.papers.items import Item, id_in, item_of, options_for
 from labkit.labs.papers.words import in_general, language_of, say
 
 RELATIVE, RELATIVE_OF_SLIPS = 5e-3, 2e-3
+OF_COUNTS = 1e-12  # relative: a count may have been computed in floats
 Play = Callable[[Student, "ItemCase"], None]
 
 
@@ -88,7 +89,7 @@ def has_in_a_row(place: int) -> Play:
 
 
 def has_number(field: str) -> Play:
-    """Marks one number: counts exactly, all others within half a percent."""
+    """Marks one number: counts but for a float's rounding, all others within half a percent."""
 
     def play(student: Student, case: ItemCase) -> None:
         got = read_number(student, case, field)
@@ -96,7 +97,7 @@ def has_number(field: str) -> Play:
             return
         student_id, language = who(student)
         right = case.key.numbers(student_id)[field]
-        if is_near(got, right, 0 if isinstance(right, int) else RELATIVE):
+        if is_near(got, right, OF_COUNTS if isinstance(right, int) else RELATIVE):
             return
         slip = _slip(case, student_id, field, got)
         how = " ".join(f"{case.key.slips[language].get(slip, '')} {case.key.how[language]}".split())

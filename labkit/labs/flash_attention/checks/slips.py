@@ -1,0 +1,194 @@
+"""What known mistakes make of attention's output: a cause is named only if it gives all of it."""
+
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from labkit.labs.flash_attention.checks.runs import (
+    TOLERANCE,
+    AttentionCase,
+    right_output,
+    seen_pairs,
+)
+from labkit.models.counted_memory import tile_scores, tiles
+
+# From exp(m - m_new), the old total and output, and the new tile's: total and undivided output.
+Merge = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+DIVIDED = "O in memory is divided by its total: multiply it by l again before the step."
+MERGES: Mapping[str, Merge] = {
+    "The old output is not multiplied by exp(m - m_new).": (
+        lambda old, total, output, more, part: (old * total + more, output + part)
+    ),
+    "The old total is not multiplied by exp(m - m_new).": (
+        lambda old, total, output, more, part: (total + more, old * output + part)
+    ),
+    "Neither the old total nor the old output is multiplied by exp(m - m_new).": (
+        lambda old, total, output, more, part: (total + more, output + part)
+    ),
+    DIVIDED: (
+        lambda old, total, output, more, part: (old * total + more, old * output / total + part)
+    ),
+    "O as it was loaded belongs to the old total l; here it is multiplied by the new one.": (
+        lambda old, total, output, more, part: (
+            old * total + more,
+            (old * total + more) * output / total + part,
+        )
+    ),
+}
+UNDIVIDED = "O is not divided by its total l."
+TWICE = "O is divided by its total in every step, and at the end once more."
+SUMMED = "A softmax is taken of each tile of keys alone, and the results are added."
+UNSCALED = "The scores are not divided by the square root of head_dim."
+UNMASKED = "There is no mask, though is_causal is True."
+MASKED = "There is a mask, though is_causal is False."
+
+
+def said_of_output(got: Tensor, case: AttentionCase, has_state: bool = False) -> str:
+    """What is said of a wrong output (N D): all mistakes that would give just this.
+
+    has_state: whether O is divided by its total in every turn.
+    """
+    if case.kind == "large":
+        return _said_of_nan(case, has_state) if got.isnan().any() else ""
+    masks = _wrong_masks(case) if case.tile_q and case.is_causal else {}
+    found = [
+        slip
+        for slip, slipped in slipped_outputs(case).items()
+        if _is_near(got, slipped, got.isfinite().all(-1) if slip in masks else None)
+    ]
+    return " Or: ".join(found)
+
+
+def _said_of_nan(case: AttentionCase, has_state: bool) -> str:
+    """What makes NaN of scores that are large, or far below 0."""
+    queries, keys, _ = case.matrices()
+    scores = tile_scores(queries, keys, 0, 0, case.is_causal)
+    found = []
+    if scores.max() > 0:
+        found.append("An exponential overflows: every exp takes a score less the largest so far.")
+    if scores[:, : case.tile_kv if has_state else None].max() < 0:
+        found.append("All weights of the first keys are 0: the first maximum is -inf.")
+    return " Or: ".join(found)
+
+
+def _is_near(got: Tensor, slipped: Tensor, rows: Tensor | None = None) -> bool:
+    """Whether rows that the mistake gives numbers for are alike; others may hold anything.
+
+    rows: those that count, where a query that sees no key of a tile may spoil its row.
+    """
+    alike = slipped.isfinite().all(-1) & (torch.tensor(True) if rows is None else rows)
+    return bool(alike.any()) and torch.allclose(
+        got[alike], slipped[alike], rtol=TOLERANCE, atol=TOLERANCE
+    )
+
+
+def slipped_outputs(case: AttentionCase) -> dict[str, Tensor]:
+    """What known mistakes make of the output (N D), by what to say."""
+    slips = {
+        UNSCALED: right_output(case, case.is_causal, scale=1.0),
+        UNMASKED if case.is_causal else MASKED: right_output(case, not case.is_causal),
+    }
+    if not case.tile_q:
+        queries, keys, values = case.matrices()
+        weights = tile_scores(queries, keys, 0, 0, case.is_causal).double().softmax(0)
+        return slips | {
+            "The softmax goes over the queries, not the keys.": weights @ values.double()
+        }
+    if case.is_causal:
+        slips |= {slip: _masked(case, sees) for slip, sees in _wrong_masks(case).items()}
+    else:
+        slips |= _wrong_tiles(case)
+    return (
+        slips | {slip: _merged(case, merge)[0] for slip, merge in MERGES.items()} | _undivided(case)
+    )
+
+
+def _wrong_tiles(case: AttentionCase) -> dict[str, Tensor]:
+    """Keys that are missing, or that are none."""
+    queries, keys, values = (each.double()[None, None] for each in case.matrices())
+    n_left, n_missing = case.n_rows % case.tile_kv, -case.n_rows % case.tile_kv
+
+    def output(some_keys: Tensor, some_values: Tensor) -> Tensor:
+        return functional.scaled_dot_product_attention(queries, some_keys, some_values)[0, 0]
+
+    slips = {}
+    if case.tile_kv < case.n_rows:
+        last = n_left or case.tile_kv
+        slips["Only the last tile of keys counts; keep what was there before."] = output(
+            keys[:, :, -last:], values[:, :, -last:]
+        )
+    if n_left and case.tile_kv < case.n_rows:
+        slips["The last, smaller tile of keys is missing."] = output(
+            keys[:, :, :-n_left], values[:, :, :-n_left]
+        )
+    if n_missing:
+        padding = (0, 0, 0, n_missing)
+        slips["Zeros stand in for keys that are not there, and get weights."] = output(
+            functional.pad(keys, padding), functional.pad(values, padding)
+        )
+    return slips
+
+
+def _wrong_masks(case: AttentionCase) -> dict[str, Tensor]:
+    """Which keys a query sees (N N), by what to say of it."""
+    row, seen = torch.arange(case.n_rows), seen_pairs(case)
+    query, first_query = row[:, None], (row // case.tile_q * case.tile_q)[:, None]
+    key, first_key = row, row // case.tile_kv * case.tile_kv
+    right = key <= query
+    return {
+        "The mask counts rows from the beginning of each tile, not of the text.": seen
+        & (key - first_key <= query - first_query),
+        "The mask has the beginnings of the two tiles exchanged.": seen
+        & (key - first_key + first_query <= query - first_query + first_key),
+        "Later tiles are left out, but later keys of the same tile are not hidden.": seen,
+        "Pairs of tiles are left out though some of these queries see some of these keys.": right
+        & (first_key < first_query),
+        "Pairs are left out by the numbers of their tiles: rows decide.": right
+        & (first_key // case.tile_kv <= first_query // case.tile_q),
+    }
+
+
+def _masked(case: AttentionCase, sees: Tensor) -> Tensor:
+    """The output (N D) where queries see these keys; NaN for one that sees none."""
+    queries, keys, values = (each.double() for each in case.matrices())
+    scores = tile_scores(queries, keys, 0, 0, is_causal=False).double()
+    return scores.masked_fill(~sees, -torch.inf).softmax(-1) @ values
+
+
+def _merged(case: AttentionCase, merge: Merge) -> tuple[Tensor, Tensor]:
+    """The output (N D), and without the last division, if tiles of keys are merged like this."""
+    queries, keys, values = (each.double() for each in case.matrices())
+    scores = tile_scores(queries, keys, 0, 0, case.is_causal).double()
+    seen, before = seen_pairs(case), scores.new_full((case.n_rows,), -torch.inf)
+    total, output = torch.zeros_like(before)[:, None], torch.zeros_like(values)
+    for start, stop in tiles(case.n_rows, case.tile_kv):
+        level = torch.maximum(before, scores[:, start:stop].amax(-1))
+        weights = (scores[:, start:stop] - level[:, None]).exp()
+        old, part = (before - level).exp()[:, None], weights @ values[start:stop]
+        more = weights.sum(-1, keepdim=True)
+        new = merge(old, total, output, more, part) if start else (more, part)
+        is_met = (seen[:, start] | torch.tensor(not case.is_causal))[:, None]
+        total, output, before = new[0].where(is_met, total), new[1].where(is_met, output), level
+    return output / total, output
+
+
+def _undivided(case: AttentionCase) -> dict[str, Tensor]:
+    """Where the divisions are too few or too many, or are those of each tile."""
+    divided, undivided = _merged(
+        case, lambda old, total, output, more, part: (old * total + more, old * output + part)
+    )
+    total = (undivided / divided).nanmean(-1, keepdim=True)
+    in_each_step, _ = _merged(case, MERGES[DIVIDED])
+    return {UNDIVIDED: undivided, TWICE: in_each_step / total, SUMMED: _summed(case)}
+
+
+def _summed(case: AttentionCase) -> Tensor:
+    queries, keys, values = (each.double() for each in case.matrices())
+    scores = tile_scores(queries, keys, 0, 0, case.is_causal).double()
+    parts = (
+        (scores[:, start:stop].softmax(-1) @ values[start:stop]).nan_to_num(nan=0.0)
+        for start, stop in tiles(case.n_rows, case.tile_kv)
+    )
+    return sum(parts)

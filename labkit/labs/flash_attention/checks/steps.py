@@ -1,0 +1,208 @@
+"""What the checks of `online_softmax` share: one step, what is right, and what mistakes make of it.
+
+Totals and outputs are judged relative to the maximum that comes with them: a wrong maximum is one
+mistake, not three.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from labkit.bridge.student import Student
+from labkit.checks.compare import expect_tensor, refuse_blank, show, tensor_in
+from labkit.checks.core import Wrong
+
+NAMES = ("maximum", "total", "output")
+TOLERANCE = 1e-4
+LEVEL = 1e4
+LARGE_TOLERANCE = 5e-3  # float32 has steps of 1e-3 there
+N_BLIND = 3  # queries that miss all earlier keys, all new ones, or both
+
+
+@dataclass(frozen=True, slots=True)
+class StepCase:
+    """One step. n_before, n_new: keys so far, and in the new tile. kind: what is special."""
+
+    kind: str
+    n_queries: int
+    n_before: int
+    n_new: int
+    head_dim: int = 3
+    seed: int = 0
+
+    def __str__(self) -> str:
+        special = {"large": f"scores of {LEVEL:,.0f}, ", "unseen": "keys that nobody sees, "}
+        sizes = f"{self.n_queries} queries, {self.n_before} keys so far, {self.n_new} new ones"
+        return special.get(self.kind, "") + sizes
+
+    @property
+    def rises(self) -> bool:
+        """Whether the large scores, if there are any, come with the new tile."""
+        return self.seed % 2 == 0
+
+    def parts(self) -> tuple[Tensor, Tensor]:
+        """Scores (Q S) and values (S D) of all keys, those so far first."""
+        rng = torch.Generator().manual_seed(self.seed)
+        n_keys = self.n_before + self.n_new
+        scores = 2 * torch.randn(self.n_queries, n_keys, generator=rng)
+        values = torch.randn(n_keys, self.head_dim, generator=rng)
+        if self.kind == "large":
+            scores = LEVEL * scores.sign()
+            scores[:, -1 if self.rises else 0] = LEVEL
+            is_new = torch.arange(n_keys) >= self.n_before
+            scores = scores.where(is_new == self.rises, -LEVEL)
+        if self.kind == "unseen":  # the first query has seen none, the second only earlier ones
+            scores[0], scores[1, self.n_before :] = -torch.inf, -torch.inf
+            scores[2, : self.n_before], scores[3, -1] = -torch.inf, -torch.inf
+        return scores, values
+
+
+def level_after(scores: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Maximum, total and output of all these keys at once, in float64."""
+    scores, values = scores.double(), values.double()
+    if not scores.shape[1]:
+        nothing = scores.new_zeros(len(scores))
+        return nothing - torch.inf, nothing, nothing[:, None] * values.new_zeros(values.shape[1])
+    maximum = scores.amax(-1)
+    total = (scores.logsumexp(-1) - maximum).exp().nan_to_num(nan=0.0)
+    output = total[:, None] * scores.softmax(-1).nan_to_num(nan=0.0) @ values
+    return maximum, total, output
+
+
+def step_of(student: Student, case: StepCase) -> tuple[Tensor, Tensor, Tensor]:
+    """What the student's function makes of the right state: maximum, total and output."""
+    return student.once(("online_softmax", case), lambda: _play(student, case))
+
+
+def _play(student: Student, case: StepCase) -> tuple[Tensor, Tensor, Tensor]:
+    scores, values = case.parts()
+    n_before = case.n_before
+    state = level_after(scores[:, :n_before], values[:n_before])
+    got = student.online_softmax(
+        *(part.float() for part in state), scores[:, n_before:], values[n_before:]
+    )
+    refuse_blank(got)
+    if not isinstance(got, list | tuple) or len(got) != 3:
+        what = "what comes back should be the maximum, the total and the output"
+        raise Wrong(what, expected="three tensors", got=show(got))
+    maximum, total, output = (
+        _real(part, right, name) for part, right, name in zip(got, state, NAMES, strict=True)
+    )
+    return maximum, total, output
+
+
+def _real(got: Any, right: Tensor, name: str) -> Tensor:
+    part = tensor_in(got, f"the {name}")
+    if part.is_complex():
+        raise Wrong(f"the {name}", expected="real numbers", got=f"a tensor of {part.dtype}")
+    if part.shape != right.shape:
+        expected, shape = str(tuple(right.shape)), str(tuple(part.shape))
+        raise Wrong(f"the shape of the {name}", expected=expected, got=shape)
+    return part.double()
+
+
+def said_of_maximum(got: Tensor, case: StepCase) -> str:
+    """What is said of a wrong maximum (Q,)."""
+    scores, values = case.parts()
+    n_before = case.n_before
+    before, _, _ = level_after(scores[:, :n_before], values[:n_before])
+    new = scores[:, n_before:].double()
+    right = torch.maximum(before, new.amax(-1))
+    slips = {
+        "That is the maximum of the new tile alone; a larger score may have come before.": (
+            new.amax(-1)
+        ),
+        "That is the smaller one of the old maximum and the new tile's.": (
+            torch.minimum(before, new.amax(-1))
+        ),
+        "That is the old maximum: return the new one.": before,
+        "That is one number for all queries; each has its own.": torch.maximum(before, new.max()),
+    }
+    found = (why for why, one in slips.items() if is_near(got, one) and not is_near(right, one))
+    return " Or: ".join(found)
+
+
+def at_own_level(maximum: Tensor, right_maximum: Tensor) -> Tensor:
+    """Factor (Q,) from sums of exp(score - maximum) to those with the right maximum."""
+    return (maximum - right_maximum).exp().where(right_maximum.isfinite(), 1)
+
+
+def expect_sum(student: Student, case: StepCase, which: str, n_queries: int | None = None) -> None:
+    """The total or the output of the first queries, whatever the maximum that was chosen."""
+    maximum, *sums = step_of(student, case)
+    right_maximum, *right_sums = level_after(*case.parts())
+    is_output = which == "output"
+    factor = at_own_level(maximum, right_maximum)
+    found = sums[is_output] * (factor[:, None] if is_output else factor)
+    right = right_sums[is_output][:n_queries]
+    tolerance = LARGE_TOLERANCE if case.kind == "large" else TOLERANCE
+    if torch.allclose(found[:n_queries], right, rtol=tolerance, atol=tolerance):
+        return
+    why = said_of(sums[is_output], right_sums[is_output], case, which)
+    expect_tensor(found[:n_queries], right, f"the {which}", why=why, tolerance=tolerance)
+
+
+def said_of(got: Tensor, right: Tensor, case: StepCase, which: str) -> str:
+    """What is said of a wrong total or output: all mistakes that would give just this."""
+    if is_near(got, right):
+        return f"That is the {which} for the right maximum, not for the one that is returned."
+    found = (
+        slip
+        for slip, slipped in slips_of(case, which)
+        if is_near(got, slipped) and not is_near(right, slipped)
+    )
+    return " Or: ".join(found)
+
+
+def is_near(got: Tensor, slipped: Tensor) -> bool:
+    return torch.allclose(got, slipped, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
+
+
+def slips_of(case: StepCase, which: str) -> Iterator[tuple[str, Tensor]]:
+    """What to say of known mistakes, and what they make of the total (Q,) or the output (Q D)."""
+    scores, values = (part.double() for part in case.parts())
+    n_before = case.n_before
+    new, tile = scores[:, n_before:], values[n_before:]
+    before, total, output = level_after(scores[:, :n_before], values[:n_before])
+    top = new.amax(-1)
+    unguarded = torch.maximum(before, top)
+    level = unguarded.where(unguarded.isfinite(), 0)
+    old, weights = (before - level).exp()[:, None], (new - level[:, None]).exp()
+    late = (new - before[:, None]).exp()
+    lost = (new - unguarded[:, None]).exp()
+    if which == "total":
+        state, part, late_part = total[:, None], weights.sum(-1, keepdim=True), late.sum(-1, True)
+    else:
+        state, part, late_part = output, weights @ tile, late @ tile
+    new_total = old * total[:, None] + weights.sum(-1, keepdim=True)
+    naive = (new.exp() / level.exp()[:, None]) @ (tile if which == "output" else tile[:, :1] ** 0)
+    found = {
+        f"The old {which} is not multiplied by exp(m - m_new).": state + part,
+        f"The old {which} is divided by exp(m - m_new); multiply by it.": state / old + part,
+        "What the new tile adds uses the new maximum already: leave it as it is.": (
+            old * (state + part)
+        ),
+        f"That is the {which} of the new tile alone: the old one is missing.": part,
+        "The new tile's weights use the old maximum: subtract the new one.": (
+            old * state + late_part
+        ),
+        "The factor uses the largest score of the new tile; it is exp(m - m_new).": (
+            (top - level).exp()[:, None] * state + part
+        ),
+        "An exponential overflows: subtract the maximum first, then take exp.": (
+            before.exp()[:, None] / level.exp()[:, None] * state + naive
+        ),
+    }
+    lost = lost @ tile if which == "output" else lost.sum(-1, keepdim=True)
+    found["-inf - (-inf) is NaN: where the new maximum is -inf, subtract something finite."] = (
+        before - unguarded
+    ).exp()[:, None] * state + lost
+    if which == "output":
+        found["The output is not divided by the total here."] = (old * output + part) / new_total
+        found["The factor is exp(m - m_new), not the quotient of the totals."] = (
+            total[:, None] / new_total * output + part
+        )
+    yield from ((why, each[:, 0] if which == "total" else each) for why, each in found.items())
