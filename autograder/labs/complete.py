@@ -41,10 +41,15 @@ def missing_parts(lab: Lab) -> Iterator[str]:
 
 
 def _uncaught(lab: Lab, exercise: str, checks: list[Check]) -> Iterator[str]:
-    """Checks that no wrong answer fails alone, or with those that must fail with it."""
+    """Checks that no wrong answer fails alone, or with those that must fail with it.
+
+    What a gate asks for, others build on; so a wrong answer that fails with others is enough there.
+    """
     caught, steps = {mutant.caught_by for mutant in mutants_of(lab)}, steps_of(lab)
+    every = {name for names in caught for name in names}
     for check in checks:
-        if steps.get(check.name, (check.name,)) not in caught:
+        alone = steps.get(check.name, (check.name,)) in caught
+        if not (alone or (check.gate and check.name in every)):
             yield (
                 f"the check {check.name} of {lab.name} has no wrong answer that it alone catches: "
                 f"add one to autograder/labs/{lab.topic}/mutants/{exercise}.py"

@@ -59,6 +59,20 @@ n_new = keys.shape[2]
 # - end = int(self.positions.max()) + 1 + n_new
 end = int(self.positions.max()) + 1 + n_kept
 
+# fails a_chunk_may_cross_the_end
+
+# %% values of a chunk that wraps go to the last slots
+# - self.values[:, :, slots] = values[:, :, n_new - n_kept :]
+wraps = 1 < n_new < window and int(slots[0]) + n_new > window
+value_slots = torch.arange(window - n_kept, window) if wraps else slots
+self.values[:, :, value_slots] = values[:, :, n_new - n_kept :]
+
+# fails a_long_prompt_leaves_its_newest_tokens
+
+# %% keeps the oldest values of a long prompt
+# - self.values[:, :, slots] = values[:, :, n_new - n_kept :]
+self.values[:, :, slots] = values[:, :, :n_kept]
+
 # fails the_mask_shows_the_window
 
 # %% queries see their future
