@@ -88,6 +88,7 @@ def ttft_begins_with_the_arrival(student: Student, case: LatencyCase) -> None:
     slips = {
         case.token_times_s[0]: "That is when it was there, not how long it took.",
         case.tpot_s: "The time to the first token comes first, then the time of a further one.",
+        case.token_times_s[-1] - case.arrival_s: "That is the time to the last token.",
     }
     expect_number(got, case.ttft_s, "TTFT", relative=SINGLE_PRECISION, slips=slips)
 
@@ -100,7 +101,10 @@ def ttft_begins_with_the_arrival(student: Student, case: LatencyCase) -> None:
 def tpot_is_the_mean_after_the_first(student: Student, case: LatencyCase) -> None:
     """The second number is the time from first to last token, over the tokens after the first."""
     got, n = _pair(student, case)[1], len(case.token_times_s)
-    slips = {(n - 1) / n: "The first token is none of the further ones: do not count it."}
+    slips = {
+        (n - 1) / n: "The first token is none of the further ones: do not count it.",
+        n - 1.0: "That is the time of all further tokens together.",
+    }
     expect_number(got, case.tpot_s, "TPOT", relative=SINGLE_PRECISION, factors=slips)
 
 
