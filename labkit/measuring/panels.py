@@ -1,6 +1,6 @@
 """What the figures of several labs draw alike: a grid of axes, and times with their middle half."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from labkit.measuring.plots import course_style
+from labkit.measuring.plots import COLORS, course_style
 from labkit.measuring.records import Row
 
 WIDTH = 8.5  # inches of a figure: what a notebook shows without making its letters smaller
@@ -48,3 +48,17 @@ def say(figure: Figure, title: str, source: object = "") -> Figure:
     if source:
         figure.supxlabel(str(source), x=0.01, ha="left", fontsize=8, color="#555555")
     return figure
+
+
+def with_bars(
+    axes: Axes, x: Sequence[int], values: Iterable[tuple], label: str, color: str
+) -> None:
+    """A line through middles; bars from the low to the high end of each (middle, low, high)."""
+    middles, lows, highs = zip(*values, strict=True)
+    axes.plot(x, middles, "o-", color=color, label=label, ms=4)
+    axes.vlines(x, lows, highs, color=color, linewidth=4, alpha=0.3)
+
+
+def break_even(axes: Axes) -> None:
+    """The line at 1, below which a method is a loss."""
+    axes.axhline(1, color=COLORS["too much"], linewidth=1.6, zorder=0, label="break-even")

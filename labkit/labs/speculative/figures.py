@@ -4,7 +4,7 @@
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -20,7 +20,8 @@ from labkit.labs.speculative.records import (
     settings_of,
     step_s,
 )
-from labkit.measuring.panels import WIDTH, panels, say
+from labkit.labs.speculative.sweep_figures import acceptance_by_source, by_batch, regimes
+from labkit.measuring.panels import WIDTH, break_even, panels, say, with_bars
 from labkit.measuring.plots import COLORS, FAMILY_COLORS
 from labkit.measuring.profiles import PAIRS
 from labkit.measuring.records import Record, has_rows
@@ -146,24 +147,8 @@ def residuals(record: Record, speedup: Speedup | None = None) -> Figure:
         return say(figure, title, record.provenance)
 
 
-def with_bars(
-    axes: Axes, x: Sequence[int], values: Iterable[tuple], label: str, color: str
-) -> None:
-    """A line through middles; bars from the low to the high end of each (middle, low, high)."""
-    middles, lows, highs = zip(*values, strict=True)
-    axes.plot(x, middles, "o-", color=color, label=label, ms=4)
-    axes.vlines(x, lows, highs, color=color, linewidth=4, alpha=0.3)
-
-
-def break_even(axes: Axes) -> None:
-    """The line below which speculation is a loss."""
-    axes.axhline(1, color=COLORS["too much"], linewidth=1.6, zorder=0, label="break-even")
-
-
 def figures_of(records: Mapping[str, Record]) -> dict[str, Figure]:
     """Every figure of lab 6 that the records have rows for, by the name of its file."""
-    from labkit.labs.speculative.sweep_figures import acceptance_by_source, by_batch, regimes
-
     drawings: dict[str, tuple[Callable[[Record], Figure], str]] = {
         "steps": (steps_by_model, "decode_steps"),
         "verify": (verify_cost, "decode_steps"),

@@ -2,9 +2,8 @@
 
 from matplotlib.figure import Figure
 
-from labkit.labs.speculative.figures import break_even, with_bars
 from labkit.labs.speculative.records import ALONE, Gain, Speedup, best, gains, token_s, words_of
-from labkit.measuring.panels import WIDTH, panels, say
+from labkit.measuring.panels import WIDTH, break_even, panels, say, with_bars
 from labkit.measuring.plots import COLORS, FAMILY_COLORS
 from labkit.measuring.records import Record
 
