@@ -173,20 +173,19 @@ def the_prefill_makes_the_first_token(student: Student, case: FitCase) -> None:
 def all_points_have_a_say(student: Student, case: FitCase) -> None:
     """Where the times scatter, the line is the one of least squares."""
 
-    def off(prefill_s: float, step_s: float) -> float:
-        pairs = zip(case.n_new, case.times_s, strict=True)
-        offsets = (t - prefill_s - (n - 1) * step_s for n, t in pairs)
-        return sum(offset * offset for offset in offsets)  # no power: it would overflow loudly
+    def off(step_s: float) -> float:
+        """The least sum of squares around a line of this slope, wherever it begins."""
+        rest = [t - (n - 1) * step_s for n, t in zip(case.n_new, case.times_s, strict=True)]
+        middle = math.fsum(rest) / len(rest)
+        return sum((each - middle) * (each - middle) for each in rest)
 
-    got = _fitted(student, case)
-    shifted = (got[0] + got[1], got[1])  # the same line, its prefill read off at zero tokens
-    turned = (got[1], got[0])
-    best = off(case.prefill_s, case.step_s)
-    if not min(off(*line) for line in (got, shifted, turned)) <= 1.0001 * best + 1e-15:
+    got = _fitted(student, case)  # in either order: which comes first is another check's matter
+    best = off(case.step_s)
+    if not min(map(off, got)) <= 1.0001 * best + 1e-15:
         raise Wrong(
-            "the sum of squares around your line",
-            expected=f"{best:.4g}, the least there is",
-            got=f"{off(*got):.4g}",
+            "the least sum of squares around a line of your slope",
+            expected=f"{best:.4g}, that of the best slope",
+            got=f"{off(got[1]):.4g}",
         )
 
 
