@@ -17,7 +17,7 @@ from autograder.builder.notebooks import build_notebook, cell_name
 from autograder.builder.source import Lab, find_lab, read_labs
 from autograder.labs import part_of
 from autograder.record.results import GRADED
-from labkit.checks.core import checks_of, points_by_weight
+from labkit.checks.core import Finding, checks_of, share_of_points
 
 ALL = ("*",)
 KINDS = (
@@ -54,20 +54,17 @@ class Sample:
         if self.loses == ALL:
             return 0.0
         lab = find_lab(self.lab)
-        checks = checks_of(lab.topic)
-        return round(
-            sum(
-                points
-                for cell in lab.marked
-                for check, points in zip(
-                    checks[cell.name],
-                    points_by_weight(checks[cell.name], cell.points),
-                    strict=True,
-                )
-                if not {cell.name, check.name} & set(self.loses)
-            ),
-            2,
-        )
+        checks, earned = checks_of(lab.topic), 0.0
+        for cell in lab.marked:
+            is_lost = {
+                check: bool({cell.name, check.name} & set(self.loses))
+                for check in checks[cell.name]
+            }
+            found = [
+                Finding(each, "failed" if lost else "passed") for each, lost in is_lost.items()
+            ]
+            earned += sum(share_of_points(found, cell.points))
+        return round(earned, 2)
 
     def write(self, folder: Path) -> Path:
         """Write the submission in nbgrader's layout below `folder`; returns its file."""

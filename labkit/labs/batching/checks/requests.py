@@ -154,7 +154,8 @@ def _is_late(request: Store, case: RequestCase) -> str:
     """What one token more shows of a request that should be done."""
     with suppress(StudentError):
         request.add_token(case.eos + 1, case.eos)
-        if request.state == "done":
+        state_then = request.state
+        if state_then == "done":
             return "It is done one token later."
     return ""
 
