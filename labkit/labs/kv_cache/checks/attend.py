@@ -101,7 +101,7 @@ def _masked_by(rule: Callable[[Tensor, Tensor, int], Tensor]) -> Callable[..., T
     """Attention with the mask rule(rows, columns, n_past): rows are indices of new tokens."""
 
     def attend(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        n_query, n_key = queries.shape[2], keys.shape[2]
+        n_query, n_key = queries.size(2), keys.size(2)
         rows, columns = torch.arange(n_query)[:, None], torch.arange(n_key)
         mask = rule(rows, columns, n_key - n_query).expand(n_query, n_key)
         return masked_attention(queries, keys, values, mask)
