@@ -40,7 +40,9 @@ def test_conda_installs_what_make_installs():
     environment = yaml.safe_load((REPOSITORY / "environment.yml").read_text())
     (pip,) = [part["pip"] for part in environment["dependencies"] if isinstance(part, dict)]
     (recipe,) = [
-        line for line in (REPOSITORY / "Makefile").read_text().splitlines() if "--editable" in line
+        line
+        for line in (REPOSITORY / "Makefile").read_text().splitlines()
+        if "$(PYTHON) -m pip install" in line and "--editable" in line
     ]
     options = recipe.replace("'", "").split()
     assert " ".join(pip).split() == options[options.index("--constraint") :]
@@ -55,6 +57,16 @@ def test_the_pinned_versions_meet_every_requirement(extra):
     assert of_extra
     unmet = [str(each) for each in of_extra if version(each.name) not in each.specifier]
     assert unmet == []
+
+
+def test_the_oldest_versions_that_are_tested_are_the_lower_bounds():
+    lines = (REPOSITORY / "constraints-oldest.txt").read_text().splitlines()
+    oldest = [Requirement(line) for line in lines if not line.startswith("#")]
+    bounds = {each.name: each.specifier for each in map(Requirement, requires("labkit"))}
+    for pinned in oldest:
+        (version_tested,) = [each.version for each in pinned.specifier]
+        lowest = next(each.version for each in bounds[pinned.name] if each.operator == ">=")
+        assert version_tested.startswith(lowest), pinned.name
 
 
 def test_students_code_imports_without_what_only_unix_has():
