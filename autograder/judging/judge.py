@@ -293,4 +293,5 @@ def _check_result(exercise: str, finding: Finding, points: float, max_points: fl
         cause=finding.cause,
         expected=finding.expected,
         got=finding.got,
+        gate=finding.check.gate,
     )

@@ -36,7 +36,7 @@ def check_outputs(checks: list[CheckResult]) -> list[NotebookNode]:
     """
     lines = [
         f"{'passed' if check.passed else 'FAILED'}  {check.claim or check.check}"
-        + ("" if check.passed else f"\n        {check.message}")
+        + ("" if check.passed else f"\n        {check.told}")
         for check in checks
     ]
     earned = round(sum(check.points for check in checks), 2)

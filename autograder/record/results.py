@@ -21,6 +21,7 @@ from typing import Any
 
 from autograder.errors import Refusal
 from autograder.files import write_whole
+from labkit.checks.core import GATE_SENTENCE
 
 GRADED, PARTLY, UNGRADABLE, ERROR = "graded", "partly", "ungradable", "error"
 log = logging.getLogger(__name__)
@@ -35,8 +36,9 @@ class CheckResult:
     """One named check of one exercise. claim and hint are what the student reads beside it.
 
     status: "passed", "failed", or "todo" for what is still to be written; cause: what is wrong, as
-    several students may have it; expected and got: what differs. Lines of earlier versions have
-    none of the four: they are "passed" or "failed", never "todo", and count for no cause.
+    several students may have it; expected and got: what differs; gate: while it is not passed, the
+    exercise earns at most half. Lines of earlier versions have none of the five: they are "passed"
+    or "failed", never "todo", and count for no cause.
     """
 
     exercise: str
@@ -51,10 +53,17 @@ class CheckResult:
     cause: str = ""
     expected: str = ""
     got: str = ""
+    gate: bool = False
 
     def __post_init__(self) -> None:
         if not self.status:
             object.__setattr__(self, "status", "passed" if self.passed else "failed")
+
+    @property
+    def told(self) -> str:
+        """The message, and what the check means for the exercise; "" if it is passed."""
+        parts = [self.message, *([GATE_SENTENCE] if self.gate else [])]
+        return "" if self.passed else "\n".join(filter(None, parts))
 
 
 @dataclass(frozen=True)
@@ -169,6 +178,7 @@ RESULT_SCHEMA = {
                     "max_points": {"type": "number", "minimum": 0},
                     "passed": {"type": "boolean"},
                     "message": {"type": "string"},
+                    "gate": {"type": "boolean"},
                     "status": {"enum": ["passed", "failed", "todo"]},
                     **{name: {"type": "string"}
                        for name in ("claim", "hint", "cause", "expected", "got")},

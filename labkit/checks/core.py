@@ -25,6 +25,7 @@ from labkit.bridge.student import MissingName, Student, StudentError
 
 Play = Callable[[Student, Any], None]
 HIDDEN = "On a hidden case"
+GATE_SENTENCE = "The exercise is about this: without it, it earns at most half of its points."
 
 
 class Wrong(Exception):
@@ -65,7 +66,11 @@ class Unfinished(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One named check of one exercise; `weight` is its share of the exercise's points."""
+    """One named check of one exercise; `weight` is its share of the exercise's points.
+
+    gate: it asks for what the exercise is about; while it fails, all of the exercise's checks
+    together earn at most half of the points.
+    """
 
     name: str
     exercise: str
@@ -74,6 +79,7 @@ class Check:
     weight: float
     applies_to: Callable[[Any], bool]
     play: Play
+    gate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +113,13 @@ def check(
     hint: str,
     weight: float = 1,
     applies_to: Callable[[Any], bool] | None = None,
+    gate: bool = False,
 ) -> Callable[[Play], Play]:
     """Mark a function as a check of `exercise`.
 
     It plays the cases of these kinds (`case.kind`), or those for which `applies_to` holds; all
-    cases if neither is given.
+    cases if neither is given. `gate=True` marks what the exercise is about: while that check fails,
+    the exercise earns at most half of its points, however much the others have earned.
     """
 
     def is_of_a_kind(case: Any) -> bool:
@@ -120,7 +128,7 @@ def check(
     def mark(play: Play) -> Play:
         claim = (play.__doc__ or "").strip().splitlines()[0]
         play.check = Check(
-            play.__name__, exercise, claim, hint, weight, applies_to or is_of_a_kind, play
+            play.__name__, exercise, claim, hint, weight, applies_to or is_of_a_kind, play, gate
         )
         return play
 
@@ -202,11 +210,17 @@ def play_exercise(
 
 
 def share_of_points(findings: Sequence[Finding], points: float) -> list[float]:
-    """The points each finding earns, out of `points` for all of them, by weight."""
+    """The points each finding earns, out of `points` for all of them, by weight.
+
+    While a gate is not passed, what the others earn is scaled down to half of `points`.
+    """
     shares = points_by_weight([finding.check for finding in findings], points)
-    return [
+    earned = [
         share if finding.passed else 0.0 for finding, share in zip(findings, shares, strict=True)
     ]
+    most = points if all(each.passed for each in findings if each.check.gate) else points / 2
+    factor = min(1.0, most / sum(earned)) if any(earned) else 1.0
+    return earned if factor == 1 else [round(share * factor, 4) for share in earned]
 
 
 def points_by_weight(checks: Sequence[Check], points: float) -> list[float]:

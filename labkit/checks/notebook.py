@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from labkit.bridge.local import local_student
-from labkit.checks.core import Finding, checks_of, open_cases_of, play_exercise, share_of_points
+from labkit.checks.core import (
+    GATE_SENTENCE,
+    Finding,
+    checks_of,
+    open_cases_of,
+    play_exercise,
+    share_of_points,
+)
 
 MARKS = {"passed": ("✓", "#1a7f37"), "failed": ("✗", "#b42318"), "todo": ("○", "#6e6e6e")}
 
@@ -33,7 +40,8 @@ class Report:
             mark, _ = MARKS[finding.status]
             lines.append(f"  {mark} {finding.check.claim}")
             if not finding.passed:
-                lines += [f"      {finding.message}", f"      hint: {finding.check.hint}"]
+                lines += [f"      {said}" for said in _said(finding)]
+                lines.append(f"      hint: {finding.check.hint}")
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
@@ -48,6 +56,10 @@ class Report:
         return f'<div style="line-height:1.5">{title}{rows}</div>'
 
 
+def _said(finding: Finding) -> list[str]:
+    return [finding.message, *([GATE_SENTENCE] if finding.check.gate else [])]
+
+
 def as_html(text: str) -> str:
     """Text of a check as HTML, with `code` set as code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
@@ -60,7 +72,7 @@ def _row(finding: Finding) -> str:
         return f"<div>{claim}</div>"
     return (
         f'<div>{claim}<div style="margin-left:1.4em;white-space:pre-line">'
-        f"{as_html(finding.message)}"
+        f"{as_html(chr(10).join(_said(finding)))}"
         f"<details><summary>hint</summary>{as_html(finding.check.hint)}</details></div></div>"
     )
 

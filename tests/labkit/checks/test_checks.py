@@ -1,5 +1,7 @@
 """The frame around checks: what passes, what fails, what counts as not done, what students see."""
 
+from dataclasses import replace
+
 import numpy
 import pytest
 import torch
@@ -8,6 +10,7 @@ from labkit.bridge.local import local_student
 from labkit.bridge.student import value_of
 from labkit.checks import Unfinished, Wrong, check, play_check
 from labkit.checks.compare import expect_equal, expect_number, expect_tensor, number_in, show
+from labkit.checks.core import GATE_SENTENCE, Finding, share_of_points
 from labkit.checks.notebook import Report
 
 
@@ -82,6 +85,15 @@ def test_points_follow_the_weights():
     assert Report("double", play(lambda x: abs(2 * x), cases=[3, -2]), 2).earned == 0
     assert Report("double", play(lambda x: x, cases=[-2]), 2).earned == 0.5
     assert Report("double", play(lambda x: 2 * x), 2).earned == 2
+
+
+def test_while_a_gate_fails_an_exercise_earns_at_most_half():
+    law, sign = CHECKS[0], replace(CHECKS[1], gate=True)
+    passed, missed = Finding(law, "passed"), Finding(sign, "failed", "No.")
+    assert share_of_points([passed, missed], 8) == [4, 0]
+    assert share_of_points([passed, Finding(sign, "passed")], 8) == [6, 2]
+    assert share_of_points([Finding(law, "failed"), missed], 8) == [0, 0]
+    assert GATE_SENTENCE in str(Report("double", [passed, missed], 8))
 
 
 def test_a_report_is_a_page_in_a_notebook_and_a_number_for_nbgrader():
