@@ -60,6 +60,13 @@ class Wrong(Exception):
         return f"{text} {self.why}" if self.why else text
 
 
+class OnlyRead(Exception):
+    """An answer can be read; whether it is right, only the hidden cases tell."""
+
+    def __init__(self) -> None:
+        super().__init__("Read; marked when you hand it in.")
+
+
 class Unfinished(Exception):
     """The student has not written this part yet."""
 
@@ -84,7 +91,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found. status: "passed", "failed" or "todo".
+    """What one check found. status: "passed", "failed", "todo", or "read" (see OnlyRead).
 
     message: all of it, for the student; cause, expected and got: the parts of what is wrong.
     """
@@ -182,6 +189,8 @@ def play_check(
     for case in applicable:
         try:
             check.play(student, case)
+        except OnlyRead as read:
+            return Finding(check, "read", str(read))
         except Unfinished as unfinished:
             return Finding(check, "todo", str(unfinished))
         except MissingName as missing:

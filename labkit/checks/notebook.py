@@ -13,10 +13,12 @@ from labkit.checks.core import (
     checks_of,
     open_cases_of,
     play_exercise,
+    points_by_weight,
     share_of_points,
 )
 
 MARKS = {"passed": ("✓", "#1a7f37"), "failed": ("✗", "#b42318"), "todo": ("○", "#6e6e6e")}
+MARKS["read"] = "●", "#3b6ea8"
 
 
 @dataclass(frozen=True)
@@ -34,13 +36,23 @@ class Report:
     def earned(self) -> float:
         return round(sum(share_of_points(self.findings, self.points)), 2)
 
+    def _earned_of(self) -> str:
+        """Points earned and to be earned here; what is only read is marked elsewhere."""
+        shares = points_by_weight([finding.check for finding in self.findings], self.points)
+        is_read = [finding.status == "read" for finding in self.findings]
+        if all(is_read):
+            return f"{self.points:g} points, marked when you hand it in"
+        most = sum(share for share, read in zip(shares, is_read, strict=True) if not read)
+        return f"{self.earned:g} of {round(most, 2):g} points on the open cases"
+
     def __str__(self) -> str:
-        lines = [f"{self.exercise}: {self.earned:g} of {self.points:g} points on the open cases"]
+        lines = [f"{self.exercise}: {self._earned_of()}"]
         for finding in self.findings:
             mark, _ = MARKS[finding.status]
             lines.append(f"  {mark} {finding.check.claim}")
             if not finding.passed:
                 lines += [f"      {said}" for said in _said(finding)]
+            if finding.status not in ("passed", "read"):
                 lines.append(f"      hint: {finding.check.hint}")
         return "\n".join(lines)
 
@@ -49,15 +61,13 @@ class Report:
 
     def _html(self) -> str:
         rows = "".join(_row(finding) for finding in self.findings)
-        title = (
-            f"<b>{html.escape(self.exercise)}</b>: {self.earned:g} of {self.points:g} points "
-            "on the open cases"
-        )
+        title = f"<b>{html.escape(self.exercise)}</b>: {self._earned_of()}"
         return f'<div style="line-height:1.5">{title}{rows}</div>'
 
 
 def _said(finding: Finding) -> list[str]:
-    return [finding.message, *([GATE_SENTENCE] if finding.check.gate else [])]
+    is_gate = finding.check.gate and finding.status != "read"
+    return [finding.message, *([GATE_SENTENCE] if is_gate else [])]
 
 
 def as_html(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Checks of `autoregressive`, and of refusals."""
+"""Checks of `autoregressive`: each token has the target's distribution. And refusals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -156,7 +156,13 @@ def _called(student: Student, case: RefusalCase, sampler: str) -> Any:
     return call(student, sampler, *models, *asked, **arguments)
 
 
-@check("autoregressive", LAW, weight=2, hint="Which row of the logits speaks of the next token?")
+@check(
+    "autoregressive",
+    LAW,
+    weight=2,
+    gate=True,
+    hint="Which row of the logits speaks of the next token?",
+)
 @isolated
 def each_token_has_the_targets_law(student: Student, case: SamplingCase) -> None:
     """Each token is drawn from what the target says after all tokens before it."""

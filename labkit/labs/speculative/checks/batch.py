@@ -1,4 +1,4 @@
-"""Checks of `verify_batch`."""
+"""Checks of `verify_batch`: each row comes out as `verify` alone would have it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -109,6 +109,7 @@ def row_claim(case: BatchCase, i: int, law: Law, why: str) -> Claim:
 
 @check(
     "verify_batch",
+    gate=True,
     hint="What does `verify` do? Then all rows of it at once.",
     applies_to=lambda case: not case.is_ragged,
 )

@@ -1,6 +1,6 @@
 """Checks of `speculative`: what chance decides, what ends it, and what it is told.
 
-Played as part of `labkit.labs.speculative.checks`.
+What it is about: a text with the target's distribution, in fewer calls of the target.
 """
 
 from labkit.bridge.student import Student
@@ -31,6 +31,7 @@ from labkit.labs.speculative.checks.seen import was_rejected
     "speculative",
     LAW,
     weight=3,
+    gate=True,
     hint="Go through one block on paper: which row of which model decides about each token?",
 )
 @isolated

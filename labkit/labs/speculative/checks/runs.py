@@ -117,18 +117,29 @@ def every_run(student: Student, case: SamplingCase) -> Played:
     return student.once(("all", case), lambda: _follow(student, case))
 
 
+class _Impossible(Exception):
+    """A text came that the target excludes: there is no need to look for more."""
+
+
 def _follow(student: Student, case: SamplingCase) -> Played:
     runs: list[Run] = []
+    expected = case.law()
 
     def play(source: RandomSource | None) -> Outcome:
         run = play_once(student, case, source)
         if source is not None and source.problem is None:
             runs.append(run)
+            if case.counted(run.new) not in expected and run.probability > TOLERANCE:
+                raise _Impossible
         return tuple(run.new)
 
-    law = followed(play, max_forks=MAX_FORKS, least_probability=LEAST_PROBABILITY)
+    try:
+        law = followed(play, max_forks=MAX_FORKS, least_probability=LEAST_PROBABILITY)
+    except _Impossible:
+        seen = {tuple(runs[-1].new): runs[-1].probability}
+        law = Law(seen, missing=1 - runs[-1].probability)
     counted = Law(gathered(law.probabilities, case.counted), missing=law.missing)
-    if law.missing > TOLERANCE >= counted.deviation(case.law()):
+    if law.missing > TOLERANCE >= counted.deviation(expected):
         raise too_many_paths()
     return Played(counted, runs)
 

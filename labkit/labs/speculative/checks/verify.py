@@ -1,4 +1,4 @@
-"""Checks of `verify`.
+"""Checks of `verify`: what is kept and put in has together the target's distribution.
 
 All random choices are enumerated, so what is compared are probabilities, not samples. Each check
 looks at one part of them, given what the student's code does in the others: a wrong acceptance is
@@ -43,6 +43,7 @@ def token(outcome: Outcome) -> Outcome:
 
 @check(
     "verify",
+    gate=True,
     hint="Which probability is divided by which, and what if that is above 1?",
     applies_to=lambda case: case.k == 1,
 )
@@ -71,6 +72,7 @@ def a_token_is_kept_by_the_ratio(student: Student, case: VerifyCase) -> None:
 
 @check(
     "verify",
+    gate=True,
     hint="How many uniforms does a block of two need? What if the first of them is rejected?",
     applies_to=lambda case: case.k > 1 and not case.has_zeros,
 )
@@ -102,6 +104,7 @@ def each_token_has_a_uniform_of_its_own(student: Student, case: VerifyCase) -> N
 
 @check(
     "verify",
+    gate=True,
     hint="`residual` of which two rows?",
     applies_to=lambda case: case.k > 0 and min(case.kept) < 1,
 )
