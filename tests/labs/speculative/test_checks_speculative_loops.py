@@ -110,7 +110,7 @@ def test_too_many_paths_are_refused():
         [torch.multinomial(torch.ones(9), 1) for _ in range(4)]
         return autoregressive(target, prompt, n_new)
 
-    with pytest.raises(Unfollowed, match="over 4,000 ways"):
+    with pytest.raises(Unfollowed, match="over 3,000 ways"):
         every_run(student_with(sampler), CASE)
 
 

@@ -11,7 +11,7 @@ from labkit.checks.core import Wrong
 from labkit.checks.law import Law as ExactLaw
 from labkit.checks.law import NotRepeatable, Outcome, RandomSource, exact_law
 
-MAX_PATHS = 4_000  # four times what the most wasteful right sampler needs
+MAX_PATHS = 3_000  # three times what the most wasteful right sampler needs
 TOLERANCE = 2e-5  # what single precision leaves of a small residual
 N_PLAIN = 4  # runs with real random numbers, where none was seen to be drawn
 HOW_TO_DRAW = (

@@ -5,9 +5,10 @@ can fall (`labkit.checks.law`). What cannot be followed is refused with a senten
 need some 100,000 runs to see a tenth of what is seen so.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import cycle
+from itertools import count, cycle
 from operator import itemgetter
 from typing import Any
 
@@ -24,7 +25,8 @@ from labkit.labs.speculative.checks.models import Call, OfferedModel, Tape
 from labkit.labs.speculative.checks.parts import Seeds, call, expect_repeatable
 
 TOLERANCE = 1e-4  # of a probability: float32 is off by 1e-7, the mildest fault by 2e-3
-MAX_FORKS, LEAST_PROBABILITY = 80, 1e-7
+MAX_FORKS, LEAST_PROBABILITY = 40, 1e-7
+ENOUGH = 1_000  # paths: more than any right sampler of the usual kinds takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,29 +119,31 @@ def every_run(student: Student, case: SamplingCase) -> Played:
     return student.once(("all", case), lambda: _follow(student, case))
 
 
-class _Impossible(Exception):
-    """A text came that the target excludes: there is no need to look for more."""
+class _Decided(Exception):
+    """A text comes too often, whatever else may come: there is no need to follow the rest."""
 
 
 def _follow(student: Student, case: SamplingCase) -> Played:
     runs: list[Run] = []
-    expected = case.law()
+    expected, found, n_played = case.law(), Counter[Outcome](), count(1)
 
     def play(source: RandomSource | None) -> Outcome:
+        is_enough = next(n_played) > ENOUGH
+        if is_enough and any(found[text] - expected.get(text, 0.0) > TOLERANCE for text in found):
+            raise _Decided
         run = play_once(student, case, source)
         if source is not None and source.problem is None:
             runs.append(run)
-            if case.counted(run.new) not in expected and run.probability > TOLERANCE:
-                raise _Impossible
+            found[case.counted(run.new)] += run.probability
         return tuple(run.new)
 
     try:
         law = followed(play, max_forks=MAX_FORKS, least_probability=LEAST_PROBABILITY)
-    except _Impossible:
-        seen = {tuple(runs[-1].new): runs[-1].probability}
-        law = Law(seen, missing=1 - runs[-1].probability)
-    counted = Law(gathered(law.probabilities, case.counted), missing=law.missing)
-    if law.missing > TOLERANCE >= counted.deviation(expected):
+        missing = law.missing
+    except _Decided:
+        missing = 1 - found.total()
+    counted = Law(dict(found), missing=missing)
+    if missing > TOLERANCE >= counted.deviation(expected):
         raise too_many_paths()
     return Played(counted, runs)
 

@@ -57,10 +57,13 @@ def _blocks(run: Run, case: SamplingCase, position: int) -> list[Seen]:
         room = min(next(gammas), case.end - 1 - position)
         n_wanted, n_drafted = len(guesses(case.draft, text[:position], room)), 0
         n_kept = 0
-        if position + n_wanted > len(case.prompt):
-            call = next(calls, None)
-            n_drafted = None if call is None else len(call.text) - position
-            n_kept = 0 if call is None else max(n_alike(call.text, text) - position, 0)
+        is_verified = position + n_wanted > len(case.prompt)
+        call = next(calls, None) if is_verified or position == case.end - 1 else None
+        if call is not None:
+            n_drafted = len(call.text) - position
+            n_kept = max(n_alike(call.text, text) - position, 0)
+        elif is_verified:
+            n_drafted = None
         found.append(Seen(position, n_wanted, n_drafted, n_kept))
         position += n_kept + 1
     return found
