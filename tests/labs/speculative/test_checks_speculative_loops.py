@@ -10,6 +10,7 @@ import torch
 from labkit.bridge.local import local_student
 from labkit.checks.core import Wrong, open_cases_of
 from labkit.checks.law import exact_law
+from labkit.labs.speculative.checks import runs
 from labkit.labs.speculative.checks.cases import LAW, REPEATED, SURE, SamplingCase, as_told
 from labkit.labs.speculative.checks.law import Unfollowed
 from labkit.labs.speculative.checks.models import OfferedModel, Table, Tape, circle, generic
@@ -110,8 +111,25 @@ def test_too_many_paths_are_refused():
         [torch.multinomial(torch.ones(9), 1) for _ in range(4)]
         return autoregressive(target, prompt, n_new)
 
-    with pytest.raises(Unfollowed, match="over 3,000 ways"):
+    with pytest.raises(Unfollowed, match="too many ways"):
         every_run(student_with(sampler), CASE)
+
+
+def test_following_ends_after_so_many_calls_of_the_models(monkeypatch):
+    monkeypatch.setattr(runs, "MAX_FEEDS", 50)
+    n_fed = 0
+
+    def sampler(target, prompt, n_new):
+        nonlocal n_fed
+        while torch.rand(()) < 0.5:
+            target.feed([0])
+            target.rewind(0)
+            n_fed += 1
+        return autoregressive(target, prompt, n_new)
+
+    with pytest.raises(Unfollowed, match="too many ways"):
+        every_run(student_with(sampler), CASE)
+    assert n_fed < 100
 
 
 def test_nothing_forks_past_the_end_of_the_text():

@@ -91,7 +91,7 @@ if n_kept == len(drafted) > 0:
 # - text += cut_after([*drafted[:n_kept], token], eos)
 text += cut_after([*drafted[:n_kept], *[token][n_kept < len(drafted) :]], eos)
 
-# fails the_text_ends_in_time no_more_is_drafted_than_can_be_used every_block_is_reported
+# fails the_text_ends_in_time no_more_is_drafted_than_can_be_used
 
 # %% gamma is not capped
 # - n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)

@@ -120,7 +120,7 @@ def found_law(play: Play) -> Found:
 
 def too_many_paths() -> Unfollowed:
     """What is said of code that can go on in more ways than are followed."""
-    return Unfollowed(f"its random numbers can fall in over {MAX_PATHS:,} ways", why=HOW_TO_DRAW)
+    return Unfollowed("its random numbers can fall in too many ways to follow", why=HOW_TO_DRAW)
 
 
 def gathered(weights: Law, key: Callable[[Outcome], Outcome]) -> dict[Outcome, float]:

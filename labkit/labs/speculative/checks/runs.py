@@ -8,7 +8,7 @@ need some 100,000 runs to see a tenth of what is seen so.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count, cycle
+from itertools import cycle
 from operator import itemgetter
 from typing import Any
 
@@ -20,13 +20,14 @@ from labkit.checks.compare import list_in, show
 from labkit.checks.core import Wrong
 from labkit.checks.law import Law, Outcome, RandomSource
 from labkit.labs.speculative.checks.cases import SamplingCase
-from labkit.labs.speculative.checks.law import followed, gathered, too_many_paths
+from labkit.labs.speculative.checks.law import Unfollowed, followed, gathered, too_many_paths
 from labkit.labs.speculative.checks.models import Call, OfferedModel, Tape
 from labkit.labs.speculative.checks.parts import Seeds, call, expect_repeatable
 
 TOLERANCE = 1e-4  # of a probability: float32 is off by 1e-7, the mildest fault by 2e-3
 MAX_FORKS, LEAST_PROBABILITY = 40, 1e-7
 ENOUGH = 1_000  # paths: more than any right sampler of the usual kinds takes
+MAX_FEEDS = 12_000  # in all paths of a case: twice what the most wasteful right sampler needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +57,14 @@ def play_once(
     case: SamplingCase,
     source: RandomSource | None = None,
     seeds: Seeds | None = None,
+    tape: Tape | None = None,
     **more: Any,
 ) -> Run:
-    """One run; `source` decides what is random, or `seeds` are set, if they are given."""
-    tape = Tape(n_left=40 * (case.n_new + 4))
+    """One run; `source` decides what is random, or `seeds` are set, if they are given.
+
+    tape: keeps what the models are fed, whatever becomes of the run.
+    """
+    tape = tape or blank_tape(case)
     models = [OfferedModel("target", case.offered(case.target), tape).offer()]
     asked: list[Any] = [list(case.prompt), case.n_new]
     if case.draft is not None:
@@ -73,6 +78,11 @@ def play_once(
         _expect_asked(tape.calls, tuple(case.prompt))
     probability = 1.0 if source is None else source.probability
     return Run(new, tape.calls, probability)
+
+
+def blank_tape(case: SamplingCase) -> Tape:
+    """A tape for one run, with room for more calls than any sampler needs."""
+    return Tape(n_left=40 * (case.n_new + 4))
 
 
 def _expect_asked(calls: Sequence[Call], prompt: tuple[int, ...]) -> None:
@@ -116,22 +126,41 @@ def _token_in(token: Any, got: Any) -> int:
 
 def every_run(student: Student, case: SamplingCase) -> Played:
     """The law of a case and its runs, played once for all checks. Raises: as `followed`."""
-    return student.once(("all", case), lambda: _follow(student, case))
+    played = student.once(("all", case), lambda: _followed_or_not(student, case))
+    if isinstance(played, Unfollowed):
+        raise played
+    return played
 
 
-class _Decided(Exception):
-    """A text comes too often, whatever else may come: there is no need to follow the rest."""
+def _followed_or_not(student: Student, case: SamplingCase) -> Played | Unfollowed:
+    try:
+        return _follow(student, case)
+    except Unfollowed as problem:
+        return problem
+
+
+class _Stopped(Exception):
+    """The rest is not followed: a text comes too often already, or too much has been fed."""
 
 
 def _follow(student: Student, case: SamplingCase) -> Played:
     runs: list[Run] = []
-    expected, found, n_played = case.law(), Counter[Outcome](), count(1)
+    expected, found = case.law(), Counter[Outcome]()
+    n_played, n_fed = 0, 0
 
     def play(source: RandomSource | None) -> Outcome:
-        is_enough = next(n_played) > ENOUGH
-        if is_enough and any(found[text] - expected.get(text, 0.0) > TOLERANCE for text in found):
-            raise _Decided
-        run = play_once(student, case, source)
+        nonlocal n_played, n_fed
+        n_played += 1
+        is_enough = n_played > ENOUGH and any(
+            found[text] - expected.get(text, 0.0) > TOLERANCE for text in found
+        )
+        if is_enough or n_fed > MAX_FEEDS:
+            raise _Stopped
+        tape = blank_tape(case)
+        try:
+            run = play_once(student, case, source, tape=tape)
+        finally:
+            n_fed += len(tape.calls)
         if source is not None and source.problem is None:
             runs.append(run)
             found[case.counted(run.new)] += run.probability
@@ -140,7 +169,7 @@ def _follow(student: Student, case: SamplingCase) -> Played:
     try:
         law = followed(play, max_forks=MAX_FORKS, least_probability=LEAST_PROBABILITY)
         missing = law.missing
-    except _Decided:
+    except _Stopped:
         missing = 1 - found.total()
     counted = Law(dict(found), missing=missing)
     if missing > TOLERANCE >= counted.deviation(expected):
