@@ -16,24 +16,21 @@ from labkit.labs.papers.words import say
 
 @dataclass(frozen=True)
 class Reading(Report):
-    """One line on an answer; its points are those of the grader, so it names none of them."""
+    """One line on an answer; only the grader, which has the key, gives points for it."""
 
     said: str = ""
 
     @property
     def status(self) -> str:
-        """What the worst of the checks found: "todo" or "failed", else "passed"."""
+        """What the worst of the checks found: "failed" or "todo", else "read"."""
         found = {finding.status for finding in self.findings}
-        return next((status for status in ("failed", "todo") if status in found), "passed")
+        return next(status for status in ("failed", "todo", "read") if status in found)
 
     def __str__(self) -> str:
         return f"{self.exercise}: {self.said}"
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return {"text/plain": str(self), "text/html": self._html()}
-
     def _html(self) -> str:
-        mark, colour = ("●", "#3b6ea8") if self.status == "passed" else MARKS[self.status]
+        mark, colour = MARKS[self.status]
         name = f'<span style="color:{colour}">{mark}</span> <b>{html.escape(self.exercise)}</b>'
         return f'<div style="line-height:1.5">{name}: {as_html(self.said)}</div>'
 
