@@ -92,14 +92,14 @@ def _laws(rng: random.Random) -> list[SamplingCase]:
 
     (two, other), (long, its_draft), (three, another) = pair(2, 0.1), pair(2, 0.1), pair(3)
     (ending, hasty), apart, end = pair(2, 0.15), next(seeds), rng.randrange(2)
-    far = disjoint(4, apart, is_draft=False), disjoint(4, apart, is_draft=True)
+    far = disjoint(3, apart, is_draft=False), disjoint(3, apart, is_draft=True)
     return [
         SamplingCase("two tokens", LAW, two, _prompt(rng, 2, 2), 4, other),
         SamplingCase("three tokens", LAW, three, _prompt(rng, 3, 1), 3, another, (1,)),
         SamplingCase("several blocks", LAW, long, _prompt(rng, 2, 3), 4, its_draft, (1,)),
         SamplingCase("ends early", LAW, ending, (1 - end, 1 - end), 4, hasty, (2,),
                      {"eos": end}),
-        SamplingCase("apart", LAW, far[0], (3, 0), 3, far[1]),
+        SamplingCase("apart", LAW, far[0], (1, 0), 3, far[1]),
         SamplingCase("apart at once", LAW, far[1], (1,), 2, far[0], (1,)),
     ]  # fmt: skip
 
