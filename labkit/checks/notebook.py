@@ -17,8 +17,13 @@ from labkit.checks.core import (
     share_of_points,
 )
 
-MARKS = {"passed": ("✓", "#1a7f37"), "failed": ("✗", "#b42318"), "todo": ("○", "#6e6e6e")}
-MARKS["read"] = "●", "#3b6ea8"
+MARKS = {
+    "passed": ("✓", "#1a7f37"),
+    "failed": ("✗", "#b42318"),
+    "todo": ("○", "#6e6e6e"),
+    "read": ("●", "#3b6ea8"),
+    "undecided": ("?", "#6e6e6e"),
+}
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ class Report:
 
 
 def _said(finding: Finding) -> list[str]:
-    is_gate = finding.check.gate and finding.status != "read"
+    is_gate = finding.check.gate and finding.status not in ("read", "undecided")
     return [finding.message, *([GATE_SENTENCE] if is_gate else [])]
 
 
