@@ -223,7 +223,12 @@ def cluster_keys(
 
 
 @app.command()
-def report(out: Annotated[Path, typer.Argument(help="the output folder of a grading")]) -> None:
+def report(
+    out: Annotated[Path, typer.Argument(help="the output folder of a grading")],
+    with_cases: Annotated[
+        bool, typer.Option(help="feedback says what hidden cases expect: no attempt follows")
+    ] = False,
+) -> None:
     """Write all pages and the table of marks again, with what people have given by hand."""
     from autograder.pages.report import write_pages
     from autograder.record.marks import marks_of, write_marks
@@ -235,7 +240,7 @@ def report(out: Annotated[Path, typer.Argument(help="the output folder of a grad
             _refuse(f"{out / 'results.jsonl'} holds no results: grade first")
         marks = marks_of(out, results)
         typer.echo(write_marks(out, results, marks))
-        typer.echo(write_pages(out, results, marks))
+        typer.echo(write_pages(out, results, marks, with_cases=with_cases))
 
 
 @app.command()
