@@ -172,7 +172,7 @@ def grade(
     out: Annotated[Path, typer.Option("-o", help="results, pages and gradebook go here")],
     jobs: Annotated[int, typer.Option(min=1, help="how many to grade side by side")] = 1,
     policy: Annotated[
-        Path | None, typer.Option(help="deadlines, late work, attempts: a .toml")
+        Path | None, typer.Option(help="deadlines, late work, attempts: notebooks/course.toml")
     ] = None,
     roster: Annotated[
         Path | None, typer.Option(help="the class as a table: names flags, members of groups")

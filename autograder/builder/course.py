@@ -5,7 +5,7 @@ from pathlib import Path
 
 from autograder.builder.editions import edition_of
 from autograder.builder.notebooks import build_notebook, to_bytes
-from autograder.builder.readme import README, readme_with_table
+from autograder.builder.readme import documents
 from autograder.builder.source import NOTEBOOKS, Lab, read_labs
 from autograder.files import write_whole
 
@@ -21,11 +21,11 @@ def student_notebooks(labs: Iterable[Lab]) -> dict[Path, bytes]:
 
 
 def build_course(folder: Path) -> list[Path]:
-    """Build every lab: student notebooks and the README's table in place, the rest in `folder`.
+    """Build every lab: student notebooks and the documents' tables in place, the rest in `folder`.
 
     Returns: the paths.
     """
-    files = {README: readme_with_table().encode()}
+    files = documents()
     for path in (folder / "wheels").glob("*.whl"):
         path.unlink()
     files |= student_notebooks(read_labs())
@@ -39,11 +39,11 @@ def build_course(folder: Path) -> list[Path]:
 def stale_files() -> list[Path]:
     """Committed notebooks that are not what their sources build, and those without a source.
 
-    The README counts among them: its table comes from the sources.
+    Documents count among them if a table in them comes from the sources.
     """
     expected = student_notebooks(read_labs())
-    expected[README] = readme_with_table().encode()
-    present = {README, *NOTEBOOKS.glob("*.ipynb")}
+    expected |= documents()
+    present = set(NOTEBOOKS.glob("*.ipynb"))
     stale = {path for path in present | set(expected) if _content(path) != expected.get(path)}
     return sorted(stale)
 
