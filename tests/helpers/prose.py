@@ -1,7 +1,7 @@
 """The sentences that people read, taken out of every file that holds some.
 
-`python tests/helpers/prose.py` prints each sentence that breaks the style of CONTRIBUTING.md;
-`--table` prints how hard the notebook of each lab is to read.
+As a program it prints each sentence that breaks the style of CONTRIBUTING.md; `--table` prints how
+hard the notebook of each lab is to read.
 """
 
 import ast
@@ -38,7 +38,7 @@ LABS = (
 NO_PROSE = re.compile(r"\(\?[:!i]|\{\{|<!DOCTYPE|^select |^Shapes:|^Source:|\btls:\n")
 
 CODE, FORMULA = "`x`", "`y`"
-ENDS = re.compile(r"""(?<=[.?!])["')]*\s+(?=["'(]*[A-Z0-9`γα]|[a-z_]+(, [a-z_]+)*: )""")
+ENDS = re.compile(r"""(?<=[^.][.?!])["')]*\s+""")
 ABBREVIATIONS = re.compile(r"\b(e\.g|i\.e|et al|vs|eq|Fig|fig|Eq|Sec|No|cf|St|approx)\.\s")
 CHINESE = re.compile(r"[\u3000-\u9fff\uff00-\uffef]")
 VOWELS = re.compile(r"[aeiouy]+(?!d?s?$)|[aeiouy]{2,}")
@@ -110,7 +110,8 @@ def markdown_passages(text: str, first: int = 1) -> Iterator[tuple[int, str]]:
         is_fence = stripped.startswith(("```", "$$"))
         is_item = re.match(r"([*+-]|\d+\.|#+|>)\s", stripped)
         is_table = stripped.startswith("|")
-        if is_fence or is_code or is_item or is_table or not stripped or stripped[:4] == "<!--":
+        is_aside = stripped.startswith("<!--") or re.match(r"\[\w+\]: \S+$", stripped)
+        if is_fence or is_code or is_item or is_table or is_aside or not stripped:
             yield from _flush(begin, block)
             block, begin = [], line
         if is_fence:
@@ -118,7 +119,7 @@ def markdown_passages(text: str, first: int = 1) -> Iterator[tuple[int, str]]:
         elif is_table and not is_code:
             for cell in re.split(r"(?<!\\)\|", stripped.strip("|")):
                 yield from _flush(line, [cell.strip().rstrip(".")])  # a cell is no sentence
-        elif not is_code and stripped[:4] != "<!--":
+        elif not is_code and not is_aside:
             block.append(re.sub(r"^([*+-]|\d+\.|#+|>)\s+", "", stripped))
     yield from _flush(begin, block)
 
@@ -133,7 +134,7 @@ def plain(text: str) -> str:
     """Markdown as words: code and formulas become one word each, links their text."""
     text = re.sub(r"`+[^`]+`+", CODE, text)
     text = re.sub(r"\$[^$\n]+\$", FORMULA, text)
-    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    text = re.sub(r"!?\[([^\]]*)\](\([^)]*\)|\[[^\]]*\])", r"\1", text)
     text = re.sub(r"<?https?://[^\s>)]+>?", CODE, text)
     return re.sub(r"</?[a-z][^>]*>|[*]+|(?<!\w)_+|_+(?!\w)", "", text)
 

@@ -50,18 +50,19 @@ VERBS = set(
     count cover crash create cross cut decide decode define delete depend describe differ
     discuss divide do download draft draw drop edit end evict exist expect explain fail feed
     fetch fill find finish fit fold follow forbid forget free generate get give go grade grow
-    halve hand happen have hear help hide hold import increase install judge keep know last lay
-    lead learn leave let lie like list listen live load look lose lower make mark match mean
-    measure meet mend merge mind miss mix move multiply name need notice open own pass pay pick
-    play point predict prefill print promise quote raise reach rebuild receive record redraw
-    refuse reject remain remember remove rename repeat replace reply report represent require
-    reserve restart return rewind rise round run sample save say see sell send share show sign
-    skip solve sort speak square stand start stay step stop store subtract sum supply swap take
-    tell test think time train transfer try turn type unpack upload use verify wait want weigh
-    work write is are was were am has had does did done could can may might must shall should
-    will would cannot chose chosen given gave got held kept lost made met paid ran said saw seen
-    sent stood stayed taken took told understood went wrote written spent read begun drawn
-    became felt grew knew led left meant put set shown thought wore
+    halve hand happen have hear help hide hold import increase inform install judge keep know
+    last lay lead learn leave let lie like list listen live load look lose lower make mark match
+    mean measure meet mend merge mind miss mix move multiply name need notice open own pass pay
+    pick play point predict prefill print promise quote raise reach rebuild receive record
+    redraw refuse reject remain remember remove rename repeat replace reply report represent
+    require reserve restart return rewind rise round run sample save say search see sell send
+    share ship show sign skip solve sort speak square stand start stay step stop store subtract
+    sum supply swap take tell test think time train transfer try turn type unpack upload use
+    verify wait want watch weigh work write is are was were am has had does did done could can
+    may might must shall should will would cannot chose chosen given gave got held kept lost
+    made met paid ran said saw seen sent stood stayed taken took told understood went wrote
+    written spent read begun drawn became felt grew knew led left meant put set shown thought
+    wore
     """.split()
 )
 
