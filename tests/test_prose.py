@@ -4,10 +4,10 @@ A failure lists, rule by rule, the sentences and where they stand.
 """
 
 import pytest
-from prose import DOCS, Sentence, grade, markdown_passages, sentences_of, split
+from prose import DOCS, PROGRAM, Sentence, grade, markdown_passages, sentences_of, split
 from prose_rules import broken, report
 
-PARTS = {"documents": DOCS}
+PARTS = {"documents": DOCS, "commands_pages_and_messages": PROGRAM}
 BROKEN = {
     "It stands behind the last token.": "say after, below or with",
     "The text has the law of the target.": "say distribution, rule or formula",

@@ -79,7 +79,7 @@ def _sums(entry: Entry, worth: float) -> list[str]:
     if mark.late_factor != 1:
         lines.append(f"{as_points(mark.late_factor)} of all points count.")
     if worth != mark.of:
-        lines.append(f"On this scale {as_points(entry.points)} of {as_points(worth)}.")
+        lines.append(f"On this scale, that is {as_points(entry.points)} of {as_points(worth)}.")
     return lines
 
 

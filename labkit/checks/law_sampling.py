@@ -45,7 +45,7 @@ def judge_samples(
     counts = Counter(tuple(outcome) for outcome in outcomes)
     n_samples = counts.total()
     if not n_samples:
-        raise ValueError("a law is judged by at least one outcome, got none")
+        raise ValueError("a distribution needs at least one outcome to be judged, got none")
     support = {outcome: probability for outcome, probability in law.items() if probability > 0}
     limit = threshold(len(support), false_alarm)
     impossible = next((one for one, _ in counts.most_common() if one not in support), None)

@@ -35,7 +35,7 @@ LABS = (
     "labkit/labs/**/*.py",
     "autograder/labs/*/answers.py",
 )
-NO_PROSE = re.compile(r"\(\?[:!i]|\{\{|<!DOCTYPE|^select |^Shapes:|^Source:|\btls:\n")
+NO_PROSE = re.compile(r"\(\?[:!i]|\{\{|<!DOCTYPE|^\s*select |^Shapes:|^Source:|\btls:\n")
 
 CODE, FORMULA = "`x`", "`y`"
 ENDS = re.compile(r"""(?<=[^.][.?!])["')]*\s+""")

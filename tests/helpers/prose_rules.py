@@ -29,7 +29,7 @@ WORDS = {
     r"\ba like (program|one|kind|number)\b": "say a similar one",
     r"^(nor|neither|never|nowhere|hardly|seldom|not only|not until|only (then|so|here|if|when)) "
     r"(is|are|was|were|do|does|did|can|may|must|has|have|will)\b": "put the subject first",
-    r"^(what|whatever|who) [^?]*\.$": "begin with the thing itself: the X that ...",
+    r"^(what|who) [^?]*\.$": "begin with the thing itself: the X that ...",
     r"\b(none|no|nothing|nobody)( \w+){1,4} (none|nothing|nobody|never)\b": (
         "one negation is enough"
     ),
@@ -52,17 +52,17 @@ VERBS = set(
     fetch fill find finish fit fold follow forbid forget free generate get give go grade grow
     halve hand happen have hear help hide hold import increase inform install judge keep know
     last lay lead learn leave let lie like list listen live load look lose lower make mark match
-    mean measure meet mend merge mind miss mix move multiply name need notice open own pass pay
-    pick play point predict prefill print promise quote raise reach rebuild receive record
-    redraw refuse reject remain remember remove rename repeat replace reply report represent
-    require reserve restart return rewind rise round run sample save say search see sell send
-    share ship show sign skip solve sort speak square stand start stay step stop store subtract
-    sum supply swap take tell test think time train transfer try turn type unpack upload use
-    verify wait want watch weigh work write is are was were am has had does did done could can
-    may might must shall should will would cannot chose chosen given gave got held kept lost
-    made met paid ran said saw seen sent stood stayed taken took told understood went wrote
-    written spent read begun drawn became felt grew knew led left meant put set shown thought
-    wore
+    mean measure meet mend merge mind miss mix move multiply name need note notice open own pass
+    pay pick play point predict prefill print promise prove quote raise reach rebuild receive
+    record redraw refuse reject remain remember remove rename repeat replace reply report
+    represent require reserve restart return rewind rise round run sample save say search see
+    sell send share ship show sign skip solve sort speak square stand start stay step stop store
+    subtract sum supply swap take tell test think time train transfer try turn type unpack
+    upload use verify wait want watch weigh work write is are was were am has had does did done
+    could can may might must shall should will would cannot chose chosen given gave got held
+    kept lost made met paid ran said saw seen sent stood stayed taken took told understood went
+    wrote written spent read begun drawn became felt grew knew led left meant put set shown
+    thought wore
     """.split()
 )
 
@@ -80,7 +80,7 @@ def has_verb(words: Iterable[str]) -> bool:
 
 def lacks_a_verb(sentence: Sentence) -> bool:
     n_plain_words = sum(word.isalpha() and len(word) > 2 for word in sentence.words)
-    is_definition = re.match(r"\w+: ", sentence.text)
+    is_definition = re.match(r"\w+: |.*: (`x`[ ,]*)+\.$", sentence.text)
     is_short = n_plain_words > 1 and len(sentence.words) < 10 and not is_definition
     return is_short and sentence.text.endswith(".") and not has_verb(sentence.words)
 
