@@ -92,7 +92,7 @@ def build(
         "build"
     ),
 ) -> None:
-    """Build student and instructor notebooks and the student's labkit."""
+    """Build the notebooks and the student's labkit."""
     from autograder.builder.course import build_course, stale_files
 
     if not check:
@@ -132,7 +132,7 @@ def release(
         typer.Option("--explained", help="with the explanations of lab 8, for after the deadline"),
     ] = False,
 ) -> None:
-    """Pack what students of a lab get, as one zip or, with --to, as a web site."""
+    """Pack a lab for students: as a zip, or as a web site."""
     from autograder.builder.course import release_lab
     from autograder.builder.site import write_site
     from autograder.builder.source import read_course, read_labs
@@ -159,7 +159,7 @@ def practice(
     lab: LabName,
     out: Annotated[Path, typer.Option("-o", help="where the files go")] = Path("practice"),
 ) -> None:
-    """Write a class to practise on: submissions as Canvas packs them, its gradebook, a policy."""
+    """Write a class to practise on, with gradebook and policy."""
     from autograder.proof.practice import write_practice_class
 
     with _refusals():
@@ -195,7 +195,7 @@ def grade(
         typer.Option("--sandbox/--no-sandbox", help="turn off only if you trust every submission"),
     ] = True,
 ) -> None:
-    """Grade a lab; run again to continue or to grade changed files. Marks: OUT/marks.csv."""
+    """Grade a lab. Run again to continue, or to grade changed files. Marks: OUT/marks.csv."""
     from autograder.grading.grade import Run, Shard, grade_shard
     from autograder.grading.grade import grade as grade_lab
     from autograder.record.results import ERROR
@@ -223,7 +223,7 @@ def grade(
 def cluster_keys(
     folder: Annotated[Path, typer.Argument(help="a new folder that only you can read")],
 ) -> None:
-    """Make the keys that scheduler, workers and grader of a cluster share."""
+    """Make the keys that the machines of a cluster share."""
     from autograder.grading.cluster.keys import write_keys
 
     with _refusals():
@@ -232,7 +232,7 @@ def cluster_keys(
 
 @app.command()
 def report(out: Annotated[Path, typer.Argument(help="the output folder of a grading")]) -> None:
-    """Write all pages and the table of marks again, with the marks given by hand."""
+    """Write pages and marks again, with the marks given by hand."""
     from autograder.pages.report import write_pages
     from autograder.record.marks import marks_of, write_marks
     from autograder.record.results import read_results
@@ -295,7 +295,7 @@ def export(
         list[str] | None, typer.Option(metavar="LAB=NAME", help="the lab's name on the platform")
     ] = None,
 ) -> None:
-    """Write the marks for a platform, with late work counted, and name missing marks."""
+    """Write the marks for a platform, and name missing ones."""
     from autograder.course.roster import read_roster
     from autograder.exports import Order, points_of
     from autograder.exports import export as export_marks
@@ -328,7 +328,7 @@ def regrade(
         typer.Option("--sandbox/--no-sandbox", help="turn off only if you trust every submission"),
     ] = True,
 ) -> None:
-    """After a corrected check, judge one exercise again and show whose marks change."""
+    """Judge one exercise again after its check was corrected. Show whose marks change."""
     from autograder.grading.grade import Run
     from autograder.grading.regrade import plan_regrade
 

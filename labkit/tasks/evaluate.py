@@ -145,33 +145,73 @@ def _write_summary(
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     add = parser.add_argument
-    add("model", nargs="?", default="tiny-target", help="of the kit, a folder, or of the hub")
-    add("--tasks", default=",".join(TASKS), help="some of %(default)s")
+    add(
+        "model",
+        nargs="?",
+        default="tiny-target",
+        help="a model of the kit or of the hub, or a folder",
+    )
+    add(
+        "--tasks",
+        default=",".join(TASKS),
+        help="tasks with commas between them; %(default)s if not given",
+    )
     add("--split", default="dev-test", choices=SPLIT_SIZES, help="%(default)s if not given")
-    add("--seed", type=int, default=0, help="of the items; for the hidden split, one of your own")
+    add(
+        "--seed",
+        type=int,
+        default=0,
+        help="seed of the items; choose your own for the hidden split",
+    )
     add("--n", type=int, help="only the first N items of each task")
     add("--out", type=Path, help="folder of the record; evaluations/MODEL if not given")
     add("--open-book", action="store_true", help="show the world's handbook with choice questions")
     add("--stored", action="store_true", help="load no model: score and judge what --out holds")
-    add("--batch-size", type=int, default=BATCH_SIZE, help="%(default)s if not given")
-    add("--max-new-tokens", type=int, help="per answer; depends on the task if not given")
-    add("--weights", default="auto", choices=("auto", "hub"), help="hub: download if need be")
-    add("--device", help="as torch names it; the GPU if there is one")
-    add("--dtype", help="float32, float16 or bfloat16; what suits the device if not given")
+    add(
+        "--batch-size",
+        type=int,
+        default=BATCH_SIZE,
+        help="answers at the same time; %(default)s if not given",
+    )
+    add("--max-new-tokens", type=int, help="tokens of one answer; depends on the task if not given")
+    add(
+        "--weights",
+        default="auto",
+        choices=("auto", "hub"),
+        help="hub: download the model if it is not here",
+    )
+    add("--device", help="cpu, cuda or cuda:0; the GPU, if there is one, if not given")
+    add("--dtype", help="float32, float16 or bfloat16; depends on the device if not given")
     add = parser.add_argument_group("judging the open answers").add_argument
     add("--judge", metavar="URL", help="an OpenAI-compatible address, such as .../v1")
-    add("--judge-model", metavar="NAME", help="as that endpoint calls it")
+    add("--judge-model", metavar="NAME", help="name of the model at that address")
     add("--judge-key-env", metavar="VARIABLE", help="environment variable that holds the key")
-    add("--judge-price", nargs=2, type=float, metavar=("IN", "OUT"), help="$ per million tokens")
-    add("--judge-body", default="{}", metavar="JSON", help='such as {"temperature": 0}')
+    add(
+        "--judge-price",
+        nargs=2,
+        type=float,
+        metavar=("IN", "OUT"),
+        help="dollars per million tokens",
+    )
+    add(
+        "--judge-body",
+        default="{}",
+        metavar="JSON",
+        help='more fields for each request, such as {"temperature": 0}',
+    )
     add(
         "--judge-timeout",
         type=float,
         default=60.0,
         metavar="SECONDS",
-        help="for each silence; a whole reply may take ten times that",
+        help="longest silence; a whole reply may take ten times that",
     )
-    add("--max-cost", type=float, metavar="USD", help=f"of judging; {MAX_USD:g} if not given")
+    add(
+        "--max-cost",
+        type=float,
+        metavar="USD",
+        help=f"most that judging may cost; {MAX_USD:g} if not given",
+    )
 
 
 def main(args: argparse.Namespace) -> int:
