@@ -8,10 +8,12 @@ import ast
 import re
 import statistics
 import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pyphen
 
@@ -34,6 +36,8 @@ LABS = (
     "labkit/*.py",
     "labkit/labs/**/*.py",
     "autograder/labs/*/answers.py",
+    "data/papers/*.toml",
+    "autograder/labs/papers/keys/*.toml",
 )
 NO_PROSE = re.compile(r"\(\?[:!i]|\{\{|<!DOCTYPE|^\s*select |^Shapes:|^Source:|\btls:\n")
 
@@ -75,6 +79,8 @@ def _read(path: Path) -> Iterator[Sentence]:
         passages = markdown_passages(text)
     elif path.suffix == ".html":
         passages = html_passages(text)
+    elif path.suffix == ".toml":
+        passages = toml_passages(tomllib.loads(text), text)
     elif path.parent.name == "source":
         passages = notebook_passages(text)
     else:
@@ -149,6 +155,15 @@ def html_passages(text: str) -> Iterator[tuple[int, str]]:
         for part in re.split(r"<[^>]*>", row):
             if len(WORD.findall(part)) > 1:
                 yield line, unescape(part)
+
+
+def toml_passages(value: Any, text: str) -> Iterator[tuple[int, str]]:
+    """The texts of some words in a TOML file, whose content is `text`."""
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from toml_passages(each, text)
+    elif isinstance(value, str) and value.count(" ") > 2:
+        yield from markdown_passages(value, 1 + text.count("\n", 0, max(text.find(value[:40]), 0)))
 
 
 def python_passages(text: str, path: Path) -> Iterator[tuple[int, str]]:
