@@ -353,7 +353,7 @@ def _by_lab(option: str, given: list[str] | None) -> dict[str, str]:
     pairs = [text.partition("=") for text in given or []]
     for lab, _, value in pairs:
         if not value:
-            _refuse(f"{option} wants LAB=VALUE, got {lab}")
+            _refuse(f"{option} needs LAB=VALUE, got {lab}")
     return {_lab(lab).name: value for lab, _, value in pairs}
 
 

@@ -237,7 +237,7 @@ def main(args: argparse.Namespace) -> int:
                 max_usd=MAX_USD if args.max_cost is None else args.max_cost,
             )
     except KeyboardInterrupt:
-        print("\nstopped; the same command goes on from here", file=sys.stderr)
+        print("\nstopped; the same command continues from here", file=sys.stderr)
         return 130
     except (ValueError, OSError, JudgeError, ModelError) as error:
         print(f"labkit evaluate: {error}", file=sys.stderr)
@@ -251,7 +251,7 @@ def _candidate_of(args: argparse.Namespace, out: Path) -> Candidate:
     from labkit.zoo import load
 
     if args.batch_size < 1 or (args.max_new_tokens or 1) < 1:
-        raise ValueError("--batch-size and --max-new-tokens want 1 or more")
+        raise ValueError("--batch-size and --max-new-tokens must be 1 or more")
     limits = {task: args.max_new_tokens or n for task, n in MAX_NEW_TOKENS.items()}
     loaded = load(args.model, args.weights, device=args.device, dtype=args.dtype)
     return local(loaded, args.batch_size, limits)
@@ -261,7 +261,7 @@ def _judge_of(args: argparse.Namespace) -> tuple[Judge | None, Price | None]:
     if not args.judge:
         return None, None
     if not args.judge_model:
-        raise ValueError("--judge wants --judge-model too, the model's name at that endpoint")
+        raise ValueError("--judge needs --judge-model too, the model's name at that endpoint")
     key = os.environ.get(args.judge_key_env) if args.judge_key_env else None
     if args.judge_key_env and not key:
         raise ValueError(f"the environment variable {args.judge_key_env} is not set")
@@ -270,10 +270,10 @@ def _judge_of(args: argparse.Namespace) -> tuple[Judge | None, Price | None]:
     except ValueError:
         body = None
     if not isinstance(body, dict):
-        raise ValueError(f"--judge-body wants a JSON object, got {args.judge_body!r}")
+        raise ValueError(f"--judge-body needs a JSON object, got {args.judge_body!r}")
     price = Price(*args.judge_price) if args.judge_price else known_price(args.judge_model)
     if args.max_cost is not None and price is None:
-        raise ValueError("--max-cost wants a price: give --judge-price IN OUT")
+        raise ValueError("--max-cost needs a price: give --judge-price IN OUT")
     judge = Judge(
         args.judge, args.judge_model, api_key=key, timeout_s=args.judge_timeout, body=body
     )

@@ -59,7 +59,7 @@ class Connection:
                 if time.monotonic() > end:
                     raise ClusterError(
                         f"the scheduler {self._address} has been gone for {within_s:g} s: start it "
-                        "again and repeat the command, which goes on where it was"
+                        "again and repeat the command, which continues where it stopped"
                     ) from error
                 time.sleep(min(1.0, within_s))
 

@@ -372,7 +372,7 @@ def test_the_roster_of_the_folder_names_people_but_is_never_written_back(gradebo
     export(tmp_path, Order("csv"), tmp_path / "x.csv")
     names = {row[0]: row[4] for row in rows_of((tmp_path / "x.csv").read_bytes())}
     assert names["王小明"] == "10"
-    with pytest.raises(ExportError, match="wants the gradebook that Canvas exports"):
+    with pytest.raises(ExportError, match="needs the gradebook that Canvas exports"):
         export(tmp_path, Order("canvas"), tmp_path / "x.csv")
 
 
@@ -387,9 +387,9 @@ def test_without_a_roster_everyone_who_handed_in_is_in_the_table(out, tmp_path):
     [
         (Order("xml"), "there is no format 'xml'"),
         (Order("csv", labs=["05_batching"]), "no results of 05_batching; it has 01_memory"),
-        (Order("canvas"), "wants the gradebook that Canvas exports"),
-        (Order("moodle", labs=[LAB]), "wants the assignment's grading worksheet"),
-        (Order("gradescope", labs=[LAB]), "wants a --roster with e-mail addresses"),
+        (Order("canvas"), "needs the gradebook that Canvas exports"),
+        (Order("moodle", labs=[LAB]), "needs the assignment's grading worksheet"),
+        (Order("gradescope", labs=[LAB]), "needs a --roster with e-mail addresses"),
     ],
 )
 def test_what_cannot_be_exported_is_told_in_one_sentence(out, tmp_path, order, words):
@@ -413,10 +413,10 @@ def test_the_command_writes_the_file_and_says_what_is_not_in_it(out, gradebook, 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--points", "01"), "--points wants LAB=VALUE, got 01"),
-        (("--points", "01=many"), "--points wants a number above 0 for 01_memory, got many"),
-        (("--points", "01=0"), "--points wants a number above 0 for 01_memory, got 0"),
-        (("--points", "01=inf"), "--points wants a number above 0 for 01_memory, got inf"),
+        (("--points", "01"), "--points needs LAB=VALUE, got 01"),
+        (("--points", "01=many"), "--points needs a number above 0 for 01_memory, got many"),
+        (("--points", "01=0"), "--points needs a number above 0 for 01_memory, got 0"),
+        (("--points", "01=inf"), "--points needs a number above 0 for 01_memory, got inf"),
         (("--labs", "99"), "there is no lab '99'"),
         (("--roster", "nobody.csv"), "nobody.csv cannot be read"),
         (("--format", "pdf"), "there is no format 'pdf'"),

@@ -161,7 +161,9 @@ def test_a_model_without_facts_has_no_floors_but_clocks_and_a_series():
     assert "cannot take less than 4" in refusals(record_of(short, long))[0]
     slow = replace(short, events_s=(3.0,), peak_bytes=90 * GB)
     memory, clocks = refusals(record_of(slow, memory_bytes=85e9))
-    assert memory.startswith("output_sweep, my/model, batch 1, 64 in, 4 new: its peak memory is 90.0 GB")
+    assert memory.startswith(
+        "output_sweep, my/model, batch 1, 64 in, 4 new: its peak memory is 90.0 GB"
+    )
     assert "CUDA events" in clocks
 
 
