@@ -231,7 +231,13 @@ def cluster_keys(
 
 
 @app.command()
-def report(out: Annotated[Path, typer.Argument(help="the output folder of a grading")]) -> None:
+def report(
+    out: Annotated[Path, typer.Argument(help="the output folder of a grading")],
+    with_cases: Annotated[
+        bool,
+        typer.Option(help="feedback shows what hidden cases expect; use it after the last attempt"),
+    ] = False,
+) -> None:
     """Write pages and marks again, with the marks given by hand."""
     from autograder.pages.report import write_pages
     from autograder.record.marks import marks_of, write_marks
@@ -243,7 +249,7 @@ def report(out: Annotated[Path, typer.Argument(help="the output folder of a grad
             _refuse(f"{out / 'results.jsonl'} holds no results: grade first")
         marks = marks_of(out, results)
         typer.echo(write_marks(out, results, marks))
-        typer.echo(write_pages(out, results, marks))
+        typer.echo(write_pages(out, results, marks, with_cases=with_cases))
 
 
 @app.command()

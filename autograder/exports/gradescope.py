@@ -89,7 +89,7 @@ def _of_check(check: CheckResult) -> dict:
         "score": check.points,
         "max_score": check.max_points,
         "status": "passed" if check.passed else "failed",
-        "output": check.told,
+        "output": check.told_meanwhile,
     }
 
 

@@ -135,7 +135,8 @@ def slowest(results: Iterable[Result], n: int = 10) -> list[Result]:
 def _graded_checks(results: Iterable[Result]) -> Iterator[tuple[Result, CheckResult]]:
     for result in results:
         for check in result.checks if result.score is not None else ():
-            yield result, check
+            if check.status != "undecided":
+                yield result, check
 
 
 def _by_check(results: Iterable[Result]) -> list[list[tuple[Result, CheckResult]]]:

@@ -159,7 +159,7 @@ class CourseBook:
                 by_hand = entry.name in result.written
                 entry.auto = None if by_hand else _recorded(points.get(exercise), result)
                 if entry.hand is None:
-                    entry.waits = entry.auto is None
+                    entry.waits = entry.auto is None or exercise in result.undecided
                 elif exercise not in unchanged:
                     entry.waits = True
 
