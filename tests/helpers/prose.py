@@ -27,6 +27,7 @@ PROGRAM = (
         for part in "course exports grading intake pages record".split()
     ),
     "autograder/builder/*.py",
+    "autograder/judging/*.py",
     "autograder/pages/templates/*.html",
     "labkit/cli.py",
     *(f"labkit/{part}/*.py" for part in "bridge checks measuring tasks zoo".split()),
