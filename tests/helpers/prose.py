@@ -40,7 +40,10 @@ LABS = (
     "data/papers/*.toml",
     "autograder/labs/papers/keys/*.toml",
 )
-NO_PROSE = re.compile(r"\(\?[:!i]|\{\{|<!DOCTYPE|^\s*select |^Shapes:|^Source:|\btls:\n")
+NO_PROSE = re.compile(
+    r"\(\?[:!i]|\{\{|<!DOCTYPE|^\s*select |^\w[\w.]* = |^def |^Shapes:|^Source:|\btls:$",
+    re.MULTILINE,
+)
 
 CODE, FORMULA = "`x`", "`y`"
 ENDS = re.compile(r"""(?<=[^.][.?!])["')]*\s+""")
