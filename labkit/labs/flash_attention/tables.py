@@ -37,11 +37,11 @@ def gpt2_table(standard_traffic: Traffic, flash_1_traffic: Traffic) -> str:
         lines.append([name, *_gigabytes(forward, back)])
     title = "N = 1,024, D = 64, 16 heads, 64 sequences, 2 bytes a number; GB"
     note = (
-        "The paper's standard attention also masks and drops weights out, each a pass over N x N\n"
-        "numbers, which our count leaves out. Its tiles depend on the kernel: with 384 rows our\n"
-        "count is close."
+        "The paper's standard attention also has a mask and dropout. Both go over N x N numbers\n"
+        "again; our count leaves that out. The tiles of the paper's kernel vary: with 384 rows\n"
+        "our count is close to the measurement."
     )
-    return _text(title, ["", "forward", "back", "both"], lines) + note
+    return _text(title, ["", "forward", "backward", "both"], lines) + note
 
 
 def cards_table(
@@ -102,7 +102,7 @@ def back_ends_table(
             line = [rows.get(name, {}).get(n_rows) for name in names]
             known = floors_ms(record, point, n_rows, *counts)
             least = [f"{known[name]:.3g}" if name in known else "-" for name in floors]
-            cells = [str(point), f"{n_rows:,}", *map(_milliseconds, line), *least]
+            cells = [point.label, f"{n_rows:,}", *map(_milliseconds, line), *least]
             lines.append([*cells, *map(_megabytes, line)])
     title = f"{record.provenance}; 1 sequence of {every[0].n_heads} heads"
     return _text(title, ["", "N", *units], lines)

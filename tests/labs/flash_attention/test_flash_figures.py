@@ -98,7 +98,7 @@ def test_traffic_by_length_takes_the_tiles_it_is_given():
     figure = flash_figures.traffic_by_length(*COUNTS, flash.tile_sizes)
     first, second, _ = figure.axes
     assert "tiles: 64 rows of Q, 64 of K" in first.get_xlabel()
-    assert words(second)[0] == "FlashAttention: standard / 0.33"
+    assert words(second)[0] == "FlashAttention: 3.01 × standard"
 
 
 def test_back_ends_are_drawn_with_their_floors():
