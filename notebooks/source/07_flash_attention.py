@@ -19,7 +19,8 @@
 #
 # **You need** matrix products, softmax and PyTorch tensors. Lab 2 explains bandwidth and FLOP/s.
 # The [glossary](../docs/glossary.md) explains the words of this lab in English and Chinese. A CPU
-# is enough: all cells together run for about a minute.
+# is enough: all cells together run for about a minute. Cells with `TODO` are yours. The check below
+# each plays a few open cases. After you hand in, the same checks play other cases.
 #
 # **Time:** 4 to 6 hours. **17 points**, 2 of them for written answers:
 #
@@ -155,7 +156,7 @@ flash_figures.moves(memory)
 
 # %% [markdown]
 # The figure has one lane for each array, and time goes to the right. The width of a block is how
-# many numbers it moves. S and P take almost all of it.
+# many numbers it moves. S and P take most of it.
 #
 # ## 3. FlashAttention
 #
@@ -426,12 +427,13 @@ for forward, (back, tile_rows) in ways.items():
 # | efficient, flash, cudnn | kernels that work tile by tile, as FlashAttention does |
 # | labkit | `labkit.engine.triton_flash`: the loops of your `flash_attention_2`, for GPUs |
 #
-# The cell measures them on this machine and saves the rows in `flash-here.jsonl`. Then it prints a
-# table for each record, that of an H200 first. Beside the measured times are three lower bounds:
+# The cell measures them on this machine and saves the rows in `flash-here.jsonl`. Then it prints
+# three tables for each record, that of an H200 first: times, peak memory, and lower bounds of the
+# times. There are three bounds:
 #
-# * **products ms**: the time of the matrix products at the machine's measured peak rate;
-# * **scores moved ms**: the time to move what `standard_traffic` counts;
-# * **tiles moved ms**: the time to move what `flash_2_traffic` counts with 128 rows of Q in a tile.
+# * **products** is the time of the matrix products at the machine's measured peak rate.
+# * **scores moved** is the time to move what `standard_traffic` counts.
+# * **tiles moved** is the time to move what `flash_2_traffic` counts, with 128 rows of Q in a tile.
 
 # %% experiment="measured"
 here = profile()
