@@ -6,7 +6,8 @@ is thrown away: whatever is not an untouched cell of the master's runs where it 
 """
 
 import copy
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from nbformat import NotebookNode
@@ -15,6 +16,7 @@ from autograder.intake.master import Master, MasterCell
 from autograder.intake.read import SubmittedCell
 from autograder.labs import part_of
 from autograder.names import (
+    MAX_CALL_CHARS,
     checked_exercise,
     defined_names,
     is_check_call,
@@ -27,10 +29,17 @@ from autograder.names import (
 
 @dataclass(frozen=True)
 class Step:
-    """A piece of code to run in the child. index: its place in the submission, None if given."""
+    """A piece of code to run in the child.
+
+    index: its place in the submission, None if given; is_marked: whether it is given or an answer,
+    and not a cell of the student's own; keeps: the exercises that are judged with the names as they
+    stand after it.
+    """
 
     source: str
     index: int | None
+    is_marked: bool = True
+    keeps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -40,13 +49,15 @@ class Rebuilt:
     steps: what to run, in the student's order. notebook: what to show, in the master's order, with
     the student's own cells behind the ones they followed; a cell's metadata has "submitted", its
     place in the submission. notes: what was repaired, in sentences for the TA. problem: why this is
-    no submission of the assignment, "" if it is one.
+    no submission of the assignment, "" if it is one. unrun: the names that an answer should bind
+    and cannot, for its cell is no code cell; with its place in the submission.
     """
 
     steps: list[Step]
     notebook: list[NotebookNode]
     notes: list[str]
     problem: str = ""
+    unrun: dict[str, int] = field(default_factory=dict)
 
 
 def rebuild(master: Master, submitted: list[SubmittedCell]) -> Rebuilt:
@@ -58,7 +69,8 @@ def rebuild(master: Master, submitted: list[SubmittedCell]) -> Rebuilt:
     if stored := part_of(master.topic, "stored_answers"):
         submitted, notes = stored.with_stored_answers(master, submitted)
     match = _Match(master, submitted)
-    return Rebuilt(match.steps(), match.notebook(), match.notes + notes, match.problem())
+    steps, unrun = match.steps(), match.unrun()
+    return Rebuilt(steps, match.notebook(), match.notes + notes, match.problem(), unrun)
 
 
 class _Match:
@@ -171,7 +183,20 @@ class _Match:
         indices = self.places.get(cell.name, [])
         stub = squeeze(cell.source)
         filled = [i for i in indices if squeeze(self.submitted[i].source) not in ("", stub)]
-        return next(reversed(filled or indices), None)
+        is_code = cell.node.cell_type == "code"
+        fitting = [i for i in filled if self.submitted[i].is_code == is_code]
+        return next(reversed(fitting or filled or indices), None)
+
+    def unrun(self) -> dict[str, int]:
+        """The names whose cell was turned into text, and where it stands."""
+        found: dict[str, int] = {}
+        for cell in self.master.of_kind("exercise", "answer"):
+            place = self._best[cell.name]
+            if place is None or self.submitted[place].is_code or cell.node.cell_type != "code":
+                continue
+            found |= dict.fromkeys(defined_names(cell.source), place)
+            self.notes.append(f"the cell {cell.name} is not a code cell, so it did not run")
+        return found
 
     def notebook(self) -> list[NotebookNode]:
         """The master's cells with the student's text, and the student's own cells in between."""
@@ -225,14 +250,43 @@ class _Match:
             parts = self._parts(i)
             student += parts
             experiments += [part for part in parts if self._is_experiment(part)]
-        return given + self._without_idle(student, experiments)
+        return given + self._with_places(self._without_idle(student, experiments))
+
+    def _with_places(self, steps: list[Step]) -> list[Step]:
+        """The steps, and behind which of them each exercise is judged."""
+        checked = {
+            i: checked_exercise(cell.source)
+            for i, cell in enumerate(self.submitted)
+            if cell.is_code and len(cell.source) < MAX_CALL_CHARS
+        }
+        keeps: dict[int, list[str]] = defaultdict(list)
+        for cell in self.master.of_kind("exercise", "answer"):
+            best = self._best[cell.name]
+            if best is None or not self.submitted[best].is_code or self._is_stub(cell, best):
+                continue  # nothing to keep: whatever the notebook has in the end counts
+            place = max([best, *(i for i, name in checked.items() if name == cell.name)])
+            last = max((n for n, step in enumerate(steps) if step.index <= place), default=None)
+            if last is not None:
+                keeps[last].append(cell.name)
+                self._note_rebound(cell.name, steps[last + 1 :])
+        return [replace(step, keeps=tuple(keeps[n])) for n, step in enumerate(steps)]
+
+    def _is_stub(self, cell: MasterCell, index: int) -> bool:
+        return squeeze(self.submitted[index].source) == squeeze(cell.source)
+
+    def _note_rebound(self, name: str, later: list[Step]) -> None:
+        for step in later:
+            if name in step.source and name in defined_names(step.source):
+                place = f"cell {step.index + 1}"
+                self.notes.append(f"{place} defines {name} again: its answer cell counts")
 
     def _parts(self, index: int) -> list[Step]:
         """A cell's code, by statement if it holds more than one answer."""
         source = self.submitted[index].source
         marked = {cell.name for cell in self.master.of_kind("exercise", "answer")}
         if len(defined_names(source) & marked) < 2:
-            return [Step(source, index)]
+            owner = self.owner.get(index)
+            return [Step(source, index, owner is not None and owner.kind in ("exercise", "answer"))]
         return [Step(part, index) for part in statements(source) if not is_check_call(part)]
 
     def _is_experiment(self, step: Step) -> bool:
@@ -248,8 +302,7 @@ class _Match:
             return is_check_call(cell.source)
         if not owner.is_open:
             return True
-        is_stub = squeeze(cell.source) == squeeze(owner.source)
-        return is_stub and self._best[owner.name] != index
+        return self._is_stub(owner, index) and self._best[owner.name] != index
 
     def _without_idle(self, steps: list[Step], experiments: list[Step]) -> list[Step]:
         if not experiments:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from autograder.judging.own_time import GRAIN_S, OwnTime
 from labkit.bridge.executor import MAX_KINDS
 from labkit.bridge.student import Student, answer_callback
 from labkit.bridge.wire import WireError, receive, send
@@ -45,6 +46,10 @@ class Overran(StudentEnded):
     """No answer came in time."""
 
 
+class UsedUp(Overran):
+    """Each call came back in time; together they took too long, so nothing is said of any."""
+
+
 class Tampered(StudentEnded):
     """It sent what no honest child sends: a forged, stale or malformed frame."""
 
@@ -60,14 +65,20 @@ class OtherSpoke(Exception):
 class TimedSocket:
     """A socket for `labkit.bridge.wire` whose reads and writes share one time budget.
 
-    Only waiting counts, and the size of what comes. A slow drip of bytes is no way around it. If
-    `other` becomes readable while this socket has nothing, `OtherSpoke` is raised.
+    Only waiting counts, of it what `own_time` leaves, and the size of what comes. A slow drip of
+    bytes is no way around it. If `other` becomes readable while this socket has nothing,
+    `OtherSpoke` is raised.
     """
 
     def __init__(
-        self, sock: socket.socket, max_bytes: int, other: socket.socket | None = None
+        self,
+        sock: socket.socket,
+        max_bytes: int,
+        other: socket.socket | None = None,
+        own_time: OwnTime | None = None,
     ) -> None:
         sock.setblocking(False)
+        self._own_time = own_time
         self.remaining_s = 0.0
         self._socket = sock
         self._other = other
@@ -100,18 +111,27 @@ class TimedSocket:
         poll.register(self._socket, event)
         if self._other is not None:
             poll.register(self._other, select.POLLIN)
-        started = time.monotonic()
-        ready = dict(poll.poll(max(0.0, self.remaining_s) * 1000))
-        self.remaining_s -= time.monotonic() - started
-        if not ready:
-            raise Silence
+        while not (ready := self._poll(poll)):
+            if self.remaining_s <= 0:
+                raise Silence
         if self._socket.fileno() not in ready:
             raise OtherSpoke
+
+    def _poll(self, poll: select.poll) -> dict[int, int]:
+        limit_s = max(0.0, self.remaining_s)
+        part_s = min(limit_s, GRAIN_S) if self._own_time else limit_s
+        started = time.monotonic()
+        ready = dict(poll.poll(part_s * 1000))
+        waited_s = time.monotonic() - started
+        if self._own_time is not None:
+            waited_s = self._own_time.of(waited_s, is_last=not ready and waited_s >= limit_s)
+        self.remaining_s -= waited_s
+        return ready
 
 
 @dataclass
 class Budget:
-    """Seconds left: to wait for the student's code, and for what it has us do in callbacks."""
+    """Seconds left: to wait for the student's code, and of our processor's time in callbacks."""
 
     wait_s: float = math.inf
     callback_s: float = math.inf
@@ -143,11 +163,17 @@ class RemoteChannel:
     """
 
     def __init__(
-        self, sock: socket.socket, max_bytes: int, budget: Budget, other: socket.socket | None
+        self,
+        sock: socket.socket,
+        max_bytes: int,
+        budget: Budget,
+        own_time: OwnTime,
+        other: socket.socket | None,
     ) -> None:
         self.socket = sock
-        self._wire = TimedSocket(sock, max_bytes, other)
+        self._wire = TimedSocket(sock, max_bytes, other, own_time)
         self._budget = budget
+        self._own_time = own_time
 
     def converse(
         self, message: dict, blobs: list, callbacks: list[Callable[..., Any]], student: Student,
@@ -162,11 +188,13 @@ class RemoteChannel:
                 reply, blob = self._receive(request_id)
                 if "callback" not in reply:
                     return _bounded(reply), blob
-                started = time.monotonic()
+                started = time.process_time()
                 self._answer(request_id, reply, blob, callbacks, student)
-                self._budget.spend(0.0, time.monotonic() - started)
-                callback_s -= time.monotonic() - started
-                if min(callback_s, self._budget.callback_s) < 0:
+                took_s = time.process_time() - started
+                self._budget.spend(0.0, took_s)
+                self._own_time.spent_s += took_s
+                callback_s -= took_s
+                if callback_s < 0:
                     raise Overran("it called back for too long")
 
     def tell(self, message: dict, limit_s: float, blobs: list = ()) -> int:
@@ -190,20 +218,17 @@ class RemoteChannel:
 
     @contextmanager
     def _clock(self, limit_s: float, counted: bool = True) -> Iterator[None]:
-        """Bound the waiting inside."""
-        budget = self._budget if counted else Budget()
-        reason = f"no answer came within {limit_s:g} s"
-        if budget.wait_s < limit_s:
-            limit_s, reason = max(0.0, budget.wait_s), "its calls took too long in all"
+        """Bound the waiting inside; a call that has begun may take its whole time."""
+        if counted and min(self._budget.wait_s, self._budget.callback_s) <= 0:
+            raise UsedUp("its calls took too long in all")
         outer, self._wire.remaining_s = self._wire.remaining_s, limit_s
         try:
-            if not limit_s:
-                raise Silence
             yield
         except Silence:
-            raise Overran(reason) from None
+            raise Overran(f"no answer came within {limit_s:g} s") from None
         finally:
-            budget.spend(limit_s - self._wire.remaining_s)
+            if counted:
+                self._budget.spend(limit_s - self._wire.remaining_s)
             self._wire.remaining_s = outer
 
     def _send(self, message: dict, blobs: list) -> None:

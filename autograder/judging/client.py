@@ -12,7 +12,14 @@ ours, and costs nobody a point.
 
 from __future__ import annotations
 
-from autograder.judging.channel import ChildDied, ForkDied, Overran, StudentEnded, Tampered
+from autograder.judging.channel import (
+    ChildDied,
+    ForkDied,
+    Overran,
+    StudentEnded,
+    Tampered,
+    UsedUp,
+)
 from autograder.judging.control import Ending, ZygoteError, ZygoteProcess
 from autograder.judging.wall import ChildSettings
 from autograder.judging.walled import CellResult, Child
@@ -27,6 +34,7 @@ __all__ = [
     "Overran",
     "StudentEnded",
     "Tampered",
+    "UsedUp",
     "Zygote",
     "ZygoteError",
 ]

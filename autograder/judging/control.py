@@ -16,6 +16,7 @@ from typing import Any
 import autograder
 import labkit
 from autograder.judging.channel import Silence, TimedSocket, new_id
+from autograder.judging.own_time import Reading
 from autograder.judging.wall import ChildSettings
 from labkit.bridge.wire import receive, send
 
@@ -69,6 +70,8 @@ class ZygoteProcess:
         self._settings = settings
         self._endings: dict[int, Ending] = {}
         self._notes: dict[int, str] = {}
+        self._times: dict[int, Reading] = {}
+        self._files: dict[int, str] = {}
         self._numbers = itertools.count(1)
         self._scratch = Path(tempfile.mkdtemp(prefix="labkit-"))
         self._scratch.chmod(0o711)  # children of the landlock rung reach their own folders
@@ -123,12 +126,24 @@ class ZygoteProcess:
 
     def prune(self, number: int) -> str:
         """Kill all that this child has started; returns why the zygote did so before, if it did."""
-        self._notes.pop(number, None)
-        self.tell("prune", number)
-        while number not in self._notes:
+        return self._ask("prune", number, self._notes)
+
+    def own_time(self, number: int) -> Reading:
+        """What this child and all that it has started ran, and waited for a processor."""
+        own = self._ask("time", number, self._times)
+        return None if own is None else tuple(own)
+
+    def files(self, number: int) -> str:
+        """A digest of the files that this child has written; never the same twice if unknown."""
+        return self._ask("files", number, self._files) or str(new_id())
+
+    def _ask(self, op: str, number: int, answers: dict[int, Any]) -> Any:
+        answers.pop(number, None)
+        self.tell(op, number)
+        while number not in answers:
             if not self._hear(_EVENT_S):
                 raise ZygoteError("the zygote does not answer")
-        return self._notes.pop(number)
+        return answers.pop(number)
 
     def close(self) -> None:
         """End the zygote and all its children."""
@@ -167,6 +182,10 @@ class ZygoteProcess:
             case "exit":
                 how = in_words(event["code"], event["note"])
                 self._endings[event["job"]] = Ending(how, event["peak_mb"], event["cpu_s"])
+            case "time":
+                self._times[event["job"]] = event["own"]
+            case "files":
+                self._files[event["job"]] = event["digest"]
             case "pruned":
                 self._notes[event["job"]] = event["note"]
         return True

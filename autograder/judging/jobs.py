@@ -9,11 +9,14 @@ from autograder.intake.collect import Submission
 
 @dataclass(frozen=True)
 class Limits:
-    """Wall-clock limits in seconds: of a cell, of a check, of all cells of a submission."""
+    """Limits in seconds of the student's own time (see own_time): of a cell, of a check, of the
+    cells that hold no answer together, of a whole submission with all that is run again.
+    """
 
     cell_s: float = 30.0
     check_s: float = 20.0
     cells_s: float = 120.0
+    submission_s: float = 300.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,10 +4,10 @@ It holds the checks, the hidden cases and the expected values, asks the student'
 and decides.
 """
 
+import re
 import time
-import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nbformat import NotebookNode
 
@@ -16,8 +16,9 @@ from autograder.intake.master import Master, MasterCell
 from autograder.intake.read import Unreadable, read_notebook
 from autograder.intake.rebuild import Rebuilt, rebuild
 from autograder.judging.asserts import given_namespace, play_asserts
-from autograder.judging.client import StudentEnded, Zygote, ZygoteError
+from autograder.judging.client import Zygote, ZygoteError
 from autograder.judging.jobs import Limits
+from autograder.judging.playing import Play, Playing, in_a_line
 from autograder.judging.session import Session
 from autograder.judging.shown import fill_outputs
 from autograder.labs import cases_of
@@ -32,19 +33,10 @@ from autograder.record.results import (
     score_of,
 )
 from labkit.bridge.student import Student
-from labkit.bridge.wire import WireError
-from labkit.checks.core import (
-    HIDDEN,
-    Check,
-    Finding,
-    Wrong,
-    checks_of,
-    play_check,
-    points_by_weight,
-    share_of_points,
-)
+from labkit.checks.core import Check, Finding, checks_of, points_by_weight, share_of_points
 
 MAX_PROBLEMS = 4
+MISSING = re.compile(r"does not define (\w+)\.|NameError: name '(\w+)' is not defined")
 
 
 @dataclass(frozen=True)
@@ -54,14 +46,6 @@ class Marked:
     cell: MasterCell
     exercise: str
     checks: list[Check]
-    cases: list
-
-
-@dataclass(frozen=True)
-class Play:
-    """A check and the cases it is played on."""
-
-    check: Check
     cases: list
 
 
@@ -90,9 +74,11 @@ class Judge:
         self._limits = limits
         marked = _marked_cells(master, seed)
         self._marked = [one for one in marked if not exercises or one.exercise in exercises]
-        self._answers = [
-            name for cell in master.of_kind("answer") for name in defined_names(cell.source)
-        ]
+        self._answers = {
+            name: cell.name
+            for cell in master.of_kind("answer")
+            for name in sorted(defined_names(cell.source))
+        }
         written = {cell.name: cell.points for cell in master.of_kind("written")}
         self._written = dict(sorted(written.items()))  # as the record has them
         self.max_score = round(sum(one.cell.points for one in marked), 2)
@@ -108,7 +94,7 @@ class Judge:
         except ZygoteError:
             raise
         except Exception as error:
-            problem = f"Our error, not the student's: {_where(error)}. Mark this one by hand."
+            problem = f"Our error, not the student's: {in_a_line(error)}. Mark this one by hand."
             return self._without_mark(submission, ERROR, problem)
 
     def _grade(self, submission: Submission) -> tuple[Result, list[NotebookNode]]:
@@ -125,17 +111,18 @@ class Judge:
             return self._without_mark(submission, UNGRADABLE, problem)
         own_outputs = {i: cell.outputs for i, cell in enumerate(submitted)}
         verdict, session = self.grade_rebuilt(rebuilt, submission.extra, own_outputs)
-        problem = _in_sentences(verdict.broken or session.problems)
+        problems = session.problems + _open_verdicts(verdict.checks)
+        problem = _in_sentences(verdict.broken or problems)
         result = Result(
             student=submission.student,
             lab=self._master.lab,
-            status=ERROR if verdict.broken else PARTLY if session.problems else GRADED,
+            status=ERROR if verdict.broken else PARTLY if problems else GRADED,
             score=None if verdict.broken else score_of(verdict.checks),
             max_score=self.max_score,
             checks=verdict.checks,
             written=self._written,
             problem=problem,
-            flags=rebuilt.notes,
+            flags=rebuilt.notes + session.notes,
             file_name=submission.file_name,
             seconds=round(time.perf_counter() - start, 3),
             peak_mb=round(session.peak_mb, 1),
@@ -153,16 +140,17 @@ class Judge:
         try:
             session.run()
             session.look_at(self._answers)
-            verdict = self._judge(session)
+            verdict = self._judge(session, rebuilt.unrun)
         finally:
             session.close()
         fill_outputs(rebuilt.notebook, session.results, verdict.checks, own_outputs or {})
         return verdict, session
 
-    def _judge(self, session: Session) -> Verdict:
+    def _judge(self, session: Session, unrun: dict[str, int]) -> Verdict:
         broken: list[str] = []
         plays = [Play(check, one.cases) for one in self._marked for check in one.checks]
-        findings = iter(_play_all(session, plays, broken))
+        played = Playing(session, broken).play_all(plays)
+        findings = iter(_with_reason(finding, session, unrun) for finding in played)
         checks: list[CheckResult] = []
         for one in self._marked:
             found = [next(findings) for _ in one.checks]
@@ -215,55 +203,23 @@ def _assert_check(cell: MasterCell, given: dict) -> Check:
     return Check(cell.name, cell.name, cell.name, "", 1, lambda case: True, play)
 
 
-def _play_all(session: Session, plays: list[Play], broken: list[str]) -> list[Finding]:
-    """Play all checks in one fork, then each that failed again in a fork of its own.
-
-    So none fails by another's side effects, and none by another's crash, for a fork that ended is
-    replaced; yet a submission whose checks all pass costs one fork, not one for each.
-    """
-    findings: list[Finding] = []
-    alone: set[int] = set()
-    while len(findings) < len(plays):
-        alone.add(len(findings))
-        findings += _play_in_fork(session, plays[len(findings) :], broken)
-    for i, finding in enumerate(findings):
-        if finding.status == "failed" and i not in alone:
-            findings[i] = _play_in_fork(session, [plays[i]], broken)[0]
-    return findings
+def _with_reason(finding: Finding, session: Session, unrun: dict[str, int]) -> Finding:
+    """The finding with what became of the cell that should have defined a missing name."""
+    found = MISSING.search(finding.message)
+    name = found and (found[1] or found[2])
+    if not name or finding.passed:
+        return finding
+    why = session.why_unbound(name)
+    if not why and name in unrun:
+        why = f"cell {unrun[name] + 1} should define it, but is not a code cell, so it did not run"
+    told = f"{finding.message.rstrip('.')}: {why}." if why else finding.message
+    return replace(finding, message=told)
 
 
-def _play_in_fork(session: Session, plays: list[Play], broken: list[str]) -> list[Finding]:
-    """The findings up to the first check in which the student's code ended the fork."""
-    findings: list[Finding] = []
-
-    def play_them(student: Student) -> None:
-        for play in plays:
-            with session.deadline():
-                findings.append(_play(play, student, broken))
-
-    try:
-        session.in_fork(play_them)
-    except StudentEnded as ended:
-        if len(findings) < len(plays):
-            findings.append(Finding.failed(plays[len(findings)].check, Wrong(str(ended)), HIDDEN))
-    return findings
-
-
-def _play(play: Play, student: Student, broken: list[str]) -> Finding:
-    check = play.check
-    try:
-        return play_check(check, student, play.cases, hidden=True)
-    except StudentEnded:
-        raise
-    except WireError as error:
-        cause = "your code returned what cannot be read"
-        return Finding.failed(check, Wrong(f"{cause}: {error}", cause=cause))
-    except Exception as error:
-        broken.append(
-            f"our check {check.name} broke ({_where(error)}); mark {check.exercise} by hand and "
-            "report this"
-        )
-        return Finding.failed(check, Wrong("our check broke; a person will look at this one"))
+def _open_verdicts(checks: list[CheckResult]) -> list[str]:
+    """What a person has to decide, as a problem of the row."""
+    names = dict.fromkeys(check.exercise for check in checks if check.status == "undecided")
+    return [f"a person has to decide checks of {', '.join(names)}"] if names else []
 
 
 def _in_sentences(problems: list[str]) -> str:
@@ -271,12 +227,6 @@ def _in_sentences(problems: list[str]) -> str:
     distinct = list(dict.fromkeys(problems))
     more = [f"and {len(distinct) - MAX_PROBLEMS} more"] if len(distinct) > MAX_PROBLEMS else []
     return " ".join(f"{text[:1].upper()}{text[1:]}." for text in distinct[:MAX_PROBLEMS] + more)
-
-
-def _where(error: Exception) -> str:
-    """An exception of ours in a line."""
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error}, in {frame.name}, line {frame.lineno}"
 
 
 def _check_result(exercise: str, finding: Finding, points: float, max_points: float) -> CheckResult:

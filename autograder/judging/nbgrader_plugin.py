@@ -7,6 +7,7 @@ student code in the walled child, test cells in the judge, assert cells included
 
 import atexit
 import secrets
+from dataclasses import astuple
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -57,7 +58,7 @@ class Rebuild(NbGraderPreprocessor):
             self.log.warning("%s: %s", names["student"], note)
         nb.cells = rebuilt.notebook
         nb.metadata.pop("kernelspec", None)  # nbgrader puts the master's, but checks this one first
-        nb.metadata["labkit_steps"] = [[step.source, step.index] for step in rebuilt.steps]
+        nb.metadata["labkit_steps"] = [astuple(step) for step in rebuilt.steps]
         _take_checksums(nb, names)
         return nb, resources
 
@@ -68,7 +69,7 @@ class TrustedExecute(NbGraderPreprocessor):
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Give every test cell the one output that nbgrader reads its score from."""
         names = resources["nbgrader"]
-        steps = [Step(*step) for step in nb.metadata.pop("labkit_steps")]
+        steps = [Step(*step[:3], tuple(step[3])) for step in nb.metadata.pop("labkit_steps")]
         rebuilt = Rebuilt(steps, nb.cells, [])
         _judge(names["assignment"], names["notebook"]).grade_rebuilt(rebuilt)
         return nb, resources

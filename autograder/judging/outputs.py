@@ -22,6 +22,7 @@ MAX_TEXT_CHARS = 300_000
 MAX_IMAGE_CHARS = 2 << 20
 MAX_TRACE_LINES, MAX_LINE_CHARS = 100, 2000
 
+WORDS = {"passed": "passed", "undecided": "not decided"}
 _TEXTS = ("text/plain", "text/markdown", "text/latex")
 _HARMLESS = {"text/markdown": harmless_markdown, "text/latex": harmless_latex}
 _IMAGES = ("image/png", "image/jpeg")
@@ -35,8 +36,8 @@ def check_outputs(checks: list[CheckResult]) -> list[NotebookNode]:
     and never the other.
     """
     lines = [
-        f"{'passed' if check.passed else 'FAILED'}  {check.claim or check.check}"
-        + ("" if check.passed else f"\n        {check.told}")
+        f"{WORDS.get(check.status, 'FAILED')}  {check.claim or check.check}"
+        + ("" if check.passed else f"\n        {check.told_meanwhile}")
         for check in checks
     ]
     earned = round(sum(check.points for check in checks), 2)

@@ -5,79 +5,90 @@ in a fresh one, so that one cell never costs the exercises of the others. When a
 checks are played in forks of that child.
 """
 
-import math
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from autograder.intake.rebuild import Step
-from autograder.judging.client import CellResult, Child, StudentEnded, Zygote
+from autograder.judging.client import CellResult, Child, StudentEnded, UsedUp, Zygote
 from autograder.judging.jobs import Limits
+from autograder.judging.reasons import error_of, needed_by_answers, why_unbound
 from autograder.judging.steady import SteadyAnswers
 from labkit.bridge.student import Student
 
 T = TypeVar("T")
 MAX_RESTARTS = 8
-REPLAY_SHARE = 4  # running cells again, for one that ended the process, may take so many times
-CHECKS_SHARE = 30  # what the cells may take; all checks so many times what one may
 
 
 @dataclass
 class Session:
-    """The run of one submission's cells. problems: what ended cells, in sentences for the TA."""
+    """The run of one submission's cells. problems: what ended cells, in sentences for the TA.
+
+    notes: which answers' cells ended with an exception. Time is the student's own (see own_time).
+    """
 
     zygote: Zygote
     steps: list[Step]
     files: dict[str, bytes]
     limits: Limits
     problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     results: dict[int, CellResult] = field(default_factory=dict)
     peak_mb: float = 0.0
     _answers: SteadyAnswers = field(default_factory=SteadyAnswers)
     _child: Child | None = None
-    _left_out: set[int] = field(default_factory=set)
+    _left_out: dict[int, str] = field(default_factory=dict)  # by position, and why
+    _ends: dict[int, str] = field(default_factory=dict)  # by position, how a step went wrong
+    _needed: set[int] | None = None
     _n_starts: int = 0
-    _replayed_s: float = 0.0
-    _checks_end: float = math.inf
+    _spent_s: float = 0.0  # by the children before this one
+    _own_cells_s: float = 0.0
+    _files: str | None = None
+
+    @property
+    def spent_s(self) -> float:
+        """What this submission has taken so far, replays included."""
+        return self._spent_s + (self._child.own_time.spent_s if self._child else 0.0)
 
     def run(self) -> None:
         """Run every step once, and those before a killer again in its place."""
-        end = time.monotonic() + self.limits.cells_s
         self._start()
         for position, step in enumerate(self.steps):
             if self._child is None:
                 return
-            if time.monotonic() > end:
-                self.problems.append(
-                    f"{_cell(step)} and what follows did not run: the notebook had used its "
-                    f"{self.limits.cells_s:g} s"
-                )
-                return
-            self._run_step(position, step)
+            if reason := self._why_not(position, step):
+                self._left_out[position] = reason
+                self._tell(f"{_cell(step)} did not run: {reason}")
+            else:
+                self._run_step(position, step)
 
-    def look_at(self, names: Iterable[str]) -> None:
-        """See what these answers are, before anything of the student's is called."""
-        if self._child is not None:
-            try:
-                with self._child.deadline(self.limits.check_s):
-                    self._answers.over(self._child).look_at(names)
-            except StudentEnded:
-                self._restart(len(self.steps))
+    def look_at(self, places: Mapping[str, str]) -> None:
+        """See what these answers are, before anything of the student's is called.
+
+        places: the exercise with whose names each answer is looked at.
+        """
+        if self._child is None:
+            return
+        try:
+            with self._child.deadline(self.limits.check_s):
+                for name, exercise in places.items():
+                    self._child.names_of = exercise
+                    self._answers.over(self._child).look_at([name])
+            self._files = self._child.files_digest()
+        except StudentEnded:
+            self._restart(len(self.steps))
 
     def in_fork(self, play: Callable[[Student], T]) -> T:
         """Play against a fork of the child as it is now.
 
         Raises: StudentEnded when the student's code ends the fork, overruns its time or sends
-        something unreadable; the next call has a fresh fork all the same, until all of them have
-        taken too long.
+        something unreadable; the next call has a fresh fork all the same, until the submission's
+        time is used up.
         """
-        if self._checks_end == math.inf:
-            self._checks_end = time.monotonic() + CHECKS_SHARE * self.limits.check_s
-        self._refuse_endless_checks()
         if self._child is None:
             raise StudentEnded("the notebook ended its process again and again")
+        self._refuse_more()
         try:
             with self._child.forked():
                 return play(Student(self._answers.over(self._child)))
@@ -86,39 +97,90 @@ class Session:
                 self._restart(len(self.steps))
 
     @contextmanager
-    def deadline(self) -> Iterator[None]:
-        """The time that one check may take, within `in_fork`."""
-        self._refuse_endless_checks()
+    def deadline(self, exercise: str = "") -> Iterator[None]:
+        """The time that one check may take, within `in_fork`, with the names of its exercise."""
+        self._refuse_more()
+        self._child.names_of = exercise
         with self._child.deadline(self.limits.check_s):
             yield
+
+    def with_clean_files(self) -> bool:
+        """Whether the next fork finds the files that the cells have left, and nothing of a check's.
+
+        What checks have written is gone in a fresh child.
+        """
+        if self._child is None or self.spent_s > self.limits.submission_s:
+            return False
+        if self._child.files_digest() == self._files:
+            return True
+        if self._n_starts > MAX_RESTARTS:
+            return False
+        self._restart(len(self.steps))
+        if self._child is not None:
+            self._files = self._child.files_digest()
+        return self._child is not None
+
+    def why_unbound(self, name: str) -> str:
+        """Why the notebook has no such name, as far as its cells tell; "" if they do not."""
+        return why_unbound(name, self.steps, self._ends, self._left_out)
 
     def close(self) -> None:
         """End the child."""
         self._end()
 
-    def _refuse_endless_checks(self) -> None:
+    def _why_not(self, position: int, step: Step) -> str:
+        """Why a step is not run any more; "" if it is."""
+        if self.spent_s > self.limits.submission_s:
+            return self._used_up()
+        if step.is_marked or self._own_cells_s <= self.limits.cells_s:
+            return ""
+        if self._needed is None:
+            self._needed = needed_by_answers(self.steps)
+        used = f"the cells that no answer needs used up their {self.limits.cells_s:g} s"
+        return "" if position in self._needed else used
+
+    def _refuse_more(self) -> None:
         """Many checks that are each slow enough to be in time would keep a slot for hours."""
-        if time.monotonic() > self._checks_end:
-            limit_s = CHECKS_SHARE * self.limits.check_s
-            self.problems.append(
-                f"the checks had not ended after {limit_s:g} s: those still to play have no points"
-            )
-            raise StudentEnded(f"the checks before it had taken {limit_s:g} s")
+        if self.spent_s > self.limits.submission_s:
+            self._tell(f"{self._used_up()}, so the checks that were left are not decided")
+            raise UsedUp(self._used_up())
+
+    def _used_up(self) -> str:
+        return f"the submission used up its {self.limits.submission_s:g} s"
+
+    def _tell(self, problem: str) -> None:
+        if problem not in self.problems:
+            self.problems.append(problem)
 
     def _run_step(self, position: int, step: Step) -> None:
+        before_s = self.spent_s
         try:
-            result = self._child.run_cell(step.source, self.limits.cell_s)
+            result = self._child.run_cell(step.source, self.limits.cell_s, step.keeps)
         except StudentEnded as ended:
             self.problems.append(f"{_cell(step)} was left out: {ended}")
-            self._left_out.add(position)
+            self._left_out[position] = str(ended)
             self._restart(position)
             return
+        finally:
+            if not step.is_marked:
+                self._own_cells_s += self.spent_s - before_s
         if result.ended:
-            self.problems.append(f"{_cell(step)} was stopped: {result.ended}")
+            self._ends[position] = f"was stopped: {result.ended}"
+            self.problems.append(f"{_cell(step)} {self._ends[position]}")
+        elif error := error_of(result.outputs):
+            self._ends[position] = f"ended with {error}"
+            self._note(step, error)
         if step.index is not None:
             earlier = self.results.get(step.index)  # of a cell that runs statement by statement
             outputs = earlier.outputs + result.outputs if earlier else result.outputs
             self.results[step.index] = replace(result, outputs=outputs)
+
+    def _note(self, step: Step, error: str) -> None:
+        """Tell of an exception that matters: in a given cell, or in an answer that is written."""
+        if step.index is None:
+            self._tell(f"{_cell(step)} ended with {error}")
+        elif step.is_marked and not error.startswith("NotImplementedError"):
+            self.notes.append(f"{_cell(step)} ended with {error}")
 
     def _start(self) -> None:
         self._n_starts += 1
@@ -136,15 +198,12 @@ class Session:
     def _restart(self, upto: int) -> None:
         """A fresh child with the steps before `upto`, but for the killers."""
         self._end()
-        replay_limit_s = REPLAY_SHARE * self.limits.cells_s
-        while self._n_starts <= MAX_RESTARTS and self._replayed_s < replay_limit_s:
+        while self._n_starts <= MAX_RESTARTS and self.spent_s <= self.limits.submission_s:
             self._start()
-            started = time.monotonic()
             killer = self._replay(upto)
-            self._replayed_s += time.monotonic() - started
             if killer is None:
                 return
-            self._left_out.add(killer)
+            self._left_out[killer] = "it ended the process when it ran again"
             self._end()
         self.problems.append(f"the notebook ended its process {self._n_starts} times")
 
@@ -154,15 +213,16 @@ class Session:
             if position in self._left_out:
                 continue
             try:
-                self._child.run_cell(step.source, self.limits.cell_s)
+                self._child.run_cell(step.source, self.limits.cell_s, step.keeps)
             except StudentEnded:
                 return position
         return None
 
     def _end(self) -> None:
         if self._child is not None:
-            self.peak_mb = max(self.peak_mb, self._child.end().peak_mb)
-            self._child = None
+            self._spent_s += self._child.own_time.spent_s
+            child, self._child = self._child, None
+            self.peak_mb = max(self.peak_mb, child.end().peak_mb)
 
 
 def _cell(step: Step) -> str:

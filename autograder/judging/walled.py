@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -25,6 +25,7 @@ from autograder.judging.channel import (
 )
 from autograder.judging.control import Ending, ZygoteError, ZygoteProcess, in_words
 from autograder.judging.outputs import clean_outputs, n_chars_of
+from autograder.judging.own_time import OwnTime
 from autograder.judging.wall import ChildSettings
 from labkit.bridge.student import Student
 
@@ -45,8 +46,10 @@ class CellResult:
 class Child:
     """A walled process that holds one student's notebook.
 
-    student: what its names stand for; forks: whether the last `forked()` did fork; alive: whether
-    it can be used still. Raises: StudentEnded from every method that waits for it.
+    student: what its names stand for; names_of: the exercise with whose names they do, as they
+    stood after its cell, "" for those of now; own_time: what it has taken so far; forks: whether
+    the last `forked()` did fork; alive: whether it can be used still. Raises: StudentEnded from
+    every method that waits for it.
     """
 
     def __init__(self, process: ZygoteProcess, settings: ChildSettings) -> None:
@@ -54,6 +57,7 @@ class Child:
         self._settings = settings
         self._budget = Budget()
         self._number, sock, nonce = process.spawn()
+        self.own_time = OwnTime(lambda: process.own_time(self._number))
         self._main = self._channel(sock)
         self._fork: RemoteChannel | None = None
         self._fork_id = 0
@@ -61,8 +65,10 @@ class Child:
         self._ending: Ending | None = None
         self._n_chars_left = settings.max_output_chars
         self.forks = True
+        self.names_of = ""
         self.student = Student(self)
         self.seconds = self._wait_until_ready(nonce)
+        self.own_time.start()
 
     @property
     def alive(self) -> bool:
@@ -87,16 +93,21 @@ class Child:
         if reply.get("ok") is not True:
             raise ValueError(f"the files do not fit: {clean_text(reply.get('message'), 500)}")
 
-    def run_cell(self, source: str, timeout_s: float | None = None) -> CellResult:
+    def run_cell(
+        self, source: str, timeout_s: float | None = None, keeps: Sequence[str] = ()
+    ) -> CellResult:
         """Run a cell. One that overruns is interrupted, and may answer for a second yet.
 
+        keeps: what the names are remembered for as they stand then, see `names_of`.
         Raises: Overran if it ignores that, and any other StudentEnded.
         """
         limit_s = self._settings.cell_s if timeout_s is None else timeout_s
         ended = ""
         with self._main_watched():
             started = time.monotonic()
-            request_id = self._main.tell({"op": "run", "source": source}, limit_s)
+            request_id = self._main.tell(
+                {"op": "run", "source": source, "keeps": [*keeps]}, limit_s
+            )
             try:
                 reply = self._main.read(request_id, limit_s)
             except Overran:
@@ -110,6 +121,10 @@ class Child:
         self._n_chars_left = max(0, self._n_chars_left - n_chars_of(outputs))
         ok = reply.get("ok") is True and not ended
         return CellResult(ok, outputs, time.monotonic() - started, ended)
+
+    def files_digest(self) -> str:
+        """A digest of what lies on its disk: which files, and when each was last changed."""
+        return self._process.files(self._number)
 
     @contextmanager
     def forked(self) -> Iterator[None]:
@@ -129,7 +144,7 @@ class Child:
 
     @contextmanager
     def deadline(self, seconds: float) -> Iterator[None]:
-        """All waiting inside together may take this long: many quick calls are no way around it.
+        """No call inside begins after so much waiting: many quick calls are no way around it.
 
         What we do ourselves does not count, unless endless callbacks make us do it.
         """
@@ -143,6 +158,8 @@ class Child:
         with self._watched():
             channel = self._fork or self._main
             limit_s = self._settings.call_s
+            if self.names_of:
+                message = {**message, "names_of": self.names_of}
             return channel.converse(message, blobs, callbacks, self.student, limit_s)
 
     def kill(self) -> Ending:
@@ -174,7 +191,8 @@ class Child:
         self.end()
 
     def _channel(self, sock: socket.socket, other: socket.socket | None = None) -> RemoteChannel:
-        return RemoteChannel(sock, self._settings.max_message_mb << 20, self._budget, other)
+        max_bytes = self._settings.max_message_mb << 20
+        return RemoteChannel(sock, max_bytes, self._budget, self.own_time, other)
 
     def _wait_until_ready(self, nonce: int) -> dict[str, float]:
         """Seconds that the fork and the wall took."""

@@ -7,6 +7,7 @@ bytes. What varies from run to run, times and memory, has a page of its own.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 
 from autograder.files import write_whole
@@ -74,17 +75,25 @@ class LabReport:
         return [result for result in self.results if result.problem]
 
 
-def write_feedback(folder: Path, result: Result, mark: Mark | None = None) -> Path:
+def write_feedback(
+    folder: Path, result: Result, mark: Mark | None = None, *, with_cases: bool = False
+) -> Path:
     """Write one student's page, `feedback/LAB/STUDENT.html`; returns its path.
 
-    mark: what people have given by hand, and the total.
+    mark: what people have given by hand, and the total; with_cases: whether it may say what hidden
+    cases expect, for no attempt can follow.
     """
     path = folder / "feedback" / result.lab / f"{result.student}.html"
     by_hand = {each.exercise: each for each in mark.hand} if mark else {}
     write_whole(
         path,
         render_page(
-            "feedback.html", result=result, mark=mark, by_hand=by_hand, step=next_step(result)
+            "feedback.html",
+            result=result,
+            mark=mark,
+            by_hand=by_hand,
+            step=next_step(result),
+            told=attrgetter("told" if with_cases else "told_meanwhile"),
         ),
     )
     return path
@@ -103,17 +112,20 @@ def write_report(folder: Path, results: Sequence[Result], marks: Iterable[Mark] 
     return path
 
 
-def write_pages(folder: Path, results: Sequence[Result], marks: Sequence[Mark]) -> Path:
+def write_pages(
+    folder: Path, results: Sequence[Result], marks: Sequence[Mark], *, with_cases: bool = False
+) -> Path:
     """Write every student's page and the class report; returns the report's path."""
     by_student = _by_student(marks)
     for result in results:
-        write_feedback(folder, result, by_student.get((result.lab, result.student)))
+        mark = by_student.get((result.lab, result.student))
+        write_feedback(folder, result, mark, with_cases=with_cases)
     return write_report(folder, results, marks)
 
 
 def next_step(result: Result) -> NextStep | None:
-    """What a student should look at first; None if every check passed."""
-    failed = [check for check in result.checks if not check.passed]
+    """What a student should look at first; None if no check failed."""
+    failed = [check for check in result.checks if check.status in ("failed", "todo")]
     if not failed:
         return None
     return NextStep(failed[0], failed[0].status == "todo", len(failed) - 1)

@@ -159,7 +159,7 @@ class CourseBook:
                 by_hand = entry.name in result.written
                 entry.auto = None if by_hand else _recorded(points.get(exercise), result)
                 if entry.hand is None:
-                    entry.waits = entry.auto is None
+                    entry.waits = entry.auto is None or exercise in result.undecided
                 elif exercise not in unchanged:
                     entry.waits = True
 
@@ -216,8 +216,8 @@ def _sentences(database: Path) -> Iterator[None]:
 
 def _unusable(database: Path, error: object) -> GradebookError:
     return GradebookError(
-        f"{database} cannot be used ({error}): make room on the disk, close what else has it open, "
-        "or put a copy back in its place, and give the command again; what is on record stays"
+        f"{database} cannot be used ({error}): make room on the disk, close other programs that "
+        "have it open, or restore a copy. Then give the command again. The record is kept"
     )
 
 

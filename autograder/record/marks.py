@@ -148,7 +148,8 @@ def _waiting(result: Result, hand: dict[str, HandMark]) -> tuple[str, ...]:
         return ("everything",)
     wanted = [*(hand if result.score is None else result.written), *given]
     read = {name for name, mark in given.items() if mark.is_current}
-    return tuple(sorted(set(wanted) - read))
+    decided = {mark.exercise for mark in given.values()}
+    return tuple(sorted((set(wanted) - read) | (result.undecided - decided)))
 
 
 def _sum(points: Iterable[float]) -> Decimal:

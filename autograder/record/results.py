@@ -21,7 +21,7 @@ from typing import Any
 
 from autograder.errors import Refusal
 from autograder.files import write_whole
-from labkit.checks.core import GATE_SENTENCE
+from labkit.checks.core import GATE_SENTENCE, HIDDEN, UNDECIDED_SENTENCE
 
 GRADED, PARTLY, UNGRADABLE, ERROR = "graded", "partly", "ungradable", "error"
 log = logging.getLogger(__name__)
@@ -35,10 +35,11 @@ class BusyError(Refusal):
 class CheckResult:
     """One named check of one exercise. claim and hint are what the student reads beside it.
 
-    status: "passed", "failed", or "todo" for what is still to be written; cause: what is wrong, as
-    several students may have it; expected and got: what differs; gate: while it is not passed, the
-    exercise earns at most half. Lines of earlier versions have none of the five: they are "passed"
-    or "failed", never "todo", and count for no cause.
+    status: "passed", "failed", "todo" for what is still to be written, or "undecided": a person has
+    to look, and until then it earns what the exercise's other checks do of their points; cause:
+    what is wrong, as several students may have it; expected and got: what differs; gate: while it
+    is not passed, the exercise earns at most half. Lines of earlier versions have none of the five:
+    they are "passed" or "failed", never "todo", and count for no cause.
     """
 
     exercise: str
@@ -62,8 +63,18 @@ class CheckResult:
     @property
     def told(self) -> str:
         """The message, and what the check means for the exercise; "" if it is passed."""
-        parts = [self.message, *([GATE_SENTENCE] if self.gate else [])]
-        return "" if self.passed else "\n".join(filter(None, parts))
+        if self.passed:
+            return ""
+        is_open = self.status == "undecided"
+        meaning = UNDECIDED_SENTENCE if is_open else GATE_SENTENCE if self.gate else ""
+        return "\n".join(filter(None, (self.message, meaning)))
+
+    @property
+    def told_meanwhile(self) -> str:
+        """The same without what a hidden case expects: a next attempt could return that."""
+        if not self.message.startswith(HIDDEN):
+            return self.told
+        return self.told.replace(f"expected {self.expected}, got {self.got}", f"got {self.got}")
 
 
 @dataclass(frozen=True)
@@ -107,6 +118,11 @@ class Result:
         for check in self.checks:
             groups.setdefault(check.exercise, []).append(check)
         return groups
+
+    @property
+    def undecided(self) -> set[str]:
+        """The exercises with a check that a person has to decide."""
+        return {check.exercise for check in self.checks if check.status == "undecided"}
 
     def as_fields(self) -> dict:
         """All of it in plain dicts and lists, to be written and not changed."""
@@ -179,7 +195,7 @@ RESULT_SCHEMA = {
                     "passed": {"type": "boolean"},
                     "message": {"type": "string"},
                     "gate": {"type": "boolean"},
-                    "status": {"enum": ["passed", "failed", "todo"]},
+                    "status": {"enum": ["passed", "failed", "todo", "undecided"]},
                     **{name: {"type": "string"}
                        for name in ("claim", "hint", "cause", "expected", "got")},
                 },
@@ -275,7 +291,7 @@ def read_results(path: Path, damaged: list[str] | None = None) -> list[Result]:
             result = Result.from_json(line)
         except ValueError:
             if line:
-                log.warning("line %d of %s is damaged: grade again to mend it", number, path)
+                log.warning("line %d of %s is damaged: grade again to repair it", number, path)
                 if damaged is not None:
                     damaged.append(line)
             continue

@@ -21,6 +21,7 @@ MAX_DEPTH = 64
 MAX_HEADER_BYTES = 16 << 20
 MAX_BLOB_BYTES = 256 << 20
 MAX_JOINED_BYTES = 64 << 10
+MAX_CONTAINERS = 1 << 18  # an empty list is 2 bytes here, and a hundred once it is decoded
 MAX_INT_DIGITS = 4096
 MAX_DIMENSION = 1 << 40
 MAX_EMPTY_ITEMS = 1 << 20
@@ -237,6 +238,7 @@ def send(sock: Any, message: dict, blobs: Iterable[bytes | memoryview] = ()) -> 
     """
     blobs = list(blobs)
     header = _ENCODER.encode(message).encode("utf-8", "surrogatepass")
+    _refuse_many_containers(header)
     n_blob_bytes = sum(len(blob) for blob in blobs)
     if len(header) > MAX_HEADER_BYTES or n_blob_bytes > MAX_BLOB_BYTES:
         raise WireError(
@@ -257,7 +259,9 @@ def receive(sock: Any) -> tuple[dict, memoryview]:
     n_header_bytes, n_blob_bytes = _FRAME.unpack(_read(sock, _FRAME.size))
     if n_header_bytes > MAX_HEADER_BYTES or n_blob_bytes > MAX_BLOB_BYTES:
         raise WireError(f"a frame announces {n_header_bytes:,} + {n_blob_bytes:,} bytes")
-    body = memoryview(_read(sock, n_header_bytes + n_blob_bytes))
+    buffer = _read(sock, n_header_bytes + n_blob_bytes)
+    body = memoryview(buffer)
+    _refuse_many_containers(buffer, n_header_bytes)
     try:
         message = _DECODER.decode(str(body[:n_header_bytes], "utf-8", "surrogatepass"))
     except (ValueError, RecursionError) as error:
@@ -276,6 +280,12 @@ def _read(sock: Any, n_bytes: int) -> bytearray:
             raise EOFError("the other side closed the channel")
         view = view[n_read:]
     return buffer
+
+
+def _refuse_many_containers(header: bytes | bytearray, end: int | None = None) -> None:
+    n_containers = header.count(b"[", 0, end) + header.count(b"{", 0, end)
+    if n_containers > MAX_CONTAINERS:
+        raise WireError(f"{n_containers:,} lists and dicts, the limit is {MAX_CONTAINERS:,}")
 
 
 def _refuse(constant: str) -> None:

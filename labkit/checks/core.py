@@ -26,6 +26,7 @@ from labkit.bridge.student import MissingName, Student, StudentError
 Play = Callable[[Student, Any], None]
 HIDDEN = "On a hidden case"
 GATE_SENTENCE = "The exercise is about this: without it, it earns at most half of its points."
+UNDECIDED_SENTENCE = "This costs no points by itself. A person will look at it."
 
 
 class Wrong(Exception):
@@ -91,8 +92,10 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found. status: "passed", "failed", "todo", or "read" (see OnlyRead).
+    """What one check found.
 
+    status: "passed", "failed", "todo", "read" (see OnlyRead), or "undecided" for a
+    check that came to no verdict;
     message: all of it, for the student; cause, expected and got: the parts of what is wrong.
     """
 
@@ -109,9 +112,18 @@ class Finding:
         text = f"{place}: {wrong.sentences()}" if place else wrong.sentences()
         return cls(check, "failed", text, wrong.cause, wrong.expected, wrong.got)
 
+    @classmethod
+    def undecided(cls, check: Check, reason: str) -> Self:
+        """The finding of a check that came to no verdict: a person has to look."""
+        return cls(check, "undecided", f"This check is not decided: {reason}.")
+
     @property
     def passed(self) -> bool:
         return self.status == "passed"
+
+    @property
+    def is_undecided(self) -> bool:
+        return self.status == "undecided"
 
 
 def check(
@@ -221,13 +233,19 @@ def play_exercise(
 def share_of_points(findings: Sequence[Finding], points: float) -> list[float]:
     """The points each finding earns, out of `points` for all of them, by weight.
 
-    While a gate is not passed, what the others earn is scaled down to half of `points`.
+    What is not decided earns what the others earn of their points, so it neither costs nor gives.
+    While a gate is not passed, all that is earned is scaled down to half of `points`.
     """
     shares = points_by_weight([finding.check for finding in findings], points)
+    pairs = list(zip(findings, shares, strict=True))
+    decided = sum(share for each, share in pairs if not each.is_undecided)
+    right = sum(share for each, share in pairs if each.passed) / (decided or 1.0)
     earned = [
-        share if finding.passed else 0.0 for finding, share in zip(findings, shares, strict=True)
+        round(share * right, 4) if each.is_undecided else share * each.passed
+        for each, share in pairs
     ]
-    most = points if all(each.passed for each in findings if each.check.gate) else points / 2
+    is_met = all(each.passed or each.is_undecided for each in findings if each.check.gate)
+    most = points if is_met else points / 2
     factor = min(1.0, most / sum(earned)) if any(earned) else 1.0
     return earned if factor == 1 else [round(share * factor, 4) for share in earned]
 

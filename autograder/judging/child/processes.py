@@ -1,6 +1,7 @@
 """Trees of processes: who is in one, what memory and disk it takes, how it is ended."""
 
 import contextlib
+import hashlib
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 
 _MAX_ROUNDS = 100
 _ROUND_S = 0.001
+MAX_SEEN = 20_000
 
 
 def children(pid: int | str) -> list[int]:
@@ -37,16 +39,61 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def memory_mb(pids: list[int], limit_mb: int) -> int:
+def memory_mb(pids: list[int], limit_mb: int, shared_before_kb: int | None = None) -> int:
     """Memory that these processes take together, exact only where it is over the limit.
 
     Pages shared since a fork count once per process in the cheap bound, once in all in the exact
-    sum, which the kernel takes milliseconds to make.
+    sum, which the kernel takes milliseconds to make. Shared memory that they hold and do not use
+    at the moment is in neither: it counts if the machine has more of it than before.
     """
-    bound_mb = sum(_kb(f"/proc/{pid}/status", ("RssAnon:", "RssShmem:")) for pid in pids) >> 10
+    grown_kb = 0 if shared_before_kb is None else max(0, shared_kb() - shared_before_kb)
+    names = ("RssAnon:", "RssShmem:")
+    bound_mb = (sum(_kb(f"/proc/{pid}/status", names) for pid in pids) + grown_kb) >> 10
     if bound_mb <= limit_mb:
         return bound_mb
-    return sum(_kb(f"/proc/{pid}/smaps_rollup", ("Pss_Anon:", "Pss_Shmem:")) for pid in pids) >> 10
+    own_kb, used_kb = (
+        sum(_kb(f"/proc/{pid}/smaps_rollup", (name,)) for pid in pids)
+        for name in ("Pss_Anon:", "Pss_Shmem:")
+    )
+    return (own_kb + max(used_kb, min(grown_kb, _held_kb(pids)) if grown_kb else 0)) >> 10
+
+
+def shared_kb() -> int:
+    """The shared memory of the whole machine, files on memory disks included."""
+    return _kb("/proc/meminfo", ("Shmem:",))
+
+
+def _held_kb(pids: list[int]) -> int:
+    """At most so much shared memory is mapped by these processes, or open without a name."""
+    sizes: dict[str, int] = {}
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+                ends, rights, _, device, inode, *_ = line.split()
+                if rights.endswith("s"):
+                    first, last = (int(end, 16) for end in ends.split("-"))
+                    key = f"{device} {inode}"
+                    sizes[key] = max(sizes.get(key, 0), (last - first) >> 10)
+            for name in os.listdir(f"/proc/{pid}/fd"):
+                with contextlib.suppress(OSError):
+                    path = f"/proc/{pid}/fd/{name}"
+                    if os.readlink(path).startswith("/memfd:"):
+                        found = os.stat(path)
+                        sizes[f"memfd {found.st_ino}"] = found.st_blocks >> 1
+    return sum(sizes.values())
+
+
+def own_time(pids: list[int]) -> tuple[float, float] | None:
+    """Seconds that these processes ran, and stood ready without a processor; None if not told."""
+    ran = queued = 0
+    try:
+        for pid in pids:
+            for task in os.listdir(f"/proc/{pid}/task"):
+                numbers = Path(f"/proc/{pid}/task/{task}/schedstat").read_text().split()
+                ran, queued = ran + int(numbers[0]), queued + int(numbers[1])
+    except (OSError, ValueError, IndexError):  # one has ended meanwhile, or this is no Linux
+        return None
+    return ran / 1e9, queued / 1e9
 
 
 def disk_mb(folder: Path, limit_mb: int, max_files: int) -> int:
@@ -68,6 +115,27 @@ def disk_mb(folder: Path, limit_mb: int, max_files: int) -> int:
         if n_files > max_files:
             return limit_mb + 1
     return n_bytes >> 20
+
+
+def files_digest(pid: int, folder: Path) -> str:
+    """A digest of a folder's files and their changes; "" where it cannot be told.
+
+    Memory that a process shares with its forks is as good as a file, and cannot be told.
+    """
+    if _kb(f"/proc/{pid}/status", ("RssShmem:",)):
+        return ""
+    seen, folders = [], [os.fspath(folder)]
+    try:
+        while folders and len(seen) < MAX_SEEN:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    found = entry.stat(follow_symlinks=False)
+                    seen.append(f"{entry.path} {found.st_ino} {found.st_size} {found.st_ctime_ns}")
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+    except OSError:
+        return ""
+    return "" if folders else hashlib.sha256("\n".join(sorted(seen)).encode()).hexdigest()
 
 
 def remove_folder(folder: Path) -> None:

@@ -31,6 +31,9 @@ class Server:
         self._home = home
         self._pid = os.getpid()
         self._executor = Executor(shell.namespace, self._call_back)
+        self._kept: dict[str, dict[str, Any]] = {}
+        self._last: dict[str, Any] = {}
+        self._names_of = ""
         self._request_id: Any = None
         self._in_conversation = threading.RLock()
 
@@ -52,11 +55,14 @@ class Server:
                 self._reply(self._write_files(message["files"], blob))
             case "run":
                 self._reply(self._run(message["source"]))
+                for name in message["keeps"]:
+                    self._kept[name] = dict(self._shell.namespace)
             case "fork":
                 self._fork()
             case "end":
                 os._exit(0)
             case _:
+                self._take_names_of(message.pop("names_of", ""))
                 self._execute(message, blob)
         self._request_id = outer
 
@@ -90,6 +96,16 @@ class Server:
             return {"ok": False, "outputs": []}
         finally:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def _take_names_of(self, exercise: str) -> None:
+        """Bind the names as they stood after the cell of an exercise; others stay beside."""
+        if exercise == self._names_of:
+            return
+        if not self._names_of:
+            for names in (*self._kept.values(), dict(self._shell.namespace)):
+                self._last.update(names)
+        self._names_of = exercise
+        self._shell.namespace.update(self._last | self._kept.get(exercise, {}))
 
     def _execute(self, message: dict, blob: memoryview) -> None:
         try:

@@ -3,8 +3,9 @@
 It is a program of its own in a clean environment, holds no secret, and runs no student code. It has
 one thread and never runs a parallel operation: neither threads nor OpenMP's pool survive a fork.
 
-    control socket in    spawn (with the child's channel) | interrupt | forked | prune | kill
-    control socket out   ready | exit | pruned
+    control socket in    spawn (with the child's channel) | interrupt | forked | time | files
+                         | prune | kill
+    control socket out   ready | exit | time | files | pruned
 """
 
 import contextlib
@@ -36,12 +37,15 @@ CHANNEL = 3
 
 @dataclass
 class Job:
-    """A child: why it is being killed, if it is, and whether a fork of it is at work."""
+    """A child: why it is being killed, if it is, whether a fork of it is at work, and the machine's
+    shared memory when it began.
+    """
 
     number: int
     folder: Path
     note: str = ""
     in_fork: bool = False
+    shared_before_kb: int = 0
 
 
 class Zygote:
@@ -93,8 +97,13 @@ class Zygote:
             return
         pid = next((pid for pid, job in self._jobs.items() if job.number == message["job"]), None)
         if pid is None:
-            if message["op"] == "prune":
-                self._send({"event": "pruned", "job": message["job"], "note": ""})
+            match message["op"]:
+                case "prune":
+                    self._send({"event": "pruned", "job": message["job"], "note": ""})
+                case "time":
+                    self._send({"event": "time", "job": message["job"], "own": None})
+                case "files":
+                    self._send({"event": "files", "job": message["job"], "digest": ""})
             return
         job = self._jobs[pid]
         match message["op"]:
@@ -104,6 +113,12 @@ class Zygote:
                 processes.kill([pid])
             case "forked":
                 job.in_fork = True
+            case "time":
+                own = processes.own_time([pid, *processes.descendants(pid)])
+                self._send({"event": "time", "job": job.number, "own": own})
+            case "files":
+                digest = processes.files_digest(pid, self._disk_of(pid, job))
+                self._send({"event": "files", "job": job.number, "digest": digest})
             case "prune":
                 processes.end_descendants(pid)
                 self._send({"event": "pruned", "job": job.number, "note": job.note})
@@ -128,7 +143,7 @@ class Zygote:
                 traceback.print_exc()
                 os._exit(70)
         os.close(descriptors[0])
-        self._jobs[pid] = Job(number, folder)
+        self._jobs[pid] = Job(number, folder, shared_before_kb=processes.shared_kb())
 
     def _become_child(self, descriptor: int, folder: Path, nonce: int, started: float) -> NoReturn:
         """Wall this process in and serve; nothing of the zygote's stays open but the channel."""
@@ -170,13 +185,17 @@ class Zygote:
 
     def _excess(self, pids: list[int], job: Job) -> str:
         settings = self._settings
-        if processes.memory_mb(pids, self._limit_mb) > self._limit_mb:
+        if processes.memory_mb(pids, self._limit_mb, job.shared_before_kb) > self._limit_mb:
             return f"memory over {settings.memory_mb:,} MB"
         if self._rung != "namespaces":
             used_mb = processes.disk_mb(job.folder, settings.disk_mb, settings.n_files)
             if used_mb > settings.disk_mb:
                 return f"disk over {settings.disk_mb:,} MB or {settings.n_files:,} files"
         return ""
+
+    def _disk_of(self, pid: int, job: Job) -> Path:
+        inside = self._rung == "namespaces"
+        return Path(f"/proc/{pid}/root{wall.namespaces.DISK}") if inside else job.folder
 
     def _report_ends(self) -> None:
         with contextlib.suppress(ChildProcessError):

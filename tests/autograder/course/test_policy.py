@@ -36,7 +36,7 @@ def after(overdue, rule=TENTH, grace_minutes=0.0):
 
 
 def test_the_courses_own_policy_is_that_of_the_handout():
-    policy = read_policy(NOTEBOOKS / "policy.toml")
+    policy = read_policy(NOTEBOOKS / "course.toml")
     assert (policy.attempts, policy.late) == ("best", REFUSE)
     assert set(policy.deadlines) == {lab.name for lab in read_labs()}
     assert policy.timezone.utcoffset(datetime(2026, 10, 1)) == timedelta(hours=8)

@@ -1,18 +1,20 @@
 """A submission's run has an end, its answers stay what they are, no check pays for another."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from autograder.intake.rebuild import Step
-from autograder.judging import session as sessions
-from autograder.judging.client import ChildSettings, StudentEnded, Zygote
+from autograder.judging.client import ChildSettings, StudentEnded, UsedUp, Zygote
 from autograder.judging.jobs import Limits
+from autograder.judging.playing import Play, Playing
 from autograder.judging.session import Session
 from autograder.judging.wall import strongest_rung
 from labkit.bridge.student import StudentError, value_of
 from labkit.bridge.wire import WireError
+from labkit.checks.core import Check
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 LIMITS = Limits(cell_s=2, check_s=0.3, cells_s=5)
@@ -30,7 +32,9 @@ labkit.bridge.executor.Executor._from_handle = look
 def zygote(tmp_path_factory):
     path = tmp_path_factory.mktemp("student")
     shutil.copytree(REPOSITORY / "labkit", path / "labkit")
-    settings = ChildSettings(student_path=path, n_open_files=64, rung=strongest_rung(), grace_s=0.2)
+    settings = ChildSettings(
+        student_path=path, n_open_files=64, rung=strongest_rung(), grace_s=0.2, call_s=1
+    )
     with Zygote(settings) as zygote:
         yield zygote
 
@@ -41,7 +45,7 @@ def run(zygote):
     started = []
 
     def run(*sources, limits=LIMITS):
-        steps = [Step(source, i) for i, source in enumerate(sources)]
+        steps = [s if isinstance(s, Step) else Step(s, i) for i, s in enumerate(sources)]
         started.append(Session(zygote, steps, {}, limits))
         started[-1].run()
         return started[-1]
@@ -55,30 +59,56 @@ def call(name, *args):
     return lambda student: getattr(student, name)(*args)
 
 
-def test_checks_that_are_each_in_time_end_together(run, monkeypatch):
-    monkeypatch.setattr(sessions, "CHECKS_SHARE", 2)
-    session = run("import time\ndef slow():\n    time.sleep(0.25)\n    return 1")
-    with pytest.raises(StudentEnded, match=r"had taken 0\.6 s"):
+def test_checks_that_are_each_in_time_end_together(run):
+    source = "import time\ndef slow():\n    time.sleep(0.25)\n    return 1"
+    session = run(source, limits=replace(LIMITS, submission_s=0.6))
+    with pytest.raises(UsedUp, match=r"used up its 0\.6 s"):
         for _ in range(10):
             with session.deadline():
                 session.in_fork(call("slow"))
     assert session.problems == [
-        "the checks had not ended after 0.6 s: those still to play have no points"
+        "the submission used up its 0.6 s, so the checks that were left are not decided"
     ]
 
 
-def test_cells_that_end_their_process_are_not_replayed_for_ever(run, monkeypatch):
-    monkeypatch.setattr(sessions, "REPLAY_SHARE", 0.02)
-    session = run("import os, time\ntime.sleep(0.2)", "os._exit(1)", "os._exit(2)", "x = 1")
-    with pytest.raises(StudentEnded, match="again and again"):
+def test_cells_that_end_their_process_are_not_replayed_for_ever(run):
+    cells = ("import os, time\ntime.sleep(0.2)", "os._exit(1)", "os._exit(2)", "x = 1")
+    session = run(*cells, limits=replace(LIMITS, submission_s=0.3))
+    with pytest.raises(UsedUp):
         session.in_fork(call("abs"))
-    assert session.problems[-1] == "the notebook ended its process 2 times"
+    assert session.spent_s < 1
+
+
+def plays_of(n, name):
+    def play(student, case):
+        getattr(student, name)()
+
+    check = Check("named", name, "Claim.", "", 1, lambda case: True, play)
+    return [Play(check, [None])] * n
+
+
+def test_checks_that_are_left_when_the_time_is_used_up_are_not_decided(run):
+    source = "import time\ndef slow():\n    time.sleep(0.25)"
+    session = run(source, limits=replace(LIMITS, submission_s=0.6))
+    found = Playing(session, []).play_all(plays_of(6, "slow"))
+    assert found[0].passed and found[-1].is_undecided
+    assert {finding.status for finding in found} == {"passed", "undecided"}
+    assert found[-1].message == "This check is not decided: the submission used up its 0.6 s."
+
+
+def test_an_exercise_that_twice_gives_no_answer_is_not_waited_for_again(run):
+    session = run("def stalls():\n    while True: pass\ndef one(): return 1")
+    found = Playing(session, []).play_all(plays_of(5, "stalls") + plays_of(1, "one"))
+    assert [finding.status for finding in found] == ["failed"] * 5 + ["passed"]
+    assert found[4].message.endswith("in 2 earlier checks of this exercise.")
+    assert len({finding.cause for finding in found[2:5]}) == 1
+    assert session.spent_s < 4
 
 
 @pytest.mark.parametrize("answer", ["str(next(looks))", "('A', object(), next(looks))"])
 def test_an_answer_is_the_same_at_every_look(run, answer):
     session = run(ANOTHER_AT_EVERY_LOOK.format(answer=answer))
-    session.look_at(["q01", "q02"])
+    session.look_at({"q01": "", "q02": ""})
     for _ in range(2):
         with pytest.raises(WireError, match="`q01` was something else"):
             session.in_fork(lambda student: value_of(student.q01))
@@ -87,14 +117,14 @@ def test_an_answer_is_the_same_at_every_look(run, answer):
 
 def test_objects_in_an_answer_do_not_make_it_another(run):
     session = run("answer = {'value': 1, 'note': print}")
-    session.look_at(["answer", "missing"])
+    session.look_at({"answer": "", "missing": ""})
     for _ in range(2):
         assert session.in_fork(lambda student: value_of(student.answer))["value"] == 1
 
 
 def test_what_a_check_does_to_an_answer_another_does_not_see(run):
     session = run("answer = [1]\ndef spoil():\n    answer.append(2)")
-    session.look_at(["answer"])
+    session.look_at({"answer": ""})
     session.in_fork(call("spoil"))
     assert session.in_fork(lambda student: value_of(student.answer)) == [1]
 
@@ -103,7 +133,7 @@ def test_an_answer_that_ends_the_process_costs_no_other(run):
     session = run(
         ANOTHER_AT_EVERY_LOOK.format(answer="__import__('os')._exit(0)"), "def one(): return 1"
     )
-    session.look_at(["q01", "q02"])
+    session.look_at({"q01": "", "q02": ""})
     assert session.in_fork(call("one")) == 1
 
 
@@ -151,3 +181,65 @@ def test_nonsense_given_to_a_function_of_the_checks_is_the_students_slip(run, fu
     session = run("def rewind(back):\n    back(float('inf'))")
     with pytest.raises(StudentError):
         session.in_fork(lambda student: student.rewind(function))
+
+
+def test_cells_that_no_answer_needs_do_not_use_up_the_time_of_answers(run):
+    slow = "import time\ntime.sleep(0.6)"
+    cells = [Step(slow, 0, False), Step("half = 0.5", 1, False), Step(slow, 2, False),
+             Step("def f(): return half", 3)]  # fmt: skip
+    session = run(*cells, limits=replace(LIMITS, cells_s=0.4))
+    assert session.in_fork(call("f")) == 0.5
+    assert session.problems == [
+        "cell 3 did not run: the cells that no answer needs used up their 0.4 s"
+    ]
+
+
+def test_an_exercise_has_the_names_that_stood_after_its_cell(run):
+    cells = [
+        Step(
+            "import math\nlength = 2\ndef f(): return math.sqrt(length) + more()", 0, True, ("f",)
+        ),
+        Step("math = None\nlength = 9\ndef more(): return 1", 1, False),
+        Step("def g(): return length", 2, True, ("g",)),
+        Step("%reset -f", 3, False),
+    ]
+    session = run(*cells)
+
+    def play(student):
+        found = {}
+        for name in ("g", "f", "g"):
+            with session.deadline(name):
+                found[name] = getattr(student, name)()
+        return found
+
+    assert session.in_fork(play) == {"f": 2**0.5 + 1, "g": 9}
+
+
+def test_the_cell_that_should_have_bound_a_name_says_why_it_did_not(run):
+    session = run(
+        "x = 1\ndef f(:\n    pass", "import no_such_module", "import time\ny = time.sleep(9)"
+    )
+    assert session.why_unbound("f") == (
+        "cell 1 should define it, but ended with SyntaxError: invalid syntax (line 2)"
+    )
+    assert session.why_unbound("no_such_module").endswith(
+        "cell 2 should define it, but ended with ModuleNotFoundError: "
+        "No module named 'no_such_module' (line 1)"
+    )
+    assert session.why_unbound("y") == (
+        "cell 3 should define it, but was stopped: it took longer than 2 s"
+    )
+    assert session.why_unbound("z") == ""
+    assert len(session.notes) == 2
+
+
+def test_what_a_check_has_written_is_gone_for_the_next(run):
+    source = (
+        "import os\nopen('mine', 'w').close()\n"
+        "def looks():\n    open('seen', 'a').write('x')\n    return os.path.getsize('seen')"
+    )
+    session = run(source)
+    session.look_at({})
+    for _ in range(3):
+        assert session.with_clean_files()
+        assert session.in_fork(call("looks")) == 1

@@ -10,7 +10,7 @@ from autograder.pages.evidence.flags import Flag, write_flags
 from autograder.pages.report import next_step, write_feedback, write_pages, write_report
 from autograder.record.marks import HandMark, Mark
 from autograder.record.results import ERROR, PARTLY, UNGRADABLE
-from labkit.checks.core import Wrong
+from labkit.checks.core import GATE_SENTENCE, UNDECIDED_SENTENCE, Wrong
 
 WRONG = Wrong("the batch", expected="9", got="1", why="One sequence was counted.")
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e{{ 7*7 }}"
@@ -35,23 +35,47 @@ def mark_of(row, *hand, total=None, bonus=0.0):
 def test_a_student_sees_what_failed_first_and_where_to_go_on(tmp_path):
     row = result("ann", (1, 0, 0, 0), messages={"b": WRONG, "c": WRONG})
     text = words(page_of(tmp_path, row))
-    step = text[text.index("Where to go on") : text.index("exercise_0 1 of 2")]
+    step = text[text.index("What to do next") : text.index("exercise_0 1 of 2")]
     assert "The first check that fails is in exercise_0 : Claim b." in step
-    assert f"On a hidden case: {WRONG.sentences()}" in step
+    assert "On a hidden case: the batch; got 1. One sequence was counted." in step
     assert "A hint." in step
     assert "2 more checks fail." in step
 
 
+def test_what_hidden_cases_expect_is_shown_only_after_the_last_attempt(tmp_path):
+    row = result("ann", (0, 0), messages={"a": WRONG, "b": "`q01` is 9; expected 7, got 9."})
+    text = words(page_of(tmp_path, row))
+    assert "expected 9" not in text
+    assert "expected 7, got 9" in text  # the student's own answer is no hidden case
+    assert f"On a hidden case: {WRONG.sentences()}" in words(
+        page_of(tmp_path, row, with_cases=True)
+    )
+
+
+def test_a_check_that_is_not_decided_is_no_failed_one(tmp_path):
+    row = result("ann", (1, 1), problem="A person has to decide checks of exercise_0.")
+    still_open = replace(
+        row.checks[1], passed=False, status="undecided", gate=True,
+        message="This check is not decided: the submission used up its 300 s.",
+    )  # fmt: skip
+    row = replace(row, status=PARTLY, checks=[row.checks[0], still_open])
+    page = page_of(tmp_path, row)
+    assert "No check fails. A person will look at the checks that are not decided." in words(page)
+    assert f"{still_open.message} {UNDECIDED_SENTENCE}" in words(page)
+    assert GATE_SENTENCE not in page
+    assert 'aria-label="undecided">?' in page
+
+
 def test_an_exercise_left_open_is_called_open_and_not_wrong(tmp_path):
     text = words(page_of(tmp_path, result("ann", (1, 0))))
-    assert "The first part that is still open is exercise_0 " in text
+    assert "The first part that is not written yet is exercise_0 " in text
     assert next_step(result("ann", (1, 0))).n_others == 0
 
 
 def test_who_passes_everything_reads_that(tmp_path):
     text = words(page_of(tmp_path, result("ann", (1, 1))))
     assert "Every check passes." in text
-    assert "Where to go on" not in text
+    assert "What to do next" not in text
 
 
 def test_attempt_group_and_time_stand_on_the_page(tmp_path):
@@ -70,7 +94,7 @@ def test_lateness_is_said_with_what_it_costs(tmp_path):
     row = result("ann", (1, 1), late="Two days late.", late_factor=0.8)
     text = words(page_of(tmp_path, row, mark_of(row, total=1.6)))
     assert "Two days late. All marks count 80 %." in text
-    assert "In all: 1.6 of 12 points, after what lateness takes off." in text
+    assert "In all: 1.6 of 12 points, after the deduction for late work." in text
     in_time = words(page_of(tmp_path, result("bob", (1,), late="Handed in within the grace time.")))
     assert "All marks count" not in in_time
 
@@ -83,7 +107,7 @@ def test_marks_given_by_hand_stand_beside_the_answers(tmp_path):
     ]
     text = words(page_of(tmp_path, row, mark_of(row, *hand, total=3.5)))
     assert "curve 1.5 of 2 Say why it bends." in text
-    assert "rewinding not read yet, 1 to earn" in text
+    assert "rewinding not read yet, 1 at most" in text
     assert "A person gave 2 of 2 in place of the checks." in text
     assert "The answer has changed since" in text
     assert "In all: 3.5 of 12 points, with 3.5 given by hand." in text
@@ -156,7 +180,7 @@ def test_the_class_report_has_all_its_parts(everything):
         "Flagged",
         "Most frequent misconceptions",
         "One sequence was counted.",
-        "too few to say: 4 of 20 marks needed",
+        "too few marks to judge it: 4 of 20",
         "3 of 12",
         "Students",
     ]

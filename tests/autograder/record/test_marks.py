@@ -150,6 +150,18 @@ def test_marks_by_hand_survive_a_regrade_and_wait_only_if_the_answer_changed(rec
     assert mark_of(out, "bo").total == 10.13  # 0.9 * 11.25, the half goes up
 
 
+def test_a_check_that_is_not_decided_leaves_the_total_open_until_a_person_decides(tmp_path):
+    row = result_of("ann")
+    first = replace(row.checks[0], passed=False, status="undecided")
+    record(tmp_path, [replace(row, checks=[first, *row.checks[1:]])])
+    for name in WRITTEN:
+        by_hand(tmp_path, "ann", name, 1.0)
+    assert mark_of(tmp_path, "ann").waits_for == (first.exercise,)
+    assert mark_of(tmp_path, "ann").total is None
+    by_hand(tmp_path, "ann", f"check_{first.exercise}", 0.25)
+    assert mark_of(tmp_path, "ann").waits_for == ()
+
+
 def test_an_unreadable_file_that_was_handed_in_anew_waits_for_a_hand_again(recorded, tmp_path):
     out = tmp_path / "out"
     shutil.copytree(recorded, out)
@@ -230,4 +242,4 @@ def test_whose_marks_by_hand_stay_under_a_name_that_is_not_handed_in_any_more_is
     grade(find_lab(LAB), submissions, out, Run())
     absent, kept = (message.message for message in caplog.records[-2:])
     assert absent.endswith("any more: bo, chenwei")
-    assert kept.endswith("counts for no other name: chenwei")
+    assert kept.endswith("count for no other name: chenwei")

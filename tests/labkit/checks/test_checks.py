@@ -96,6 +96,15 @@ def test_while_a_gate_fails_an_exercise_earns_at_most_half():
     assert GATE_SENTENCE in str(Report("double", [passed, missed], 8))
 
 
+def test_what_is_not_decided_neither_costs_nor_gives():
+    law, sign = CHECKS[0], replace(CHECKS[1], gate=True)
+    open_law = Finding(law, "undecided", "It took too long.")
+    assert share_of_points([open_law, Finding(sign, "passed")], 8) == [6, 2]
+    assert share_of_points([open_law, Finding(sign, "failed")], 8) == [0, 0]
+    assert share_of_points([Finding(law, "passed"), Finding(sign, "undecided")], 8) == [6, 2]
+    assert share_of_points([open_law, Finding(sign, "undecided")], 8) == [0, 0]
+
+
 def test_a_report_is_a_page_in_a_notebook_and_a_number_for_nbgrader():
     bundle = Report("double", play(lambda x: "<script>"), 2)._repr_mimebundle_()
     assert bundle["text/plain"] == "0"

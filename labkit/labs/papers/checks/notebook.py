@@ -7,9 +7,10 @@ from typing import Any
 
 from labkit.bridge.local import local_student
 from labkit.bridge.student import MissingName, Student
+from labkit.checks.card import CARD, mark, with_code
 from labkit.checks.compare import show
 from labkit.checks.core import Unfinished, Wrong
-from labkit.checks.notebook import MARKS, Checker, Report, as_html
+from labkit.checks.notebook import Checker, Report
 from labkit.labs.papers.checks.marks import ItemCase, read_letters, read_number, who
 from labkit.labs.papers.words import say
 
@@ -30,9 +31,8 @@ class Reading(Report):
         return f"{self.exercise}: {self.said}"
 
     def _html(self) -> str:
-        mark, colour = MARKS[self.status]
-        name = f'<span style="color:{colour}">{mark}</span> <b>{html.escape(self.exercise)}</b>'
-        return f'<div style="line-height:1.5">{name}: {as_html(self.said)}</div>'
+        name = f"{mark(self.status)} <b>{html.escape(self.exercise)}</b>"
+        return f'<div style="{CARD}">{name}: {with_code(self.said)}</div>'
 
 
 class PapersChecker(Checker):
@@ -46,11 +46,10 @@ class PapersChecker(Checker):
         super().__init__("papers", namespace)
         self._names = namespace
 
-    def __call__(self, exercise: str, points: float) -> Reading:
-        """Read one answer. Raises ValueError for a name that is no question."""
-        report = super().__call__(exercise, points)
+    def _report(self, exercise: str, points: float) -> Reading:
+        report = super()._report(exercise, points)
         said = what_is_read(local_student(self._names), exercise)
-        return Reading(report.exercise, report.findings, points, said)
+        return Reading(report.exercise, report.findings, points, said=said)
 
 
 def what_is_read(student: Student, answer: str) -> str:

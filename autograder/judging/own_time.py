@@ -1,0 +1,47 @@
+"""The time that a student's processes take, whatever else the machine does meanwhile.
+
+Waiting for them is measured by the clock. What they spend ready to run, in a queue for a processor
+that others have, is taken off again: it says how busy the machine is, and must decide nothing.
+"""
+
+from collections.abc import Callable
+
+GRAIN_S = 0.25
+Reading = tuple[float, float] | None
+
+
+class OwnTime:
+    """Turns waits into time that counts; spent_s is its sum.
+
+    read: the seconds that the processes have run so far, and those that they stood ready without a
+    processor; None where the system does not tell, and then all waiting counts.
+    """
+
+    def __init__(self, read: Callable[[], Reading]) -> None:
+        self._read = read
+        self._last: Reading = None
+        self._unread_s = 0.0
+        self.spent_s = 0.0
+
+    def start(self) -> None:
+        """Begin here: what happened before is nobody's."""
+        self._last, self._unread_s = self._read(), 0.0
+
+    def of(self, waited_s: float, is_last: bool = False) -> float:
+        """What of a wait counts: a long one in parts, each put right by what the system tells.
+
+        `is_last` looks at once, for somebody's time is up.
+        """
+        self._unread_s += waited_s
+        if is_last or self._unread_s > GRAIN_S:
+            waited_s += self._correction()
+        self.spent_s += waited_s
+        return waited_s
+
+    def _correction(self) -> float:
+        before, self._last = self._last, self._read()
+        unread_s, self._unread_s = self._unread_s, 0.0
+        if before is None or self._last is None:
+            return 0.0
+        ran_s, queued_s = (now - then for now, then in zip(self._last, before, strict=True))
+        return min(0.0, max(ran_s, unread_s - queued_s) - unread_s)

@@ -1,0 +1,106 @@
+"""Playing the checks of one submission: in forks of its process, none at another's cost."""
+
+import traceback
+from dataclasses import dataclass
+
+from autograder.judging.client import Overran, StudentEnded, UsedUp
+from autograder.judging.session import Session
+from labkit.bridge.student import Student
+from labkit.bridge.wire import WireError
+from labkit.checks.core import HIDDEN, Check, Finding, Wrong, play_check
+
+MAX_SILENCES = 2
+
+
+@dataclass(frozen=True)
+class Play:
+    """A check and the cases it is played on."""
+
+    check: Check
+    cases: list
+
+
+class Playing:
+    """The checks of one submission, played in forks. broken: takes reports of our own mistakes.
+
+    An exercise that gave no answer in time in two checks is not asked again.
+    """
+
+    def __init__(self, session: Session, broken: list[str]) -> None:
+        self._session = session
+        self._broken = broken
+        self._silences: dict[str, list[str]] = {}  # by exercise
+
+    def play_all(self, plays: list[Play]) -> list[Finding]:
+        """Play all in one fork, then each that failed again in a fork of its own.
+
+        So none fails by another's side effects, and none by another's crash, for a fork that ended
+        is replaced; yet a submission whose checks all pass costs one fork, not one for each. A
+        check that is played again does not find the files that earlier checks left.
+        """
+        findings: list[Finding] = []
+        alone: set[int] = set()
+        while len(findings) < len(plays):
+            alone.add(len(findings))
+            findings += self._in_fork(plays[len(findings) :])
+        for i, finding in enumerate(findings):
+            is_open = finding.status == "failed" and i not in alone
+            if is_open and not self._has_ended(plays[i]) and self._session.with_clean_files():
+                again = self._in_fork([plays[i]])[0]
+                findings[i] = finding if again.is_undecided else again
+        return findings
+
+    def _in_fork(self, plays: list[Play]) -> list[Finding]:
+        """The findings up to the first check in which the student's code ended the fork."""
+        findings: list[Finding] = []
+
+        def play_them(student: Student) -> None:
+            for play in plays:
+                if self._has_ended(play):
+                    findings.append(self._silent(play))
+                    continue
+                with self._session.deadline(play.check.exercise):
+                    findings.append(_play(play, student, self._broken))
+
+        try:
+            self._session.in_fork(play_them)
+        except UsedUp as used_up:
+            findings.append(Finding.undecided(plays[len(findings)].check, str(used_up)))
+        except StudentEnded as ended:
+            if len(findings) < len(plays):
+                check = plays[len(findings)].check
+                findings.append(Finding.failed(check, Wrong(str(ended)), HIDDEN))
+                if isinstance(ended, Overran):
+                    self._silences.setdefault(check.exercise, []).append(str(ended))
+        return findings
+
+    def _has_ended(self, play: Play) -> bool:
+        return len(self._silences.get(play.check.exercise, ())) >= MAX_SILENCES
+
+    def _silent(self, play: Play) -> Finding:
+        cause = self._silences[play.check.exercise][0]
+        told = f"{cause}, in {MAX_SILENCES} earlier checks of this exercise"
+        return Finding.failed(play.check, Wrong(told, cause=cause), HIDDEN)
+
+
+def _play(play: Play, student: Student, broken: list[str]) -> Finding:
+    check = play.check
+    try:
+        return play_check(check, student, play.cases, hidden=True)
+    except StudentEnded:
+        raise
+    except WireError as error:
+        cause = "your code returned what cannot be read"
+        return Finding.failed(check, Wrong(f"{cause}: {error}", cause=cause))
+    except Exception as error:
+        broken.append(
+            f"our check {check.name} broke ({in_a_line(error)}); mark {check.exercise} by hand and "
+            "report this"
+        )
+        return Finding.failed(check, Wrong("our check broke; a person will look at this one"))
+
+
+def in_a_line(error: Exception) -> str:
+    """An exception of our own code, and where it was raised."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error}, in {frame.name}, line {frame.lineno}"
