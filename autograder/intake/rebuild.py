@@ -50,7 +50,8 @@ class Rebuilt:
     the student's own cells behind the ones they followed; a cell's metadata has "submitted", its
     place in the submission. notes: what was repaired, in sentences for the TA. problem: why this is
     no submission of the assignment, "" if it is one. unrun: the names that an answer should bind
-    and cannot, for its cell is no code cell; with its place in the submission.
+    and cannot, for its cell is no code cell; with its place in the submission. is_blank: nothing
+    to fill in was filled in.
     """
 
     steps: list[Step]
@@ -58,6 +59,7 @@ class Rebuilt:
     notes: list[str]
     problem: str = ""
     unrun: dict[str, int] = field(default_factory=dict)
+    is_blank: bool = False
 
 
 def rebuild(master: Master, submitted: list[SubmittedCell]) -> Rebuilt:
@@ -70,7 +72,8 @@ def rebuild(master: Master, submitted: list[SubmittedCell]) -> Rebuilt:
         submitted, notes = stored.with_stored_answers(master, submitted)
     match = _Match(master, submitted)
     steps, unrun = match.steps(), match.unrun()
-    return Rebuilt(steps, match.notebook(), match.notes + notes, match.problem(), unrun)
+    notebook, notes = match.notebook(), match.notes + notes
+    return Rebuilt(steps, notebook, notes, match.problem(), unrun, match.is_blank())
 
 
 class _Match:
@@ -176,6 +179,15 @@ class _Match:
         return (
             f"the notebook has {n_found} of the {len(wanted)} cells to fill in of {self.master.lab}"
             f"{checks}: it seems to be another one; ask for the right file"
+        )
+
+    def is_blank(self) -> bool:
+        """Whether every cell to fill in is as it was handed out, or missing."""
+        cells = self.master.of_kind("exercise", "answer", "written")
+        found = [(cell, self._best[cell.name]) for cell in cells]
+        return all(
+            place is None or not self.submitted[place].source.strip() or self._is_stub(cell, place)
+            for cell, place in found
         )
 
     def _last_filled(self, cell: MasterCell) -> int | None:
