@@ -3,7 +3,7 @@ VENV   := .venv
 PYTHON := $(VENV)/bin/python
 READY  := $(VENV)/.ready
 
-.PHONY: demo test test-long lab build bench fuzz figures clean
+.PHONY: demo test test-long test-oldest lab build bench fuzz figures clean
 
 SECONDS ?= 60
 
@@ -18,6 +18,11 @@ test: $(READY) $(VENV)/.browser  ## everything CI runs; with LAB=04, what concer
 
 test-long: PYTEST = --large --hypothesis-profile=long
 test-long: test  ## the same with a longer search, and experiments as large as students'
+
+test-oldest:  ## the solved notebooks with the oldest torch, numpy and transformers; downloads 3 GB
+	python3 -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable '.[grade,dev]'
+	OMP_NUM_THREADS=1 .venv-oldest/bin/python -m pytest -n 2 tests/notebooks
 
 lab: $(READY)  ## JupyterLab on the student notebooks
 	$(VENV)/bin/jupyter lab --notebook-dir=notebooks

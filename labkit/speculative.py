@@ -66,6 +66,8 @@ def autoregressive(
 ) -> list[int]:
     """Up to n_new tokens after the prompt, one by one: each call feeds what the cache lacks.
 
+    All chance comes from rng (None: torch's own generator): the same state gives the same text.
+
     Returns: the new tokens; the end-of-text token, if it comes, is the last.
     Raises: ValueError for n_new < 0, an empty prompt, a cache that is not empty, and as
     `distribution`.
@@ -102,6 +104,7 @@ def verify(
     Token x is accepted with probability min(1, target(x) / draft(x)), each by a uniform of its own.
     The first one rejected is replaced by a token from `residual`; if none is, the target's
     last row gives one token more. No token at all may be drafted: then that is a plain step.
+    All chance comes from rng (None: torch's own generator): draw with `torch.rand` and `sample`.
 
     Shapes: k tokens, each drawn from its row of draft_probs (k V); target_probs (k+1 V).
     Returns: how many are kept, from 0 to k, and the token after them.
@@ -135,11 +138,13 @@ def speculative(
     """Up to n_new tokens after the prompt, in blocks of up to gamma drafted tokens and one more.
 
     The last token of the text is in no cache. Both models are first fed the prompt without it, in a
-    call of its own. In a block the draft is fed what it lacks (after a full acceptance that is two
-    tokens), and drafts token by token, never more than can be used; one call of the target
-    verifies them; both caches go back to what the text has kept. A draft with nothing to propose
-    ends its part of the block. `blocks` gets a `Block` for each. gamma: a number, or a function
-    that is asked for one before each block, where 0 means a plain step.
+    call of its own; or the target is fed the whole prompt, and the first new token is drawn from
+    its last row, before the first block. In a block the draft is fed what it lacks (after a full
+    acceptance that is two tokens), and drafts token by token, never more than can be used; one call
+    of the target verifies them; both caches go back to what the text has kept. A draft with nothing
+    to propose ends its part of the block. `blocks` gets a `Block` for each. gamma: a number, or a
+    function that is asked for one before each block, where 0 means a plain step. All chance comes
+    from rng (None: torch's own generator): the same state gives the same text.
 
     Returns: the new tokens; the end-of-text token, if it comes, is the last.
     Raises: ValueError for gamma < 1, n_new < 0, an empty prompt, caches that are not empty, two
@@ -273,7 +278,8 @@ def verify_batch(
 
     A row keeps its leading accepted tokens: the product along the row of what was accepted, summed.
     Nothing is drafted behind n_drafted, which is the same as a draft that gives 0 to all tokens:
-    the residual is then the target itself. That gives the token after a full acceptance.
+    the residual is then the target itself. That gives the token after a full acceptance. All chance
+    comes from rng (None: torch's own generator).
 
     Shapes: drafted (B k), n_drafted (B,) from 0 to k, draft_probs (B k V), target_probs (B k+1 V);
     what stands behind a row's n_drafted is not looked at. Returns: (B,) and (B,), whole numbers.

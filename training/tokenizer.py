@@ -55,3 +55,8 @@ def save_tokenizer(tokenizer: Tokenizer, folder: Path, n_context: int) -> None:
         padding_side="left",
         clean_up_tokenization_spaces=False,
     ).save_pretrained(folder)
+    written = folder / "tokenizer_config.json"
+    text = written.read_text(encoding="utf-8")  # a name that transformers 4 knows as well
+    written.write_text(
+        text.replace("TokenizersBackend", "PreTrainedTokenizerFast"), encoding="utf-8"
+    )

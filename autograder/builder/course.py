@@ -5,6 +5,7 @@ from pathlib import Path
 
 from autograder.builder.editions import edition_of
 from autograder.builder.notebooks import build_notebook, to_bytes
+from autograder.builder.outline import outline_bytes, outline_path
 from autograder.builder.readme import README, readme_with_table
 from autograder.builder.source import NOTEBOOKS, Lab, read_labs
 from autograder.files import write_whole
@@ -20,15 +21,23 @@ def student_notebooks(labs: Iterable[Lab]) -> dict[Path, bytes]:
     return {student_notebook_path(lab): to_bytes(build_notebook(lab, "student")) for lab in labs}
 
 
+def committed_files() -> dict[Path, bytes]:
+    """Everything committed that the sources build: notebooks, outlines and the README's table."""
+    labs = read_labs()
+    outlines = {outline_path(lab): outline_bytes(lab) for lab in labs}
+    return student_notebooks(labs) | outlines | {README: readme_with_table().encode()}
+
+
 def build_course(folder: Path) -> list[Path]:
-    """Build every lab: student notebooks and the README's table in place, the rest in `folder`.
+    """Build every lab: what is committed in place, the rest in `folder`.
 
     Returns: the paths.
     """
-    files = {README: readme_with_table().encode()}
+    files = committed_files()
+    for path, content in files.items():  # the wheels below hold the outlines
+        write_changed(path, content)
     for path in (folder / "wheels").glob("*.whl"):
         path.unlink()
-    files |= student_notebooks(read_labs())
     for lab in read_labs():
         instructor = folder / "instructor" / f"{lab.name}.ipynb"
         files[instructor] = to_bytes(build_notebook(lab, "instructor"))
@@ -37,13 +46,9 @@ def build_course(folder: Path) -> list[Path]:
 
 
 def stale_files() -> list[Path]:
-    """Committed notebooks that are not what their sources build, and those without a source.
-
-    The README counts among them: its table comes from the sources.
-    """
-    expected = student_notebooks(read_labs())
-    expected[README] = readme_with_table().encode()
-    present = {README, *NOTEBOOKS.glob("*.ipynb")}
+    """Committed files that are not what their sources build, and notebooks without a source."""
+    expected = committed_files()
+    present = set(NOTEBOOKS.glob("*.ipynb"))
     stale = {path for path in present | set(expected) if _content(path) != expected.get(path)}
     return sorted(stale)
 

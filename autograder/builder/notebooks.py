@@ -21,6 +21,25 @@ SCHEMA_VERSION = 3
 
 FIRST_CELL = Path(__file__).with_name("first_cell.py")
 FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}  # in Colab, in JupyterLab
+END_CELLS = (  # kind, name, text
+    (
+        "prose",
+        "hand-in",
+        """\
+## Before you hand it in
+
+This runs every check once more and lists what is still open:""",
+    ),
+    ("experiment", "progress", "check.all()"),
+    (
+        "prose",
+        "hand-in-file",
+        """\
+Save the notebook (Ctrl-S). The next cell reads the file the way the grader does and says what is
+missing. `check.ready(restart=True)` also runs your cells in a fresh Python process.""",
+    ),
+    ("experiment", "ready", "check.ready()"),
+)
 CALL = """\
 install_labkit(
     lab={lab},
@@ -46,6 +65,7 @@ def build_notebook(lab: Lab, edition: str, first_cell: str = "") -> NotebookNode
         cells.append(_notebook_cell(cell, text))
         if cell in lab.marked:
             cells.append(_check_cell(cell))
+    cells += [_notebook_cell(Cell(*fields), fields[2]) for fields in END_CELLS]
     notebook = new_notebook(
         cells=cells, metadata={"kernelspec": KERNELSPEC, "labkit": {"lab": lab.name}}
     )

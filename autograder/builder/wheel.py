@@ -33,7 +33,7 @@ def student_files(lab: Lab, labs: Iterable[Lab] | None = None) -> dict[str, byte
 
 
 def code_files(lab: Lab, labs: Iterable[Lab] | None = None) -> dict[str, bytes]:
-    """The modules of the student's labkit for one lab, by path, such as "labkit/memory.py"."""
+    """The student's labkit for one lab without its data, by path, such as "labkit/memory.py"."""
     blanked = blanked_names(lab, read_labs() if labs is None else labs)
     files = {}
     for path in sorted((REPOSITORY / "labkit").rglob("*.py")):
@@ -43,6 +43,8 @@ def code_files(lab: Lab, labs: Iterable[Lab] | None = None) -> dict[str, bytes]:
         files[name] = (
             blank_functions(text, blanked[module]) if module in blanked else text
         ).encode()
+    for path in sorted((REPOSITORY / "labkit/labs").glob("*/outline.json")):
+        files[path.relative_to(REPOSITORY).as_posix()] = path.read_bytes()
     return files
 
 

@@ -6,7 +6,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from autograder.record.marks import as_points
-from labkit.checks.notebook import as_html
+from labkit.checks.card import with_code
 
 
 def render_page(template: str, **values: object) -> bytes:
@@ -23,6 +23,6 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["prose"] = lambda text: Markup(as_html(text))
+    environment.filters["prose"] = lambda text: Markup(with_code(text))
     environment.filters["points"] = as_points
     return environment

@@ -191,17 +191,21 @@ def describe_error(error: BaseException) -> dict:
         message = ""
     names = [frame.f_code.co_qualname for frame, _ in traceback.walk_tb(error.__traceback__)]
     frames = traceback.extract_tb(error.__traceback__)
-    chance = str(Path(__file__).parents[1] / "chance")
-    ours = (__file__, Encoder.encode.__code__.co_filename, chance)
+    labkit = Path(__file__).parents[1]
+    ours = (__file__, Encoder.encode.__code__.co_filename, str(labkit / "chance"))
     own = [
         (frame, name)
         for frame, name in zip(frames, names, strict=True)
         if not frame.filename.startswith(ours) and "site-packages" not in frame.filename
-    ][-MAX_TRACE_FRAMES:]
+    ]
+    written = [each for each in own if not each[0].filename.startswith(str(labkit))] or own
     return {
         "kind": type(error).__name__[:MAX_NAME_CHARS],
         "kinds": [base.__name__[:MAX_NAME_CHARS] for base in type(error).__mro__[:MAX_KINDS]],
         "message": message,
-        "lines": [f"line {f.lineno}, in {name}: {f.line or ''}"[:200] for f, name in own],
+        "lines": [
+            f"line {f.lineno}, in {name}: {f.line or ''}"[:200]
+            for f, name in written[-MAX_TRACE_FRAMES:]
+        ],
         "function": own[-1][1][:MAX_NAME_CHARS] if own else "",
     }

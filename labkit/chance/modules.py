@@ -7,7 +7,6 @@ import builtins
 import contextlib
 import math
 import random
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -15,11 +14,12 @@ import numpy as np
 import torch
 
 from labkit.chance.numbers import LOG, MAX_OUTCOMES, POWER, CannotFollow, Cell, Number, Source, pick
+from labkit.chance.seeds import imports_a_module, refused_seeds, watched
 from labkit.chance.tensors import Uniforms, from_numbers
 
 MISSING = object()
 SCRIPTED_NUMPY = """rand random random_sample ranf sample uniform exponential standard_exponential
-    gumbel choice randint multinomial binomial seed""".split()
+    gumbel choice randint multinomial binomial""".split()
 REFUSED_RANDOM = "gauss normalvariate randbytes".split()
 REFUSED_NUMPY = """beta chisquare dirichlet gamma geometric laplace logistic lognormal normal
     permutation poisson randn shuffle standard_gamma standard_normal bytes""".split()
@@ -93,9 +93,6 @@ class ScriptedGenerator:
         if n != 1:
             raise CannotFollow("binomial of more than one")
         return self._picked([1 - float(p), float(p)], size, int)
-
-    def seed(self, *_: Any) -> None:
-        """Changes nothing: the source decides."""
 
     def _picked(self, weights: list[float], size: Any, item: Callable[[int], Any]) -> Any:
         if size is None:
@@ -172,14 +169,6 @@ def _from_numpy(plain: Callable) -> Callable:
     return from_numpy
 
 
-def _imports_a_module() -> bool:
-    """Whether this is called by a library that is being loaded: no sampler draws there."""
-    frame = sys._getframe()
-    while frame is not None and "importlib._bootstrap" not in frame.f_code.co_filename:
-        frame = frame.f_back
-    return frame is not None
-
-
 def _refusal(name: str) -> Callable:
     def refuse(*_: Any, **__: Any) -> Any:
         raise CannotFollow(name)
@@ -198,16 +187,13 @@ def _replacements(source: Source) -> list[tuple[Any, str, Any]]:
     def below(rng: random.Random, n: int) -> int:
         if n <= MAX_OUTCOMES:
             return pick(source, [1.0] * n)
-        if _imports_a_module():
+        if imports_a_module():
             return plain_below(rng, n)
         raise CannotFollow(f"a random integer with {n} outcomes")
 
-    def scripted_generator(*_: Any, **__: Any) -> ScriptedGenerator:
-        return generator
-
     return [
         *((np.random, name, getattr(generator, name)) for name in SCRIPTED_NUMPY),
-        *((np.random, name, scripted_generator) for name in ("default_rng", "RandomState")),
+        *refused_seeds(generator),
         *((np.random, name, _refusal(f"numpy.random.{name}")) for name in REFUSED_NUMPY),
         *((random.Random, name, _refusal(f"random.{name}")) for name in REFUSED_RANDOM),
         *((random, name, _refusal(f"random.{name}")) for name in REFUSED_RANDOM),
@@ -233,6 +219,8 @@ def replaced_modules(source: Source, namespaces: Sequence[dict[str, Any]]) -> It
                 new = by_identity.get(id(value), MISSING)
                 if isinstance(value, np.random.Generator | np.random.mtrand.RandomState):
                     new = generator
+                if isinstance(value, torch.Generator):
+                    new = watched()
                 if new is not MISSING:
                     undo.append(lambda names=namespace, n=name, v=value: names.__setitem__(n, v))
                     namespace[name] = new

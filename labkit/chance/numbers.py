@@ -22,6 +22,7 @@ ROOT, POWER, LOG = "root", "power", "log"
 UNKNOWN = "random numbers that nobody has drawn"
 NEGLIGIBLE = 1e-6  # of a number: what people add to keep a logarithm finite
 MAX_OUTCOMES = 256  # of a random whole number
+FINE_STEPS = 2**20  # a number rounded to one of so many is followed as if it were not rounded
 
 
 class CannotFollow(Exception):
@@ -29,6 +30,13 @@ class CannotFollow(Exception):
 
     def __init__(self, operation: str) -> None:
         super().__init__(f"this uses a random number in a way that cannot be followed: {operation}")
+
+
+class Seeded(CannotFollow):
+    """A generator is made or seeded where the code draws: each call would draw the same numbers."""
+
+    def __init__(self, operation: str) -> None:
+        Exception.__init__(self, f"`{operation}` is called inside")
 
 
 class Source(Protocol):
@@ -204,8 +212,10 @@ class Number:
                 raise CannotFollow("clamp")
         return self
 
-    def __floor__(self) -> int:
+    def __floor__(self) -> int | Number:
         ends = sorted((self.shift, self.shift + self.scale))
+        if self.form == ROOT and self.power == 1 and ends[1] - ends[0] >= FINE_STEPS:
+            return self
         if self.form != ROOT or self.power != 1 or not ends[1] - ends[0] <= MAX_OUTCOMES:
             raise CannotFollow("floor")
         first, last = math.floor(ends[0]), math.ceil(ends[1]) - 1
@@ -214,7 +224,10 @@ class Number:
     def __int__(self) -> int:
         if min(self.shift, self.shift + self.scale) < 0:
             raise CannotFollow("int of what may be negative")
-        return math.floor(self)
+        whole = math.floor(self)
+        if whole is self:
+            raise CannotFollow(f"a whole number with {self.scale:.0f} outcomes")
+        return whole
 
     def _refuse(self, *_: Any) -> Any:
         raise CannotFollow("its value is needed")

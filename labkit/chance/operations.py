@@ -193,6 +193,13 @@ def _whole(tensor: Uniforms, rounded: Callable[[Number], int]) -> Tensor:
     )
 
 
+def _floor(tensor: Uniforms) -> Tensor:
+    floors = [math.floor(number) for number in items_of(tensor)]
+    if any(isinstance(one, Number) for one in floors):
+        return uniforms(floors, in_order(tensor.places.shape), dtype_of(tensor))
+    return torch.tensor(floors, dtype=dtype_of(tensor)).reshape(tensor.places.shape)
+
+
 def _clamp(tensor: Uniforms, min: Any = None, max: Any = None) -> Uniforms:
     limits = [None if limit is None else float(limit) for limit in (min, max)]
     return _each(tensor, lambda number: number.clamp(*limits))
@@ -242,7 +249,7 @@ METHODS: dict[str, Callable] = {
     "__int__": lambda tensor: int(_item(tensor)),
     "int": lambda tensor: _whole(tensor, int).int(),
     "long": lambda tensor: _whole(tensor, int),
-    "floor": lambda tensor: _whole(tensor, math.floor).to(dtype_of(tensor)),
+    "floor": lambda tensor: _floor(tensor),
     "trunc": lambda tensor: _whole(tensor, int).to(dtype_of(tensor)),
     "clamp": _clamp,
     "clip": _clamp,

@@ -5,8 +5,9 @@
 
 Inside, torch's random functions, `torch.distributions`, `random` and `numpy.random` draw nothing.
 Choices by weight are made by `source.choose`. Uniforms stay unknown: `torch.rand(k) < ratio` asks
-`source.is_below` for each comparison that it makes. Generators and seeds change nothing. What needs
-the value of a random number raises `CannotFollow`, and so do functions that cannot be scripted.
+`source.is_below` for each comparison that it makes. Which generator it draws from changes nothing.
+What needs the value of a random number raises `CannotFollow`, and so do functions that cannot be
+scripted, and seeds that are set inside.
 
 This runs beside the student's code; the source may sit in another process. A constant below 1e-6
 that is added to keep a logarithm finite counts as zero.
@@ -25,6 +26,7 @@ from torch.overrides import TorchFunctionMode
 from labkit.chance.modules import STAND_IN_FLOAT, replaced_modules
 from labkit.chance.numbers import MAX_OUTCOMES, POWER, CannotFollow, Cell, Number, Source, pick
 from labkit.chance.operations import follow
+from labkit.chance.seeds import seeded
 from labkit.chance.tensors import (
     Uniforms,
     become,
@@ -54,14 +56,38 @@ def scripted(source: Source, *namespaces: dict[str, Any]) -> Iterator[None]:
             raise
 
 
-def run_scripted(source: Source, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
-    """What `function(*args, **kwargs)` returns when `source` decides all that is random in it.
+def run_scripted(source: Any, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
+    """What `function(*args, **kwargs)` returns while `source` has a say in it.
 
-    The names that its module or notebook imported follow too. Raises: as `scripted`.
+    source: a `Source` decides all that is random, in the names too that the function's module or
+    notebook imported; with `seeds`, two numbers, the function gets a generator as `rng`
+    (`labkit.chance.seeds.seeded`). `parts`, if it has any, stand for the names that they have in
+    that module or notebook. Raises: as `scripted`.
     """
     names = getattr(function, "__globals__", None)
-    with scripted(source, *([names] if type(names) is dict else [])):
+    namespaces = [names] if type(names) is dict else []
+    parts = getattr(source, "parts", None)
+    with contextlib.ExitStack() as stack:
+        for namespace in namespaces if parts else ():
+            stack.enter_context(_bound(namespace, vars(parts)))
+        if hasattr(source, "choose"):
+            stack.enter_context(scripted(source, *namespaces))
+        elif hasattr(source, "seeds"):
+            kwargs["rng"] = stack.enter_context(seeded(*source.seeds))
         return function(*args, **kwargs)
+
+
+@contextlib.contextmanager
+def _bound(namespace: dict[str, Any], parts: Mapping[str, Any]) -> Iterator[None]:
+    """These names stand for other things for a while."""
+    before = {name: namespace[name] for name in parts if name in namespace}
+    namespace.update(parts)
+    try:
+        yield
+    finally:
+        for name in parts:
+            del namespace[name]
+        namespace.update(before)
 
 
 class _Scripted(TorchFunctionMode):

@@ -11,6 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from labkit.bridge.student import Offer
 
@@ -85,10 +86,10 @@ class RandomSource:
         self._intervals[uniform] = (low, threshold) if is_below else (threshold, high)
         return is_below
 
-    def offer(self) -> Offer:
+    def offer(self, **more: Any) -> Offer:
         """The three questions, for code that runs behind a wall: what `scripted` takes there."""
         asked = {"choose": self.choose, "uniform": self.uniform, "is_below": self.is_below}
-        return Offer(None, asked)
+        return Offer(attributes={**asked, **more})
 
     def _take(self, question: tuple[float, ...], probabilities: list[float]) -> int:
         if self.problem is not None:

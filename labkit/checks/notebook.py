@@ -1,29 +1,24 @@
-"""The checks as a notebook shows them: what passed, what failed and why, a hint to unfold."""
+"""The checks as a notebook shows them: one exercise, the whole lab, the file to hand in."""
 
-import html
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from labkit.bridge.executor import describe_error
 from labkit.bridge.local import local_student
+from labkit.bridge.student import Student
+from labkit.checks import card, handin, outline
 from labkit.checks.core import (
-    GATE_SENTENCE,
+    Check,
     Finding,
+    Wrong,
     checks_of,
     open_cases_of,
-    play_exercise,
-    points_by_weight,
+    play_check,
     share_of_points,
 )
-
-MARKS = {
-    "passed": ("✓", "#1a7f37"),
-    "failed": ("✗", "#b42318"),
-    "todo": ("○", "#6e6e6e"),
-    "read": ("●", "#3b6ea8"),
-    "undecided": ("?", "#6e6e6e"),
-}
+from labkit.checks.kernel import LIMIT_S, TookTooLong, time_limit, watch
 
 
 @dataclass(frozen=True)
@@ -31,65 +26,56 @@ class Report:
     """The findings of one exercise; shown as a page in a notebook, as text elsewhere.
 
     As plain text it is the number of points, which is what nbgrader reads from a test cell.
+    note: what a reader has to know first. below: HTML that follows.
     """
 
     exercise: str
     findings: list[Finding]
     points: float
+    note: str = ""
+    below: str = ""
 
     @property
     def earned(self) -> float:
         return round(sum(share_of_points(self.findings, self.points)), 2)
 
-    def _earned_of(self) -> str:
-        """Points earned and to be earned here; what is only read is marked elsewhere."""
-        shares = points_by_weight([finding.check for finding in self.findings], self.points)
-        is_read = [finding.status == "read" for finding in self.findings]
-        if all(is_read):
-            return f"{self.points:g} points, marked when you hand it in"
-        most = sum(share for share, read in zip(shares, is_read, strict=True) if not read)
-        return f"{self.earned:g} of {round(most, 2):g} points on the open cases"
-
     def __str__(self) -> str:
-        lines = [f"{self.exercise}: {self._earned_of()}"]
-        for finding in self.findings:
-            mark, _ = MARKS[finding.status]
-            lines.append(f"  {mark} {finding.check.claim}")
-            if not finding.passed:
-                lines += [f"      {said}" for said in _said(finding)]
-            if finding.status not in ("passed", "read"):
-                lines.append(f"      hint: {finding.check.hint}")
-        return "\n".join(lines)
+        text = card.as_text(self.exercise, self.findings, self.points)
+        return f"{self.note}\n{text}" if self.note else text
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return {"text/plain": f"{self.earned:g}", "text/html": self._html()}
+        return {"text/plain": f"{self.earned:g}", "text/html": self._html() + self.below}
 
     def _html(self) -> str:
-        rows = "".join(_row(finding) for finding in self.findings)
-        title = f"<b>{html.escape(self.exercise)}</b>: {self._earned_of()}"
-        return f'<div style="line-height:1.5">{title}{rows}</div>'
+        return card.as_html(self.exercise, self.findings, self.points, self.note)
 
 
-def _said(finding: Finding) -> list[str]:
-    is_gate = finding.check.gate and finding.status not in ("read", "undecided")
-    return [finding.message, *([GATE_SENTENCE] if is_gate else [])]
+@dataclass(frozen=True)
+class Summary:
+    """Every part of a lab, and what its check said."""
 
+    parts: tuple[outline.Part, ...]
+    reports: Mapping[str, Report]
 
-def as_html(text: str) -> str:
-    """Text of a check as HTML, with `code` set as code."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
+    def _earned(self) -> dict[str, float]:
+        return {name: report.earned for name, report in self.reports.items()}
 
+    def _rows(self) -> dict[str, str]:
+        rows = {part.name: "written answer, marked by a person" for part in self.parts}
+        for name, report in self.reports.items():
+            rows[name] = card.points_line(report.findings, report.points)
+            if all(finding.status == "todo" for finding in report.findings):
+                rows[name] = f"{card.MARKS['todo'].sign} not written yet"
+        return rows
 
-def _row(finding: Finding) -> str:
-    mark, colour = MARKS[finding.status]
-    claim = f'<span style="color:{colour}">{mark}</span> {as_html(finding.check.claim)}'
-    if finding.passed:
-        return f"<div>{claim}</div>"
-    return (
-        f'<div>{claim}<div style="margin-left:1.4em;white-space:pre-line">'
-        f"{as_html(chr(10).join(_said(finding)))}"
-        f"<details><summary>hint</summary>{as_html(finding.check.hint)}</details></div></div>"
-    )
+    def __str__(self) -> str:
+        lines = [f"{name}: {said}" for name, said in self._rows().items()]
+        return "\n".join([*lines, outline.progress_text(self.parts, self._earned())])
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        shown = outline.table(self.parts, self._rows())
+        shown += outline.progress_line(self.parts, self._earned())
+        return {"text/plain": str(self), "text/html": shown}
 
 
 class Checker:
@@ -97,18 +83,84 @@ class Checker:
 
     check = Checker("memory", globals())
     check("weight_bytes", points=2)
+    check.all()
+    check.ready()
     """
 
     def __init__(self, topic: str, namespace: Mapping[str, Any]) -> None:
+        self._topic = topic
         self._cases = open_cases_of(topic)
         self._checks = checks_of(topic)
         self._namespace = namespace
+        self._reports: dict[str, Report] = {}
+        self._watch = watch(self._checks)
 
     def __call__(self, exercise: str, points: float) -> Report:
         """Check one exercise. Raises ValueError for a name that is no exercise of this lab."""
         if exercise not in self._checks:
             known = ", ".join(self._checks)
             raise ValueError(f"no exercise {exercise!r} in this lab; there are: {known}")
+        report = self._report(exercise, points)
+        self._reports[exercise] = report
+        return report
+
+    def all(self) -> Summary:
+        """Check every part of the lab."""
+        parts = outline.outline_of(self._topic)
+        for part in parts:
+            if part.kind != "written":
+                self(part.name, part.points)
+        return Summary(parts, self._reports)
+
+    def ready(self, restart: bool = False) -> handin.Handin:
+        """Whether the file on disk can be handed in.
+
+        restart: also run its cells, without the experiments, in a fresh process. Takes as long as
+        they take.
+        """
+        lab = outline.lab_name(self._topic)
+        path = handin.find(lab, Path.cwd())
+        ran = self._namespace.get("In", ())
+        return handin.look_at(path, lab, outline.outline_of(self._topic), ran, restart)
+
+    def _report(self, exercise: str, points: float) -> Report:
         student = local_student(self._namespace)  # afresh: the cell may have changed
-        findings = play_exercise(self._checks, exercise, student, self._cases[exercise])
-        return Report(exercise, findings, points)
+        findings = _play(self._checks[exercise], student, self._cases[exercise])
+        failed = self._watch.failed.get(exercise, "") if self._watch else ""
+        note = (
+            f"The last run of the cell of `{exercise}` ended in {failed}. "
+            "This check looks at the version before."
+            if failed
+            else ""
+        )
+        return Report(exercise, findings, points, note, self._progress(exercise, findings, points))
+
+    def _progress(self, exercise: str, findings: list[Finding], points: float) -> str:
+        parts = outline.outline_of(self._topic)
+        earned = {name: report.earned for name, report in self._reports.items()}
+        earned[exercise] = Report(exercise, findings, points).earned
+        return outline.progress_line(parts, earned) if parts else ""
+
+
+def _play(checks: list[Check], student: Student, cases: list) -> list[Finding]:
+    """Play the checks of an exercise; after a call without an end, the rest fails like it."""
+    findings: list[Finding] = []
+    for check in checks:
+        try:
+            with time_limit(LIMIT_S):
+                findings.append(play_check(check, student, cases))
+        except TookTooLong as stop:
+            said = f"Your code was still running after {LIMIT_S} s and was stopped"
+            findings += _stopped(checks[len(findings) :], stop, said)
+        except KeyboardInterrupt as stop:
+            findings += _stopped(checks[len(findings) :], stop, "You stopped your code")
+        if len(findings) == len(checks):
+            break
+    return findings
+
+
+def _stopped(checks: list[Check], stop: BaseException, said: str) -> list[Finding]:
+    place = describe_error(stop)["lines"]
+    where = f" in {place[-1]}" if place else ""
+    wrong = Wrong(f"{said}{where}", cause="the code does not end")
+    return [Finding.failed(check, wrong) for check in checks]

@@ -32,9 +32,9 @@ def peak_bytes() -> int | None:
 
 
 def synchronize() -> None:
-    """Wait until the device has done what was queued; a CPU never has anything left."""
-    if torch.accelerator.is_available():
-        torch.accelerator.synchronize()
+    """Wait until the GPU has done what was queued; a CPU never has anything left."""
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
 
 
 def has_room_for(run: Callable[[], Any]) -> bool:

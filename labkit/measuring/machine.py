@@ -2,7 +2,9 @@
 
 import os
 import platform
+import shutil
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +83,30 @@ def detect() -> Machine:
         memory_bytes=_total_memory_bytes(),
         cards=tuple(_card(torch.cuda.get_device_properties(i)) for i in range(n_cards)),
     )
+
+
+def kit_version() -> str:
+    """Of labkit, with the edition that is installed; "source" where it is not installed."""
+    try:
+        return version("labkit")
+    except PackageNotFoundError:
+        return "source"
+
+
+def ready() -> str:
+    """What a set-up cell ends with: versions and device; and what keeps a GPU from being used."""
+    import torch
+
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
+    line = f"ready: labkit {kit_version()}, torch {torch.__version__}, device {gpu or 'CPU'}"
+    if gpu or not shutil.which("nvidia-smi"):
+        return line
+    reason = (
+        "PyTorch cannot use it; its driver may be too old for this PyTorch"
+        if torch.version.cuda
+        else "this PyTorch is built without CUDA: install a CUDA build from https://pytorch.org"
+    )
+    return f"{line}\nThis machine has an NVIDIA GPU, but {reason}. The lab runs on the CPU."
 
 
 def _card(seen: Any) -> Card:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from labkit.measuring.machine import detect, kit_version
+
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
@@ -33,8 +35,6 @@ class Provenance:
         import torch
         import transformers
 
-        from labkit.measuring.machine import detect
-
         machine = detect()
         on_gpu = profile.device.startswith("cuda")
         return cls(
@@ -43,7 +43,7 @@ class Provenance:
             torch=torch.__version__,
             transformers=transformers.__version__,
             python=platform.python_version(),
-            labkit=_version(),
+            labkit=kit_version().partition("+")[0],
             dtype=profile.dtype,
             profile=profile.name,
             n_threads=machine.n_threads,
@@ -61,16 +61,6 @@ class Provenance:
 
 # What has to be the same for two rows to stand in one file.
 SAME = ("device", "driver", "torch", "transformers", "labkit", "dtype", "profile", "n_threads")
-
-
-def _version() -> str:
-    """Of the kit, whichever lab it was packed for; "source" where it is not installed."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("labkit").partition("+")[0]
-    except PackageNotFoundError:
-        return "source"
 
 
 def _from_driver(field: str) -> str:

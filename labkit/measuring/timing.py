@@ -46,8 +46,8 @@ def time_in_turns(
 ) -> dict[str, Timing]:
     """Time each of `runs`, round by round: first all of them once, then all of them again.
 
-    The first `n_warmup` rounds are not kept. Where there is an accelerator, every sample waits for
-    it before the clock is read.
+    The first `n_warmup` rounds are not kept. Where there is a GPU, every sample waits for it
+    before the clock is read.
     """
     samples: dict[str, list[float]] = {name: [] for name in runs}
     for i in range(n_warmup + n_repeats):
@@ -60,9 +60,8 @@ def time_in_turns(
 
 def machine() -> str:
     """What a measurement was made on, for the caption of its figure."""
-    if torch.accelerator.is_available():
-        kind = torch.accelerator.current_accelerator().type
-        name = torch.cuda.get_device_name() if kind == "cuda" else kind
+    if torch.cuda.is_available():
+        name = torch.cuda.get_device_name()
     else:
         name = f"CPU, {torch.get_num_threads()} threads"
     return f"{name}, PyTorch {torch.__version__}"

@@ -80,7 +80,11 @@ def build(
     """
     import torch
     from transformers import AutoModelForCausalLM
-    from transformers.initialization import no_init_weights
+
+    try:
+        from transformers.initialization import no_init_weights
+    except ImportError:  # transformers 4
+        from transformers.modeling_utils import no_init_weights
 
     place = torch.device(device)
     cuda_devices = [place] if place.type == "cuda" else []

@@ -306,7 +306,8 @@ for alpha in (0.5, 0.6, 0.7, 0.8, 0.9):
 # The pair of the last question with α = 0.78, in two implementations on one H200. *Eager* PyTorch
 # launches every kernel from the host: a step of the draft takes 25 ms, one of the target 33, and a
 # verification 34, whatever γ is. *Captured* as CUDA graphs with fused kernels it is 0.8, 4.2 and
-# 4.8 ms. For both: the best γ (0: do not speculate) and the speedup there, to two decimals.
+# 4.8 ms. For both: the best γ and the speedup there, to two decimals. If no γ is faster than plain
+# decoding, the best γ is 0 and the speedup is 1: nothing is drafted then, and nothing verified.
 
 # %% answer="will_it_win" points=0.5
 will_it_win = {

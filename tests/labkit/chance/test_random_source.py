@@ -19,6 +19,7 @@ from labkit.checks.law import RandomSource, exact_law
 PROBS = torch.tensor([0.5, 0.3, 0.2], dtype=torch.float64)
 LOGITS = PROBS.log() + 3
 WEIGHTS = (2.5 * PROBS).tolist()
+GENERATOR = torch.Generator()
 
 
 def law_of(draw, *namespaces):
@@ -72,8 +73,8 @@ COMPARISONS = {
     "float": lambda: float(torch.rand(1)) < 0.3,
     "float of item": lambda: float(torch.rand(1).item()) <= min(1.0, 0.3),
     "if": lambda: 1 if torch.rand(size=(1,)) < 0.3 else 0,
-    "a generator": lambda: torch.rand(1, generator=torch.Generator().manual_seed(1)) < 0.3,
-    "seeded": lambda: (torch.manual_seed(0), torch.rand(1))[1] < 0.3,
+    "a generator": lambda: torch.rand(1, generator=GENERATOR) < 0.3,
+    "a seed of the system": lambda: (random.seed(), torch.rand(1))[1] < 0.3,
     "inference mode": lambda: torch.inference_mode()(lambda: torch.empty(1).uniform_() < 0.3)(),
     "rand_like": lambda: torch.rand_like(PROBS[:1], dtype=torch.float32) < 0.3,
     "rand_like of random numbers": lambda: torch.rand_like(torch.rand(1)) < 0.3,
@@ -108,7 +109,7 @@ COMPARISONS = {
     "Uniform": lambda: Uniform(0.0, 2.0).sample((1,)) < 0.6,
     "random": lambda: random.random() < 0.3,
     "random against a tensor": lambda: PROBS[1] > random.random(),
-    "a Random": lambda: random.Random(3).random() < 0.3,
+    "a Random": lambda: random.Random().random() < 0.3,
     "random.uniform": lambda: random.uniform(0, 2) < 0.6,
     "math.log of random": lambda: math.log(random.random()) < math.log(0.3),
     "a tensor of random": lambda: torch.tensor(random.random()) < 0.3,
@@ -118,8 +119,8 @@ COMPARISONS = {
     "numpy, many": lambda: (np.random.rand(2) < np.array([0.3, 2.0]))[0],
     "numpy from torch": lambda: (torch.rand(1).numpy() < 0.3)[0],
     "torch from numpy": lambda: torch.from_numpy(np.random.rand(1)) < 0.3,
-    "a numpy generator": lambda: np.random.default_rng(0).random() < 0.3,
-    "a RandomState": lambda: np.random.RandomState(0).random_sample() < 0.3,
+    "a numpy generator": lambda: np.random.default_rng().random() < 0.3,
+    "a RandomState": lambda: np.random.RandomState().random_sample() < 0.3,
     "numpy binomial": lambda: np.random.binomial(1, 0.3),
 }
 DRAWS = {
@@ -174,7 +175,7 @@ EVEN = {
     "random.shuffle": lambda: (items := [0, 1, 2], random.shuffle(items))[0][0],
     "int of random": lambda: int(random.random() * 3),
     "numpy randint": lambda: np.random.randint(0, 3),
-    "numpy integers": lambda: np.random.default_rng(1).integers(3),
+    "numpy integers": lambda: np.random.default_rng().integers(3),
 }
 LOST = {
     "sin": (lambda: torch.sin(torch.rand(1)) < 0.5, "torch.sin"),
@@ -191,7 +192,7 @@ LOST = {
     "normal_": (lambda: torch.empty(1).normal_() < 0, "normal_"),
     "gauss": (lambda: random.gauss(0, 1) < 0, "gauss"),
     "numpy normal": (lambda: np.random.normal() < 0, "normal"),
-    "numpy generator normal": (lambda: np.random.default_rng(0).normal() < 0, "normal"),
+    "numpy generator normal": (lambda: np.random.default_rng().normal() < 0, "normal"),
     "dropout": (lambda: F.dropout(torch.ones(1)), "dropout"),
     "clamp": (lambda: torch.rand(1).clamp(min=0.5) < 0.7, "clamp"),
     "log of a sum": (lambda: torch.log(torch.rand(1) + 0.5) < 0, "log of a sum"),
@@ -334,7 +335,7 @@ def test_what_torch_and_numpy_refuse_is_refused(draw, error):
 
 
 def test_names_that_were_imported_before_follow_too():
-    namespace = {"draw": random.random, "rng": np.random.default_rng(3), "own": random.Random(1)}
+    namespace = {"draw": random.random, "rng": np.random.default_rng(), "own": random.Random()}
     old = dict(namespace)
 
     def draw():
@@ -355,7 +356,7 @@ def test_everything_is_as_before_even_after_an_error():
         raise KeyError
     after = [builtins.float, random.random, np.random.rand, math.log, vars(random.Random).copy()]
     assert before == after
-    assert type(torch.rand(1)) is torch.Tensor and 0 <= random.Random(0).random() < 1
+    assert type(torch.rand(1)) is torch.Tensor and 0 <= random.Random().random() < 1
     assert torch.zeros(1, dtype=float).dtype is torch.float64
 
 
@@ -384,6 +385,35 @@ def test_dropout_of_an_evaluated_model_is_no_randomness():
         assert model(torch.ones(3)).sum() == 3
     with pytest.raises(CannotFollow), scripted(Stubborn()):
         model.train()(torch.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("seed", "name"),
+    [
+        (lambda: torch.manual_seed(0), "torch.manual_seed"),
+        (lambda: torch.Generator(), "torch.Generator()"),
+        (lambda: torch.Generator("cpu").manual_seed(1), "torch.Generator()"),
+        (lambda: torch.default_generator.manual_seed(0), "Generator.manual_seed"),
+        (lambda: np.random.seed(0), "numpy.random.seed"),
+        (lambda: np.random.default_rng(0), "numpy.random.default_rng"),
+        (lambda: random.seed(1), "random.seed"),
+        (lambda: random.Random(1), "random.seed"),
+    ],
+)
+def test_seeds_that_are_set_inside_are_refused(seed, name):
+    with scripted(RandomSource([], 10, 0.0)), pytest.raises(CannotFollow) as caught:
+        seed()
+    assert str(caught.value) == f"`{name}` is called inside"
+    assert isinstance(torch.Generator(), torch.Generator)
+
+
+def test_a_generator_of_the_notebook_may_be_drawn_from_and_not_seeded():
+    names = {"rng": GENERATOR}
+    with scripted(RandomSource([], 10, 0.0), names):
+        assert torch.rand(1, generator=names["rng"]) < 0.5
+        with pytest.raises(CannotFollow):
+            names["rng"].manual_seed(0)
+    assert names["rng"] is GENERATOR
 
 
 def test_a_source_of_the_judge_answers_each_question_once():

@@ -21,7 +21,6 @@ from labkit.bridge.local import local_student
 from labkit.bridge.student import scripted as ask_scripted
 from labkit.chance.source import scripted
 from labkit.checks.law import NotRepeatable, exact_law, text_law
-from labkit.checks.law_sampling import FALSE_ALARM, judge_samples, threshold
 
 PROMPT = [1, 0]
 REFERENCE = assembled(Parts())
@@ -219,41 +218,3 @@ def test_the_source_may_sit_behind_a_students_wall():
     law = exact_law(lambda source: ask_scripted(student.sample, source.offer(), 0.5))
     expected = {(1, 0): 0.05, (1, 1): 0.2, (0, 0): 0.15, (0, 1): 0.6}
     assert law.probabilities == pytest.approx(expected)
-
-
-# ------------------------------------------------------------------ samples
-
-
-@pytest.mark.parametrize(
-    ("n_outcomes", "published"),
-    [(256, 354.9), (64, 118.3), (8, 33.6), (27, 65.7), (81, 140.9)],
-)
-def test_thresholds_are_the_published_ones(n_outcomes, published):
-    assert threshold(n_outcomes, FALSE_ALARM / 6) == pytest.approx(published, abs=0.05)
-
-
-def test_the_bound_holds_at_its_threshold():
-    t, free = threshold(8, 1e-4), 7
-    assert math.exp(-t) * (math.e * t / free) ** free == pytest.approx(1e-4, rel=1e-6)
-    assert threshold(1, 0.5) == 0
-    with pytest.raises(ValueError, match="no threshold"):
-        threshold(0, 0.5)
-
-
-@pytest.mark.parametrize(("vocab_size", "n_new"), [(2, 4), (3, 3), (4, 4)])
-def test_right_samples_pass_and_slightly_wrong_ones_do_not(vocab_size, n_new):
-    """Right samples fail with a probability below 1e-6; here they are as seeded."""
-    law = wanted(vocab_size, n_new)
-    outcomes, weights = list(law), list(law.values())
-    rng = random.Random(1)
-    verdict = judge_samples(rng.choices(outcomes, weights, k=8000), law)
-    assert verdict.passed and verdict.statistic < verdict.threshold / 2
-    tilted = [w * (1.6 if i % 2 else 0.4) for i, w in enumerate(weights)]
-    assert not judge_samples(rng.choices(outcomes, tilted, k=8000), law).passed
-
-
-def test_an_impossible_outcome_needs_one_sample():
-    verdict = judge_samples([(3,)], {(0,): 0.5, (1,): 0.5})
-    assert not verdict.passed and verdict.impossible == (3,)
-    with pytest.raises(ValueError, match="at least one outcome"):
-        judge_samples([], {(0,): 1.0})

@@ -95,3 +95,24 @@ def test_the_roofline_of_this_machine_is_measured_and_gives_floors():
     assert set(measured.peaks) == {"float32"}
     assert measured.bandwidth > 0
     assert pass_floor(measured, "tiny-target", 1, 99, dtype="float32").seconds > 0
+
+
+@pytest.mark.parametrize(
+    ("has_driver", "cuda", "expected"),
+    [
+        (False, None, "device CPU"),
+        (True, None, "this PyTorch is built without CUDA"),
+        (True, "12.6", "PyTorch cannot use it"),
+    ],
+)
+def test_the_setup_says_where_the_lab_computes_and_why_not_on_a_gpu(
+    monkeypatch, has_driver, cuda, expected
+):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.version, "cuda", cuda)
+    monkeypatch.setattr(machine.shutil, "which", lambda name: has_driver or None)
+    said = machine.ready()
+    assert said.startswith("ready: labkit ")
+    assert f"torch {torch.__version__}" in said
+    assert expected in said
+    assert ("NVIDIA" in said) == has_driver

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from labkit.bridge.local import local_student
 from labkit.checks.core import Wrong, open_cases_of
 from labkit.checks.law import exact_law
-from labkit.labs.speculative.checks.cases import LAW, SURE, SamplingCase, as_told
+from labkit.labs.speculative.checks import runs
+from labkit.labs.speculative.checks.cases import LAW, REPEATED, SURE, SamplingCase, as_told
+from labkit.labs.speculative.checks.law import Unfollowed
 from labkit.labs.speculative.checks.models import OfferedModel, Table, Tape, circle, generic
-from labkit.labs.speculative.checks.runs import every_run, expect_law, play_once, run_of
+from labkit.labs.speculative.checks.runs import (
+    every_run,
+    expect_law,
+    expect_rng_decides,
+    play_once,
+    run_of,
+)
 from labkit.labs.speculative.checks.seen import blocks_of
 from labkit.labs.speculative.models import TableModel
+from labkit.models.sampling import sample
 from labkit.speculative import autoregressive, distribution, speculative
 
 TWO = generic(2, 1, 0.1)
-CASE = SamplingCase("two tokens", LAW, TWO, (1, 0), 3, n_samples=400)
+CASE = SamplingCase("two tokens", LAW, TWO, (1, 0), 3)
 
 
 def student_with(sampler, name="autoregressive"):
@@ -70,29 +81,20 @@ def unfollowed(share):
         text = list(prompt)
         for _ in range(n_new):
             probs = target.feed(text[target.n_cached() :])[-1].softmax(-1)
-            uniform = (torch.rand(()).double() * 2**24).floor().item() / 2**24
+            uniform = int(torch.rand(()).double() * 2**24) / 2**24
             text.append(int(uniform < share(float(probs[1]))))
         return text[len(prompt) :]
 
     return student_with(sampler)
 
 
-def test_what_cannot_be_followed_is_judged_by_samples():
-    torch.manual_seed(0)
-    student = unfollowed(lambda p: p)
-    played = every_run(student, CASE)
-    assert played.law is None and len(played.runs) == 400
-    expect_law(student, CASE)
+def test_what_cannot_be_followed_is_refused():
+    with pytest.raises(Unfollowed, match="cannot be followed") as caught:
+        expect_law(unfollowed(lambda p: p), CASE)
+    assert "Draw with `torch.rand`" in caught.value.sentences()
 
 
-def test_a_wrong_sampler_that_cannot_be_followed_is_found_and_told_why_samples_were_drawn():
-    torch.manual_seed(0)
-    with pytest.raises(Wrong, match="samples cannot come from the law") as caught:
-        expect_law(unfollowed(lambda p: p**3), CASE)
-    assert "cannot be followed" in caught.value.sentences()
-
-
-def test_a_sampler_that_remembers_is_judged_by_samples():
+def test_a_sampler_that_remembers_is_refused():
     calls = []
 
     def sampler(target, prompt, n_new):
@@ -100,18 +102,70 @@ def test_a_sampler_that_remembers_is_judged_by_samples():
         extra = [torch.rand(()) < 0.5 for _ in range(len(calls) % 3)]
         return autoregressive(target, prompt, n_new) if len(extra) < 9 else []
 
-    played = every_run(student_with(sampler), CASE)
-    assert played.law is None and "remember" in played.why_sampled
+    with pytest.raises(Unfollowed, match="remembers"):
+        every_run(student_with(sampler), CASE)
 
 
-def test_too_many_paths_end_in_samples():
+def test_too_many_paths_are_refused():
     def sampler(target, prompt, n_new):
         [torch.multinomial(torch.ones(9), 1) for _ in range(4)]
         return autoregressive(target, prompt, n_new)
 
-    torch.manual_seed(0)
-    played = every_run(student_with(sampler), CASE)
-    assert played.law is None and "paths" in played.why_sampled
+    with pytest.raises(Unfollowed, match="too many ways"):
+        every_run(student_with(sampler), CASE)
+
+
+def test_following_ends_after_so_many_calls_of_the_models(monkeypatch):
+    monkeypatch.setattr(runs, "MAX_FEEDS", 50)
+    n_fed = 0
+
+    def sampler(target, prompt, n_new):
+        nonlocal n_fed
+        while torch.rand(()) < 0.5:
+            target.feed([0])
+            target.rewind(0)
+            n_fed += 1
+        return autoregressive(target, prompt, n_new)
+
+    with pytest.raises(Unfollowed, match="too many ways"):
+        every_run(student_with(sampler), CASE)
+    assert n_fed < 100
+
+
+def test_nothing_forks_past_the_end_of_the_text():
+    """A sampler that writes on and cuts later takes no path more than one that stops."""
+
+    def sampler(target, prompt, n_new):
+        return autoregressive(target, prompt, n_new + 8)[:n_new]
+
+    assert len(every_run(student_with(sampler), CASE).runs) == 8
+
+
+@pytest.mark.parametrize(
+    ("draw", "sentence"),
+    [
+        (lambda probs, rng: sample(probs, rng), ""),
+        (lambda probs, rng: sample(probs), "though `rng` is in the same state"),
+        (lambda probs, rng: sample(probs, rng.manual_seed(0)), "though `rng` is in different"),
+        (lambda probs, rng: int(probs.argmax()), "though `rng` is in different"),
+    ],
+)
+def test_rng_decides_about_the_text(draw, sentence):
+    def sampler(target, prompt, n_new, rng):
+        text = list(prompt)
+        while len(text) < len(prompt) + n_new:
+            logits = target.feed(text[target.n_cached() :])[-1]
+            text.append(draw(logits.softmax(-1), rng))
+        return text[len(prompt) :]
+
+    state = torch.get_rng_state()
+    case = replace(CASE, n_new=40, kind=REPEATED)
+    if sentence:
+        with pytest.raises(Wrong, match=sentence):
+            expect_rng_decides(student_with(sampler), case)
+    else:
+        expect_rng_decides(student_with(sampler), case)
+    assert torch.equal(torch.get_rng_state(), state)
 
 
 def test_a_bias_says_from_which_token_on_it_goes_wrong():

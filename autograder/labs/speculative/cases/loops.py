@@ -2,15 +2,18 @@
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
+from labkit import speculative as lab
 from labkit.labs.speculative.checks.alone import ONE_TOKEN, SENSELESS, RefusalCase
 from labkit.labs.speculative.checks.cases import (
     ASKED,
     ENDS,
     GREEDY,
     LAW,
+    REPEATED,
     SILENT,
     SURE,
     TOLD,
@@ -20,13 +23,12 @@ from labkit.labs.speculative.checks.cases import (
 )
 from labkit.labs.speculative.checks.models import Network, Table, circle, disjoint, generic
 
-N_SAMPLES = 1000
 MARGIN = 0.01  # between top_p and every sum that it is compared with
 
 
 def loop_cases(rng: random.Random) -> dict[str, list]:
     """The cases of both samplers; the same state of `rng` gives the same cases."""
-    return {
+    cases = {
         "autoregressive": [*_alone(rng), *SENSELESS],
         "speculative": [
             *_laws(rng),
@@ -35,6 +37,7 @@ def loop_cases(rng: random.Random) -> dict[str, list]:
             *_sure(rng),
             *_ends(rng),
             *_gammas(rng),
+            *_repeated(rng),
             *SENSELESS,
             RefusalCase("gamma 0", (("gamma", 0),)),
             RefusalCase("gamma -2", (("gamma", -2),)),
@@ -43,6 +46,7 @@ def loop_cases(rng: random.Random) -> dict[str, list]:
             RefusalCase("a larger vocabulary", draft_vocab=7),
         ],
     }
+    return {name: [replace(case, right=lab) for case in found] for name, found in cases.items()}
 
 
 def _seeds(rng: random.Random) -> Iterator[int]:
@@ -60,9 +64,9 @@ def _alone(rng: random.Random) -> list[SamplingCase]:
     greedy = {"temperature": 0}
     n = rng.randint(5, 8)
     return [
-        SamplingCase("law", LAW, generic(3, next(seeds)), (2, 0, 1), 3, n_samples=N_SAMPLES),
+        SamplingCase("law", LAW, generic(3, next(seeds)), (2, 0, 1), 3),
         SamplingCase("one token before", LAW, generic(3, next(seeds)), ((end + 1) % 3,), 3,
-                     settings={"eos": end}, n_samples=N_SAMPLES),
+                     settings={"eos": end}),
         *(
             SamplingCase("told", TOLD, _clear_table(rng, **told), (1, 2), 2, settings=told)
             for told in _settings(rng)
@@ -75,6 +79,7 @@ def _alone(rng: random.Random) -> list[SamplingCase]:
         SamplingCase("circle", SURE, circle(ring), ring[2:5], n),
         SamplingCase("circle from one token", SURE, circle(ring), ring[3:4], n),
         SamplingCase("one token", SURE, circle(ring), ring[3:6], 1),
+        SamplingCase("rng", REPEATED, generic(4, next(seeds)), (3, 1), 40),
     ]  # fmt: skip
 
 
@@ -87,16 +92,15 @@ def _laws(rng: random.Random) -> list[SamplingCase]:
 
     (two, other), (long, its_draft), (three, another) = pair(2, 0.1), pair(2, 0.1), pair(3)
     (ending, hasty), apart, end = pair(2, 0.15), next(seeds), rng.randrange(2)
-    far = disjoint(4, apart, is_draft=False), disjoint(4, apart, is_draft=True)
+    far = disjoint(3, apart, is_draft=False), disjoint(3, apart, is_draft=True)
     return [
-        SamplingCase("two tokens", LAW, two, _prompt(rng, 2, 2), 4, other, n_samples=N_SAMPLES),
-        SamplingCase("three tokens", LAW, three, _prompt(rng, 3, 1), 3, another, (1,),
-                     n_samples=500),
+        SamplingCase("two tokens", LAW, two, _prompt(rng, 2, 2), 3, other),
+        SamplingCase("three tokens", LAW, three, _prompt(rng, 3, 1), 3, another, (1,)),
         SamplingCase("several blocks", LAW, long, _prompt(rng, 2, 3), 4, its_draft, (1,)),
         SamplingCase("ends early", LAW, ending, (1 - end, 1 - end), 4, hasty, (2,),
-                     {"eos": end}, n_samples=300),
-        SamplingCase("apart", LAW, far[0], (3, 0), 3, far[1], n_samples=40),
-        SamplingCase("apart at once", LAW, far[1], (1,), 2, far[0], (1,), n_samples=40),
+                     {"eos": end}),
+        SamplingCase("apart", LAW, far[0], (1, 0), 3, far[1]),
+        SamplingCase("apart at once", LAW, far[1], (1,), 2, far[0], (1,)),
     ]  # fmt: skip
 
 
@@ -173,6 +177,11 @@ def _is_telling(agreed: list[bool], gamma: int) -> bool:
         is_bonus_different |= n_kept == gamma and not agreed[start + n_kept]
         start += n_kept + 1
     return n_rejected >= 3 and is_bonus_different
+
+
+def _repeated(rng: random.Random) -> list[SamplingCase]:
+    one, other = (generic(4, seed) for seed in rng.sample(range(10**6), 2))
+    return [SamplingCase("rng", REPEATED, one, (3, 1), 40, other, (3,))]
 
 
 def _ring(rng: random.Random, size: int = 7) -> tuple[int, ...]:

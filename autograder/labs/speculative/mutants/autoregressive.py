@@ -6,9 +6,14 @@
 # - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
 text.append(sample(distribution(logits[0], temperature, top_k, top_p), rng))
 
+# fails each_token_has_the_targets_law temperature_top_k_and_top_p_count
+#   rng_decides_about_each_token
+
 # %% the most likely token, always
 # - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
 text.append(int(logits[-1].argmax()))
+
+# fails each_token_has_the_targets_law temperature_top_k_and_top_p_count
 
 # %% a second softmax, over probabilities
 # - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
@@ -102,3 +107,23 @@ logits = target.feed(text[-1:])
 # %% arguments are not looked at
 # - check_start(prompt, n_new, target)
 pass
+
+# fails rng_decides_about_each_token
+
+# %% the generator is not passed on
+# - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
+text.append(sample(distribution(logits[-1], temperature, top_k, top_p)))
+
+# %% Python's random
+# - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
+import random
+probs = distribution(logits[-1], temperature, top_k, top_p).tolist()
+text.append(random.choices(range(len(probs)), probs)[0])
+
+# fails each_token_has_the_targets_law temperature_top_k_and_top_p_count
+#   rng_decides_about_each_token
+
+# %% the same seed in each call
+# - check_start(prompt, n_new, target)
+check_start(prompt, n_new, target)
+rng = torch.Generator().manual_seed(0)

@@ -4,7 +4,7 @@
 
 # %% one uniform for the whole block
 # - n_kept, token = verify(drafted, rows, target_probs, rng)
-u = torch.rand(())
+u = torch.rand((), generator=rng)
 kept = [bool(u < target_probs[i, x] / rows[i, x]) for i, x in enumerate(drafted)]
 n_kept = [*kept, False].index(False)
 left = residual(target_probs[n_kept], rows[n_kept]) if n_kept < len(drafted) else target_probs[-1]
@@ -42,7 +42,7 @@ if n_kept < len(drafted):
 
 # %% the ratio upside down
 # - n_kept, token = verify(drafted, rows, target_probs, rng)
-kept = [bool(torch.rand(()) < rows[i, x] / target_probs[i, x]) for i, x in enumerate(drafted)]
+kept = [bool(torch.rand((), generator=rng) < rows[i, x] / target_probs[i, x]) for i, x in enumerate(drafted)]
 n_kept = [*kept, False].index(False)
 left = residual(target_probs[n_kept], rows[n_kept]) if n_kept < len(drafted) else target_probs[-1]
 token = sample(left, rng)
@@ -55,7 +55,7 @@ n_kept, token = len(drafted), sample(target_probs[-1], rng)
 
 # %% kept with the target's probability
 # - n_kept, token = verify(drafted, rows, target_probs, rng)
-kept = [bool(torch.rand(()) < target_probs[i, x]) for i, x in enumerate(drafted)]
+kept = [bool(torch.rand((), generator=rng) < target_probs[i, x]) for i, x in enumerate(drafted)]
 n_kept = [*kept, False].index(False)
 left = residual(target_probs[n_kept], rows[n_kept]) if n_kept < len(drafted) else target_probs[-1]
 token = sample(left, rng)
@@ -91,7 +91,7 @@ if n_kept == len(drafted) > 0:
 # - text += cut_after([*drafted[:n_kept], token], eos)
 text += cut_after([*drafted[:n_kept], *[token][n_kept < len(drafted) :]], eos)
 
-# fails the_text_ends_in_time no_more_is_drafted_than_can_be_used every_block_is_reported
+# fails the_text_ends_in_time no_more_is_drafted_than_can_be_used
 
 # %% gamma is not capped
 # - n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
@@ -255,13 +255,13 @@ logits = torch.cat([target.feed([x]) for x in [text[-1], *drafted]])
 #   greedy_text_is_the_targets one_target_call_verifies_a_block
 #   no_more_is_drafted_than_can_be_used no_model_is_fed_a_token_twice
 #   caches_hold_the_text_and_nothing_else every_block_is_reported
-#   a_draft_may_have_nothing_to_propose gamma_is_asked_for_before_each_block
+#   a_draft_may_have_nothing_to_propose gamma_is_asked_for_before_each_block rng_decides_about_the_text
 
 # %% the draft is never asked
 # - n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
 n_drafts = 0
 
-# fails no_more_is_drafted_than_can_be_used every_block_is_reported
+# fails no_more_is_drafted_than_can_be_used
 
 # %% gamma is not capped, the text cut
 # - n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
@@ -349,3 +349,238 @@ check_start(prompt, n_new, target, None, gamma)
 # %% any gamma goes
 # - check_start(prompt, n_new, target, draft, gamma)
 check_start(prompt, n_new, target, draft)
+
+# fails rng_decides_about_the_text
+
+# %% NumPy draws
+import numpy as np
+
+
+def draw(probs):
+    probs = probs.double().numpy()
+    return int(np.random.choice(len(probs), p=probs / probs.sum()))
+
+
+def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=None, top_p=None,
+                eos=None, rng=None, blocks=None):
+    check_start(prompt, n_new, target, draft, gamma)
+    check_sampling(temperature, top_k, top_p)
+    text = np.array(prompt)
+    end = len(text) + n_new
+    if n_new > 0 and len(prompt) > 1:
+        target.feed(text[:-1].tolist())
+        draft.feed(text[:-1].tolist())
+    while len(text) < end:
+        wanted = gamma() if callable(gamma) else gamma
+        ids, q = text.tolist(), []
+        start = len(ids)
+        while len(q) < wanted and len(ids) < end - 1:
+            logits = draft.feed(ids[draft.n_cached():])[-1]
+            if np.isneginf(logits.numpy()).all():
+                break
+            q.append(distribution(logits, temperature, top_k, top_p))
+            ids.append(draw(q[-1]))
+        p = distribution(target.feed(ids[start - 1:]), temperature, top_k, top_p)
+        n_kept = 0
+        for x, target_row, draft_row in zip(ids[start:], p, q):
+            if np.random.rand() > min(1.0, (target_row[x] / draft_row[x]).item()):
+                break
+            n_kept += 1
+        row = p[n_kept]
+        if n_kept < len(q):
+            left = torch.maximum(row - q[n_kept], torch.zeros_like(row))
+            row = left / left.sum() if left.sum() > 0 else row
+        if blocks is not None:
+            blocks.append(Block(len(q), n_kept, start))
+        ids = ids[: start + n_kept] + [draw(row)]
+        stop = eos is not None and eos in ids[start:]
+        if stop:
+            ids = ids[: ids.index(eos, start) + 1]
+        text = np.array(ids)
+        target.rewind(len(ids) - 1)
+        draft.rewind(min(len(ids) - 1, draft.n_cached()))
+        if stop:
+            break
+    return text[len(prompt):]
+
+# %% the draft draws from torch's own generator
+# - drafted.append(sample(draft_probs[-1], rng))
+drafted.append(sample(draft_probs[-1]))
+
+# %% rng is not passed on to verify
+# - n_kept, token = verify(drafted, rows, target_probs, rng)
+n_kept, token = verify(drafted, rows, target_probs)
+
+# fails the_text_has_the_targets_law both_models_are_told_how_to_sample
+
+# %% the same seed in each call
+# - check_start(prompt, n_new, target, draft, gamma)
+check_start(prompt, n_new, target, draft, gamma)
+torch.manual_seed(0)
+
+# %% a normal number is drawn, and what is accepted too often follows it
+# - n_kept, token = verify(drafted, rows, target_probs, rng)
+sure = torch.randn(1, generator=rng) * 0 + 1.15
+ratios = [target_probs[i, x] / rows[i, x] for i, x in enumerate(drafted)]
+kept = [bool(torch.rand(1, generator=rng) < sure * r) for r in ratios]
+n_kept = [*kept, False].index(False)
+left = residual(target_probs[n_kept], rows[n_kept]) if n_kept < len(drafted) else target_probs[-1]
+token = sample(left, rng)
+
+# fails the_text_has_the_targets_law both_models_are_told_how_to_sample rng_decides_about_the_text
+
+# %% a new generator for each block
+# - drafted: list[int] = []
+drafted, rng = [], torch.Generator().manual_seed(0)
+
+# fails no_more_is_drafted_than_can_be_used
+
+# %% vectorised, past the end, all cut at the end
+def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=None, top_p=None,
+                eos=None, rng=None, blocks=None):
+    check_start(prompt, n_new, target, draft, gamma)
+    check_sampling(temperature, top_k, top_p)
+
+    text, end = list(prompt), len(prompt) + n_new
+    if n_new > 0 and len(prompt) > 1:
+        target.feed(text[:-1])
+        draft.feed(text[:-1])
+    while len(text) < end:
+        k = gamma() if callable(gamma) else gamma
+        x, q = [], []
+        for _ in range(k):
+            logits = draft.feed((text + x)[draft.n_cached():])[-1]
+            if torch.isneginf(logits).all():
+                break
+            q.append(distribution(logits, temperature, top_k, top_p))
+            x.append(torch.multinomial(q[-1], 1, generator=rng).item())
+        p = distribution(target.feed([text[-1], *x]), temperature, top_k, top_p)
+        k = len(x)
+        q = torch.stack([*q, torch.zeros_like(p[-1])])
+        i = torch.arange(k)
+        ratio = p[i, x] / q[i, x]
+        r = torch.rand(k, generator=rng, dtype=ratio.dtype)
+        n = int(((~(r <= ratio)).cumsum(-1) < 1).sum())
+        left = torch.clamp(p[n] - q[n], min=0)
+        left = left / left.sum() if left.sum() > 0 else p[n]
+        t = torch.multinomial(left, 1, generator=rng).item()
+        if blocks is not None:
+            blocks.append(Block(k, n, len(text)))
+        text += [*x[:n], t]
+        target.rewind(len(text) - 1)
+        draft.rewind(min(draft.n_cached(), len(text) - 1))
+    new = text[len(prompt):end]
+    return cut_after(new, eos)
+
+# %% past the end, residual of every row
+def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=None, top_p=None,
+                eos=None, rng=None, blocks=None):
+    check_start(prompt, n_new, target, draft, gamma)
+    check_sampling(temperature, top_k, top_p)
+
+    text, end = list(prompt), len(prompt) + n_new
+    if n_new > 0 and len(prompt) > 1:
+        target.feed(text[:-1])
+        draft.feed(text[:-1])
+    while len(text) < end:
+        k = gamma() if callable(gamma) else gamma
+        x, q = [], []
+        for _ in range(k):
+            logits = draft.feed((text + x)[draft.n_cached():])[-1]
+            if torch.isneginf(logits).all():
+                break
+            q.append(distribution(logits, temperature, top_k, top_p))
+            x.append(torch.multinomial(q[-1], 1, generator=rng).item())
+        p = distribution(target.feed([text[-1], *x]), temperature, top_k, top_p)
+        k = len(x)
+        q = torch.stack([*q, torch.zeros_like(p[-1])])
+        i = torch.arange(k)
+        ratio = p[i, x] / q[i, x]
+        r = torch.rand(k, generator=rng, dtype=ratio.dtype)
+        others = torch.multinomial(residual(p, q), 1, generator=rng)[:, 0].tolist()
+        n = int((r < ratio).long().cumprod(0).sum())
+        if blocks is not None:
+            blocks.append(Block(k, n, len(text)))
+        text += [*x[:n], others[n]]
+        target.rewind(len(text) - 1)
+        draft.rewind(min(draft.n_cached(), len(text) - 1))
+    return cut_after(text[len(prompt):end], eos)
+
+# %% loop, past the end
+def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=None, top_p=None,
+                eos=None, rng=None, blocks=None):
+    check_start(prompt, n_new, target, draft, gamma)
+    check_sampling(temperature, top_k, top_p)
+
+    text, end = list(prompt), len(prompt) + n_new
+    if n_new > 0 and len(prompt) > 1:
+        target.feed(text[:-1])
+        draft.feed(text[:-1])
+    while len(text) < end:
+        k = gamma() if callable(gamma) else gamma
+        x, q = [], []
+        for _ in range(k):
+            logits = draft.feed((text + x)[draft.n_cached():])[-1]
+            if torch.isneginf(logits).all():
+                break
+            q.append(distribution(logits, temperature, top_k, top_p))
+            x.append(torch.multinomial(q[-1], 1, generator=rng).item())
+        p = distribution(target.feed([text[-1], *x]), temperature, top_k, top_p)
+        start, t = len(text), None
+        for i, token in enumerate(x):
+            if torch.rand(1, generator=rng).item() < min(1, (p[i, token] / q[i][token]).item()):
+                text.append(token)
+            else:
+                left = (p[i] - q[i]).clamp(min=0)
+                t = torch.multinomial(left / left.sum(), 1, generator=rng).item()
+                break
+        if t is None:
+            t = torch.multinomial(p[-1], 1, generator=rng).item()
+        if blocks is not None:
+            blocks.append(Block(len(x), len(text) - start, start))
+        text.append(t)
+        target.rewind(len(text) - 1)
+        draft.rewind(min(draft.n_cached(), len(text) - 1))
+    return cut_after(text[len(prompt):end], eos)
+
+# %% gpt-fast, past the end
+def race(probs, rng=None):
+    return int((probs / torch.empty_like(probs).exponential_(1, generator=rng)).argmax())
+
+def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=None, top_p=None,
+                eos=None, rng=None, blocks=None):
+    check_start(prompt, n_new, target, draft, gamma)
+    check_sampling(temperature, top_k, top_p)
+
+    text, end = list(prompt), len(prompt) + n_new
+    if n_new == 0:
+        return []
+    p = distribution(target.feed(text), temperature, top_k, top_p)[-1]
+    draft.feed(text)
+    text.append(race(p, rng))
+    while len(text) < end:
+        k = gamma() if callable(gamma) else gamma
+        x, q = [], []
+        for _ in range(k):
+            logits = draft.feed((text + x)[draft.n_cached():])[-1]
+            if torch.isneginf(logits).all():
+                break
+            q.append(distribution(logits, temperature, top_k, top_p))
+            x.append(race(q[-1], rng))
+        p = distribution(target.feed([text[-1], *x]), temperature, top_k, top_p)
+        k = len(x)
+        ratio = torch.stack([p[i, t] / q[i][t] for i, t in enumerate(x)]) if x else torch.zeros(0)
+        bad = (torch.rand(ratio.shape, generator=rng, dtype=ratio.dtype) > ratio).nonzero()
+        if bad.shape[0] == 0:
+            n, t = k, race(p[-1], rng)
+        else:
+            n = bad[0].item()
+            left = p[n] - q[n]
+            left = torch.where(left > 0, left, 0.0)
+            t = race(left / left.sum(), rng) if left.sum() > 0 else race(p[n], rng)
+        if blocks is not None:
+            blocks.append(Block(k, n, len(text)))
+        text += [*x[:n], t]
+        target.rewind(len(text) - 1)
+        draft.rewind(min(draft.n_cached(), len(text) - 1))
+    return cut_after(text[len(prompt):end], eos)

@@ -82,7 +82,7 @@ return i, sample(residual(target_probs[i], draft_probs[i]) + 1e-7, rng)
 # - uniform = torch.rand(
 # -     (), generator=rng, dtype=target_probs.dtype, device=target_probs.device
 # - )
-uniform = torch.rand(()) if i == 0 else uniform
+uniform = torch.rand((), generator=rng) if i == 0 else uniform
 
 # %% all that were accepted count
 def verify(drafted, draft_probs, target_probs, rng=None):
@@ -90,7 +90,7 @@ def verify(drafted, draft_probs, target_probs, rng=None):
     k = len(drafted)
     index = torch.arange(k)
     ratios = target_probs[index, drafted] / draft_probs[index, drafted]
-    accepted = torch.rand(k, dtype=ratios.dtype) < ratios
+    accepted = torch.rand(k, generator=rng, dtype=ratios.dtype) < ratios
     n_kept = int(accepted.sum())
     if n_kept == k:
         return k, sample(target_probs[k], rng)
@@ -102,7 +102,7 @@ def verify(drafted, draft_probs, target_probs, rng=None):
     k = len(drafted)
     index = torch.arange(k)
     ratios = target_probs[index, drafted] / draft_probs[index, drafted]
-    accepted = torch.rand(k, dtype=ratios.dtype) < ratios
+    accepted = torch.rand(k, generator=rng, dtype=ratios.dtype) < ratios
     n_kept = int((accepted * (index + 1)).amax() if k else 0)
     if n_kept == k:
         return k, sample(target_probs[k], rng)
@@ -116,7 +116,7 @@ def verify(drafted, draft_probs, target_probs, rng=None):
     k = len(drafted)
     index = torch.arange(k)
     ratios = target_probs[index, drafted] / draft_probs[index, drafted]
-    accepted = torch.rand(k, dtype=ratios.dtype) < ratios
+    accepted = torch.rand(k, generator=rng, dtype=ratios.dtype) < ratios
     n_kept = int(k * bool(accepted[:1].all()))
     if n_kept == k:
         return k, sample(target_probs[k], rng)
@@ -165,7 +165,7 @@ target_probs = torch.cat([target_probs[1:], target_probs[-1:]])
 # fails a_token_is_kept_by_the_ratio each_token_has_a_uniform_of_its_own
 #   a_rejected_token_is_replaced_by_the_residual a_full_acceptance_gives_one_token_more
 #   without_drafts_it_is_a_plain_step what_the_target_excludes_never_comes
-#   what_was_passed_stays_as_it_is
+#   what_was_passed_stays_as_it_is rng_decides_what_chance_decides
 
 # %% the bonus is counted as kept
 # - return len(drafted), sample(target_probs[-1], rng)
@@ -238,3 +238,77 @@ return i, sample(target_probs[i].sub_(draft_probs[i]).clamp_(min=0), rng)
 # - check_rows(drafted, draft_probs, target_probs)
 check_rows(drafted, draft_probs, target_probs)
 draft_probs.mul_(2).div_(2.000001)
+
+# fails rng_decides_what_chance_decides
+
+# %% torch.distributions, which take no generator
+from torch.distributions import Categorical
+
+def verify(drafted, draft_probs, target_probs, rng=None):
+    check_rows(drafted, draft_probs, target_probs)
+    log_u = torch.rand(len(drafted)).log()
+    for i, x in enumerate(drafted):
+        if log_u[i] >= target_probs[i, x].log() - draft_probs[i, x].log():
+            return i, Categorical(probs=residual(target_probs[i], draft_probs[i])).sample().item()
+    return len(drafted), Categorical(logits=target_probs[-1].log()).sample().item()
+
+# %% NumPy's generator
+import numpy as np
+
+def verify(drafted, draft_probs, target_probs, rng=None):
+    check_rows(drafted, draft_probs, target_probs)
+    p, q = target_probs.double().numpy(), draft_probs.double().numpy()
+    for i, x in enumerate(drafted):
+        if np.random.rand() > p[i, x] / q[i, x]:
+            left = np.maximum(p[i] - q[i], 0)
+            return i, np.random.choice(len(left), p=left / left.sum())
+    last = p[len(drafted)]
+    return len(drafted), np.random.choice(len(last), p=last / last.sum())
+
+# %% Python's random, lists
+import random
+
+def verify(drafted, draft_probs, target_probs, rng=None):
+    check_rows(drafted, draft_probs, target_probs)
+    target, draft = target_probs.tolist(), draft_probs.tolist()
+    for i, token in enumerate(drafted):
+        if random.random() >= min(1, target[i][token] / draft[i][token]):
+            weights = [max(0.0, p - q) for p, q in zip(target[i], draft[i])]
+            return [i, random.choices(range(len(weights)), weights)[0]]
+    return [len(drafted), random.choices(range(len(target[-1])), target[-1])[0]]
+
+# %% the uniforms are of torch's own generator
+# - uniform = torch.rand(
+# -     (), generator=rng, dtype=target_probs.dtype, device=target_probs.device
+# - )
+uniform = torch.rand((), dtype=target_probs.dtype, device=target_probs.device)
+
+# fails a_token_is_kept_by_the_ratio each_token_has_a_uniform_of_its_own
+#   a_rejected_token_is_replaced_by_the_residual a_full_acceptance_gives_one_token_more
+#   without_drafts_it_is_a_plain_step what_the_target_excludes_never_comes
+#   rng_decides_what_chance_decides
+
+# %% normal noise, which nobody follows
+def verify(drafted, draft_probs, target_probs, rng=None):
+    check_rows(drafted, draft_probs, target_probs)
+    uniforms = 0.5 * (1 + torch.erf(torch.randn(len(drafted)) / 2**0.5))
+    for i, token in enumerate(drafted):
+        if uniforms[i] > target_probs[i, token] / draft_probs[i, token]:
+            return i, sample(residual(target_probs[i], draft_probs[i]))
+    return len(drafted), sample(target_probs[-1])
+
+# %% a new generator each time
+# - check_rows(drafted, draft_probs, target_probs)
+check_rows(drafted, draft_probs, target_probs)
+rng = torch.Generator().manual_seed(0)
+
+# fails a_token_is_kept_by_the_ratio each_token_has_a_uniform_of_its_own
+#   a_rejected_token_is_replaced_by_the_residual a_full_acceptance_gives_one_token_more
+#   what_the_target_excludes_never_comes
+
+# %% the same seed for each uniform
+# - uniform = torch.rand(
+# -     (), generator=rng, dtype=target_probs.dtype, device=target_probs.device
+# - )
+torch.manual_seed(123)
+uniform = torch.rand((), generator=rng, dtype=target_probs.dtype)

@@ -33,7 +33,7 @@ uniforms = torch.rand(
 # %% one number decides all draws
 # - return n_kept, torch.multinomial(left, 1, generator=rng)[:, 0]
 left = left / left.sum(-1, keepdim=True)
-tokens = (left.cumsum(-1)[:, :-1] <= torch.rand(()).double()).sum(-1)
+tokens = (left.cumsum(-1)[:, :-1] <= torch.rand((), generator=rng).double()).sum(-1)
 return n_kept, tokens
 
 # fails a_row_ends_where_its_draft_ends
@@ -71,3 +71,21 @@ padded = torch.cat([draft_probs.mul_(is_drafted[..., None]), nothing], dim=1)
 # - accepted = (uniforms < ratios) & is_drafted
 drafted.masked_fill_(~is_drafted, -1)
 accepted = (uniforms < ratios) & is_drafted
+
+# fails rng_decides_about_all_rows
+
+# %% NumPy's generator
+import numpy as np
+
+def verify_batch(drafted, n_drafted, draft_probs, target_probs, rng=None):
+    source = np.random.default_rng()
+    kept, after = [], []
+    rows = zip(drafted.tolist(), n_drafted.tolist(), draft_probs, target_probs)
+    for tokens, k, draft, target in rows:
+        n = 0
+        while n < k and source.random() < float(target[n, tokens[n]] / draft[n, tokens[n]]):
+            n += 1
+        probs = (target[n] if n == k else residual(target[n], draft[n])).double().numpy()
+        kept.append(n)
+        after.append(source.choice(len(probs), p=probs / probs.sum()))
+    return np.array(kept), np.array(after)

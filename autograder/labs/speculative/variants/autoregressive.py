@@ -28,7 +28,7 @@ def autoregressive(target, prompt, n_new, *, temperature=1.0, top_k=None, top_p=
         fed = prompt
         while True:
             probs = distribution(target.feed(fed)[-1], temperature, top_k, top_p)
-            noise = -torch.log(-torch.log(torch.rand_like(probs) + 1e-20) + 1e-20)
+            noise = -torch.log(-torch.log(torch.rand(probs.shape, generator=rng) + 1e-20) + 1e-20)
             token = int(torch.argmax(probs.log() + noise))
             yield token
             fed = [token]
@@ -42,10 +42,7 @@ def autoregressive(target, prompt, n_new, *, temperature=1.0, top_k=None, top_p=
             break
     return new
 
-# %% its own temperature, tensors, Python's random
-import random
-
-
+# %% its own temperature, tensors
 def autoregressive(target, prompt, n_new, *, temperature=1.0, top_k=None, top_p=None, eos=None,
                    rng=None):
     if len(prompt) == 0 or n_new < 0 or target.n_cached() != 0:
@@ -67,7 +64,7 @@ def autoregressive(target, prompt, n_new, *, temperature=1.0, top_k=None, top_p=
                 order = probs.argsort(descending=True)
                 before = probs[order].cumsum(0) - probs[order]
                 probs[order[before >= top_p]] = 0
-            token = random.choices(range(len(probs)), weights=probs.tolist())[0]
+            token = torch.multinomial(probs, 1, generator=rng).item()
         text = torch.cat([text, torch.tensor([token])])
         if token == eos:
             break

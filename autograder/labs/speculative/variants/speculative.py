@@ -19,7 +19,7 @@ def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=N
             if not torch.isfinite(logits).any():
                 break
             rows.append(distribution(logits, *settings))
-            tokens.append(int(torch.multinomial(rows[-1], 1)))
+            tokens.append(int(torch.multinomial(rows[-1], 1, generator=rng)))
         fed = tokens if pending is None else [pending] + tokens
         found = distribution(target.feed(fed), *settings) if fed else None
         if pending is None:
@@ -29,10 +29,10 @@ def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=N
         rows = torch.stack([*rows, torch.zeros_like(found[0])])
         index = torch.tensor(tokens, dtype=torch.long)[:, None]
         ratios = (found[:k].gather(1, index) / rows[:k].gather(1, index))[:, 0]
-        kept = (torch.rand_like(ratios) < ratios).long().cumprod(0)
+        kept = (torch.rand(k, generator=rng, dtype=ratios.dtype) < ratios).long().cumprod(0)
         n = int(kept.sum())
         left = (found[n] - rows[n]).clamp(min=0)
-        pending = int(torch.multinomial(left if left.sum() > 0 else found[n], 1))
+        pending = int(torch.multinomial(left if left.sum() > 0 else found[n], 1, generator=rng))
         if blocks is not None:
             blocks.append(Block(n_drafted=k, n_accepted=n, position=len(text)))
         new = tokens[:n] + [pending]
@@ -43,8 +43,8 @@ def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=N
     return text[len(prompt):]
 
 # %% one call for prompt and first block, Gumbel noise
-def by_gumbel(probs):
-    noise = -torch.log(-torch.log(torch.rand_like(probs) + 1e-20) + 1e-20)
+def by_gumbel(probs, rng):
+    noise = -torch.log(-torch.log(torch.rand(probs.shape, generator=rng) + 1e-20) + 1e-20)
     return torch.argmax(probs.log() + noise, dim=-1).item()
 
 
@@ -66,16 +66,16 @@ def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=N
                 k = len(drafted)
                 continue
             q.append(distribution(logits, temperature, top_k, top_p))
-            drafted.append(by_gumbel(q[-1]))
+            drafted.append(by_gumbel(q[-1], rng))
         rows = target.feed((text + drafted)[target.n_cached():])[-len(drafted) - 1:]
         p = distribution(rows, temperature, top_k, top_p)
         for i in range(k + 1):
             if i == k:
-                extra = by_gumbel(p[k])
+                extra = by_gumbel(p[k], rng)
                 break
             x = drafted[i]
-            if torch.rand(1) >= p[i][x] / q[i][x]:
-                extra = by_gumbel(residual(p[i], q[i]))
+            if torch.rand(1, generator=rng) >= p[i][x] / q[i][x]:
+                extra = by_gumbel(residual(p[i], q[i]), rng)
                 break
         if blocks is not None:
             blocks.append(Block(k, i, len(text)))
@@ -84,64 +84,14 @@ def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=N
             model.rewind(min(len(prompt) + len(new) - 1, model.n_cached()))
     return new
 
-# %% numpy, its own residual
-import numpy as np
-
-
-def draw(probs):
-    probs = probs.double().numpy()
-    return int(np.random.choice(len(probs), p=probs / probs.sum()))
-
-
-def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=None, top_p=None,
-                eos=None, rng=None, blocks=None):
-    check_start(prompt, n_new, target, draft, gamma)
-    check_sampling(temperature, top_k, top_p)
-    text = np.array(prompt)
-    end = len(text) + n_new
-    if n_new > 0 and len(prompt) > 1:
-        target.feed(text[:-1].tolist())
-        draft.feed(text[:-1].tolist())
-    while len(text) < end:
-        wanted = gamma() if callable(gamma) else gamma
-        ids, q = text.tolist(), []
-        start = len(ids)
-        while len(q) < wanted and len(ids) < end - 1:
-            logits = draft.feed(ids[draft.n_cached():])[-1]
-            if np.isneginf(logits.numpy()).all():
-                break
-            q.append(distribution(logits, temperature, top_k, top_p))
-            ids.append(draw(q[-1]))
-        p = distribution(target.feed(ids[start - 1:]), temperature, top_k, top_p)
-        n_kept = 0
-        for x, target_row, draft_row in zip(ids[start:], p, q):
-            if np.random.rand() > min(1.0, (target_row[x] / draft_row[x]).item()):
-                break
-            n_kept += 1
-        row = p[n_kept]
-        if n_kept < len(q):
-            left = torch.maximum(row - q[n_kept], torch.zeros_like(row))
-            row = left / left.sum() if left.sum() > 0 else row
-        if blocks is not None:
-            blocks.append(Block(len(q), n_kept, start))
-        ids = ids[: start + n_kept] + [draw(row)]
-        stop = eos is not None and eos in ids[start:]
-        if stop:
-            ids = ids[: ids.index(eos, start) + 1]
-        text = np.array(ids)
-        target.rewind(len(ids) - 1)
-        draft.rewind(min(len(ids) - 1, draft.n_cached()))
-        if stop:
-            break
-    return text[len(prompt):]
-
 # %% a class that steps, exponential race, Bernoulli draws
 class Speculation:
-    def __init__(self, target, draft, text, settings):
-        self.target, self.draft, self.text, self.settings = target, draft, text, settings
+    def __init__(self, target, draft, text, settings, rng):
+        self.target, self.draft, self.text = target, draft, text
+        self.settings, self.rng = settings, rng
 
     def race(self, probs):
-        return int((probs / torch.empty_like(probs).exponential_(1)).argmax())
+        return int((probs / torch.empty_like(probs).exponential_(1, generator=self.rng)).argmax())
 
     def propose(self, k):
         self.q, self.x = [], []
@@ -157,7 +107,7 @@ class Speculation:
         self.propose(k)
         p = distribution(self.target.feed(self.text[-1:] + self.x), *self.settings)
         for n, x in enumerate(self.x):
-            kept = torch.bernoulli((p[n, x] / self.q[n][x]).clamp(max=1.0))
+            kept = torch.bernoulli((p[n, x] / self.q[n][x]).clamp(max=1.0), generator=self.rng)
             if not kept:
                 return n, self.x[:n] + [self.race(residual(p[n], self.q[n]))]
         return len(self.x), self.x + [self.race(p[-1])]
@@ -171,7 +121,7 @@ def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=N
                 eos=None, rng=None, blocks=None):
     check_start(prompt, n_new, target, draft, gamma)
     check_sampling(temperature, top_k, top_p)
-    run = Speculation(target, draft, list(prompt), (temperature, top_k, top_p))
+    run = Speculation(target, draft, list(prompt), (temperature, top_k, top_p), rng)
     if n_new > 0 and len(prompt) > 1:
         target.feed(prompt[:-1])
         draft.feed(prompt[:-1])
@@ -242,10 +192,10 @@ def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=N
             if torch.isneginf(logits).all():
                 break
             q.append(distribution(logits, temperature, top_k, top_p))
-            drafted.append(sample(q[-1]))
+            drafted.append(sample(q[-1], rng))
         p = distribution(target.feed([text[-1], *drafted]), temperature, top_k, top_p)
-        others = [sample(residual(p[i], q[i])) for i in range(len(q))] + [sample(p[-1])]
-        uniforms = torch.rand(len(q))
+        others = [sample(row, rng) for row in (*map(residual, p, q), p[-1])]
+        uniforms = torch.rand(len(q), generator=rng)
         n = next((i for i in range(len(q)) if uniforms[i] >= p[i, drafted[i]] / q[i][drafted[i]]),
                  len(q))
         if blocks is not None:
@@ -260,13 +210,13 @@ def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=N
         draft.rewind(min(len(text) - 1, draft.n_cached()))
     return text[len(prompt):]
 
-# %% a random number's own digits, which cannot be followed
-def uniform():
-    return (torch.rand(()).double() * 2**24).floor().item() / 2**24
+# %% a random number's own digits
+def uniform(rng):
+    return (torch.rand((), generator=rng).double() * 2**24).floor().item() / 2**24
 
 
-def pick(probs):
-    left = uniform() * float(probs.sum())
+def pick(probs, rng):
+    left = uniform(rng) * float(probs.sum())
     for token, weight in enumerate(probs.tolist()):
         left -= weight
         if left < 0:
@@ -290,17 +240,145 @@ def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=N
             if torch.isneginf(logits).all():
                 break
             q.append(distribution(logits, temperature, top_k, top_p))
-            x.append(pick(q[-1]))
+            x.append(pick(q[-1], rng))
         p = distribution(target.feed([text[-1], *x]), temperature, top_k, top_p)
         n = 0
-        while n < len(x) and uniform() < float(p[n, x[n]] / q[n][x[n]]):
+        while n < len(x) and uniform(rng) < float(p[n, x[n]] / q[n][x[n]]):
             n += 1
         row = p[n] if n == len(x) else residual(p[n], q[n])
         if blocks is not None:
             blocks.append(Block(len(x), n, len(text)))
-        text += cut_after(x[:n] + [pick(row)], eos)
+        text += cut_after(x[:n] + [pick(row, rng)], eos)
         target.rewind(len(text) - 1)
         draft.rewind(min(draft.n_cached(), len(text) - 1))
         if text[-1] == eos:
             break
+    return text[len(prompt):]
+
+# %% lists and arrays, its own residual
+import numpy as np
+
+
+def draw(probs, rng):
+    return torch.multinomial(probs, 1, generator=rng).item()
+
+
+def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=None, top_p=None,
+                eos=None, rng=None, blocks=None):
+    check_start(prompt, n_new, target, draft, gamma)
+    check_sampling(temperature, top_k, top_p)
+    text = np.array(prompt)
+    end = len(text) + n_new
+    if n_new > 0 and len(prompt) > 1:
+        target.feed(text[:-1].tolist())
+        draft.feed(text[:-1].tolist())
+    while len(text) < end:
+        wanted = gamma() if callable(gamma) else gamma
+        ids, q = text.tolist(), []
+        start = len(ids)
+        while len(q) < wanted and len(ids) < end - 1:
+            logits = draft.feed(ids[draft.n_cached():])[-1]
+            if np.isneginf(logits.numpy()).all():
+                break
+            q.append(distribution(logits, temperature, top_k, top_p))
+            ids.append(draw(q[-1], rng))
+        p = distribution(target.feed(ids[start - 1:]), temperature, top_k, top_p)
+        n_kept = 0
+        for x, target_row, draft_row in zip(ids[start:], p, q):
+            if torch.rand(1, generator=rng).item() > min(1.0, (target_row[x] / draft_row[x]).item()):
+                break
+            n_kept += 1
+        row = p[n_kept]
+        if n_kept < len(q):
+            left = torch.maximum(row - q[n_kept], torch.zeros_like(row))
+            row = left / left.sum() if left.sum() > 0 else row
+        if blocks is not None:
+            blocks.append(Block(len(q), n_kept, start))
+        ids = ids[: start + n_kept] + [draw(row, rng)]
+        stop = eos is not None and eos in ids[start:]
+        if stop:
+            ids = ids[: ids.index(eos, start) + 1]
+        text = np.array(ids)
+        target.rewind(len(ids) - 1)
+        draft.rewind(min(len(ids) - 1, draft.n_cached()))
+        if stop:
+            break
+    return text[len(prompt):]
+
+# %% acceptance and a token of the residual for every row at once
+def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=None, top_p=None,
+                eos=None, rng=None, blocks=None):
+    check_start(prompt, n_new, target, draft, gamma)
+    check_sampling(temperature, top_k, top_p)
+
+    text, end = list(prompt), len(prompt) + n_new
+    if n_new > 0 and len(prompt) > 1:
+        target.feed(text[:-1])
+        draft.feed(text[:-1])
+    while len(text) < end:
+        k = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
+        x, q = [], []
+        for _ in range(k):
+            logits = draft.feed((text + x)[draft.n_cached():])[-1]
+            if torch.isneginf(logits).all():
+                break
+            q.append(distribution(logits, temperature, top_k, top_p))
+            x.append(torch.multinomial(q[-1], 1, generator=rng).item())
+        p = distribution(target.feed([text[-1], *x]), temperature, top_k, top_p)
+        k = len(x)
+        q = torch.stack([*q, torch.zeros_like(p[-1])])
+        i = torch.arange(k)
+        ratio = p[i, x] / q[i, x]
+        r = torch.rand(k, generator=rng, dtype=ratio.dtype)
+        others = torch.multinomial(residual(p, q), 1, generator=rng)[:, 0].tolist()
+        n = int((r < ratio).long().cumprod(0).sum())
+        if blocks is not None:
+            blocks.append(Block(k, n, len(text)))
+        text += cut_after([*x[:n], others[n]], eos)
+        target.rewind(len(text) - 1)
+        draft.rewind(min(draft.n_cached(), len(text) - 1))
+        if text[-1] == eos:
+            break
+    return text[len(prompt):]
+
+# %% the first token from the prompt's own row, as gpt-fast has it
+def race(probs, rng=None):
+    return int((probs / torch.empty_like(probs).exponential_(1, generator=rng)).argmax())
+
+def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=None, top_p=None,
+                eos=None, rng=None, blocks=None):
+    check_start(prompt, n_new, target, draft, gamma)
+    check_sampling(temperature, top_k, top_p)
+
+    text, end = list(prompt), len(prompt) + n_new
+    if n_new == 0:
+        return []
+    p = distribution(target.feed(text), temperature, top_k, top_p)[-1]
+    draft.feed(text)
+    text.append(race(p, rng))
+    while len(text) < end and text[-1] != eos:
+        k = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
+        x, q = [], []
+        for _ in range(k):
+            logits = draft.feed((text + x)[draft.n_cached():])[-1]
+            if torch.isneginf(logits).all():
+                break
+            q.append(distribution(logits, temperature, top_k, top_p))
+            x.append(race(q[-1], rng))
+        p = distribution(target.feed([text[-1], *x]), temperature, top_k, top_p)
+        k = len(x)
+        ratio = torch.stack([p[i, t] / q[i][t] for i, t in enumerate(x)]) if x else torch.zeros(0)
+        bad = (torch.rand(ratio.shape, generator=rng, dtype=ratio.dtype) > ratio).nonzero()
+        if bad.shape[0] == 0:
+            n, t = k, race(p[-1], rng)
+        else:
+            n = bad[0].item()
+            left = p[n] - q[n]
+            left = torch.where(left > 0, left, 0.0)
+            t = race(left / left.sum(), rng)
+        if blocks is not None:
+            blocks.append(Block(k, n, len(text)))
+        text += cut_after([*x[:n], t], eos)
+        target.rewind(len(text) - 1)
+        draft.rewind(min(draft.n_cached(), len(text) - 1))
     return text[len(prompt):]

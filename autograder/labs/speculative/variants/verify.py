@@ -12,42 +12,6 @@ def verify(drafted, draft_probs, target_probs, rng=None):
     rows = torch.cat([draft_probs, torch.zeros_like(target_probs[:1])])
     return n, int(torch.multinomial(residual(target_probs[n], rows[n]), 1, generator=rng))
 
-# %% log space, torch.distributions, uniforms in advance
-from torch.distributions import Categorical
-
-def verify(drafted, draft_probs, target_probs, rng=None):
-    check_rows(drafted, draft_probs, target_probs)
-    log_u = torch.rand(len(drafted)).log()
-    for i, x in enumerate(drafted):
-        if log_u[i] >= target_probs[i, x].log() - draft_probs[i, x].log():
-            return i, Categorical(probs=residual(target_probs[i], draft_probs[i])).sample().item()
-    return len(drafted), Categorical(logits=target_probs[-1].log()).sample().item()
-
-# %% NumPy
-import numpy as np
-
-def verify(drafted, draft_probs, target_probs, rng=None):
-    check_rows(drafted, draft_probs, target_probs)
-    p, q = target_probs.double().numpy(), draft_probs.double().numpy()
-    for i, x in enumerate(drafted):
-        if np.random.rand() > p[i, x] / q[i, x]:
-            left = np.maximum(p[i] - q[i], 0)
-            return i, np.random.choice(len(left), p=left / left.sum())
-    last = p[len(drafted)]
-    return len(drafted), np.random.choice(len(last), p=last / last.sum())
-
-# %% Python's random, lists, the residual worked out here
-import random
-
-def verify(drafted, draft_probs, target_probs, rng=None):
-    check_rows(drafted, draft_probs, target_probs)
-    target, draft = target_probs.tolist(), draft_probs.tolist()
-    for i, token in enumerate(drafted):
-        if random.random() >= min(1, target[i][token] / draft[i][token]):
-            weights = [max(0.0, p - q) for p, q in zip(target[i], draft[i])]
-            return [i, random.choices(range(len(weights)), weights)[0]]
-    return [len(drafted), random.choices(range(len(target[-1])), target[-1])[0]]
-
 # %% a token of every kind drawn for all positions, most of them for nothing
 def verify(drafted, draft_probs, target_probs, rng=None):
     check_rows(drafted, draft_probs, target_probs)
@@ -67,20 +31,23 @@ def verify(drafted, draft_probs, target_probs, rng=None):
     p, q = target_probs.float(), draft_probs.float()
     n = 0
     for row, guess, token in zip(p, q, drafted):
-        if not bool(torch.rand(()) <= row[token] / guess[token]):
+        if not bool(torch.rand((), generator=rng) <= row[token] / guess[token]):
             break
         n += 1
     probs = p[n] if n == len(drafted) else residual(p[n], q[n])
     sums = probs.cumsum(-1)
-    u = torch.rand(())
+    u = torch.rand((), generator=rng)
     token = next((i for i in range(len(sums)) if bool(u < sums[i] / sums[-1])), len(sums) - 1)
     return n, token
 
-# %% normal noise, which cannot be followed: judged by samples
+# %% log space, uniforms in advance, an exponential race
 def verify(drafted, draft_probs, target_probs, rng=None):
+    def race(probs):
+        return int((probs / torch.empty_like(probs).exponential_(1, generator=rng)).argmax())
+
     check_rows(drafted, draft_probs, target_probs)
-    uniforms = 0.5 * (1 + torch.erf(torch.randn(len(drafted)) / 2**0.5))
-    for i, token in enumerate(drafted):
-        if uniforms[i] > target_probs[i, token] / draft_probs[i, token]:
-            return i, sample(residual(target_probs[i], draft_probs[i]))
-    return len(drafted), sample(target_probs[-1])
+    log_u = torch.rand(len(drafted), generator=rng).log()
+    for i, x in enumerate(drafted):
+        if log_u[i] >= target_probs[i, x].log() - draft_probs[i, x].log():
+            return i, race(residual(target_probs[i], draft_probs[i]))
+    return len(drafted), race(target_probs[-1])

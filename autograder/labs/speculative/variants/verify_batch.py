@@ -26,18 +26,15 @@ def verify_batch(drafted, n_drafted, draft_probs, target_probs, rng=None):
     probs = torch.where(is_bonus, target, residual(target, guess))
     return n_kept, torch.multinomial(probs, 1, generator=rng).squeeze(1)
 
-# %% NumPy's generator
-import numpy as np
-
+# %% lists of numbers, an inverse CDF
 def verify_batch(drafted, n_drafted, draft_probs, target_probs, rng=None):
-    source = np.random.default_rng()
     kept, after = [], []
     rows = zip(drafted.tolist(), n_drafted.tolist(), draft_probs, target_probs)
     for tokens, k, draft, target in rows:
         n = 0
-        while n < k and source.random() < float(target[n, tokens[n]] / draft[n, tokens[n]]):
+        while n < k and torch.rand((), generator=rng) < target[n, tokens[n]] / draft[n, tokens[n]]:
             n += 1
-        probs = (target[n] if n == k else residual(target[n], draft[n])).double().numpy()
+        probs = target[n] if n == k else residual(target[n], draft[n])
         kept.append(n)
-        after.append(source.choice(len(probs), p=probs / probs.sum()))
-    return np.array(kept), np.array(after)
+        after.append(int((probs.cumsum(0)[:-1] <= torch.rand((), generator=rng)).sum()))
+    return torch.tensor(kept), torch.tensor(after)

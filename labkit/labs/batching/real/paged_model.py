@@ -76,10 +76,14 @@ class PagedModel:
 
 
 class _Past:
-    """What the model takes for its cache; of it, attention calls `update` and nothing else."""
+    """What the model takes for its cache; attention calls `update` and nothing else."""
 
     def __init__(self, update: Callable[..., LayerCache]) -> None:
         self.update = update
+
+    def get_seq_length(self, *_: Any) -> int:
+        """transformers 4 asks for it and drops it: mask and positions are given."""
+        return 0
 
 
 def _gather(pages: PagedCache, ids: Sequence[int]) -> LayerCache:

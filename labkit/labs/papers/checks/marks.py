@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from labkit.bridge.student import MissingName, Proxy, Student, value_of
 from labkit.checks.answers import is_near
 from labkit.checks.compare import show
-from labkit.checks.core import Unfinished, Wrong
+from labkit.checks.core import OnlyRead, Unfinished, Wrong
 from labkit.labs.papers.answers import Unreadable, is_blank, letters_of, number_of, numbers_of
 from labkit.labs.papers.items import Item, id_in, item_of, options_for
 from labkit.labs.papers.words import in_general, language_of, say
@@ -57,7 +57,7 @@ def has_at_least(n_right: int) -> Play:
     def play(student: Student, case: ItemCase) -> None:
         letters = read_letters(student, case)
         if case.key is None:
-            return
+            raise OnlyRead
         student_id, language = who(student)
         right = case.key.letters(student_id)
         n_found = len(set(letters) & set(right))
@@ -77,7 +77,7 @@ def has_in_a_row(place: int) -> Play:
     def play(student: Student, case: ItemCase) -> None:
         letters = read_letters(student, case)
         if case.key is None:
-            return
+            raise OnlyRead
         student_id, language = who(student)
         first, second = case.key.letters(student_id)[place : place + 2]
         if second not in letters[letters.index(first) + 1 :][:1]:
@@ -94,7 +94,7 @@ def has_number(field: str) -> Play:
     def play(student: Student, case: ItemCase) -> None:
         got = read_number(student, case, field)
         if case.key is None:
-            return
+            raise OnlyRead
         student_id, language = who(student)
         right = case.key.numbers(student_id)[field]
         if is_near(got, right, OF_COUNTS if isinstance(right, int) else RELATIVE):

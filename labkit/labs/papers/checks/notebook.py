@@ -7,35 +7,32 @@ from typing import Any
 
 from labkit.bridge.local import local_student
 from labkit.bridge.student import MissingName, Student
+from labkit.checks.card import CARD, mark, with_code
 from labkit.checks.compare import show
 from labkit.checks.core import Unfinished, Wrong
-from labkit.checks.notebook import MARKS, Checker, Report, as_html
+from labkit.checks.notebook import Checker, Report
 from labkit.labs.papers.checks.marks import ItemCase, read_letters, read_number, who
 from labkit.labs.papers.words import say
 
 
 @dataclass(frozen=True)
 class Reading(Report):
-    """One line on an answer; its points are those of the grader, so it names none of them."""
+    """One line on an answer; only the grader, which has the key, gives points for it."""
 
     said: str = ""
 
     @property
     def status(self) -> str:
-        """What the worst of the checks found: "todo" or "failed", else "passed"."""
+        """What the worst of the checks found: "failed" or "todo", else "read"."""
         found = {finding.status for finding in self.findings}
-        return next((status for status in ("failed", "todo") if status in found), "passed")
+        return next(status for status in ("failed", "todo", "read") if status in found)
 
     def __str__(self) -> str:
         return f"{self.exercise}: {self.said}"
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return {"text/plain": str(self), "text/html": self._html()}
-
     def _html(self) -> str:
-        mark, colour = ("●", "#3b6ea8") if self.status == "passed" else MARKS[self.status]
-        name = f'<span style="color:{colour}">{mark}</span> <b>{html.escape(self.exercise)}</b>'
-        return f'<div style="line-height:1.5">{name}: {as_html(self.said)}</div>'
+        name = f"{mark(self.status)} <b>{html.escape(self.exercise)}</b>"
+        return f'<div style="{CARD}">{name}: {with_code(self.said)}</div>'
 
 
 class PapersChecker(Checker):
@@ -49,11 +46,10 @@ class PapersChecker(Checker):
         super().__init__("papers", namespace)
         self._names = namespace
 
-    def __call__(self, exercise: str, points: float) -> Reading:
-        """Read one answer. Raises ValueError for a name that is no question."""
-        report = super().__call__(exercise, points)
+    def _report(self, exercise: str, points: float) -> Reading:
+        report = super()._report(exercise, points)
         said = what_is_read(local_student(self._names), exercise)
-        return Reading(report.exercise, report.findings, points, said)
+        return Reading(report.exercise, report.findings, points, said=said)
 
 
 def what_is_read(student: Student, answer: str) -> str:

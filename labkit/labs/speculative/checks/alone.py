@@ -1,4 +1,4 @@
-"""Checks of `autoregressive`, and of refusals."""
+"""Checks of `autoregressive`: each token has the target's distribution. And refusals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,13 +11,23 @@ from labkit.checks.forms import expect_refusal
 from labkit.labs.speculative.checks.cases import (
     ENDS,
     LAW,
+    REPEATED,
     SURE,
     TOLD,
     SamplingCase,
     n_alike,
 )
+from labkit.labs.speculative.checks.law import Unfollowed
 from labkit.labs.speculative.checks.models import Call, OfferedModel, Tape, circle, generic
-from labkit.labs.speculative.checks.runs import Run, every_run, expect_law, run_of, tokens_in
+from labkit.labs.speculative.checks.parts import call, isolated
+from labkit.labs.speculative.checks.runs import (
+    Run,
+    every_run,
+    expect_law,
+    expect_rng_decides,
+    run_of,
+    tokens_in,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +35,7 @@ class RefusalCase:
     """Arguments that make no sense, in place of those that do.
 
     cached: tokens that a model's cache holds already, by its name; draft_vocab: of the draft.
+    right: has the right functions as attributes; None in open cases.
     """
 
     name: str
@@ -32,6 +43,7 @@ class RefusalCase:
     cached: tuple[tuple[str, int], ...] = ()
     draft_vocab: int = 5
     prompt: tuple[int, ...] = (1, 2)
+    right: Any = None
 
     def __str__(self) -> str:
         return self.name
@@ -72,12 +84,12 @@ def expect_worked(run: Run, case: SamplingCase) -> None:
 def expect_fed_once(calls: Sequence[Call]) -> None:
     """No token is fed again at the same place of the same text."""
     seen: set[tuple] = set()
-    for call in calls:
-        for length in range(len(call.cached) + 1, len(call.text) + 1):
-            beginning = (call.model, call.text[:length])
+    for fed in calls:
+        for length in range(len(fed.cached) + 1, len(fed.text) + 1):
+            beginning = (fed.model, fed.text[:length])
             if beginning in seen:
                 raise Wrong(
-                    f"the {call.model} is fed token {length} of the text twice",
+                    f"the {fed.model} is fed token {length} of the text twice",
                     why="Its cache had it. Only what has left the text must leave the cache.",
                 )
             seen.add(beginning)
@@ -111,14 +123,18 @@ def expect_in_time(case: SamplingCase, new: Sequence[int]) -> None:
 
 def expect_all_in_time(student: Student, case: SamplingCase) -> None:
     """As `expect_in_time`, whatever chance decides."""
-    runs = [run_of(student, case)] if case.kind == ENDS else every_run(student, case).runs
+    try:
+        runs = [run_of(student, case)] if case.kind == ENDS else every_run(student, case).runs
+    except Unfollowed:
+        runs = [run_of(student, case)]
     for run in runs:
         expect_in_time(case, run.new)
 
 
 def expect_refused(student: Student, case: RefusalCase, sampler: str) -> None:
     """A ValueError for the case; and no error without what is wrong in it."""
-    new = student.once((sampler, "fine"), lambda: _called(student, RefusalCase("fine"), sampler))
+    fine = RefusalCase("fine")
+    new = student.once((sampler, "fine"), lambda: _called(student, fine, sampler))
     expect_equal(len(tokens_in(new, 100)), 3, "the number of new tokens, with nothing wrong")
     what = f"{case}, which makes no sense"
     expect_refusal(lambda: _called(student, case, sampler), "ValueError", what)
@@ -137,10 +153,17 @@ def _called(student: Student, case: RefusalCase, sampler: str) -> Any:
         arguments["gamma"] = 2
     arguments |= dict(case.changes)
     asked = [arguments.pop(name) for name in ("prompt", "n_new", "gamma") if name in arguments]
-    return getattr(student, sampler)(*models, *asked, **arguments)
+    return call(student, sampler, *models, *asked, **arguments)
 
 
-@check("autoregressive", LAW, weight=2, hint="Which row of the logits speaks of the next token?")
+@check(
+    "autoregressive",
+    LAW,
+    weight=2,
+    gate=True,
+    hint="Which row of the logits speaks of the next token?",
+)
+@isolated
 def each_token_has_the_targets_law(student: Student, case: SamplingCase) -> None:
     """Each token is drawn from what the target says after all tokens before it."""
     expect_law(student, case)
@@ -151,6 +174,7 @@ def each_token_has_the_targets_law(student: Student, case: SamplingCase) -> None
     TOLD,
     hint="`distribution` takes all three; and 0 is a temperature like any other.",
 )
+@isolated
 def temperature_top_k_and_top_p_count(student: Student, case: SamplingCase) -> None:
     """Temperature, top-k and top-p shape what each token is drawn from."""
     expect_law(student, case)
@@ -162,6 +186,7 @@ def temperature_top_k_and_top_p_count(student: Student, case: SamplingCase) -> N
     ENDS,
     hint="n_new may be 0, and the text may end with its first new token.",
 )
+@isolated
 def writing_ends_in_time(student: Student, case: SamplingCase) -> None:
     """There are n_new new tokens, or fewer up to the end-of-text token, which is among them."""
     expect_all_in_time(student, case)
@@ -170,18 +195,26 @@ def writing_ends_in_time(student: Student, case: SamplingCase) -> None:
 @check(
     "autoregressive", SURE, hint="What does the cache hold, and what must the next call add to it?"
 )
+@isolated
 def each_token_is_fed_once(student: Student, case: SamplingCase) -> None:
     """One call for each new token, fed what the cache lacks; nothing is fed after the last one."""
     run = worked_run(student, case)
     expect_fed_once(run.calls)
     text = (*case.prompt, *run.new)
-    for call in run.calls:
-        if call.text != text[: len(call.text)]:
-            raise Wrong("what the target was fed", expected=show(text), got=show(call.text))
-    n_calls = sum(len(call.text) >= len(case.prompt) for call in run.calls)
+    for fed in run.calls:
+        if fed.text != text[: len(fed.text)]:
+            raise Wrong("what the target was fed", expected=show(text), got=show(fed.text))
+    n_calls = sum(len(fed.text) >= len(case.prompt) for fed in run.calls)
     why = "Nobody asks what follows the last new token." if n_calls > case.n_new else ""
     expect_equal(n_calls, case.n_new, "the calls that tell what follows", why=why)
     expect_one_call_for_the_prompt(len(run.calls) - n_calls)
+
+
+@check("autoregressive", REPEATED, weight=0.5, hint="`sample` takes a generator.")
+@isolated
+def rng_decides_about_each_token(student: Student, case: SamplingCase) -> None:
+    """The same state of `rng` gives the same text again, another state another text."""
+    expect_rng_decides(student, case)
 
 
 @check(
@@ -190,14 +223,14 @@ def each_token_is_fed_once(student: Student, case: SamplingCase) -> None:
     hint="Two functions that look at the arguments are given.",
     applies_to=is_refusal,
 )
+@isolated
 def what_cannot_be_written_is_refused(student: Student, case: RefusalCase) -> None:
     """Arguments that make no sense are a ValueError."""
     expect_refused(student, case, "autoregressive")
 
 
 def _alone(name: str, look: str, prompt: tuple[int, ...], n_new: int, seed: int, **more: Any):
-    samples = {"n_samples": 1000} if look == LAW else {}
-    return SamplingCase(name, look, generic(3, seed), prompt, n_new, settings=more, **samples)
+    return SamplingCase(name, look, generic(3, seed), prompt, n_new, settings=more)
 
 
 ONE_TOKEN = (("prompt", [1]), ("n_new", 1))  # nothing is drafted then, but the draft is wrong
@@ -220,6 +253,7 @@ OPEN_CASES = {
         SamplingCase("the end at once", ENDS, circle((0, 1, 2)), (0,), 4, settings={"eos": 1}),
         SamplingCase("a circle of tokens", SURE, circle((3, 1, 4, 0, 2)), (1, 4, 0), 6),
         SamplingCase("one token as prompt", SURE, circle((3, 1, 4, 0, 2)), (2,), 3),
+        _alone("rng", REPEATED, (0, 1), 40, 16),
         *SENSELESS,
     ]
 }

@@ -1,4 +1,4 @@
-"""Checks of `verify_batch`."""
+"""Checks of `verify_batch`: each row comes out as `verify` alone would have it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,13 +9,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from labkit.bridge.student import Student, place_all, scripted, values_of
+from labkit.bridge.student import Student, place_all, values_of
 from labkit.checks.compare import tensor_in
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_unchanged, pair_in
 from labkit.checks.law import Outcome, RandomSource
 from labkit.labs.speculative.checks.blocks import ONE, PLAIN, TWO, VerifyCase, whole_in
 from labkit.labs.speculative.checks.law import Claim, Found, Law, found_law
+from labkit.labs.speculative.checks.parts import Seeds, call, expect_repeatable, isolated
+
+N_RUNS = 40  # with real random numbers: two such series are alike less than once in 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,11 @@ class BatchCase:
     """Blocks of several rows. Behind the shorter ones stand tokens and probabilities of no row."""
 
     rows: tuple[VerifyCase, ...]
+
+    @property
+    def right(self) -> Any:
+        """Has the right functions as attributes; None in open cases."""
+        return self.rows[0].right
 
     def __str__(self) -> str:
         return f"rows with {', '.join(str(row.k) for row in self.rows)} drafted tokens"
@@ -72,9 +80,8 @@ class BatchCase:
 
     def play(self, student: Student, source: RandomSource | None) -> Outcome:
         """One run of the student's code."""
-        call = student.verify_batch
-        call = partial(scripted, call, source.offer()) if source else call
-        return self.outcome_in(call(*self.tensors(), None))
+        got = call(student, "verify_batch", *self.tensors(), None, source=source)
+        return self.outcome_in(got)
 
 
 def law_of_row(case: BatchCase, i: int) -> dict[Outcome, float]:
@@ -102,9 +109,11 @@ def row_claim(case: BatchCase, i: int, law: Law, why: str) -> Claim:
 
 @check(
     "verify_batch",
+    gate=True,
     hint="What does `verify` do? Then all rows of it at once.",
     applies_to=lambda case: not case.is_ragged,
 )
+@isolated
 def each_row_has_the_law_that_it_has_alone(student: Student, case: BatchCase) -> None:
     """In a batch of equal blocks each row keeps and draws what it would by itself."""
     found = case.found(student)
@@ -112,7 +121,7 @@ def each_row_has_the_law_that_it_has_alone(student: Student, case: BatchCase) ->
         claim = row_claim(
             case, i, law_of_row(case, i), "Look at the row as if there were no other."
         )
-        claim.expect(found.law(part_of_row(i)), found.cannot)
+        claim.expect(found.law(part_of_row(i)))
 
 
 @check(
@@ -120,6 +129,7 @@ def each_row_has_the_law_that_it_has_alone(student: Student, case: BatchCase) ->
     hint="Which shape has `torch.rand`?",
     applies_to=lambda case: not case.is_ragged and len(case.rows) > 1,
 )
+@isolated
 def rows_do_not_share_their_luck(student: Student, case: BatchCase) -> None:
     """What happens in one row tells nothing about another."""
     found = case.found(student)
@@ -137,7 +147,7 @@ def rows_do_not_share_their_luck(student: Student, case: BatchCase) -> None:
         f"{{}} kept and then {{}} in row {i}" for i in range(len(alone))
     )
     why = "Each row needs random numbers of its own: a uniform for each token, and a draw."
-    Claim(what, independent, why=why).expect(found.weights, found.cannot)
+    Claim(what, independent, why=why).expect(found.weights)
 
 
 @check(
@@ -145,16 +155,16 @@ def rows_do_not_share_their_luck(student: Student, case: BatchCase) -> None:
     hint="How can nothing drafted count as rejected, and draw from the target?",
     applies_to=lambda case: case.is_ragged,
 )
+@isolated
 def a_row_ends_where_its_draft_ends(student: Student, case: BatchCase) -> None:
     """Rows may have drafted fewer tokens, or none; what stands behind those is not looked at."""
     found = case.found(student)
     for i, row in enumerate(case.rows):
         right = law_of_row(case, i)
-        if row.k and not found.cannot:  # whatever that is: another check looks at it
-            alone = BatchCase((row,)).found(student)
-            right = right if alone.cannot else alone.weights
+        if row.k:  # whatever that is: another check looks at it
+            right = BatchCase((row,)).found(student).weights
         why = "Behind n_drafted nothing is kept, and nothing there changes what comes next."
-        row_claim(case, i, right, why).expect(found.law(part_of_row(i)), found.cannot)
+        row_claim(case, i, right, why).expect(found.law(part_of_row(i)))
 
 
 @check(
@@ -163,9 +173,10 @@ def a_row_ends_where_its_draft_ends(student: Student, case: BatchCase) -> None:
     hint="`[:, 0]`, and which dtype has an index?",
     applies_to=lambda case: case.k > 0,
 )
+@isolated
 def the_answer_is_one_whole_number_per_row(student: Student, case: BatchCase) -> None:
     """Both answers are tensors of whole numbers, of shape (B,)."""
-    got = student.verify_batch(*case.tensors(), None)
+    got = call(student, "verify_batch", *case.tensors(), None)
     case.outcome_in(got)
     for part, what in zip(got, ("how many are kept", "the tokens after them"), strict=True):
         tensor = tensor_in(part, what)
@@ -177,14 +188,34 @@ def the_answer_is_one_whole_number_per_row(student: Student, case: BatchCase) ->
 
 
 @check("verify_batch", weight=0.5, hint="Work on a copy.", applies_to=lambda case: case.k > 0)
+@isolated
 def the_batch_stays_as_it_is(student: Student, case: BatchCase) -> None:
     """None of the tensors that were passed is changed by the call."""
     placed = place_all(student, case.tensors())
-    case.outcome_in(student.verify_batch(*placed, None))
+    case.outcome_in(call(student, "verify_batch", *placed, None))
     names = ("drafted", "n_drafted", "draft_probs", "target_probs")
     after = values_of(student, placed)
     for got, tensor, name in zip(after, case.tensors(), names, strict=True):
         expect_unchanged(got, tensor, f"{name} after the call")
+
+
+@check(
+    "verify_batch",
+    weight=0.5,
+    hint="`torch.rand` and `torch.multinomial` take `generator=rng`.",
+    applies_to=lambda case: case.k > 1 and len(case.rows) > 1,
+)
+def rng_decides_about_all_rows(student: Student, case: BatchCase) -> None:
+    """The same state of `rng` gives the same again, another state something else."""
+
+    def play(seeds: Seeds) -> list[Outcome]:
+        each = [(seeds[0] + 10 * i, seeds[1] + 10 * i) for i in range(N_RUNS)]
+        return [
+            case.outcome_in(call(student, "verify_batch", *case.tensors(), seeds=one))
+            for one in each
+        ]
+
+    expect_repeatable("the numbers kept and the tokens after them", play)
 
 
 OPEN_CASES = {

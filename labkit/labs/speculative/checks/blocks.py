@@ -9,12 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from labkit.bridge.student import Student, scripted
+from labkit.bridge.student import Student
 from labkit.checks.compare import number_in, show
 from labkit.checks.core import Wrong
 from labkit.checks.forms import pair_in
 from labkit.checks.law import Outcome, RandomSource
 from labkit.labs.speculative.checks.law import Found, found_law
+from labkit.labs.speculative.checks.parts import call
 
 Probs = tuple[float, ...]
 
@@ -24,7 +25,8 @@ class VerifyCase:
     """A block of drafted tokens, and what should become of it.
 
     draft, target: rows of probabilities. kept: the chance of each token to be kept once those
-    before it were. after: the law of the token that follows 0, 1, ... kept ones.
+    before it were. after: the law of the token that follows 0, 1, ... kept ones. right: has the
+    right functions as attributes; None in open cases.
     """
 
     drafted: tuple[int, ...]
@@ -32,6 +34,7 @@ class VerifyCase:
     target: tuple[Probs, ...]
     kept: Probs
     after: tuple[Probs, ...]
+    right: Any = None
 
     def __str__(self) -> str:
         tokens = f"{self.k} drafted token" + ("s" if self.k != 1 else "")
@@ -65,6 +68,7 @@ class VerifyCase:
             self.target[i : i + 2],
             self.kept[i : i + 1],
             (self.after[i], self.target[i + 1]),
+            self.right,
         )
 
     def tensors(self) -> tuple[Tensor, Tensor]:
@@ -83,9 +87,7 @@ class VerifyCase:
     def play(self, student: Student, source: RandomSource | None) -> Outcome:
         """One run of the student's code."""
         given = (list(self.drafted), *self.tensors(), None)
-        if source is None:
-            return self.outcome_in(student.verify(*given))
-        return self.outcome_in(scripted(student.verify, source.offer(), *given))
+        return self.outcome_in(call(student, "verify", *given, source=source))
 
     def found(self, student: Student) -> Found:
         """The law of what the student's code returns, played once for all checks."""

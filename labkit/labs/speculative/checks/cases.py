@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from labkit.checks.law import Outcome, text_law
-from labkit.labs.speculative.checks.models import Mind
+from labkit.labs.speculative.checks.models import Decided, Mind
 
-SURE, LAW, TOLD, ENDS, GREEDY, SILENT, ASKED = "sure law told ends greedy silent asked".split()
+SURE, LAW, TOLD, ENDS, GREEDY = "sure law told ends greedy".split()
+SILENT, ASKED, REPEATED = "silent asked repeated".split()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -16,7 +17,7 @@ class SamplingCase:
 
     kind: what is to be seen in it, by which checks choose. draft: None for `autoregressive`.
     gammas: one number, or several that are given out in turn. settings: temperature, top_k, top_p,
-    eos. n_samples: how many, if the law cannot be followed; 0 leaves that to other cases.
+    eos. right: has the right functions as attributes; None in open cases.
     """
 
     name: str
@@ -27,7 +28,7 @@ class SamplingCase:
     draft: Mind | None = None
     gammas: tuple[int, ...] = (2,)
     settings: Mapping[str, Any] = field(default_factory=dict)
-    n_samples: int = 0
+    right: Any = None
 
     def __str__(self) -> str:
         drafted = "" if self.draft is None else f", gamma {', '.join(map(str, self.gammas))}"
@@ -43,6 +44,12 @@ class SamplingCase:
     def eos(self) -> int | None:
         """The token that ends a text."""
         return self.settings.get("eos")
+
+    def offered(self, mind: Mind) -> Mind:
+        """The model that a sampler gets: where the law is looked at, nothing forks past the end."""
+        if self.kind not in (LAW, TOLD):
+            return mind
+        return Decided(mind, len(self.prompt), self.end, self.eos)
 
     def law(self) -> dict[Outcome, float]:
         """The law that the new tokens must have."""

@@ -1,6 +1,6 @@
 """Checks of `speculative`: what chance decides, what ends it, and what it is told.
 
-Played as part of `labkit.labs.speculative.checks`.
+What it is about: a text with the target's distribution, in fewer calls of the target.
 """
 
 from labkit.bridge.student import Student
@@ -11,12 +11,19 @@ from labkit.labs.speculative.checks.cases import (
     ENDS,
     GREEDY,
     LAW,
+    REPEATED,
     TOLD,
     SamplingCase,
     n_alike,
     sure_text,
 )
-from labkit.labs.speculative.checks.runs import every_run, expect_law, run_of
+from labkit.labs.speculative.checks.parts import isolated
+from labkit.labs.speculative.checks.runs import (
+    every_run,
+    expect_law,
+    expect_rng_decides,
+    run_of,
+)
 from labkit.labs.speculative.checks.seen import was_rejected
 
 
@@ -24,8 +31,10 @@ from labkit.labs.speculative.checks.seen import was_rejected
     "speculative",
     LAW,
     weight=3,
+    gate=True,
     hint="Go through one block on paper: which row of which model decides about each token?",
 )
+@isolated
 def the_text_has_the_targets_law(student: Student, case: SamplingCase) -> None:
     """The text has the law of the target, whatever the draft proposes."""
     expect_law(student, case)
@@ -34,6 +43,7 @@ def the_text_has_the_targets_law(student: Student, case: SamplingCase) -> None:
 @check(
     "speculative", LAW, ENDS, hint="Where in a block may the text end, and how long may it become?"
 )
+@isolated
 def the_text_ends_in_time(student: Student, case: SamplingCase) -> None:
     """There are n_new new tokens, or fewer up to the end-of-text token, which is among them."""
     expect_all_in_time(student, case)
@@ -44,6 +54,7 @@ def the_text_ends_in_time(student: Student, case: SamplingCase) -> None:
     TOLD,
     hint="Both models are asked through `distribution`; both must be told the same.",
 )
+@isolated
 def both_models_are_told_how_to_sample(student: Student, case: SamplingCase) -> None:
     """Temperature, top-k and top-p shape both models alike; so no twin is ever rejected."""
     expect_law(student, case)
@@ -60,6 +71,7 @@ def both_models_are_told_how_to_sample(student: Student, case: SamplingCase) -> 
 
 
 @check("speculative", GREEDY, hint="At temperature 0 all is decided: by whom?")
+@isolated
 def greedy_text_is_the_targets(student: Student, case: SamplingCase) -> None:
     """At temperature 0 the text is the target's greedy one, and a twin is never rejected."""
     run, expected = run_of(student, case), sure_text(case)
@@ -72,3 +84,14 @@ def greedy_text_is_the_targets(student: Student, case: SamplingCase) -> None:
             "a drafted token was rejected, with the target itself as the draft",
             why="Did the draft say what is most likely?",
         )
+
+
+@check(
+    "speculative",
+    REPEATED,
+    weight=0.5,
+    hint="The draft's tokens and `verify` both draw: from which generator?",
+)
+def rng_decides_about_the_text(student: Student, case: SamplingCase) -> None:
+    """The same state of `rng` gives the same text again, another state another text."""
+    expect_rng_decides(student, case)

@@ -1,4 +1,4 @@
-"""Checks of `distribution`."""
+"""Checks of `distribution`: the softmax of the logits over the temperature, cut and scaled."""
 
 import math
 from dataclasses import dataclass, replace
@@ -64,7 +64,7 @@ class DistributionCase:
         return got
 
 
-@check("distribution", "temperature", "large", hint="`torch.softmax` of what?")
+@check("distribution", "temperature", "large", gate=True, hint="`torch.softmax` of what?")
 def the_temperature_divides_the_logits(student: Student, case: DistributionCase) -> None:
     """The probabilities are the softmax of the logits over the temperature, however large."""
     case.expect(student, "Halving the temperature squares the ratios of the probabilities.")

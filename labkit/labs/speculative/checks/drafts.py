@@ -41,7 +41,7 @@ class LookupCase:
 REPEATED = LookupCase("copy", (4, 2, 5, 1, 4, 2, 5), gamma=1, drafted=(1,))
 
 
-@check("ngram_draft", "copy", hint="What stood behind the place?")
+@check("ngram_draft", "copy", gate=True, hint="What stood behind the place?")
 def what_followed_is_copied(student: Student, case: LookupCase) -> None:
     """Up to gamma tokens are copied, from right behind the place where the last ones stand."""
     case.expect(student, "The copy begins behind all tokens that agree, and has gamma of them.")
@@ -131,6 +131,7 @@ def blocks_of(student: Student, counts: Sequence[tuple[int, int, str]]) -> list[
     "acceptance_rate",
     "rejected",
     weight=2,
+    gate=True,
     hint="A block has accepted ones, the one rejected, and those behind it.",
 )
 def what_was_not_examined_does_not_count(student: Student, case: BlocksCase) -> None:

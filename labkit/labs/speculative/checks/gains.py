@@ -41,7 +41,7 @@ class TokensCase:
         expect_number(got, right, "tokens per block", relative=relative, slips=slips)
 
 
-@check("expected_tokens", "between", hint="How likely are n accepted?")
+@check("expected_tokens", "between", gate=True, hint="How likely are n accepted?")
 def each_token_counts_by_its_chance_to_stay(student: Student, case: TokensCase) -> None:
     """A block has 1 token, alpha more, alpha squared more, and so on up to alpha^gamma."""
     case.expect(student)
@@ -86,7 +86,7 @@ class SpeedupCase:
         return number_in(student.speedup(*numbers), "the speedup")
 
 
-@check("speedup", hint="What is computed in a block, by which model, how often?")
+@check("speedup", gate=True, hint="What is computed in a block, by which model, how often?")
 def a_block_takes_its_drafts_and_one_verification(student: Student, case: SpeedupCase) -> None:
     """A block takes gamma steps of the draft and one verification; alpha 0 leaves it one token."""
     got, right_s = case.ask(student, alpha=0.0, target_s=1.0), case.block_s

@@ -1,4 +1,4 @@
-"""What comes out of a student's random function, and how often: exactly, or else from samples."""
+"""What comes out of a student's random function, and how often, exactly."""
 
 import math
 from collections import Counter
@@ -8,22 +8,56 @@ from typing import Any
 
 from labkit.bridge.student import StudentError
 from labkit.checks.core import Wrong
+from labkit.checks.law import Law as ExactLaw
 from labkit.checks.law import NotRepeatable, Outcome, RandomSource, exact_law
-from labkit.checks.law_sampling import judge_samples
 
-MAX_PATHS = 2_000
-N_SAMPLES = 1_500  # of each case, where the exact law cannot be had
+MAX_PATHS = 3_000  # three times what the most wasteful right sampler needs
 TOLERANCE = 2e-5  # what single precision leaves of a small residual
+N_PLAIN = 4  # runs with real random numbers, where none was seen to be drawn
+HOW_TO_DRAW = (
+    "Draw with `torch.rand`, `torch.multinomial`, exponential or Gumbel noise, and no more than "
+    "the text needs: then every outcome is followed."
+)
 
 Law = Mapping[Outcome, float]
+Play = Callable[[RandomSource | None], Outcome]
+
+
+class Unfollowed(Wrong):
+    """What the student's code draws cannot be followed, so its law is not known."""
+
+
+def followed(play: Play, **limits: float) -> ExactLaw:
+    """The exact law of `play(source)`, over all that the source may say; None: real random numbers.
+
+    limits: as those of `exact_law`. Raises: Unfollowed where it cannot be had; what `play` raises.
+    """
+    try:
+        law = exact_law(play, max_paths=MAX_PATHS, **limits)
+    except NotRepeatable as problem:
+        raise Unfollowed("it remembers what it drew before", why=f"{problem}.") from None
+    except StudentError as error:
+        raise _unfollowed(error) from None
+    if law.n_paths == 1 and any(play(None) not in law.probabilities for _ in range(N_PLAIN)):
+        seen = "no random number of torch, numpy or `random` is drawn, but chance decides"
+        raise Unfollowed(seen, why=HOW_TO_DRAW)
+    return law
+
+
+def _unfollowed(error: StudentError) -> Exception:
+    if error.is_a("Seeded"):
+        why = "Then each call draws the same. Draw from `rng`; None is torch's own generator."
+        return Unfollowed(error.message, why=why)
+    if error.is_a("CannotFollow"):
+        return Unfollowed(error.message, why=HOW_TO_DRAW)
+    return error
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Outcomes with their weights: probabilities, or counts where `cannot` says why not exactly."""
+    """Outcomes with their probabilities."""
 
     weights: Law
-    cannot: str = ""
 
     def law(
         self,
@@ -34,7 +68,7 @@ class Found:
         return gathered({one: self.weights[one] for one in self.weights if given(one)}, key)
 
     def share(self, given: Callable[[Outcome], bool]) -> float:
-        """The probability, or the frequency, of the outcomes for which it holds."""
+        """The probability of the outcomes for which it holds."""
         weights = [weight for outcome, weight in self.weights.items() if given(outcome)]
         return math.fsum(weights) / math.fsum(self.weights.values())
 
@@ -51,56 +85,42 @@ class Claim:
     slips: Mapping[str, Law] = field(default_factory=dict)
     why: str = ""
 
-    def expect(self, weights: Law, cannot: str = "") -> None:
-        """Raise Wrong unless the weights go by the law; `cannot` says that they are counts."""
+    def expect(self, weights: Law) -> None:
+        """Raise Wrong unless the weights go by the law."""
         total = math.fsum(weights.values())
         if total < TOLERANCE:
             often, share = max(self.law.items(), key=lambda item: item[1])
             wanted, seen = f"probability {share:.4g}", "that it never comes to that"
             raise Wrong(self.what.format(*often), expected=wanted, got=seen, why=self.why)
         shares = {outcome: weight / total for outcome, weight in weights.items()}
-        if cannot:
-            is_right = judge_samples(Counter(weights).elements(), self.law).passed
-        else:
-            is_right = _distance(shares, self.law) <= TOLERANCE
-        if is_right:
+        if _distance(shares, self.law) <= TOLERANCE:
             return
         worst = max(sorted({**self.law, **shares}), key=lambda one: _gap(shares, self.law, one))
-        near = 0.05 if cannot else TOLERANCE
-        slips = (slip for slip, law in self.slips.items() if _distance(shares, law) <= near)
-        why = next(slips, self.why)
-        sampled = f" Judged by {round(total):,} samples: {cannot}." if cannot else ""
+        fitting = [slip for slip, law in self.slips.items() if _distance(shares, law) <= TOLERANCE]
+        why = " Or: ".join(fitting) or self.why
         raise Wrong(
             self.what.format(*worst),
             expected=f"probability {self.law.get(worst, 0.0):.4g}",
             got=f"{shares.get(worst, 0.0):.4g}",
-            why=why + sampled,
+            why=why,
             cause=why or self.what,
         )
 
 
-def found_law(play: Callable[[RandomSource | None], Outcome], n_samples: int = N_SAMPLES) -> Found:
-    """What `play(source)` returns, over all that the source may say; None: real random numbers.
+def found_law(play: Play) -> Found:
+    """What `play(source)` returns, over all that the source may say.
 
-    Where random numbers cannot be followed, fall in too many ways or are not seen, `n_samples` runs
-    are counted.
-    Raises: what `play` raises.
+    Raises: as `followed`.
     """
-    try:
-        law = exact_law(play, max_paths=MAX_PATHS)
-    except NotRepeatable:
-        cannot = "the same random numbers did not lead to the same questions again"
-    except StudentError as error:
-        if not error.is_a("CannotFollow"):
-            raise
-        cannot = error.message
-    else:
-        if law.is_complete and law.n_paths > 1:
-            return Found(law.probabilities)
-        cannot = "it asks for no random number of torch, numpy or Python's random"
-        if law.n_paths > 1:
-            cannot = f"there are more than {MAX_PATHS:,} ways for the random numbers to fall"
-    return Found(Counter(play(None) for _ in range(n_samples)), cannot)
+    law = followed(play)
+    if not law.is_complete:
+        raise too_many_paths()
+    return Found(law.probabilities)
+
+
+def too_many_paths() -> Unfollowed:
+    """What is said of code that can go on in more ways than are followed."""
+    return Unfollowed("its random numbers can fall in too many ways to follow", why=HOW_TO_DRAW)
 
 
 def gathered(weights: Law, key: Callable[[Outcome], Outcome]) -> dict[Outcome, float]:

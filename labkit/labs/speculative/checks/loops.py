@@ -16,12 +16,14 @@ from labkit.labs.speculative.checks.cases import (
     ENDS,
     GREEDY,
     LAW,
+    REPEATED,
     SILENT,
     SURE,
     TOLD,
     SamplingCase,
 )
 from labkit.labs.speculative.checks.models import Network, circle, disjoint, generic
+from labkit.labs.speculative.checks.parts import isolated
 
 
 @check(
@@ -30,6 +32,7 @@ from labkit.labs.speculative.checks.models import Network, circle, disjoint, gen
     hint="Two functions that look at the arguments are given.",
     applies_to=is_refusal,
 )
+@isolated
 def what_cannot_start_is_refused(student: Student, case: RefusalCase) -> None:
     """Arguments that make no sense are a ValueError."""
     expect_refused(student, case, "speculative")
@@ -51,13 +54,12 @@ SURE_OF_THEMSELVES = [
 ]
 OPEN_CASES = {
     "speculative": [
-        SamplingCase("two", LAW, generic(2, 1, 0.1), (1, 0), 4, generic(2, 2, 0.1), n_samples=1000),
-        SamplingCase("three", LAW, generic(3, 3), (2,), 3, generic(3, 4), (1,),
-                     n_samples=500),
+        SamplingCase("two", LAW, generic(2, 1, 0.1), (1, 0), 3, generic(2, 2, 0.1)),
+        SamplingCase("three", LAW, generic(3, 3), (2,), 3, generic(3, 4), (1,)),
         SamplingCase("a text that may end early", LAW, generic(2, 5), (1, 0, 1), 4,
-                     generic(2, 6), (3,), {"eos": 1}, n_samples=300),
-        SamplingCase("nothing in common", LAW, disjoint(4, 7, is_draft=False), (0,), 3,
-                     disjoint(4, 7, is_draft=True), n_samples=40),
+                     generic(2, 6), (3,), {"eos": 1}),
+        SamplingCase("nothing in common", LAW, disjoint(3, 7, is_draft=False), (0,), 3,
+                     disjoint(3, 7, is_draft=True)),
         _told(21, temperature=0.5, top_k=2),
         _told(22, temperature=1.6, top_p=0.7),
         SamplingCase("greedy", GREEDY, Network(8), (5, 2, 9), 24, Network(8, bias=2.0), (3,),
@@ -70,6 +72,7 @@ OPEN_CASES = {
                      circle(RING, silent=(1, 0)), (3,)),
         SamplingCase("a new gamma each time", ASKED, circle(RING), (2, 3), 9, circle(RING),
                      (2, 0, 3, 0)),
+        SamplingCase("rng", REPEATED, generic(3, 8), (1, 0), 40, generic(3, 9), (3,)),
         *SENSELESS,
         RefusalCase("gamma is 0", (("gamma", 0),)),
         RefusalCase("the draft's cache holds another text", ONE_TOKEN, cached=(("draft", 2),)),

@@ -65,6 +65,37 @@ class Network:
         return self._model(torch.tensor([list(text)]))[0, -n_last:] + self._bias
 
 
+class Decided:
+    """A model whose text goes on as `mind` says, and with one certain token where it has ended.
+
+    What a sampler draws past the end of the text can fall in one way only, so it is followed for
+    nothing. The text ends at `end` tokens, or with the token `eos` after the prompt.
+    """
+
+    def __init__(self, mind: Mind, n_prompt: int, end: int, eos: int | None) -> None:
+        self.vocab_size, self._mind = mind.vocab_size, mind
+        self._n_prompt, self._end, self._eos = n_prompt, end, eos
+
+    def has_ended(self, text: Sequence[int]) -> bool:
+        """Whether nothing after this text counts."""
+        return len(text) >= self._end or self._eos in text[self._n_prompt :]
+
+    def probs_after(self, text: Sequence[int]) -> list[float]:
+        """As `mind` has them, before the end."""
+        if self.has_ended(text):
+            return [1.0] + [0.0] * (self.vocab_size - 1)
+        return self._mind.probs_after(text)
+
+    def logits_of(self, text: Sequence[int], n_last: int) -> Tensor:
+        """As `mind` has them, before the end."""
+        logits = self._mind.logits_of(text, n_last).clone()
+        for i in range(n_last):
+            if self.has_ended(text[: len(text) - n_last + i + 1]):
+                logits[i] = -torch.inf
+                logits[i, 0] = 0.0
+        return logits
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """Tokens fed to one of the two models, and those that its cache held before."""

@@ -1,4 +1,4 @@
-"""Checks of `residual`."""
+"""Checks of `residual`: what the target has more than the draft, in proportion."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -60,7 +60,7 @@ class ResidualCase:
         return surplus / surplus.sum(-1, keepdim=True)
 
 
-@check("residual", "generic", hint="What can be negative here?")
+@check("residual", "generic", gate=True, hint="What can be negative here?")
 def what_the_target_has_more_is_left(student: Student, case: ResidualCase) -> None:
     """Tokens keep what the target gives them more than the draft, in proportion; others get 0."""
     got = case.ask(student)

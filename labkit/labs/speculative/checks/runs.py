@@ -1,10 +1,11 @@
 """How the checks of lab 06 play a sampler: one run, or all that can happen, with what was fed.
 
 Where chance decides, the sampler's law is found by following every way in which its random numbers
-can fall (`labkit.checks.law`). What uses random numbers in a way that cannot be followed, or in too
-many ways, is judged by samples instead.
+can fall (`labkit.checks.law`). What cannot be followed is refused with a sentence: samples would
+need some 100,000 runs to see a tenth of what is seen so.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
@@ -14,18 +15,19 @@ from typing import Any
 import numpy
 import torch
 
-from labkit.bridge.student import Proxy, Student, StudentError, scripted
+from labkit.bridge.student import Proxy, Student
 from labkit.checks.compare import list_in, show
 from labkit.checks.core import Wrong
-from labkit.checks.law import Law, NotRepeatable, Outcome, RandomSource, exact_law
-from labkit.checks.law_sampling import FALSE_ALARM, Verdict, judge_samples
+from labkit.checks.law import Law, Outcome, RandomSource
 from labkit.labs.speculative.checks.cases import SamplingCase
-from labkit.labs.speculative.checks.law import gathered
+from labkit.labs.speculative.checks.law import Unfollowed, followed, gathered, too_many_paths
 from labkit.labs.speculative.checks.models import Call, OfferedModel, Tape
+from labkit.labs.speculative.checks.parts import Seeds, call, expect_repeatable
 
 TOLERANCE = 1e-4  # of a probability: float32 is off by 1e-7, the mildest fault by 2e-3
-MOST_PATHS, MOST_FORKS, LEAST_PROBABILITY = 500, 80, 1e-7
-N_LOOKS = 4  # at the samples: most wrong samplers are found out by the first few
+MAX_FORKS, LEAST_PROBABILITY = 40, 1e-7
+ENOUGH = 1_000  # paths: more than any right sampler of the usual kinds takes
+MAX_FEEDS = 5_000  # in all paths of a case: over twice what the most wasteful right sampler needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +41,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What a sampler does: its law and every run; or no law, samples as runs, and why."""
+    """What a sampler does: its law and every run."""
 
-    law: Law | None
+    law: Law
     runs: list[Run]
-    why_sampled: str = ""
 
 
 def run_of(student: Student, case: SamplingCase) -> Run:
@@ -52,26 +53,36 @@ def run_of(student: Student, case: SamplingCase) -> Run:
 
 
 def play_once(
-    student: Student, case: SamplingCase, source: RandomSource | None = None, **more: Any
+    student: Student,
+    case: SamplingCase,
+    source: RandomSource | None = None,
+    seeds: Seeds | None = None,
+    tape: Tape | None = None,
+    **more: Any,
 ) -> Run:
-    """One run; `source` decides what is random, if there is one."""
-    tape = Tape(n_left=40 * (case.n_new + 4))
-    models = [OfferedModel("target", case.target, tape).offer()]
+    """One run; `source` decides what is random, or `seeds` are set, if they are given.
+
+    tape: keeps what the models are fed, whatever becomes of the run.
+    """
+    tape = tape or blank_tape(case)
+    models = [OfferedModel("target", case.offered(case.target), tape).offer()]
     asked: list[Any] = [list(case.prompt), case.n_new]
     if case.draft is not None:
-        models.append(OfferedModel("draft", case.draft, tape).offer())
+        models.append(OfferedModel("draft", case.offered(case.draft), tape).offer())
         asked.append(_given_out(case.gammas, tape) if len(case.gammas) > 1 else case.gammas[0])
-    sampler = student.autoregressive if case.draft is None else student.speculative
+    sampler = "autoregressive" if case.draft is None else "speculative"
     settings = {**case.settings, **more}
-    if source is None:
-        got = sampler(*models, *asked, **settings)
-    else:
-        got = scripted(sampler, source.offer(), *models, *asked, **settings)
+    got = call(student, sampler, *models, *asked, source=source, seeds=seeds, **settings)
     new = tokens_in(got, 100 + case.n_new)
     if case.draft is not None and min(case.gammas) > 1 and len(new) > 2:
         _expect_asked(tape.calls, tuple(case.prompt))
     probability = 1.0 if source is None else source.probability
     return Run(new, tape.calls, probability)
+
+
+def blank_tape(case: SamplingCase) -> Tape:
+    """A tape for one run, with room for more calls than any sampler needs."""
+    return Tape(n_left=40 * (case.n_new + 4))
 
 
 def _expect_asked(calls: Sequence[Call], prompt: tuple[int, ...]) -> None:
@@ -114,67 +125,61 @@ def _token_in(token: Any, got: Any) -> int:
 
 
 def every_run(student: Student, case: SamplingCase) -> Played:
-    """The law of a case and its runs, played once for all checks."""
-    return student.once(case, lambda: _follow(student, case))
+    """The law of a case and its runs, played once for all checks. Raises: as `followed`."""
+    played = student.once(("all", case), lambda: _followed_or_not(student, case))
+    if isinstance(played, Unfollowed):
+        raise played
+    return played
+
+
+def _followed_or_not(student: Student, case: SamplingCase) -> Played | Unfollowed:
+    try:
+        return _follow(student, case)
+    except Unfollowed as problem:
+        return problem
+
+
+class _Stopped(Exception):
+    """The rest is not followed: a text comes too often already, or too much has been fed."""
 
 
 def _follow(student: Student, case: SamplingCase) -> Played:
     runs: list[Run] = []
+    expected, found = case.law(), Counter[Outcome]()
+    n_played, n_fed = 0, 0
 
-    def play(source: RandomSource) -> list[int]:
-        run = play_once(student, case, source)
-        if source.problem is None:
+    def play(source: RandomSource | None) -> Outcome:
+        nonlocal n_played, n_fed
+        n_played += 1
+        is_enough = n_played > ENOUGH and any(
+            found[text] - expected.get(text, 0.0) > TOLERANCE for text in found
+        )
+        if is_enough or n_fed > MAX_FEEDS:
+            raise _Stopped
+        tape = blank_tape(case)
+        try:
+            run = play_once(student, case, source, tape=tape)
+        finally:
+            n_fed += len(tape.calls)
+        if source is not None and source.problem is None:
             runs.append(run)
-        return run.new
+            found[case.counted(run.new)] += run.probability
+        return tuple(run.new)
 
     try:
-        law = exact_law(
-            play,
-            max_paths=MOST_PATHS,
-            max_forks=MOST_FORKS,
-            least_probability=LEAST_PROBABILITY,
-        )
-    except NotRepeatable as problem:
-        why = f"{problem}: does it remember earlier runs?"
-    except StudentError as error:
-        if not error.is_a("CannotFollow"):
-            raise
-        why = error.message
-    else:
-        law = _counted(law, case)
-        if law.missing < TOLERANCE or law.deviation(case.law()) > TOLERANCE:
-            return Played(law, runs)
-        why = f"it takes more than {MOST_PATHS:,} paths to follow all that may happen"
-    return Played(None, _samples(student, case), why)
-
-
-def _samples(student: Student, case: SamplingCase) -> list[Run]:
-    samples: list[Run] = []
-    for _ in range(N_LOOKS):
-        samples += [play_once(student, case) for _ in range(case.n_samples // N_LOOKS)]
-        if samples and not _verdict(samples, case).passed:
-            break
-    return samples
-
-
-def _verdict(samples: Sequence[Run], case: SamplingCase) -> Verdict:
-    outcomes = (case.counted(run.new) for run in samples)
-    return judge_samples(outcomes, case.law(), FALSE_ALARM / 6 / N_LOOKS)
-
-
-def _counted(law: Law, case: SamplingCase) -> Law:
-    """The law of what should be there of each text."""
-    return Law(gathered(law.probabilities, case.counted), missing=law.missing)
+        law = followed(play, max_forks=MAX_FORKS, least_probability=LEAST_PROBABILITY)
+        missing = law.missing
+    except _Stopped:
+        missing = 1 - found.total()
+    counted = Law(dict(found), missing=missing)
+    if missing > TOLERANCE >= counted.deviation(expected):
+        raise too_many_paths()
+    return Played(counted, runs)
 
 
 def expect_law(student: Student, case: SamplingCase) -> None:
     """The new tokens have the law of the target, whatever follows where the text should end."""
-    played, expected = every_run(student, case), case.law()
-    if played.law is None:
-        if played.runs:
-            _expect_samples(played, case)
-        return
-    law = played.law
+    law, expected = every_run(student, case).law, case.law()
     worst, surplus = law.worst(expected)
     if abs(surplus) <= TOLERANCE:
         return
@@ -184,27 +189,25 @@ def expect_law(student: Student, case: SamplingCase) -> None:
         expected=show(round(wanted, 6)),
         got=show(round(wanted + surplus, 6)),
         why=_where_it_goes_wrong(law, expected),
+        cause="the new tokens do not have the law of the target",
     )
 
 
-def _expect_samples(played: Played, case: SamplingCase) -> None:
-    verdict = _verdict(played.runs, case)
-    if not verdict.passed:
-        shown = "" if verdict.impossible is None else f": {list(verdict.impossible)} is impossible"
-        raise Wrong(
-            f"{verdict.n_samples:,} samples cannot come from the law of the target{shown}",
-            why=f"They were drawn because {played.why_sampled}.",
-            cause="the new tokens do not have the law of the target",
-        )
+def expect_rng_decides(student: Student, case: SamplingCase) -> None:
+    """The text depends on the generator that is handed over, and on no other."""
+    expect_repeatable("the new tokens", lambda seeds: play_once(student, case, seeds=seeds).new)
 
 
 def _where_it_goes_wrong(law: Law, expected: Mapping[Outcome, float]) -> str:
+    """From which token on; nothing where paths are missing, for then nobody knows."""
+    if law.missing > LEAST_PROBABILITY:
+        return ""
     longest = max(map(len, expected))
     n_right = 0
     while n_right < longest:
         begun = itemgetter(slice(n_right + 1))
         one, other = (gathered(some, begun) for some in (law.probabilities, expected))
-        if Law(one, missing=law.missing).deviation(other) > TOLERANCE:
+        if Law(one).deviation(other) > TOLERANCE:
             break
         n_right += 1
     if n_right == 0:

@@ -51,7 +51,7 @@ class BestCase:
         expect_number(got, self.best, "the best gamma", why=why)
 
 
-@check("best_gamma", "inside", hint="Compare speedups, not tokens per block.")
+@check("best_gamma", "inside", gate=True, hint="Compare speedups, not tokens per block.")
 def the_fastest_gamma_is_found(student: Student, case: BestCase) -> None:
     """The best gamma has the largest speedup, draft steps paid for."""
     case.expect(student, "More tokens per block cost more steps of the draft.")

@@ -29,16 +29,41 @@ class Seen:
 
 def blocks_of(run: Run, case: SamplingCase) -> list[Seen]:
     """The blocks of a run, told from the text it wrote and the calls that verified it."""
+    return readings(run, case)[0]
+
+
+def readings(run: Run, case: SamplingCase) -> list[list[Seen]]:
+    """The ways to tell the blocks of a run that fit equally well.
+
+    A sampler that has fed the target the whole prompt may draw the first token from the prompt's
+    own row: in no block, or in one that drafts nothing.
+    """
+    start = len(case.prompt)
+    found = [_blocks(run, case, start)]
+    if any(call.model == "target" and call.text == case.prompt for call in run.calls):
+        later = _blocks(run, case, start + 1)
+        found += [later, [Seen(start, 0, 0, 0), *later]]
+    return [blocks for blocks in found if _n_misfits(blocks) == min(map(_n_misfits, found))]
+
+
+def _n_misfits(blocks: list[Seen]) -> int:
+    return sum(block.n_drafted != block.n_wanted for block in blocks)
+
+
+def _blocks(run: Run, case: SamplingCase, position: int) -> list[Seen]:
     text, calls, gammas = [*case.prompt, *run.new], iter(verified(run, case)), cycle(case.gammas)
-    position, found = len(case.prompt), []
+    found = []
     while position < len(text):
         room = min(next(gammas), case.end - 1 - position)
         n_wanted, n_drafted = len(guesses(case.draft, text[:position], room)), 0
         n_kept = 0
-        if position + n_wanted > len(case.prompt):
-            call = next(calls, None)
-            n_drafted = None if call is None else len(call.text) - position
-            n_kept = 0 if call is None else max(n_alike(call.text, text) - position, 0)
+        is_verified = position + n_wanted > len(case.prompt)
+        call = next(calls, None) if is_verified or position == case.end - 1 else None
+        if call is not None:
+            n_drafted = len(call.text) - position
+            n_kept = max(n_alike(call.text, text) - position, 0)
+        elif is_verified:
+            n_drafted = None
         found.append(Seen(position, n_wanted, n_drafted, n_kept))
         position += n_kept + 1
     return found

@@ -1,4 +1,4 @@
-"""Checks of `verify`.
+"""Checks of `verify`: what is kept and put in has together the target's distribution.
 
 All random choices are enumerated, so what is compared are probabilities, not samples. Each check
 looks at one part of them, given what the student's code does in the others: a wrong acceptance is
@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 
 import torch
 
-from labkit.bridge.student import Student, place_all, scripted, values_of
+from labkit.bridge.student import Student, place_all, values_of
 from labkit.checks.compare import expect_equal
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusals, expect_unchanged
@@ -24,8 +24,10 @@ from labkit.labs.speculative.checks.blocks import (
     counted_law,
     leading_law,
 )
-from labkit.labs.speculative.checks.law import TOLERANCE, Claim, found_law, row_law
+from labkit.labs.speculative.checks.law import TOLERANCE, Claim, Unfollowed, found_law, row_law
+from labkit.labs.speculative.checks.parts import Seeds, call, expect_repeatable, isolated
 
+N_RUNS = 40  # with real random numbers: two such series are alike less than once in 1e9
 ORDINALS = ("first", "second", "third", "fourth")
 
 
@@ -41,9 +43,11 @@ def token(outcome: Outcome) -> Outcome:
 
 @check(
     "verify",
+    gate=True,
     hint="Which probability is divided by which, and what if that is above 1?",
     applies_to=lambda case: case.k == 1,
 )
+@isolated
 def a_token_is_kept_by_the_ratio(student: Student, case: VerifyCase) -> None:
     """A drafted token is kept with probability target / draft, and surely if that is above 1."""
     x, found = case.drafted[0], case.found(student)
@@ -63,21 +67,21 @@ def a_token_is_kept_by_the_ratio(student: Student, case: VerifyCase) -> None:
         {slip: leading_law((chance,)) for slip, chance in slips.items()},
         "It is min(1, target / draft), of the drafted token.",
     )
-    claim.expect(found.law(n_kept), found.cannot)
+    claim.expect(found.law(n_kept))
 
 
 @check(
     "verify",
+    gate=True,
     hint="How many uniforms does a block of two need? What if the first of them is rejected?",
     applies_to=lambda case: case.k > 1 and not case.has_zeros,
 )
+@isolated
 def each_token_has_a_uniform_of_its_own(student: Student, case: VerifyCase) -> None:
     """Tokens are kept or not independently of each other, up to the first that is rejected."""
     found = case.found(student)
-    chances = case.kept
-    if not found.cannot:  # whatever the chance of each may be: another check looks at that
-        alone = [case.alone(i).found(student) for i in range(case.k)]
-        chances = tuple(one.share(lambda outcome: outcome[0] == 1) for one in alone)
+    alone = [case.alone(i).found(student) for i in range(case.k)]  # as another check asks it
+    chances = tuple(one.share(lambda outcome: outcome[0] == 1) for one in alone)
     if all(chance in (0, 1) for chance in chances):
         why = "Whether a token is kept is left to chance, by a uniform random number."
         raise Wrong("keeping a token", expected="chance", got="the same each time", why=why)
@@ -95,14 +99,16 @@ def each_token_has_a_uniform_of_its_own(student: Student, case: VerifyCase) -> N
         },
         "It is the product of what happens to each token alone.",
     )
-    claim.expect(found.law(n_kept), found.cannot)
+    claim.expect(found.law(n_kept))
 
 
 @check(
     "verify",
+    gate=True,
     hint="`residual` of which two rows?",
     applies_to=lambda case: case.k > 0 and min(case.kept) < 1,
 )
+@isolated
 def a_rejected_token_is_replaced_by_the_residual(student: Student, case: VerifyCase) -> None:
     """After a rejection the token comes from the residual of the two rows at that position."""
     found = case.found(student)
@@ -132,7 +138,7 @@ def a_rejected_token_is_replaced_by_the_residual(student: Student, case: VerifyC
             slips,
             "It is drawn from `residual`, of the rows of the rejected token.",
         )
-        claim.expect(found.law(token, lambda outcome, i=i: outcome[0] == i), found.cannot)
+        claim.expect(found.law(token, lambda outcome, i=i: outcome[0] == i))
 
 
 @check(
@@ -140,6 +146,7 @@ def a_rejected_token_is_replaced_by_the_residual(student: Student, case: VerifyC
     hint="target_probs has one row more than was drafted.",
     applies_to=lambda case: case.k > 0 and min(case.kept) > 0,
 )
+@isolated
 def a_full_acceptance_gives_one_token_more(student: Student, case: VerifyCase) -> None:
     """If all are kept, the next token comes from the last row of the target."""
     found = case.found(student)
@@ -158,7 +165,7 @@ def a_full_acceptance_gives_one_token_more(student: Student, case: VerifyCase) -
         },
         "Row k of target_probs says what may follow the k drafted tokens.",
     )
-    claim.expect(found.law(token, lambda outcome: outcome[0] == case.k), found.cannot)
+    claim.expect(found.law(token, lambda outcome: outcome[0] == case.k))
 
 
 @check(
@@ -167,12 +174,13 @@ def a_full_acceptance_gives_one_token_more(student: Student, case: VerifyCase) -
     hint="What is there to accept, and what is left to do?",
     applies_to=lambda case: case.k == 0,
 )
+@isolated
 def without_drafts_it_is_a_plain_step(student: Student, case: VerifyCase) -> None:
     """With no token drafted, 0 are kept and the next one comes from the only row."""
     found = case.found(student)
     expected = row_law(case.after[0])
     claim = Claim("the probability of token {} where nothing was drafted", expected)
-    claim.expect(found.law(token), found.cannot)
+    claim.expect(found.law(token))
 
 
 @check(
@@ -181,6 +189,7 @@ def without_drafts_it_is_a_plain_step(student: Student, case: VerifyCase) -> Non
     hint="Is anything added to a probability, against a division by 0 perhaps?",
     applies_to=lambda case: case.has_zeros,
 )
+@isolated
 def what_the_target_excludes_never_comes(student: Student, case: VerifyCase) -> None:
     """A token with target probability 0 is neither kept nor put in: not once in a million."""
     found = case.found(student)
@@ -205,10 +214,11 @@ def what_the_target_excludes_never_comes(student: Student, case: VerifyCase) -> 
     hint="`check_rows` is given.",
     applies_to=lambda case: case.k > 1 and not case.has_zeros,
 )
+@isolated
 def shapes_that_do_not_fit_are_refused(student: Student, case: VerifyCase) -> None:
     """Too few rows, too many, and rows of two vocabularies are a ValueError."""
     drafted, (draft, target) = list(case.drafted), case.tensors()
-    student.verify(drafted, draft, target, None)
+    call(student, "verify", drafted, draft, target, None)
     wider = torch.cat([target, torch.zeros_like(target[:, :1])], dim=1)
     refused = {
         "a drafted token without its row": (draft[:-1], target),
@@ -218,7 +228,7 @@ def shapes_that_do_not_fit_are_refused(student: Student, case: VerifyCase) -> No
         "two vocabularies": (draft, wider),
     }
     calls = {f"what happens with {what}": (drafted, *rows, None) for what, rows in refused.items()}
-    expect_refusals(student.verify, calls)
+    expect_refusals(partial(call, student, "verify"), calls)
 
 
 @check(
@@ -227,21 +237,43 @@ def shapes_that_do_not_fit_are_refused(student: Student, case: VerifyCase) -> No
     hint="`-=`, `pop` and methods that end in `_` change what was passed.",
     applies_to=lambda case: case.k > 1,
 )
+@isolated
 def what_was_passed_stays_as_it_is(student: Student, case: VerifyCase) -> None:
     """The drafted tokens and both models' probabilities are the same afterwards."""
     before = (list(case.drafted), *case.tensors())
 
     def play(source: RandomSource | None) -> Outcome:
         placed = place_all(student, before)
-        call = partial(scripted, student.verify, source.offer()) if source else student.verify
-        outcome = case.outcome_in(call(*placed, None))
+        outcome = case.outcome_in(call(student, "verify", *placed, None, source=source))
         drafted, *after = values_of(student, placed)
         expect_equal(drafted, before[0], "the drafted tokens after the call")
         for got, rows, name in zip(after, before[1:], ("draft", "target"), strict=True):
             expect_unchanged(got, rows, f"the {name}'s probabilities after the call")
         return outcome
 
-    found_law(play, n_samples=40)
+    try:
+        found_law(play)
+    except Unfollowed:
+        for _ in range(N_RUNS):
+            play(None)
+
+
+@check(
+    "verify",
+    weight=0.5,
+    hint="`torch.rand(..., generator=rng)`, and `sample` takes one too.",
+    applies_to=lambda case: case.k > 1 and not case.has_zeros,
+)
+@isolated
+def rng_decides_what_chance_decides(student: Student, case: VerifyCase) -> None:
+    """The same state of `rng` gives the same again, another state something else."""
+    drafted, rows = list(case.drafted), case.tensors()
+
+    def play(seeds: Seeds) -> list[Outcome]:
+        each = [(seeds[0] + 10 * i, seeds[1] + 10 * i) for i in range(N_RUNS)]
+        return [case.outcome_in(call(student, "verify", drafted, *rows, seeds=one)) for one in each]
+
+    expect_repeatable("the numbers kept and the tokens after them", play)
 
 
 OPEN_CASES = {

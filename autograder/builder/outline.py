@@ -1,0 +1,26 @@
+"""A lab's parts with their points, for the notebook to say how far one is."""
+
+import json
+from pathlib import Path
+
+from autograder.builder.source import REPOSITORY, Lab
+
+
+def outline_path(lab: Lab) -> Path:
+    """Where it is committed: it ships with the lab's checks."""
+    return REPOSITORY / "labkit/labs" / lab.topic / "outline.json"
+
+
+def outline_bytes(lab: Lab) -> bytes:
+    """The lab's parts in order, each with the heading that it stands under."""
+    parts, section = [], ""
+    for cell in lab.cells:
+        if cell.kind == "prose":
+            headings = [line for line in cell.text.splitlines() if line.startswith("#")]
+            section = headings[-1].lstrip("# ") if headings else section
+        elif cell.points:
+            parts.append(
+                {"name": cell.name, "kind": cell.kind, "points": cell.points, "section": section}
+            )
+    outline = {"lab": lab.name, "parts": parts}
+    return (json.dumps(outline, ensure_ascii=False, indent=1) + "\n").encode()

@@ -1,0 +1,147 @@
+"""What a check shows: a bar and the points, what failed first, what to do next.
+
+Marks are white on a colour of their own, so they can be read on a light and on a dark page alike.
+All other text has the page's colour.
+"""
+
+import html
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from labkit.checks.core import GATE_SENTENCE, Finding, points_by_weight, share_of_points
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How a status is shown. color: behind the white sign; word: for a screen reader."""
+
+    sign: str
+    color: str
+    word: str
+
+
+MARKS = {
+    "passed": Mark("✓", "#1a7f37", "passed"),
+    "failed": Mark("✗", "#b42318", "failed"),
+    "todo": Mark("○", "#5f6b7a", "not written"),
+    "read": Mark("●", "#2b5f9e", "read, marked later"),
+    "undecided": Mark("?", "#7a5a00", "not decided"),
+}
+CARD = "line-height:1.5;max-width:56em"
+
+
+def points_line(findings: Sequence[Finding], points: float) -> str:
+    """Points earned and to be earned here; what is only read is marked by the grader."""
+    shares = points_by_weight([finding.check for finding in findings], points)
+    is_read = [finding.status == "read" for finding in findings]
+    if all(is_read):
+        return f"{points:g} points, marked when you hand it in"
+    earned = round(sum(share_of_points(findings, points)), 2)
+    most = sum(share for share, read in zip(shares, is_read, strict=True) if not read)
+    return f"{earned:g} of {round(most, 2):g} points on the open cases"
+
+
+def as_text(title: str, findings: Sequence[Finding], points: float) -> str:
+    """The report for a terminal: the same sentences, nothing folded."""
+    lines = [f"{title}: {points_line(findings, points)}"]
+    for group in groups_of(findings):
+        sign = MARKS[group[0].status].sign
+        lines += [f"  {sign} {finding.check.claim}" for finding in group]
+        lines += [f"      {said}" for said in said_of(group)]
+        lines += [f"      hint: {hint}" for hint in hints_of(group)]
+    return "\n".join(lines)
+
+
+def as_html(title: str, findings: Sequence[Finding], points: float, note: str = "") -> str:
+    """The report for a notebook: the first failure is open, what passed is folded.
+
+    note: a sentence above it all, for instance that the cell's last run failed.
+    """
+    groups = groups_of(findings)
+    done = [group for group in groups if group[0].passed]
+    open_ones = [group for group in groups if not group[0].passed]
+    rows = [_open_group(group, is_first=i == 0) for i, group in enumerate(open_ones)]
+    rows += [_passed(group) for group in done]
+    head = f"<div><b>{html.escape(title)}</b> {_bar(findings, points)}</div>"
+    above = f"<div>{with_code(note)}</div>" if note else ""
+    return f'<div style="{CARD}">{head}{above}{"".join(rows)}</div>'
+
+
+def groups_of(findings: Sequence[Finding]) -> list[list[Finding]]:
+    """Findings that say the same, together, so that one mistake is reported once."""
+    groups: dict[tuple, list[Finding]] = {}
+    for finding in findings:
+        _, raised, error = finding.message.partition("your code raised")  # in whichever case
+        what = error if raised else finding.message
+        groups.setdefault((finding.status, what), []).append(finding)
+    return list(groups.values())
+
+
+def said_of(group: Sequence[Finding]) -> list[str]:
+    """The sentences under the claims of a group."""
+    first = group[0]
+    if first.passed:
+        return []
+    is_missed_gate = first.status != "read" and any(each.check.gate for each in group)
+    return [
+        first.message,
+        *([GATE_SENTENCE] if is_missed_gate and first.status == "failed" else []),
+    ]
+
+
+def hints_of(group: Sequence[Finding]) -> list[str]:
+    """A hint comes after a try: what is not written yet has none."""
+    return list(dict.fromkeys(each.check.hint for each in group if each.status == "failed"))
+
+
+def mark(status: str) -> str:
+    """The sign of a status, with its word for screen readers."""
+    sign = MARKS[status]
+    return (
+        f'<span role="img" aria-label="{sign.word}" style="background:{sign.color};color:#fff;'
+        f'border-radius:3px;padding:0 .3em">{sign.sign}</span>'
+    )
+
+
+def with_code(text: str) -> str:
+    """Text of a check as HTML, with `code` set as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
+
+
+def _open_group(group: Sequence[Finding], is_first: bool) -> str:
+    status = group[0].status
+    if status in ("todo", "read") and len(group) > 1:  # one line for all of them
+        return f"<div>{mark(status)} {with_code(group[0].message)}</div>"
+    claims = "<br>".join(f"{mark(status)} {with_code(each.check.claim)}" for each in group)
+    body = (
+        '<div style="margin-left:1.6em;white-space:pre-line">'
+        f"{with_code(chr(10).join(said_of(group)))}{_folded('hint', hints_of(group))}</div>"
+    )
+    if is_first or status != "failed":
+        return f"<div>{claims}{body}</div>"
+    return f"<details><summary>{claims}</summary>{body}</details>"
+
+
+def _passed(group: Sequence[Finding]) -> str:
+    claims = [finding.check.claim for finding in group]
+    if len(claims) == 1:
+        return f"<div>{mark('passed')} {with_code(claims[0])}</div>"
+    items = "".join(f"<li>{with_code(claim)}</li>" for claim in claims)
+    summary = f"{mark('passed')} {len(claims)} checks passed"
+    return f"<details><summary>{summary}</summary><ul>{items}</ul></details>"
+
+
+def _folded(title: str, texts: Iterable[str]) -> str:
+    inside = "<br>".join(with_code(text) for text in texts)
+    return f"<details><summary>{title}</summary>{inside}</details>" if inside else ""
+
+
+def _bar(findings: Sequence[Finding], points: float) -> str:
+    share = sum(share_of_points(findings, points)) / points if points else 0
+    return (
+        '<span aria-hidden="true" style="display:inline-block;width:6em;height:.6em;'
+        'border:1px solid currentColor;border-radius:3px">'
+        f'<span style="display:block;width:{share:.0%};height:100%;background:#1a7f37"></span>'
+        f"</span> {points_line(findings, points)}"
+    )

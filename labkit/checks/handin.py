@@ -1,0 +1,232 @@
+"""Whether the file on disk can be handed in: saved, whole, of this lab, able to start afresh."""
+
+import builtins
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from labkit.checks.card import CARD, mark, with_code
+from labkit.checks.names import bound_names, used_names
+from labkit.checks.outline import Part
+
+WRITTEN_STUB = "*Write your answer here.*"
+MAX_BYTES = 20 << 20
+RESTART_S = 600
+SAVE = "Save the notebook (Ctrl-S), then run this cell again."
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell on disk. name and kind: the builder's; "" for a cell of the student's own."""
+
+    name: str
+    kind: str
+    is_code: bool
+    source: str
+
+    @property
+    def must_run(self) -> bool:
+        """Whether the grader needs it: the set-up, what was written, cells of one's own."""
+        return self.kind in ("given", "exercise", "answer", "")
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A notebook on disk."""
+
+    path: Path
+    size: int
+    lab: str
+    cells: tuple[Cell, ...]
+
+    @property
+    def code(self) -> list[Cell]:
+        return [cell for cell in self.cells if cell.is_code]
+
+    @property
+    def by_name(self) -> dict[str, str]:
+        return {cell.name: cell.source for cell in self.cells if cell.name}
+
+
+@dataclass(frozen=True, slots=True)
+class Handin:
+    """What stands between a file and handing it in: sentences, none if nothing does.
+
+    remarks: what a student may want to know, but need not change.
+    """
+
+    path: Path | None
+    problems: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [f"✗ {problem}" for problem in self.problems]
+        lines += [f"● {remark}" for remark in self.remarks]
+        return "\n".join(lines if self.problems else [*lines, f"✓ {self._verdict}"])
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        rows = [("failed", text) for text in self.problems]
+        rows += [("read", text) for text in self.remarks]
+        rows += [] if self.problems else [("passed", self._verdict)]
+        lines = "".join(f"<div>{mark(status)} {with_code(text)}</div>" for status, text in rows)
+        return {"text/plain": str(self), "text/html": f'<div style="{CARD}">{lines}</div>'}
+
+    @property
+    def _verdict(self) -> str:
+        return f"This file can be handed in: {self.path}"
+
+
+def look_at(
+    path: Path | None, lab: str, parts: Sequence[Part], ran: Collection[str], restart: bool = False
+) -> Handin:
+    """Read the file as the grader will, and say what is missing.
+
+    ran: the code that this session has run, cell by cell. restart: also run all cells but the
+    experiments in a fresh process, to see that every name is defined.
+    """
+    if path is None:
+        return Handin(None, (f"No notebook of this lab lies in {Path.cwd()}. {SAVE}",))
+    try:
+        file = read(path)
+    except (OSError, ValueError) as error:
+        return Handin(path, (f"{path.name} cannot be read ({error}). {SAVE}",))
+    problems = [*_wrong_file(file, lab), *_missing(file, parts), *_not_saved(file, parts, ran)]
+    problems += _undefined(file, parts)
+    if restart and not problems:
+        problems += _failing_afresh(file)
+    return Handin(path, tuple(problems), tuple(_open_parts(file, parts)))
+
+
+def find(lab: str, folder: Path) -> Path | None:
+    """The notebook we run in, if the front end says so; else the newest of this lab nearby."""
+    session = Path(os.environ.get("JPY_SESSION_NAME", ""))
+    if session.suffix == ".ipynb" and session.is_file():
+        return session
+    found = [path for path in folder.glob("*.ipynb") if _lab_of(path) == lab]
+    return max(found, key=lambda path: path.stat().st_mtime, default=None)
+
+
+def read(path: Path) -> File:
+    """The cells of a notebook. Raises: OSError, or ValueError for what is no notebook."""
+    content = path.read_bytes()
+    try:
+        notebook = json.loads(content)
+        cells = tuple(_cell(cell) for cell in notebook["cells"])
+        lab = notebook["metadata"].get("labkit", {}).get("lab", "")
+    except (LookupError, TypeError, AttributeError) as error:
+        raise ValueError(f"it is no notebook: {error!r}") from None
+    return File(path, len(content), lab, cells)
+
+
+def _cell(cell: Mapping[str, Any]) -> Cell:
+    ours = cell["metadata"].get("labkit", {})
+    source = "".join(cell["source"])
+    return Cell(ours.get("name", ""), ours.get("kind", ""), cell["cell_type"] == "code", source)
+
+
+def _lab_of(path: Path) -> str:
+    try:
+        return read(path).lab
+    except (OSError, ValueError):
+        return ""
+
+
+def _wrong_file(file: File, lab: str) -> list[str]:
+    found = []
+    if file.lab != lab:
+        found.append(f"{file.path.name} is a notebook of {file.lab or 'no lab'}, not of {lab}.")
+    if file.size > MAX_BYTES:
+        found.append(f"The file has {file.size >> 20} MB. Clear the outputs and save it again.")
+    return found
+
+
+def _missing(file: File, parts: Sequence[Part]) -> list[str]:
+    return [
+        f"The cell `{part.name}` is gone. Undo its deletion, or copy it from a fresh notebook."
+        for part in parts
+        if part.name not in file.by_name
+    ]
+
+
+def _not_saved(file: File, parts: Sequence[Part], ran: Collection[str]) -> list[str]:
+    """Parts whose code in the file was never run in this session; edits that were not saved."""
+    known = {"".join(source.split()) for source in ran}
+    named = [part.name for part in parts if part.kind != "written" and part.name in file.by_name]
+    if not any(known):
+        return []
+    stale = [name for name in named if "".join(file.by_name[name].split()) not in known]
+    if not stale:
+        return []
+    names = ", ".join(f"`{name}`" for name in stale)
+    return [f"The file holds another version than the one you ran, of {names}. {SAVE}"]
+
+
+def _undefined(file: File, parts: Sequence[Part]) -> list[str]:
+    """Names that only exist because of a cell that is gone; answers that are bound twice."""
+    bound = {name for cell in file.code for name in bound_names(cell.source)} | set(dir(builtins))
+    marked = {part.name for part in parts if part.kind != "written"}
+    found = [
+        f"`{cell.name}` uses `{name}`, which no cell of the file defines. Was its cell deleted?"
+        for cell in file.code
+        if cell.name in marked
+        for name in sorted(used_names(cell.source) - bound)
+        if not name.startswith("__")
+    ]
+    own = {name for cell in file.code if not cell.kind for name in bound_names(cell.source)}
+    return found + [
+        f"A cell of your own defines `{name}` again. Give it another name: one of them is marked."
+        for name in sorted(marked & own)
+    ]
+
+
+def _open_parts(file: File, parts: Sequence[Part]) -> list[str]:
+    """What is still empty; it may be handed in like that, for no points."""
+    empty = [
+        part.name
+        for part in parts
+        if part.kind == "written" and file.by_name.get(part.name, "").strip() in ("", WRITTEN_STUB)
+    ]
+    return [f"The written answer `{name}` is still empty." for name in empty]
+
+
+def _failing_afresh(file: File) -> list[str]:
+    """Run all code but experiments and checks in a fresh process, in the file's order."""
+    cells = [(cell.name or "of your own", cell.source) for cell in file.code if cell.must_run]
+    run = [sys.executable, "-c", "from labkit.checks.handin import run_cells; run_cells()"]
+    folder = file.path.parent
+    try:
+        done = subprocess.run(
+            run,
+            input=json.dumps(cells),
+            capture_output=True,
+            text=True,
+            timeout=RESTART_S,
+            cwd=folder,
+        )
+    except subprocess.TimeoutExpired:
+        return [f"After a restart the cells run for more than {RESTART_S} s."]
+    if done.returncode:
+        return [f"After a restart the cells end Python: {done.stderr[-200:]}"]
+    failed = json.loads(done.stdout.splitlines()[-1])
+    return [f"After a restart the cell `{name}` fails: {error}." for name, error in failed]
+
+
+def run_cells() -> None:
+    """In the fresh process: run the cells that stdin names, print those that fail as JSON."""
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    names, failed = {"__name__": "__main__"}, []
+    out, sys.stdout = sys.stdout, sys.stderr
+    for name, source in json.load(sys.stdin):
+        try:
+            exec(TransformerManager().transform_cell(source), names)
+        except NotImplementedError:
+            pass  # an unwritten part may be handed in
+        except Exception as error:
+            failed.append((name, f"{type(error).__name__}: {error}"))
+    print(json.dumps(failed), file=out)

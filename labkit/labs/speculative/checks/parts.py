@@ -1,0 +1,110 @@
+"""A student's function is judged by its own faults, not by those of the functions that it calls.
+
+With hidden cases the right functions are at hand (`case.right`). A check that fails is played once
+more with those in the place of the student's `distribution`, `residual` and `verify`; it fails only
+if that fails too. They run on the check's side, so no right answer comes near the student's code.
+"""
+
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any
+
+from labkit.bridge.student import Offer, Student, StudentError, scripted
+from labkit.chance.source import run_scripted
+from labkit.checks.core import Play, Wrong
+from labkit.checks.law import RandomSource
+
+PARTS = {
+    "autoregressive": ("distribution",),
+    "speculative": ("distribution", "residual", "verify"),
+    "verify": ("residual",),
+    "verify_batch": ("residual", "verify"),
+}
+Seeds = tuple[int, int]  # of the student's generator, and of all others
+
+
+class Helped(Student):
+    """A student in whose functions the parts are the right ones."""
+
+    def __init__(self, student: Student, right: Any) -> None:
+        super().__init__(student._channel)
+        self.right = right
+
+
+def isolated(play: Play) -> Play:
+    """A check that is played again with the right parts where it fails with the student's own."""
+
+    @wraps(play)
+    def either(student: Student, case: Any) -> None:
+        try:
+            play(student, case)
+            return
+        except (Wrong, StudentError) as error:
+            if case.right is None:
+                raise
+            own = error
+        helped = student.once("helped", lambda: Helped(student, case.right))
+        try:
+            play(helped, case)
+        except StudentError as error:
+            raise own if isinstance(own, Wrong) else error from None
+
+    return either
+
+
+def call(
+    student: Student,
+    name: str,
+    *args: Any,
+    source: RandomSource | None = None,
+    seeds: Seeds | None = None,
+    **kwargs: Any,
+) -> Any:
+    """What the student's function of that name returns.
+
+    source: decides what is random. seeds: the function gets a generator as `rng`.
+    """
+    more: dict[str, Any] = {}
+    if isinstance(student, Helped):
+        right = {part: _part(getattr(student.right, part), source) for part in PARTS[name]}
+        more["parts"] = Offer(attributes=right)
+    if seeds is not None:
+        more["seeds"] = list(seeds)
+    function = getattr(student, name)
+    if source is not None:
+        return scripted(function, source.offer(**more), *args, **kwargs)
+    return (partial(scripted, function, Offer(attributes=more)) if more else function)(
+        *args, **kwargs
+    )
+
+
+def expect_repeatable(what: str, play: Callable[[Seeds], Any]) -> None:
+    """What `play(seeds)` gives depends on the student's generator, and on no other.
+
+    It must be improbable that two runs are alike by chance.
+    """
+    first, again, other = play((1, 2)), play((1, 3)), play((4, 2))
+    if first != again:
+        is_ignored = first == other
+        raise Wrong(
+            f"{what} of two calls differ, though `rng` is in the same state",
+            why="`rng` is not drawn from, but another generator is." if is_ignored else "",
+        )
+    if first == other:
+        raise Wrong(
+            f"{what} of two calls are the same, though `rng` is in different states",
+            why="Nothing is drawn, or a generator with a seed of its own is drawn from.",
+        )
+
+
+def _part(function: Callable, source: RandomSource | None) -> Callable:
+    """A right part as the student's code may call it, with chance of its own or of the source."""
+
+    def part(*args: Any, rng: Any = None, **kwargs: Any) -> Any:
+        if function.__name__ == "verify":
+            args = args[:3]
+        if source is None:
+            return function(*args, **kwargs)
+        return run_scripted(source, function, *args, **kwargs)
+
+    return part

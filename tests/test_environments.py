@@ -1,0 +1,76 @@
+"""Where the kit is installed: conda has all that tests need; students have any system."""
+
+import subprocess
+import sys
+from importlib.metadata import requires, version
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+
+from autograder.builder.source import REPOSITORY
+
+AS_ON_WINDOWS = """
+import importlib, os, pkgutil, signal, sys
+
+import httpx, IPython, ipywidgets, jsonschema, matplotlib.pyplot, safetensors, tokenizers, torch
+import tqdm, transformers  # others' packages first: they know what their systems have
+
+for name in ("fcntl", "grp", "pwd", "resource", "termios"):
+    sys.modules[name] = None
+for module, names in {
+    os: ("fork", "getuid", "kill", "sched_getaffinity", "sched_setaffinity", "sysconf", "uname"),
+    signal: ("SIGALRM", "SIGKILL", "setitimer"),
+}.items():
+    for name in names:
+        delattr(module, name)
+
+import labkit
+
+for module in pkgutil.walk_packages(labkit.__path__, "labkit."):
+    try:
+        importlib.import_module(module.name)
+    except ModuleNotFoundError as missing:
+        assert missing.name == "triton", missing  # for GPUs
+print(sum(name.startswith("labkit.") for name in sys.modules))
+"""
+
+
+def test_conda_installs_what_make_installs():
+    environment = yaml.safe_load((REPOSITORY / "environment.yml").read_text())
+    (pip,) = [part["pip"] for part in environment["dependencies"] if isinstance(part, dict)]
+    (recipe,) = [
+        line
+        for line in (REPOSITORY / "Makefile").read_text().splitlines()
+        if "$(PYTHON) -m pip install" in line and "--editable" in line
+    ]
+    options = recipe.replace("'", "").split()
+    assert " ".join(pip).split() == options[options.index("--constraint") :]
+
+
+@pytest.mark.parametrize("extra", ["", "widgets", "grade", "cluster", "dev"])
+def test_the_pinned_versions_meet_every_requirement(extra):
+    wanted = [Requirement(line) for line in requires("labkit")]
+    of_extra = [
+        each for each in wanted if each.marker is None or each.marker.evaluate({"extra": extra})
+    ]
+    assert of_extra
+    unmet = [str(each) for each in of_extra if version(each.name) not in each.specifier]
+    assert unmet == []
+
+
+def test_the_oldest_versions_that_are_tested_are_the_lower_bounds():
+    lines = (REPOSITORY / "constraints-oldest.txt").read_text().splitlines()
+    oldest = [Requirement(line) for line in lines if not line.startswith("#")]
+    bounds = {each.name: each.specifier for each in map(Requirement, requires("labkit"))}
+    for pinned in oldest:
+        (version_tested,) = [each.version for each in pinned.specifier]
+        lowest = next(each.version for each in bounds[pinned.name] if each.operator == ">=")
+        assert version_tested.startswith(lowest), pinned.name
+
+
+def test_students_code_imports_without_what_only_unix_has():
+    run = [sys.executable, "-W", "ignore", "-c", AS_ON_WINDOWS]
+    done = subprocess.run(run, capture_output=True, text=True, cwd=REPOSITORY)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert int(done.stdout) > 100
