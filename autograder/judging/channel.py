@@ -220,7 +220,7 @@ class RemoteChannel:
     def _clock(self, limit_s: float, counted: bool = True) -> Iterator[None]:
         """Bound the waiting inside; a call that has begun may take its whole time."""
         if counted and min(self._budget.wait_s, self._budget.callback_s) <= 0:
-            raise UsedUp("its calls took too long in all")
+            raise UsedUp("all its calls together took too long")
         outer, self._wire.remaining_s = self._wire.remaining_s, limit_s
         try:
             yield
