@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.intake.rebuild import Step
+from autograder.intake.steps import Step
 from autograder.judging.client import ChildSettings, StudentEnded, UsedUp, Zygote
 from autograder.judging.jobs import Limits
 from autograder.judging.playing import Play, Playing
