@@ -32,7 +32,7 @@ from torch import Tensor
 from labkit.checks import Checker
 from labkit.labs.kv_cache.figures import cache_timing
 from labkit.measuring import timing
-from labkit.measuring.machine import use_one_thread
+from labkit.measuring.machine import ready, use_one_thread
 from labkit.models.transformer import (
     GPT2_XL,
     LayerCache,
@@ -48,6 +48,7 @@ from labkit.models.transformer import (
 
 use_one_thread()  # several threads wait for each other when the machine is busy
 check = Checker("kv_cache", globals())
+print(ready())
 
 # %% [markdown]
 # ## The model we start from

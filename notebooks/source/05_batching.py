@@ -54,7 +54,7 @@ from labkit.labs.batching.workload import (
     exponential_lengths,
     poisson,
 )
-from labkit.measuring.machine import use_one_thread
+from labkit.measuring.machine import ready, use_one_thread
 from labkit.measuring.roofline import ModelWork, Roofline
 from labkit.memory import kv_bytes_per_token
 from labkit.models.prompts import prompts
@@ -62,6 +62,7 @@ from labkit.models.shapes import ModelShape
 
 use_one_thread()  # several threads wait for each other when the machine is busy
 check = Checker("batching", globals())
+print(ready())
 
 # %% [markdown]
 # ## 1. One step for many
