@@ -23,7 +23,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Build the labs, grade submissions outside the student's process, report.",
+    help="Build the labs, grade submissions outside the student's process, write reports.",
 )
 
 
@@ -79,9 +79,9 @@ def _tell_new(paths: list[Path], lab: str) -> None:
     for path in paths:
         typer.echo(path)
     typer.echo(
-        "Run `autograder build`: it makes the notebook. Then `make test "
+        "Run `autograder build` to make the notebook. Then `make test "
         f"LAB={lab.partition('_')[0]}` passes.\n"
-        "Go on with the answer and its docstring; then the check, the cases and the wrong answers."
+        "Next write the answer and its docstring, then the check, the cases and the wrong answers."
     )
 
 
@@ -92,7 +92,7 @@ def build(
         "build"
     ),
 ) -> None:
-    """Build student and instructor notebooks and the student's labkit."""
+    """Build the notebooks and the student's labkit."""
     from autograder.builder.course import build_course, stale_files
 
     if not check:
@@ -103,9 +103,10 @@ def build(
     from autograder.builder.source import read_labs
     from autograder.labs.complete import missing_parts
 
+    with _refusals():
+        stale = stale_files()
     problems = [
-        f"{path.name} is not what the sources build: run `autograder build`"
-        for path in stale_files()
+        f"{path.name} differs from what the sources build: run `autograder build`" for path in stale
     ]
     problems += [sentence for lab in read_labs() for sentence in missing_parts(lab)]
     for problem in problems:
@@ -118,19 +119,21 @@ def build(
 def release(
     lab: Annotated[str, typer.Argument(help="a lab: 04_kv_cache, kv_cache or 04")] = "",
     out: Annotated[Path, typer.Option("-o", help="where the zip goes")] = Path("build/release"),
-    everything: Annotated[bool, typer.Option("--all", help="all labs, not one")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="all labs instead of one")] = False,
     to: Annotated[Path | None, typer.Option(help="write or update a site in this folder")] = None,
     url: Annotated[
-        str | None, typer.Option(help="where the site will be; else course.toml says it")
+        str | None, typer.Option(help="address of the site; if not given, that of course.toml")
     ] = None,
     revise: Annotated[
-        bool, typer.Option("--revise", help="with --to: raise the revision of what changed")
+        bool,
+        typer.Option("--revise", help="with --to: raise the revision of each lab that changed"),
     ] = False,
     explained: Annotated[
-        bool, typer.Option("--explained", help="after the deadline: with lab 8's reasons")
+        bool,
+        typer.Option("--explained", help="with the explanations of lab 8, for after the deadline"),
     ] = False,
 ) -> None:
-    """Pack what students of a lab get, as one zip or, with --to, as a web site."""
+    """Pack a lab for students: as a zip, or as a web site."""
     from autograder.builder.course import release_lab
     from autograder.builder.site import write_site
     from autograder.builder.source import read_course, read_labs
@@ -157,7 +160,7 @@ def practice(
     lab: LabName,
     out: Annotated[Path, typer.Option("-o", help="where the files go")] = Path("practice"),
 ) -> None:
-    """Write a class to practise on: submissions as Canvas packs them, its gradebook, a policy."""
+    """Write a class to practise on, with gradebook and policy."""
     from autograder.proof.practice import write_practice_class
 
     with _refusals():
@@ -170,24 +173,30 @@ def grade(
     lab: LabName,
     submissions: Annotated[Path, typer.Argument(help="a folder or a zip of submissions")],
     out: Annotated[Path, typer.Option("-o", help="results, pages and gradebook go here")],
-    jobs: Annotated[int, typer.Option(min=1, help="how many to grade side by side")] = 1,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="how many submissions to grade at the same time")
+    ] = 1,
     policy: Annotated[
-        Path | None, typer.Option(help="deadlines, late work, attempts: a .toml")
+        Path | None, typer.Option(help="deadlines, late work, attempts: notebooks/course.toml")
     ] = None,
     roster: Annotated[
-        Path | None, typer.Option(help="the class as a table: names flags, members of groups")
+        Path | None, typer.Option(help="the class as a table, for names and groups")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="seed of the hidden cases")] = None,
     shard: Annotated[
-        str, typer.Option(metavar="I/N", help="grade part I of N; then once more without")
+        str,
+        typer.Option(metavar="I/N", help="grade part I of N; after all parts, grade once without"),
     ] = "",
     cluster: Annotated[str, typer.Option(metavar="ADDRESS", help="a Dask scheduler: tls://…")] = "",
-    cluster_keys: Annotated[Path | None, typer.Option(help="folder of `cluster-keys`")] = None,
+    cluster_keys: Annotated[
+        Path | None, typer.Option(help="folder that `cluster-keys` made")
+    ] = None,
     sandbox: Annotated[
-        bool, typer.Option("--sandbox/--no-sandbox", help="only turn off for people you trust")
+        bool,
+        typer.Option("--sandbox/--no-sandbox", help="turn off only if you trust every submission"),
     ] = True,
 ) -> None:
-    """Grade a lab; run again to go on or to grade what changed. Marks are in OUT/marks.csv."""
+    """Grade a lab. Run again to continue, or to grade changed files. Marks: OUT/marks.csv."""
     from autograder.grading.grade import Run, Shard, grade_shard
     from autograder.grading.grade import grade as grade_lab
     from autograder.record.results import ERROR
@@ -213,9 +222,9 @@ def grade(
 
 @app.command("cluster-keys")
 def cluster_keys(
-    folder: Annotated[Path, typer.Argument(help="a new folder, for your eyes alone")],
+    folder: Annotated[Path, typer.Argument(help="a new folder that only you can read")],
 ) -> None:
-    """Make the keys that scheduler, workers and grader of a cluster share."""
+    """Make the keys that the machines of a cluster share."""
     from autograder.grading.cluster.keys import write_keys
 
     with _refusals():
@@ -226,10 +235,11 @@ def cluster_keys(
 def report(
     out: Annotated[Path, typer.Argument(help="the output folder of a grading")],
     with_cases: Annotated[
-        bool, typer.Option(help="feedback says what hidden cases expect: no attempt follows")
+        bool,
+        typer.Option(help="feedback shows what hidden cases expect; use it after the last attempt"),
     ] = False,
 ) -> None:
-    """Write all pages and the table of marks again, with what people have given by hand."""
+    """Write pages and marks again, with the marks given by hand."""
     from autograder.pages.report import write_pages
     from autograder.record.marks import marks_of, write_marks
     from autograder.record.results import read_results
@@ -247,7 +257,7 @@ def report(
 def similar(
     out: Annotated[Path, typer.Argument(help="the output folder of a grading")], lab: LabName
 ) -> None:
-    """Write the page of answers that are alike: evidence for a person, for staff alone."""
+    """Write the page of answers that are alike. It is evidence for the staff only."""
     from autograder.pages.evidence.similarity import write_similarity
 
     with _refusals():
@@ -260,10 +270,10 @@ def integrity(
     out: Annotated[Path, typer.Argument(help="the output folder of a grading")],
     lab: LabName,
     roster: Annotated[
-        Path | None, typer.Option(help="the class as a table: whose student id is whose")
+        Path | None, typer.Option(help="the class as a table, with the student id of each person")
     ] = None,
 ) -> None:
-    """Write the page of flags again: evidence for a person, for staff alone."""
+    """Write the page of flags again. It is evidence for the staff only."""
     from autograder.pages.evidence.integrity import write_integrity
     from autograder.record.folder import roster_of
 
@@ -283,16 +293,16 @@ def export(
         Path | None, typer.Option(help="the platform's own export, or a list of people")
     ] = None,
     labs: Annotated[
-        list[str] | None, typer.Option(help="a lab, may be repeated; all if left out")
+        list[str] | None, typer.Option(help="a lab; repeat it for more; all labs if not given")
     ] = None,
     points: Annotated[
         list[str] | None, typer.Option(metavar="LAB=N", help="convert to N points")
     ] = None,
     column: Annotated[
-        list[str] | None, typer.Option(metavar="LAB=NAME", help="what the platform calls it")
+        list[str] | None, typer.Option(metavar="LAB=NAME", help="the lab's name on the platform")
     ] = None,
 ) -> None:
-    """Write marks, after what lateness took off, for a platform; says whose are missing."""
+    """Write the marks for a platform, and name missing ones."""
     from autograder.course.roster import read_roster
     from autograder.exports import Order, points_of
     from autograder.exports import export as export_marks
@@ -315,14 +325,17 @@ def regrade(
     lab: LabName,
     submissions: Annotated[Path, typer.Argument(help="a folder or a zip of submissions")],
     out: Annotated[Path, typer.Option("-o", help="the output folder of the grading")],
-    exercise: Annotated[str, typer.Option(help="whose checks to play again")],
-    write: Annotated[bool, typer.Option("--write", help="not only show the changes")] = False,
-    jobs: Annotated[int, typer.Option(min=1, help="how many to grade side by side")] = 1,
+    exercise: Annotated[str, typer.Option(help="the exercise to judge again")],
+    write: Annotated[bool, typer.Option("--write", help="write the changes, too")] = False,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="how many submissions to grade at the same time")
+    ] = 1,
     sandbox: Annotated[
-        bool, typer.Option("--sandbox/--no-sandbox", help="only turn off for people you trust")
+        bool,
+        typer.Option("--sandbox/--no-sandbox", help="turn off only if you trust every submission"),
     ] = True,
 ) -> None:
-    """After a corrected check: play one exercise again, show whose marks change, then write."""
+    """Judge one exercise again after its check was corrected. Show whose marks change."""
     from autograder.grading.grade import Run
     from autograder.grading.regrade import plan_regrade
 
@@ -339,7 +352,7 @@ def _tell_strangers(out: Path, lab: str, students: list[str]) -> None:
     from autograder.record.folder import policy_of
 
     for name in policy_of(out).strangers(lab, students):
-        typer.echo(f"{name} has an extension and handed in nothing by that name", err=True)
+        typer.echo(f"{name} has an extension, but no submission has that name", err=True)
 
 
 def _by_lab(option: str, given: list[str] | None) -> dict[str, str]:
@@ -347,7 +360,7 @@ def _by_lab(option: str, given: list[str] | None) -> dict[str, str]:
     pairs = [text.partition("=") for text in given or []]
     for lab, _, value in pairs:
         if not value:
-            _refuse(f"{option} wants LAB=VALUE, got {lab}")
+            _refuse(f"{option} needs LAB=VALUE, got {lab}")
     return {_lab(lab).name: value for lab, _, value in pairs}
 
 
@@ -363,15 +376,15 @@ def _results_of(out: Path, lab: str) -> list[Result]:
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """What a person can mend is said in one sentence."""
+    """Report in one sentence a problem that a person can solve."""
     try:
         yield
     except Refusal as error:
         _refuse(error)
     except OSError as error:
         _refuse(
-            f"{error.filename or 'a file'}: {error.strerror or error}; what is on record stays: "
-            "mend that and give the command again"
+            f"{error.filename or 'a file'}: {error.strerror or error}; the record is kept: "
+            "correct this and give the command again"
         )
 
 

@@ -1,9 +1,9 @@
-"""Attention and what it moves: the same numbers, computed with and without the large matrices.
+"""Attention, and what it moves between memory and chip.
 
-What takes a `labkit.models.counted_memory.Memory` loads tiles of the queries Q, keys K and values V
-of one head, N rows of D numbers each, and stores softmax(Q K^T / sqrt(D)) V in O. What it loads and
-stores is counted. The closed forms say what that comes to, in numbers, for every length, also where
-the last tile is smaller, and without a mask.
+The three attention functions take a `labkit.models.counted_memory.Memory` with the queries Q, keys
+K and values V of one head: N rows of D numbers each. They store softmax(Q K^T / sqrt(D)) V in O.
+The memory counts what they load and store. The other functions compute these counts by formulas,
+for attention without a mask and for every length, also where the last tile is smaller.
 """
 
 from math import ceil
@@ -17,13 +17,18 @@ from labkit.models.counted_memory import Memory, Traffic, tile_scores, tiles
 def online_softmax(
     maximum: Tensor, total: Tensor, output: Tensor, scores: Tensor, values: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Take one more tile of keys into account: the new maximum, total and output.
+    """Update the softmax state of some queries with one more tile of keys.
 
-    Shapes: maximum and total (Q,), output (Q D): over the keys so far, the largest score, the sum
-    of exp(score - maximum), and the sum of exp(score - maximum) times value, which is not divided
-    by the total yet. scores (Q S) and values (S D) are of the new keys. Before the first key they
-    are -inf, 0 and 0. A score of -inf is a key that the query does not see; a query may have seen
-    none at all, and then stays as it was.
+    The state covers the keys so far. For each query, maximum is its largest
+    score and total is the sum of exp(score - maximum). output is the sum of
+    exp(score - maximum) times the value of the key. It is not divided by the
+    total. Before the first key they are -inf, 0 and 0.
+    A score of -inf belongs to a key that the query does not see; it adds
+    nothing. The state of a query that has seen no key at all stays -inf, 0
+    and 0: avoid -inf - (-inf), which is NaN.
+    Shapes: maximum and total (Q,), output (Q D), scores (Q S) and values
+    (S D) of the new keys. Returns the new maximum, total and output. The
+    state and the scores are float32; values may be of another float type.
     Source: Milakov and Gimelshein (arXiv:1805.02867), algorithm 3.
     """
     new_maximum = torch.maximum(maximum, scores.amax(dim=-1))
@@ -35,9 +40,12 @@ def online_softmax(
 
 
 def standard_attention(memory: Memory, is_causal: bool = False) -> None:
-    """Write the scores S, the weights P and the output O, each as a whole.
+    """Compute attention with scores S and weights P stored in memory.
 
-    Each matrix is loaded once for each step that needs it: Q and K, then S, then P and V.
+    There are three steps, and each works on whole matrices. The first loads
+    Q and K, and stores the scores in S. The second loads S, and stores its
+    softmax over the keys in P. The third loads P and V, and stores P V in O.
+    If is_causal, no query sees a key that comes after it.
     Source: FlashAttention (arXiv:2205.14135), algorithm 0.
     """
     scores = tile_scores(memory.load("Q"), memory.load("K"), 0, 0, is_causal)
@@ -47,12 +55,16 @@ def standard_attention(memory: Memory, is_causal: bool = False) -> None:
 
 
 def flash_attention_1(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
-    """Tile by tile of K and V, take it into account for every tile of Q.
+    """Compute attention with tiles of K and V in the outer loop.
 
-    O, l (totals) and m (maxima) are written once at the start, for they hold no numbers yet, and
-    loaded and stored again in every inner step; in memory O is always divided by its total. If
-    is_causal, pairs of tiles of which no query sees any key are left out.
-    Raises: labkit.models.counted_memory.SramOverflow if the tiles do not fit.
+    Before the loops, store the first values, tile_q rows at a time: 0 in O,
+    0 in l (totals) and -inf in m (maxima). The outer loop loads a tile of K
+    and a tile of V, tile_kv rows each. For each tile of Q, tile_q rows, the
+    inner loop loads Q, O, l and m, updates the state with `online_softmax`,
+    and stores O, l and m. In memory, O is always divided by its total l.
+    If is_causal, no query sees a later key. Then load and store nothing for
+    a pair of tiles in which no query sees any key.
+    Raises: SramOverflow, from memory, if the tiles do not fit on the chip.
     Source: FlashAttention (arXiv:2205.14135), algorithm 1.
     """
     for start, stop in tiles(memory.n_rows, tile_q):
@@ -76,12 +88,17 @@ def flash_attention_1(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool
 
 
 def flash_attention_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
-    """Tile by tile of Q, go through all tiles of K and V, and store the output once.
+    """Compute attention with tiles of Q in the outer loop.
 
-    O is divided by its total at the end. Beside it goes L, the logarithm of the sum of exp(score),
-    from which the backward pass has the weights again. If is_causal, tiles of keys that no query of
-    the tile sees are left out.
-    Raises: labkit.models.counted_memory.SramOverflow if the tiles do not fit.
+    The outer loop loads a tile of Q, tile_q rows, and begins with an empty
+    state. The inner loop loads a tile of K and a tile of V, tile_kv rows
+    each, and updates the state with `online_softmax`. After the inner loop,
+    store the rows of O, divided by their totals, and the numbers of L. L is
+    the logarithm of the sum of exp(score), which is m + log(l); the backward
+    pass needs it. Nothing else is stored.
+    If is_causal, no query sees a later key. Then load nothing for a pair of
+    tiles in which no query sees any key.
+    Raises: SramOverflow, from memory, if the tiles do not fit on the chip.
     Source: FlashAttention-2 (arXiv:2307.08691), algorithm 1.
     """
     for start, stop in tiles(memory.n_rows, tile_q):
@@ -100,14 +117,16 @@ def flash_attention_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool
 
 
 def tile_sizes(sram_bytes: int, head_dim: int, bytes_per_number: int) -> tuple[int, int]:
-    """Rows of a tile of Q and of a tile of K: the most for which four tiles fit on the chip.
+    """Return tile_q and tile_kv: the most rows with which four tiles fit.
 
-    Tiles of Q, K, V and O lie there, so a tile of K has a quarter of the chip; the paper rounds up,
-    which may be a little more than fits, and this rounds down. A tile of Q has as many rows as one
-    of K, but not more than head_dim, so that the scores of a pair of tiles are no more numbers than
-    a tile of K.
-    Raises: ValueError if not even one row of each fits.
-    Source: FlashAttention (arXiv:2205.14135), algorithm 1, line 1, where M is in numbers.
+    Tiles of Q, K, V and O lie on the chip together, so a tile of K may take
+    a quarter of sram_bytes. A row has head_dim numbers of bytes_per_number
+    bytes each. Round down. (The paper rounds up, and the result may not
+    fit.) tile_q is tile_kv, but at most head_dim. Then the scores of a pair
+    of tiles are no more numbers than a tile of K.
+    Raises: ValueError if four tiles of one row do not fit.
+    Source: FlashAttention (arXiv:2205.14135), algorithm 1, line 1, where M
+    is in numbers.
     """
     tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
     if tile_kv < 1:
@@ -117,15 +136,21 @@ def tile_sizes(sram_bytes: int, head_dim: int, bytes_per_number: int) -> tuple[i
 
 
 def standard_traffic(n_rows: int, head_dim: int) -> Traffic:
-    """Of `standard_attention`: everything once for each step that needs or makes it."""
+    """Count the numbers that `standard_attention` reads and writes.
+
+    Each step reads all its matrices from memory, and writes its result.
+    Returns `Traffic(reads, writes)`, or any pair of two numbers.
+    """
     matrices, squares = n_rows * head_dim, n_rows**2
     return Traffic(reads=3 * matrices + 2 * squares, writes=matrices + 2 * squares)
 
 
 def flash_1_traffic(n_rows: int, head_dim: int, tile_kv: int) -> Traffic:
-    """Of `flash_attention_1`, the first writing of O, l and m included.
+    """Count the numbers that `flash_attention_1` reads and writes.
 
-    The rows of a tile of Q do not matter.
+    Without a mask; with the first store of O, l and m. n_rows may be no
+    multiple of tile_kv: then the last turn has a smaller tile. The size of
+    the tiles of Q does not change the counts.
     """
     n_turns = ceil(n_rows / tile_kv)
     return Traffic(
@@ -135,7 +160,11 @@ def flash_1_traffic(n_rows: int, head_dim: int, tile_kv: int) -> Traffic:
 
 
 def flash_2_traffic(n_rows: int, head_dim: int, tile_q: int) -> Traffic:
-    """Of `flash_attention_2`; the rows of a tile of K do not matter."""
+    """Count the numbers that `flash_attention_2` reads and writes.
+
+    Without a mask. n_rows may be no multiple of tile_q. The size of the
+    tiles of K does not change the counts.
+    """
     n_turns = ceil(n_rows / tile_q)
     return Traffic(
         reads=n_rows * head_dim + n_turns * 2 * n_rows * head_dim,
@@ -144,10 +173,13 @@ def flash_2_traffic(n_rows: int, head_dim: int, tile_q: int) -> Traffic:
 
 
 def standard_flops(n_rows: int, head_dim: int) -> int:
-    """Operations of `standard_attention`, without a scale.
+    """Count the operations of `standard_attention`, without the scale.
 
-    A product of two rows of D numbers is 2 D - 1 operations, and so on for columns of N; the
-    softmax is five for each score: largest, difference, exponential, sum, quotient.
+    The product of two vectors of n numbers takes 2 n - 1 operations: n
+    multiplications and n - 1 additions. The scores are products of vectors
+    of head_dim numbers, the outputs of vectors of n_rows numbers. The
+    softmax takes five operations for each score: one each for the maximum,
+    the difference, the exponential, the sum and the quotient.
     """
     scores = n_rows**2 * (2 * head_dim - 1)
     softmax = 5 * n_rows**2
@@ -156,10 +188,14 @@ def standard_flops(n_rows: int, head_dim: int) -> int:
 
 
 def flash_flops(n_rows: int, head_dim: int, tile_kv: int) -> int:
-    """Operations of `flash_attention_1`, without a scale.
+    """Count the operations of `flash_attention_1`, without the scale.
 
-    As in `standard_flops`, but four for each score (no quotient), sums over the rows of a tile of
-    K, and for every row of Q in every turn 4 D + 7 to merge what the tile gives with what is there.
+    Count as in `standard_flops`, with three changes. The softmax takes four
+    operations for each score: there is no quotient. Each turn of the outer
+    loop multiplies weights with the values of one tile only: a tile of n
+    rows takes n - 1 additions for each number of the result. In each turn,
+    every row of Q takes 4 head_dim + 7 operations more to merge the result
+    of the tile with the state. The last tile may be smaller.
     """
     n_turns = ceil(n_rows / tile_kv)
     scores = n_rows**2 * (2 * head_dim - 1)
@@ -172,15 +208,20 @@ def flash_flops(n_rows: int, head_dim: int, tile_kv: int) -> int:
 def run_times(
     n_flops: float, n_bytes: float, flops_per_s: float, bytes_per_s: float
 ) -> tuple[float, float]:
-    """Seconds if computing and moving follow each other, and if they overlap perfectly."""
+    """Return two durations in seconds, without and with overlap.
+
+    First: computing and moving follow each other. Second: both begin at the
+    same time and overlap perfectly.
+    """
     computing, moving = n_flops / flops_per_s, n_bytes / bytes_per_s
     return computing + moving, max(computing, moving)
 
 
 def least_tile(n_rows: int, head_dim: int) -> int | None:
-    """The fewest rows of a tile of K with which FlashAttention-1 moves less than standard does.
+    """Return the smallest tile_kv with which FlashAttention-1 moves less.
 
-    None if no number of rows up to n_rows is enough.
+    Compare reads and writes together with those of `standard_attention`.
+    Equal is not less. Returns None if no tile_kv from 1 to n_rows moves less.
     """
     standard = sum(standard_traffic(n_rows, head_dim))
     for tile_kv in range(1, n_rows + 1):

@@ -6,7 +6,7 @@ from pathlib import Path
 from autograder.builder.editions import edition_of
 from autograder.builder.notebooks import build_notebook, to_bytes
 from autograder.builder.outline import outline_bytes, outline_path
-from autograder.builder.readme import README, readme_with_table
+from autograder.builder.readme import documents
 from autograder.builder.source import NOTEBOOKS, Lab, read_labs
 from autograder.files import write_whole
 
@@ -22,10 +22,10 @@ def student_notebooks(labs: Iterable[Lab]) -> dict[Path, bytes]:
 
 
 def committed_files() -> dict[Path, bytes]:
-    """Everything committed that the sources build: notebooks, outlines and the README's table."""
+    """Everything committed that the sources build: notebooks, outlines and tables in documents."""
     labs = read_labs()
     outlines = {outline_path(lab): outline_bytes(lab) for lab in labs}
-    return student_notebooks(labs) | outlines | {README: readme_with_table().encode()}
+    return student_notebooks(labs) | outlines | documents()
 
 
 def build_course(folder: Path) -> list[Path]:

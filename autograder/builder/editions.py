@@ -19,13 +19,13 @@ from autograder.labs import part_of
 NOTEBOOK = "notebooks/{}.ipynb"  # below the address of a released course
 NOTE = """\
 Unpack all files of this zip into one folder. Open the notebook there and run its first cell: it
-installs the two .whl files. What they need from the package index, such as torch, is fetched if it
-is not installed yet.
+installs the two .whl files. pip downloads the packages that they need, such as torch, if they are
+not installed yet.
 
 In Colab: upload the notebook (File, Upload notebook). Click the folder symbol on the left, upload
 the two .whl files and the .json file. Then run the first cell.
 
-You have begun this lab already, and this zip is a newer edition? Keep your notebook. Copy the two
+If you have begun this lab already and this zip is a newer edition, keep your notebook. Copy the two
 .whl files and the .json file beside it, restart the kernel and run the first cell.
 """
 # As Colab itself marks its badge, so that it replaces ours where a copy is saved to GitHub.

@@ -1,20 +1,41 @@
-"""The README's table of labs, made from the sources: nobody writes points twice."""
+"""Tables in documents, made from the sources: nobody writes points, names and dates twice."""
 
 import ast
+from collections.abc import Mapping
+from pathlib import Path
 
+from autograder.builder.course_page import page_tables
 from autograder.builder.source import REPOSITORY, Lab, read_labs
 
 README = REPOSITORY / "README.md"
-BEGIN, END = "<!-- labs: `autograder build` writes this table -->\n", "<!-- end of labs -->\n"
+COURSE_PAGE = REPOSITORY / "docs/course.md"
 
 
-def readme_with_table() -> str:
-    """The README with the table of labs as it should be. Raises: ValueError without its marks."""
-    before, begin, rest = README.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"README.md has no lines {BEGIN.strip()!r} and {END.strip()!r}")
-    return before + begin + _table() + end + after
+def documents() -> dict[Path, bytes]:
+    """README and the students' page, with their tables as they should be.
+
+    Raises: ValueError if a document lacks the marks around a table.
+    """
+    return {
+        README: filled(README, {"labs": _table()}),
+        COURSE_PAGE: filled(COURSE_PAGE, page_tables()),
+    }
+
+
+def filled(path: Path, tables: Mapping[str, str]) -> bytes:
+    """A document with these tables between their marks."""
+    text = path.read_text(encoding="utf-8")
+    for name, table in tables.items():
+        begin, end = (
+            f"<!-- {name}: `autograder build` writes this -->\n",
+            f"<!-- end of {name} -->\n",
+        )
+        before, has_begin, rest = text.partition(begin)
+        _, has_end, after = rest.partition(end)
+        if not has_begin or not has_end:
+            raise ValueError(f"{path.name} has no lines {begin.strip()!r} and {end.strip()!r}")
+        text = before + begin + table + end + after
+    return text.encode()
 
 
 def _table() -> str:

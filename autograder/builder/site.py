@@ -6,15 +6,24 @@ Old wheels stay, so that notebooks which ask for them still find them.
 import hashlib
 import html
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
+import mistune
+
 from autograder.builder.colab import colab_address
 from autograder.builder.course import student_notebooks, write_changed
 from autograder.builder.editions import NOTEBOOK, Edition, edition_of, list_name, revision_of
-from autograder.builder.readme import summary
-from autograder.builder.source import Lab, raise_revisions, read_course, read_labs
+from autograder.builder.readme import COURSE_PAGE, documents, summary
+from autograder.builder.source import (
+    REPOSITORY,
+    Lab,
+    raise_revisions,
+    read_course,
+    read_labs,
+)
 from autograder.errors import Refusal
 
 PAGE = """\
@@ -26,7 +35,10 @@ td, th {{ text-align: left; padding: 0.3em 1em 0.3em 0 }}</style></head>
 {body}
 </body></html>
 """
+FOR_STUDENTS = (COURSE_PAGE, REPOSITORY / "docs/reading.md", REPOSITORY / "docs/glossary.md")
 LABS = """\
+<p><a href="course.html">Rules, dates, points</a> · <a href="reading.html">Reading list</a> ·
+<a href="glossary.html">Glossary 詞彙表</a></p>
 <p>Download a lab's notebook, open it and run its first cell. The cell installs what the lab needs.
 Without a network, take the zip: it holds the notebook and what the first cell installs.</p>
 <table><tr><th>lab</th><th>what you build</th><th>revision</th><th></th><th></th><th></th></tr>
@@ -98,12 +110,13 @@ def _files_of(edition: Edition, address: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _pages(folder: Path, address: str) -> Iterator[tuple[str, str]]:
-    """The front page, and the index that pip reads (PEP 503), of all that lies there."""
+    """The pages for students, and the index that pip reads (PEP 503), of all that lies there."""
     rows = [
         _row(lab, version, address) for lab in read_labs() if (version := _released(lab, folder))
     ]
     title, labs = html.escape(read_course().title), LABS.format(rows="\n".join(rows))
     yield "index.html", PAGE.format(title=title, body=labs)
+    yield from _documents()
     links: dict[str, list[str]] = {}
     for path in sorted((folder / "wheels").glob("*.whl")):
         project = path.name.partition("-")[0].replace("_", "-")
@@ -113,6 +126,16 @@ def _pages(folder: Path, address: str) -> Iterator[tuple[str, str]]:
         yield f"simple/{project}/index.html", PAGE.format(title=project, body="\n".join(lines))
     projects = "\n".join(f'<a href="{project}/">{project}</a><br>' for project in links)
     yield "simple/index.html", PAGE.format(title="Wheels", body=projects)
+
+
+def _documents() -> Iterator[tuple[str, str]]:
+    """The documents for students, as pages that link to each other."""
+    to_html = mistune.create_markdown(escape=False, plugins=["table"])
+    for path in FOR_STUDENTS:
+        text = documents().get(path, path.read_bytes()).decode()
+        title, _, body = text.removeprefix("# ").partition("\n")
+        body = re.sub(r'href="(\w+)\.md"', r'href="\1.html"', to_html(body))
+        yield f"{path.stem}.html", PAGE.format(title=html.escape(title), body=body)
 
 
 def _row(lab: Lab, version: str, address: str) -> str:

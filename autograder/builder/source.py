@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import jupytext
 
@@ -81,12 +82,16 @@ class Lab:
 class Course:
     """What every notebook of the course shares; one place, `notebooks/course.toml`.
 
-    address: where releases lie, "" if nowhere; revisions: by lab, how often it was released anew.
+    address: where releases lie, "" if nowhere; revisions: by lab, how often it was released anew;
+    page: rows for students; counts_as: points of the final mark by lab; policy: as it stands there.
     """
 
     title: str
     address: str = ""
     revisions: Mapping[str, int] = field(default_factory=dict)
+    page: Mapping[str, str] = field(default_factory=dict)
+    counts_as: Mapping[str, float] = field(default_factory=dict)
+    policy: Mapping[str, Any] = field(default_factory=dict)
 
     def revision(self, lab: Lab) -> int:
         """1 for a lab that was never corrected."""

@@ -1,4 +1,6 @@
-"""The course's rules for attempts and late work, from a small TOML file.
+"""The course's rules for attempts and late work, from a small TOML file or a course.toml.
+
+In a course.toml they are the table `policy`; elsewhere they are the file:
 
 timezone = "Asia/Taipei"                  all times without an offset are in this zone
 attempts = "best"                         or "last"
@@ -36,7 +38,7 @@ def read_policy(path: Path) -> Policy:
     """The rules in a TOML file. Raises PolicyError."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-        return _policy(table)
+        return _policy(table.get("policy", table))
     except OSError as error:
         raise PolicyError(f"the policy {path} cannot be read: {error.strerror}") from None
     except PolicyError as error:
@@ -45,7 +47,9 @@ def read_policy(path: Path) -> Policy:
         raise PolicyError(f"the policy {path} is not TOML: {error}") from None
 
 
-def _policy(table: dict) -> Policy:
+def _policy(table: object) -> Policy:
+    if not isinstance(table, dict):
+        raise PolicyError("policy must be a table: [policy]")
     settings = ("timezone", "attempts", "late", "grace_minutes", "bonus_at_most", "deadlines",
                 "extensions")  # fmt: skip
     for name in table:

@@ -61,7 +61,7 @@ def points_of(given: Mapping[str, str]) -> dict[str, float]:
     """What labs are worth, read from text. Raises: ExportError."""
     for lab, text in given.items():
         if not re.fullmatch(r"\d{1,6}(\.\d{1,4})?", text, re.ASCII) or not float(text):
-            raise ExportError(f"--points wants a number above 0 for {lab}, got {text}")
+            raise ExportError(f"--points needs a number above 0 for {lab}, got {text}")
     return {lab: float(text) for lab, text in given.items()}
 
 

@@ -27,7 +27,7 @@ def as_gradebook(sheet: Sheet, columns: Mapping[str, str]) -> bytes:
     roster = sheet.roster
     if roster is None or roster.kind != "canvas" or LAST_OF_PERSON not in roster.columns:
         raise ExportError(
-            "a Canvas export wants the gradebook that Canvas exports (Grades, Export) as --roster"
+            "a Canvas export needs the gradebook that Canvas exports (Grades, Export) as --roster"
         )
     width = roster.columns.index(LAST_OF_PERSON) + 1
     about = roster.columns[:width]

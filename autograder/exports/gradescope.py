@@ -31,10 +31,10 @@ def as_autograder(sheet: Sheet, columns: Mapping[str, str]) -> bytes:
     lab = sheet.one_lab("Gradescope")
     emails = Counter(_digest(person.email) for person in sheet.people if person.email)
     if sheet.roster is None or not emails:
-        raise ExportError("a Gradescope export wants a --roster with e-mail addresses")
+        raise ExportError("a Gradescope export needs a --roster with e-mail addresses")
     for person in sheet.people:
         if emails[_digest(person.email)] > 1:
-            raise ExportError(f"the roster has {person.email} more than once: mend it first")
+            raise ExportError(f"the roster has {person.email} more than once: correct it first")
     marks = [["Email", "SID", "Name", columns.get(lab, lab), "Max Points"]]
     content = {"setup.sh": SETUP, "run_autograder": _runner()}
     for person, entries in sheet.rows():
@@ -79,7 +79,7 @@ def _sums(entry: Entry, worth: float) -> list[str]:
     if mark.late_factor != 1:
         lines.append(f"{as_points(mark.late_factor)} of all points count.")
     if worth != mark.of:
-        lines.append(f"On this scale {as_points(entry.points)} of {as_points(worth)}.")
+        lines.append(f"On this scale, that is {as_points(entry.points)} of {as_points(worth)}.")
     return lines
 
 

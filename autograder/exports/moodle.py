@@ -26,7 +26,7 @@ def as_worksheet(sheet: Sheet, columns: Mapping[str, str]) -> bytes:
     grade = next((name for name in (columns.get(lab), *GRADE) if name in known), None)
     if grade is None:
         raise ExportError(
-            "a Moodle export wants the assignment's grading worksheet (Download grading worksheet) "
+            "a Moodle export needs the assignment's grading worksheet (Download grading worksheet) "
             "as --roster"
         )
     maximum = next((name for name in MAXIMUM if name in known), "")

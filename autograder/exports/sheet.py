@@ -126,7 +126,7 @@ def _by_person(sheet: Sheet, marks: Sequence[Mark], results: Results) -> Found:
                 index = places[id(sheet.roster.find(mark.student, file_name))]
         except RosterError as error:
             got = "no mark yet" if mark.total is None else f"{as_points(mark.total)} points"
-            sheet.notes.append(f"{mark.lab}: {mark.student} ({got}) is nobody's: {error}.")
+            sheet.notes.append(f"{mark.lab}: {mark.student} ({got}) belongs to nobody: {error}.")
             continue
         found.setdefault((index, mark.lab), []).append(mark)
     return found
@@ -139,11 +139,11 @@ def _scaled(mark: Mark, worth: float) -> float:
 
 def _why(marks: Sequence[Mark]) -> str:
     if len(marks) > 1:
-        return f"more than one submission is theirs ({', '.join(m.student for m in marks)})"
+        return f"they have more than one submission ({', '.join(m.student for m in marks)})"
     if marks[0].total is None and marks[0].status == ERROR:
         return "our error: grade again"
     if marks[0].total is not None:
-        return "how many points the lab has is not on record: grade again"
+        return "the record does not say how many points the lab has: grade again"
     return f"a person has yet to read {', '.join(marks[0].waits_for)}"
 
 
@@ -184,8 +184,8 @@ def check_worth(sheet: Sheet, lab: str, lms: str, wanted: Iterable[str]) -> None
     said = {text.strip() for text in wanted} - {""}
     if not said:
         sheet.notes.append(
-            f"{lab}: written as of {as_points(worth)} points; the roster does not say what {lms} "
-            "takes it for."
+            f"{lab}: written on a scale of {as_points(worth)} points; the roster does not say how "
+            f"many points {lms} has."
         )
     for text in said:
         if not re.fullmatch(r"\d+([.,]\d+)?", text, re.ASCII):

@@ -192,7 +192,7 @@ def _check_absent(out: Path, log: ResultLog, lab: str, students: set[str]) -> No
         kept = [one for one, marks in given.items() if any(mark.is_given for mark in marks)]
         if kept:
             messages.warning(
-                "what a person gave them stays in the gradebook, and counts for no other name: %s",
+                "marks given by hand stay in the gradebook and count for no other name: %s",
                 ", ".join(kept),
             )
 

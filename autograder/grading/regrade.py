@@ -40,7 +40,7 @@ from labkit.checks.core import checks_of, points_by_weight
 
 CheckKey = tuple[str, str, float]
 OTHERS_STAY = (
-    "The other exercises keep what they had; the next grade grades these submissions in full."
+    "The other exercises keep their points; the next grade grades these submissions in full."
 )
 
 
@@ -106,9 +106,10 @@ class Plan:
         if self.still_due:
             lines.append(OTHERS_STAY)
         if self.in_full:
-            lines.append(f"Graded anew in full: {', '.join(self.in_full)}.")
+            lines.append(f"These were graded again in full: {', '.join(self.in_full)}.")
         if self.absent:
-            lines.append(f"Not among the submissions, so unchanged: {', '.join(self.absent)}.")
+            names = ", ".join(self.absent)
+            lines.append(f"These are not among the submissions and stay as they are: {names}.")
         return lines
 
     def write(self) -> None:

@@ -37,7 +37,7 @@ class Shard:
             return cls(number, n)
         except ValueError:
             raise Refusal(
-                f"--shard wants I/N with I from 1 to N, such as 2/8, got {text}"
+                f"--shard needs I/N with I from 1 to N, such as 2/8, got {text}"
             ) from None
 
     def part_of(self, items: list) -> list:

@@ -160,15 +160,17 @@ def _discrimination(pairs: list[tuple[Result, CheckResult]]) -> Discrimination:
     n = len(pairs)
     n_passed = sum(check.passed for _, check in pairs)
     if n_passed == n:
-        return Discrimination("everybody passed: it tells nobody apart")
+        return Discrimination("everybody passed: it separates nobody")
     if n_passed == 0:
-        return Discrimination("nobody passed: too harsh, unclear, or not taught")
+        return Discrimination("nobody passed: is it too strict, unclear, or not taught?")
     if n < FEWEST_FOR_DISCRIMINATION:
-        return Discrimination(f"too few to say: {n} of {FEWEST_FOR_DISCRIMINATION} marks needed")
+        return Discrimination(f"too few marks to judge it: {n} of {FEWEST_FOR_DISCRIMINATION}")
     passed = [float(check.passed) for _, check in pairs]
     rest = [round(result.score - check.points, 4) for result, check in pairs]
     if min(rest) == max(rest):
-        return Discrimination("all have the same points elsewhere: nothing to compare with")
+        return Discrimination(
+            "all have the same points in other checks: there is nothing to compare"
+        )
     r = max(-1.0, min(1.0, statistics.correlation(passed, rest)))
     low, high = _interval(r, n)
     return Discrimination(_meaning(r, high, n_passed / n), r, low, high)
@@ -184,9 +186,9 @@ def _interval(r: float, n: int) -> tuple[float, float]:
 
 def _meaning(r: float, high: float, share: float) -> str:
     if high < 0:
-        return "those who are good elsewhere fail it: look at the check first"
+        return "students with many points elsewhere fail it: look at this check first"
     if r < WEAK:
-        return "hardly goes with the rest: about something else, or harsh by accident"
+        return "hardly related to other checks: it tests something else, or it is too strict"
     if share < HARSH:
-        return "separates, and few pass: is it as hard as it was meant to be?"
+        return "separates, and few pass: should it be so hard?"
     return "separates" if r >= HARSH else "separates a little"

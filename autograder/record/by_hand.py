@@ -107,6 +107,6 @@ def _rows(database: Path) -> list[tuple]:
             return book.execute(QUERY).fetchall()
     except sqlite3.DatabaseError as error:
         raise MarksError(
-            f"{database} cannot be read ({error}): wait for whatever writes to it, else restore it "
-            "from a copy, for marks given by hand are only there"
+            f"{database} cannot be read ({error}). If another program writes to it, wait; "
+            "else restore it from a copy. Marks given by hand are only there"
         ) from error

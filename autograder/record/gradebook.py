@@ -216,8 +216,8 @@ def _sentences(database: Path) -> Iterator[None]:
 
 def _unusable(database: Path, error: object) -> GradebookError:
     return GradebookError(
-        f"{database} cannot be used ({error}): make room on the disk, close what else has it open, "
-        "or put a copy back in its place, and give the command again; what is on record stays"
+        f"{database} cannot be used ({error}): make room on the disk, close other programs that "
+        "have it open, or restore a copy. Then give the command again. The record is kept"
     )
 
 

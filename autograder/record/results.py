@@ -291,7 +291,7 @@ def read_results(path: Path, damaged: list[str] | None = None) -> list[Result]:
             result = Result.from_json(line)
         except ValueError:
             if line:
-                log.warning("line %d of %s is damaged: grade again to mend it", number, path)
+                log.warning("line %d of %s is damaged: grade again to repair it", number, path)
                 if damaged is not None:
                     damaged.append(line)
             continue

@@ -31,7 +31,7 @@ def number_in(got: Any, what: str) -> float | int:
     if isinstance(got, bool) or not isinstance(got, int | float):
         raise Wrong(what, expected="one number", got=show(got), why=why_none(got))
     if isinstance(got, int) and abs(got) > LARGEST_NUMBER:  # no float could be compared with it
-        raise Wrong(f"{what} is beyond every magnitude", got=show(got), expected="fewer digits")
+        raise Wrong(f"{what} has too many digits", got=show(got), expected="fewer digits")
     return got
 
 

@@ -14,11 +14,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "experiments", nargs="+", metavar="EXPERIMENT", help="a name of an experiment, or all"
     )
-    parser.add_argument("--out", type=Path, required=True, help="the record, made or continued")
-    parser.add_argument("--profile", help="cpu, t4 or gpu80; without it that of this machine")
-    parser.add_argument("--point-seconds", type=float, default=4.0, help="for one point's runs")
-    parser.add_argument("--skip-seconds", type=float, default=30.0, help="longest run to try")
-    parser.add_argument("--short", action="store_true", help="only the points of the tables")
+    parser.add_argument(
+        "--out", type=Path, required=True, help="the record; it is continued if it exists"
+    )
+    parser.add_argument("--profile", help="cpu, t4 or gpu80; that of this machine if not given")
+    parser.add_argument(
+        "--point-seconds", type=float, default=4.0, help="seconds for the runs of one point"
+    )
+    parser.add_argument(
+        "--skip-seconds", type=float, default=30.0, help="skip points whose run would take longer"
+    )
+    parser.add_argument(
+        "--short", action="store_true", help="measure only the points of the tables"
+    )
     parser.add_argument("--seed", type=int, default=0)
 
 

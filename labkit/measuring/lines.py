@@ -29,7 +29,7 @@ def objects_in(path: Path) -> list[tuple[int, dict]]:
     numbered = [(i, line) for i, line in enumerate(whole, start=1) if line.strip()]
     if not numbered and torn.strip():
         raise RecordError(
-            f"{path}, line 1 is torn and no other follows: nothing measured is in this file, so "
+            f"{path}, line 1 is torn and no other line follows: the file holds no measurement, so "
             "delete it or name another"
         )
     if not numbered:

@@ -74,7 +74,7 @@ def implausible_series(rows: Iterable[Row]) -> list[str]:
                 shorter = max(slower, key=lambda row: row.time_s)
                 found.append(
                     f"{longer}: {longer.n_new} new tokens in {longer.time_s:.3g} s cannot "
-                    f"take less than {shorter.n_new} in {shorter.time_s:.3g} s, all else equal."
+                    f"take less than {shorter.n_new} in {shorter.time_s:.3g} s: all else is equal."
                 )
     return found
 
@@ -165,7 +165,7 @@ def _wrong_about_memory(
     resident = weights - row.counts.get("offloaded_bytes", 0)
     if row.is_ok and row.peak_bytes is not None and row.peak_bytes < (1 - ROUNDING) * resident:
         return [
-            f"at its peak {_gb(row.peak_bytes)} were taken, which is less than the weights, "
+            f"its peak memory is {_gb(row.peak_bytes)}, which is less than the weights take, "
             f"{_gb(resident)}."
         ]
     if memory_bytes is None:
@@ -174,8 +174,8 @@ def _wrong_about_memory(
     least = resident + (cache if row.use_cache and row.n_new > 1 else 0)
     if row.is_ok and least > memory_bytes:
         return [
-            f"weights and cache are {_gb(least)}, the machine has {_gb(memory_bytes)}: this cannot "
-            "have run."
+            f"weights and cache take {_gb(least)}, and the machine has {_gb(memory_bytes)}: this "
+            "cannot have run."
         ]
     # Logits of all positions in 32 bits, a dozen activations, the cache copied while it grows; and
     # every token's score against every other, which eager attention keeps.
@@ -184,8 +184,8 @@ def _wrong_about_memory(
     most = weights + 3 * cache + alive + scores
     if row.outcome == OUT_OF_MEMORY and most < memory_bytes / 2:
         return [
-            f"it needs {_gb(most)} at most, the machine has {_gb(memory_bytes)}: memory cannot "
-            "have run out unless something else held it."
+            f"it needs {_gb(most)} at most, and the machine has {_gb(memory_bytes)}: memory cannot "
+            "have run out unless another program used it."
         ]
     return []
 
@@ -202,13 +202,13 @@ def _wrong_by_itself(row: Row, memory_bytes: int | None) -> list[str]:
     found = []
     if memory_bytes is not None and (row.peak_bytes or 0) > memory_bytes:
         found.append(
-            f"at its peak {_gb(row.peak_bytes)} were taken, the machine has {_gb(memory_bytes)}."
+            f"its peak memory is {_gb(row.peak_bytes)}, but the machine has {_gb(memory_bytes)}."
         )
     for event_s, sample_s in zip(row.events_s, row.samples_s, strict=False):
         if event_s > 1.05 * sample_s + 1e-3:
             found.append(
-                f"CUDA events saw the device at work for {event_s:.3g} s, the clock {sample_s:.3g} "
-                "s: it was read before the device was done."
+                f"CUDA events measured {event_s:.3g} s of work on the device, and the clock "
+                f"{sample_s:.3g} s: the clock was read before the device was done."
             )
             break
     return found

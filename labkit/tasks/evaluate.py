@@ -145,33 +145,73 @@ def _write_summary(
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     add = parser.add_argument
-    add("model", nargs="?", default="tiny-target", help="of the kit, a folder, or of the hub")
-    add("--tasks", default=",".join(TASKS), help="some of %(default)s")
+    add(
+        "model",
+        nargs="?",
+        default="tiny-target",
+        help="a model of the kit or of the hub, or a folder",
+    )
+    add(
+        "--tasks",
+        default=",".join(TASKS),
+        help="tasks with commas between them; %(default)s if not given",
+    )
     add("--split", default="dev-test", choices=SPLIT_SIZES, help="%(default)s if not given")
-    add("--seed", type=int, default=0, help="of the items; for the hidden split, one of your own")
+    add(
+        "--seed",
+        type=int,
+        default=0,
+        help="seed of the items; choose your own for the hidden split",
+    )
     add("--n", type=int, help="only the first N items of each task")
     add("--out", type=Path, help="folder of the record; evaluations/MODEL if not given")
     add("--open-book", action="store_true", help="show the world's handbook with choice questions")
     add("--stored", action="store_true", help="load no model: score and judge what --out holds")
-    add("--batch-size", type=int, default=BATCH_SIZE, help="%(default)s if not given")
-    add("--max-new-tokens", type=int, help="per answer; depends on the task if not given")
-    add("--weights", default="auto", choices=("auto", "hub"), help="hub: download if need be")
-    add("--device", help="as torch names it; the GPU if there is one")
-    add("--dtype", help="float32, float16 or bfloat16; what suits the device if not given")
+    add(
+        "--batch-size",
+        type=int,
+        default=BATCH_SIZE,
+        help="answers at the same time; %(default)s if not given",
+    )
+    add("--max-new-tokens", type=int, help="tokens of one answer; depends on the task if not given")
+    add(
+        "--weights",
+        default="auto",
+        choices=("auto", "hub"),
+        help="hub: download the model if it is not here",
+    )
+    add("--device", help="cpu, cuda or cuda:0; the GPU, if there is one, if not given")
+    add("--dtype", help="float32, float16 or bfloat16; depends on the device if not given")
     add = parser.add_argument_group("judging the open answers").add_argument
     add("--judge", metavar="URL", help="an OpenAI-compatible address, such as .../v1")
-    add("--judge-model", metavar="NAME", help="as that endpoint calls it")
+    add("--judge-model", metavar="NAME", help="name of the model at that address")
     add("--judge-key-env", metavar="VARIABLE", help="environment variable that holds the key")
-    add("--judge-price", nargs=2, type=float, metavar=("IN", "OUT"), help="$ per million tokens")
-    add("--judge-body", default="{}", metavar="JSON", help='such as {"temperature": 0}')
+    add(
+        "--judge-price",
+        nargs=2,
+        type=float,
+        metavar=("IN", "OUT"),
+        help="dollars per million tokens",
+    )
+    add(
+        "--judge-body",
+        default="{}",
+        metavar="JSON",
+        help='more fields for each request, such as {"temperature": 0}',
+    )
     add(
         "--judge-timeout",
         type=float,
         default=60.0,
         metavar="SECONDS",
-        help="for each silence; a whole reply may take ten times that",
+        help="longest silence; a whole reply may take ten times that",
     )
-    add("--max-cost", type=float, metavar="USD", help=f"of judging; {MAX_USD:g} if not given")
+    add(
+        "--max-cost",
+        type=float,
+        metavar="USD",
+        help=f"most that judging may cost; {MAX_USD:g} if not given",
+    )
 
 
 def main(args: argparse.Namespace) -> int:
@@ -197,7 +237,7 @@ def main(args: argparse.Namespace) -> int:
                 max_usd=MAX_USD if args.max_cost is None else args.max_cost,
             )
     except KeyboardInterrupt:
-        print("\nstopped; the same command goes on from here", file=sys.stderr)
+        print("\nstopped; the same command continues from here", file=sys.stderr)
         return 130
     except (ValueError, OSError, JudgeError, ModelError) as error:
         print(f"labkit evaluate: {error}", file=sys.stderr)
@@ -211,7 +251,7 @@ def _candidate_of(args: argparse.Namespace, out: Path) -> Candidate:
     from labkit.zoo import load
 
     if args.batch_size < 1 or (args.max_new_tokens or 1) < 1:
-        raise ValueError("--batch-size and --max-new-tokens want 1 or more")
+        raise ValueError("--batch-size and --max-new-tokens must be 1 or more")
     limits = {task: args.max_new_tokens or n for task, n in MAX_NEW_TOKENS.items()}
     loaded = load(args.model, args.weights, device=args.device, dtype=args.dtype)
     return local(loaded, args.batch_size, limits)
@@ -221,7 +261,7 @@ def _judge_of(args: argparse.Namespace) -> tuple[Judge | None, Price | None]:
     if not args.judge:
         return None, None
     if not args.judge_model:
-        raise ValueError("--judge wants --judge-model too, the model's name at that endpoint")
+        raise ValueError("--judge needs --judge-model too, the model's name at that endpoint")
     key = os.environ.get(args.judge_key_env) if args.judge_key_env else None
     if args.judge_key_env and not key:
         raise ValueError(f"the environment variable {args.judge_key_env} is not set")
@@ -230,10 +270,10 @@ def _judge_of(args: argparse.Namespace) -> tuple[Judge | None, Price | None]:
     except ValueError:
         body = None
     if not isinstance(body, dict):
-        raise ValueError(f"--judge-body wants a JSON object, got {args.judge_body!r}")
+        raise ValueError(f"--judge-body needs a JSON object, got {args.judge_body!r}")
     price = Price(*args.judge_price) if args.judge_price else known_price(args.judge_model)
     if args.max_cost is not None and price is None:
-        raise ValueError("--max-cost wants a price: give --judge-price IN OUT")
+        raise ValueError("--max-cost needs a price: give --judge-price IN OUT")
     judge = Judge(
         args.judge, args.judge_model, api_key=key, timeout_s=args.judge_timeout, body=body
     )

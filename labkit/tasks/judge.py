@@ -36,7 +36,7 @@ _FIXES = {
     402: "the account has no credit left",
     403: "this key may not use this model or endpoint",
     404: "wrong model name or address: check --judge-model, and that --judge ends like .../v1",
-    405: "this address takes no POST: --judge wants the address that ends like .../v1",
+    405: "this address takes no POST: --judge needs the address that ends like .../v1",
     413: "the request is too long for this server",
     422: "the server does not take this request: is --judge-body right for this model?",
 }

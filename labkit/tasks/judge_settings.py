@@ -24,7 +24,7 @@ def checked_url(base_url: str) -> str:
         is_address = False
     if not is_address:
         raise ValueError(
-            f"the judge's address wants http:// or https:// and a host, such as "
+            f"the judge's address needs http:// or https:// and a host, such as "
             f"http://localhost:8000/v1, got {base_url!r}"
         )
     return base_url.rstrip("/").removesuffix("/chat/completions")
@@ -35,7 +35,7 @@ def checked_key(api_key: str | None) -> str:
     key = (api_key or "").strip()
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise ValueError(
-            "the judge's key holds a space or a character that no key holds: copy it anew"
+            "the judge's key holds a space or a character that no key holds: copy it again"
         )
     return key
 
@@ -44,7 +44,7 @@ def checked_timeout(timeout_s: float) -> float:
     """The timeout, if seconds can be waited for that long."""
     if not 0 < timeout_s <= 86_400:
         raise ValueError(
-            f"--judge-timeout wants seconds: more than 0, at most a day, not {timeout_s:g}"
+            f"--judge-timeout needs seconds: more than 0, at most a day, not {timeout_s:g}"
         )
     return timeout_s
 

@@ -111,5 +111,5 @@ def _check_spent(judge: Judge, price: Price | None, max_usd: float | None) -> No
     if spent > max_usd:
         raise JudgeError(
             f"${spent:.2f} are spent, more than --max-cost {max_usd:g} and than the estimate: what "
-            "is judged is kept; a larger --max-cost goes on"
+            "is judged is kept; a larger --max-cost continues"
         )

@@ -148,7 +148,7 @@ def _decode(text: str) -> tuple[dict[str, Any], int]:
         at_limit = " (only the first 100,000 characters are read)" * (len(text) >= MAX_CALL_CHARS)
         raise ToolCallError(f"the tool call is not JSON: {error}{at_limit}") from None
     if not isinstance(value, dict):
-        raise ToolCallError(f"the tool call wants an object, found {type(value).__name__}")
+        raise ToolCallError(f"the tool call needs an object, found {type(value).__name__}")
     return value, length
 
 

@@ -13,7 +13,7 @@ from labkit.zoo.folder import missing_files
 _WANTED = ["*.json", "*.safetensors", "*.txt", "*.model"]
 _UNWANTED = ["*/*"]  # folders hold the same weights in other formats
 _STATUS = {
-    401: "the hub wants a valid token, or has no model of this name; `hf auth login` sets a token",
+    401: "the hub needs a valid token, or has no model of this name; `hf auth login` sets a token",
     403: "the hub does not let this token read the model; make one with read access",
     404: "the hub has no model of this name",
     429: "the hub says that too many requests come from here; wait a few minutes",

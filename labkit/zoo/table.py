@@ -29,7 +29,7 @@ def describe() -> str:
         )
     widths = [max(len(row[i]) for row in rows) for i in range(len(title))]
     lines = [_line(row, widths) for row in rows]
-    lines.append(f"(here: on {setting.device} in {setting.dtype}; gated: the hub wants an account)")
+    lines.append(f"(here: on {setting.device} in {setting.dtype}; gated: the hub needs an account)")
     return "\n".join(lines)
 
 

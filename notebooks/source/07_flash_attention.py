@@ -9,30 +9,48 @@
 # %% [markdown]
 # # Lab 7: FlashAttention, counted
 #
-# Attention over N tokens makes N × N scores. For N = 8,192 and one head with D = 64 that is 67
-# million numbers, which are written to memory, read, turned into weights, written and read again,
-# although the queries, keys, values and the output together are only 2 million. A GPU computes
-# faster than it can move numbers (lab 2), so those trips decide the time.
+# <!-- picture: tiles in memory and on the chip -->
 #
-# FlashAttention computes the same output, up to rounding, and never writes a score. In this lab we
-# build it on a memory that counts, and
+# After this lab you can
 #
-# 1. write the one trick behind it: a softmax that sees its scores in pieces;
-# 2. write standard attention and both orders of FlashAttention, and look at what each of them
-#    moves;
-# 3. find closed forms for the counts, and see a well-known slide go wrong by more than ten and a
-#    homework by almost three;
-# 4. predict times, find where the clever method loses, and compare with real kernels.
+# * write attention that never stores the N × N scores, and show that its output is the same;
+# * count the numbers that an attention algorithm moves between memory and chip, for any chip;
+# * predict when FlashAttention is faster, and when it loses.
 #
-# Everything runs on a CPU in a minute. Records of an H200 stand beside it. **17 points**, 2 of them
-# for words.
+# **You need** matrix products, softmax and PyTorch tensors. Lab 2 explains bandwidth and FLOP/s.
+# The [glossary](../docs/glossary.md) explains the words of this lab in English and Chinese. A CPU
+# is enough: all cells together run for about a minute. Cells with `TODO` are yours. The check below
+# each plays a few open cases. After you hand in, the same checks play other cases.
+#
+# **Time:** 4 to 6 hours. **17 points**, 2 of them for written answers:
+#
+# | part | points |
+# |---|---|
+# | 1. A softmax in pieces | 2 |
+# | 2. A memory that counts | 1 |
+# | 3. FlashAttention | 5 |
+# | 4. How large may a tile be? | 1 |
+# | 5. Counting without running | 5 |
+# | 6. Operations and seconds | 1.5 |
+# | 7. Where the clever method loses | 0.5 |
+# | 9. Measured | 1 |
+#
+# **Hand in** this notebook. Before that, run all cells and save it.
 
 # %% answer="student_id" points=0
 student_id = "instructor"
 
 # %% [markdown]
-# Some numbers in this lab are your own: they follow from your student id. Write it above as your
-# course knows it; capitals and spaces do not matter.
+# Some questions use numbers of your own, which follow from your student id. Write your id above as
+# the course knows it. Capital letters and spaces do not matter.
+#
+# **The problem.** Attention over N tokens computes N × N scores: one for each pair of a query and a
+# key. For N = 8,192 and one head with D = 64 these are 67 million numbers. The queries, keys,
+# values and the output together are only 2 million. The standard algorithm writes the scores to
+# memory and reads them back. It does the same with the weights, which are the softmax of the
+# scores. A GPU computes faster than it moves numbers (lab 2), so this traffic decides the time.
+#
+# FlashAttention computes the same output, up to rounding, and never writes a score to memory.
 
 # %% given="setup"
 import math
@@ -61,19 +79,23 @@ queries, keys, values = torch.randn(3, 96, 16, generator=torch.Generator("cpu").
 # %% [markdown]
 # ## 1. A softmax in pieces
 #
-# The weights of a query are exp(score) divided by their sum. Two things seem to need all scores at
-# once: the largest of them, which is subtracted first so that no exponential overflows, and the
-# sum.
+# The weights of a query are exp(score) divided by their sum. To compute them we seem to need all
+# scores at once, for two reasons. We subtract the largest score before exp, so that nothing
+# overflows. And we divide by the sum.
 #
-# Neither does. Suppose that for the keys so far we keep three things: the largest score m, the sum
-# l = Σ exp(score − m), and o = Σ exp(score − m) · value. A new tile of keys may bring a larger
-# score. Then what we have is too large by the factor exp(m_new − m), the same for l and for every
-# number in o: multiply by exp(m − m_new), and go on. At the end o / l is the output.
+# There is another way. For the keys so far we keep three things for each query: the largest score
+# m, the sum l = Σ exp(score − m), and o = Σ exp(score − m) · value. The next *tile* is the next
+# group of keys. It may bring a larger score, so that m grows to m_new. Then l and o are too large,
+# both by the factor exp(m_new − m). We multiply them by exp(m − m_new) and add the new tile's
+# terms. At the end, the output is o / l.
+#
+# An example with one query: the scores so far are 1 and 3, so m = 3 and l = exp(−2) + 1 = 1.135.
+# The next score is 5. Now m_new = 5, and l = 1.135 · exp(3 − 5) + exp(5 − 5) = 1.154.
 
 # %% exercise="labkit.flash_attention:online_softmax" points=2
 
 # %% [markdown]
-# Whatever the pieces, the result is the same:
+# The size of the pieces must not change the result:
 
 # %% experiment="in_pieces"
 scores = tile_scores(queries[:4], keys, 0, 0, is_causal=False)
@@ -89,26 +111,40 @@ for size in (96, 32, 5, 1):
 # %% [markdown]
 # ## 2. A memory that counts
 #
-# `attention_memory(queries, keys, values)` puts the three matrices into a large, slow memory, as
-# "Q", "K" and "V", and has room for results: "O", the scores "S", the weights "P", and vectors.
-# Code that wants numbers must bring them to the chip: `memory.load("K", 32, 64)` gives a copy of
-# rows 32 to 63, `memory.store("O", 32, rows)` writes rows back from row 32 on. Both are counted.
-# What has not been written holds NaN.
+# A GPU has two kinds of memory. The large one is slow (HBM). The small one is on the chip and fast
+# (SRAM), and programs compute only with what is there. Our `memory` counts what moves between them.
 #
-# The chip is small. Every matrix has one buffer there, so the next tile of K takes the place of the
-# last one, and a tile that does not fit beside the other buffers is refused. Do not keep a tile in
-# a variable beyond its turn: on a chip it would be gone. (Scores of one pair of tiles, and vectors,
-# live in registers, which we do not count.)
+# `attention_memory(queries, keys, values)` puts the three matrices into the large memory, as "Q",
+# "K" and "V". There is room for results: the output "O", the scores "S", the weights "P", and the
+# vectors "m", "l" and "L". You use four things of a memory, and the checks offer only these:
 #
-# `memory.n_rows` is N and `memory.head_dim` is D; matrices have N rows, and "m", "l" and "L" one
-# number for each. `tiles(n_rows, tile)` gives first and last row (exclusive) of each tile, the last
-# one smaller if need be, and `tile_scores(queries, keys, first_query, first_key, is_causal)` the
-# scores of a pair of tiles, scaled, with -inf for keys that a query must not see. Nothing else of a
-# memory is needed, and the checks offer nothing else. Load the tile of the outer loop before those
-# of the inner one.
+# | name | meaning |
+# |---|---|
+# | `memory.n_rows` | N, the rows of each matrix and the numbers in each vector |
+# | `memory.head_dim` | D, the numbers in a row of Q, K, V and O |
+# | `memory.load("K", 32, 64)` | returns a copy of rows 32 to 63, and counts them as read |
+# | `memory.store("O", 32, rows)` | writes rows from row 32 on, and counts them as written |
 #
-# First the standard way, where every matrix comes and goes as a whole. Assume that the chip is
-# large enough for that.
+# Without row numbers, `load` returns all rows. An array that was never stored holds NaN.
+#
+# The chip is small, and has one buffer for each matrix. The next tile of K takes the place of the
+# last tile of K. A tile of O has a place on the chip too, also when you only store it. If a tile
+# does not fit beside the other matrices' tiles, `load` or `store` raises `SramOverflow`. So load a
+# tile again each time you need it, and never keep it in a variable for a later turn. (Vectors, and
+# the scores of one pair of tiles, are in registers. They take no room here.)
+#
+# Two functions help you:
+#
+# * `tiles(n_rows, tile)` gives the first row and the last row (exclusive) of each tile. The last
+#   tile may have fewer rows.
+# * `tile_scores(queries, keys, first_query, first_key, is_causal)` gives the scores of one pair of
+#   tiles, divided by √D. `first_query` and `first_key` are the rows where the two tiles begin. If
+#   `is_causal`, keys that come after a query get the score -inf.
+#
+# In nested loops, load the tile of the outer loop before the tiles of the inner loop.
+#
+# We begin with the standard algorithm, which loads and stores whole matrices. Assume here that the
+# chip is large enough for them.
 
 # %% exercise="labkit.flash_attention:standard_attention" points=1
 
@@ -119,14 +155,34 @@ print(f"read {memory.n_read:,} numbers, written {memory.n_written:,}")
 flash_figures.moves(memory)
 
 # %% [markdown]
+# The figure has one lane for each array, and time goes to the right. The width of a block is how
+# many numbers it moves. S and P take most of it.
+#
 # ## 3. FlashAttention
 #
-# Now in tiles, with the first paper's order: the outer loop brings a tile of keys and values, the
-# inner loop goes through all tiles of queries and takes these keys into account for each. Between
-# two outer turns the state of a query (its maximum, its total, its output) has to wait somewhere:
-# in memory, as "m", "l" and "O".
+# Now we use tiles. The first paper has this order: the outer loop loads a tile of keys and values.
+# The inner loop goes through all tiles of queries and updates each of them with these keys. A
+# *turn* is one pass of the outer loop. Between two turns, the state of each query (its maximum, its
+# total and its output) has to wait in memory, as "m", "l" and "O".
+#
+# Build it in stages, and run the two cells below after each:
+#
+# 1. Store the first values of O, l and m. Then write both loops, without a mask. With one tile for
+#    all keys (`tile_kv` = 96) the state is updated only once.
+# 2. Try two and more tiles of keys. Now O and l of earlier turns count.
+# 3. Try tiles that do not divide 96. Use the row numbers that `tiles` gives you.
+# 4. Add `is_causal`: pass it to `tile_scores`, and skip pairs of tiles that it masks entirely.
 
 # %% exercise="labkit.flash_attention:flash_attention_1" points=3
+
+# %% experiment="flash_1_stages"
+stages = ((96, 96, False), (16, 24, False), (20, 28, False), (16, 24, True))
+for stage, (tile_q, tile_kv, is_causal) in enumerate(stages, 1):
+    memory, whole = (attention_memory(queries, keys, values) for _ in range(2))
+    standard_attention(whole, is_causal)
+    flash_attention_1(memory, tile_q, tile_kv, is_causal)
+    error = (memory.arrays["O"] - whole.arrays["O"]).abs().max()
+    print(f"stage {stage}: largest difference from standard attention {error:.1e}")
 
 # %% experiment="flash_1_moves"
 memory = attention_memory(queries, keys, values)
@@ -135,9 +191,9 @@ print(f"read {memory.n_read:,} numbers, written {memory.n_written:,}")
 flash_figures.moves(memory)
 
 # %% [markdown]
-# The picture shows what it costs to keep the state in memory: O comes and goes in every turn. The
-# second paper swaps the loops. A tile of queries stays on the chip with its state until it has seen
-# all keys; the division by the total happens once, at the end.
+# The figure shows the price of keeping the state in memory: in every turn all of O is loaded and
+# stored again. The second paper swaps the loops. A tile of queries and its state stay on the chip
+# until the queries have seen all keys. The output is divided by the total once, at the end.
 
 # %% exercise="labkit.flash_attention:flash_attention_2" points=2
 
@@ -148,7 +204,8 @@ print(f"read {memory.n_read:,} numbers, written {memory.n_written:,}")
 flash_figures.moves(memory)
 
 # %% [markdown]
-# Play it slowly: which tile is where, and what the running maximum and total of one query do.
+# The player shows the same run step by step. Watch which tiles are on the chip, and how the maximum
+# and the total of one query change.
 
 # %% experiment="player"
 tile_player(flash_attention_1, flash_attention_2)
@@ -156,17 +213,18 @@ tile_player(flash_attention_1, flash_attention_2)
 # %% [markdown]
 # ## 4. How large may a tile be?
 #
-# The first paper gives a tile of keys a quarter of the chip: tiles of Q, K, V and O lie there at
-# the same time. Its M counts *numbers*; data sheets give *bytes*. A T4 has 64 KB of shared memory
-# for each multiprocessor, so 16,384 numbers in float32 and 32,768 in float16.
+# In the first paper, tiles of Q, K, V and O lie on the chip at the same time, so a tile of keys may
+# take a quarter of it. The paper's M is the size of the chip in *numbers*. Data sheets give it in
+# *bytes*. A T4 has 64 KB of shared memory in each multiprocessor. These are 65,536 bytes: 16,384
+# numbers in float32, or 32,768 numbers in float16.
 
 # %% exercise="labkit.flash_attention:tile_sizes" points=1
 
 # %% [markdown]
 # ## 5. Counting without running
 #
-# Now closed forms. The counters above will tell you whether you are right: the checks compare your
-# formulas with what the algorithms really move.
+# Now we write the counts as formulas. You can test them with your own algorithms: `memory.n_read`
+# and `memory.n_written` are the true counts of a run. The checks compare with such counts.
 
 # %% exercise="labkit.flash_attention:standard_traffic" points=0.5
 
@@ -177,9 +235,12 @@ tile_player(flash_attention_1, flash_attention_2)
 # %% [markdown]
 # ### Question: your own head
 #
-# `own_head(student_id)` is one attention head and one chip. Give the tiles that `tile_sizes`
-# allows, what `flash_attention_1` then reads and writes, in numbers (the first writing of O, l and
-# m included), and all of it together in megabytes (10^6 bytes).
+# `own_head(student_id)` gives you one attention head and one chip. Answer with five numbers:
+#
+# * `tile_kv` and `tile_q`: the rows that `tile_sizes` allows;
+# * `reads` and `writes`: what `flash_attention_1` then reads and writes, in numbers, with the first
+#   store of O, l and m;
+# * `megabytes`: what both are together, in megabytes (10^6 bytes).
 
 # %% experiment="my_head_numbers"
 print(own_head(student_id))
@@ -196,10 +257,13 @@ my_head = {
 # %% [markdown]
 # ### Question: a slide
 #
-# A lecture slide lists what FlashAttention moves: it reads Q, K, V, O, l and m and writes O, l and
-# m, each once, in all N (5 D + 4) numbers. The first writing of O, l and m is not in it; leave it
-# out here too. For how many turns of the outer loop is the slide right (`n_turns`)? And for your
-# own head: how many times *as much* as the slide says does `flash_attention_1` move (`ratio`)?
+# A lecture slide counts what FlashAttention moves. It reads Q, K, V, O, l and m once, and it writes
+# O, l and m once. Together these are N (5 D + 4) numbers. The slide leaves out the first store of
+# O, l and m; leave it out here too.
+#
+# * `n_turns`: for how many turns of the outer loop is the slide right?
+# * `ratio`: for your own head, divide the numbers that `flash_attention_1` moves by the slide's
+#   number.
 
 # %% answer="slide" points=0.5
 slide = {"n_turns": 1, "ratio": 13.11}
@@ -207,43 +271,71 @@ slide = {"n_turns": 1, "ratio": 13.11}
 # %% [markdown]
 # ### Question: a homework
 #
-# A homework asks what FlashAttention reads for N = 1,024 and D = 64 in float32 on a chip with
-# "M = 64K". Its expected answer is about 800,000. Give the reads of `flash_attention_1` if that
-# means 64,000 numbers, 65,536 numbers, or 65,536 bytes.
+# A homework asks what FlashAttention reads for N = 1,024 and D = 64 in float32, on a chip with
+# "M = 64K". The expected answer is about 800,000. How many numbers does `flash_attention_1` read if
+# "64K" means 64,000 numbers, 65,536 numbers, or 65,536 bytes?
 
 # %% answer="homework" points=0.5
 homework = {"numbers_64000": 796_672, "numbers_65536": 663_552, "bytes_65536": 2_260_992}
 
 # %% [markdown]
-# ### In words
+# ### Written answer: four counts
 #
-# The slide gives 331,776 numbers in all for this head, the homework about 800,000 reads. Two other
-# readings of M have given you two more counts. Say for each of the four what exactly was assumed,
-# and which of them a T4 with its 64 KB comes closest to.
+# You now have four counts for the homework's head (N = 1,024, D = 64, float32). By the slide's
+# formula, 331,776 numbers are read and written. The three readings of "64K" give three numbers of
+# reads. For each of the four, write what was assumed. Then say which of the four a T4 with its 64
+# KB comes closest to, and why. (4 to 6 sentences.)
 
 # %% [markdown] written="wrong_numbers" points=1
-# The slide loads and stores Q, O, l and m once, as if one tile of K held all keys. Algorithm 1 does
-# it for each of the T_c tiles of K. The expected 796,672 reads 64 K as 64,000 numbers: B_c = 250,
-# T_c = 5; with 65,536 numbers B_c = 256 and T_c = 4. Both take a size in bytes for a count of
-# numbers. A T4 has 65,536 bytes, which are 16,384 float32 numbers: B_c = 64, T_c = 16, and
-# 2,260,992 reads: that is the count of the real chip, almost three times the expected one.
+# *Slide.* It loads and stores Q, O, l and m once, as if one tile of K held all keys. Algorithm 1
+# does this in each of its T_c turns. (Its 331,776 are reads and writes; the reads alone would be
+# N (4 D + 2) = 264,192.)
+#
+# *64,000 numbers.* This gives B_c = 250 rows of K, T_c = 5 turns and 796,672 reads: the expected
+# answer.
+#
+# *65,536 numbers.* This gives B_c = 256, T_c = 4 and 663,552 reads. Like the reading before, it
+# takes a size in bytes for a count of numbers.
+#
+# *65,536 bytes.* These are 16,384 numbers in float32, so B_c = 64, T_c = 16 and 2,260,992 reads.
+# This is the T4, because 64 KB is a size in bytes. The T4 reads almost three times the expected
+# answer.
+#
+# *Marking (1 point):*
+#
+# * *0.25 if the answer says that the slide has one turn.*
+# * *0.25 if it says that 64,000 and 65,536 numbers take bytes for numbers, with B_c or T_c.*
+# * *0.25 if it turns 65,536 bytes into 16,384 numbers.*
+# * *0.25 if it names the last count for the T4, with the reads or the factor.*
 
 # %% [markdown]
 # ## 6. Operations and seconds
 #
-# FlashAttention does not save arithmetic; it does a little more. We count every addition,
-# multiplication, exponential, division and maximum as one operation.
+# We count every addition, multiplication, exponential, division and maximum as one operation.
 
 # %% exercise="labkit.flash_attention:standard_flops" points=0.5
 
 # %% exercise="labkit.flash_attention:flash_flops" points=0.5
 
+# %% experiment="operations"
+for tile_kv in (32, 64, 128, 256, 512):
+    more = flash_flops(4096, 64, tile_kv) / standard_flops(4096, 64) - 1
+    print(f"{tile_kv:>4} rows of K: {100 * more:+.2f} % operations")
+
+# %% [markdown]
+# So FlashAttention does about as many operations as standard attention. With 64 rows of K in a tile
+# it does 0.82 % more, with 256 rows 0.08 % fewer. It saves one division for each score, and pays
+# 3 D + 7 more operations for each row of Q in each turn. The larger count in the first paper (75.2
+# GFLOPs, standard 66.6) contains the backward pass, which computes the scores a second time.
+
 # %% exercise="labkit.flash_attention:run_times" points=0.5
 
 # %% [markdown]
-# The homework's model of a T4: 8.1 TFLOP/s (no tensor cores), 320 GB/s, computing and moving one
-# after the other, 64,000 numbers on the chip. Beside it the truth about the chip, 65,536 bytes, and
-# the assumption that moving overlaps with computing.
+# The homework has a simple model of a T4: it computes 8.1 TFLOP/s (without tensor cores), moves 320
+# GB/s, first moves and then computes, and holds 64,000 numbers. The column "speedup" uses this
+# model. The column "bytes" has the true size of the chip, 65,536 bytes. In the column "overlap",
+# moving and computing also happen at the same time. A speedup is the time of standard attention
+# divided by the time of FlashAttention.
 
 # %% experiment="predicted_speedups"
 T4 = (8.1e12, 320e9)
@@ -258,19 +350,22 @@ for n_rows in (1024, 2048, 4096, 8192):
     print(f"{n_rows:>6}{flash_1_traffic(n_rows, 64, 250).reads:>12,}{line}")
 
 # %% [markdown]
-# Your functions take any card. With the shared memory, rates and bandwidth of each data sheet:
+# Your functions work for every GPU. This table takes shared memory, FLOP/s and bandwidth from the
+# data sheets. "In turn" means that moving and computing follow each other.
 
 # %% experiment="cards"
 standard, flash_1 = (standard_traffic, standard_flops), (flash_1_traffic, flash_flops)
 print(flash_tables.cards_table(tile_sizes, standard, flash_1, run_times))
 
 # %% [markdown]
-# In float32 an A100 computes so slowly that moving hides behind it (overlap 1.00): there is nothing
-# to gain. In float16 its tensor cores are sixteen times as fast, and moving decides.
+# In float32 an A100 computes slowly. With overlap, computing takes longer than moving, also for
+# standard attention. So nothing is gained (overlap 1.00). In float16 its tensor cores are sixteen
+# times as fast. Then moving decides, and the gain is 4.8 to 6.
 #
 # ## 7. Where the clever method loses
 #
-# A small chip makes small tiles, small tiles many turns, and in every turn all of O comes and goes.
+# A small chip has room for small tiles only. Small tiles mean many turns, and in every turn all of
+# O is loaded and stored. With how many rows does the first order begin to win?
 
 # %% exercise="labkit.flash_attention:least_tile" points=0.5
 
@@ -282,29 +377,29 @@ for head_dim in (64, 128, 256):
 flash_figures.traffic_by_tile(standard_traffic, flash_1_traffic, flash_2_traffic, least_tile)
 
 # %% [markdown]
-# With D = 128 in float32, 64 KB hold 32 rows, and the first order of FlashAttention moves *more*
-# than standard attention. The second order does not write O in every turn; what counts there is the
-# tile of queries.
+# With D = 128 in float32, 64 KB hold 32 rows, and 98 would be needed. There the first order of
+# FlashAttention moves *more* than standard attention. The second order stores O only once. For it
+# the tile of queries decides.
 #
-# And over the length of the text:
+# The next figure shows the counts over the length of the text:
 
 # %% experiment="over_length"
 flash_figures.traffic_by_length(standard_traffic, flash_1_traffic, flash_2_traffic, tile_sizes)
 
 # %% [markdown]
-# The first paper measured 40.3 GB for standard attention and 4.4 GB for its own, forward and
-# backward, for the heads of GPT-2 medium. Our counts for the same sizes:
+# The first paper measured what attention moves in GPT-2 medium, forward and backward: 40.3 GB with
+# standard attention and 4.4 GB with FlashAttention. Our counts for the same sizes:
 
 # %% experiment="paper_anchor"
 print(flash_tables.gpt2_table(standard_traffic, flash_1_traffic))
 
 # %% [markdown]
-# ## 8. The way back
+# ## 8. The backward pass
 #
-# Training needs gradients, and the standard way keeps the weights P for it: N × N numbers from the
-# forward to the backward pass. FlashAttention keeps L, one number a query, and computes the weights
-# of each pair of tiles again. `labkit.labs.flash_attention.backward` has it in the same
-# style; read it.
+# Training needs gradients. Standard attention keeps the weights P for them, which are N × N
+# numbers. FlashAttention keeps only L, one number for each query. In the backward pass it computes
+# the weights of each pair of tiles again from L. The code is in
+# `labkit.labs.flash_attention.backward`, in the same style as yours. Read it.
 
 # %% experiment="way_back"
 d_output = torch.randn(96, 16, generator=torch.Generator("cpu").manual_seed(8))
@@ -323,11 +418,22 @@ for forward, (back, tile_rows) in ways.items():
 # %% [markdown]
 # ## 9. Measured
 #
-# PyTorch has several ways to compute `scaled_dot_product_attention`. "math" is the standard way,
-# the others are FlashAttention and its relatives; "plain" is the formula typed in, and "labkit" is
-# the kernel in `labkit.engine.triton_flash`, the same loops as your `flash_attention_2` in a
-# language for GPUs. The cell measures on this machine; what it measures stays in
-# `flash-here.jsonl`.
+# PyTorch has several programs (*back ends*) for `scaled_dot_product_attention`:
+#
+# | name | what it is |
+# |---|---|
+# | plain | the formula, typed in with PyTorch operations |
+# | math | PyTorch's own standard attention |
+# | efficient, flash, cudnn | kernels that work tile by tile, as FlashAttention does |
+# | labkit | `labkit.engine.triton_flash`: the loops of your `flash_attention_2`, for GPUs |
+#
+# The cell measures them on this machine and saves the rows in `flash-here.jsonl`. Then it prints
+# three tables for each record, that of an H200 first: times, peak memory, and lower bounds of the
+# times. There are three bounds:
+#
+# * **products** is the time of the matrix products at the machine's measured peak rate.
+# * **scores moved** is the time to move what `standard_traffic` counts.
+# * **tiles moved** is the time to move what `flash_2_traffic` counts, with 128 rows of Q in a tile.
 
 # %% experiment="measured"
 here = profile()
@@ -345,24 +451,58 @@ flash_figures.back_ends(records["flash-h200"], standard_traffic, flash_2_traffic
 flash_figures.back_ends(records["here"], standard_traffic, flash_2_traffic)
 
 # %% [markdown]
-# ### In words
+# ### Written answer: time and memory
 #
-# From the record of the H200: how do time and peak memory of "math" and of FlashAttention grow with
-# N, and what in the counts says so? FlashAttention does *more* operations than standard attention;
-# why is it faster all the same, and is its time at N = 16,384 the time of moving or of computing?
+# Use the record of the H200, forward and without a mask. (6 to 8 sentences, with numbers.)
+#
+# 1. How do time and peak memory of "math" grow with N, and how do those of "flash"? Which of your
+#    counts explains it?
+# 2. FlashAttention does about as many operations as standard attention. Why is it faster?
+# 3. At N = 16,384, does "cudnn" spend its time moving or computing? Look at D = 64 and at D = 128,
+#    and compare with the lower bounds. At one of them the kernel is *faster* than "tiles moved".
+#    What does the H200 have between its memory and the chip's SRAM that makes this possible?
 
 # %% [markdown] written="back_ends" points=1
-# Peak memory of "math" grows with N² (39 GB at N = 16,384 and D = 64), for it holds the scores and
-# the weights of all heads; that of FlashAttention grows with N (135 MB): Q, K, V, O and one number
-# a query. Both times grow with N², since the two products are 4 N² D operations either way. The
-# standard way also moves 4 N² numbers, 8.4 ms even at the full bandwidth, and takes 17 ms and more;
-# the tiles are 2.1 ms, the products 1.4 ms, and FlashAttention takes 2.4 to 3.7 ms, a few more
-# operations included. At D = 128 the best kernel needs 3.3 ms where the products alone need 2.9: it
-# computes. Our count of the tiles would be 4.2 ms of moving: they come from the cache between chip
-# and memory, where one program's tiles of K and V lie ready for the next.
+# *1.* The peak memory of "math" grows with N² (39 GB at N = 16,384 and D = 64): it holds the scores
+# and the weights of all heads. The memory of "flash" grows with N (135 MB): Q, K, V, O and one
+# number for each query. Both times grow with N², because the two products are 4 N² D operations
+# either way.
+#
+# *2.* Standard attention also moves 4 N² numbers. That takes 8.4 ms at the full bandwidth. "plain"
+# needs 17 ms and "math" 65 ms. The tiles need 2.1 ms of moving and the products 1.4 ms;
+# the FlashAttention kernels take 2.4 to 3.7 ms.
+#
+# *3.* At D = 64, "cudnn" takes 2.36 ms, close to both bounds (moving 2.1, products 1.44), so this
+# row alone does not decide. At D = 128 it takes 3.32 ms; the products alone need 2.87 ms, and
+# "tiles moved" would be 4.21 ms. The kernel is faster than our count of moves allows. So many tiles
+# do not come from the large memory, but from the L2 cache: many programs load the same tiles of K
+# and V at about the same time. The time is that of computing.
+#
+# *Marking (1 point):*
+#
+# * *0.25 if memory grows with N² in one case and with N in the other, and the answer says why.*
+# * *0.25 if both times grow with N², and standard attention also moves the N × N arrays. "Fewer
+#   operations" as the reason earns nothing here.*
+# * *0.25 if D = 128 shows that the kernel computes, with two numbers.*
+# * *0.25 if a cache (L2) holds tiles that several programs load.*
 
 # %% [markdown]
-# ## What you have now
+# ## What you have shown
 #
-# The same output without one score in memory, and counts that you can check by hand for any chip.
-# Lab 8 asks about the papers behind labs 6 and 7, with these numbers at hand.
+# Your `flash_attention_2` gives the output of standard attention without storing one score. For
+# your 96 tokens it moves 21,600 numbers, and standard attention 43,008. The checks proved your
+# formulas, so you can count for any chip. On an H200, at 16,384 tokens, the best kernel takes 2.4
+# ms and PyTorch's standard attention 65 ms.
+#
+# **Read next**
+#
+# * [FlashAttention](https://arxiv.org/abs/2205.14135), section 3 and algorithm 1: this is the first
+#   order.
+# * [FlashAttention-2](https://arxiv.org/abs/2307.08691), section 3: the second order, and how the
+#   work is shared.
+# * [Online normalizer calculation for softmax](https://arxiv.org/abs/1805.02867), algorithm 3: this
+#   is your `online_softmax`.
+# * [FlashAttention-3](https://arxiv.org/abs/2407.08608), section 3: how moving and computing
+#   overlap.
+#
+# Lab 8 asks about the papers of labs 6 and 7.

@@ -59,7 +59,7 @@ class Connection:
                 if time.monotonic() > end:
                     raise ClusterError(
                         f"the scheduler {self._address} has been gone for {within_s:g} s: start it "
-                        "again and repeat the command, which goes on where it was"
+                        "again and repeat the command, which continues where it stopped"
                     ) from error
                 time.sleep(min(1.0, within_s))
 
@@ -99,7 +99,7 @@ def _resolved(address: str) -> str:
             raise ClusterError(f"{address} is no scheduler file ({error})") from error
     if not address.startswith("tls://"):
         raise ClusterError(
-            f"{address} is no address of a scheduler with TLS: wanted tls://HOST:PORT or the "
-            "scheduler's file, for whoever reaches one without can run programs on its workers"
+            f"{address} is no address of a scheduler with TLS: give tls://HOST:PORT or the "
+            "scheduler's file. Without TLS, others could run programs on its workers"
         )
     return address

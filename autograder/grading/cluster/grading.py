@@ -67,7 +67,7 @@ def grade_on_cluster(
     Raises: ClusterError, here or on the way, with what a person can mend.
     """
     if keys_folder is None:
-        raise ClusterError("a cluster wants its keys: give --cluster-keys FOLDER, too")
+        raise ClusterError("a cluster needs its keys: give --cluster-keys FOLDER, too")
     connection = Connection(address, read_keys(keys_folder), patience.answer_s)
     try:
         connection.open()
@@ -211,8 +211,8 @@ class Grading:
             why = "the workers that graded it were killed, again and again"
             return self._closed(index, our_error(self._todo[index], self._order.settings.lab, why))
         raise ClusterError(
-            f"the workers cannot grade ({type(error).__name__}: {error}): mend that, start them "
-            "again and repeat the command, which goes on where it was"
+            f"the workers cannot grade ({type(error).__name__}: {error}): correct that, start them "
+            "again and repeat the command, which continues where it stopped"
         )
 
     def _closed(self, index: int, outcome: Outcome) -> Outcome:

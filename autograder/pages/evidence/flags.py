@@ -29,48 +29,48 @@ class Kind:
 KINDS = {
     "same_file": Kind(
         "The same file under several names",
-        "One of them uploaded for both, a folder was copied in the LMS, or a group handed in "
-        "together without being registered as one.",
+        "One student may have uploaded for both. A folder may have been copied in the LMS. A group "
+        "may have handed in together without being registered.",
     ),
     "same_answers": Kind(
         "The same answers in different files",
-        "They worked together where that is allowed, or both took the answers that the course or "
-        "the kit has published.",
+        "They may have worked together, as far as the course allows it. Both may have taken "
+        "answers that the course or the kit has published.",
     ),
     "same_id": Kind(
         "One student id in several submissions",
-        "A notebook was passed on for its first cells, or somebody mistyped the id.",
+        "A student may have passed on a notebook for its first cells, or mistyped the id.",
     ),
     "other_id": Kind(
         "A student id that is not the submitter's",
-        "A typing error, an old id, or a roster that is out of date.",
+        "The student may have mistyped the id or used an old one. The roster may be out of date.",
     ),
     "clicked": Kind(
         "Clicked answers that are stored under another student id",
-        "The id was corrected after the first clicks: the old answers stay in the outputs.",
+        "The student may have corrected the id after the first clicks. Old answers stay.",
     ),
     "accounts": Kind(
         "Several people ran cells of one notebook in Colab",
-        "A private and a university account of the same person, or a TA who helped in office "
-        "hours.",
+        "They may be a private and a university account of one person. A TA may have helped in "
+        "office hours.",
     ),
     "same_account": Kind(
         "One Colab account ran cells of several submissions",
-        "A shared or borrowed computer, or a pair that works together where that is allowed.",
+        "The students may share a computer. They may work as a pair, if the course allows it.",
     ),
     "server": Kind(
         "An inference server is used",
-        "It was tried for comparison, and no answer rests on it.",
+        "The student may have tried it for comparison, and no answer may depend on it.",
     ),
     "grader": Kind(
         "Code that reaches for the grader or the interpreter",
-        "Debugging, a recipe for freeing memory, or code that an assistant wrote. The marks are "
-        "not affected: they are made outside the student's process.",
+        "The student may have debugged, or copied a recipe for freeing memory. The marks do not "
+        "change: they are computed outside the student's process.",
     ),
     "starter": Kind(
         "Parts of the handed-out notebook are missing or changed",
-        "The work was moved to a new notebook, converted by another tool, or tidied up. The grader "
-        "uses its own copy of these cells.",
+        "The student may have moved the work to a new notebook, or another tool converted it. The "
+        "grader uses its own copy of these cells.",
         is_common=True,
     ),
 }

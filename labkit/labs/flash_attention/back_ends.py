@@ -37,7 +37,7 @@ def back_ends(
     forward, back = _forward_and_back(record)
     counts = (standard_traffic, flash_2_traffic)
     with panels(1, 3, (WIDTH, 4.0)) as (figure, ((time, both, peak),)):
-        for axes, point, title in ((time, forward, "forward"), (both, back, "forward and back")):
+        for axes, point, title in ((time, forward, "forward"), (both, back, "forward + backward")):
             if point is None:
                 axes.set_visible(False)
                 continue
@@ -48,7 +48,7 @@ def back_ends(
         peak.set_title("MB at the peak")
         handles, labels = time.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside right upper", fontsize=8)
-        source = f"{forward}, {forward.n_heads} heads; {record.provenance}"
+        source = f"{forward.label}, {forward.n_heads} heads; {record.provenance}"
         return say(figure, _slowest_and_fastest(record, forward), source)
 
 

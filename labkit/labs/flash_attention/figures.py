@@ -78,7 +78,7 @@ def traffic_by_tile(
             if least := least_tile(n_rows, head_dim):
                 axes.axvline(least, color=COLORS["reference"], linewidth=1, linestyle=":")
                 axes.annotate(
-                    f"the first order moves less\nfrom {least} rows on", (least, whole / 1e6),
+                    f"from {least} rows on\nthe first order\nmoves less", (least, whole / 1e6),
                     (5, 14), textcoords="offset points", fontsize=8,
                 )  # fmt: skip
             axes.set(
@@ -108,7 +108,7 @@ def traffic_by_length(
             }
             _draw_ways(axes, LENGTHS, ways)
             for i, (name, totals) in enumerate(list(ways.items())[1:]):
-                words = f"{name}: standard / {ways['standard'][-1] / totals[-1]:.2f}"
+                words = f"{name}: {totals[-1] / ways['standard'][-1]:.2f} × standard"
                 place = {"transform": axes.transAxes, "ha": "right", "fontsize": 8}
                 axes.text(0.98, 0.11 - 0.08 * i, words, color=WAY_COLORS[name], **place)
             axes.set(

@@ -60,7 +60,7 @@ class Head:
         )
         if self.is_own:
             return f"Your head: {text}."
-        return f"Write your student id into the cell at the top first. Nobody's head: {text}."
+        return f"Write your student id into the cell at the top first. A sample head: {text}."
 
 
 def own_head(student_id: Any) -> Head:

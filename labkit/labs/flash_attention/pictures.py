@@ -142,7 +142,7 @@ def _draw_softmax(axes: Axes, softmax: Softmax | None, moment: Moment, query: in
         axes.bar(range(len(new)), softmax.weights.tolist(), color=colors, width=0.9)
         words = f"query {query}: m = {softmax.maximum:.2f}, l = {softmax.total:.2f}"
         if softmax.rescaled < 1:
-            words += f"; older ones times {softmax.rescaled:.2f}"
+            words += f"; earlier ones times {softmax.rescaled:.2f}"
     axes.set_title(words, color=INK)
 
 

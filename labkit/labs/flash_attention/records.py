@@ -50,7 +50,13 @@ class Point:
         n_products = 7 if self.has_back else 2
         return n_products * 2 * self.n_heads * n_rows**2 * self.head_dim // (1 + self.is_causal)
 
+    @property
+    def label(self) -> str:
+        """The point in words, for tables and figures."""
+        return str(self).replace("and back", "forward + backward")
+
     def __str__(self) -> str:
+        """The setting of its rows in a record."""
         words = [f"D {self.head_dim}", "causal" * self.is_causal, "and back" * self.has_back]
         return ", ".join(filter(None, words))
 

@@ -37,11 +37,11 @@ def gpt2_table(standard_traffic: Traffic, flash_1_traffic: Traffic) -> str:
         lines.append([name, *_gigabytes(forward, back)])
     title = "N = 1,024, D = 64, 16 heads, 64 sequences, 2 bytes a number; GB"
     note = (
-        "The paper's standard attention also masks and drops weights out, each a pass over N x N\n"
-        "numbers, which our count leaves out. Its tiles depend on the kernel: with 384 rows our\n"
-        "count is close."
+        "The paper's standard attention also has a mask and dropout. Both go over N x N numbers\n"
+        "again; our count leaves that out. The tiles of the paper's kernel vary: with 384 rows\n"
+        "our count is close to the measurement."
     )
-    return _text(title, ["", "forward", "back", "both"], lines) + note
+    return _text(title, ["", "forward", "backward", "both"], lines) + note
 
 
 def cards_table(
@@ -81,11 +81,11 @@ def back_ends_table(
     standard_traffic: Traffic | None = None,
     flash_2_traffic: Traffic | None = None,
 ) -> str:
-    """Milliseconds and peak memory of every back end, beside floors if the machine is known.
+    """Three tables: times and peak memory of every back end, and lower bounds of the times.
 
-    products ms: of the matrix products alone. With the two functions also what it takes to move
-    what they count, forward and not causal: with all scores, and in tiles of 128 rows of Q. A
-    kernel that is faster than that has tiles from a cache: many programs load the same.
+    products: the matrix products alone. With the two functions also the time to move what they
+    count, forward and not causal: all scores, and tiles with 128 rows of Q. A kernel that is faster
+    than that has tiles from a cache: many programs load the same. The bounds need a known machine.
     Raises: ValueError if the record has no such rows.
     """
     every = points(record)
@@ -94,18 +94,24 @@ def back_ends_table(
     names = list(dict.fromkeys(name for point in every for name in by_back_end(record, point)))
     counts = (standard_traffic, flash_2_traffic)
     floors = list(floors_ms(record, every[0], 1, *counts))
-    units = [f"{name} ms" for name in (*names, *floors)] + [f"{name} MB" for name in names]
-    lines = []
+    times, peaks, least = [], [], []
     for point in every:
         rows = by_back_end(record, point)
         for n_rows in dict.fromkeys(n for found in rows.values() for n in found):
             line = [rows.get(name, {}).get(n_rows) for name in names]
+            place = [point.label, f"{n_rows:,}"]
             known = floors_ms(record, point, n_rows, *counts)
-            least = [f"{known[name]:.3g}" if name in known else "-" for name in floors]
-            cells = [str(point), f"{n_rows:,}", *map(_milliseconds, line), *least]
-            lines.append([*cells, *map(_megabytes, line)])
-    title = f"{record.provenance}; 1 sequence of {every[0].n_heads} heads"
-    return _text(title, ["", "N", *units], lines)
+            times.append([*place, *map(_milliseconds, line)])
+            peaks.append([*place, *map(_megabytes, line)])
+            least.append([*place, *(f"{known[n]:.3g}" if n in known else "-" for n in floors)])
+    text = [
+        f"{record.provenance}; 1 sequence of {every[0].n_heads} heads",
+        _text("Time in ms", ["", "N", *names], times),
+        _text("Peak memory in MB", ["", "N", *names], peaks),
+    ]
+    if floors:
+        text.append(_text("Lower bounds of the time in ms", ["", "N", *floors], least))
+    return "\n".join(text)
 
 
 def _gigabytes(forward: tuple[int, int], back: tuple[int, int]) -> list[str]:

@@ -64,10 +64,10 @@ class Links(HTMLParser):
 
 def test_every_link_of_a_site_leads_to_a_file_of_that_hash(released):
     pages = list(released.rglob("*.html"))
-    assert len(pages) == 4
+    assert len(pages) == 7
     for page in pages:
         for link in Links(page.read_text()).found:
-            if link.startswith(COLAB):
+            if link.startswith("https://"):
                 continue
             path, digest = urldefrag(link)
             target = page.parent / unquote(path)
@@ -102,7 +102,7 @@ def test_notebooks_carry_their_edition_the_address_and_a_badge(released):
     cells = json.loads((released / "notebooks/01_memory.ipynb").read_text())["cells"]
     link = f"{COLAB}/someone/course/blob/main/notebooks/01_memory.ipynb"
     assert f'href="{link}"' in "".join(cells[0]["source"])
-    code = "".join(cells[1]["source"])
+    code = next("".join(cell["source"]) for cell in cells if cell["id"] == "install")
     for wheel in edition_of(LAB).wheels:
         assert wheel.version in code and wheel.sha256 in code
     assert f'address="{RAW}/main"' in code
@@ -173,3 +173,12 @@ def test_a_released_notebook_is_handed_in_like_the_repositorys(released):
     )
     assert [step.source for step in rebuilt.steps] == [step.source for step in as_committed.steps]
     assert rebuilt.notes == as_committed.notes
+
+
+def test_a_site_has_the_rules_the_reading_list_and_the_glossary(released):
+    index = (released / "index.html").read_text(encoding="utf-8")
+    for name, words in {"course": "Late work", "reading": "SpecInfer", "glossary": "詞元"}.items():
+        page = (released / f"{name}.html").read_text(encoding="utf-8")
+        assert f'href="{name}.html"' in index
+        assert words in page
+        assert ".md" not in page

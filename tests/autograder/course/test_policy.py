@@ -36,7 +36,7 @@ def after(overdue, rule=TENTH, grace_minutes=0.0):
 
 
 def test_the_courses_own_policy_is_that_of_the_handout():
-    policy = read_policy(NOTEBOOKS / "policy.toml")
+    policy = read_policy(NOTEBOOKS / "course.toml")
     assert (policy.attempts, policy.late) == ("best", REFUSE)
     assert set(policy.deadlines) == {lab.name for lab in read_labs()}
     assert policy.timezone.utcoffset(datetime(2026, 10, 1)) == timedelta(hours=8)
@@ -243,6 +243,7 @@ def test_a_deadline_may_name_its_own_offset(tmp_path):
         ('grace_minutes = "5"', "from 0 to 10080"),
         ("bonus_at_most = nan", "of at least 0"),
         ("deadlines = 5", "must be a table"),
+        ("policy = 5", "policy must be a table"),
         ("[deadlines]\n99_cooking = 2026-10-15T23:59:59", "there is no lab '99_cooking'"),
         ("[deadlines]\n04 = 2026-10-15T23:59:59\n04_kv_cache = 2026-10-15T23:59:59", "twice"),
         (f"[deadlines]\n{LAB} = 2026-10-15", "a day and a time"),

@@ -191,7 +191,7 @@ def test_whoever_has_no_mark_and_every_mark_without_a_person_is_told(out, gradeb
     told = "\n".join(notes)
     assert "no mark for Unread, Una: a person has yet to read everything." in told
     assert "no mark for Zoë, Ünï; +1: our error: grade again." in told
-    assert "stranger?[2J (10 points) is nobody's" in told
+    assert "stranger?[2J (10 points) belongs to nobody" in told
     assert "nothing was handed in by Absent, Al." in told
     assert "EX of @Excused, Eve stays in Canvas, not 10." in told
     assert f"{LAB}: written to Canvas's column Lab {LAB} (4711)." in notes
@@ -232,7 +232,7 @@ def test_a_lab_whose_points_nobody_knows_has_no_mark_on_any_scale(gradebook, tmp
     log.close()
     order = Order("csv", points={LAB: 25})
     notes = export(tmp_path, order, tmp_path / "x.csv", read_roster(gradebook))
-    assert any("is not on record: grade again" in note for note in notes)
+    assert any("does not say how many points the lab has" in note for note in notes)
     assert rows_of((tmp_path / "x.csv").read_bytes())[1][4] == ""
 
 
@@ -256,7 +256,7 @@ def test_a_column_is_taken_for_a_labs_only_if_its_title_holds_the_name(out, tmp_
     if is_it:
         notes = export(out, order, tmp_path / "x.csv", read_roster(roster))
         assert f"{LAB}: written to Canvas's column {title} (1)." in notes
-        assert any("does not say what Canvas takes it for" in note for note in notes)
+        assert any("does not say how many points Canvas has" in note for note in notes)
     else:
         with pytest.raises(ExportError, match="has 0 columns whose name holds 01_memory"):
             export(out, order, tmp_path / "x.csv", read_roster(roster))
@@ -277,7 +277,7 @@ def test_two_submissions_of_one_person_give_no_mark_but_a_note(gradebook, tmp_pa
     notes = export(tmp_path, Order("canvas"), tmp_path / "x.csv", read_roster(gradebook))
     after = canvas_takes((tmp_path / "x.csv").read_bytes(), in_canvas(gradebook))
     assert after == in_canvas(gradebook)
-    assert any("more than one submission is theirs (r03, 王小明)" in note for note in notes)
+    assert any("they have more than one submission (r03, 王小明)" in note for note in notes)
 
 
 def test_moodle_gets_grades_for_the_open_rows_only(out, worksheet, tmp_path):
@@ -372,7 +372,7 @@ def test_the_roster_of_the_folder_names_people_but_is_never_written_back(gradebo
     export(tmp_path, Order("csv"), tmp_path / "x.csv")
     names = {row[0]: row[4] for row in rows_of((tmp_path / "x.csv").read_bytes())}
     assert names["王小明"] == "10"
-    with pytest.raises(ExportError, match="wants the gradebook that Canvas exports"):
+    with pytest.raises(ExportError, match="needs the gradebook that Canvas exports"):
         export(tmp_path, Order("canvas"), tmp_path / "x.csv")
 
 
@@ -387,9 +387,9 @@ def test_without_a_roster_everyone_who_handed_in_is_in_the_table(out, tmp_path):
     [
         (Order("xml"), "there is no format 'xml'"),
         (Order("csv", labs=["05_batching"]), "no results of 05_batching; it has 01_memory"),
-        (Order("canvas"), "wants the gradebook that Canvas exports"),
-        (Order("moodle", labs=[LAB]), "wants the assignment's grading worksheet"),
-        (Order("gradescope", labs=[LAB]), "wants a --roster with e-mail addresses"),
+        (Order("canvas"), "needs the gradebook that Canvas exports"),
+        (Order("moodle", labs=[LAB]), "needs the assignment's grading worksheet"),
+        (Order("gradescope", labs=[LAB]), "needs a --roster with e-mail addresses"),
     ],
 )
 def test_what_cannot_be_exported_is_told_in_one_sentence(out, tmp_path, order, words):
@@ -413,10 +413,10 @@ def test_the_command_writes_the_file_and_says_what_is_not_in_it(out, gradebook, 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--points", "01"), "--points wants LAB=VALUE, got 01"),
-        (("--points", "01=many"), "--points wants a number above 0 for 01_memory, got many"),
-        (("--points", "01=0"), "--points wants a number above 0 for 01_memory, got 0"),
-        (("--points", "01=inf"), "--points wants a number above 0 for 01_memory, got inf"),
+        (("--points", "01"), "--points needs LAB=VALUE, got 01"),
+        (("--points", "01=many"), "--points needs a number above 0 for 01_memory, got many"),
+        (("--points", "01=0"), "--points needs a number above 0 for 01_memory, got 0"),
+        (("--points", "01=inf"), "--points needs a number above 0 for 01_memory, got inf"),
         (("--labs", "99"), "there is no lab '99'"),
         (("--roster", "nobody.csv"), "nobody.csv cannot be read"),
         (("--format", "pdf"), "there is no format 'pdf'"),

@@ -211,7 +211,7 @@ def test_only_those_who_hold_the_key_are_let_in(machines, tmp_path):
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:8786", "127.0.0.1:8786", "inproc://x"])
 def test_an_address_without_tls_is_refused(address, tmp_path):
     keys = write_keys(tmp_path / "keys")
-    with pytest.raises(ClusterError, match="no address of a scheduler with TLS: wanted tls://"):
+    with pytest.raises(ClusterError, match="no address of a scheduler with TLS: give tls://"):
         grade_on_cluster([], SETTINGS, address, keys)
 
 
@@ -219,7 +219,7 @@ def test_a_scheduler_file_without_tls_is_refused(tmp_path):
     keys = write_keys(tmp_path / "keys")
     file = tmp_path / "scheduler.json"
     file.write_text(json.dumps({"address": "tcp://127.0.0.1:8786"}))
-    with pytest.raises(ClusterError, match="wanted tls://"):
+    with pytest.raises(ClusterError, match="give tls://"):
         grade_on_cluster([], SETTINGS, str(file), keys)
     file.write_text("[]")
     with pytest.raises(ClusterError, match="no scheduler file"):

@@ -135,7 +135,7 @@ def test_shards_share_everything_and_nothing_twice(n):
 
 @pytest.mark.parametrize("text", ["", "0/3", "4/3", "1", "1/0", "-1/2", "a/b", "1/2/3"])
 def test_a_wrong_shard_is_one_sentence(text):
-    with pytest.raises(Refusal, match="--shard wants"):
+    with pytest.raises(Refusal, match="--shard needs"):
         Shard.from_text(text)
 
 

@@ -35,7 +35,7 @@ def mark_of(row, *hand, total=None, bonus=0.0):
 def test_a_student_sees_what_failed_first_and_where_to_go_on(tmp_path):
     row = result("ann", (1, 0, 0, 0), messages={"b": WRONG, "c": WRONG})
     text = words(page_of(tmp_path, row))
-    step = text[text.index("Where to go on") : text.index("exercise_0 1 of 2")]
+    step = text[text.index("What to do next") : text.index("exercise_0 1 of 2")]
     assert "The first check that fails is in exercise_0 : Claim b." in step
     assert "On a hidden case: the batch; got 1. One sequence was counted." in step
     assert "A hint." in step
@@ -68,14 +68,14 @@ def test_a_check_that_is_not_decided_is_no_failed_one(tmp_path):
 
 def test_an_exercise_left_open_is_called_open_and_not_wrong(tmp_path):
     text = words(page_of(tmp_path, result("ann", (1, 0))))
-    assert "The first part that is still open is exercise_0 " in text
+    assert "The first part that is not written yet is exercise_0 " in text
     assert next_step(result("ann", (1, 0))).n_others == 0
 
 
 def test_who_passes_everything_reads_that(tmp_path):
     text = words(page_of(tmp_path, result("ann", (1, 1))))
     assert "Every check passes." in text
-    assert "Where to go on" not in text
+    assert "What to do next" not in text
 
 
 def test_attempt_group_and_time_stand_on_the_page(tmp_path):
@@ -94,7 +94,7 @@ def test_lateness_is_said_with_what_it_costs(tmp_path):
     row = result("ann", (1, 1), late="Two days late.", late_factor=0.8)
     text = words(page_of(tmp_path, row, mark_of(row, total=1.6)))
     assert "Two days late. All marks count 80 %." in text
-    assert "In all: 1.6 of 12 points, after what lateness takes off." in text
+    assert "In all: 1.6 of 12 points, after the deduction for late work." in text
     in_time = words(page_of(tmp_path, result("bob", (1,), late="Handed in within the grace time.")))
     assert "All marks count" not in in_time
 
@@ -107,7 +107,7 @@ def test_marks_given_by_hand_stand_beside_the_answers(tmp_path):
     ]
     text = words(page_of(tmp_path, row, mark_of(row, *hand, total=3.5)))
     assert "curve 1.5 of 2 Say why it bends." in text
-    assert "rewinding not read yet, 1 to earn" in text
+    assert "rewinding not read yet, 1 at most" in text
     assert "A person gave 2 of 2 in place of the checks." in text
     assert "The answer has changed since" in text
     assert "In all: 3.5 of 12 points, with 3.5 given by hand." in text
@@ -180,7 +180,7 @@ def test_the_class_report_has_all_its_parts(everything):
         "Flagged",
         "Most frequent misconceptions",
         "One sequence was counted.",
-        "too few to say: 4 of 20 marks needed",
+        "too few marks to judge it: 4 of 20",
         "3 of 12",
         "Students",
     ]

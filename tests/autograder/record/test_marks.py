@@ -257,4 +257,4 @@ def test_whose_marks_by_hand_stay_under_a_name_that_is_not_handed_in_any_more_is
     grade(find_lab(LAB), submissions, out, Run())
     absent, kept = (message.message for message in caplog.records[-2:])
     assert absent.endswith("any more: bo, chenwei")
-    assert kept.endswith("counts for no other name: chenwei")
+    assert kept.endswith("count for no other name: chenwei")

@@ -398,8 +398,8 @@ def test_the_command_evaluates_a_folder_and_judges_later(
 
 
 MISTAKES = {
-    "no model name": (["--judge", "http://127.0.0.1:9/v1"], "wants --judge-model too"),
-    "no address": (["--judge", "nowhere", "--judge-model", "m"], "wants http:// or https://"),
+    "no model name": (["--judge", "http://127.0.0.1:9/v1"], "needs --judge-model too"),
+    "no address": (["--judge", "nowhere", "--judge-model", "m"], "needs http:// or https://"),
     "no key": (
         ["--judge", "http://h/v1", "--judge-model", "m", "--judge-key-env", "NO_SUCH_KEY"],
         "variable NO_SUCH_KEY is not set",
@@ -410,21 +410,21 @@ MISTAKES = {
     ),
     "no JSON": (
         ["--judge", "http://h/v1", "--judge-model", "m", "--judge-body", "[1]"],
-        "wants a JSON object",
+        "needs a JSON object",
     ),
     "no task": (["--tasks", "paths,essay"], "no task called 'essay'"),
     "too many": (["--n", "101"], "n is 1 to 100"),
     "nothing stored": (["--stored"], "holds no answer of"),
-    "batch": (["--batch-size", "0"], "want 1 or more"),
+    "batch": (["--batch-size", "0"], "must be 1 or more"),
     "never trained": (["tiny-untrained"], "take tiny-target"),
     "random weights": (["tiny-mha"], "take tiny-target"),
     "a judge's port": (
         ["--judge", "http://localhost:notaport/v1", "--judge-model", "m"],
-        "wants http:// or https://",
+        "needs http:// or https://",
     ),
     "no time": (
         ["--judge", "http://h/v1", "--judge-model", "m", "--judge-timeout", "0"],
-        "--judge-timeout wants seconds",
+        "--judge-timeout needs seconds",
     ),
     "a key in the body": (
         ["--judge", "http://h/v1", "--judge-model", "m", "--judge-body", '{"api_key": "sk-1"}'],
@@ -466,7 +466,7 @@ def test_ctrl_c_says_how_to_go_on(folder, tmp_path, monkeypatch, capsys):
 
     monkeypatch.setattr(command, "answer_items", interrupted)
     assert call(folder, "--out", tmp_path) == 130
-    assert "the same command goes on from here" in capsys.readouterr().err
+    assert "the same command continues from here" in capsys.readouterr().err
 
 
 def test_the_command_shows_its_options():

@@ -155,7 +155,7 @@ def test_a_reply_that_never_ends_is_given_up_on(server):
 
 @pytest.mark.parametrize("timeout_s", [0, -1, 1e9, float("nan"), float("inf")])
 def test_a_timeout_that_is_none(timeout_s):
-    with pytest.raises(ValueError, match="--judge-timeout wants seconds"):
+    with pytest.raises(ValueError, match="--judge-timeout needs seconds"):
         Judge("http://host/v1", "m", timeout_s=timeout_s)
 
 
@@ -229,7 +229,7 @@ def test_usage_that_tells_nothing_counts_as_nothing(server, judge, usage):
     ],
 )
 def test_an_address_that_is_none(url):
-    with pytest.raises(ValueError, match="wants http:// or https:// and a host"):
+    with pytest.raises(ValueError, match="needs http:// or https:// and a host"):
         Judge(url, "m")
 
 
@@ -240,7 +240,7 @@ def test_addresses_and_keys_that_would_leak_or_fail():
     with pytest.raises(ValueError, match="no name, password or query"):
         Judge(f"http://host/v1?key={KEY}", "m")
     for key in (f"{KEY} x", f"{KEY}\nx", f"{KEY}ü"):
-        with pytest.raises(ValueError, match="copy it anew") as caught:
+        with pytest.raises(ValueError, match="copy it again") as caught:
             Judge("http://host/v1", "m", api_key=key)
         assert KEY not in str(caught.value)
 

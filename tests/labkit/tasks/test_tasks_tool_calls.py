@@ -101,7 +101,7 @@ MALFORMED = {
     ),
     "arguments as broken text": (with_arguments('"{"'), "not JSON"),
     "arguments with a tail": (with_arguments('"{} and more"'), "more follows the object"),
-    "arguments as a text of a list": (with_arguments('"[1]"'), "wants an object, found list"),
+    "arguments as a text of a list": (with_arguments('"[1]"'), "needs an object, found list"),
     "nested deeply": (with_arguments("[" * 50_000), "nested too deeply"),
     "a number of 5000 digits": (CALL.replace("7]", "7" * 5000 + "]"), "not JSON"),
     "a call of 10 MB": (

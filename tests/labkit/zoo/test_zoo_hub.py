@@ -150,7 +150,7 @@ def answers(hub, tmp_path_factory):
         ("unknown/model", "the hub has no model of this name"),
         ("meta-llama/Llama-3.2-1B", "gated and the token's account has no access to it"),
         ("google/gemma-3-1b-it", "gated and no valid token was sent"),
-        ("private/model", "wants a valid token, or has no model of this name"),
+        ("private/model", "needs a valid token, or has no model of this name"),
         ("forbidden/model", "does not let this token read the model"),
         ("busy/model", "too many requests come from here"),
         ("broken/model", "a fault of its own (status 500)"),

@@ -231,8 +231,8 @@ def test_the_level_of_all_keys_is_that_of_the_online_softmax(kind):
 
 @pytest.mark.parametrize(
     "name, source, check, words",
-    [("my_head", head(tile_kv=TILE_KV + 1), own_tiles_fit_the_chip, "here it has to fit"),
-     ("slide", slide(ratio=RATIO - 1), the_slide_is_too_small_by_a_factor, "not how much more")],
+    [("my_head", head(tile_kv=TILE_KV + 1), own_tiles_fit_the_chip, "here the tiles have to fit"),
+     ("slide", slide(ratio=RATIO - 1), the_slide_is_too_small_by_a_factor, "how much more")],
 )  # fmt: skip
 def test_slips_in_the_answers_are_named(name, source, check, words):
     namespace = dict(vars(flash)) | {"student_id": "instructor"}

@@ -23,7 +23,7 @@ from labkit.labs.flash_attention.own_head import Head, head_of
 NEAR_MEGABYTES, NEAR_RATIO = 0.005, 0.01
 HOMEWORK_ROWS, HOMEWORK_DIM, HOMEWORK_WIDTH = 1024, 64, 4
 HOMEWORK_BYTES = {"numbers_64000": 256_000, "numbers_65536": 262_144, "bytes_65536": 65_536}
-IN_NUMBERS = "Count numbers here, not bytes."
+IN_NUMBERS = "That is in bytes. Count numbers here."
 
 
 class Right(NamedTuple):
@@ -98,7 +98,7 @@ def _expect(
     expect_close(case, got, right, what, relative=relative, slips=slips)
 
 
-@check("my_head", hint="Your `tile_sizes` takes bytes, and gives tile_q first.")
+@check("my_head", hint="Give `tile_sizes` the chip in bytes. It returns tile_q first.")
 def own_tiles_fit_the_chip(student: Student, case: AnswerCase) -> None:
     """tile_kv and tile_q are the tiles of your head on your chip."""
     head, functions = _head_of(student), case.right or student
@@ -106,7 +106,7 @@ def own_tiles_fit_the_chip(student: Student, case: AnswerCase) -> None:
     right_q, right_kv = _tiles(functions, head)
     slips = {
         right_q: "That is tile_q.",
-        right_kv + 1: "That is a row too many: the paper rounds up, but here it has to fit.",
+        right_kv + 1: "That is one row too many. The paper rounds up; here the tiles have to fit.",
         _tiles(functions, head, kib=1000)[1]: "1 KiB is 1,024 bytes.",
         _tiles(functions, head, width=1)[1]: f"A number takes {head.bytes_per_number} bytes.",
     }
@@ -114,39 +114,39 @@ def own_tiles_fit_the_chip(student: Student, case: AnswerCase) -> None:
     _expect(case, tile_q, right_q, "tile_q", {right_kv: "That is tile_kv."})
 
 
-@check("my_head", hint="Your `flash_1_traffic`, with your tile_kv.")
+@check("my_head", hint="Call your `flash_1_traffic` with your tile_kv.")
 def own_reads_are_counted(student: Student, case: AnswerCase) -> None:
     """reads is how many numbers FlashAttention-1 reads for your head."""
     head, reads = _head_of(student), field_of(student, case, "reads")
     right = _right(case.right or student, head)
     slips = {
-        right.one_turn[0]: "That is a single turn: there is one for each tile of K.",
+        right.one_turn[0]: "That is one turn only. There is one turn for each tile of K.",
         right.by_queries[0]: "The number of turns follows from tile_kv.",
-        right.writes: "That is what it writes.",
-        right.total: "That is both ways together.",
+        right.writes: "That is the number of writes.",
+        right.total: "That is reads and writes together.",
         right.reads * head.bytes_per_number: IN_NUMBERS,
     }
     _expect(case, reads, right.reads, "reads", slips)
 
 
-@check("my_head", hint="Your `flash_1_traffic`, with your tile_kv.")
+@check("my_head", hint="Call your `flash_1_traffic` with your tile_kv.")
 def own_writes_are_counted(student: Student, case: AnswerCase) -> None:
-    """writes is how many numbers FlashAttention-1 writes, the first writing included."""
+    """writes is how many numbers FlashAttention-1 writes, with the first store of O, l and m."""
     head, writes = _head_of(student), field_of(student, case, "writes")
     right = _right(case.right or student, head)
     slips = {
-        right.writes - right.once: "The first writing of O, l and m counts here.",
-        right.one_turn[1]: "That is a single turn: there is one for each tile of K.",
+        right.writes - right.once: "Count the first store of O, l and m, too.",
+        right.one_turn[1]: "That is one turn only. There is one turn for each tile of K.",
         right.by_queries[1]: "The number of turns follows from tile_kv.",
-        right.reads: "That is what it reads.",
+        right.reads: "That is the number of reads.",
         right.writes * head.bytes_per_number: IN_NUMBERS,
     }
     _expect(case, writes, right.writes, "writes", slips)
 
 
-@check("my_head", hint="How many bytes has a number of yours? And a megabyte?")
+@check("my_head", hint="Multiply numbers by the bytes of one number. 1 MB is 10^6 bytes.")
 def own_traffic_in_megabytes(student: Student, case: AnswerCase) -> None:
-    """megabytes is all that is read and written, to 0.5 %; l and m may be taken as float32."""
+    """megabytes is reads and writes in 10^6 bytes, within 0.5 %; l and m may count as float32."""
     head, got = _head_of(student), field_of(student, case, "megabytes")
     right, width = _right(case.right or student, head), head.bytes_per_number
     megabytes = width * right.total / 1e6
@@ -155,16 +155,16 @@ def own_traffic_in_megabytes(student: Student, case: AnswerCase) -> None:
     slips = {
         right.total / 1e6: f"A number takes {width} bytes.",
         width * right.total / 2**20: "A megabyte is 1,000,000 bytes here.",
-        width * right.total: "In megabytes, not in bytes.",
-        width * right.reads / 1e6: "Writes count too.",
-        width * (right.total - right.once) / 1e6: "The first writing of O, l and m counts here.",
+        width * right.total: "That is in bytes. Divide by 1,000,000.",
+        width * right.reads / 1e6: "That is the reads alone. Add the writes.",
+        width * (right.total - right.once) / 1e6: "Count the first store of O, l and m, too.",
     }
     _expect(case, got, megabytes, "megabytes", slips, NEAR_MEGABYTES)
 
 
-@check("slide", hint="Try the formula with a tile of K that has all rows.")
+@check("slide", hint="Put a tile of K with all rows into your formula.")
 def the_slide_counts_so_many_turns(student: Student, case: AnswerCase) -> None:
-    """In n_turns turns FlashAttention-1 moves what the slide says, the first writing apart."""
+    """With n_turns turns, FlashAttention-1 moves what the slide says, without the first store."""
     head, n_turns = _head_of(student), field_of(student, case, "n_turns")
     if not 1 <= n_turns <= head.n_rows or n_turns != int(n_turns):
         raise Wrong("n_turns", expected="a whole number of turns", got=show(n_turns))
@@ -172,24 +172,27 @@ def the_slide_counts_so_many_turns(student: Student, case: AnswerCase) -> None:
     moved = sum(_ask_pair(case.right or student, "flash_1_traffic", rows, head.head_dim, 1))
     _, twice = _ask_pair(case.right or student, "flash_1_traffic", rows, head.head_dim, rows)
     if not is_near(moved - twice / 2, _of_the_slide(rows, head.head_dim), EXACT):
-        why = "How often does the slide read Q, and how often does the algorithm?"
-        raise Wrong(f"in {rows:,} turns the algorithm does not move what the slide says", why=why)
+        why = "The slide reads Q once; the algorithm reads it in every turn."
+        raise Wrong(f"with {rows:,} turns the algorithm does not move what the slide says", why=why)
 
 
-@check("slide", hint="All that your head moves, less the first writing, over the slide's number.")
+@check(
+    "slide",
+    hint="Take all moves of your head without the first store. Divide by the slide's number.",
+)
 def the_slide_is_too_small_by_a_factor(student: Student, case: AnswerCase) -> None:
-    """ratio is how many times as much is moved for your head as the slide says, to 1 %."""
+    """ratio is the numbers moved for your head divided by the slide's number, within 1 %."""
     head, ratio = _head_of(student), field_of(student, case, "ratio")
     right = _right(case.right or student, head)
     slide = _of_the_slide(head.n_rows, head.head_dim)
     moved = right.total - right.once
     slips = {
-        slide / moved: "That is the slide over the algorithm.",
-        moved / slide - 1: "How many times as much is asked for, not how much more.",
-        right.total / slide: "Leave the first writing of O, l and m out.",
+        slide / moved: "That is the slide divided by the algorithm. Turn it over.",
+        moved / slide - 1: "That is how much more. Give how many times as much.",
+        right.total / slide: "Leave out the first store of O, l and m.",
         head.bytes_per_number * moved / slide: "Compare numbers with numbers.",
-        right.reads / slide: "The slide counts reads and writes.",
-        right.writes / slide: "The slide counts reads and writes.",
+        right.reads / slide: "The slide counts reads and writes; those are the reads.",
+        right.writes / slide: "The slide counts reads and writes; those are the writes.",
     }
     _expect(case, ratio, moved / slide, "ratio", slips, NEAR_RATIO)
 
@@ -206,26 +209,29 @@ def _expect_reads(student: Student, case: AnswerCase, reading: str) -> None:
         _, tile_kv = _ask_pair(functions, "tile_sizes", n_bytes, HOMEWORK_DIM, HOMEWORK_WIDTH)
         moved[name] = _ask_pair(functions, "flash_1_traffic", HOMEWORK_ROWS, HOMEWORK_DIM, tile_kv)
     reads, writes = moved[reading]
-    slips = {reads + writes: "Reads alone are asked for.", HOMEWORK_WIDTH * reads: IN_NUMBERS}
+    slips = {
+        reads + writes: "That is reads and writes. The question asks for the reads.",
+        HOMEWORK_WIDTH * reads: IN_NUMBERS,
+    }
     slips |= {other: f"That is {name}." for name, (other, _) in moved.items() if name != reading}
     _expect(case, got, reads, reading, slips)
 
 
-@check("homework", hint="Your tile_sizes takes bytes: how many are 64,000 numbers?")
+@check("homework", hint="Give tile_sizes bytes: 64,000 numbers of 4 bytes each.")
 def homework_with_64000_numbers(student: Student, case: AnswerCase) -> None:
-    """numbers_64000 is what is read if the chip holds 64,000 numbers."""
+    """numbers_64000 is the reads of FlashAttention-1 on a chip with 64,000 numbers."""
     _expect_reads(student, case, "numbers_64000")
 
 
-@check("homework", hint="Your tile_sizes takes bytes: how many are 65,536 numbers?")
+@check("homework", hint="Give tile_sizes bytes: 65,536 numbers of 4 bytes each.")
 def homework_with_65536_numbers(student: Student, case: AnswerCase) -> None:
-    """numbers_65536 is what is read if the chip holds 65,536 numbers."""
+    """numbers_65536 is the reads of FlashAttention-1 on a chip with 65,536 numbers."""
     _expect_reads(student, case, "numbers_65536")
 
 
-@check("homework", hint="65,536 bytes, and float32.")
+@check("homework", hint="Give tile_sizes 65,536 bytes. A float32 number has 4 bytes.")
 def homework_with_65536_bytes(student: Student, case: AnswerCase) -> None:
-    """bytes_65536 is what is read if the chip has 65,536 bytes."""
+    """bytes_65536 is the reads of FlashAttention-1 on a chip with 65,536 bytes."""
     _expect_reads(student, case, "bytes_65536")
 
 

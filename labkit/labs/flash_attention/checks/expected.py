@@ -67,7 +67,7 @@ def _expect_plain_output(student: Student, case: AttentionCase, exercise: str) -
     plain = plain_case(case)
     got = run_of(student, plain, exercise).memory.arrays["O"].double()
     if not is_near(got, right_output(plain, is_causal=False)):
-        why = "Begin with the check of even tiles; this one asks for more."
+        why = "Mend the check of even tiles first."
         raise Wrong("the output of even tiles without a mask is wrong already", why=why)
 
 
@@ -78,7 +78,7 @@ def _said_of_the_step(student: Student) -> str:
         for which in ("total", "output"):
             expect_sum(student, case, which)
     except (Wrong, StudentError, MissingName, Unfinished):
-        return "Your `online_softmax` does not pass its own check: begin there."
+        return "Your `online_softmax` does not pass its own check. Mend it first."
     return ""
 
 
@@ -89,11 +89,11 @@ def expect_array(
     got = watched.memory.arrays[name].double()
     bad_rows = (~got.isfinite()).reshape(len(got), -1).any(-1).nonzero().flatten().tolist()
     if not why and bad_rows and (blank := watched.loaded_blank()):
-        why = f"{blank} is loaded before anything was stored there; memory holds NaN."
+        why = f"{blank} is loaded before anything was stored there. Until then it holds NaN."
     elif not why and bad_rows and bad_rows[0] not in watched.stored_rows(name):
         why = f"Row {bad_rows[0]} of {name} was never stored; memory holds NaN there."
     elif not why and bad_rows:
-        why = f"Row {bad_rows[0]} of {name} is not finite: inf / inf, 0 / 0 and inf - inf are NaN."
+        why = f"Row {bad_rows[0]} of {name} is not finite. inf / inf, 0 / 0 and inf - inf are NaN."
     expect_tensor(got, expected, f"what {name} holds", why=why, tolerance=tolerance)
 
 

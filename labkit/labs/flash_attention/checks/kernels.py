@@ -35,38 +35,38 @@ _first = partial(check, "flash_attention_1")
 _second = partial(check, "flash_attention_2")
 
 
-@_first("even", gate=True, hint="Play it with two tiles of keys, on paper.")
+@_first("even", gate=True, hint="Do it on paper with two tiles of keys.")
 def flash_1_output_is_attention(student: Student, case: AttentionCase) -> None:
     """O is softmax(Q Kᵀ / √D) V, with tiles that divide the length."""
     expect_output(student, case, "flash_attention_1")
 
 
-@_first("ragged", "both", weight=2, hint="`tiles` gives first and last row of each tile.")
+@_first("ragged", "both", weight=2, hint="Use the row numbers that `tiles` gives for each tile.")
 def flash_1_takes_a_smaller_last_tile(student: Student, case: AttentionCase) -> None:
     """O is right for any length and any tiles, also if the last tile has fewer rows."""
     expect_any_length(student, case, "flash_attention_1")
 
 
-@_first("causal", weight=2, hint="`tile_scores` wants to know where both tiles begin.")
+@_first("causal", weight=2, hint="Give `tile_scores` the first row of both tiles.")
 def flash_1_hides_later_keys(student: Student, case: AttentionCase) -> None:
     """If is_causal, no query sees a key that comes after it."""
     expect_output_as_well(student, case, "flash_attention_1")
 
 
-@_first("large", hint="Is the maximum subtracted before every exp?")
+@_first("large", hint="Subtract the maximum before every exp.")
 def flash_1_takes_large_scores(student: Student, case: AttentionCase) -> None:
-    """Scores of 10,000 and far below 0 change nothing."""
+    """O is right also if scores are near 10,000 or far below 0."""
     expect_output_as_well(student, case, "flash_attention_1")
 
 
-@_first("even", hint="They belong to all keys so far, as O does.")
+@_first("even", hint="Store l and m of all keys so far, as you store O.")
 def flash_1_leaves_totals_and_maxima(student: Student, case: AttentionCase) -> None:
-    """At the end m holds each query's largest score, l the sum of exp(score - m)."""
+    """At the end m holds each query's largest score, and l the sum of exp(score - m)."""
     watched = run_of(student, case, "flash_attention_1")
     maximum, level = right_level(case)
     got = watched.memory.arrays["m"].double()
     of_tiles = maximum.reshape(-1, case.tile_q).amax(1).repeat_interleave(case.tile_q)
-    why = "That is one maximum for a whole tile of queries; each query has its own."
+    why = "That is one maximum for a whole tile of queries. Each query has its own."
     why = why if is_near(got, of_tiles) else ""
     if is_near(got, of_last_tile(case)):
         why = "That is the largest score of the last tile of keys alone."
@@ -76,109 +76,111 @@ def flash_1_leaves_totals_and_maxima(student: Student, case: AttentionCase) -> N
     expect_array(watched, "l", total, why)
 
 
-@_first("even", gate=True, hint="What is loaded in the outer loop, and what in the inner?")
+@_first(
+    "even", gate=True, hint="Load in the outer loop what stays, and in the inner loop what changes."
+)
 def flash_1_loads_no_more_than_needed(student: Student, case: AttentionCase) -> None:
     """K and V are loaded once, and Q, O, l and m once in every turn of the outer loop."""
     expect_loads(student, case, "flash_attention_1")
 
 
-@_first("even", hint="One store of O, l and m at the end of each inner step.")
+@_first("even", hint="Store O, l and m once at the end of each inner step.")
 def flash_1_stores_no_more_than_needed(student: Student, case: AttentionCase) -> None:
     """O, l and m are stored once in every turn, and once before they are first loaded."""
     expect_stores(student, case, "flash_attention_1")
 
 
-@_first("causal", hint="Compare the last query with the first key.")
+@_first("causal", hint="Skip a pair if its last query comes before its first key.")
 def flash_1_skips_what_nobody_sees(student: Student, case: AttentionCase) -> None:
-    """If is_causal, a pair of tiles is left out when, and only when, it is masked entirely."""
+    """If is_causal, the pairs of tiles that are masked entirely are skipped, and no others."""
     expect_skips(student, case, "flash_attention_1")
 
 
-@_first("chip", gate=True, hint="No load and no store is larger than a tile.")
+@_first("chip", gate=True, hint="Load and store one tile at a time, in the first store of O, too.")
 def flash_1_fits_the_chip(student: Student, case: AttentionCase) -> None:
-    """It runs on a chip that holds four tiles, and takes one pair of tiles after the other."""
+    """A chip that holds four tiles is enough: one pair of tiles comes after the other."""
     expect_fit(student, case, "flash_attention_1")
 
 
-@_first("moving", gate=True, hint="A variable from an earlier turn is a tile that is gone.")
+@_first("moving", gate=True, hint="Load a tile again in each turn; do not keep it in a variable.")
 def flash_1_keeps_no_tile(student: Student, case: AttentionCase) -> None:
-    """Every turn computes with what it has loaded, not with copies from an earlier one."""
+    """Every turn computes with tiles that it has loaded itself."""
     expect_nothing_kept(student, case, "flash_attention_1")
 
 
-@_second("even", gate=True, hint="Play it with two tiles of keys, on paper.")
+@_second("even", gate=True, hint="Do it on paper with two tiles of keys.")
 def flash_2_output_is_attention(student: Student, case: AttentionCase) -> None:
     """O is softmax(Q Kᵀ / √D) V, with tiles that divide the length."""
     expect_output(student, case, "flash_attention_2")
 
 
-@_second("ragged", "both", weight=2, hint="`tiles` gives first and last row of each tile.")
+@_second("ragged", "both", weight=2, hint="Use the row numbers that `tiles` gives for each tile.")
 def flash_2_takes_a_smaller_last_tile(student: Student, case: AttentionCase) -> None:
     """O is right for any length and any tiles, also if the last tile has fewer rows."""
     expect_any_length(student, case, "flash_attention_2")
 
 
-@_second("causal", weight=2, hint="`tile_scores` wants to know where both tiles begin.")
+@_second("causal", weight=2, hint="Give `tile_scores` the first row of both tiles.")
 def flash_2_hides_later_keys(student: Student, case: AttentionCase) -> None:
     """If is_causal, no query sees a key that comes after it."""
     expect_output_as_well(student, case, "flash_attention_2")
 
 
-@_second("large", hint="Is the maximum subtracted before every exp?")
+@_second("large", hint="Subtract the maximum before every exp.")
 def flash_2_takes_large_scores(student: Student, case: AttentionCase) -> None:
-    """Scores of 10,000 and far below 0 change nothing."""
+    """O is right also if scores are near 10,000 or far below 0."""
     expect_output_as_well(student, case, "flash_attention_2")
 
 
-@_second("even", hint="log(exp(m) * total) without the exp.")
+@_second("even", hint="Compute m + log(l). It is the same as log(exp(m) l), and does not overflow.")
 def flash_2_leaves_the_log_of_the_sum(student: Student, case: AttentionCase) -> None:
     """L holds the logarithm of each query's sum of exp(score)."""
     watched = run_of(student, case, "flash_attention_2")
     maximum, level = right_level(case)
     slips = {
-        "That is the sum; its logarithm is wanted.": level.exp(),
-        "That is the sum of exp(score - m); the maximum is missing.": (level - maximum).exp(),
-        "That is the logarithm of the sum of exp(score - m); the maximum is missing.": (
+        "That is the sum. Store its logarithm.": level.exp(),
+        "That is the sum of exp(score - m). Take its logarithm, and add m.": (
             level - maximum
-        ),
-        "That is the maximum alone.": maximum,
-        "That logarithm has base 2.": maximum + (level - maximum).exp().log2(),
-        "The logarithm of the total is to be added, not the total.": (
-            maximum + (level - maximum).exp()
-        ),
+        ).exp(),
+        "That is the logarithm of the sum of exp(score - m). Add m.": (level - maximum),
+        "That is the maximum alone. Add the logarithm of the total.": maximum,
+        "That logarithm has base 2. Use the natural one.": maximum + (level - maximum).exp().log2(),
+        "Add the logarithm of the total, not the total.": (maximum + (level - maximum).exp()),
     }
     got = watched.memory.arrays["L"].double()
     found = [slip for slip, slipped in slips.items() if is_near(got, slipped)]
     expect_array(watched, "L", level, " Or: ".join(found))
 
 
-@_second("even", gate=True, hint="What is loaded in the outer loop, and what in the inner?")
+@_second(
+    "even", gate=True, hint="Load in the outer loop what stays, and in the inner loop what changes."
+)
 def flash_2_loads_no_more_than_needed(student: Student, case: AttentionCase) -> None:
     """Q is loaded once, and K and V once in every turn of the outer loop."""
     expect_loads(student, case, "flash_attention_2")
 
 
-@_second("even", hint="What the inner loop carries on stays on the chip.")
+@_second("even", hint="Store O and L once, after the inner loop.")
 def flash_2_stores_no_more_than_needed(student: Student, case: AttentionCase) -> None:
-    """O and L are stored once, and nothing else is."""
+    """O and L are stored once, and no other array is stored."""
     expect_stores(student, case, "flash_attention_2")
 
 
-@_second("causal", hint="Compare the last query with the first key.")
+@_second("causal", hint="Skip a pair if its last query comes before its first key.")
 def flash_2_skips_what_nobody_sees(student: Student, case: AttentionCase) -> None:
-    """If is_causal, a pair of tiles is left out when, and only when, it is masked entirely."""
+    """If is_causal, the pairs of tiles that are masked entirely are skipped, and no others."""
     expect_skips(student, case, "flash_attention_2")
 
 
-@_second("chip", gate=True, hint="No load and no store is larger than a tile.")
+@_second("chip", gate=True, hint="Load and store one tile at a time.")
 def flash_2_fits_the_chip(student: Student, case: AttentionCase) -> None:
-    """It runs on a chip that holds four tiles, and takes one pair of tiles after the other."""
+    """A chip that holds four tiles is enough: one pair of tiles comes after the other."""
     expect_fit(student, case, "flash_attention_2")
 
 
-@_second("moving", gate=True, hint="A variable from an earlier turn is a tile that is gone.")
+@_second("moving", gate=True, hint="Load a tile again in each turn; do not keep it in a variable.")
 def flash_2_keeps_no_tile(student: Student, case: AttentionCase) -> None:
-    """Every turn computes with what it has loaded, not with copies from an earlier one."""
+    """Every turn computes with tiles that it has loaded itself."""
     expect_nothing_kept(student, case, "flash_attention_2")
 
 

@@ -120,9 +120,9 @@ def expect_skips(student: Student, case: AttentionCase, exercise: str) -> None:
         is_met = met[slice(*rows), slice(*columns)].any()
         wanted = (seen if inner == "Q" else seen.T)[own[0], ::others].sum()
         if is_met and not seen[rows[0], columns[0]] and n_loads[slice(*own)].max() > wanted:
-            why = "All these keys come after all these queries: leave the pair out."
-            what, got = _named(rows, columns), "loaded for each other"
-            raise Wrong(what, expected="left out", got=got, why=why)
+            why = "All these keys come after all these queries. Skip the pair."
+            what, got = _named(rows, columns), "loaded"
+            raise Wrong(what, expected="skipped", got=got, why=why)
     try:
         expect_loads(student, case, exercise)
         expect_stores(student, case, exercise)
@@ -158,10 +158,8 @@ def expect_fit(student: Student, case: AttentionCase, exercise: str) -> None:
     expect_meetings(watched, case)
     waiting = watched.most_waiting("K", "V")
     if waiting > 2 * case.tile_kv:
-        why = (
-            "That keeps the scores of a whole row on the chip, or the values: take tile after tile."
-        )
-        what = "rows of K that are loaded before their values, or the other way round"
+        why = "That keeps a whole row of scores, or all values, on the chip. Take tile after tile."
+        what = "rows of K that are loaded before their rows of V, or the other way round"
         raise Wrong(what, expected=f"{2 * case.tile_kv} at most", got=f"{waiting}", why=why)
 
 
@@ -175,5 +173,5 @@ def expect_meetings(watched: WatchedMemory, case: AttentionCase) -> None:
             seen = seen.tril(rows[0] - columns[0])
         if (seen & ~here).any():
             why = "Some of these queries see some of these keys." if case.is_causal else ""
-            what, got = _named(rows, columns), "never both on the chip"
-            raise Wrong(what, expected="loaded for each other", got=got, why=why)
+            what, got = _named(rows, columns), "never there together"
+            raise Wrong(what, expected="on the chip together", got=got, why=why)

@@ -38,32 +38,35 @@ class OperationsCase:
         return one, twice
 
 
-@check("standard_flops", hint="How many sums and products are two rows of D, and columns of N?")
+@check("standard_flops", hint="Count n products and n - 1 sums for two vectors of n numbers.")
 def wider_rows_cost_two_products(student: Student, case: OperationsCase) -> None:
-    """With rows twice as wide, both matrix products cost more, by what they multiply and add."""
+    """Both matrix products count, with 2 n - 1 operations for two vectors of n numbers."""
     (one, twice), right = case.ask(student), case.twice - case.one
     sums = case.n_rows * case.head_dim
-    both = "Both products count, and additions as multiplications do."
+    both = "Count both matrix products, and additions as well as multiplications."
     slips = {
         (right + sums) / 2: both,
         (right - sums) / 2: both,
-        right + sums: "N products are added up by N - 1 additions, not N.",
+        right + sums: "To add N numbers takes N - 1 additions, not N.",
     }
-    expect_count(twice - one, right, "operations with 2 D less those with D", slips=slips)
+    expect_count(twice - one, right, "the operations with 2 D, minus those with D", slips=slips)
 
 
-@check("standard_flops", hint="Largest, difference, exponential, sum, quotient.")
+@check(
+    "standard_flops",
+    hint="Count five for each score: maximum, difference, exponential, sum, quotient.",
+)
 def each_score_costs_its_softmax(student: Student, case: OperationsCase) -> None:
-    """Beside the products there are five operations for each score."""
+    """The softmax takes five operations for each score."""
     (one, twice), right = case.ask(student), 2 * case.one - case.twice
     scores = case.n_rows**2
     slips = {
-        right + scores: "One too many for each: D products take D - 1 additions; no scale.",
-        right - 5 * scores: "The softmax costs operations too.",
-        right - scores: "Five operations for each score, one of them the quotient.",
-        right - 2 * scores: "Five operations for each score.",
+        right + scores: "One too many for each score: use 2 D - 1, and no scale.",
+        right - 5 * scores: "Add the operations of the softmax.",
+        right - scores: "That is four for each score. The quotient is the fifth.",
+        right - 2 * scores: "That is three for each score; the softmax takes five.",
     }
-    what = "twice the operations with D less those with 2 D, where most of the products cancel"
+    what = "twice the operations with D, minus those with 2 D (so most of the products cancel)"
     expect_count(2 * one - twice, right, what, slips=slips)
 
 
@@ -71,40 +74,43 @@ def _operations(student: Student, case: TurnsCase, tile: int) -> float:
     return number_in(case.ask(student.flash_flops, tile), "the operations")
 
 
-@check("flash_flops", hint="What happens to every pair of a query and a key, whatever the tiles?")
+@check(
+    "flash_flops",
+    hint="Count 2 D - 1 and the four of the softmax for each score, and 2 D for the output.",
+)
 def pairs_cost_the_same_in_any_tiles(student: Student, case: TurnsCase) -> None:
-    """What each pair of a query and a key costs does not depend on the tiles."""
+    """The operations for each pair of a query and a key do not depend on the tiles."""
     few, many = (_operations(student, case, tile) for tile in (case.wide, case.narrow))
     _, right_few, right_many = case.right
     right, scores = 2 * right_few - right_many, case.n_rows**2
     slips = {
-        right + scores: "One too many for each score: four, and D - 1 additions in its product.",
-        right - scores: "One too few for each score: four, and D - 1 additions in its product.",
-        right - 4 * scores: "The softmax costs operations too.",
-        right - case.n_rows * case.head_dim: "Sums run over a tile of K, not over all keys.",
+        right + scores: "One too many for each score: count 2 D - 1, and four.",
+        right - scores: "One too few for each score: count 2 D - 1, and four.",
+        right - 4 * scores: "Add the operations of the softmax.",
+        right - case.n_rows * case.head_dim: "Weights times values adds over one tile only.",
     }
-    what = "twice the operations less those with twice as many turns, where the turns cancel"
+    what = "twice the operations, minus those with twice as many turns (so the turns cancel)"
     expect_count(2 * few - many, right, what, slips=slips)
 
 
-@check("flash_flops", hint="What does a tile's result cost before it is one with the last?")
+@check("flash_flops", hint="Add 4 D + 7 operations for each row of Q in each turn.")
 def every_turn_merges_every_row(student: Student, case: TurnsCase) -> None:
-    """A turn more is a merging more for each row of Q; and its sums are over fewer numbers."""
+    """Each turn merges each row of Q once, and sums over the rows of its own tile of K."""
     few, many = (_operations(student, case, tile) for tile in (case.wide, case.narrow))
     _, right_few, right_many = case.right
     sums = case.turns(case.wide) * case.n_rows * case.head_dim
     slips = {
-        0: "Merging happens in every turn.",
-        -sums: "Merging costs operations too.",
-        right_many - right_few + sums: "Sums over a tile of n keys take n - 1 additions.",
+        0: "Count the merging in every turn.",
+        -sums: "Add the operations of merging: 4 D + 7 for each row of Q in each turn.",
+        right_many - right_few + sums: "To add over a tile of n keys takes n - 1 additions.",
     }
-    what = "operations with twice as many turns, less those before"
+    what = "the operations with twice as many turns, minus those before"
     expect_count(many - few, right_many - right_few, what, slips=slips)
 
 
-@check("flash_flops", hint="How many tiles do 10 rows make, 4 in each?")
+@check("flash_flops", hint="Round the number of tiles up: 10 rows in tiles of 4 are 3 tiles.")
 def a_tile_not_full_is_merged_too(student: Student, case: TurnsCase) -> None:
-    """Operations follow the number of turns, also where the last tile is smaller."""
+    """A smaller last tile counts as one turn in the operations."""
     expect_rounded_up(case, lambda tile: _operations(student, case, tile), "operations")
 
 
@@ -130,26 +136,26 @@ class SecondsCase:
         return two_numbers_in(got, "the seconds")
 
 
-@check("run_times", hint="Seconds are work over speed.")
+@check("run_times", hint="Divide work by speed for each part, and add the two.")
 def one_after_the_other_adds_up(student: Student, case: SecondsCase) -> None:
-    """First of the two: the seconds if computing and moving follow each other."""
+    """The first result is the seconds if computing and moving follow each other."""
     after_s, _ = case.ask(student)
     slips = {
-        case.overlap_s: "That is how long it takes if they overlap.",
-        case.computing_s + 4 * case.moving_s: "The bytes are bytes already.",
-        case.computing_s: "Moving takes time too.",
-        case.moving_s: "Computing takes time too.",
+        case.overlap_s: "That is the time with overlap. It comes second.",
+        case.computing_s + 4 * case.moving_s: "n_bytes is in bytes already.",
+        case.computing_s: "Add the time of moving.",
+        case.moving_s: "Add the time of computing.",
     }
     _expect_seconds(after_s, case.after_s, "seconds, one after the other", slips=slips)
 
 
-@check("run_times", hint="Who waits for whom?")
+@check("run_times", hint="Take the longer of the two times.")
 def overlapping_work_takes_as_long_as_the_slower(student: Student, case: SecondsCase) -> None:
-    """Second of the two: the seconds if computing and moving overlap perfectly."""
+    """The second result is the seconds if computing and moving overlap perfectly."""
     _, overlap_s = case.ask(student)
     slips = {
-        case.after_s: "That is how long it takes without overlap.",
-        min(case.computing_s, case.moving_s): "The slower of the two decides.",
+        case.after_s: "That is the time without overlap.",
+        min(case.computing_s, case.moving_s): "That is the shorter time. The longer one decides.",
     }
     _expect_seconds(overlap_s, case.overlap_s, "seconds, overlapping", slips=slips)
 
@@ -174,29 +180,37 @@ class LeastCase:
         got = student.least_tile(self.n_rows, self.head_dim)
         if self.right is None:
             if got is not None:
-                raise Wrong("where no tile is enough", expected="None", got=show(got))
+                raise Wrong(
+                    "the least tile, where no tile is enough", expected="None", got=show(got)
+                )
         elif got is None:
             raise Wrong("the least tile", expected=show(self.right), got="None", why=why)
         else:
             expect_count(got, self.right, "the least tile", why=why)
 
 
-@check("least_tile", "some", hint="Compare totals, reads and writes.")
+@check("least_tile", "some", hint="Compare reads plus writes with reads plus writes.")
 def the_least_tile_that_moves_less(student: Student, case: LeastCase) -> None:
-    """The least tile_kv for which the total of FlashAttention-1 is below that of the standard."""
-    case.expect(student, "Both totals count, the first writing of O, l and m included.")
+    """least_tile is the smallest tile_kv with which FlashAttention-1 moves less in total."""
+    case.expect(student, "Compare reads plus writes, with the first store of O, l and m.")
 
 
-@check("least_tile", "ends", hint="Try N = 1 and N = 2.")
+@check(
+    "least_tile",
+    "ends",
+    hint="Try tiles from 1 to n_rows, n_rows included. Test with N = 1 and N = 2.",
+)
 def a_tile_may_have_all_rows_or_not_exist(student: Student, case: LeastCase) -> None:
-    """A tile may have all n_rows rows; if that moves no less either, the answer is None."""
+    """least_tile tries up to n_rows rows, and returns None if no tile is enough."""
     case.expect(student)
 
 
-@check("least_tile", "tie", weight=0.5, hint="Less, or as much?")
+@check("least_tile", "tie", weight=0.5, hint="Use `<`, not `<=`.")
 def as_much_is_not_less(student: Student, case: LeastCase) -> None:
-    """A tile with which both move as much is not enough."""
-    case.expect(student, "With one row less both move as much, or FlashAttention more.")
+    """A tile with which both algorithms move the same is not enough."""
+    case.expect(
+        student, "With this tile FlashAttention must move less; the same amount is not enough."
+    )
 
 
 OPEN_CASES = {

@@ -49,7 +49,7 @@ class AttentionCase:
         special = {
             "large": "large scores",
             "chip": "a chip of four tiles",
-            "moving": "a memory that changes meanwhile",
+            "moving": "a memory that changes between turns",
         }
         return ", ".join([*words, special[self.kind]] if self.kind in special else words)
 
@@ -143,11 +143,11 @@ def _play(
         if error.is_a("AttributeError") and "_StandIn" in error.message:
             raise Wrong(
                 f"your code raised {error}",
-                why="Here, the memory has n_rows, head_dim, load and store, and nothing else.",
+                why="Here the memory has n_rows, head_dim, load and store, and nothing else.",
             ) from None
         if watched.refusal:
             raise Wrong(
-                f"the chip just holds the four tiles given, and this was more: {watched.refusal}",
+                f"the chip holds four tiles, of Q, K, V and O, and this is more: {watched.refusal}",
                 why="Load and store one tile at a time.",
             ) from None
         raise

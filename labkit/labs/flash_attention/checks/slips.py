@@ -16,7 +16,7 @@ from labkit.models.counted_memory import tile_scores, tiles
 
 # From exp(m - m_new), the old total and output, and the new tile's: total and undivided output.
 Merge = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
-DIVIDED = "O in memory is divided by its total: multiply it by l again before the step."
+DIVIDED = "O in memory is divided by its total l: after loading, multiply it by l again."
 MERGES: Mapping[str, Merge] = {
     "The old output is not multiplied by exp(m - m_new).": (
         lambda old, total, output, more, part: (old * total + more, output + part)
@@ -30,7 +30,7 @@ MERGES: Mapping[str, Merge] = {
     DIVIDED: (
         lambda old, total, output, more, part: (old * total + more, old * output / total + part)
     ),
-    "O as it was loaded belongs to the old total l; here it is multiplied by the new one.": (
+    "Multiply the loaded O by the old total l, not by the new one.": (
         lambda old, total, output, more, part: (
             old * total + more,
             (old * total + more) * output / total + part,
@@ -38,8 +38,8 @@ MERGES: Mapping[str, Merge] = {
     ),
 }
 UNDIVIDED = "O is not divided by its total l."
-TWICE = "O is divided by its total in every step, and at the end once more."
-SUMMED = "A softmax is taken of each tile of keys alone, and the results are added."
+TWICE = "O is divided by its total in every step, and once more at the end."
+SUMMED = "Each tile of keys has a softmax of its own, and the results are added."
 UNSCALED = "The scores are not divided by the square root of head_dim."
 UNMASKED = "There is no mask, though is_causal is True."
 MASKED = "There is a mask, though is_causal is False."
@@ -67,9 +67,11 @@ def _said_of_nan(case: AttentionCase, has_state: bool) -> str:
     scores = tile_scores(queries, keys, 0, 0, case.is_causal)
     found = []
     if scores.max() > 0:
-        found.append("An exponential overflows: every exp takes a score less the largest so far.")
+        found.append(
+            "An exponential overflows: subtract the largest score so far before every exp."
+        )
     if scores[:, : case.tile_kv if has_state else None].max() < 0:
-        found.append("All weights of the first keys are 0: the first maximum is -inf.")
+        found.append("All weights of the first keys are 0: begin with a maximum of -inf.")
     return " Or: ".join(found)
 
 
@@ -94,7 +96,8 @@ def slipped_outputs(case: AttentionCase) -> dict[str, Tensor]:
         queries, keys, values = case.matrices()
         weights = tile_scores(queries, keys, 0, 0, case.is_causal).double().softmax(0)
         return slips | {
-            "The softmax goes over the queries, not the keys.": weights @ values.double()
+            "The softmax goes over the queries. It must go over the keys.": weights
+            @ values.double()
         }
     if case.is_causal:
         slips |= {slip: _masked(case, sees) for slip, sees in _wrong_masks(case).items()}
@@ -116,7 +119,7 @@ def _wrong_tiles(case: AttentionCase) -> dict[str, Tensor]:
     slips = {}
     if case.tile_kv < case.n_rows:
         last = n_left or case.tile_kv
-        slips["Only the last tile of keys counts; keep what was there before."] = output(
+        slips["Only the last tile of keys counts. Keep the state of the tiles before it."] = output(
             keys[:, :, -last:], values[:, :, -last:]
         )
     if n_left and case.tile_kv < case.n_rows:
@@ -125,7 +128,7 @@ def _wrong_tiles(case: AttentionCase) -> dict[str, Tensor]:
         )
     if n_missing:
         padding = (0, 0, 0, n_missing)
-        slips["Zeros stand in for keys that are not there, and get weights."] = output(
+        slips["The last tile is filled up with zeros, and these get weights, too."] = output(
             functional.pad(keys, padding), functional.pad(values, padding)
         )
     return slips
@@ -138,14 +141,14 @@ def _wrong_masks(case: AttentionCase) -> dict[str, Tensor]:
     key, first_key = row, row // case.tile_kv * case.tile_kv
     right = key <= query
     return {
-        "The mask counts rows from the beginning of each tile, not of the text.": seen
+        "The mask counts rows from the beginning of each tile. Count from row 0.": seen
         & (key - first_key <= query - first_query),
-        "The mask has the beginnings of the two tiles exchanged.": seen
+        "The first rows of the two tiles are exchanged in the mask.": seen
         & (key - first_key + first_query <= query - first_query + first_key),
-        "Later tiles are left out, but later keys of the same tile are not hidden.": seen,
-        "Pairs of tiles are left out though some of these queries see some of these keys.": right
+        "Later tiles are skipped, but later keys of the same tile are not hidden.": seen,
+        "Pairs of tiles are skipped although some of their queries see some of their keys.": right
         & (first_key < first_query),
-        "Pairs are left out by the numbers of their tiles: rows decide.": right
+        "Pairs are skipped by the numbers of their tiles. Compare rows.": right
         & (first_key // case.tile_kv <= first_query // case.tile_q),
     }
 

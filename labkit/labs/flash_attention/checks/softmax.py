@@ -25,7 +25,9 @@ from labkit.labs.flash_attention.checks.steps import (
 _check = partial(check, "online_softmax")
 
 
-@_check("first", "later", "unseen", hint="The larger of two numbers, for each query on its own.")
+@_check(
+    "first", "later", "unseen", hint="Take the larger of two numbers, for each query on its own."
+)
 def the_maximum_is_that_of_each_query(student: Student, case: StepCase) -> None:
     """The new maximum is the largest score that each query has met so far."""
     got, right = step_of(student, case)[0], level_after(*case.parts())[0]
@@ -33,7 +35,7 @@ def the_maximum_is_that_of_each_query(student: Student, case: StepCase) -> None:
     is_known = right.isfinite()
     expect_tensor(got.where(is_known, 0), right.where(is_known, 0), "the maximum", why=why)
     if (got[~is_known] != -torch.inf).any():
-        why = "Any other number could be larger than scores that are yet to come."
+        why = "Any other number could be larger than the scores of later keys."
         what = "the maximum of a query that has seen no key"
         raise Wrong(what, expected="-inf", got=show(got[~is_known][0]), why=why)
 
@@ -42,7 +44,7 @@ def the_maximum_is_that_of_each_query(student: Student, case: StepCase) -> None:
     "first",
     "later",
     gate=True,
-    hint="What was summed up used the old maximum: by which factor is it off now?",
+    hint="Multiply the old total by exp(m - m_new), then add the new terms.",
 )
 def the_total_is_brought_to_the_new_maximum(student: Student, case: StepCase) -> None:
     """The total is the sum of exp(score - maximum) over all keys so far."""
@@ -53,7 +55,7 @@ def the_total_is_brought_to_the_new_maximum(student: Student, case: StepCase) ->
     "first",
     "later",
     gate=True,
-    hint="The same factor as for the total. It is not divided by the total here.",
+    hint="Use the same factor as for the total. Do not divide by the total here.",
 )
 def the_output_is_brought_to_the_new_maximum(student: Student, case: StepCase) -> None:
     """The output is the sum of exp(score - maximum) times value, not divided yet."""
@@ -77,7 +79,7 @@ def large_scores_do_not_overflow(student: Student, case: StepCase) -> None:
             expect_sum(student, case, which)
 
 
-@_check("unseen", hint="-inf - (-inf) is not a number.")
+@_check("unseen", hint="Subtract 0 where the new maximum is -inf: -inf - (-inf) is NaN.")
 def queries_without_keys_stay_as_they_were(student: Student, case: StepCase) -> None:
     """Keys with a score of -inf add nothing, even if a query has seen no key at all."""
     for which in NAMES[1:]:

@@ -24,48 +24,48 @@ from labkit.labs.flash_attention.checks.runs import (
 _check = partial(check, "standard_attention")
 
 
-@_check("even", "one", gate=True, hint="Check the scale, and the axis of the softmax.")
+@_check("even", "one", gate=True, hint="Check the axis of the softmax: each row of P sums to 1.")
 def standard_output_is_attention(student: Student, case: AttentionCase) -> None:
     """O is softmax(Q Kᵀ / √D) V."""
     expect_output(student, case, "standard_attention")
 
 
-@_check("causal", weight=2, hint="`tile_scores` has a mask.")
+@_check("causal", weight=2, hint="Pass is_causal to `tile_scores`.")
 def standard_hides_later_keys(student: Student, case: AttentionCase) -> None:
     """If is_causal, no query sees a key that comes after it."""
     expect_output_as_well(student, case, "standard_attention")
 
 
-@_check("even", hint="The softmax is a step of its own: its result goes to P.")
+@_check("even", hint="Store the result of the softmax in P.")
 def standard_weights_are_written(student: Student, case: AttentionCase) -> None:
-    """P holds the weights from which O is made: rows that sum to 1."""
+    """P holds the weights of O: each row sums to 1."""
     arrays = run_of(student, case, "standard_attention").memory.arrays
     weights, ones = arrays["P"].double(), torch.ones(case.n_rows)
     right, why = right_weights(case), ""
     if is_near(weights.sum(0), ones.double()):
-        why = "Columns of P sum to 1: the softmax goes over the queries."
+        why = "The columns of P sum to 1, because the softmax goes over the queries."
     elif is_near(weights / weights.sum(-1, keepdim=True), right):
         why = "The rows of P are not divided by their sums."
     expect_tensor(weights.sum(-1), ones, "the sums of the rows of P", why=why, tolerance=TOLERANCE)
     made = weights @ case.matrices()[2].double()
-    expect_tensor(arrays["O"], made, "O, held against P V", tolerance=TOLERANCE)
+    expect_tensor(arrays["O"], made, "O, compared with P V", tolerance=TOLERANCE)
 
 
-@_check("even", hint="Three steps, and what each loads and stores.")
+@_check("even", hint="Write three steps. Load what each needs, and store what it makes.")
 def standard_loads_what_each_step_needs(student: Student, case: AttentionCase) -> None:
     """Q, K, S, P and V are loaded once each."""
     expect_loads(student, case, "standard_attention")
 
 
-@_check("even", hint="Three steps, and what each loads and stores.")
+@_check("even", hint="Write three steps. Load what each needs, and store what it makes.")
 def standard_stores_what_each_step_makes(student: Student, case: AttentionCase) -> None:
     """S, P and O are stored once each."""
     expect_stores(student, case, "standard_attention")
 
 
-@_check("moving", gate=True, hint="Compute with what `load` returned.")
+@_check("moving", gate=True, hint="Compute with the numbers that `load` returned.")
 def standard_steps_use_what_they_load(student: Student, case: AttentionCase) -> None:
-    """P is made from S as it was loaded, and O from P as it was loaded."""
+    """P is made from the loaded S, and O from the loaded P."""
     plain = AttentionCase("even", case.n_rows, case.head_dim, seed=case.seed)
     weights = run_of(student, plain, "standard_attention").memory.arrays["P"].double()
     turned = run_of(student, case, "standard_attention").memory.arrays
@@ -77,7 +77,7 @@ def standard_steps_use_what_they_load(student: Student, case: AttentionCase) -> 
         ("P", "S", once, weights),
         ("O", "P", made, once @ case.matrices()[2].double()),
     ):
-        why = f"This memory gives back {source} with its columns exchanged: use what it gives."
+        why = f"This memory returns {source} with its columns exchanged. Use what it returns."
         why = why if is_near(turned[name].double(), kept) else ""
         expect_tensor(turned[name], expected, f"what {name} holds", why=why, tolerance=TOLERANCE)
 

@@ -34,8 +34,11 @@ class StepCase:
     seed: int = 0
 
     def __str__(self) -> str:
-        special = {"large": f"scores of {LEVEL:,.0f}, ", "unseen": "keys that nobody sees, "}
-        sizes = f"{self.n_queries} queries, {self.n_before} keys so far, {self.n_new} new ones"
+        special = {
+            "large": f"scores of {LEVEL:,.0f}, ",
+            "unseen": "keys that some queries do not see, ",
+        }
+        sizes = f"{self.n_queries} queries, {self.n_before} keys so far, {self.n_new} new keys"
         return special.get(self.kind, "") + sizes
 
     @property
@@ -86,7 +89,7 @@ def _play(student: Student, case: StepCase) -> tuple[Tensor, Tensor, Tensor]:
     )
     refuse_blank(got)
     if not isinstance(got, list | tuple) or len(got) != 3:
-        what = "what comes back should be the maximum, the total and the output"
+        what = "the result should be the maximum, the total and the output"
         raise Wrong(what, expected="three tensors", got=show(got))
     maximum, total, output = (
         _real(part, right, name) for part, right, name in zip(got, state, NAMES, strict=True)
@@ -112,14 +115,14 @@ def said_of_maximum(got: Tensor, case: StepCase) -> str:
     new = scores[:, n_before:].double()
     right = torch.maximum(before, new.amax(-1))
     slips = {
-        "That is the maximum of the new tile alone; a larger score may have come before.": (
+        "That is the maximum of the new tile alone. A larger score may have come before.": (
             new.amax(-1)
         ),
-        "That is the smaller one of the old maximum and the new tile's.": (
+        "That is the smaller of the two maxima. Take the larger one.": (
             torch.minimum(before, new.amax(-1))
         ),
-        "That is the old maximum: return the new one.": before,
-        "That is one number for all queries; each has its own.": torch.maximum(before, new.max()),
+        "That is the old maximum. Return the new one.": before,
+        "That is one number for all queries. Each has its own.": torch.maximum(before, new.max()),
     }
     found = (why for why, one in slips.items() if is_near(got, one) and not is_near(right, one))
     return " Or: ".join(found)
@@ -148,7 +151,9 @@ def expect_sum(student: Student, case: StepCase, which: str, n_queries: int | No
 def said_of(got: Tensor, right: Tensor, case: StepCase, which: str) -> str:
     """What is said of a wrong total or output: all mistakes that would give just this."""
     if is_near(got, right):
-        return f"That is the {which} for the right maximum, not for the one that is returned."
+        return (
+            f"That is the {which} for the right maximum, but the maximum you return is another one."
+        )
     found = (
         slip
         for slip, slipped in slips_of(case, which)
@@ -181,27 +186,27 @@ def slips_of(case: StepCase, which: str) -> Iterator[tuple[str, Tensor]]:
     naive = (new.exp() / level.exp()[:, None]) @ (tile if which == "output" else tile[:, :1] ** 0)
     found = {
         f"The old {which} is not multiplied by exp(m - m_new).": state + part,
-        f"The old {which} is divided by exp(m - m_new); multiply by it.": state / old + part,
-        "What the new tile adds uses the new maximum already: leave it as it is.": (
+        f"The old {which} is divided by exp(m - m_new). Multiply by it.": state / old + part,
+        "Multiply only the old part by exp(m - m_new), not the part of the new tile.": (
             old * (state + part)
         ),
-        f"That is the {which} of the new tile alone: the old one is missing.": part,
-        "The new tile's weights use the old maximum: subtract the new one.": (
+        f"That is the {which} of the new tile alone. Add the old one.": part,
+        "The weights of the new tile use the old maximum. Subtract the new one.": (
             old * state + late_part
         ),
-        "The factor uses the largest score of the new tile; it is exp(m - m_new).": (
+        "The factor uses the largest score of the new tile. It should be exp(m - m_new).": (
             (top - level).exp()[:, None] * state + part
         ),
-        "An exponential overflows: subtract the maximum first, then take exp.": (
+        "An exponential overflows. Subtract the maximum first, then take exp.": (
             before.exp()[:, None] / level.exp()[:, None] * state + naive
         ),
     }
     lost = lost @ tile if which == "output" else lost.sum(-1, keepdim=True)
-    found["-inf - (-inf) is NaN: where the new maximum is -inf, subtract something finite."] = (
+    found["-inf - (-inf) is NaN. Where the new maximum is -inf, subtract 0."] = (
         before - unguarded
     ).exp()[:, None] * state + lost
     if which == "output":
-        found["The output is not divided by the total here."] = (old * output + part) / new_total
+        found["Do not divide the output by the total here."] = (old * output + part) / new_total
         found["The factor is exp(m - m_new), not the quotient of the totals."] = (
             total[:, None] / new_total * output + part
         )

@@ -37,7 +37,7 @@ class TileCase:
         return two_numbers_in(got, "the rows of both tiles")
 
 
-@check("tile_sizes", "full", hint="Which four tiles lie there?")
+@check("tile_sizes", "full", hint="Make room for four tiles: of Q, K, V and O.")
 def four_tiles_fill_the_chip(student: Student, case: TileCase) -> None:
     """With numbers of one byte, tile_kv rows take a quarter of the chip."""
     _, tile_kv = case.ask(student)
@@ -46,13 +46,13 @@ def four_tiles_fill_the_chip(student: Student, case: TileCase) -> None:
         case.rows * 4 // 3: four,
         case.rows * 2: four,
         case.rows * 4: four,
-        case.rows // 4: "Here a number takes one byte, as bytes_per_number says.",
+        case.rows // 4: "Use bytes_per_number: here it is 1.",
         case.rows * case.head_dim: "A row has head_dim numbers.",
     }
     expect_count(tile_kv, case.rows, "tile_kv", slips=slips)
 
 
-@check("tile_sizes", "width", hint="sram_bytes are bytes.")
+@check("tile_sizes", "width", hint="Divide sram_bytes by the bytes of one row.")
 def wider_numbers_make_shorter_tiles(student: Student, case: TileCase) -> None:
     """A tile has half as many rows if its numbers take twice as many bytes."""
     _, tile_kv = case.ask(student)
@@ -60,37 +60,42 @@ def wider_numbers_make_shorter_tiles(student: Student, case: TileCase) -> None:
         raise Wrong("tile_kv", expected="rows that fit on the chip", got=show(tile_kv))
     for width in WIDTHS:
         _, narrower = case.ask(student, width=width)
-        why = "The size of the chip is in bytes: how many numbers are that?"
+        why = "sram_bytes is in bytes: divide by bytes_per_number."
         what = f"tile_kv times the bytes of a number, {width} instead of 1"
         expect_number(narrower * width, tile_kv, what, relative=EXACT, why=why)
 
 
-@check("tile_sizes", "spare", hint="Is a rounded-up tile on the chip?")
+@check("tile_sizes", "spare", hint="Round down: a part of a row does not fit.")
 def a_row_fits_whole_or_not_at_all(student: Student, case: TileCase) -> None:
-    """Another row comes with the last byte that it needs, and not before."""
+    """tile_kv counts whole rows only: it grows when the last byte of a row fits."""
     _, tile_kv = case.ask(student)
-    for more, rows, change in ((case.spare, 0, "a few bytes more"), (-1, -1, "a byte less")):
+    for more, rows, change in ((case.spare, 0, "a few bytes more"), (-1, -1, "one byte less")):
         _, other = case.ask(student, more=more)
-        what = f"rows that tile_kv gains by {change} on the chip"
+        what = f"how many rows tile_kv gains with {change} on the chip"
         expect_number(other - tile_kv, rows, what, relative=EXACT, why="Round down.")
 
 
-@check("tile_sizes", "queries", hint="min(tile_kv, head_dim)?")
+@check(
+    "tile_sizes", "queries", hint="Take the smaller of tile_kv and head_dim, and return it first."
+)
 def scores_take_no_more_than_a_tile_of_keys(student: Student, case: TileCase) -> None:
-    """tile_q is as many rows as tile_kv, but head_dim at most; the pair begins with tile_q."""
+    """tile_q, the first of the pair, is tile_kv but at most head_dim."""
     tile_q, tile_kv = case.ask(student)
     most = case.head_dim if case.rows > case.head_dim else min(tile_kv, case.head_dim)
-    slips = {tile_kv: "head_dim is the most.", case.head_dim: "tile_kv is the most."}
+    slips = {
+        tile_kv: "tile_q is at most head_dim.",
+        case.head_dim: "tile_q is at most tile_kv.",
+    }
     expect_count(tile_q, most, "tile_q, the first of the pair", slips=slips)
 
 
-@check("tile_sizes", "full", weight=0.5, hint="Before returning.")
+@check("tile_sizes", "full", weight=0.5, hint="Raise ValueError if tile_kv would be 0.")
 def a_chip_without_room_is_refused(student: Student, case: TileCase) -> None:
-    """A chip for less than four rows is a ValueError, one for four rows holds a row of each."""
+    """tile_sizes raises ValueError if four rows do not fit; if they just fit, it gives 1 and 1."""
     four_rows = case.sram_bytes // case.rows
     numbers = (case.head_dim, case.width)
     refused = {
-        "a chip with a byte less than four rows": (four_rows - 1, *numbers),
+        "a chip with one byte less than four rows": (four_rows - 1, *numbers),
         "a chip with no bytes": (0, *numbers),
     }
     expect_refusals(student.tile_sizes, refused)

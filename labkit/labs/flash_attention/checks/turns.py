@@ -66,8 +66,10 @@ def two_numbers_in(got: Any, what: str) -> tuple[float, float]:
 def expect_rounded_up(case: TurnsCase, count: Callable[[int], float], what: str) -> None:
     """count(rows of a tile) follows the number of turns, and a tile that is not full takes one."""
     ragged, narrow, wide = (count(tile) for tile in (case.ragged, case.narrow, case.wide))
-    why = "The last tile may have fewer rows, and is a turn like the others: round up."
-    expect_count(ragged, narrow, f"{what} with tiles of another size, in as many turns", why=why)
+    why = "The last tile may have fewer rows. It is one more turn, so round up."
+    expect_count(
+        ragged, narrow, f"{what} with a smaller last tile, in the same number of turns", why=why
+    )
     if narrow == wide:
-        why = "Which of it happens in every turn?"
+        why = "Some part of the count must grow with the number of turns."
         raise Wrong(f"{what} in twice as many turns", expected="more", got="the same", why=why)

@@ -1,0 +1,95 @@
+"""The students' page: names, dates and rules come from course.toml, and nothing else does."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from autograder.builder import course_page, source
+from autograder.builder.course_page import page_tables, shown
+from autograder.builder.readme import COURSE_PAGE, documents
+from autograder.builder.source import read_labs
+from autograder.errors import Refusal
+
+COURSE = """
+title = "A course"
+[page]
+Staff = "Ann and Bob"
+[counts_as]
+04_kv_cache = 7.5
+[policy]
+timezone = "Asia/Kathmandu"
+attempts = "last"
+late = { per_day = 0.1, at_most = 0.5 }
+grace_minutes = 10
+bonus_at_most = 2
+[policy.deadlines]
+04_kv_cache = 2026-10-15T23:59:59
+[policy.extensions.b12345678]
+04_kv_cache = 2026-10-18T23:59:59
+"""
+
+
+@pytest.fixture
+def tables(tmp_path, monkeypatch):
+    monkeypatch.setattr(source, "COURSE", tmp_path / "course.toml")
+    source.COURSE.write_text(COURSE)
+    return page_tables()
+
+
+def test_the_page_shows_people_dates_points_and_rules_of_the_course(tables):
+    assert "| Staff | Ann and Bob |" in tables["people"]
+    row = next(line for line in tables["labs"].splitlines() if "04_kv_cache" in line)
+    assert "2026-10-15 23:59:59 (UTC+5:45)" in row and row.endswith("| 7.5 |")
+    assert "| 01_memory | none |" in tables["labs"]
+    assert tables["rules"].splitlines() == [
+        "- You may hand in as often as you like; the last one counts.",
+        "- Late work loses 10 % of its points for each started day, and 50 % at most.",
+        "- A submission is in time until 10 minutes after the deadline.",
+        "- A bonus adds at most 2 points to a lab.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [('"last"', '"first"'), ("Asia/Kathmandu", "Asia/Nowhere"), ("04_kv_cache = 2", "99_x = 2"),
+     ("title", "titel")],
+)  # fmt: skip
+def test_a_wrong_setting_is_refused_in_a_sentence(tables, right, wrong):
+    source.COURSE.write_text(COURSE.replace(right, wrong))
+    with pytest.raises(Refusal, match=r"course\.toml has a wrong setting"):
+        page_tables()
+
+
+def test_names_of_students_with_extensions_stay_off_the_page(tables):
+    assert "b12345678" not in "".join(tables.values())
+
+
+def test_a_deadline_with_an_offset_is_shown_in_the_zone_of_the_course():
+    moment = datetime(2026, 10, 15, 15, 59, 59, tzinfo=UTC)
+    assert shown(moment, "Asia/Taipei") == "2026-10-15 23:59:59 (UTC+8)"
+    assert shown(moment, "America/St_Johns") == "2026-10-15 13:29:59 (UTC-2:30)"
+
+
+def test_the_labs_of_the_homework_add_up_to_its_sections():
+    counts_as = source.read_course().counts_as
+    assert set(counts_as) == {lab.name for lab in read_labs()}
+    points = list(counts_as.values())
+    assert [sum(points[:2]), sum(points[2:4]), points[4], points[5], points[7]] == [
+        25,
+        25,
+        20,
+        30,
+        10,
+    ]
+
+
+def test_the_export_in_the_marks_page_uses_the_weights_of_the_course():
+    text = (source.REPOSITORY / "docs/marks.md").read_text(encoding="utf-8")
+    for lab, points in source.read_course().counts_as.items():
+        assert f"--points {lab}={points:g}" in text and f"| {lab} | {points:g} |" in text
+
+
+def test_a_page_that_differs_from_the_course_is_found(tables):
+    assert documents()[COURSE_PAGE] != COURSE_PAGE.read_bytes()
+    assert b"Ann and Bob" in documents()[COURSE_PAGE]
+    assert course_page.page_tables() == tables
