@@ -103,9 +103,10 @@ def build(
     from autograder.builder.source import read_labs
     from autograder.labs.complete import missing_parts
 
+    with _refusals():
+        stale = stale_files()
     problems = [
-        f"{path.name} differs from what the sources build: run `autograder build`"
-        for path in stale_files()
+        f"{path.name} differs from what the sources build: run `autograder build`" for path in stale
     ]
     problems += [sentence for lab in read_labs() for sentence in missing_parts(lab)]
     for problem in problems:

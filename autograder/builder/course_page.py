@@ -6,14 +6,20 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from autograder.builder.source import Course, Lab, find_lab, read_course, read_labs
+from autograder.errors import Refusal
 
 ATTEMPTS = {"best": "the best one counts", "last": "the last one counts"}
 
 
 def page_tables() -> dict[str, str]:
-    """The parts of the page by the name of their marks."""
-    course = read_course()
-    return {"people": _people(course), "labs": _labs(course), "rules": _rules(course.policy)}
+    """The parts of the page by the name of their marks. Raises: Refusal for a wrong course.toml."""
+    try:
+        course = read_course()
+        return {"people": _people(course), "labs": _labs(course), "rules": _rules(course.policy)}
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise Refusal(
+            f"notebooks/course.toml has a wrong setting ({error}): read the comments beside it"
+        ) from None
 
 
 def _people(course: Course) -> str:

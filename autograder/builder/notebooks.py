@@ -59,8 +59,10 @@ def build_notebook(lab: Lab, edition: str, first_cell: str = "") -> NotebookNode
     """
     if edition not in ("student", "instructor"):
         raise ValueError(f'an edition is "student" or "instructor", got {edition!r}')
-    cells = [_install_cell(first_cell or repository_cell(lab))]
+    cells = []
     for cell in lab.cells:
+        if cell.kind != "prose" and not any(each.cell_type == "code" for each in cells):
+            cells.append(_install_cell(first_cell or repository_cell(lab)))  # below the title
         text = _student_text(cell) if edition == "student" else _instructor_text(cell)
         cells.append(_notebook_cell(cell, text))
         if cell in lab.marked:

@@ -47,7 +47,9 @@ def read_policy(path: Path) -> Policy:
         raise PolicyError(f"the policy {path} is not TOML: {error}") from None
 
 
-def _policy(table: dict) -> Policy:
+def _policy(table: object) -> Policy:
+    if not isinstance(table, dict):
+        raise PolicyError("policy must be a table: [policy]")
     settings = ("timezone", "attempts", "late", "grace_minutes", "bonus_at_most", "deadlines",
                 "extensions")  # fmt: skip
     for name in table:

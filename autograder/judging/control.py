@@ -16,7 +16,7 @@ from typing import Any
 import autograder
 import labkit
 from autograder.judging.channel import Silence, TimedSocket, new_id
-from autograder.judging.own_time import Reading
+from autograder.judging.own_time import Reading, our_queue_s
 from autograder.judging.wall import ChildSettings
 from labkit.bridge.wire import receive, send
 
@@ -129,9 +129,9 @@ class ZygoteProcess:
         return self._ask("prune", number, self._notes)
 
     def own_time(self, number: int) -> Reading:
-        """What this child and all that it has started ran, and waited for a processor."""
+        """What this child and all that it has started ran; what they and we waited to run."""
         own = self._ask("time", number, self._times)
-        return None if own is None else tuple(own)
+        return own and (own[0], own[1] + our_queue_s())
 
     def files(self, number: int) -> str:
         """A digest of the files that this child has written; never the same twice if unknown."""

@@ -1,20 +1,32 @@
 """The time that a student's processes take, whatever else the machine does meanwhile.
 
-Waiting for them is measured by the clock. What they spend ready to run, in a queue for a processor
-that others have, is taken off again: it says how busy the machine is, and must decide nothing.
+Waiting for them is measured by the clock. The time that they, and we, stand ready and have to wait
+for a processor is taken off again: it says how busy the machine is, and must decide nothing.
 """
 
 from collections.abc import Callable
+from pathlib import Path
 
 GRAIN_S = 0.25
 Reading = tuple[float, float] | None
 
 
+def our_queue_s() -> float:
+    """Seconds that this thread stood ready without a processor; 0 where the system does not say.
+
+    When a reply comes on a busy machine, we wait for a processor to read it.
+    """
+    try:
+        return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
 class OwnTime:
     """Turns waits into time that counts; spent_s is its sum.
 
-    read: the seconds that the processes have run so far, and those that they stood ready without a
-    processor; None where the system does not tell, and then all waiting counts.
+    read: the seconds that the processes have run so far, and those that they and we stood ready
+    without a processor; None where the system does not say, and then all waiting counts.
     """
 
     def __init__(self, read: Callable[[], Reading]) -> None:

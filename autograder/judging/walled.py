@@ -141,6 +141,7 @@ class Child:
             yield
         finally:
             self._leave_fork()
+            self.own_time.start()  # what the fork ran is not in the sum any more
 
     @contextmanager
     def deadline(self, seconds: float) -> Iterator[None]:

@@ -29,7 +29,7 @@ def main() -> int:
     results = grade_class(samples, OUT, RUN)
     n_wrong = print_table(samples, results)
     print(f"\nPages: {OUT / 'report.html'}, {OUT / 'feedback'}. Results: {OUT / 'results.jsonl'}")
-    print(f"Gradebook for `nbgrader formgrader`: {OUT / 'course'}")
+    print(f"Gradebook: start `jupyter lab` in {OUT / 'course'}, then open Nbgrader, Formgrader")
     if n_wrong:
         print(f"{n_wrong} of {len(samples)} marks are not what they should be", file=sys.stderr)
     return 1 if n_wrong else 0

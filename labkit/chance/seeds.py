@@ -104,7 +104,7 @@ def seeded(rng: int, others: int) -> Iterator[torch.Generator]:
     for seed in (torch.default_generator.manual_seed, np.random.seed, random.seed):
         seed(others)
     try:
-        yield torch.Generator().manual_seed(rng)
+        yield torch.Generator("cpu").manual_seed(rng)
     finally:
         torch.set_rng_state(kept[0])
         np.random.set_state(kept[1])

@@ -57,7 +57,7 @@ def progress_line(parts: Sequence[Part], earned: Mapping[str, float]) -> str:
         f"{_sign(part, earned)}</a>"
         for part in checked
     )
-    return f'<div style="{CARD};opacity:.85">{discs} {progress_text(parts, earned)}</div>'
+    return f'<div style="{CARD}">{discs} {progress_text(parts, earned)}</div>'
 
 
 def progress_text(parts: Sequence[Part], earned: Mapping[str, float]) -> str:
@@ -77,7 +77,7 @@ def table(parts: Sequence[Part], rows: Mapping[str, str]) -> str:
         for part in parts
     )
     head = '<tr><th style="text-align:left">part</th><th>points</th><th></th></tr>'
-    return f"<table><thead>{head}</thead><tbody>{lines}</tbody></table>"
+    return f'<table style="color:inherit"><thead>{head}</thead><tbody>{lines}</tbody></table>'
 
 
 def _sign(part: Part, earned: Mapping[str, float]) -> str:

@@ -28,6 +28,7 @@ PROGRAM = (
     ),
     "autograder/builder/*.py",
     "autograder/judging/*.py",
+    "autograder/proof/*.py",
     "autograder/pages/templates/*.html",
     "labkit/cli.py",
     *(f"labkit/{part}/*.py" for part in "bridge checks measuring tasks zoo".split()),

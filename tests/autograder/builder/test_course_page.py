@@ -8,6 +8,7 @@ from autograder.builder import course_page, source
 from autograder.builder.course_page import page_tables, shown
 from autograder.builder.readme import COURSE_PAGE, documents
 from autograder.builder.source import read_labs
+from autograder.errors import Refusal
 
 COURSE = """
 title = "A course"
@@ -46,6 +47,17 @@ def test_the_page_shows_people_dates_points_and_rules_of_the_course(tables):
         "- A submission is in time until 10 minutes after the deadline.",
         "- A bonus adds at most 2 points to a lab.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [('"last"', '"first"'), ("Asia/Kathmandu", "Asia/Nowhere"), ("04_kv_cache = 2", "99_x = 2"),
+     ("title", "titel")],
+)  # fmt: skip
+def test_a_wrong_setting_is_refused_in_a_sentence(tables, right, wrong):
+    source.COURSE.write_text(COURSE.replace(right, wrong))
+    with pytest.raises(Refusal, match=r"course\.toml has a wrong setting"):
+        page_tables()
 
 
 def test_names_of_students_with_extensions_stay_off_the_page(tables):

@@ -243,6 +243,7 @@ def test_a_deadline_may_name_its_own_offset(tmp_path):
         ('grace_minutes = "5"', "from 0 to 10080"),
         ("bonus_at_most = nan", "of at least 0"),
         ("deadlines = 5", "must be a table"),
+        ("policy = 5", "policy must be a table"),
         ("[deadlines]\n99_cooking = 2026-10-15T23:59:59", "there is no lab '99_cooking'"),
         ("[deadlines]\n04 = 2026-10-15T23:59:59\n04_kv_cache = 2026-10-15T23:59:59", "twice"),
         (f"[deadlines]\n{LAB} = 2026-10-15", "a day and a time"),

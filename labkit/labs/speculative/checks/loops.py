@@ -54,12 +54,12 @@ SURE_OF_THEMSELVES = [
 ]
 OPEN_CASES = {
     "speculative": [
-        SamplingCase("two", LAW, generic(2, 1, 0.1), (1, 0), 4, generic(2, 2, 0.1)),
+        SamplingCase("two", LAW, generic(2, 1, 0.1), (1, 0), 3, generic(2, 2, 0.1)),
         SamplingCase("three", LAW, generic(3, 3), (2,), 3, generic(3, 4), (1,)),
         SamplingCase("a text that may end early", LAW, generic(2, 5), (1, 0, 1), 4,
                      generic(2, 6), (3,), {"eos": 1}),
-        SamplingCase("nothing in common", LAW, disjoint(4, 7, is_draft=False), (0,), 3,
-                     disjoint(4, 7, is_draft=True)),
+        SamplingCase("nothing in common", LAW, disjoint(3, 7, is_draft=False), (0,), 3,
+                     disjoint(3, 7, is_draft=True)),
         _told(21, temperature=0.5, top_k=2),
         _told(22, temperature=1.6, top_p=0.7),
         SamplingCase("greedy", GREEDY, Network(8), (5, 2, 9), 24, Network(8, bias=2.0), (3,),

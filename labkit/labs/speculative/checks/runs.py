@@ -27,7 +27,7 @@ from labkit.labs.speculative.checks.parts import Seeds, call, expect_repeatable
 TOLERANCE = 1e-4  # of a probability: float32 is off by 1e-7, the mildest fault by 2e-3
 MAX_FORKS, LEAST_PROBABILITY = 40, 1e-7
 ENOUGH = 1_000  # paths: more than any right sampler of the usual kinds takes
-MAX_FEEDS = 12_000  # in all paths of a case: twice what the most wasteful right sampler needs
+MAX_FEEDS = 5_000  # in all paths of a case: over twice what the most wasteful right sampler needs
 
 
 @dataclass(frozen=True, slots=True)
