@@ -479,7 +479,8 @@ speculative_figures.verify_cost(records["speculative-h200"])
 # %% [markdown]
 # ### Speedups
 #
-# The tables show every pair at γ = 2, 3, 5 and 7. The columns:
+# For each record there are two tables, with every pair at γ = 2, 3, 5 and 7: acceptance, and times.
+# The columns:
 #
 # | column | meaning |
 # |---|---|
@@ -487,8 +488,9 @@ speculative_figures.verify_cost(records["speculative-h200"])
 # | tokens | tokens that a block adds to the text, on average |
 # | ms, alone ms | time per token with the draft, and of the target alone |
 # | speedup | alone ms / ms; in brackets the smallest and the largest of several rounds |
-# | by ... steps | your `speedup`, from alpha and these steps |
-# | outside | the share of the time that is spent in neither model ("-": not measured) |
+# | by captured, by eager | your `speedup`, from alpha and from such steps |
+# | by own | the same, from the steps as they were timed in the run itself |
+# | outside | the share of the time in neither model; "-" if not measured |
 #
 # On this machine each row has one round, so its two brackets are equal.
 
