@@ -31,6 +31,10 @@ class MasterCell:
         """Whether the student's text counts here, and not the master's."""
         return self.kind in OPEN_KINDS
 
+    def is_stub(self, source: str) -> bool:
+        """Whether a submitted text is this cell as it was handed out."""
+        return squeeze(source) == squeeze(self.source)
+
 
 @dataclass(frozen=True)
 class Master:

@@ -6,40 +6,22 @@ is thrown away: whatever is not an untouched cell of the master's runs where it 
 """
 
 import copy
-from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from nbformat import NotebookNode
 
 from autograder.intake.master import Master, MasterCell
 from autograder.intake.read import SubmittedCell
+from autograder.intake.steps import Plan, Step
 from autograder.labs import part_of
 from autograder.names import (
-    MAX_CALL_CHARS,
     checked_exercise,
     defined_names,
     is_check_call,
     is_install_cell,
     squeeze,
-    statements,
-    used_names,
 )
-
-
-@dataclass(frozen=True)
-class Step:
-    """A piece of code to run in the child.
-
-    index: its place in the submission, None if given; is_marked: whether it is given or an answer,
-    and not a cell of the student's own; keeps: the exercises that are judged with the names as they
-    stand after it.
-    """
-
-    source: str
-    index: int | None
-    is_marked: bool = True
-    keeps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,7 +32,8 @@ class Rebuilt:
     the student's own cells behind the ones they followed; a cell's metadata has "submitted", its
     place in the submission. notes: what was repaired, in sentences for the TA. problem: why this is
     no submission of the assignment, "" if it is one. unrun: the names that an answer should bind
-    and cannot, for its cell is no code cell; with its place in the submission.
+    and cannot, for its cell is no code cell; with its place in the submission. is_blank: nothing
+    to fill in was filled in.
     """
 
     steps: list[Step]
@@ -58,6 +41,7 @@ class Rebuilt:
     notes: list[str]
     problem: str = ""
     unrun: dict[str, int] = field(default_factory=dict)
+    is_blank: bool = False
 
 
 def rebuild(master: Master, submitted: list[SubmittedCell]) -> Rebuilt:
@@ -69,8 +53,10 @@ def rebuild(master: Master, submitted: list[SubmittedCell]) -> Rebuilt:
     if stored := part_of(master.topic, "stored_answers"):
         submitted, notes = stored.with_stored_answers(master, submitted)
     match = _Match(master, submitted)
-    steps, unrun = match.steps(), match.unrun()
-    return Rebuilt(steps, match.notebook(), match.notes + notes, match.problem(), unrun)
+    plan = Plan(master, submitted, match.owner, match.best)
+    steps, unrun = plan.steps(), match.unrun()
+    notebook, notes = match.notebook(), match.notes + plan.notes + notes
+    return Rebuilt(steps, notebook, notes, match.problem(), unrun, match.is_blank())
 
 
 class _Match:
@@ -86,7 +72,7 @@ class _Match:
         self._match_by_definition()
         self._match_by_question()
         self._note_repairs()
-        self._best = {cell.name: self._last_filled(cell) for cell in master.cells if cell.is_open}
+        self.best = {cell.name: self._last_filled(cell) for cell in master.cells if cell.is_open}
         self.owner = {i: cell for cell in master.cells for i in self.places.get(cell.name, ())}
 
     def _match_by_name_and_text(self) -> None:
@@ -178,6 +164,15 @@ class _Match:
             f"{checks}: it seems to be another one; ask for the right file"
         )
 
+    def is_blank(self) -> bool:
+        """Whether every cell to fill in is as it was handed out, or missing."""
+        for cell in self.master.of_kind("exercise", "answer", "written"):
+            place = self.best[cell.name]
+            text = "" if place is None else self.submitted[place].source
+            if text.strip() and not cell.is_stub(text):
+                return False
+        return True
+
     def _last_filled(self, cell: MasterCell) -> int | None:
         """Of several copies the last one that was filled in."""
         indices = self.places.get(cell.name, [])
@@ -191,7 +186,7 @@ class _Match:
         """The names whose cell was turned into text, and where it stands."""
         found: dict[str, int] = {}
         for cell in self.master.of_kind("exercise", "answer"):
-            place = self._best[cell.name]
+            place = self.best[cell.name]
             if place is None or self.submitted[place].is_code or cell.node.cell_type != "code":
                 continue
             found |= dict.fromkeys(defined_names(cell.source), place)
@@ -205,14 +200,14 @@ class _Match:
         for i, cell in enumerate(self.submitted):
             owner = self.owner.get(i)
             anchor = owner.name if owner else anchor
-            is_spare = owner is not None and owner.is_open and self._best[owner.name] != i
+            is_spare = owner is not None and owner.is_open and self.best[owner.name] != i
             if (owner is None or is_spare) and cell.source.strip():
                 followers.setdefault(anchor, []).append(i)
         shown = [self._own_node(i) for i in followers.get("", [])]
         for cell in self.master.cells:
             node = copy.deepcopy(cell.node)
             if cell.is_open:
-                index = self._best[cell.name]
+                index = self.best[cell.name]
                 node.source = self.submitted[index].source if index is not None else ""
                 node.metadata["submitted"] = index
                 if index is not None:
@@ -233,90 +228,6 @@ class _Match:
             node.update(outputs=[], execution_count=None)
         _attach(node, cell)
         return node
-
-    def steps(self) -> list[Step]:
-        """The master's given cells, then the student's code in the student's order.
-
-        Left out: the master's test and install cells, an untouched copy beside a filled-in one,
-        and experiments that define nothing which another cell uses. A cell that holds several
-        answers runs statement by statement, so that one that fails does not take the rest along.
-        """
-        given = [Step(cell.source, None) for cell in self.master.of_kind("given")]
-        student: list[Step] = []
-        experiments: list[Step] = []
-        for i, cell in enumerate(self.submitted):
-            if not cell.is_code or not cell.source.strip() or self._is_left_out(i):
-                continue
-            parts = self._parts(i)
-            student += parts
-            experiments += [part for part in parts if self._is_experiment(part)]
-        return given + self._with_places(self._without_idle(student, experiments))
-
-    def _with_places(self, steps: list[Step]) -> list[Step]:
-        """The steps, and behind which of them each exercise is judged."""
-        checked = {
-            i: checked_exercise(cell.source)
-            for i, cell in enumerate(self.submitted)
-            if cell.is_code and len(cell.source) < MAX_CALL_CHARS
-        }
-        keeps: dict[int, list[str]] = defaultdict(list)
-        for cell in self.master.of_kind("exercise", "answer"):
-            best = self._best[cell.name]
-            if best is None or not self.submitted[best].is_code or self._is_stub(cell, best):
-                continue  # nothing to keep: whatever the notebook has in the end counts
-            place = max([best, *(i for i, name in checked.items() if name == cell.name)])
-            last = max((n for n, step in enumerate(steps) if step.index <= place), default=None)
-            if last is not None:
-                keeps[last].append(cell.name)
-                self._note_rebound(cell.name, steps[last + 1 :])
-        return [replace(step, keeps=tuple(keeps[n])) for n, step in enumerate(steps)]
-
-    def _is_stub(self, cell: MasterCell, index: int) -> bool:
-        return squeeze(self.submitted[index].source) == squeeze(cell.source)
-
-    def _note_rebound(self, name: str, later: list[Step]) -> None:
-        for step in later:
-            if name in step.source and name in defined_names(step.source):
-                place = f"cell {step.index + 1}"
-                self.notes.append(f"{place} defines {name} again: its answer cell counts")
-
-    def _parts(self, index: int) -> list[Step]:
-        """A cell's code, by statement if it holds more than one answer."""
-        source = self.submitted[index].source
-        marked = {cell.name for cell in self.master.of_kind("exercise", "answer")}
-        if len(defined_names(source) & marked) < 2:
-            owner = self.owner.get(index)
-            return [Step(source, index, owner is not None and owner.kind in ("exercise", "answer"))]
-        return [Step(part, index) for part in statements(source) if not is_check_call(part)]
-
-    def _is_experiment(self, step: Step) -> bool:
-        owner = self.owner.get(step.index)
-        is_whole = step.source == self.submitted[step.index].source
-        if owner is not None and owner.kind == "experiment" and is_whole:
-            return True
-        return not is_whole and squeeze(step.source) in self.master.experiment_statements
-
-    def _is_left_out(self, index: int) -> bool:
-        cell, owner = self.submitted[index], self.owner.get(index)
-        if owner is None:
-            return is_check_call(cell.source)
-        if not owner.is_open:
-            return True
-        return self._is_stub(owner, index) and self._best[owner.name] != index
-
-    def _without_idle(self, steps: list[Step], experiments: list[Step]) -> list[Step]:
-        if not experiments:
-            return steps
-        idle = {id(step) for step in experiments}
-        needed = {cell.name for cell in self.master.of_kind("exercise", "answer")}
-        for step in steps:
-            if id(step) not in idle:
-                needed |= used_names(step.source)
-        for step in reversed(experiments):
-            if defined_names(step.source) & needed:
-                idle.discard(id(step))
-                needed |= used_names(step.source)
-        return [step for step in steps if id(step) not in idle]
 
 
 def _attach(node: NotebookNode, cell: SubmittedCell) -> None:

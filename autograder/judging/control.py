@@ -15,8 +15,9 @@ from typing import Any
 
 import autograder
 import labkit
-from autograder.judging.channel import Silence, TimedSocket, new_id
+from autograder.judging.channel import new_id
 from autograder.judging.own_time import Reading, our_queue_s
+from autograder.judging.timed_socket import Silence, TimedSocket
 from autograder.judging.wall import ChildSettings
 from labkit.bridge.wire import receive, send
 

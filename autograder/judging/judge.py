@@ -106,6 +106,9 @@ class Judge:
             rebuilt = rebuild(self._master, submitted)
             if rebuilt.problem:
                 raise Unreadable(rebuilt.problem)
+            others = ", ".join(submission.passed_over)
+            if rebuilt.is_blank and others:
+                raise Unreadable(f"it is blank, but {others} came with it: ask which one counts")
         except Unreadable as unreadable:
             problem = f"This submission could not be graded: {unreadable}."
             return self._without_mark(submission, UNGRADABLE, problem)
@@ -122,7 +125,7 @@ class Judge:
             checks=verdict.checks,
             written=self._written,
             problem=problem,
-            flags=rebuilt.notes + session.notes,
+            flags=_passed_over(others) + rebuilt.notes + session.notes,
             file_name=submission.file_name,
             seconds=round(time.perf_counter() - start, 3),
             peak_mb=round(session.peak_mb, 1),
@@ -220,6 +223,10 @@ def _open_verdicts(checks: list[CheckResult]) -> list[str]:
     """What a person has to decide, as a problem of the row."""
     names = dict.fromkeys(check.exercise for check in checks if check.status == "undecided")
     return [f"a person has to decide checks of {', '.join(names)}"] if names else []
+
+
+def _passed_over(others: str) -> list[str]:
+    return [f"not graded: {others}; the notebook with the lab's name counts"] if others else []
 
 
 def _in_sentences(problems: list[str]) -> str:

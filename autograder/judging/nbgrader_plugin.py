@@ -23,7 +23,8 @@ from autograder.builder.source import read_labs
 from autograder.builder.wheel import write_folder
 from autograder.intake.master import Master, read_master
 from autograder.intake.read import read_notebook
-from autograder.intake.rebuild import Rebuilt, Step, rebuild
+from autograder.intake.rebuild import Rebuilt, rebuild
+from autograder.intake.steps import Step
 from autograder.judging.jobs import SlotSettings
 from autograder.judging.judge import Judge
 from autograder.judging.slot import start_judge

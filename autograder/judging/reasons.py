@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from nbformat import NotebookNode
 
-from autograder.intake.rebuild import Step
+from autograder.intake.steps import Step
 from autograder.names import defined_names, used_names
 
 MAX_ERROR_CHARS = 200

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from autograder.intake.rebuild import Step
+from autograder.intake.steps import Step
 from autograder.judging.client import CellResult, Child, StudentEnded, UsedUp, Zygote
 from autograder.judging.jobs import Limits
 from autograder.judging.reasons import error_of, needed_by_answers, why_unbound

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from nbformat import NotebookNode
 
 from autograder.judging.outputs import check_outputs, clean_outputs
-from autograder.markup import harmless_markdown
+from autograder.markup import harmless_markdown, with_pictures
 from autograder.record.results import CheckResult
 
 
@@ -24,7 +24,7 @@ def fill_outputs(
         index = node.metadata.pop("submitted", None)
         if node.cell_type != "code":
             if index is not None:
-                node.source = harmless_markdown(node.source)
+                _show_text(node)
             continue
         node.outputs, node.execution_count = [], None
         if index in ran:
@@ -35,3 +35,10 @@ def fill_outputs(
             exercise = node.metadata["nbgrader"]["grade_id"].removeprefix("check_")
             node.outputs = check_outputs([c for c in checks if c.exercise == exercise])
             node.execution_count = 1
+
+
+def _show_text(node: NotebookNode) -> None:
+    text, pictures = harmless_markdown(node.source), node.pop("attachments", {})
+    node.source, pictures = with_pictures(text, pictures)
+    if pictures:
+        node.attachments = pictures

@@ -17,7 +17,6 @@ from autograder.judging.channel import (
     Budget,
     ChildDied,
     ForkDied,
-    OtherSpoke,
     Overran,
     RemoteChannel,
     StudentEnded,
@@ -26,6 +25,7 @@ from autograder.judging.channel import (
 from autograder.judging.control import Ending, ZygoteError, ZygoteProcess, in_words
 from autograder.judging.outputs import clean_outputs, n_chars_of
 from autograder.judging.own_time import OwnTime
+from autograder.judging.timed_socket import OtherSpoke
 from autograder.judging.wall import ChildSettings
 from labkit.bridge.student import Student
 

@@ -12,6 +12,8 @@ from matplotlib.figure import Figure
 
 from labkit.measuring.plots import png_bytes
 
+READOUT_CHARS = 8  # a slider shows no more of its value
+
 
 def has_widgets(instead: str) -> bool:
     """Whether ipywidgets is here; if not, it prints what comes instead."""
@@ -42,14 +44,15 @@ class Control:
 class Frames:
     """A button that goes through the moments of what is played, and a slider for them.
 
-    count: the last moment of what was played. is_whole: it begins at the last one, and the slider
-    stays where it is when something else is played.
+    count: the last moment of what was played. start: the moment it opens at. is_whole: it opens at
+    the last one, and the slider stays where it is when something else is played.
     """
 
     label: str
     count: Callable[[Any], int]
     interval_ms: int
     is_whole: bool = False
+    start: Callable[[Any], int] = lambda played: 0
 
 
 def player(
@@ -68,7 +71,8 @@ def player(
     """
     import ipywidgets
 
-    look = {"style": {"description_width": f"{label_em}em"}, "layout": {"width": f"{width_em}em"}}
+    width = {"width": f"{width_em}em", "max_width": "100%"}
+    look = {"style": {"description_width": f"{label_em}em"}, "layout": width}
     image = ipywidgets.Image(format="png", layout={"max_width": "100%"})
     early, late, boxes, played = {}, {}, [], []
     button = frames = None
@@ -98,7 +102,7 @@ def player(
             is_first = not image.value
             button.max = late["moment"].max = frames.count(played[-1])
             if is_first or not frames.is_whole:
-                start = button.max if frames.is_whole else 0
+                start = button.max if frames.is_whole else frames.start(played[-1])
                 button.value = late["moment"].value = start
         show()
 
@@ -108,7 +112,8 @@ def player(
     for control in late.values():
         control.observe(show, names="value")
     taken = png_bytes(still(played[-1])) if still else None
-    return _with_still(lambda: taken or image.value)([ipywidgets.HBox(boxes), image])
+    controls = ipywidgets.HBox(boxes, layout={"flex_flow": "row wrap"})  # on narrow pages too
+    return _with_still(lambda: taken or image.value)([controls, image])
 
 
 def _made(control: Control, look: Mapping[str, Any]) -> Any:
@@ -117,7 +122,8 @@ def _made(control: Control, look: Mapping[str, Any]) -> Any:
     given = {"value": control.value, "description": control.label, **look}
     if not control.options:
         return ipywidgets.Checkbox(**given)
-    if control.is_menu:
+    labels = [each[0] if isinstance(each, tuple) else each for each in control.options]
+    if control.is_menu or max(len(str(label)) for label in labels) > READOUT_CHARS:
         return ipywidgets.Dropdown(options=control.options, **given)
     return ipywidgets.SelectionSlider(options=control.options, continuous_update=False, **given)
 

@@ -27,12 +27,14 @@ import torch
 from labkit.checks import Checker
 from labkit.labs.memory import widget as widgets
 from labkit.labs.memory.figures import kv_growth
+from labkit.measuring.machine import ready
 from labkit.models.facts import gpus, match_gpu, vram_readings
 from labkit.models.shapes import ModelShape
 
 FAMILY = ["Qwen3-0.6B", "Qwen3-1.7B", "Qwen3-4B", "Qwen3-8B", "Qwen3-14B", "Qwen3-32B"]
 
 check = Checker("memory", globals())
+print(ready())
 
 # %% [markdown]
 # ## 1. The numbers of a model

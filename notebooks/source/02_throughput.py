@@ -43,7 +43,7 @@ from labkit.measuring import device
 from labkit.measuring.bench import Bench
 from labkit.measuring.bounds import machine_of
 from labkit.measuring.device import memory_errors_alive
-from labkit.measuring.machine import use_one_thread
+from labkit.measuring.machine import ready, use_one_thread
 from labkit.measuring.physics import refusals
 from labkit.measuring.profiles import profile, short
 from labkit.measuring.records import Provenance, Recorder, recorded_results
@@ -52,6 +52,7 @@ from labkit.models.facts import data_path
 
 use_one_thread()  # several threads wait for each other when the machine is busy
 check = Checker("throughput", globals())
+print(ready())
 
 # %% [markdown]
 # ## 1. A timer

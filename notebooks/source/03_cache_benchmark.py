@@ -36,7 +36,7 @@ from labkit.labs.cache_benchmark.experiments import cache_or_not, invalidation, 
 from labkit.labs.cache_benchmark.prompts import edited_prompts
 from labkit.labs.cache_benchmark.records import curve, predicted_curve, settings_of
 from labkit.measuring.bench import Bench, roofline
-from labkit.measuring.machine import use_one_thread
+from labkit.measuring.machine import ready, use_one_thread
 from labkit.measuring.profiles import profile
 from labkit.measuring.records import Provenance, Recorder, recorded_results
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
@@ -47,6 +47,7 @@ from labkit.zoo.choose import kit_tokenizer
 RECORDS = recorded_results("cache-*.jsonl")
 use_one_thread()  # several threads wait for each other when the machine is busy
 check = Checker("cache_benchmark", globals())
+print(ready())
 
 # %% [markdown]
 # ## 1. Passes

@@ -71,7 +71,7 @@ from labkit.labs.speculative.tables import gains_table, hardware_table, regimes_
 from labkit.labs.speculative.trees import ancestor_mask, speculative_tree
 from labkit.labs.speculative.widget import speculation_player
 from labkit.measuring.bench import Bench, roofline
-from labkit.measuring.machine import use_one_thread
+from labkit.measuring.machine import ready, use_one_thread
 from labkit.measuring.profiles import PAIRS, profile
 from labkit.measuring.records import Provenance, Recorder, recorded_results
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
@@ -83,6 +83,7 @@ from labkit.zoo import load_pair
 
 use_one_thread()  # several threads wait for each other when the machine is busy
 check = Checker("speculative", globals())
+print(ready())
 
 # %% [markdown]
 # ## 1. Two papers, two alphabets

@@ -67,7 +67,7 @@ from labkit.labs.flash_attention.backward import flash_backward_2, standard_back
 from labkit.labs.flash_attention.experiments import sdpa
 from labkit.labs.flash_attention.own_head import own_head
 from labkit.labs.flash_attention.widget import tile_player
-from labkit.measuring.machine import use_one_thread
+from labkit.measuring.machine import ready, use_one_thread
 from labkit.measuring.profiles import profile
 from labkit.measuring.records import Provenance, Recorder, recorded_results
 from labkit.models.counted_memory import Memory, Traffic, attention_memory, tile_scores, tiles
@@ -75,6 +75,7 @@ from labkit.models.counted_memory import Memory, Traffic, attention_memory, tile
 use_one_thread()  # several threads wait for each other when the machine is busy
 check = Checker("flash_attention", globals())
 queries, keys, values = torch.randn(3, 96, 16, generator=torch.Generator("cpu").manual_seed(7))
+print(ready())
 
 # %% [markdown]
 # ## 1. A softmax in pieces

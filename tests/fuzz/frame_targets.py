@@ -11,7 +11,9 @@ import torch
 from frame_inputs import ID
 
 from autograder.judging import channel
-from autograder.judging.channel import Budget, OtherSpoke, RemoteChannel, StudentEnded
+from autograder.judging.channel import Budget, RemoteChannel, StudentEnded
+from autograder.judging.own_time import OwnTime
+from autograder.judging.timed_socket import OtherSpoke
 from labkit.bridge.executor import Executor
 from labkit.bridge.student import MissingName, Proxy, Student, StudentError, hold, value_of
 from labkit.bridge.wire import Decoder, Encoder, WireError, receive, send
@@ -94,7 +96,7 @@ class Line:
         self.theirs.setblocking(False)
         self.theirs.send(content[: 1 << 17])
         self.theirs.shutdown(socket.SHUT_WR)
-        self.remote = RemoteChannel(ours, 1 << 20, Budget(), None)
+        self.remote = RemoteChannel(ours, 1 << 20, Budget(), OwnTime(lambda: None), None)
         self.student = Student(self)
 
     def request(self, message, blobs, callbacks):

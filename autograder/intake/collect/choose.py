@@ -28,6 +28,7 @@ MAX_DEPTH = 3
 MAX_ZIPS = 10
 MAX_EXTRA_BYTES = 8 << 20
 MAX_EXTRA_FILES = 100
+MAX_PASSED_OVER = 5
 
 
 class _Undecided(ValueError):
@@ -40,10 +41,14 @@ class _Nothing(_Undecided):
 
 @dataclass(frozen=True)
 class _Choice:
-    """A notebook, the files that lie beside it, and the zip that it came in, "" if in none."""
+    """A notebook, the files that lie beside it, and the zip that it came in, "" if in none.
+
+    passed_over: the names of the other notebooks.
+    """
 
     file: File
     beside: list[File]
+    passed_over: tuple[str, ...]
     packed: str = ""
 
 
@@ -107,7 +112,9 @@ def _choices(files: Sequence[File], wanted: _Wanted, depth: int) -> list[_Choice
     candidates = [file for file in files if file.suffix == wanted.suffix]
     if not candidates:
         return _unpacked([file for file in files if file.suffix == ".zip"], wanted, depth)
-    return [_Choice(file, _beside(file, files)) for file in _attempts(candidates, wanted, depth)]
+    chosen = _attempts(candidates, wanted, depth)
+    others = {shown_name(file.path.name) for file in candidates if file not in chosen}
+    return [_Choice(file, _beside(file, files), tuple(sorted(others))) for file in chosen]
 
 
 def _unpacked(packed: list[File], wanted: _Wanted, depth: int) -> list[_Choice]:
@@ -135,7 +142,7 @@ def _unpacked(packed: list[File], wanted: _Wanted, depth: int) -> list[_Choice]:
 
 def _from_zip(choice: _Choice, packed: File) -> _Choice:
     file = replace(choice.file, serial=packed.serial, is_late=packed.is_late)
-    return _Choice(file, choice.beside, shown_name(packed.shown))
+    return replace(choice, file=file, packed=shown_name(packed.shown))
 
 
 def _attempts(candidates: list[File], wanted: _Wanted, depth: int) -> list[File]:
@@ -180,7 +187,8 @@ def _submission(choice: _Choice) -> Submission:
         content = file.read()
     except ZIP_ERRORS as error:
         return replace(bare, problem=f"the file cannot be read: {error}")
-    return replace(bare, content=content, extra=_extra_files(choice.beside))
+    extra, passed_over = _extra_files(choice.beside), choice.passed_over[:MAX_PASSED_OVER]
+    return replace(bare, content=content, extra=extra, passed_over=passed_over)
 
 
 def _beside(chosen: File, files: Sequence[File]) -> list[File]:

@@ -18,9 +18,10 @@ class Submission:
     """What one student handed in for a lab, once.
 
     problem: why there is no content, in a sentence; extra: the other files beside the notebook;
-    attempt: 1 for the first; submitted_at: ISO 8601, without an offset if the export names none,
-    "" if unknown; marked_late: what the LMS says of that, None if nothing; group: whom it was
-    handed in for, "" if for one.
+    passed_over: the names of other notebooks beside it, which are not graded; attempt: 1 for the
+    first; submitted_at: ISO 8601, without an offset if the export names none, "" if unknown;
+    marked_late: what the LMS says of that, None if nothing; group: whom it was handed in for, ""
+    if for one.
     """
 
     student: str
@@ -28,6 +29,7 @@ class Submission:
     content: bytes = b""
     problem: str = ""
     extra: dict[str, bytes] = field(default_factory=dict)
+    passed_over: tuple[str, ...] = ()
     attempt: int = 1
     submitted_at: str = ""
     marked_late: bool | None = None

@@ -59,7 +59,9 @@ def tile_player(flash_attention_1: Kernel, flash_attention_2: Kernel) -> Any:
         [
             [
                 Control("order", "order", CHOSEN["order"], ORDERS, is_menu=True),
-                Frames("moment", lambda run: max(0, len(run.told) - 1), FRAME_MS),
+                Frames(
+                    "moment", lambda run: max(0, len(run.told) - 1), FRAME_MS, start=telling_moment
+                ),
             ],
             [
                 Control("tile_q", "tile of Q", CHOSEN["tile_q"], TILES),

@@ -42,7 +42,12 @@ def speculation_player(
         Control("temperature", "temperature", CHOSEN["temperature"], TEMPERATURES),
         Control("seed", "chance", CHOSEN["seed"], range(20)),
     ]
-    frames = Frames("moment", lambda played: len(played) - 1, FRAME_MS)
+    frames = Frames(
+        "moment",
+        lambda played: len(played) - 1,
+        FRAME_MS,
+        start=_telling_moment,
+    )
     return player(
         [[*controls[:2], frames], controls[2:]],
         play_with,
@@ -76,6 +81,12 @@ def play(
         eos=tokenizer.eos_token_id,
         rng=torch.Generator("cpu").manual_seed(seed),
     )
+
+
+def _telling_moment(played: Sequence[Moment]) -> int:
+    """The last one of the telling block."""
+    last = telling_block(played)[-1]
+    return next(i for i, moment in enumerate(played) if moment is last)
 
 
 def telling_block(played: Sequence[Moment]) -> list[Moment]:

@@ -60,6 +60,12 @@ def test_the_labs_own_name_wins_over_other_notebooks(tmp_path):
     assert found(write(tmp_path, **files)) == {"ann": b"a"}
 
 
+def test_the_notebooks_that_do_not_count_are_named(tmp_path):
+    files = {f"ann/{LAB}/{LAB}-Copy1.ipynb": b"z", f"ann/{LAB}/{LAB}.ipynb": b"a"}
+    (submission,) = collect(write(tmp_path, **files), LAB)
+    assert (submission.content, submission.passed_over) == (b"a", (f"{LAB}-Copy1.ipynb",))
+
+
 def test_two_unnamed_notebooks_are_a_problem_to_be_seen(tmp_path):
     files = {f"ann/{LAB}/one.ipynb": b"1", f"ann/{LAB}/two.ipynb": b"2"}
     assert "several notebooks" in found(write(tmp_path, **files))["ann"]

@@ -232,3 +232,17 @@ def test_imported_modules_are_those_that_exist():
 )
 def test_only_a_plain_check_call_is_one(source, is_call):
     assert is_check_call(source) == is_call
+
+
+@pytest.mark.parametrize(
+    ("cells", "is_blank"),
+    [
+        (submitted(), True),
+        ([], True),
+        (submitted(area="", plot="curve = [3]"), True),
+        (submitted(why="Because."), False),
+        (submitted(table="table = {'a': 1}"), False),
+    ],
+)
+def test_a_notebook_is_blank_if_nothing_was_filled_in(cells, is_blank):
+    assert rebuild(MASTER, cells).is_blank == is_blank

@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from recorded import LAB, by_hand, record, result_of, without_mark
+from typer.testing import CliRunner
 
 from autograder.builder.source import find_lab
+from autograder.cli import app
 from autograder.grading.grade import Grading, Run, grade
 from autograder.record.by_hand import MarksError
 from autograder.record.marks import as_points, marks_of, no_formula, write_marks
@@ -160,6 +162,19 @@ def test_a_check_that_is_not_decided_leaves_the_total_open_until_a_person_decide
     assert mark_of(tmp_path, "ann").total is None
     by_hand(tmp_path, "ann", f"check_{first.exercise}", 0.25)
     assert mark_of(tmp_path, "ann").waits_for == ()
+
+
+def test_a_report_shows_what_hidden_cases_expect_only_when_asked(tmp_path):
+    row = result_of("ann", fails=("kv_table",))
+    said = {"message": "On a hidden case: the table; expected 61, got 1.", "expected": "61",
+            "got": "1", "status": "failed"}  # fmt: skip
+    checks = [each if each.passed else replace(each, **said) for each in row.checks]
+    record(tmp_path, [replace(row, checks=checks)])
+    page = tmp_path / "feedback" / LAB / "ann.html"
+    for options, is_shown in (([], False), (["--with-cases"], True), ([], False)):
+        done = CliRunner().invoke(app, ["report", str(tmp_path), *options])
+        assert done.exit_code == 0, done.output
+        assert ("expected 61" in page.read_text()) == is_shown
 
 
 def test_an_unreadable_file_that_was_handed_in_anew_waits_for_a_hand_again(recorded, tmp_path):

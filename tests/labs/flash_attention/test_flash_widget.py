@@ -149,7 +149,8 @@ def test_sliders_play_the_students_functions_again():
     assert len(asked) == 1
     longest = controls["moment"].max
     controls["order"].value = ORDERS[1]
-    assert asked[-1] == ("second", 8, 8, False) and controls["moment"].value == 0
+    assert asked[-1] == ("second", 8, 8, False)
+    assert 0 < controls["moment"].value < controls["moment"].max  # at a moment that shows something
     assert controls["moment"].max < longest
     controls["tile of Q"].value, controls["causal"].value = TILES[-1], True
     assert asked[-1] == ("second", TILES[-1], 8, True)

@@ -190,7 +190,7 @@ def test_sliders_play_the_students_functions_again():
     controls["moment"].value = 2
     assert len(asked) == n_asked
     controls["temperature"].value = 0.7
-    assert set(asked[n_asked:]) == {0.7} and controls["moment"].value == 0
+    assert set(asked[n_asked:]) == {0.7} and controls["moment"].value > 0
     longest = controls["moment"].max
     controls["prompt"].value, controls["gamma"].value = "pattern-1", 1
     assert controls["moment"].max != longest
