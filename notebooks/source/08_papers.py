@@ -60,7 +60,7 @@ check = PapersChecker(globals())
 ask = Asker(globals())
 
 # %% [markdown]
-# ## Who answers
+# ## Your id and your language
 #
 # The order of the options and the numbers in the questions follow from your student id. So your
 # letters differ from your neighbour's. First write your id and your language here.
