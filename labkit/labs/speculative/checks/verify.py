@@ -77,7 +77,7 @@ def a_token_is_kept_by_the_ratio(student: Student, case: VerifyCase) -> None:
 @check(
     "verify",
     gate=True,
-    hint="Draw a new `torch.rand(())` for each token, and stop at the first rejection.",
+    hint="Draw a new uniform number for each token, and stop at the first rejection.",
     applies_to=lambda case: case.k > 1 and not case.has_zeros,
 )
 @isolated
