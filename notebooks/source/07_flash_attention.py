@@ -482,8 +482,8 @@ flash_figures.back_ends(records["here"], standard_traffic, flash_2_traffic)
 # *Marking (1 point):*
 #
 # * *0.25 if memory grows with N² in one case and with N in the other, and the answer says why.*
-# * *0.25 if both times grow with N², and standard attention also moves the N × N arrays. "Fewer
-#   operations" as the reason earns nothing here.*
+# * *0.25 if both times grow with N², and standard attention also moves the N × N arrays. An
+#   answer that gives fewer operations as the reason earns nothing here.*
 # * *0.25 if D = 128 shows that the kernel computes, with two numbers.*
 # * *0.25 if a cache (L2) holds tiles that several programs load.*
 
