@@ -16,8 +16,9 @@ from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
 def generation_passes(n_prompt: int, n_new: int, use_cache: bool) -> list[tuple[int, int]]:
     """The passes over the model that make n_new tokens after a prompt of n_prompt, in order.
 
-    Each is a pair: how many tokens it is fed, and how many tokens are in the cache before it. Every
-    pass makes one new token; without a cache nothing is ever cached. n_prompt is at least 1.
+    Each is a pair: how many tokens it is fed, and how many tokens are in the
+    cache before it. Every pass makes one new token; without a cache nothing is
+    ever cached. n_prompt is at least 1.
     """
     passes = []
     for n_made in range(n_new):
@@ -32,9 +33,10 @@ def generation_cost(
 ) -> tuple[int, int]:
     """FLOPs and moved bytes of a generation of one sequence, summed over its passes.
 
-    Each pass needs logits for one position, the last. It moves the weights, and the KV cache of all
-    tokens that are there after it: the cached ones and those it is fed. width: bytes per number.
-    `work.flops` and `work.moved_bytes` know what one pass takes.
+    Each pass needs logits for one position, the last. It moves the weights,
+    and the KV cache of all tokens that are there after it: the cached ones and
+    those it is fed. width: bytes per number. `work.flops` and
+    `work.moved_bytes` know what one pass takes.
     """
     flops, moved_bytes = 0, 0
     for n_fed, n_cached in generation_passes(n_prompt, n_new, use_cache):
@@ -54,8 +56,9 @@ def predicted_time_s(
 ) -> float:
     """Seconds that a generation of one sequence should take, pass by pass.
 
-    A pass takes as long as its floor (`pass_floor`), and never less than launch_s, the time in
-    which the host launches its kernels: the GPU works while the host launches.
+    A pass takes as long as its floor (`pass_floor`), and never less than
+    launch_s, the time in which the host launches its kernels: the GPU works
+    while the host launches.
     """
     total_s = 0.0
     for n_fed, n_cached in generation_passes(n_prompt, n_new, use_cache):
@@ -73,8 +76,9 @@ def leaves_launch_floor_at(
 ) -> int | None:
     """The shortest sequence whose pass without a cache takes longer than launching it does.
 
-    Up to there, a pass takes launch_s whatever its length. Lengths are 1 to n_context, that one
-    included; None if the floor of every pass stays at or below launch_s.
+    Up to there, a pass takes launch_s whatever its length. Lengths are 1 to
+    n_context, that one included; None if the floor of every pass stays at or
+    below launch_s.
     """
     lengths = range(1, n_context + 1)
     n_below = bisect_right(
@@ -86,10 +90,10 @@ def leaves_launch_floor_at(
 def slopes(n_new: Sequence[int], times_s: Sequence[float]) -> list[float]:
     """Seconds per further token, between each length and the next longer one.
 
-    n_new and times_s belong together, in any order; the slopes come from the shortest lengths to
-    the longest, one fewer than there are lengths.
-    Raises: ValueError for fewer than two lengths, for one length twice, and where the numbers of
-    lengths and of times differ.
+    n_new and times_s belong together, in any order; the slopes come from the
+    shortest lengths to the longest, one fewer than there are lengths.
+    Raises: ValueError for fewer than two lengths, for one length twice, and
+    where the numbers of lengths and of times differ.
     """
     if len(n_new) != len(times_s) or len(set(map(int, n_new))) != len(n_new) or len(n_new) < 2:
         got = f"{len(times_s)} times for the lengths {list(n_new)}"
@@ -101,12 +105,14 @@ def slopes(n_new: Sequence[int], times_s: Sequence[float]) -> list[float]:
 def block_hashes(tokens: Sequence[int], block_size: int, salt: str = "") -> list:
     """One hash for each full block of a prompt; it names the block and everything before it.
 
-    A block is block_size neighbouring tokens; what is left at the end and fills no block has no
-    hash. Two hashes are equal exactly if their blocks and all tokens before them are equal, and the
-    salts: text that is not to be shared between users gets a salt for each. A hash may be an int,
-    bytes or text, of a size that does not depend on the prompt's length (at most 128 bytes), and is
-    the same whenever it is computed again.
-    Source: vLLM, automatic prefix caching; Kwon et al. 2023 (arXiv:2309.06180) for the blocks.
+    A block is block_size neighbouring tokens. Tokens at the end that fill no
+    block have no hash. Two hashes are equal exactly if three things are equal:
+    their blocks, all tokens before them, and the salts. Users who must not
+    share their text get different salts. A hash is an int, bytes or text of at
+    most 128 bytes, whatever the length of the prompt. It must be the same
+    whenever it is computed again, in another process too.
+    Source: vLLM, automatic prefix caching; Kwon et al. 2023 (arXiv:2309.06180)
+    for the blocks.
     """
     hashes = []
     parent = hashlib.sha256(salt.encode()).hexdigest()
@@ -122,9 +128,11 @@ def longest_cached_prefix(
 ) -> int:
     """How many tokens at the front of a prompt need not be computed.
 
-    hashes: of the prompt's full blocks, in order; cached: knows with `in` which of them are there;
-    n_tokens: of the whole prompt. Whole blocks only, without a gap, and at least one token is left
-    to compute: without a pass there are no logits for the first new token.
+    hashes: of the prompt's full blocks, in order.
+    cached: tells with `in` which of them are there.
+    n_tokens: of the whole prompt. Only whole blocks count, without a gap. At
+    least one token is left to compute: without a pass there are no logits for
+    the first new token.
     """
     n_hits = 0
     for block_hash in hashes:
@@ -143,10 +151,12 @@ def offload_step_s(
 ) -> float:
     """Seconds of a decode step that is bound by moving bytes, with a part of them in host memory.
 
-    Of the moved_bytes that the step reads, offloaded_bytes come over the link from the host, the
-    others from the GPU's own memory; bandwidths in bytes per second. With overlap both transfers
-    run at once, else one after the other.
-    Raises: ValueError if more is offloaded than is moved, or less than nothing.
+    Of the moved_bytes that the step reads, offloaded_bytes come over the link
+    from the host, the others from the GPU's own memory; bandwidths in bytes
+    per second. With overlap both transfers run at once, else one after the
+    other.
+    Raises: ValueError if more is offloaded than is moved, or less than
+    nothing.
     """
     if not 0 <= offloaded_bytes <= moved_bytes:
         raise ValueError(f"cannot offload {offloaded_bytes:,} of {moved_bytes:,} moved bytes")

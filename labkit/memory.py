@@ -16,8 +16,8 @@ from labkit.models.shapes import ModelShape
 def weight_bytes(n_params: int, bytes_per_param: int = 2) -> int:
     """Bytes that the weights of a model take.
 
-    Units: bytes_per_param is 2 for float16 and bfloat16, 4 for float32, 1 for int8; returns bytes,
-    exactly, as a whole number.
+    Units: bytes_per_param is 2 for float16 and bfloat16, 4 for float32, 1 for
+    int8; returns bytes, exactly, as a whole number.
     Source: Chen, Transformer Inference Arithmetic, section "capacity".
     """
     return n_params * bytes_per_param
@@ -26,9 +26,9 @@ def weight_bytes(n_params: int, bytes_per_param: int = 2) -> int:
 def training_bytes(n_params: int, recipe: Mapping[str, int]) -> int:
     """Bytes that training keeps for the parameters; activations come on top.
 
-    recipe: how many bytes are kept per parameter, by what they are for, such as
-    {"weights": 4, "gradients": 4} for plain gradient descent in float32. Any names may occur. It is
-    not changed.
+    recipe: how many bytes are kept per parameter, by what they are for, such
+    as {"weights": 4, "gradients": 4} for plain gradient descent in float32.
+    Any names may occur. It is not changed.
     Units: returns bytes, exactly, as a whole number.
     Source: Rajbhandari et al. 2020 (arXiv:1910.02054), section 3.1.
     """
@@ -38,9 +38,12 @@ def training_bytes(n_params: int, recipe: Mapping[str, int]) -> int:
 def kv_bytes_per_token(shape: ModelShape, bytes_per_number: int = 2) -> int:
     """Bytes that one token of one sequence adds to the KV cache.
 
-    Every layer keeps what its attention needs of the token again: see the fields of ModelShape.
-    Units: bytes_per_number is the width of one cached number; returns bytes, as a whole number.
-    Source: Ainslie et al. 2023 (arXiv:2305.13245) for query heads that share keys and values.
+    Every layer keeps what its attention needs of the token again: see the
+    fields of ModelShape.
+    Units: bytes_per_number is the width of one cached number; returns bytes,
+    as a whole number.
+    Source: Ainslie et al. 2023 (arXiv:2305.13245) for query heads that share
+    keys and values.
     """
     return 2 * shape.n_layers * shape.n_kv_heads * shape.head_dim * bytes_per_number
 
@@ -50,8 +53,8 @@ def kv_cache_bytes(
 ) -> int:
     """Bytes of the KV cache of a batch whose sequences are all n_tokens long.
 
-    Units: tokens per sequence, prompt included; returns bytes, as a whole number. An empty sequence
-    takes none.
+    Units: tokens per sequence, prompt included; returns bytes, as a whole
+    number. An empty sequence takes none.
     """
     return batch_size * n_tokens * kv_bytes_per_token(shape, bytes_per_number)
 
@@ -59,8 +62,8 @@ def kv_cache_bytes(
 def largest_model(vram_bytes: int, overhead_bytes: int = 0, bytes_per_param: int = 2) -> int:
     """The most parameters whose weights fit beside a fixed overhead.
 
-    Units: returns parameters, a whole number (not billions); 0 if the overhead fills the card. The
-    inverse of weight_bytes.
+    Units: returns parameters, a whole number (not billions). It is 0 if the
+    overhead fills the card. This solves weight_bytes for the parameters.
     Raises: ValueError if bytes_per_param is not positive.
     """
     if bytes_per_param <= 0:
@@ -77,10 +80,11 @@ def longest_sequence(
 ) -> int:
     """The most tokens that each sequence of a batch can have before the card is full.
 
-    model_bytes are taken by the weights, token_bytes by one token of one sequence in the KV cache;
-    all sequences of the batch are equally long.
-    Units: returns whole tokens per sequence; 0 if the weights and the overhead leave no room,
-    whether they just fill the card or do not fit at all. The inverse of kv_cache_bytes.
+    The weights take model_bytes. One token of one sequence takes token_bytes
+    in the KV cache. All sequences of the batch are equally long.
+    Units: returns whole tokens per sequence. It is 0 if the weights and the
+    overhead leave no room, whether they just fill the card or do not fit at
+    all. This solves kv_cache_bytes for the tokens.
     Raises: ValueError if batch_size or token_bytes is not positive.
     """
     if batch_size <= 0 or token_bytes <= 0:

@@ -22,9 +22,10 @@ def time_runs(
 ) -> list[float]:
     """Seconds of each of `n_repeats` runs, after `n_warmup` runs that are not timed.
 
-    run() only queues work and may return before the device has done any of it; wait_for_device()
-    returns when it is idle (torch.cuda.synchronize); read_clock() gives seconds. Returns the raw
-    samples, in order.
+    run() queues work, and may return before the device has done it.
+    wait_for_device() returns when the device has nothing left to do
+    (torch.cuda.synchronize). read_clock() gives seconds. Returns the durations
+    in the order of the runs.
     Raises: ValueError for a negative n_warmup and for an n_repeats below 1.
     """
     if n_warmup < 0 or n_repeats < 1:
@@ -44,8 +45,9 @@ def time_runs(
 def generate_fixed(model: Any, tokens: Tensor, n_new: int) -> Tensor:
     """Exactly `n_new` new tokens for every sequence, greedily, by one call of `model.generate`.
 
-    No end-of-text token can end a run early, and every token of the prompt is seen, whatever its
-    id. Shapes: tokens (B, n_input); returns the new tokens alone, (B, n_new).
+    No end-of-text token can end a run early, and every token of the prompt is
+    seen, whatever its id. Shapes: tokens (B, n_input); returns the new tokens
+    alone, (B, n_new).
     """
     everything = torch.ones_like(tokens)
     lengths = {"min_new_tokens": n_new, "max_new_tokens": n_new}
@@ -62,11 +64,13 @@ def sweep(
 ) -> None:
     """Measure the points that are not in `done`, in order, and save each before the next begins.
 
-    measure(point) returns the samples, or raises MemoryError where the device has too little of it.
-    save(point, samples, "ok") keeps a row; after a MemoryError it is save(point, [], "out of
-    memory"), the memory is freed, and the sweep goes on. free_memory() can free only what nothing
-    holds any more, and an exception holds on to the variables of every call it came through. Any
-    other error passes through, and so does every error of save, a MemoryError too.
+    measure(point) returns the samples, or raises MemoryError where the device
+    has too little of it. save(point, samples, "ok") keeps a row; after a
+    MemoryError it is save(point, [], "out of memory"), the memory is freed,
+    and the sweep goes on. free_memory() can free only what nothing holds any
+    more, and an exception holds on to the variables of every call it came
+    through. Any other error passes through, and so does every error of save, a
+    MemoryError too.
     """
     for point in points:
         if point in done:
@@ -94,9 +98,10 @@ def tokens_per_s(batch_size: int, n_new: int, samples_s: Sequence[float]) -> flo
 def fit_steps(n_new: Sequence[int], times_s: Sequence[float]) -> tuple[float, float]:
     """Seconds of the prefill and of one decode step, by the least-squares line through the times.
 
-    A run that makes n tokens is a prefill, which makes the first of them, and n - 1 steps.
-    Returns (prefill_s, step_s).
-    Raises: ValueError for fewer than two different n_new: no line is determined.
+    A run that makes n tokens is a prefill, which makes the first of them, and
+    n - 1 steps. Returns (prefill_s, step_s).
+    Raises: ValueError for fewer than two different n_new: no line is
+    determined.
     """
     n_steps = numpy.asarray(n_new, dtype=float) - 1
     if len(set(n_steps.tolist())) < 2:
@@ -110,10 +115,12 @@ def limit_of(
 ) -> str:
     """What a step waits for: "launch", "memory" or "compute", whichever takes the longest.
 
-    launch_s_per_layer: what the processor takes to launch one layer's kernels; moving_s and
+    launch_s_per_layer: what the processor takes to launch one layer's kernels;
+    moving_s and
     computing_s: the floors of one step (`labkit.measuring.roofline`).
-    Raises: ValueError if step_s is below moving_s or computing_s: no device is as fast, so
-    something was measured wrongly. A step may be as long as its floor.
+    Raises: ValueError if step_s is below moving_s or computing_s: no device is
+    as fast, so something was measured wrongly. A step may be as long as its
+    floor.
     """
     if step_s < max(moving_s, computing_s):
         floor_s = max(moving_s, computing_s)

@@ -131,7 +131,7 @@ def the_edited_block_and_all_after_it_are_lost(student: Student, case: AnswerCas
     _expect_hit(student, case, "one name")
 
 
-@check("offload_plan", hint="ModelWork.moved_bytes at 4,096 tokens, then your offload_step_s.")
+@check("offload_plan", hint="Use ModelWork.moved_bytes at 4,096 tokens, then your offload_step_s.")
 def steps_slow_down_by_the_link(student: Student, case: AnswerCase) -> None:
     """A step takes the resident bytes at the card's rate and the offloaded ones at the link's."""
     functions = case.right or student

@@ -128,7 +128,7 @@ class OffloadCase:
 @check("offload_step_s", hint="Two transfers, two bandwidths; which bytes take which way?")
 def transfers_in_turn_add_up(student: Student, case: OffloadCase) -> None:
     """Without overlap, bytes over the link and bytes from GPU memory take their times in turn."""
-    why = "What comes over the link is not read from the GPU's memory as well."
+    why = "Bytes that come over the link are not read from the GPU's memory as well."
     got = student.offload_step_s(*case.arguments)
     expect_number(got, case.in_turn_s, "the seconds", relative=SINGLE_PRECISION, why=why)
 

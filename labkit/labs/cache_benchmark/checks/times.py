@@ -129,7 +129,7 @@ def _leaves(student: Student, case: LeavingCase, launch_s: float, n_context: int
 def the_first_length_above_the_launch_is_found(student: Student, case: LeavingCase) -> None:
     """The shortest length whose floor, moving or computing, exceeds the launch time."""
     got = _leaves(student, case, case.launch_s, case.n_context)
-    why = "Floors equal to the launch time, or below, are hidden behind it."
+    why = "A floor that is not longer than the launch adds no time."
     expect_number(got, case.expected, "the length", why=why)
 
 
@@ -146,7 +146,7 @@ def the_last_length_of_the_context_counts(student: Student, case: LeavingCase) -
 
 @check("leaves_launch_floor_at", hint="What does the docstring want if every pass is fast enough?")
 def none_if_no_length_leaves_it(student: Student, case: LeavingCase) -> None:
-    """None where even the longest pass hides behind its launch."""
+    """It returns None if even the longest pass takes no longer than its launch."""
     for launch_s, n_context in (
         (case.above_all_s, case.n_context),
         (case.launch_s, case.expected - 1),

@@ -156,7 +156,7 @@ def _check_largest(student: Student, case: LargestCase) -> None:
     gate=True,
 )
 def the_batch_shares_what_the_weights_leave(student: Student, case: LongestCase) -> None:
-    """What the weights leave is shared by all sequences of the batch."""
+    """All sequences of the batch share the memory that the weights leave free."""
     _check_longest(student, case)
 
 

@@ -232,7 +232,7 @@ def one_token_is_the_unit(student: Student, case: CacheCase) -> None:
 
 @check("kv_cache_bytes", hint="Compare the cache of 1 token with that of 10.", gate=True)
 def grows_with_every_token(student: Student, case: CacheCase) -> None:
-    """Every token of a sequence takes the same bytes; no token takes none."""
+    """Every token of a sequence takes the same bytes, and 0 tokens take 0 bytes."""
     shape = _place_shape(student, case.shape)
     one = _bytes_in(student.kv_cache_bytes(shape, 1), "the cache of one token")
     many = student.kv_cache_bytes(shape, case.n_tokens)

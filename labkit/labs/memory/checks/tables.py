@@ -35,7 +35,7 @@ def cells_follow_from_each_model(student: Student, case: AnswerCase) -> None:
     cells = {model: row[0] for model, row in rows.items()}
     slip = _rule_behind(cells, n_tokens)
     if slip:
-        raise Wrong("the rule behind these cells is another one", why=slip)
+        raise Wrong("these cells follow another rule", why=slip)
     right = {model: _cache_bytes(student, case, model, n_tokens) for model in FAMILY}
     accepted = ("GB", "GiB") if unit == "GB" else ("GiB",)
     if any(_all_close(cells, right, UNITS[name]) for name in accepted):
@@ -245,7 +245,11 @@ def cache_follows_the_depth(student: Student, case: AnswerCase) -> None:
     expect_close(case, kv_ratio, large / small, "the ratio of the caches", relative=0.02, why=why)
 
 
-@check("scaling", weight=2, hint="kv_cache_bytes at 32,768 tokens over weight_bytes, both at 2.")
+@check(
+    "scaling",
+    weight=2,
+    hint="Divide kv_cache_bytes at 32,768 tokens by weight_bytes.",
+)
 def each_ratio_is_cache_over_weights(student: Student, case: AnswerCase) -> None:
     """Each ratio is one sequence's cache over the weights of its model."""
     answer = fields_of(student, case, ("kv_over_weights",))

@@ -152,7 +152,7 @@ def _free(case: FixedCase) -> bool:
     applies_to=_free,
 )  # fmt: skip
 def the_new_tokens_alone_come_back(student: Student, case: FixedCase) -> None:
-    """What comes back is the tokens that were made, all of them, without the prompt."""
+    """It returns all tokens that were made, without the prompt."""
     played = play_of(student, case)
     call = played.call
     tokens = tensor_in(played.got, "what comes back")
@@ -213,7 +213,7 @@ def decoding_is_greedy(student: Student, case: FixedCase) -> None:
             "`do_sample`",
             expected="False",
             got=show(call["do_sample"]),
-            why="What a model's own settings say holds unless it is told otherwise.",
+            why="A model's own settings hold unless your call overrides them.",
         )
     if _setting(call, "num_beams") not in (None, 1):
         raise Wrong("the beams", expected="1", got=show(call["num_beams"]))

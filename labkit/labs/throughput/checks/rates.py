@@ -139,7 +139,9 @@ def _fitted(student: Student, case: FitCase) -> list[float]:
 SLOPE, HEIGHT = 1e-5, 1e-3
 
 
-@check("fit_steps", hint="The slope of the line.", applies_to=lambda case: case.is_exact)
+@check(
+    "fit_steps", hint="The step is the slope of the line.", applies_to=lambda case: case.is_exact
+)
 def a_step_is_the_slope(student: Student, case: FitCase) -> None:
     """Where the times lie on a line, the second number is what one more token takes."""
     prefill_s, step_s = _fitted(student, case)

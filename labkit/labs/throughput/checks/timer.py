@@ -165,13 +165,13 @@ def the_device_is_idle_when_a_sample_begins(student: Student, case: TimerCase) -
                 f"sample {i + 1} begins while the device still works",
                 expected="`wait_for_device()` before the first reading",
                 got="a reading of a busy device",
-                why="What an earlier run left in the queue is charged to this sample.",
+                why="Work that an earlier run left in the queue counts in this sample.",
             )
 
 
 @check(
     "time_runs",
-    hint="`run()` returns before the work is done. Who waits for it?",
+    hint="`run()` returns before the work is done. Which call waits for it?",
     gate=True,
 )
 def the_device_is_idle_when_a_sample_ends(student: Student, case: TimerCase) -> None:
@@ -189,7 +189,7 @@ def the_device_is_idle_when_a_sample_ends(student: Student, case: TimerCase) -> 
 
 @check("time_runs", weight=1.5, hint="One number per run; what to make of them comes later.")
 def samples_are_raw_one_per_run(student: Student, case: TimerCase) -> None:
-    """What comes back is what the clock showed around each run, in seconds and in order."""
+    """It returns the duration of each run by the clock, in seconds and in order."""
     timed = play_of(student, case)
     samples = numbers_in(timed.got, "the samples")
     kept = samples[-case.n_repeats :]  # a warm-up that was kept is another check's affair
@@ -233,7 +233,7 @@ def _close(got: Sequence[float], wanted: Sequence[float]) -> bool:
 
 def _slip(got: Sequence[float], wanted: Sequence[float]) -> str:
     if len(got) == 1 < len(wanted):
-        return "One number for all runs: a spread can no longer be told from it."
+        return "This is one number for all runs, so it shows no spread."
     slips = {
         "They were sorted: a machine that slows down no longer shows.": sorted(wanted),
         "Those are milliseconds.": [1000 * each for each in wanted],
