@@ -9,15 +9,37 @@
 # %% [markdown]
 # # Lab 1: What fits on a GPU?
 #
-# We build a memory calculator: six short functions that say how many bytes a model needs, and,
-# solved backwards, how large a model or how long a text a card can hold. With them we answer the
-# questions that come before every experiment, and at the end we see how many tokens of
-# conversation one change in a model's attention buys on a card that costs the same.
+# <!-- picture: query heads that share KV heads -->
 #
-# Nothing here needs a GPU. Where a cell can use one it says so, and says when there is none.
+# After this lab you can
 #
-# **How it works.** Cells marked `TODO` are yours; the check below each of them shows at once what
-# passes and why something fails. Handed in, the same checks run on other cases. **12 points.**
+# * compute how many bytes a model needs: its weights, its training, its KV cache;
+# * solve this for the largest model, or the longest text, that a card can hold;
+# * say which numbers of a model decide the size of its cache, and which do not;
+# * show the work of such an estimate, with its units.
+#
+# **You need** Python functions and the idea of attention: queries, keys and values. The
+# [glossary](../docs/glossary.md) explains the words of this lab in English and Chinese. No cell
+# needs a GPU. Cells with `TODO` are yours. The check below each shows at once what passes, and
+# why something fails. After you hand in, the same checks play other cases.
+#
+# **Time:** 2 to 4 hours. **12 points**, 2 of them for written answers:
+#
+# | part | points |
+# |---|---|
+# | 2. Weights | 0.5 |
+# | 3. Training keeps more than weights | 0.5 |
+# | 4. The KV cache | 3 |
+# | 6. The largest model | 1.5 |
+# | 7. The longest sequence | 2.5 |
+# | 8. A family of caches | 2 |
+# | 9. How it grows | 2 |
+#
+# **Hand in** this notebook. Before that, run all cells and save it.
+#
+# **The problem.** Before every experiment you must know whether the model fits on the card, and
+# how long its texts can be. In this lab you write six short functions that answer this. At the
+# end you see how many more tokens a card can hold after one change in a model's attention.
 
 # %% given="setup"
 from collections.abc import Mapping
@@ -39,8 +61,8 @@ print(ready())
 # %% [markdown]
 # ## 1. The numbers of a model
 #
-# A `ModelShape` holds what memory depends on. The numbers come from the models' own
-# `config.json`, and the parameters are counted tensor by tensor, shared ones once.
+# A `ModelShape` holds the numbers that memory depends on. They come from the models' own
+# `config.json`. The parameters are counted tensor by tensor, and a shared tensor counts once.
 
 # %% experiment="family"
 titles = ("layers", "heads", "KV heads", "head_dim", "d_model")
@@ -51,14 +73,14 @@ for model in FAMILY:
     print(f"{model:<12}" + "".join(f"{number:>10,}" for number in row) + f"{s.n_params:>18,}")
 
 # %% [markdown]
-# 32 × 128 is 4,096, and Qwen3-4B has 32 heads of 128 numbers each, yet its `d_model` is 2,560. So
-# a head's width is a number of its own: we never compute it as `d_model / n_heads`. And the last
-# column is not the name: "0.6B" is 596,049,920.
+# Qwen3-4B has 32 heads of 128 numbers each. This makes 4,096, but its `d_model` is 2,560. So the
+# width of a head is a number of its own, and you must not compute it as `d_model / n_heads`. The
+# last column also differs from the name: "0.6B" has 596,049,920 parameters.
 #
 # ## 2. Weights
 #
-# 7,000,000,000 parameters in 16 bits are 14,000,000,000 bytes: everything below rests on this
-# product. Python's whole numbers are exact at any size, floats only up to 2^53, so we stay with
+# A model of 7,000,000,000 parameters in 16 bits takes 14,000,000,000 bytes. Everything below uses
+# this product. Python's whole numbers are exact at any size, but floats only up to 2^53. So use
 # whole numbers.
 
 # %% exercise="labkit.memory:weight_bytes" points=0.5
@@ -66,13 +88,13 @@ for model in FAMILY:
 # %% [markdown]
 # ## 3. Training keeps more than weights
 #
-# 112 GB: that is what a 7B model takes before the first activation when it is trained with Adam
-# in mixed precision, more than the largest card of its day. The recipe of [ZeRO, section
+# With Adam in mixed precision, training a 7B model takes 112 GB before the first activation. This
+# was more than the largest card of its day. The recipe of [ZeRO, section
 # 3.1](https://arxiv.org/abs/1910.02054) keeps for every parameter
 #
 # * the weight and its gradient, in 16 bits each,
-# * a master copy of the weight, in 32 bits, because 16 bits swallow small updates,
-# * Adam's first and second moment, in 32 bits each.
+# * a master copy of the weight, in 32 bits, because small updates are lost in 16 bits,
+# * and it keeps Adam's first and second moment, in 32 bits each.
 #
 # Master copy and moments are the *optimizer's state*. Other recipes keep other things, so the
 # function takes the recipe as an argument.
@@ -82,14 +104,14 @@ for model in FAMILY:
 # %% [markdown]
 # ## 4. The KV cache
 #
-# When a model generates, every new token attends to all earlier ones. Their keys and values do
-# not change, so they are kept: that is the KV cache, and it is why the memory of generation grows
-# while it runs.
+# When a model generates, every new token attends to all earlier tokens. Their keys and values do
+# not change, so they are stored. This is the KV cache. Because of it, the memory of generation
+# grows while it runs.
 #
-# Llama-2-7B keeps 524,288 bytes for each token, Llama-3.1-8B 131,072, a quarter, in a larger
-# model with as many layers and heads. The difference is *grouped-query attention* ([Ainslie et
-# al. 2023](https://arxiv.org/abs/2305.13245)): 32 query heads ask, in groups of four, 8 heads of
-# keys and values. What is asked is used once and forgotten; what is asked *for* is stored.
+# Llama-2-7B stores 524,288 bytes for each token. Llama-3.1-8B stores 131,072 bytes, a quarter of
+# that, although it is larger and has as many layers and heads. The difference is *grouped-query
+# attention* ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)): 32 query heads share 8 KV
+# heads, in groups of four. A query is used once and then dropped. Keys and values are stored.
 
 # %% exercise="labkit.memory:kv_bytes_per_token" points=1
 
@@ -98,8 +120,8 @@ for model in FAMILY:
 # %% [markdown]
 # ### Question: training against generation
 #
-# How many bytes per parameter does each phase keep? Use the recipe of section 3 for training. For
-# generation, count the same five; a zero is an answer too.
+# How many bytes per parameter does each phase keep? For training, use the recipe of section 3.
+# For generation, give the same five numbers. A number may be 0.
 
 # %% answer="training_and_generation" points=0.5
 training_and_generation = {
@@ -124,33 +146,35 @@ training_and_generation = {
 # %% [markdown]
 # ### In words: what is in VRAM, and what is not known beforehand?
 #
-# In two or three sentences: what is on the card in training, what in generation? What has to be
-# known and tracked in each, and in which of the two is it less certain how much will be needed,
-# and why?
+# *VRAM* is the GPU's own memory. Answer in two or three sentences. What is on the card in
+# training, and what in generation? What must be known and tracked in each? In which of the two is
+# it less certain how much memory will be needed, and why?
 
 # %% [markdown] written="training_or_generation" points=1
-# Training keeps weights, gradients, the optimizer's state (16 bytes per parameter with Adam in
-# mixed precision, 12 of them the optimizer's) and the activations saved for the backward pass;
-# batch size and sequence length are fixed before the run, so all of it can be sized in advance.
-# Generation keeps the weights (2 bytes per parameter), a small buffer for the layer at work, and
-# a KV cache that grows by a fixed number of bytes with every token of every live sequence. What
-# has to be tracked is the length of each sequence and how many are live, and that is the
-# uncertain part: nobody knows when a model will emit its stop token, or how many requests will
-# arrive.
+# Training keeps the weights, the gradients, the optimizer's state, and the activations for the
+# backward pass. With Adam in mixed precision these are 16 bytes per parameter, 12 of them for the
+# optimizer, plus the activations. Batch size and sequence length are fixed before the run, so all
+# of it can be computed in advance. Generation keeps the weights (2 bytes per parameter), a small
+# buffer for the current layer, and a KV cache. The cache grows by a fixed number of bytes with
+# every token of every active sequence. So the length of each sequence and the number of sequences
+# must be tracked. They are the uncertain part: nobody knows when a model will emit its stop
+# token, or how many requests will arrive.
 #
-# *Marking: half for the contents of both phases (gradients, optimizer state and activations
-# against a growing cache), half for naming output length or number of live requests as what is
-# unknown in generation.*
+# *Marking:*
+#
+# * *0.25 if training has gradients, optimizer's state and activations.*
+# * *0.25 if generation has a cache that grows with each token.*
+# * *0.5 if the unknown in generation is the output length, or the number of active requests.*
 
 # %% [markdown]
 # ## 5. How large is a card?
 #
-# An L40S is sold with 48 GB. The driver shows 46,068 MiB, which is 48.3 × 10⁹ bytes; PyTorch
-# shows 44.3 to 44.4 GiB, which is 47.7 × 10⁹; and 48 GiB would be 51.5 × 10⁹. These readings are
-# 8 % apart, more than a whole conversation. None of them is wrong, so whenever a number depends
-# on one we write beside it which we used:
+# An L40S is sold with 48 GB. The driver shows 46,068 MiB, which is 48.3 × 10⁹ bytes. PyTorch
+# shows 44.3 to 44.4 GiB, which is 47.7 × 10⁹ bytes. And 48 GiB would be 51.5 × 10⁹ bytes. These
+# values are up to 8 % apart, which is more than a whole conversation. None of them is wrong. So
+# whenever a number depends on one of them, we write which one we used:
 #
-# | name | reading |
+# | name | value |
 # |---|---|
 # | `"GB"` | the number on the box times 10⁹ |
 # | `"GiB"` | the number on the box times 2³⁰, as memory chips are made |
@@ -181,9 +205,9 @@ else:
 # %% [markdown]
 # ## 6. The largest model
 #
-# A product can be solved for one of its factors. 24 GB, less 2 GB for everything that is not
-# weights, hold 11,000,000,000 parameters of 2 bytes; a parameter fits whole or not at all, so the
-# division is a whole one.
+# You can solve a product for one of its factors. Take 24 GB and subtract 2 GB for everything that
+# is not weights. The rest holds 11,000,000,000 parameters of 2 bytes. A parameter fits whole or
+# not at all, so divide whole numbers.
 
 # %% exercise="labkit.memory:largest_model" points=0.5
 
@@ -191,12 +215,12 @@ else:
 # ### Question: one forward pass on 80 GB
 #
 # What is the largest model whose *single forward pass* fits on one 80 GB card, with 16-bit
-# weights, to the nearest billion parameters? One pass over one text, as when we measure
-# perplexity: nothing is generated and no cache is kept.
+# weights, to the nearest billion parameters? It is one pass over one text, as when one measures
+# perplexity. Nothing is generated, and no cache is kept.
 #
-# Name your reading of 80 GB, the length of the text (at most 4,096 tokens) and the overhead that
-# you reckon with: what else is alive at the same time? You may leave it out (0), or derive it
-# from the length.
+# Give your value of 80 GB, the length of the text (at most 4,096 tokens) and the overhead: what
+# else is in memory at the same time? You may set the overhead to 0, or compute it from the
+# length.
 
 # %% answer="largest_on_80_gb" points=1
 largest_on_80_gb = {
@@ -209,22 +233,21 @@ largest_on_80_gb = {
 # %% [markdown]
 # ## 7. The longest sequence
 #
-# 1,000,000 bytes of memory, 400,000 of them weights, and 100 bytes per token leave room for 6,000
-# tokens, or for 1,500 in each of four sequences. Weights that fill the card leave room for 0, and
-# so do weights that do not even fit: a length is never negative.
+# Take 1,000,000 bytes of memory, of which 400,000 are weights, and 100 bytes per token. Then
+# 6,000 tokens fit, or 1,500 in each of four sequences. If the weights fill the card, 0 tokens
+# fit. If the weights do not even fit, the answer is also 0: a length is never negative.
 
 # %% exercise="labkit.memory:longest_sequence" points=1
 
 # %% [markdown]
 # ### Question: Qwen3-14B on an L40S
 #
-# To which length can 8 sequences grow at once on one L40S, with
-# [Qwen/Qwen3-14B](https://huggingface.co/Qwen/Qwen3-14B) in half precision, starting from the
-# empty prompt? Reckon with VRAM, weights and KV cache alone, and give the answer to the nearest
-# 10 tokens.
+# To which length can 8 sequences grow at once on one L40S? The model is
+# [Qwen/Qwen3-14B](https://huggingface.co/Qwen/Qwen3-14B) in half precision, and the prompts are
+# empty. Count only VRAM, weights and KV cache, and give the answer to the nearest 10 tokens.
 #
-# Two choices decide the number, so they stand beside it. The reading of 48 GB is one. The other
-# is how the parameters are counted: `"exact"` as in the table of section 1, `"card"` for the 14.8
+# Two choices decide the number, so you state them. One is the value of 48 GB. The other is the
+# number of parameters. Write `"exact"` as in the table of section 1, `"card"` for the 14.8
 # billion of the model card, or `"name"` for the 14 billion of its name.
 
 # %% answer="longest_on_l40s" points=1.5
@@ -237,9 +260,9 @@ longest_on_l40s = {
 # %% [markdown]
 # ## 8. A family of caches
 #
-# How large is the KV cache of each Qwen3 model at a length of 32k, for batches of 1, 2 and 4?
-# Take half precision and a static cache, one that is allocated at its full length from the start.
-# Name the unit and how you read 32k; two decimals are enough.
+# How large is the KV cache of each Qwen3 model at a length of 32k, for batches of 1, 2 and 4? Use
+# half precision and a *static* cache, which is allocated at its full length from the start. Say
+# which unit and which value of 32k you use. Two decimals are enough.
 
 # %% answer="kv_table" points=1.5
 kv_table = {
@@ -274,9 +297,9 @@ one_cell = {
 # %% [markdown]
 # ## 9. How it grows
 #
-# The figure draws *your* `kv_cache_bytes`: left on linear axes, right on logarithmic ones, where
-# a power law is a straight line and its slope the exponent. The dashed lines are whole cards,
-# weights not yet on them. Change the batch size, or put other models into the list.
+# The figure uses *your* `kv_cache_bytes`. On logarithmic axes a power law is a straight line, and
+# its slope is the exponent. The dashed lines are whole cards, without any weights. Change the
+# batch size, or put other models into the list.
 
 # %% experiment="kv_growth"
 cards = {}
@@ -288,9 +311,10 @@ kv_growth([ModelShape.of(f"Qwen/{m}") for m in FAMILY], kv_cache_bytes, cards, b
 # %% [markdown]
 # ### Question: what does the cache follow?
 #
-# Give the slope of log(cache) over log(batch size); by which factors parameters and cache grow
-# from the smallest to the largest Qwen3; and for each model the cache of one sequence of 32,768
-# tokens divided by the model's weights, both in 16 bits.
+# Give three things. The first is the slope of log(cache) over log(batch size). The second is the
+# two factors by which the parameters and the cache grow from the smallest to the largest Qwen3.
+# The third is a ratio for each model: the cache of one sequence of 32,768 tokens divided by the
+# model's weights, both in 16 bits.
 
 # %% answer="scaling" points=1
 scaling = {
@@ -311,27 +335,30 @@ scaling = {
 # ### In words: why does it grow like that?
 #
 # How does the cache grow with batch size and with sequence length? How does it grow across this
-# family, which numbers of the config decide it, and which do not? What follows for serving a
-# small model with long texts?
+# family? Which numbers of the config decide it, and which do not? What follows for a small model
+# with long texts?
 
 # %% [markdown] written="growth" points=1
-# The cache is exactly proportional to the batch size and to the length: every token of every
-# sequence adds the same bytes. Across models it depends on layers × KV heads × head_dim only. All
-# six share 8 KV heads of 128 numbers, so the cache follows the depth (28, 28, 36, 36, 40, 64
-# layers) and grows 2.3 times while the parameters grow 55 times; width, vocabulary and MLP make
-# weights, not cache. So for the 0.6B model at 32k the cache of a single sequence is three times
-# the weights, for the 32B model an eighth: with small models and long texts the cache, not the
-# weights, decides how many sequences fit.
+# The cache is exactly proportional to the batch size and to the length, because every token of
+# every sequence adds the same bytes. Across models it depends only on layers × KV heads ×
+# head_dim. All six models have 8 KV heads of 128 numbers, so the cache follows the number of
+# layers (28, 28, 36, 36, 40, 64). It grows 2.3 times while the parameters grow 55 times. Width,
+# vocabulary and MLP make weights, but no cache. So for the 0.6B model at 32k, the cache of one
+# sequence is three times the weights. For the 32B model it is an eighth. With small models and
+# long texts the cache decides how many sequences fit, and not the weights.
 #
-# *Marking: a third for linear in batch and length, a third for depth (or layers × KV heads ×
-# head_dim) rather than parameters, a third for the consequence.*
+# *Marking:*
+#
+# * *0.35 if the cache is linear in batch size and length, with the reason.*
+# * *0.35 if layers, or layers × KV heads × head_dim, decide it, and not the parameters.*
+# * *0.3 if it names the consequence for small models and long texts.*
 
 # %% [markdown]
 # ## 10. The calculator
 #
-# The sliders call your functions; red is what does not fit. Try: how many sequences of 8,192
-# tokens does an L4 hold with Qwen3-0.6B? Which helps more on an L40S with Qwen3-32B, weights of 1
-# byte or a shorter text?
+# The sliders call your functions. Red is what does not fit. How many sequences of 8,192 tokens
+# does an L4 hold with Qwen3-0.6B? Which helps more on an L40S with Qwen3-32B: weights of 1 byte,
+# or a shorter text?
 
 # %% experiment="calculator"
 widgets.vram_calculator(weight_bytes, kv_cache_bytes)
@@ -339,8 +366,8 @@ widgets.vram_calculator(weight_bytes, kv_cache_bytes)
 # %% [markdown]
 # ## 11. The result
 #
-# Two models of nearly the same size, one card, eight conversations at once. How long may each
-# become?
+# Take two models of nearly the same size, one card, and eight conversations at once. How long may
+# each conversation become?
 
 # %% experiment="result"
 card_bytes = vram_readings("L4")["driver"][0]
@@ -352,34 +379,18 @@ for name in ("meta-llama/Llama-2-7b-hf", "meta-llama/Llama-3.1-8B"):
     print(f"{name:<26}{shape.n_params / 1e9:5.1f}B parameters, 8 x {n_tokens:>6,} tokens on an L4")
 
 # %% [markdown]
-# 2,545 tokens against 7,717: the newer model has 1.3 billion more parameters, leaves less of the
-# card free, and still holds conversations three times as long, because eight heads of keys and
-# values serve thirty-two that ask. What is shared is not stored twice, and in the labs to come
-# most gains are of this kind: bytes that we do not keep, do not move, or move once for many
-# tokens.
+# ## What you have shown
 #
-# ## Words
+# The older model has 2,545 tokens for each conversation, the newer 7,717. The newer model has 1.3
+# billion more parameters and leaves less of the card free. It still holds conversations that are
+# three times as long, because eight KV heads serve 32 query heads. Something that is shared is
+# not stored twice. Most gains in the next labs are of this kind: bytes that we do not keep, do
+# not move, or move once for many tokens.
 #
-# * **VRAM**: the GPU's own memory (the V once stood for video). Weights and cache have to be in
-#   it while they are used; moving them over from the host for each token would be tens of times
-#   slower.
-# * **The 80, 48 and 40 GB classes**: the cards most used for language models around 2025. 80:
-#   A100, H100; 48: RTX A6000, L40, L40S; 40: the first A100. Larger ones exist (H200: 141).
-# * **GB and GiB**: 10⁹ and 2³⁰ bytes, 7.4 % apart. Boxes, data sheets and papers mix them.
-# * **Static cache**: allocated at its full length from the start; a *growing* one is reallocated
-#   or, with *paged attention* ([Kwon et al. 2023](https://arxiv.org/abs/2309.06180)), kept in
-#   blocks that need not be neighbours.
-# * **Out of memory (OOM)**: the allocation that did not fit. It names what torch could get, not
-#   the number on the box.
-#
-# ## Further reading
+# ## What to read next
 #
 # * [Transformer Inference Arithmetic](https://kipp.ly/transformer-inference-arithmetic/) (Chen,
-#   2022): the sums of this lab and of the next, with a KV cache of its own.
-# * [Making Deep Learning Go Brrrr From First Principles](https://horace.io/brrr_intro.html) (He,
-#   2022): compute, bandwidth, overhead; the frame of lab 2.
-# * [Mixed Precision Training](https://arxiv.org/abs/1710.03740) (Micikevicius et al., 2018): why
-#   there is a master copy.
+#   2022): the sums of this lab and of the next.
 # * [ZeRO: Memory Optimizations Toward Training Trillion Parameter
 #   Models](https://arxiv.org/abs/1910.02054) (Rajbhandari et al., 2020): where training memory
 #   goes.
@@ -387,4 +398,4 @@ for name in ("meta-llama/Llama-2-7b-hf", "meta-llama/Llama-3.1-8B"):
 #   (Ainslie et al., 2023).
 # * [Qwen3 Technical Report](https://arxiv.org/abs/2505.09388) (2025): the family of section 8.
 # * [Understanding CUDA Memory Usage](https://docs.pytorch.org/docs/stable/torch_cuda_memory.html)
-#   (PyTorch): what really lies on the card, tensor by tensor.
+#   (PyTorch): what is really on the card, tensor by tensor.

@@ -9,21 +9,41 @@
 # %% [markdown]
 # # Lab 2: measuring throughput
 #
-# 42 seconds, then 12: the same 512 tokens of the same model on the same H200, the first time and
-# the second. A number from a stopwatch is a claim, and most of what can be wrong with it cannot be
-# seen in it. In this lab we build
+# <!-- picture: the queue of launches and the clock -->
 #
-# 1. a **timer** that is not fooled by cold starts or by a device that works behind our back;
-# 2. a **generation** of exactly as many tokens as we ask for, and a **sweep** over settings that
-#    survives running out of memory and being interrupted;
-# 3. the **reading** of what comes out: tokens per second, prefill and step, and the limit that
-#    each of them meets: launching, memory, or computing;
+# After this lab you can
 #
-# and at the end every number of ours stands beside the least time that physics allows.
+# * write a **timer** that cold starts and a busy device cannot deceive;
+# * measure a **sweep** over settings that survives running out of memory, and an interruption;
+# * split a measured time into prefill and decode steps;
+# * say what limits a step: launching, memory or computing.
 #
-# Everything runs on a CPU with the tiny models of the kit; on a GPU the same cells run the models
-# of the handout. Results of both kinds of hardware ship with the kit, so without a GPU we analyse
-# real numbers of one all the same. **14 points**, 2 of them for words.
+# **You need** Python and a little PyTorch. Lab 1 explains the sizes of models. The
+# [glossary](../docs/glossary.md) explains the words of this lab in English and Chinese. A CPU is
+# enough: it runs the kit's tiny models, and a GPU runs the handout's models in the same cells.
+# Records of an H200 ship with the kit. Cells with `TODO` are yours. The check below each plays a
+# few open cases. After you hand in, the same checks play other cases.
+#
+# **Time:** 4 to 6 hours. **14 points**, 2 of them for written answers:
+#
+# | part | points |
+# |---|---|
+# | 1. A timer | 2 |
+# | 2. Exactly so many tokens | 1.5 |
+# | 3. A sweep that survives | 2 |
+# | 4. Tokens per second | 0.5 |
+# | 6. Prefill and step | 1 |
+# | 7. What does a step wait for? | 2.5 |
+# | 8. Your table | 1 |
+# | 9. A report with six faults | 1.5 |
+# | 10. The roofline, with your points on it | 2 |
+#
+# **Hand in** this notebook. Before that, run all cells and save it.
+#
+# **The problem.** The same model made the same 512 tokens on the same H200 twice. The first run
+# took 42 s, the second 12 s. Which of the two is right? You cannot see it in the number. So a
+# measurement needs a method, and this lab builds one. At the end, every number of yours stands
+# next to the shortest time that physics allows.
 
 # %% given="setup"
 import statistics
@@ -33,6 +53,7 @@ from typing import Any
 
 import numpy
 import torch
+from IPython.display import Markdown
 from torch import Tensor
 
 from labkit import zoo
@@ -57,16 +78,16 @@ print(ready())
 # %% [markdown]
 # ## 1. A timer
 #
-# A GPU works behind our back: a call *queues* work and returns at once. On an H200, a product of
-# two matrices of 8,192 rows is queued in 20 µs and computed in 1.4 ms, 70 times as long. Whoever
-# reads the clock without waiting for the device measures the queueing.
+# A GPU works in the background: a call only *queues* work, and returns at once. On an H200, a
+# product of two matrices of 8,192 rows is queued in 20 µs and computed in 1.4 ms, which is 70
+# times as long. If you read the clock without waiting for the device, you measure the queueing.
 #
-# And the first runs are not like the others: they load kernels, allocate memory, pick algorithms.
-# So we warm up, and keep no time of it.
+# The first runs also differ from the others. They load kernels, allocate memory and choose
+# algorithms. So we warm up, and keep no time of the warm-up runs.
 #
-# The clock, the device and the run are arguments. In the check below they are scripted, so the
-# same answer comes out on every machine: what is judged is *what you read when*, never how fast
-# your computer is.
+# The clock, the device and the run are arguments. In the check below they follow a script, so the
+# same answer comes out on every machine. The check judges *what you read when*. It never judges
+# how fast your computer is.
 
 # %% exercise="labkit.throughput:time_runs" points=2
 
@@ -78,11 +99,11 @@ print("one forward pass after the other, in ms:", [round(1e3 * each, 1) for each
 print(f"first over median: {times_s[0] / statistics.median(times_s):.1f}")
 
 # %% [markdown]
-# On a CPU the first run hardly stands out. On a GPU it does, and not only once: in our record of
-# an H200 the first run of *each new length* is slow again, because its attention kernels are
-# prepared anew for each length that they meet. The first generation of 64 tokens is cold at every
-# single step, even if the model has been running for minutes. So what we warm up is the very run
-# that we then time. The record keeps the first run of every point, and no median counts it.
+# On a CPU the first run hardly differs. On a GPU it does, and more than once. In our record of an
+# H200, the first run of *each new length* is slow again, because its attention kernels are
+# prepared for each length. The first generation of 64 tokens is slow in every step, even if the
+# model has been running for minutes. So the run that warms up must be the same run that we then
+# time. The record keeps the first run of every point, and no median counts it.
 
 # %% experiment="first_runs"
 for name, record in recorded_results("throughput-*.jsonl").items():
@@ -93,10 +114,10 @@ for name, record in recorded_results("throughput-*.jsonl").items():
 # %% [markdown]
 # ## 2. Exactly so many tokens
 #
-# A throughput over a *known* number of tokens needs runs of a known number of tokens. Models stop
-# when they have had enough, sample when their own settings say so, and take a token for padding
-# when it has the padding's id and nobody says otherwise; with random tokens that happens. Write the
-# one call that leaves nothing open. (`model.generate` is transformers'; [its
+# Throughput is tokens per second, so we must know how many tokens a run makes. But a model may
+# stop early, may sample because its own settings say so, and may treat a token as padding because
+# it has the padding's id. With random tokens this happens. Write the one call that fixes all of
+# this. (`model.generate` belongs to transformers; see [its
 # arguments](https://huggingface.co/docs/transformers/main_classes/text_generation).)
 
 # %% exercise="labkit.throughput:generate_fixed" points=1.5
@@ -109,14 +130,15 @@ for n_new in (1, 5, 20):
 # %% [markdown]
 # ## 3. A sweep that survives
 #
-# The largest settings run out of memory; that is a *result*. It belongs into the table, and the
+# The largest settings run out of memory. This is a *result*: it belongs in the table, and the
 # sweep goes on. Two things are easy to get wrong:
 #
-# * **What is saved when.** A sweep over an hour that is interrupted in minute 59 should have lost a
-#   minute. So each row is saved before the next point begins, and a second call skips what is done.
-# * **What holds the memory.** An exception remembers every function that it came through, with
-#   their variables, and these are the tensors that did not fit. As long as it lives, freeing frees
-#   nothing.
+# * **When to save.** Save each row at once. A sweep of one hour that is interrupted after 59
+#   minutes should lose only one minute. So save each row before the next point begins. A second
+#   call skips what is done.
+# * **Why memory stays full.** An exception keeps every function that it came through, with their
+#   variables, and these are the tensors that did not fit. While the exception exists, this memory
+#   cannot be freed.
 
 
 # %% experiment="what_an_exception_holds"
@@ -141,21 +163,25 @@ print(f"after it:      {memory_errors_alive()} alive")
 # ## 4. Tokens per second
 #
 # Three runs of 4 sequences and 16 new tokens took 0.5, 0.5 and 3.5 s. The median run made 128
-# tokens per second. The mean run says 43, the mean of the three rates 91: one slow run moves the
-# one, and a mean of rates weighs a fast run, which took hardly any time, as much as a slow one.
+# tokens per second. The mean of the times gives 43, because one slow run changes it much. The
+# mean of the three rates gives 91, because it counts a fast run as much as a slow one, although
+# the fast run took much less time.
 
 # %% exercise="labkit.throughput:tokens_per_s" points=0.5
 
 # %% [markdown]
 # ## 5. The experiments
 #
-# Your functions now run real models. What they measure goes into `my_throughput.jsonl`, row by row
-# with its raw samples, behind one line that says where the numbers come from. Run the cell again
-# and it goes on where it stopped; delete the file to measure afresh.
+# Your functions now run real models. Their results go into `my_throughput.jsonl`, one row after
+# the other, with all samples. The first line of the file says where the numbers come from. If you
+# run the cell again, it continues where it stopped. Delete the file to measure again from the
+# beginning.
 #
-# The four experiments: throughput by prompt length; by number of new tokens; of three models; and
-# the time of one forward pass by batch size. On a CPU the kept length is 16 tokens instead of 64.
-# `short` takes the rows of the tables only: leave it out if you have the time.
+# There are four experiments: throughput by prompt length, throughput by number of new tokens,
+# three models, and the duration of one forward pass by batch size. Before you run the cell,
+# predict: which of them will grow in proportion, and which will stay flat at first? On a CPU the
+# fixed number of new tokens is 16 instead of 64. `short` keeps only the rows of the tables.
+# Remove it if you have time.
 
 # %% experiment="measure"
 setting = short(profile())
@@ -175,9 +201,9 @@ print(figures.table(mine, "three_models"))
 print(figures.table(mine, "forward_by_batch"))
 
 # %% [markdown]
-# Two machines: first the kit's record of an H200, then yours. Points are medians, and bars hold the
-# middle half of the runs. The grey area is below the floor: nothing can be faster, because moving
-# the data and computing take at least that long.
+# First look at the kit's record of an H200, then at your machine. Points are medians, and bars
+# hold the middle half of the runs. The grey area is below the floor. Nothing can be that fast,
+# because moving the data and computing take at least that long.
 
 # %% experiment="sweep_figures"
 records = {"yours": mine, **recorded_results("throughput-*.jsonl")}
@@ -201,8 +227,9 @@ figures.forward_by_batch(records["yours"])
 # %% [markdown]
 # ## 6. Prefill and step
 #
-# 0.059 s for one new token, 0.635 s for 64, on one core: the line through the times has a slope,
-# the *step*, and a beginning, the *prefill*. The prefill already makes the first token.
+# On one core, one new token takes 0.059 s and 64 new tokens take 0.635 s. Draw a line through the
+# times. Its slope is the duration of a decode *step*. Its value at one token is the *prefill*,
+# which already makes the first token.
 
 # %% exercise="labkit.throughput:fit_steps" points=1
 
@@ -221,29 +248,30 @@ for name, record in records.items():
 # %% [markdown]
 # ## 7. What does a step wait for?
 #
-# An H200 moves the weights of an 8B model in 3.2 ms. Its measured step takes 34 ms. Neither the
-# memory nor the arithmetic is what it waits for: the *processor* is, which launches dozens of
-# kernels for each layer, one after the other, at 0.94 ms per layer. So there are three times to
-# compare, and the longest is the limit:
+# An H200 moves the weights of an 8B model in 3.2 ms, but the measured step takes 34 ms. So the
+# step waits neither for the memory nor for the arithmetic. It waits for the *processor*, which
+# launches dozens of kernels for each layer, one after the other: 0.94 ms per layer. There are
+# three durations to compare, and the longest one limits the step:
 #
-# | limit | takes | shrinks with |
+# | limit | duration | shrinks with |
 # |---|---|---|
 # | `"launch"` | layers × launch time per layer | fewer layers, captured graphs, compiled steps |
 # | `"memory"` | bytes moved ÷ bandwidth | fewer bits, shared KV heads, larger batches |
 # | `"compute"` | FLOPs ÷ peak rate | fewer tokens, smaller models |
 #
-# A launch-bound step costs the same whatever the model's width: "throughput scales with model size"
-# is not what such numbers show. The two floors come from `labkit.measuring.roofline`; nothing beats
-# them, so a measurement that does is wrong.
+# A step that launching limits takes the same time for any width of the model. So such numbers do
+# not show that "throughput scales with model size". `labkit.measuring.roofline` gives the other
+# two durations. They are *floors*: nothing can be faster, so a measurement below a floor is
+# wrong.
 
 # %% exercise="labkit.throughput:limit_of" points=1
 
 # %% [markdown]
 # ### Question: three models
 #
-# Choose a record of the kit (`"throughput-cpu"`, for instance). For each of its three models: how
-# many milliseconds does a step take per layer? Take the time of `three_models` divided by its new
-# tokens as the step. And which of the three share no KV heads among query heads?
+# Choose a record of the kit, for instance `"throughput-cpu"`. For each of its three models: how
+# many milliseconds does a step take per layer? To get the step, divide the time in `three_models`
+# by its new tokens. Which of the three models do not share KV heads among query heads?
 
 # %% experiment="three_models_table"
 for name in recorded_results("throughput-*.jsonl"):
@@ -264,10 +292,11 @@ three_models = {
 # %% [markdown]
 # ### Question: which limit holds?
 #
-# For the same record, which limit holds in each of five regions: a decode step at 64 cached tokens
-# of the small and of the medium model; the prefill of the longest prompt that ran; one forward pass
-# over 256 tokens, for 1 text and for 16? As launch time per layer take the least of the three that
-# you have just computed. Where two limits are within a factor of 1.5, either is accepted.
+# Take the same record and five regions. Two are a decode step at 64 cached tokens, of the small
+# and of the medium model. One is the prefill of the longest prompt that ran. Two are a forward
+# pass over 256 tokens, for 1 text and for 16. Which limit holds in each? As the launch time per
+# layer, use the smallest of the three values that you have just computed. If two limits are
+# within a factor of 1.5, both answers are accepted.
 
 
 # %% experiment="floors"
@@ -306,11 +335,11 @@ which_limit = {
 # %% [markdown]
 # ## 8. Your table
 #
-# Copy your output sweep into the table (the cell prints it ready to paste), and measure one of its
-# rows again. No time is right or wrong by itself, and none earns more than another. What is checked
-# is that the table agrees with itself, with your second measurement, and with what a machine can
-# do: `"CPU"`, the name of your card, or `"another GPU"` if lab 1 has no facts on it. A row that did
-# not run is `"out of memory"` or `"skipped"`.
+# Copy your output sweep into the table; the cell prints it in the right form. Then measure one of
+# its rows again. No time is right or wrong by itself, and a faster one earns no more points. The
+# check compares the table with itself, with your second measurement, and with what a machine can
+# do. As the machine, write `"CPU"`, the name of your card, or `"another GPU"` if lab 1 has no
+# facts about it. For a row that did not run, write `"out of memory"` or `"skipped"`.
 
 # %% experiment="table_to_paste"
 rows = {row.n_new: row for row in mine.of("output_sweep")}
@@ -351,9 +380,9 @@ my_table = {
 }
 
 # %% [markdown]
-# The *physics gate* holds every row of a record against the floors of its passes, and against what
-# must fit into memory. A row that it refuses cannot have happened. It knows only what is
-# impossible: a row that it lets through can still be wrong.
+# The *physics gate* compares every row of a record with the floors of its passes, and with what
+# must fit into memory. A row that it refuses cannot have happened. It only finds what is
+# impossible. A row that it accepts can still be wrong.
 
 # %% experiment="physics_gate"
 for name, record in records.items():
@@ -363,15 +392,15 @@ for name, record in records.items():
 # %% [markdown]
 # ## 9. A report with six faults
 #
-# Somebody measured an H100 and wrote it up. Each of the six faults stands in exactly one entry.
-# Some show by a division, some by comparing rows, one needs the floors of section 7, one the
-# models' configs.
+# Somebody measured an H100 and wrote a report. It has six faults, each in exactly one entry. A
+# division shows some of them, and comparing rows shows others. One needs the floors of section 7,
+# and one needs the models' configs.
 #
-# The data sheet of the card: 3,350 GB/s, 989 TFLOP/s in bfloat16. The open check sees only that
-# you name six different entries; which are right is judged when you hand in.
+# The data sheet of the card says 3,350 GB/s, and 989 TFLOP/s in bfloat16. The open check only
+# sees whether you name six different entries. The grader judges which are right.
 
 # %% experiment="read_the_report"
-print(data_path("flawed_report.md").read_text(encoding="utf-8"))
+Markdown(data_path("flawed_report.md").read_text(encoding="utf-8"))
 
 # %% answer="flawed_report" points=1.5
 flawed_report = {
@@ -386,10 +415,12 @@ flawed_report = {
 # %% [markdown]
 # ## 10. The roofline, with your points on it
 #
-# Left of the ridge the slope is the memory's bandwidth, right of it the ceiling is the arithmetic's
-# peak. Each dot is a measured pass: how many FLOPs it does per byte that it must move, and how many
-# it did per second. A dot far below the roof waits for something that the roof does not know.
-# Slide the batch and see where a decode step would have to go to reach the ridge.
+# A *roofline* shows the highest possible rate. Left of the *ridge*, bandwidth limits it, so the
+# line rises. Right of the ridge, the peak rate of the arithmetic limits it. Each dot is a
+# measured pass: how many FLOPs it does per byte that it must move, and how many it did per
+# second. The share of the peak rate that a pass reaches is its *MFU* (model FLOPs utilization). A
+# dot far below the roof waits for something else, such as launching. Move the slider: how large
+# must the batch be for a decode step to reach the ridge?
 
 # %% experiment="roofline_widget"
 roofline_widget.roofline_explorer(mine)
@@ -397,46 +428,63 @@ roofline_widget.roofline_explorer(mine)
 # %% [markdown]
 # ### In words: what limits what?
 #
-# Describe your four experiments in a few sentences each, with numbers. How do time and throughput
-# change with the prompt's length and with the number of new tokens, and why? Which model is fastest
-# per layer, and does its size explain it? From which batch size on does a forward pass take longer?
-# Name the limit each time, and say how you know.
+# Explain your own figures in a few sentences each, with numbers. How do time and throughput
+# change with the length of the prompt, and with the number of new tokens? Why? Which model is
+# fastest per layer, and is its size the reason? From which batch size on does a forward pass take
+# longer? Name the limit each time, and say how you know it.
 
 # %% [markdown] written="reflection" points=2
 # *Prompt length* (tiny-target, batch 4, 16 new tokens, one core): from 1 to 16 tokens the time
-# stays between 0.13 and 0.15 s, because 16 steps of some 9 ms do the waiting and the prefill is
-# one more pass; from 128 on it grows, and from 512 to 2,048 tokens it goes from 0.83 to 4.4 s, more
-# than in proportion, because attention adds a quadratic term. Throughput falls accordingly: the
-# same 64 tokens are made in more time. The long prompts are bound by computing: the floor of
-# computing grows with them and is the longest of the three times.
+# stays between 0.13 and 0.15 s. The 16 steps of about 9 ms take most of it, and the prefill is
+# one more pass. From 128 tokens on it grows. From 512 to 2,048 tokens it goes from 0.83 to 4.4 s,
+# more than in proportion, because attention adds a quadratic term. Throughput falls, since the
+# same 64 tokens take longer. Computing limits the long prompts: its floor grows with them and is
+# the longest of the three.
 #
-# *New tokens*: nearly a straight line (R² 0.995), some 10 ms for each further token behind 59 ms
-# for the first. Throughput rises from 68 to 417 tokens/s at 128 new tokens, since the prefill is
-# shared out among more of them, and approaches batch ÷ step; at 256 it falls a little again, for
-# the cache has grown and is copied at every step.
+# *New tokens*: nearly a straight line (R² 0.995), with 59 ms for the first token and about 10 ms
+# for each further one. Throughput rises from 68 to 417 tokens/s at 128 new tokens, because more
+# tokens share one prefill. It approaches batch ÷ step. At 256 it falls a little again, because
+# the cache has grown and every step copies it.
 #
-# *Three models*: 12 layers take 1.09 ms each in the medium model and 1.27 ms in the one without
-# shared KV heads, the single layer of the small one 1.33 ms, although it has a fiftieth of the
-# weights. The floors of moving differ by that factor, the times per layer do not: launching is the
-# limit. (The small model's one layer also carries what every step costs beside its layers.) Whole
-# steps follow the number of layers. On an H200 it is the same: Qwen3-1.7B and 8B cost 0.85 and
-# 0.94 ms per layer, with floors that differ by a factor of four; OLMo-7B, whose layers launch fewer
-# kernels, costs 0.66.
+# *Three models*: a layer takes 1.09 ms in the medium model and 1.27 ms in the one without shared
+# KV heads. In the small one it takes 1.33 ms, although that has a fiftieth of the weights. The
+# floors of moving differ by that factor, but the times per layer do not. So launching is the
+# limit. (The one layer of the small model also carries what every step costs beside its layers.)
+# Whole steps follow the number of layers. An H200 shows the same: Qwen3-1.7B and 8B take 0.85 and
+# 0.94 ms per layer, and their floors differ by a factor of four. OLMo-7B launches fewer kernels
+# per layer and takes 0.66 ms.
 #
-# *Batch*: on one core a pass over 256 tokens takes 64 ms for one text and 456 ms for eight, in
-# proportion, since computing is the limit from the start. On the H200 it is 27 to 28 ms for 1, 2
-# and 4 texts, as long as launching takes longer than computing, then 44 and 85 ms. ("Time per
-# batch" and "time per sequence" are different columns: the first rises, the second falls.)
+# *Batch*: on one core a pass over 256 tokens takes 64 ms for one text and 456 ms for eight. This
+# is in proportion, because computing is the limit from the start. On the H200 it takes 27 to 28
+# ms for 1, 2 and 4 texts, as long as launching takes longer than computing, and then 44 and 85
+# ms. ("Time per batch" and "time per sequence" are different columns: the first rises, the second
+# falls.)
 #
-# *Marking: half a point each for (1) input: flat region and growth, with the reason; (2) output:
-# linear, prefill and step told apart; (3) models: per layer, launch rather than size, with numbers;
-# (4) batch: where it begins to grow, and why. No marks for fast numbers.*
+# *Marking:*
+#
+# * *0.5 if the input sweep has a flat and a growing region, each with its reason.*
+# * *0.5 if the output sweep is a line, and the answer separates prefill and step.*
+# * *0.5 if the models are compared per layer, and launching, not size, explains them, with
+#   numbers.*
+# * *0.5 if the answer says where a pass begins to grow with the batch, and why.*
+#
+# *A fast number is worth nothing by itself.*
 
 # %% [markdown]
-# ## What we have seen
+# ## What you have shown
 #
-# A step of the tiny model takes 10 ms on one core; moving its weights would take 3.8, computing
-# 0.6. A step of an 8B model takes 34 ms on an H200 whose memory could feed it in 3.2. In the one
-# most, in the other nine tenths of a step are spent telling the device what to do. Larger batches
-# share that cost (lab 5), graphs remove it, speculation (lab 6) makes fewer steps; a KV cache,
-# which comes next, saves arithmetic, and we now know where arithmetic is not what we wait for.
+# A step of the tiny model takes 10 ms on one core. Moving its weights would take 3.8 ms, and
+# computing 0.6 ms. A step of an 8B model takes 34 ms on an H200, although the memory needs only
+# 3.2 ms. On the core more than half of a step, and on the H200 nine tenths of it, tell the device
+# what to do. Larger batches share this cost (lab 5), captured graphs remove it, and speculation
+# (lab 6) makes fewer steps. A KV cache, which is next, saves arithmetic. You now know when
+# arithmetic is not the limit.
+#
+# ## What to read next
+#
+# * [Making Deep Learning Go Brrrr From First Principles](https://horace.io/brrr_intro.html) (He,
+#   2022): computing, memory and overhead.
+# * [Roofline: An Insightful Visual Performance Model for Multicore
+#   Architectures](https://dl.acm.org/doi/10.1145/1498765.1498785) (Williams et al., 2009).
+# * [Efficiently Scaling Transformer Inference](https://arxiv.org/abs/2211.05102) (Pope et al.,
+#   2022): prefill, decode and MFU of large models.

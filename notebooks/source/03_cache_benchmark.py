@@ -9,19 +9,37 @@
 # %% [markdown]
 # # Lab 3: what the cache saves
 #
-# 512 new tokens after a prompt of 8 take 512 passes over the model, with a KV cache or without:
-# with it 519 tokens go through the model in all, without it 134,912. That is 260 times as many,
-# and yet on a fast GPU both can take the same time. In this lab we
+# <!-- picture: two floors that overlap -->
 #
-# 1. predict what a generation costs with and without a cache: FLOPs, bytes, seconds;
-# 2. hold the prediction against measurements of four settings (a short prompt, a long one, a
-#    smaller model, an older one), here and on other hardware;
-# 3. keep the cache beyond one request: **prefix caching**, by blocks with chained hashes;
-# 4. move weights out of the way: what **offloading** buys, and what it costs per step.
+# After this lab you can
 #
-# At the end we count what a cached document is worth when four questions are asked about it.
+# * predict the FLOPs, bytes and seconds of a generation, with and without a KV cache;
+# * compare a prediction with a measurement, and explain the difference;
+# * keep a cache for the next request: **prefix caching**, by blocks with chained hashes;
+# * say what **offloading** weights costs per step, and when it pays.
 #
-# Everything runs on a CPU. **12 points**, 2 of them for words.
+# **You need** lab 1 (bytes of weights and cache) and lab 2 (floors of a pass: moving and
+# computing). The [glossary](../docs/glossary.md) explains the words of this lab in English and
+# Chinese. A CPU is enough. Cells with `TODO` are yours. The check below each plays a few open
+# cases. After you hand in, the same checks play other cases.
+#
+# **Time:** 4 to 6 hours. **12 points**, 2 of them for written answers:
+#
+# | part | points |
+# |---|---|
+# | 1. Passes | 0.5 |
+# | 2. FLOPs and bytes | 1 |
+# | 3. Seconds | 3 |
+# | 4. Measured | 2.5 |
+# | 5. Keeping the cache: blocks and hashes | 4 |
+# | 6. Moving weights out of the way | 1 |
+#
+# **Hand in** this notebook. Before that, run all cells and save it.
+#
+# **The problem.** A model writes 512 new tokens after a prompt of 8. This takes 512 passes over
+# the model, with a KV cache or without. With the cache, 519 tokens go through the model in all.
+# Without it, 134,912 do, which is 260 times as many. And yet on a fast GPU both can take the same
+# time. Why?
 
 # %% given="setup"
 import hashlib
@@ -52,24 +70,24 @@ print(ready())
 # %% [markdown]
 # ## 1. Passes
 #
-# Three new tokens after a prompt of five take three passes either way. Without a cache they are
-# fed 5, 6 and 7 tokens. With one they are fed 5, 1 and 1, and the cache holds 0, 5 and 6 tokens
-# when they begin. All costs in this lab are sums over such a list.
+# Three new tokens after a prompt of five take three passes, with a cache or without. Without a
+# cache the passes are fed 5, 6 and 7 tokens. With a cache they are fed 5, 1 and 1 tokens, and the
+# cache holds 0, 5 and 6 tokens when they begin. All costs in this lab are sums over such a list.
 
 # %% exercise="labkit.cache_benchmark:generation_passes" points=0.5
 
 # %% [markdown]
 # ## 2. FLOPs and bytes
 #
-# `ModelWork` knows what one pass over a model takes:
+# `ModelWork` knows what one pass over a model costs:
 #
-# * `work.flops(n_new, n_cached, n_logits)`: the FLOPs to feed `n_new` tokens after `n_cached`, and
-#   to compute logits for `n_logits` of them;
-# * `work.moved_bytes(n_tokens, batch_size, width)`: the bytes that have to come from memory, all
-#   weights and the KV cache of `n_tokens`, with `width` bytes per number.
+# * `work.flops(n_new, n_cached, n_logits)`: the FLOPs to feed `n_new` tokens after `n_cached`
+#   tokens, and to compute the logits of `n_logits` of them;
+# * `work.moved_bytes(n_tokens, batch_size, width)`: the bytes that must come from memory. These
+#   are all weights and the KV cache of `n_tokens` tokens, with `width` bytes per number.
 #
-# A pass over Llama-3.1-8B moves 15 GB in 16 bits, whether it is fed one token or five hundred. So
-# we expect the cache to save FLOPs, and next to no bytes.
+# In 16 bits, a pass over Llama-3.1-8B moves 15 GB, whether it is fed one token or five hundred.
+# So we expect the cache to save FLOPs and almost no bytes.
 
 # %% exercise="labkit.cache_benchmark:generation_cost" points=1
 
@@ -85,17 +103,18 @@ for name in ("Llama-3.1-8B", "Llama-3.2-1B", "Llama-2-7b-hf"):
 # %% [markdown]
 # ## 3. Seconds
 #
-# A pass cannot be faster than its floor, the longer of moving and computing (`pass_floor`, lab 2).
-# On a GPU there is a second floor: the host has to *launch* every kernel of the pass. With eager
-# PyTorch that takes some 0.75 ms per layer (0.6 to 0.95 in our records), 24 ms for the 32 layers of
-# an 8B model, whose decode step needs 3.1 ms on an H200. While the host launches, the GPU works; so
-# a pass takes the longer of the two.
+# A pass cannot be faster than its floor: the longer of moving and computing (`pass_floor`, lab
+# 2). On a GPU there is a second floor, because the host must *launch* every kernel of the pass.
+# With *eager* PyTorch, which launches one kernel after the other from Python, this takes about
+# 0.75 ms per layer (0.6 to 0.95 ms in our records). The 32 layers of an 8B model take 24 ms, but
+# moving its weights takes only 3.1 ms on an H200. The GPU works while the host launches, so a
+# pass takes the longer of the two.
 
 # %% exercise="labkit.cache_benchmark:predicted_time_s" points=1
 
 # %% [markdown]
-# As long as launching is what takes the time, a pass over 500 tokens costs as much as a pass over
-# one: the curve without cache lies on the curve with it. Where does it leave?
+# As long as launching is the longer of the two, a pass over 500 tokens takes as long as a pass
+# over one. Then the curves with and without a cache coincide. At which length do they separate?
 
 # %% exercise="labkit.cache_benchmark:leaves_launch_floor_at" points=1
 
@@ -103,10 +122,10 @@ for name in ("Llama-3.1-8B", "Llama-3.2-1B", "Llama-2-7b-hf"):
 # ### Question: four settings, before we measure
 #
 # Take an H200 (`Roofline.of("H200-SXM")`), bfloat16, and a launch of 0.75 ms per layer. For each
-# model of the handout: the bytes that one token adds to the KV cache, and the length at which a
-# pass without a cache leaves the launch floor (contexts up to 40,000). For each setting: what
-# limits a cached decode step, and what limits a pass without cache, both at the length given:
-# `"launch"`, `"memory"` or `"compute"`?
+# of the three models, give two numbers. One is the bytes that one token adds to the KV cache. The
+# other is the length at which a pass without a cache leaves the launch floor, for contexts up to
+# 40,000. For each of the four settings, say what limits a decode step with the cache, and what
+# limits a pass without it, at the given length: `"launch"`, `"memory"` or `"compute"`.
 
 # %% answer="four_settings" points=1
 four_settings = {
@@ -137,15 +156,14 @@ four_settings = {
 # %% [markdown]
 # ## 4. Measured
 #
-# Now we measure the four settings on this machine: on a CPU with the tiny models and a long prompt
-# of 2,048 tokens, on a GPU with those of the handout. Each generation is run once to its longest
-# length, and the clock is read on the way whenever the number of new tokens is a power of two; the
-# first run of all warms up. (On the H200 that first run takes 42 s where the next takes 12: each
-# new length is cold.) A pass over a single token is timed too, and stands for the launch in our
-# prediction.
+# Now we measure the four settings on this machine. On a CPU these are the tiny models and a long
+# prompt of 2,048 tokens. On a GPU they are the handout's models. Each generation runs once to its
+# longest length. We read the clock whenever the number of new tokens is a power of two. A first
+# run warms up, and is not kept. (On the H200 that first run takes 42 s, and the next one takes 12
+# s.) We also time a pass over a single token. It stands for the launch in our prediction.
 #
-# The cell takes half a minute on a CPU. What it has measured stays in `cache-here.jsonl`; run
-# again, it goes on where it was stopped.
+# The cell takes half a minute on a CPU. Its results are saved in `cache-here.jsonl`. If you stop
+# it and run it again, it continues where it stopped.
 
 # %% experiment="measure"
 here = profile()
@@ -160,8 +178,9 @@ for row in rows:
 records = {**RECORDS, "here": recorder.record()}
 
 # %% [markdown]
-# Points are measured; dashed lines are what *your* `predicted_time_s` says. First this machine, on
-# linear axes and on logarithmic ones. Then the kit's record of an H200.
+# Points are measured. Dashed lines are the prediction of *your* `predicted_time_s`. The first two
+# figures show this machine, with linear and with logarithmic axes. The third shows our record of
+# an H200.
 
 # %% experiment="curves"
 cache_figures.with_and_without(records["here"], predicted_time_s, "linear")
@@ -187,21 +206,22 @@ for name, record in records.items():
                 )
 
 # %% [markdown]
-# Two things are in a prediction. The floors of moving and computing hold: nothing beats them. The
-# launch time is a measurement of its own, and the same host launches now faster, now slower: on the
-# H200 the baseline's one-token pass took 29 ms, and a minute later steps took 21, so ratios of 0.8
-# are no wonder. What lies above 1 says what the floor leaves out: operations that move their
-# results to memory and back, or an attention that copies its keys in every step.
+# A prediction has two parts. The floors of moving and computing are hard: no pass is faster. The
+# launch time is itself a measurement, and the same host is sometimes faster and sometimes slower.
+# On the H200 the baseline's one-token pass took 29 ms, and a minute later a step took 21 ms. So a
+# ratio of 0.8 is no surprise. A ratio above 1 shows work that the floor leaves out. Operations
+# write their results to memory and read them again, or attention copies its keys in every step.
 #
-# And the main thing: on the H200, 512 tokens of an 8B model take 11.6 s without a cache and 11.9 s
-# *with* one. Nothing is saved as long as launching is what we wait for.
+# The main result is this. On the H200, 512 tokens of an 8B model take 11.6 s without a cache and
+# 11.9 s *with* one. As long as launching takes the time, the cache saves nothing.
 #
 # ### Slopes
 #
-# 3.4 times faster: that is the mean, over the lengths 1 to 512, of the ratios of the baseline's
-# recorded times on a CPU. Over the lengths 128 to 512 alone it is 6.6. So such a number says which
-# lengths were chosen; and the first of them, one new token, has nothing to do with the cache. What
-# the cache changes is the price of the *next* token: the slope.
+# "3.4 times faster" is the mean ratio of the baseline's recorded times on a CPU, over the lengths
+# 1 to
+# 512. Over the lengths 128 to 512 alone it is 6.6. So such a number depends on the lengths that
+#   were chosen. The first length, one new token, does not even use the cache. The cache changes
+#   the duration of each *further* token. That duration is the slope of the curve.
 
 # %% exercise="labkit.cache_benchmark:slopes" points=0.5
 
@@ -219,9 +239,9 @@ cache_figures.slopes_by_length(records["cache-h200"], slopes)
 # %% [markdown]
 # ### Question: what does the cache save?
 #
-# Take the baseline of one recorded result (the names are those of `RECORDS`). What did a further
-# token cost between the two longest lengths, with the cache and without, and what is the speed-up
-# there?
+# Take the baseline of one recorded result; the names are the keys of `RECORDS`. How many seconds
+# did a further token take between the two longest lengths, with the cache and without? What is
+# their ratio?
 
 # %% answer="speed_up" points=1
 speed_up = {
@@ -234,42 +254,48 @@ speed_up = {
 # %% [markdown]
 # ### In words: four curves
 #
-# Compare the baseline with the three other settings: how do the curves with and without a cache
-# grow with the number of new tokens, and why does the long prompt, the smaller model and the older
-# one look different, or alike? Say which limit holds where, and give numbers.
+# Explain each of the four settings of your own figure, or of a record: baseline, long prompt,
+# smaller and older model. How do the curves with and without a cache grow with the number of new
+# tokens? Why do the three other settings look different from the baseline, or alike? For each,
+# say which limit decides (launch, memory or compute), and give numbers.
 
 # %% [markdown] written="four_curves" points=1
-# Every new token is one pass. With a cache each pass but the first is fed one token, so the curve
-# is a straight line. Without one each pass is fed everything: as long as that hides behind the
-# launch (on an H200 up to 1,650 tokens for the 8B model) the curve is the same straight line: 21 ms
-# per further token with the cache, 21 to 24 without, up to 512 tokens. Beyond it the curve bends
-# upwards, since each pass is longer than the last. On a CPU there is little to
-# launch, so the tiny model's curve bends from the start: at 512 tokens a further token costs 104 ms
-# without the cache and 7.2 ms with it (our record).
+# Every new token is one pass. With a cache, each pass but the first is fed one token, so the
+# curve is a straight line. Without a cache, each pass is fed everything. *Baseline*: on an H200
+# this is shorter than the launch up to 1,650 tokens. So up to 512 tokens the curve is nearly the
+# same straight line: 21 ms per further token with the cache, 21 to 24 ms without. Beyond that,
+# each further token takes longer. A CPU has little to launch, so the tiny model's curve bends
+# from the start. At 512 tokens a further token takes 104 ms without the cache and 7.2 ms with it
+# (our record).
 #
-# *Long prompt*: without cache every pass is fed the whole prompt and is bound by computing, so the
-# curve is a straight line again, with a slope of one prefill per token (on the H200 1.30 s, where
-# the floor is 0.72, against 22 ms with the cache). *Smaller model*: with launch-bound steps the
-# time follows the number of layers (13 ms for 16 layers, 21 for 32), not the six times fewer
-# parameters; it leaves the launch floor three times later. *Older model*: as many layers, so nearly
-# the same curves; its cache is four times as large (one KV head per query head, 524,288 bytes per
-# token instead of 131,072), which shows only where the cache is long enough to be read in a time
-# that counts.
+# *Long prompt*: without a cache, every pass is fed the whole prompt and is limited by computing.
+# So the curve is a straight line again, with one prefill per token: on the H200 1.30 s, where the
+# floor is 0.72 s, against 22 ms with the cache. *Smaller model*: launching limits the steps, so
+# the time follows the number of layers (13 ms for 16 layers, 21 ms for 32). The parameters, six
+# times fewer, do not matter. It leaves the launch floor at three times the length. *Older model*:
+# it has as many layers, so its curves are nearly the same. Its cache is four times as large
+# (524,288 bytes per token instead of 131,072), but this only shows when reading a long cache
+# takes more time than launching.
 #
-# *Marking: half for straight against bent and why, half for naming the limit of two of the three
-# comparisons with a number.*
+# *Marking:*
+#
+# * *0.25 if the baseline is explained: a straight line with the cache, and what bends the line
+#   without it.*
+# * *0.25 for each of the three other settings that is compared with the baseline and explained by
+#   its limit, with a number.*
 
 # %% [markdown]
 # ## 5. Keeping the cache: blocks and hashes
 #
-# Four questions about one document of 360 tokens: 360 tokens are computed four times, and their
-# keys and values are the same every time. They depend on the token, its position and everything
-# before it, and on nothing after it. So what two prompts share *at the front* can be kept.
+# Four questions are asked about one document of 360 tokens. Then 360 tokens are computed four
+# times, and their keys and values are the same every time. The keys and values of a token depend
+# on the token, its position and everything before it. They do not depend on anything after it. So
+# what two prompts share *at the beginning* can be kept.
 #
-# Engines such as vLLM cut prompts into blocks of 16 tokens and give each block a name: a hash of
-# the block's tokens **and of the hash of the block before it**. Equal names then mean equal text
-# from the very beginning, and one look into a table tells whether a block's keys and values are
-# there.
+# Engines such as vLLM cut prompts into blocks of 16 tokens and give each block a name. The name
+# is a hash of the block's tokens **and of the hash of the block before it**. Equal names then
+# mean equal text from the very beginning. One look into a table tells whether a block's keys and
+# values are kept.
 #
 # ```
 # tokens   t0 .. t15 | t16 .. t31 | t32 .. t40
@@ -281,17 +307,19 @@ speed_up = {
 # %% exercise="labkit.cache_benchmark:block_hashes" points=1.5
 
 # %% [markdown]
-# A prompt of 48 tokens, all of whose blocks are known, still needs 16 of them computed: somebody
-# has to produce the logits from which the first new token is picked, and blocks come whole.
+# A prompt of 48 tokens, of which all three blocks are kept, still needs 16 tokens computed. The
+# first new token is picked from the logits of the last prompt token, and these must be computed.
+# Blocks are used whole.
 
 # %% exercise="labkit.cache_benchmark:longest_cached_prefix" points=1
 
 # %% [markdown]
 # ### Four questions on one document
 #
-# `labkit.labs.cache_benchmark.prefix_cache` is an engine in 170 lines that runs the model with
-# *your* two functions: look up, compute the rest, generate, keep. Each question is asked after the
-# document and all earlier questions and answers. The recorded H200 has a longer document.
+# `labkit.labs.cache_benchmark.prefix_cache` is an engine in 170 lines. It runs the model with
+# *your* two functions: find what is kept, compute the rest, generate, keep. Each question comes
+# after the document and all earlier questions and answers. The record of the H200 has a longer
+# document.
 
 # %% experiment="four_questions"
 mine = {"block_hashes": block_hashes, "longest_cached_prefix": longest_cached_prefix}
@@ -309,9 +337,10 @@ for name, rows in {**conversations, "here": turns}.items():
 cache_figures.prefill_by_round(turns)
 
 # %% [markdown]
-# ### What a space can do
+# ### A single space
 #
-# Now one prompt is cached, and small edits of it are asked: a space before it, a space after it.
+# Now one prompt is kept, and small edits of it are asked: a space before it, and a space after
+# it.
 
 # %% experiment="small_edits"
 edits = {row.setting: row for row in invalidation(here, **mine)}
@@ -324,18 +353,18 @@ for name, record in RECORDS.items():
     print(f"{name}: whole prefill {1e3 * first_s:.0f} ms, of the same again {1e3 * same_s:.0f} ms")
 
 # %% [markdown]
-# The space before makes `"Chapter"` another first token; everything after it has another
-# beginning. The space after is one more token at the end.
+# The space before the prompt changes its first token, and then everything after it has another
+# beginning. The space after it only adds one token at the end.
 #
-# Look at the H200: 368 of 382 tokens are found, and the prefill takes *longer*. A pass over 382
-# tokens is bound by launching, and so is one over 14; putting the blocks back only adds to it. For
-# the document of 5,761 tokens above the cache halves the time.
+# Look at the H200. There 368 of 382 tokens are found, and yet the prefill takes *longer*. A pass
+# over 382 tokens is limited by launching, and so is a pass over 14. Putting the blocks back only
+# adds to it. For the document of 5,761 tokens above, the cache halves the time.
 #
 # ### Question: and the fifth run?
 #
-# In the fifth run one name in the document is another: `"Aldo"` becomes `"Otto"`, once, where it
-# first stands. How many tokens will be found? Predict it from the tokens, then look at
-# `edits["one name"]`. Give the other runs too.
+# In the fifth run the document has another name: `"Aldo"` becomes `"Otto"`, once, where it first
+# occurs. How many tokens will be found? Predict it from the tokens. Then look at `edits["one
+# name"]`. Give the other runs as well.
 
 # %% experiment="edited_tokens"
 tokenizer = kit_tokenizer("tiny-target")
@@ -358,39 +387,44 @@ print(f"{n_saved} of {n_prompt} tokens were found")
 # ### In words: what breaks a cache
 #
 # Two applications send the same instructions of 2,000 tokens with every request. One writes the
-# time of day in front of them, the other behind them. What will each find in the cache, and why
-# must a hash cover what stands before its block, not the block alone? What would go wrong
-# otherwise, and would anybody notice?
+# time of day before them, the other after them. What will each find in the cache? Why must a hash
+# cover what comes before its block, and not only the block? What would go wrong otherwise, and
+# would anybody notice?
 
 # %% [markdown] written="broken_prefix" points=1
-# With the time in front, the first block differs in every request; since each hash covers all
-# tokens before it, all later hashes differ as well and nothing is found. With the time behind the
-# instructions, their 125 blocks of 16 tokens are found and only the last few tokens are computed.
+# If the time comes first, the first block differs in every request. Each hash covers all tokens
+# before it, so all later hashes differ as well, and nothing is found. If the time comes after the
+# instructions, their 125 blocks of 16 tokens are found, and only the last few tokens are
+# computed.
 #
-# The keys and values of a token are computed from everything before it: positions are rotated into
-# the keys, and from the second layer on each token has attended to its predecessors. The same 16
-# tokens after another beginning have other keys and values. If the hash covered the block alone,
-# the engine would put keys of one text behind the beginning of another. It would not crash, and
-# the answers would be fluent: wrong text, sometimes, depending on who asked what before. Only a
-# comparison with an uncached run, token by token, would show it.
+# The keys and values of a token are computed from everything before it. Its position is rotated
+# into the key, and from the second layer on, each token has attended to the tokens before it. The
+# same 16 tokens after another beginning have other keys and values. If the hash covered the block
+# alone, the engine would put keys of one text after the beginning of another. It would not crash,
+# and the answers would be fluent. But they would sometimes be wrong, depending on earlier
+# requests. Only a comparison with a run without the cache, token by token, would show it.
 #
-# *Marking: half for what both applications find, half for the dependence of keys and values on
-# what comes before, with a consequence of ignoring it.*
+# *Marking:*
+#
+# * *0.25 if nothing is found when the time comes first, because all later hashes change.*
+# * *0.25 if the instructions are found when the time comes after them.*
+# * *0.25 if keys and values depend on everything before them.*
+# * *0.25 if it names the consequence: wrong text without an error.*
 
 # %% [markdown]
 # ## 6. Moving weights out of the way
 #
-# A card that is full of weights has no room for a cache. Weights can wait in the host's memory and
-# come over the link, layer by layer, in every step. An L40S reads its own memory at 864 GB/s;
-# over PCIe come some 25 GB/s, 35 times fewer.
+# A card that is full of weights has no memory left for a cache. Weights can stay in the host's
+# memory, and come over the link layer by layer in every step. An L40S reads its own memory at 864
+# GB/s. Over PCIe it gets about 25 GB/s, which is 35 times less.
 
 # %% exercise="labkit.cache_benchmark:offload_step_s" points=0.5
 
 # %% [markdown]
-# On a GPU, `labkit.labs.cache_benchmark.offload` copies from pinned host memory. A CPU has one
-# memory only: there an offloaded layer is copied from one place in it to another, which costs less,
-# but in the same way. The prediction is the measured step without offloading, plus what the copies
-# should take.
+# On a GPU, `labkit.labs.cache_benchmark.offload` copies from pinned host memory. A CPU has only
+# one memory. There, an offloaded layer is copied from one place in it to another, which is faster
+# but works in the same way. The prediction is the measured step without offloading, plus the
+# expected duration of the copies.
 
 # %% experiment="offloaded_steps"
 steps = {name: record.of("offload") for name, record in RECORDS.items()}
@@ -408,18 +442,19 @@ for name, rows in {**steps, "here": list(offload(here))}.items():
         )
 
 # %% [markdown]
-# On the H200, half of the layers should cost 25 ms for the step and 51 ms for the copies. They cost
-# 57 together, although nothing was asked to overlap: those 25 ms are the *host's*, which launches
-# the next kernels while the copies run. A sum is right where both parts keep the same device busy.
+# On the H200, half of the layers should take 25 ms for the step and 51 ms for the copies.
+# Together they take 57 ms, although nothing was asked to overlap. The reason: the 25 ms are time
+# of the *host*, which launches the next kernels while the copies run. A sum is right only if both
+# parts use the same device.
 
 # %% [markdown]
 # ### Question: is it worth it?
 #
-# Qwen3-14B on an L40S in 16 bits, one sequence of 4,096 tokens: what does a decode step take, in
-# milliseconds, with nothing, 4 GB and 8 GB (10⁹ bytes) of the weights offloaded, one transfer
-# after the other, over a link of 25 GB/s? And how many tokens of KV cache fit beside the weights
-# that stay (`longest_sequence` of lab 1, the card as the driver shows it)? Moved bytes are those
-# of `ModelWork`, bandwidth is that of `Roofline.of("L40S")`.
+# Take Qwen3-14B on an L40S in 16 bits, with one sequence of 4,096 tokens. Nothing, 4 GB or 8 GB
+# (10⁹ bytes) of the weights are offloaded, over a link of 25 GB/s, one transfer after the other.
+# How many milliseconds does a decode step take? How many tokens of KV cache fit next to the
+# weights that stay (`longest_sequence` of lab 1, memory of the card as the driver shows it)? Take
+# the moved bytes from `ModelWork` and the bandwidth from `Roofline.of("L40S")`.
 
 # %% answer="offload_plan" points=0.5
 offload_plan = {
@@ -429,13 +464,14 @@ offload_plan = {
 }
 
 # %% [markdown]
-# Five times slower, for a fifth more room: as a price for one sequence that is absurd. It can pay
-# where the room decides whether a model runs at all, or where a large batch shares each transfer.
+# The step is more than five times slower, for one fifth more room. For one sequence this is a bad
+# trade. It can pay if the model would not run at all otherwise, or if a large batch shares each
+# transfer.
 #
 # ## 7. Play with it
 #
-# The sliders call your `generation_passes` and `predicted_time_s`. Try: at which prompt does the
-# cache begin to matter on an H200 with a launch of 24 ms, and what if launching cost nothing?
+# The sliders call your `generation_passes` and `predicted_time_s`. At which prompt does the cache
+# begin to matter on an H200 with a launch of 24 ms? What changes if launching takes no time?
 
 # %% experiment="growth"
 cache_widget.cache_growth(predicted_time_s, kv_bytes_per_token)
@@ -453,30 +489,19 @@ later = [row.time_s for row in plain[1:]], [row.time_s for row in kept[1:]]
 print(f"the three later prefills: {1e3 * sum(later[0]):.0f} ms and {1e3 * sum(later[1]):.0f} ms")
 
 # %% [markdown]
-# 1,711 tokens without, 463 with: the document is computed once, and each further question costs
-# some 27 tokens instead of 440. Within one request the cache saves FLOPs by the hundred, and time
-# only where computing is what takes the time. Between requests it saves the prefill itself. Both
-# rest on one fact: keys and values depend on what came before, and on nothing that comes after.
+# Without the prefix cache, 1,711 tokens are computed; with it, 463. The document is computed
+# once, and each further question adds about 27 tokens instead of 440. Within one request, a cache
+# saves hundreds of times the FLOPs, but it saves time only where computing takes the time.
+# Between requests, it saves the prefill itself. Both rest on one fact: keys and values depend on
+# what comes before them, and on nothing that comes after.
 #
-# ## Words
-#
-# * **Prefix caching**: keeping keys and values beyond the request that computed them, to be found
-#   by what the next prompt begins with.
-# * **Block hash**: the name of a block of tokens, made from its tokens and the name of the block
-#   before.
-# * **Salt**: what is hashed in front of everything else, so that two users share nothing. Without
-#   it, one could find out from the time of an answer whether somebody has asked the same.
-# * **Launch floor**: the time in which the host starts the kernels of a pass, whatever their size.
-# * **Offloading**: weights or keys that wait in a slower memory and are brought over in each step.
-# * **Pinned memory**: host memory that the operating system may not move, so that a GPU can copy
-#   from it on its own.
-#
-# ## Further reading
+# ## What to read next
 #
 # * [Efficient Memory Management for Large Language Model Serving with
-#   PagedAttention](https://arxiv.org/abs/2309.06180) (Kwon et al., 2023): blocks, and sharing them.
+#   PagedAttention](https://arxiv.org/abs/2309.06180) (Kwon et al., 2023): blocks, and sharing
+#   them.
 # * [SGLang: Efficient Execution of Structured Language Model
-#   Programs](https://arxiv.org/abs/2312.07104) (Zheng et al., 2023): the same idea as a tree of
+#   Programs](https://arxiv.org/abs/2312.07104) (Zheng et al., 2023): the same idea with a tree of
 #   prefixes.
 # * [FlexGen: High-Throughput Generative Inference of Large Language Models with a Single
 #   GPU](https://arxiv.org/abs/2303.06865) (Sheng et al., 2023): offloading, and when it pays.

@@ -428,11 +428,11 @@ timeline.draw(h200_run, "Llama-3.1-8B on two H200, 60 requests per second")
 #
 # ## 8. The same loops on a real model
 #
-# Your loops do not know that the clock was virtual. With `serve_real` they use the same functions on
-# the tiny target. Prompts are computed, and KV caches are written to pages (lab 4), saved, loaded and
-# freed. Each request must get exactly the tokens that it gets alone: other requests in the batch,
-# and padding, must not change them. Here both servers take turns on one processor. So the
-# requests on the decode server pause while a prompt is computed.
+# Your loops do not know that the clock was virtual. With `serve_real` they use the same functions
+# on the tiny target. Prompts are computed, and KV caches are written to pages (lab 4), saved,
+# loaded and freed. Each request must get exactly the tokens that it gets alone: other requests in
+# the batch, and padding, must not change them. Here both servers take turns on one processor. So
+# the requests on the decode server pause while a prompt is computed.
 
 # %% experiment="real_model"
 texts = [prompt.text for prompt in prompts()[::3]]
@@ -640,11 +640,11 @@ for rate in (4, 8, 12, 16):
 # say why batching would not help. Two or three sentences each are enough.
 
 # %% [markdown] written="batch_of_one" points=0.5
-# *One user on a device of their own.* An example is a phone that completes sentences. There is never
-# more than one request, and the weights are on the device because the text must not leave it, or
-# because there is no network. There is no second request to share the step with. To wait for one
-# would only add latency, and a second KV cache would need memory that the device does not have.
-# (On an H200 one request gets a token every 3.14 ms, and 64 get one every 4.02 ms. If that
+# *One user on a device of their own.* An example is a phone that completes sentences. There is
+# never more than one request, and the weights are on the device because the text must not leave
+# it, or because there is no network. There is no second request to share the step with. To wait
+# for one would only add latency, and a second KV cache would need memory that the device does not
+# have. (On an H200 one request gets a token every 3.14 ms, and 64 get one every 4.02 ms. If that
 # quarter matters, as for a robot, one request is served alone although this wastes the card.)
 #
 # *Runs that must be comparable.* For instance, a latency benchmark, or an experiment that must
