@@ -48,7 +48,10 @@
 # * [FlashAttention-3: Fast and Accurate Attention with Asynchrony and
 #   Low-precision](https://arxiv.org/abs/2407.08608)
 #
-# The questions come in English and in Traditional Chinese. 題目有英文與繁體中文兩種版本。
+# The questions come in English and in Traditional Chinese.
+#
+# 題目有英文與繁體中文兩種版本。本單元共 20 題，每題 0.5 分，連同閱讀約需 8 到 12 小時。每一題都註明
+# 要讀論文的哪一節，不必從頭讀到尾。名詞請查[詞彙表](../docs/glossary.md)。
 
 # %% given="setup"
 from labkit.labs.cache_benchmark import figures as cache_figures

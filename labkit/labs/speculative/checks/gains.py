@@ -148,7 +148,7 @@ OPEN_CASES = {
         TokensCase("edge", 0.7, 0, 1.0),
     ],
     "speedup": [
-        SpeedupCase(0.8, 5, 0.1, 2.0, 1.5, n_tokens=3.68928, block_s=2.0),
+        SpeedupCase(0.8, 5, 0.1, 2.0, 1.6, n_tokens=3.68928, block_s=2.1),
         SpeedupCase(0.5, 2, 0.025, 0.033, 0.034, n_tokens=1.75, block_s=0.084),
     ],
 }
