@@ -14,11 +14,12 @@ from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
 
 
 def generation_passes(n_prompt: int, n_new: int, use_cache: bool) -> list[tuple[int, int]]:
-    """The passes over the model that make n_new tokens after a prompt of n_prompt, in order.
+    """The passes over the model that make n_new tokens, in order.
 
-    Each is a pair: how many tokens it is fed, and how many tokens are in the
-    cache before it. Every pass makes one new token; without a cache nothing is
-    ever cached. n_prompt is at least 1.
+    Each pass is a pair of two ints: how many tokens it is fed, and how many
+    tokens are in the cache before it. The prompt has n_prompt tokens, at
+    least 1. Every pass makes one new token. Without a cache, the second
+    number is always 0. If n_new is 0, return an empty list.
     """
     passes = []
     for n_made in range(n_new):
@@ -31,12 +32,13 @@ def generation_passes(n_prompt: int, n_new: int, use_cache: bool) -> list[tuple[
 def generation_cost(
     work: ModelWork, n_prompt: int, n_new: int, use_cache: bool, width: int = 2
 ) -> tuple[int, int]:
-    """FLOPs and moved bytes of a generation of one sequence, summed over its passes.
+    """FLOPs and moved bytes of a generation, summed over its passes.
 
-    Each pass needs logits for one position, the last. It moves the weights,
-    and the KV cache of all tokens that are there after it: the cached ones and
-    those it is fed. width: bytes per number. `work.flops` and
-    `work.moved_bytes` know what one pass takes.
+    The generation has one sequence. Each pass computes logits for one
+    position, the last. Each pass moves all weights, and the KV cache of all
+    tokens that are there after it: the cached tokens and the tokens that it
+    is fed. width: bytes per number. `work.flops` and `work.moved_bytes`
+    return the work of one pass.
     """
     flops, moved_bytes = 0, 0
     for n_fed, n_cached in generation_passes(n_prompt, n_new, use_cache):
@@ -54,11 +56,12 @@ def predicted_time_s(
     launch_s: float = 0.0,
     dtype: str = "float16",
 ) -> float:
-    """Seconds that a generation of one sequence should take, pass by pass.
+    """The predicted seconds of a generation of one sequence.
 
-    A pass takes as long as its floor (`pass_floor`), and never less than
-    launch_s, the time in which the host launches its kernels: the GPU works
-    while the host launches.
+    The time is the sum over its passes. A pass takes as long as its floor
+    (`pass_floor`, its field `seconds`, for the given dtype), and at least
+    launch_s. launch_s is the time in which the host launches the
+    kernels of one pass. The GPU works while the host launches.
     """
     total_s = 0.0
     for n_fed, n_cached in generation_passes(n_prompt, n_new, use_cache):
@@ -74,11 +77,12 @@ def leaves_launch_floor_at(
     n_context: int,
     dtype: str = "float16",
 ) -> int | None:
-    """The shortest sequence whose pass without a cache takes longer than launching it does.
+    """The shortest length at which a pass takes longer than its launch.
 
-    Up to there, a pass takes launch_s whatever its length. Lengths are 1 to
-    n_context, that one included; None if the floor of every pass stays at or
-    below launch_s.
+    The pass has no cache: it is fed the whole sequence. It takes longer than
+    its launch if the seconds of its floor (`pass_floor`) are more than
+    launch_s. Try the lengths 1 to n_context, with n_context included. If the
+    floor of every length is at most launch_s, return None.
     """
     lengths = range(1, n_context + 1)
     n_below = bisect_right(
@@ -90,10 +94,11 @@ def leaves_launch_floor_at(
 def slopes(n_new: Sequence[int], times_s: Sequence[float]) -> list[float]:
     """Seconds per further token, between each length and the next longer one.
 
-    n_new and times_s belong together, in any order; the slopes come from the
-    shortest lengths to the longest, one fewer than there are lengths.
-    Raises: ValueError for fewer than two lengths, for one length twice, and
-    where the numbers of lengths and of times differ.
+    n_new: the lengths; times_s: the time of each, in the same order. The
+    lengths may come in any order. The slopes are sorted from the shortest
+    lengths to the longest. There is one slope fewer than there are lengths.
+    Raises: ValueError if there are fewer than two lengths, if a length
+    occurs twice, or if n_new and times_s differ in size.
     """
     if len(n_new) != len(times_s) or len(set(map(int, n_new))) != len(n_new) or len(n_new) < 2:
         got = f"{len(times_s)} times for the lengths {list(n_new)}"
@@ -103,16 +108,16 @@ def slopes(n_new: Sequence[int], times_s: Sequence[float]) -> list[float]:
 
 
 def block_hashes(tokens: Sequence[int], block_size: int, salt: str = "") -> list:
-    """One hash for each full block of a prompt; it names the block and everything before it.
+    """One hash for each full block of a prompt, in order.
 
-    A block is block_size neighbouring tokens. Tokens at the end that fill no
-    block have no hash. Two hashes are equal exactly if three things are equal:
-    their blocks, all tokens before them, and the salts. Users who must not
-    share their text get different salts. A hash is an int, bytes or text of at
-    most 128 bytes, whatever the length of the prompt. It must be the same
-    whenever it is computed again, in another process too.
-    Source: vLLM, automatic prefix caching; Kwon et al. 2023 (arXiv:2309.06180)
-    for the blocks.
+    A block is block_size neighbouring tokens. Tokens at the end that do not
+    fill a block have no hash. A hash names its block and all tokens before
+    it. Two hashes are equal exactly if their blocks, all tokens before them
+    and their salts are equal. Users who must not share text have different
+    salts. A hash is an int, bytes or text. It has at most 128 bytes, however
+    long the prompt is. The same call always returns the same hashes.
+    Source: vLLM, automatic prefix caching; Kwon et al. 2023
+    (arXiv:2309.06180) for the blocks.
     """
     hashes = []
     parent = hashlib.sha256(salt.encode()).hexdigest()
@@ -128,11 +133,11 @@ def longest_cached_prefix(
 ) -> int:
     """How many tokens at the front of a prompt need not be computed.
 
-    hashes: of the prompt's full blocks, in order.
-    cached: tells with `in` which of them are there.
-    n_tokens: of the whole prompt. Only whole blocks count, without a gap. At
-    least one token is left to compute: without a pass there are no logits for
-    the first new token.
+    hashes: the hashes of the prompt's full blocks, in order. cached: a
+    container of hashes; use only `in`. n_tokens: the tokens of the whole
+    prompt, at least 1. Count whole blocks only, and stop at the first block
+    that is not cached. At least one token must be left to compute, because
+    the first new token needs logits.
     """
     n_hits = 0
     for block_hash in hashes:
@@ -149,14 +154,15 @@ def offload_step_s(
     link_bandwidth: float,
     overlap: bool = False,
 ) -> float:
-    """Seconds of a decode step that is bound by moving bytes, with a part of them in host memory.
+    """Seconds of a decode step with a part of its bytes in host memory.
 
-    Of the moved_bytes that the step reads, offloaded_bytes come over the link
-    from the host, the others from the GPU's own memory; bandwidths in bytes
-    per second. With overlap both transfers run at once, else one after the
-    other.
-    Raises: ValueError if more is offloaded than is moved, or less than
-    nothing.
+    Moving bytes limits the step. It moves moved_bytes in all. Of these,
+    offloaded_bytes come over the link from the host, at link_bandwidth. The
+    others come from the GPU's own memory, at bandwidth. Both bandwidths are
+    in bytes per second. With overlap, both transfers run at the same time.
+    Without overlap, they follow each other.
+    Raises: ValueError if offloaded_bytes is negative, or more than
+    moved_bytes.
     """
     if not 0 <= offloaded_bytes <= moved_bytes:
         raise ValueError(f"cannot offload {offloaded_bytes:,} of {moved_bytes:,} moved bytes")

@@ -115,7 +115,7 @@ def _expect_flops(student: Student, case: CostCase, why: str = "") -> None:
 
 @check(
     "generation_cost",
-    hint="work.flops wants to know how many tokens are cached before those that are fed.",
+    hint="Pass n_cached of each pass to work.flops.",
     applies_to=lambda case: case.use_cache and case.n_prompt == 1 and case.width == 2,
 )
 def each_step_attends_to_what_is_cached(student: Student, case: CostCase) -> None:
@@ -125,7 +125,7 @@ def each_step_attends_to_what_is_cached(student: Student, case: CostCase) -> Non
 
 @check(
     "generation_cost",
-    hint="How many of the prompt's tokens is a new token picked after?",
+    hint="Compute logits for one position in each pass.",
     applies_to=lambda case: case.use_cache and case.n_new == 1 and case.n_prompt > 1,
 )
 def prefill_needs_one_position_of_logits(student: Student, case: CostCase) -> None:
@@ -156,7 +156,7 @@ def every_pass_moves_weights_and_cache(student: Student, case: CostCase) -> None
 
 @check(
     "generation_cost",
-    hint="Is 2 written somewhere in your function?",
+    hint="Pass width to work.moved_bytes.",
     applies_to=lambda case: case.width != 2,
 )
 def the_width_of_numbers_is_an_argument(student: Student, case: CostCase) -> None:
@@ -170,7 +170,7 @@ def the_width_of_numbers_is_an_argument(student: Student, case: CostCase) -> Non
         case.width / 2 * of_two,
         "the moved bytes at that width",
         relative=SINGLE_PRECISION,
-        why="2 bytes per number were taken; the call says otherwise." if n_bytes == of_two else "",
+        why="You used 2 bytes per number, but width differs." if n_bytes == of_two else "",
     )
 
 

@@ -87,7 +87,7 @@ def _expect_time(student: Student, case: TimeCase, why: str = "") -> None:
 @check(
     "predicted_time_s",
     "floors",
-    hint="A prefill is bound by computing, a decode step by moving: take the longer pass by pass.",
+    hint="Take the floor of each pass, and add the seconds.",
 )
 def each_pass_has_its_own_limit(student: Student, case: TimeCase) -> None:
     """Each pass takes the longer of moving and computing, its own."""
@@ -110,7 +110,7 @@ def without_a_cache_passes_grow(student: Student, case: TimeCase) -> None:
     _expect_time(student, case)
 
 
-@check("predicted_time_s", "dtype", hint="pass_floor wants to know the dtype.")
+@check("predicted_time_s", "dtype", hint="Pass dtype to pass_floor.")
 def floors_follow_the_dtype(student: Student, case: TimeCase) -> None:
     """The dtype decides the bytes of a number and the peak rate."""
     _expect_time(student, case)
@@ -125,15 +125,15 @@ def _leaves(student: Student, case: LeavingCase, launch_s: float, n_context: int
     return got
 
 
-@check("leaves_launch_floor_at", hint="pass_floor with no cached tokens, length by length.")
+@check("leaves_launch_floor_at", hint="Call pass_floor without cached tokens for each length.")
 def the_first_length_above_the_launch_is_found(student: Student, case: LeavingCase) -> None:
     """The shortest length whose floor, moving or computing, exceeds the launch time."""
     got = _leaves(student, case, case.launch_s, case.n_context)
-    why = "A floor that is not longer than the launch adds no time."
+    why = "A floor equal to the launch time is not longer than it."
     expect_number(got, case.expected, "the length", why=why)
 
 
-@check("leaves_launch_floor_at", hint="Is the last length of the context among those you try?")
+@check("leaves_launch_floor_at", hint="Try the length n_context, too.")
 def the_last_length_of_the_context_counts(student: Student, case: LeavingCase) -> None:
     """A context that ends at that length still has it; one that ends before gives None."""
     got = _leaves(student, case, case.launch_s, case.expected)
@@ -144,9 +144,9 @@ def the_last_length_of_the_context_counts(student: Student, case: LeavingCase) -
         raise Wrong(what, expected=f"less than {case.n_context:,}", got=show(within))
 
 
-@check("leaves_launch_floor_at", hint="What does the docstring want if every pass is fast enough?")
+@check("leaves_launch_floor_at", hint="Return None if no floor is longer than launch_s.")
 def none_if_no_length_leaves_it(student: Student, case: LeavingCase) -> None:
-    """It returns None if even the longest pass takes no longer than its launch."""
+    """If no pass takes longer than its launch, the result is None."""
     for launch_s, n_context in (
         (case.above_all_s, case.n_context),
         (case.launch_s, case.expected - 1),
@@ -167,7 +167,7 @@ def one_token_can_be_too_long(student: Student, case: LeavingCase) -> None:
         raise Wrong("the length where the launch takes longer", expected="more", got=show(longer))
 
 
-@check("leaves_launch_floor_at", hint="pass_floor wants to know the dtype.")
+@check("leaves_launch_floor_at", hint="Pass dtype to pass_floor.")
 def the_floor_of_the_dtype_is_taken(student: Student, case: LeavingCase) -> None:
     """Wider numbers at a lower peak leave the floor at a shorter length."""
     got = _leaves(student, case, case.launch_s, case.n_context, dtype="float32")
