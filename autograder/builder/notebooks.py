@@ -13,6 +13,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autograder.builder.blank import BEGIN, END, blank_values, solved_cell, stub_cell
+from autograder.builder.pictures import with_picture
 from autograder.builder.source import Cell, Lab, module_source, read_course, read_project
 
 WRITTEN_STUB = "*Write your answer here.*"
@@ -64,7 +65,10 @@ def build_notebook(lab: Lab, edition: str, first_cell: str = "") -> NotebookNode
         if cell.kind != "prose" and not any(each.cell_type == "code" for each in cells):
             cells.append(_install_cell(first_cell or repository_cell(lab)))  # below the title
         text = _student_text(cell) if edition == "student" else _instructor_text(cell)
+        text, attached = with_picture(lab, text)
         cells.append(_notebook_cell(cell, text))
+        if attached:
+            cells[-1]["attachments"] = attached
         if cell in lab.marked:
             cells.append(_check_cell(cell))
     cells += [_notebook_cell(Cell(*fields), fields[2]) for fields in END_CELLS]

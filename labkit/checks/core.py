@@ -251,9 +251,10 @@ def share_of_points(findings: Sequence[Finding], points: float) -> list[float]:
 
 
 def points_by_weight(checks: Sequence[Check], points: float) -> list[float]:
-    """The points that each check is worth, out of `points` for all of them."""
+    """The points that each check is worth; the last one takes what rounding leaves."""
     total = sum(check.weight for check in checks)
-    return [round(points * check.weight / total, 4) for check in checks]
+    shares = [round(points * check.weight / total, 4) for check in checks[:-1]]
+    return [*shares, round(points - sum(shares), 4)]
 
 
 def _raised(error: StudentError) -> Wrong:

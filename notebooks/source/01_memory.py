@@ -9,7 +9,8 @@
 # %% [markdown]
 # # Lab 1: What fits on a GPU?
 #
-# <!-- picture: query heads that share KV heads -->
+# <!-- picture: Eight query heads with eight KV heads, and with two:
+# then a token takes a quarter of the bytes. -->
 #
 # After this lab you can
 #

@@ -9,7 +9,8 @@
 # %% [markdown]
 # # Lab 2: measuring throughput
 #
-# <!-- picture: the queue of launches and the clock -->
+# <!-- picture: The host queues six launches at once.
+# The GPU runs six kernels one after the other. -->
 #
 # After this lab you can
 #

@@ -9,7 +9,8 @@
 # %% [markdown]
 # # Lab 3: what the cache saves
 #
-# <!-- picture: two floors that overlap -->
+# <!-- picture: Launching takes the same time for every pass.
+# Moving and computing grow with its tokens. -->
 #
 # After this lab you can
 #

@@ -9,7 +9,7 @@
 # %% [markdown]
 # # Lab 4: the KV cache
 #
-# <!-- picture: arena, ring and pages -->
+# <!-- picture: An arena with its length, a ring of four slots, and pages with a block table. -->
 #
 # After this lab you can
 #

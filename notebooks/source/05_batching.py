@@ -9,7 +9,7 @@
 # %% [markdown]
 # # Lab 5: batching
 #
-# <!-- picture: a request's way through two servers -->
+# <!-- picture: A request goes from the prefill server over a store to the decode server. -->
 #
 # After this lab you can
 #

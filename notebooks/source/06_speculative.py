@@ -9,7 +9,8 @@
 # %% [markdown]
 # # Lab 6: speculative decoding
 #
-# <!-- picture: draft, verify and residual as areas -->
+# <!-- picture: One pass checks a draft of three tokens.
+# Areas show accepted, rejected and residual probability. -->
 #
 # After this lab you can
 #

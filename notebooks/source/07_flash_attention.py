@@ -9,7 +9,8 @@
 # %% [markdown]
 # # Lab 7: FlashAttention, counted
 #
-# <!-- picture: tiles in memory and on the chip -->
+# <!-- picture: Tiles of Q, K and V are loaded from memory to the chip.
+# The scores stay on the chip. -->
 #
 # After this lab you can
 #

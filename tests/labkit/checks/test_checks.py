@@ -147,3 +147,9 @@ def test_show_keeps_messages_short():
     assert show(14_000_000_000) == "14,000,000,000"
     assert show(0.1) == "0.1"
     assert len(show("x" * 1000)) <= 120
+
+
+def test_full_points_are_full():
+    """Three thirds are one: nbgrader calls anything below the maximum a failed test."""
+    thirds = [replace(CHECKS[0], weight=1)] * 3
+    assert sum(share_of_points([Finding(each, "passed") for each in thirds], 1)) == 1

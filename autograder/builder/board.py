@@ -1,0 +1,61 @@
+"""A white board for a lab's picture: boxes, arrows and words, in the colours of the figures."""
+
+from pathlib import Path
+
+from matplotlib import rc_context
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch, Rectangle
+
+GREY, BLUE, ORANGE, GREEN, RED = "#d0d5dd", "#9ecbee", "#f7c873", "#8fd6b4", "#f2a391"
+INK = "#1f2933"
+
+
+class Board:
+    """100 units wide, `height` units high; y grows upwards."""
+
+    def __init__(self, height: float) -> None:
+        self.figure = Figure(figsize=(8.5, 8.5 * height / 100), facecolor="white")
+        self.axes = self.figure.add_axes((0, 0, 1, 1))
+        self.axes.set(xlim=(0, 100), ylim=(0, height))
+        self.axes.axis("off")
+
+    def box(
+        self, x: float, y: float, width: float, height: float, text: str = "", color: str = GREY
+    ) -> None:
+        """A box with its lower left corner at (x, y)."""
+        self.axes.add_patch(
+            Rectangle((x, y), width, height, facecolor=color, edgecolor=INK, lw=0.8)
+        )
+        self.words(x + width / 2, y + height / 2, text, ha="center")
+
+    def frame(self, x: float, y: float, width: float, height: float, text: str) -> None:
+        """A round frame with its title on top."""
+        style = "round,pad=0,rounding_size=1.5"
+        self.axes.add_patch(
+            FancyBboxPatch((x, y), width, height, style, facecolor="none", edgecolor=INK, lw=1)
+        )
+        self.words(x + width / 2, y + height + 2, text, ha="center", weight="bold")
+
+    def words(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        ha: str = "left",
+        size: float = 10,
+        weight: str = "normal",
+    ) -> None:
+        """Words, in the middle of the line at y."""
+        self.axes.text(x, y, text, ha=ha, va="center", size=size, weight=weight, color=INK)
+
+    def arrow(self, x: float, y: float, to_x: float, to_y: float) -> None:
+        """An arrow from (x, y)."""
+        line = {"arrowstyle": "-|>", "color": INK, "lw": 1.2}
+        self.axes.annotate("", (to_x, to_y), (x, y), arrowprops=line)
+
+    def save(self, path: Path) -> None:
+        """Write it as SVG; the same drawing always gives the same bytes."""
+        path.parent.mkdir(exist_ok=True)
+        with rc_context({"svg.hashsalt": "labkit", "font.family": "DejaVu Sans"}):
+            FigureCanvasSVG(self.figure).print_svg(path, metadata={"Date": None, "Creator": None})
