@@ -1,9 +1,9 @@
-"""What fits on a GPU: bytes of weights and of the KV cache, and the same sums solved backwards.
+"""What fits on a GPU: bytes of weights and of the KV cache, and the sizes that follow from them.
 
 Two things fill the card when a model generates: the weights, a constant, and the KV cache, which
 grows by the same number of bytes with every token of every sequence. So each quantity here is a
-product, and each question "what is the largest ... that fits?" a whole-number division. All counts
-are exact integers, however large.
+product. Each question "what is the largest ... that fits?" is an integer division. All counts are
+exact integers, however large.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from labkit.models.shapes import ModelShape
 def weight_bytes(n_params: int, bytes_per_param: int = 2) -> int:
     """Bytes that the weights of a model take.
 
-    Units: bytes_per_param is 2 for float16 and bfloat16, 4 for float32, 1 for int8; returns bytes,
-    exactly, as a whole number.
+    bytes_per_param is 2 for float16 and bfloat16, 4 for float32, 1 for int8.
+    Returns the bytes as an int, exact for any size.
     Source: Chen, Transformer Inference Arithmetic, section "capacity".
     """
     return n_params * bytes_per_param
 
 
 def training_bytes(n_params: int, recipe: Mapping[str, int]) -> int:
-    """Bytes that training keeps for the parameters; activations come on top.
+    """Bytes that training keeps for all parameters, without activations.
 
-    recipe: how many bytes are kept per parameter, by what they are for, such as
-    {"weights": 4, "gradients": 4} for plain gradient descent in float32. Any names may occur. It is
-    not changed.
-    Units: returns bytes, exactly, as a whole number.
+    recipe says what is kept for each parameter: a name, and its bytes. For
+    plain gradient descent in float32 it is {"weights": 4, "gradients": 4}.
+    Other recipes have other names. Do not change the recipe.
+    Returns the bytes as an int, exact for any size.
     Source: Rajbhandari et al. 2020 (arXiv:1910.02054), section 3.1.
     """
     return n_params * sum(recipe.values())
@@ -38,9 +38,11 @@ def training_bytes(n_params: int, recipe: Mapping[str, int]) -> int:
 def kv_bytes_per_token(shape: ModelShape, bytes_per_number: int = 2) -> int:
     """Bytes that one token of one sequence adds to the KV cache.
 
-    Every layer keeps what its attention needs of the token again: see the fields of ModelShape.
-    Units: bytes_per_number is the width of one cached number; returns bytes, as a whole number.
-    Source: Ainslie et al. 2023 (arXiv:2305.13245) for query heads that share keys and values.
+    Each layer stores its own keys and values of the token. shape has the
+    fields n_layers, n_heads (query heads), n_kv_heads, head_dim and d_model;
+    you need some of them. bytes_per_number: the bytes of one stored number.
+    Returns the bytes as an int.
+    Source: Ainslie et al. 2023 (arXiv:2305.13245), for shared KV heads.
     """
     return 2 * shape.n_layers * shape.n_kv_heads * shape.head_dim * bytes_per_number
 
@@ -50,18 +52,19 @@ def kv_cache_bytes(
 ) -> int:
     """Bytes of the KV cache of a batch whose sequences are all n_tokens long.
 
-    Units: tokens per sequence, prompt included; returns bytes, as a whole number. An empty sequence
-    takes none.
+    n_tokens includes the prompt. For n_tokens = 0, return 0. Use your
+    kv_bytes_per_token. Returns the bytes as an int.
     """
     return batch_size * n_tokens * kv_bytes_per_token(shape, bytes_per_number)
 
 
 def largest_model(vram_bytes: int, overhead_bytes: int = 0, bytes_per_param: int = 2) -> int:
-    """The most parameters whose weights fit beside a fixed overhead.
+    """The largest number of parameters that fit on a card, after the overhead.
 
-    Units: returns parameters, a whole number (not billions); 0 if the overhead fills the card. The
-    inverse of weight_bytes.
-    Raises: ValueError if bytes_per_param is not positive.
+    overhead_bytes hold other things than weights. Returns an int, rounded
+    down: parameters, not billions. If the overhead fills the card, or is
+    larger than the card, return 0.
+    Raises: ValueError if bytes_per_param is 0 or negative.
     """
     if bytes_per_param <= 0:
         raise ValueError(f"a parameter takes at least one byte, got {bytes_per_param}")
@@ -75,13 +78,13 @@ def longest_sequence(
     batch_size: int = 1,
     overhead_bytes: int = 0,
 ) -> int:
-    """The most tokens that each sequence of a batch can have before the card is full.
+    """The largest length, in tokens, of each sequence of a batch on one card.
 
-    model_bytes are taken by the weights, token_bytes by one token of one sequence in the KV cache;
-    all sequences of the batch are equally long.
-    Units: returns whole tokens per sequence; 0 if the weights and the overhead leave no room,
-    whether they just fill the card or do not fit at all. The inverse of kv_cache_bytes.
-    Raises: ValueError if batch_size or token_bytes is not positive.
+    model_bytes: the weights, which the whole batch shares. token_bytes: one
+    token of one sequence in the KV cache. All sequences are equally long.
+    Returns an int, rounded down: tokens per sequence. If weights and overhead
+    fill the card, or do not fit, return 0.
+    Raises: ValueError if batch_size or token_bytes is 0 or negative.
     """
     if batch_size <= 0 or token_bytes <= 0:
         raise ValueError(f"wanted at least 1, got {batch_size} sequences, {token_bytes} bytes each")

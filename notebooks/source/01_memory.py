@@ -9,15 +9,34 @@
 # %% [markdown]
 # # Lab 1: What fits on a GPU?
 #
-# We build a memory calculator: six short functions that say how many bytes a model needs, and,
-# solved backwards, how large a model or how long a text a card can hold. With them we answer the
-# questions that come before every experiment, and at the end we see how many tokens of
-# conversation one change in a model's attention buys on a card that costs the same.
+# <!-- picture: query heads that share KV heads -->
 #
-# Nothing here needs a GPU. Where a cell can use one it says so, and says when there is none.
+# After this lab you can
 #
-# **How it works.** Cells marked `TODO` are yours; the check below each of them shows at once what
-# passes and why something fails. Handed in, the same checks run on other cases. **12 points.**
+# * compute how much memory a model needs when it is trained, and when it generates text;
+# * compute how large a model, or how long a text, fits on a given card;
+# * explain why models share KV heads, and how much longer the texts become.
+#
+# **You need** Python and a rough idea of a transformer: layers, heads, tokens. The
+# [glossary](../docs/glossary.md) explains the words of this lab in English and Chinese. A CPU is
+# enough: all cells together run for a few seconds. Cells that can use a GPU also work without one.
+#
+# Cells with `TODO` are yours. The check below each plays a few open cases, and says what fails and
+# why. After you hand in, the same checks play other cases.
+#
+# **Time:** 1.5 to 2.5 hours. **12 points**, 2 of them for written answers:
+#
+# | part | points |
+# |---|---|
+# | 2. Weights | 0.5 |
+# | 3. Training keeps more than weights | 0.5 |
+# | 4. The KV cache | 3 |
+# | 6. The largest model | 1.5 |
+# | 7. The longest sequence | 2.5 |
+# | 8. A family of caches | 2 |
+# | 9. How it grows | 2 |
+#
+# **Hand in** this notebook. Before that, run all cells and save it.
 
 # %% given="setup"
 from collections.abc import Mapping
@@ -39,8 +58,9 @@ print(ready())
 # %% [markdown]
 # ## 1. The numbers of a model
 #
-# A `ModelShape` holds what memory depends on. The numbers come from the models' own
-# `config.json`, and the parameters are counted tensor by tensor, shared ones once.
+# A `ModelShape` holds the numbers of a model that decide its memory. They come from the
+# `config.json` of each model. `n_params` counts the parameters of all tensors, and counts a shared
+# tensor once.
 
 # %% experiment="family"
 titles = ("layers", "heads", "KV heads", "head_dim", "d_model")
@@ -51,55 +71,61 @@ for model in FAMILY:
     print(f"{model:<12}" + "".join(f"{number:>10,}" for number in row) + f"{s.n_params:>18,}")
 
 # %% [markdown]
-# 32 × 128 is 4,096, and Qwen3-4B has 32 heads of 128 numbers each, yet its `d_model` is 2,560. So
-# a head's width is a number of its own: we never compute it as `d_model / n_heads`. And the last
-# column is not the name: "0.6B" is 596,049,920.
+# Look at Qwen3-4B. It has 32 heads, and each has 128 numbers: 32 × 128 = 4,096. But its `d_model`
+# is 2,560. So never compute the width of a head as `d_model / n_heads`: use `head_dim`. Also, the
+# number of parameters is not exactly what the name says. "0.6B" has 596,049,920.
 #
 # ## 2. Weights
 #
-# 7,000,000,000 parameters in 16 bits are 14,000,000,000 bytes: everything below rests on this
-# product. Python's whole numbers are exact at any size, floats only up to 2^53, so we stay with
-# whole numbers.
+# A model with 7,000,000,000 parameters in 16 bits takes 14,000,000,000 bytes. Everything below uses
+# this product. Python's integers are exact at any size, but floats only up to 2^53. So use
+# integers: `//`, not `/`.
 
 # %% exercise="labkit.memory:weight_bytes" points=0.5
 
 # %% [markdown]
 # ## 3. Training keeps more than weights
 #
-# 112 GB: that is what a 7B model takes before the first activation when it is trained with Adam
-# in mixed precision, more than the largest card of its day. The recipe of [ZeRO, section
-# 3.1](https://arxiv.org/abs/1910.02054) keeps for every parameter
+# Take a 7B model, trained with the optimizer Adam in mixed precision. It needs 112 GB before the
+# first activation is stored. That is more than a card with 80 GB has. The recipe of [ZeRO, section
+# 3.1](https://arxiv.org/abs/1910.02054) keeps for each parameter
 #
-# * the weight and its gradient, in 16 bits each,
-# * a master copy of the weight, in 32 bits, because 16 bits swallow small updates,
-# * Adam's first and second moment, in 32 bits each.
+# * the weight and its gradient, in 16 bits each;
+# * a master copy of the weight in 32 bits, because a small update of a 16-bit number is rounded
+#   away;
+# * the two moments of Adam (running means of the gradient and of its square), in 32 bits each.
 #
-# Master copy and moments are the *optimizer's state*. Other recipes keep other things, so the
-# function takes the recipe as an argument.
+# The master copy and the moments are the *state of the optimizer*. Other recipes keep other things,
+# so the recipe is an argument of your function.
 
 # %% exercise="labkit.memory:training_bytes" points=0.5
 
 # %% [markdown]
 # ## 4. The KV cache
 #
-# When a model generates, every new token attends to all earlier ones. Their keys and values do
-# not change, so they are kept: that is the KV cache, and it is why the memory of generation grows
-# while it runs.
+# A model generates one token at a time. Each new token attends to all earlier ones: its query is
+# compared with their keys, and their values are mixed. These keys and values do not change, so they
+# are stored. The store is the *KV cache*. It is the reason why memory grows while a model
+# generates.
 #
-# Llama-2-7B keeps 524,288 bytes for each token, Llama-3.1-8B 131,072, a quarter, in a larger
-# model with as many layers and heads. The difference is *grouped-query attention* ([Ainslie et
-# al. 2023](https://arxiv.org/abs/2305.13245)): 32 query heads ask, in groups of four, 8 heads of
-# keys and values. What is asked is used once and forgotten; what is asked *for* is stored.
+# Per token, Llama-2-7B stores 524,288 bytes and Llama-3.1-8B only 131,072. Yet Llama-3.1-8B is
+# larger, and has the same number of layers and query heads. The difference is *grouped-query
+# attention* ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)). Llama-3.1-8B has 32 query
+# heads but only 8 *KV heads*, and 4 query heads share the keys and values of one KV head. A query
+# is used once and then dropped. Keys and values are stored.
 
 # %% exercise="labkit.memory:kv_bytes_per_token" points=1
 
 # %% exercise="labkit.memory:kv_cache_bytes" points=0.5
 
 # %% [markdown]
-# ### Question: training against generation
+# ### Question: training and generation
 #
-# How many bytes per parameter does each phase keep? Use the recipe of section 3 for training. For
-# generation, count the same five; a zero is an answer too.
+# How many bytes per parameter does each phase keep? For training, use the recipe of section 3. For
+# generation, fill in the same five numbers. A number may be 0.
+#
+# Two numbers follow. `"optimizer_over_weights"` is the state of the optimizer divided by the 16-bit
+# weights. `"kv_bytes_per_token_of_8b"` is what one more token of Qwen3-8B adds to the cache.
 
 # %% answer="training_and_generation" points=0.5
 training_and_generation = {
@@ -117,44 +143,55 @@ training_and_generation = {
         "first_moment": 0,
         "second_moment": 0,
     },
-    "optimizer_over_weights": 6,  # optimizer's state as a multiple of the 16-bit weights
-    "kv_bytes_per_token_of_8b": 147_456,  # what one more token of Qwen3-8B adds, in 16 bits
+    "optimizer_over_weights": 6,  # state of the optimizer / 16-bit weights
+    "kv_bytes_per_token_of_8b": 147_456,  # one more token of Qwen3-8B, 16-bit numbers
 }
 
 # %% [markdown]
-# ### In words: what is in VRAM, and what is not known beforehand?
+# ### Written answer: what is in VRAM?
 #
-# In two or three sentences: what is on the card in training, what in generation? What has to be
-# known and tracked in each, and in which of the two is it less certain how much will be needed,
-# and why?
+# VRAM is the GPU's own memory. Answer in 3 to 5 sentences:
+#
+# 1. What is in VRAM during training, and what is in it during generation?
+# 2. For which of the two is it harder to know the memory before the run? Which quantities are
+#    unknown?
 
 # %% [markdown] written="training_or_generation" points=1
-# Training keeps weights, gradients, the optimizer's state (16 bytes per parameter with Adam in
-# mixed precision, 12 of them the optimizer's) and the activations saved for the backward pass;
-# batch size and sequence length are fixed before the run, so all of it can be sized in advance.
-# Generation keeps the weights (2 bytes per parameter), a small buffer for the layer at work, and
-# a KV cache that grows by a fixed number of bytes with every token of every live sequence. What
-# has to be tracked is the length of each sequence and how many are live, and that is the
-# uncertain part: nobody knows when a model will emit its stop token, or how many requests will
-# arrive.
+# *1.* Training keeps the weights, the gradients and the state of the optimizer: 16 bytes per
+# parameter with Adam in mixed precision. It also keeps the activations that the backward pass
+# needs. Generation keeps the weights (2 bytes per parameter), a small buffer for the layer that is
+# being computed, and the KV cache. Each token of each sequence adds the same number of bytes to the
+# cache.
 #
-# *Marking: half for the contents of both phases (gradients, optimizer state and activations
-# against a growing cache), half for naming output length or number of live requests as what is
-# unknown in generation.*
+# *2.* Generation is harder to know. In training, the batch size and the length are chosen before
+# the run, so all memory is known. In generation, nobody knows when a model will produce its
+# end-of-text token, or how many requests will arrive. So the server must track the length of each
+# sequence and the number of running sequences.
+#
+# *Marking (1 point):*
+#
+# * *0.25 for training: gradients, state of the optimizer and activations, besides the weights.*
+# * *0.25 for generation: weights and a cache that grows with the tokens.*
+# * *0.5 if the length of the output, or the number of running requests, is what is unknown. "The
+#   cache grows" alone earns 0.25 of these.*
 
 # %% [markdown]
 # ## 5. How large is a card?
 #
-# An L40S is sold with 48 GB. The driver shows 46,068 MiB, which is 48.3 × 10⁹ bytes; PyTorch
-# shows 44.3 to 44.4 GiB, which is 47.7 × 10⁹; and 48 GiB would be 51.5 × 10⁹. These readings are
-# 8 % apart, more than a whole conversation. None of them is wrong, so whenever a number depends
-# on one we write beside it which we used:
+# An L40S is sold with 48 GB. There are several ways to say that in bytes:
 #
-# | name | reading |
+# * 48 GB are 48.0 × 10⁹ bytes. 48 GiB would be 51.5 × 10⁹ bytes.
+# * The driver shows 46,068 MiB, which is 48.3 × 10⁹ bytes.
+# * PyTorch shows 44.3 to 44.4 GiB, which is 47.6 to 47.7 × 10⁹ bytes.
+#
+# These numbers differ by up to 8 %, which is thousands of tokens. None of them is wrong. So always
+# write down which one you used:
+#
+# | name | how the size is read |
 # |---|---|
 # | `"GB"` | the number on the box times 10⁹ |
 # | `"GiB"` | the number on the box times 2³⁰, as memory chips are made |
-# | `"driver"` | what `nvidia-smi` shows; GDDR6 with error correction loses a sixteenth |
+# | `"driver"` | what `nvidia-smi` shows; GDDR6 with error correction has a sixteenth less |
 # | `"torch"` | what a program can get: the driver keeps a part for itself |
 
 # %% experiment="cards"
@@ -171,61 +208,66 @@ if torch.cuda.is_available():
     card = match_gpu(device.name, device.total_memory)
     print(f"This machine: {device.name}, torch sees {device.total_memory / 2**30:.2f} GiB.")
     if card is None:
-        print("The table has no such card; its numbers are for comparison only.")
+        print("The table above has no such card. Its numbers are for comparison only.")
     else:
         low, high = vram_readings(card)["torch"]
         print(f"The table says {low / 2**30:.2f} to {high / 2**30:.2f} GiB for {card}.")
 else:
-    print("No GPU here. Nothing in this lab needs one.")
+    print("This machine has no GPU. This lab does not need one.")
 
 # %% [markdown]
 # ## 6. The largest model
 #
-# A product can be solved for one of its factors. 24 GB, less 2 GB for everything that is not
-# weights, hold 11,000,000,000 parameters of 2 bytes; a parameter fits whole or not at all, so the
-# division is a whole one.
+# Now we solve the product for one of its factors. A card has 24 GB, and 2 GB of it hold other
+# things than weights. The other 22 GB hold 11,000,000,000 parameters of 2 bytes. You cannot store a
+# part of a parameter, so round down with `//`.
 
 # %% exercise="labkit.memory:largest_model" points=0.5
 
 # %% [markdown]
 # ### Question: one forward pass on 80 GB
 #
-# What is the largest model whose *single forward pass* fits on one 80 GB card, with 16-bit
-# weights, to the nearest billion parameters? One pass over one text, as when we measure
-# perplexity: nothing is generated and no cache is kept.
+# What is the largest model whose *single forward pass* fits on one 80 GB card? Its weights have 16
+# bits. Answer in billions of parameters, to the nearest billion. There is one pass over one text,
+# as when we measure how well a model predicts a text. Nothing is generated, and no cache is kept.
 #
-# Name your reading of 80 GB, the length of the text (at most 4,096 tokens) and the overhead that
-# you reckon with: what else is alive at the same time? You may leave it out (0), or derive it
-# from the length.
+# Enter three assumptions beside your answer:
+#
+# * `"vram"`: how you read 80 GB, one of the four names of section 5;
+# * `"n_tokens"`: the length of the text, 1 to 4,096 tokens. It bounds the overhead that is
+#   accepted;
+# * `"overhead_gb"`: the extra memory that you assume, in GB. Which things are in memory together
+#   with the weights? You may enter 0, or derive a number from the length. Section 9 asks how.
 
 # %% answer="largest_on_80_gb" points=1
 largest_on_80_gb = {
     "vram": "GB",  # one of the four names in the table of section 5
-    "n_tokens": 2048,  # length of the one text that passes through
-    "overhead_gb": 2.0,  # what is alive beside the weights, in GB (10^9 bytes)
+    "n_tokens": 2048,  # length of the one text, at most 4,096
+    "overhead_gb": 2.0,  # in memory besides the weights, in GB (10^9 bytes)
     "billions": 39,  # parameters, to the nearest billion
 }
 
 # %% [markdown]
 # ## 7. The longest sequence
 #
-# 1,000,000 bytes of memory, 400,000 of them weights, and 100 bytes per token leave room for 6,000
-# tokens, or for 1,500 in each of four sequences. Weights that fill the card leave room for 0, and
-# so do weights that do not even fit: a length is never negative.
+# An example: 400,000 of 1,000,000 bytes are weights, and each token takes 100 bytes. Then 6,000
+# tokens fit. With four sequences, 1,500 tokens fit in each. If the weights fill the card, or do not
+# fit at all, the answer is 0. A length is never negative.
 
 # %% exercise="labkit.memory:longest_sequence" points=1
 
 # %% [markdown]
 # ### Question: Qwen3-14B on an L40S
 #
-# To which length can 8 sequences grow at once on one L40S, with
-# [Qwen/Qwen3-14B](https://huggingface.co/Qwen/Qwen3-14B) in half precision, starting from the
-# empty prompt? Reckon with VRAM, weights and KV cache alone, and give the answer to the nearest
-# 10 tokens.
+# How long can 8 sequences become at the same time on one L40S? The model is
+# [Qwen/Qwen3-14B](https://huggingface.co/Qwen/Qwen3-14B) in half precision (16 bits), and the
+# prompts are empty. Count only weights and KV cache. Answer to the nearest 10 tokens.
 #
-# Two choices decide the number, so they stand beside it. The reading of 48 GB is one. The other
-# is how the parameters are counted: `"exact"` as in the table of section 1, `"card"` for the 14.8
-# billion of the model card, or `"name"` for the 14 billion of its name.
+# The answer depends on two choices. Enter both:
+#
+# * `"vram"`: how you read 48 GB;
+# * `"params"`: how you count the parameters. `"exact"` is the number in the table of section 1.
+#   `"card"` is the 14.8 billion of the model card. `"name"` is the 14 billion of its name.
 
 # %% answer="longest_on_l40s" points=1.5
 longest_on_l40s = {
@@ -237,9 +279,9 @@ longest_on_l40s = {
 # %% [markdown]
 # ## 8. A family of caches
 #
-# How large is the KV cache of each Qwen3 model at a length of 32k, for batches of 1, 2 and 4?
-# Take half precision and a static cache, one that is allocated at its full length from the start.
-# Name the unit and how you read 32k; two decimals are enough.
+# How large is the KV cache of each Qwen3 model at a length of 32k, for batches of 1, 2 and 4? Take
+# 16-bit numbers and a *static* cache: its memory is allocated at the full length from the start.
+# Enter the unit, and which number you take for 32k. Two decimals are enough.
 
 # %% answer="kv_table" points=1.5
 kv_table = {
@@ -256,12 +298,12 @@ kv_table = {
 # %% [markdown]
 # ### Question: one cell, factor by factor
 #
-# Show the work for one cell of your choice: each factor by itself, then their product in bytes.
+# Choose one cell of your table. Enter each factor. Then multiply them, and enter the bytes.
 
 # %% answer="one_cell" points=0.5
 one_cell = {
     "model": "Qwen3-32B",  # which row
-    "k_and_v": 2,  # how many vectors are kept per head and token
+    "k_and_v": 2,  # vectors stored per KV head and token
     "n_layers": 64,
     "n_kv_heads": 8,
     "numbers_per_head": 128,
@@ -274,9 +316,9 @@ one_cell = {
 # %% [markdown]
 # ## 9. How it grows
 #
-# The figure draws *your* `kv_cache_bytes`: left on linear axes, right on logarithmic ones, where
-# a power law is a straight line and its slope the exponent. The dashed lines are whole cards,
-# weights not yet on them. Change the batch size, or put other models into the list.
+# The figure draws *your* `kv_cache_bytes`. The left axes are linear. The right axes are
+# logarithmic: there y = c · xˢ is a straight line with slope s. The dashed lines are whole cards,
+# without any weights. Change the batch size, or put other models into the list.
 
 # %% experiment="kv_growth"
 cards = {}
@@ -286,11 +328,13 @@ for card in ("L4", "L40S", "H100-SXM"):
 kv_growth([ModelShape.of(f"Qwen/{m}") for m in FAMILY], kv_cache_bytes, cards, batch_size=4)
 
 # %% [markdown]
-# ### Question: what does the cache follow?
+# ### Question: what does the cache depend on?
 #
-# Give the slope of log(cache) over log(batch size); by which factors parameters and cache grow
-# from the smallest to the largest Qwen3; and for each model the cache of one sequence of 32,768
-# tokens divided by the model's weights, both in 16 bits.
+# * `"batch_slope"`: the slope of log(cache) over log(batch size);
+# * `"params_ratio"`: the parameters of the largest Qwen3 divided by those of the smallest;
+# * `"kv_ratio"`: the same for the KV cache, at equal length;
+# * `"kv_over_weights"`: for each model, the cache of one sequence of 32,768 tokens divided by the
+#   weights. Both have 16 bits.
 
 # %% answer="scaling" points=1
 scaling = {
@@ -308,30 +352,52 @@ scaling = {
 }
 
 # %% [markdown]
-# ### In words: why does it grow like that?
+# ### Written answer: growth, and your two estimates
 #
-# How does the cache grow with batch size and with sequence length? How does it grow across this
-# family, which numbers of the config decide it, and which do not? What follows for serving a
-# small model with long texts?
+# Write 6 to 10 sentences, with numbers:
+#
+# 1. How does the cache grow with the batch size and with the length?
+# 2. Which numbers of the config decide how it grows across this family, and which do not? What
+#    follows for a small model that serves long texts?
+# 3. Show your work for `largest_on_80_gb`: which assumptions do you make, and how do they give your
+#    answer?
+# 4. Show your work for `longest_on_l40s`: give each factor, and the steps to your answer.
 
 # %% [markdown] written="growth" points=1
-# The cache is exactly proportional to the batch size and to the length: every token of every
-# sequence adds the same bytes. Across models it depends on layers × KV heads × head_dim only. All
-# six share 8 KV heads of 128 numbers, so the cache follows the depth (28, 28, 36, 36, 40, 64
-# layers) and grows 2.3 times while the parameters grow 55 times; width, vocabulary and MLP make
-# weights, not cache. So for the 0.6B model at 32k the cache of a single sequence is three times
-# the weights, for the 32B model an eighth: with small models and long texts the cache, not the
-# weights, decides how many sequences fit.
+# *1.* The cache is proportional to the batch size and to the length: each token of each sequence
+# adds the same bytes.
 #
-# *Marking: a third for linear in batch and length, a third for depth (or layers × KV heads ×
-# head_dim) rather than parameters, a third for the consequence.*
+# *2.* Across models the cache depends only on layers × KV heads × head_dim. All six models have 8
+# KV heads of 128 numbers, so the cache follows the number of layers (28 to 64). It grows 2.3 times
+# while the parameters grow 55 times. Width, vocabulary and MLP make weights, not cache. For the
+# 0.6B model at 32k, the cache of one sequence is three times the weights. For the 32B model it is
+# an eighth. So for small models with long texts, the cache decides how many sequences fit.
+#
+# *3.* I read 80 GB as 80 × 10⁹ bytes, and take 2,048 tokens. During the pass the logits are in
+# memory: 2,048 × 151,936 numbers. In 16 bits, with a 32-bit copy, they are 1.9 GB. The activations
+# of one layer take 0.1 to 0.3 GB. I round to 2 GB. The other 78 GB hold 78 × 10⁹ / 2 = 39 × 10⁹
+# parameters.
+#
+# *4.* The driver shows 46,068 MiB = 48.306 × 10⁹ bytes. The weights take 14.768 × 10⁹ × 2 = 29.537
+# × 10⁹, so 18.769 × 10⁹ are left. A token takes 2 × 40 layers × 8 KV heads × 128 × 2 bytes =
+# 163,840 bytes. For 8 sequences that is 1,310,720 bytes. 18.769 × 10⁹ / 1,310,720 = 14,320 tokens.
+#
+# *Marking (1 point):*
+#
+# * *0.25 if the cache is linear in batch size and in length, with the reason.*
+# * *0.25 if layers × KV heads × head_dim decide, not the parameters, with one consequence for
+#   serving.*
+# * *0.25 for the work on 80 GB: bytes of the card, a named overhead (or 0, with the reason), 2
+#   bytes per parameter.*
+# * *0.25 for the work on the L40S: weights taken off, each factor of a token, 8 sequences. A wrong
+#   number with right steps earns it too.*
 
 # %% [markdown]
 # ## 10. The calculator
 #
-# The sliders call your functions; red is what does not fit. Try: how many sequences of 8,192
-# tokens does an L4 hold with Qwen3-0.6B? Which helps more on an L40S with Qwen3-32B, weights of 1
-# byte or a shorter text?
+# The sliders call your functions. Red means: does not fit. Choose Qwen3-0.6B and an L4 with 8,192
+# tokens. What is the largest batch on the slider that fits? Then choose Qwen3-32B and an L40S.
+# Which helps more, weights of 1 byte or a shorter text?
 
 # %% experiment="calculator"
 widgets.vram_calculator(weight_bytes, kv_cache_bytes)
@@ -339,8 +405,8 @@ widgets.vram_calculator(weight_bytes, kv_cache_bytes)
 # %% [markdown]
 # ## 11. The result
 #
-# Two models of nearly the same size, one card, eight conversations at once. How long may each
-# become?
+# We take two models of nearly the same size, one card, and eight conversations at the same time.
+# How long may each conversation become?
 
 # %% experiment="result"
 card_bytes = vram_readings("L4")["driver"][0]
@@ -352,39 +418,38 @@ for name in ("meta-llama/Llama-2-7b-hf", "meta-llama/Llama-3.1-8B"):
     print(f"{name:<26}{shape.n_params / 1e9:5.1f}B parameters, 8 x {n_tokens:>6,} tokens on an L4")
 
 # %% [markdown]
-# 2,545 tokens against 7,717: the newer model has 1.3 billion more parameters, leaves less of the
-# card free, and still holds conversations three times as long, because eight heads of keys and
-# values serve thirty-two that ask. What is shared is not stored twice, and in the labs to come
-# most gains are of this kind: bytes that we do not keep, do not move, or move once for many
-# tokens.
+# The old model holds 2,545 tokens and the new one 7,717. The new model has 1.3 billion more
+# parameters, so it leaves less of the card free. Yet its conversations can be three times as long,
+# because 32 query heads share 8 KV heads. Keys and values that are shared are stored once.
+#
+# ## What you have shown
+#
+# Your six functions say what fits on a card. With them you have shown that one change in the
+# attention lets an L4 hold conversations three times as long. The next labs find similar gains:
+# bytes that are not stored, not moved, or moved once for many tokens.
 #
 # ## Words
 #
-# * **VRAM**: the GPU's own memory (the V once stood for video). Weights and cache have to be in
-#   it while they are used; moving them over from the host for each token would be tens of times
-#   slower.
-# * **The 80, 48 and 40 GB classes**: the cards most used for language models around 2025. 80:
-#   A100, H100; 48: RTX A6000, L40, L40S; 40: the first A100. Larger ones exist (H200: 141).
-# * **GB and GiB**: 10⁹ and 2³⁰ bytes, 7.4 % apart. Boxes, data sheets and papers mix them.
-# * **Static cache**: allocated at its full length from the start; a *growing* one is reallocated
-#   or, with *paged attention* ([Kwon et al. 2023](https://arxiv.org/abs/2309.06180)), kept in
+# * **VRAM** is the GPU's own memory (the V once meant video). Weights and cache must be in it while
+#   they are used. Copying them from the host for each token would take tens of times longer.
+# * **Classes of cards**: those most used for language models around 2025 have 80 GB (A100, H100),
+#   48 GB (RTX A6000, L40, L40S) or 40 GB (the first A100). Larger ones exist: an H200 has 141 GB.
+# * **GB and GiB** are 10⁹ and 2³⁰ bytes. They differ by 7.4 %. Boxes, data sheets and papers mix
+#   them.
+# * A **static cache** is allocated at its full length from the start. A *growing* cache is
+#   reallocated. A *paged* cache ([Kwon et al. 2023](https://arxiv.org/abs/2309.06180)) is kept in
 #   blocks that need not be neighbours.
-# * **Out of memory (OOM)**: the allocation that did not fit. It names what torch could get, not
-#   the number on the box.
+# * **Out of memory (OOM)** means that an allocation did not fit. The message shows the memory that
+#   torch could get, not the number on the box.
 #
-# ## Further reading
+# ## Read next
 #
 # * [Transformer Inference Arithmetic](https://kipp.ly/transformer-inference-arithmetic/) (Chen,
-#   2022): the sums of this lab and of the next, with a KV cache of its own.
-# * [Making Deep Learning Go Brrrr From First Principles](https://horace.io/brrr_intro.html) (He,
-#   2022): compute, bandwidth, overhead; the frame of lab 2.
-# * [Mixed Precision Training](https://arxiv.org/abs/1710.03740) (Micikevicius et al., 2018): why
-#   there is a master copy.
-# * [ZeRO: Memory Optimizations Toward Training Trillion Parameter
-#   Models](https://arxiv.org/abs/1910.02054) (Rajbhandari et al., 2020): where training memory
-#   goes.
+#   2022): the computations of this lab and of the next.
 # * [GQA: Training Generalized Multi-Query Transformer Models](https://arxiv.org/abs/2305.13245)
-#   (Ainslie et al., 2023).
-# * [Qwen3 Technical Report](https://arxiv.org/abs/2505.09388) (2025): the family of section 8.
-# * [Understanding CUDA Memory Usage](https://docs.pytorch.org/docs/stable/torch_cuda_memory.html)
-#   (PyTorch): what really lies on the card, tensor by tensor.
+#   (Ainslie et al., 2023): query heads that share keys and values.
+# * [ZeRO: Memory Optimizations Toward Training Trillion Parameter
+#   Models](https://arxiv.org/abs/1910.02054) (Rajbhandari et al., 2020), section 3: where the
+#   memory of training goes.
+# * [Making Deep Learning Go Brrrr From First Principles](https://horace.io/brrr_intro.html) (He,
+#   2022): read it before lab 2.
