@@ -52,7 +52,7 @@ def kv_cache_bytes(
 ) -> int:
     """Bytes of the KV cache of a batch whose sequences are all n_tokens long.
 
-    n_tokens includes the prompt. For n_tokens = 0, return 0. Use your
+    n_tokens counts the prompt too. For n_tokens = 0, return 0. Use your
     kv_bytes_per_token. Returns the bytes as an int.
     """
     return batch_size * n_tokens * kv_bytes_per_token(shape, bytes_per_number)

@@ -298,7 +298,7 @@ kv_table = {
 # %% [markdown]
 # ### Question: one cell, factor by factor
 #
-# Choose one cell of your table. Enter each factor. Then multiply them, and enter the bytes.
+# Choose one cell of your table. Give each factor. Then multiply them, and give the bytes.
 
 # %% answer="one_cell" points=0.5
 one_cell = {

@@ -30,68 +30,68 @@ TOKEN_TOLERANCE = 15  # to the nearest 10, or down to 10, and either of them one
 
 @check(
     "largest_on_80_gb",
-    hint="Your largest_model gives parameters: one reading of 80 GB, less the overhead.",
+    hint="Call your largest_model with your bytes of 80 GB and your overhead. Divide by 10^9.",
 )
 def billions_follow_from_the_card_and_the_overhead(student: Student, case: AnswerCase) -> None:
-    """The number of parameters follows from the reading of 80 GB and the overhead beside it."""
+    """The parameters follow from your entries "vram" and "overhead_gb"."""
     reading, _, overhead_bytes, billions = _largest_fields(student, case)
     fewest, most = _billions(student, case, reading, overhead_bytes)
     if not fewest - 1e-6 <= billions <= most + 1e-6:
-        why = "The answer is asked in billions." if billions > 1e6 else ""
+        why = "Give billions, not parameters." if billions > 1e6 else ""
         why = why or WRONG_BILLIONS.get(round(billions), "")
         others = [name for name in VRAM_READINGS if name != reading]
         if not why and any(
             low - 1e-6 <= billions <= high + 1e-6
             for low, high in (_billions(student, case, name, overhead_bytes) for name in others)
         ):
-            why = "It belongs to another reading of 80 GB than the one named."
+            why = 'It fits another entry for "vram" than yours.'
         what = f"{show(billions)} billion parameters"
         refuse(case, what, why, cause="the number of parameters")
 
 
 @check(
     "largest_on_80_gb",
-    hint="In one pass, one layer's activations are alive at a time, and the logits at the end.",
+    hint="Add up the activations of one layer, the logits and the CUDA context.",
 )
 def overhead_is_what_one_pass_keeps_alive(student: Student, case: AnswerCase) -> None:
-    """The overhead is what one forward pass keeps beside the weights: a few GB, or left out."""
+    """The overhead is what one forward pass needs besides the weights: 0, or a few GB."""
     _, n_tokens, overhead_bytes, billions = _largest_fields(student, case)
     # a context and workspaces; logits in 16 and 32 bits and three of the widest buffers per token
     most_bytes = max(4.5e9, 1.5e9 + n_tokens * (151_936 * 6 + 3 * 25_600 * 2))
     if overhead_bytes > most_bytes:
         raise Wrong(
-            f"{overhead_bytes / 1e9:.3g} GB beside the weights for {n_tokens:,.0f} tokens",
-            why="Nothing in proportion to the weights is alive besides the weights, and no cache: "
-            "add up one layer's activations, the logits and the CUDA context.",
+            f"{overhead_bytes / 1e9:.3g} GB of overhead is too much for {n_tokens:,.0f} tokens",
+            why="One forward pass needs no cache, and nothing else that grows with the weights. "
+            "Add up one layer's activations, the logits and the CUDA context.",
         )
     ranges = [_billions(student, case, name, overhead_bytes) for name in VRAM_READINGS]
     if not any(low - 1e-6 <= billions <= high + 1e-6 for low, high in ranges):
         raise Wrong(
-            f"{show(billions)} billion parameters follow from this overhead by no reading of 80 GB",
+            f'{show(billions)} billion do not follow from this overhead for any entry "vram"',
             why=WRONG_BILLIONS.get(round(min(billions, 1e6)), ""),
         )
 
 
 WRONG_BILLIONS = {
-    5: "16 bits are 2 bytes, not 16; and 16 bytes per parameter is what training keeps.",
+    5: "That is 16 bytes per parameter, as in training. 16 bits are 2 bytes.",
     10: "That is 8 bytes per parameter: 16 bits are 2 bytes.",
-    20: "That is 4 bytes per parameter, 32 bits; the weights have 16.",
-    33: "A fifth of the weights was set aside, but nothing alive in one pass grows with them.",
-    80: "That is 1 byte per parameter; the weights have 16 bits.",
-    160: "That is half a byte per parameter; the weights have 16 bits.",
+    20: "That is 4 bytes per parameter: the weights have 16 bits, which are 2 bytes.",
+    33: "A fifth of the weights was set aside, but one pass needs nothing that grows with them.",
+    80: "That is 1 byte per parameter: the weights have 16 bits, which are 2 bytes.",
+    160: "That is half a byte per parameter: the weights have 16 bits, which are 2 bytes.",
 }
 
 
 def _largest_fields(student: Student, case: AnswerCase) -> tuple[str, float, int, float]:
     """The fields, checked: reading of the card, tokens, overhead in bytes, billions."""
     answer = fields_of(student, case, ("vram", "n_tokens", "overhead_gb", "billions"))
-    reading = choice_in(answer["vram"], VRAM_READINGS, "the reading of 80 GB")
+    reading = choice_in(answer["vram"], VRAM_READINGS, 'the entry "vram"')
     n_tokens = finite_number_in(answer["n_tokens"], "the length of the sequence")
     if not 1 <= n_tokens <= LONGEST_WINDOW:
         raise Wrong("n_tokens", expected=f"1 to {LONGEST_WINDOW:,}", got=show(n_tokens))
     overhead_gb = finite_number_in(answer["overhead_gb"], "the overhead")
     if not 0 <= overhead_gb < 80:
-        why = "It is asked in GB, not in bytes." if overhead_gb > 1e6 else ""
+        why = "Give GB, not bytes." if overhead_gb > 1e6 else ""
         raise Wrong("overhead_gb", expected="0 to 80 GB", got=show(overhead_gb), why=why)
     return (
         reading,
@@ -115,17 +115,17 @@ def _billions(
 @check(
     "longest_on_l40s",
     weight=4,
-    hint="Weights, one token and one card, each from your functions, into longest_sequence.",
+    hint="Pass the bytes of the card, the weights and one token to your longest_sequence.",
 )
 def tokens_follow_from_the_stated_conventions(student: Student, case: AnswerCase) -> None:
-    """The tokens follow from the reading of 48 GB and the parameter count beside them."""
+    """The tokens follow from your entries "vram" and "params"."""
     reading, count, n_tokens = _longest_fields(student, case)
     if n_tokens < 0:
-        why = "With 4 bytes per parameter the model would not even load; it has 2."
+        why = "With 4 bytes per parameter the model does not fit, but here a parameter has 2 bytes."
         raise Wrong("a sequence of negative length", why=why)
     for wrong, sentence in WRONG_TOKENS.items():
         if abs(n_tokens - wrong) <= TOKEN_TOLERANCE:
-            raise Wrong(f"{show(n_tokens)} tokens do not follow", why=sentence)
+            raise Wrong(f"{show(n_tokens)} tokens do not follow from your entries", why=sentence)
     fewest, most = _tokens(student, case, reading, count)
     if _accepts(n_tokens, fewest, most):
         return
@@ -133,58 +133,58 @@ def tokens_follow_from_the_stated_conventions(student: Student, case: AnswerCase
     for other in VRAM_READINGS:
         for other_count in PARAMETER_COUNTS:
             if not why and _accepts(n_tokens, *_tokens(student, case, other, other_count)):
-                why = f"It belongs to vram={other!r} and params={other_count!r}: which do you mean?"
+                why = f"It fits vram={other!r} and params={other_count!r}, not yours."
     what = f"tokens for {reading!r} and {count!r}"
     refuse(case, f"{show(n_tokens)} {what}", why, cause=f"the number of {what}")
 
 
 @check(
     "longest_on_l40s",
-    hint="How much are the parameters that the name rounds away, in tokens?",
+    hint="Use n_params of the table in section 1, or 14.8 billion of the model card.",
 )
 def every_parameter_of_the_model_is_counted(student: Student, case: AnswerCase) -> None:
-    """The weights are counted, not read off the model's name."""
+    """The answer uses the real number of parameters, not the 14 billion of the name."""
     _, count, n_tokens = _longest_fields(student, case)
     if count == "name":
         raise Wrong(
-            "14 billion is the name of the model, not its size",
-            why="The model card and the table above know how many more it has.",
+            "14 billion is in the name of the model, but it has more parameters",
+            why="Take the number from the table of section 1, or from the model card.",
         )
     if not any(
         _accepts(n_tokens, *_tokens(student, case, reading, known))
         for reading in VRAM_READINGS
         for known in ("exact", "card")
     ):
-        follow = "tokens follow from the model's real size by no reading"
+        follow = 'tokens do not follow from the model\'s real size, for any entry "vram"'
         raise Wrong(f"{show(n_tokens)} {follow}", cause=f"the {follow}")
 
 
 WRONG_TOKENS = {
-    15_630: "The weights were converted to GiB, the card was not: one unit for both.",
-    112_690: "The batch was forgotten: the room is shared by 8 sequences.",
-    134_295: "The batch was forgotten: the room is shared by 8 sequences.",
-    2_820: "40 query heads (or d_model) were counted; keys and values exist once per KV head.",
-    3_360: "40 query heads (or d_model) were counted; keys and values exist once per KV head.",
-    28_170: "Half a cache: both keys and values are kept.",
-    33_570: "Half a cache: both keys and values are kept.",
-    7_040: "4 bytes per cached number; the cache is 16-bit unless stated otherwise.",
-    8_390: "4 bytes per cached number; the cache is 16-bit unless stated otherwise.",
+    15_630: "The weights are in GiB but the card is in GB: use one unit for both.",
+    112_690: "The batch was left out: 8 sequences share the room.",
+    134_295: "The batch was left out: 8 sequences share the room.",
+    2_820: "40 query heads (or d_model) were counted. Keys and values are stored once per KV head.",
+    3_360: "40 query heads (or d_model) were counted. Keys and values are stored once per KV head.",
+    28_170: "Only half of the cache was counted: both keys and values are stored.",
+    33_570: "Only half of the cache was counted: both keys and values are stored.",
+    7_040: "4 bytes per stored number were taken: 16 bits are 2 bytes.",
+    8_390: "4 bytes per stored number were taken: 16 bits are 2 bytes.",
     1_760: "Bits were taken for bytes: 16 bits are 2 bytes.",
     2_100: "Bits were taken for bytes: 16 bits are 2 bytes.",
-    36_620: "The weights were forgotten: they take their part before the first token.",
-    39_320: "The weights were forgotten: they take their part before the first token.",
-    25_350: "Weights at 1 byte per parameter; half precision is 2 bytes.",
-    28_050: "Weights at 1 byte per parameter; half precision is 2 bytes.",
-    563_460: "The layers were forgotten: every layer has its own cache.",
-    671_480: "The layers were forgotten: every layer has its own cache.",
+    36_620: "The weights were not subtracted from the card.",
+    39_320: "The weights were not subtracted from the card.",
+    25_350: "1 byte per parameter was taken: half precision is 2 bytes.",
+    28_050: "1 byte per parameter was taken: half precision is 2 bytes.",
+    563_460: "The layers were left out: each layer has a cache of its own.",
+    671_480: "The layers were left out: each layer has a cache of its own.",
 }
 TOKEN_RATIOS = {
-    8: "The batch was forgotten: the room is shared by 8 sequences.",
-    1 / 5: "40 query heads (or d_model) were counted; keys and values exist once per KV head.",
-    2: "Half a cache: both keys and values are kept.",
-    1 / 2: "4 bytes per cached number; the cache is 16-bit unless stated otherwise.",
+    8: "The batch was left out: 8 sequences share the room.",
+    1 / 5: "40 query heads (or d_model) were counted. Keys and values are stored once per KV head.",
+    2: "Only half of the cache was counted: both keys and values are stored.",
+    1 / 2: "4 bytes per stored number were taken: 16 bits are 2 bytes.",
     1 / 8: "Bits were taken for bytes: 16 bits are 2 bytes.",
-    40: "The layers were forgotten: every layer has its own cache.",
+    40: "The layers were left out: each layer has a cache of its own.",
 }
 
 
@@ -197,7 +197,7 @@ def _token_slip(n_tokens: float, right: float) -> str:
 
 def _longest_fields(student: Student, case: AnswerCase) -> tuple[str, str, float]:
     answer = fields_of(student, case, ("vram", "params", "n_tokens"))
-    reading = choice_in(answer["vram"], VRAM_READINGS, "the reading of 48 GB")
+    reading = choice_in(answer["vram"], VRAM_READINGS, 'the entry "vram"')
     count = choice_in(answer["params"], tuple(PARAMETER_COUNTS), "the parameter count")
     return reading, count, finite_number_in(answer["n_tokens"], "the number of tokens")
 

@@ -97,35 +97,39 @@ class LongestCase:
 @check(
     "largest_model",
     "overhead",
-    hint="First take off what is not weights; then see how many parameters fill the rest.",
+    hint="Subtract the overhead first. Then divide by the bytes of one parameter.",
     gate=True,
 )
 def weights_fill_what_the_overhead_leaves(student: Student, case: LargestCase) -> None:
-    """The weights fill the card up to the overhead."""
+    """The parameters fill the memory that the overhead leaves."""
     _check_largest(student, case)
 
 
 @check(
     "largest_model",
     "width",
-    hint="Call it with 1 and with 4 bytes per parameter: which of the two models is larger?",
+    hint="Divide by bytes_per_param, not by 2.",
 )
 def wider_parameters_leave_room_for_fewer(student: Student, case: LargestCase) -> None:
-    """The bytes of a parameter are an argument, not always 2."""
+    """The function uses bytes_per_param, which is not always 2."""
     _check_largest(student, case)
 
 
-@check("largest_model", "plain", hint="How many parameters of 2 bytes fit in 5 bytes?")
+@check(
+    "largest_model", "plain", hint="Divide integers with `//`, which rounds down. `/` is not exact."
+)
 def a_parameter_fits_whole_or_not_at_all(student: Student, case: LargestCase) -> None:
-    """The answer is a whole number of parameters, rounded down, exactly."""
+    """The result is a whole number of parameters, rounded down and exact."""
     got = student.largest_model(case.vram_bytes)
     with cause_by_replay(student.largest_model, LARGEST_PROBES, LARGEST_SLIPS):
         expect_exactly(got, case.expected, "the parameters that fit")
 
 
-@check("largest_model", "full", hint="A count of parameters is never negative.")
+@check(
+    "largest_model", "full", hint="Return 0 if the room is negative, for instance with max(0, ...)."
+)
 def a_full_card_holds_no_parameters(student: Student, case: LargestCase) -> None:
-    """An overhead as large as the card, or larger, leaves room for none."""
+    """If the overhead is as large as the card, or larger, the result is 0."""
     expect_number(case.ask(student), 0, "the parameters that fit")
     roomy = replace(case, vram_bytes=10 * case.overhead_bytes).ask(student)
     _expect_some(roomy, "the parameters that fit on a card of ten times the overhead")
@@ -134,10 +138,10 @@ def a_full_card_holds_no_parameters(student: Student, case: LargestCase) -> None
 @check(
     "largest_model",
     "refused",
-    hint="The docstring says which argument is refused, and with which exception.",
+    hint="Raise ValueError if bytes_per_param is 0 or negative.",
 )
 def refuses_parameters_without_width(student: Student, case: LargestCase) -> None:
-    """A parameter of 0 bytes, or fewer, is refused with a ValueError."""
+    """If bytes_per_param is 0 or negative, the function raises ValueError."""
     _expect_refusal(lambda: case.ask(student), f"a parameter of {case.bytes_per_param} bytes")
     _expect_some(student.largest_model(case.vram_bytes), "the parameters of an ordinary call")
 
@@ -152,27 +156,31 @@ def _check_largest(student: Student, case: LargestCase) -> None:
 @check(
     "longest_sequence",
     "batch",
-    hint="One more token means one more for every sequence of the batch.",
+    hint="Divide the room by batch_size * token_bytes.",
     gate=True,
 )
 def the_batch_shares_what_the_weights_leave(student: Student, case: LongestCase) -> None:
-    """What the weights leave is shared by all sequences of the batch."""
+    """All sequences of the batch share the memory that the weights leave."""
     _check_longest(student, case)
 
 
 @check(
     "longest_sequence",
     "overhead",
-    hint="What is taken before the first token: the weights, and what else?",
+    hint="Subtract overhead_bytes from the card, like the weights.",
 )
 def an_overhead_comes_off_first(student: Student, case: LongestCase) -> None:
-    """The overhead is taken off before the tokens are counted."""
+    """The overhead is subtracted before the tokens are counted."""
     _check_longest(student, case)
 
 
-@check("longest_sequence", "plain", hint="How many tokens of 4 bytes fit in 11 bytes?")
+@check(
+    "longest_sequence",
+    "plain",
+    hint="Divide integers with `//`, which rounds down. `/` is not exact.",
+)
 def a_token_fits_whole_or_not_at_all(student: Student, case: LongestCase) -> None:
-    """The answer is a whole number of tokens, rounded down, exactly."""
+    """The result is a whole number of tokens, rounded down and exact."""
     got = student.longest_sequence(case.vram_bytes, case.model_bytes, case.token_bytes)
     with cause_by_replay(student.longest_sequence, LONGEST_PROBES, LONGEST_SLIPS):
         expect_exactly(got, case.expected, "the tokens that fit")
@@ -181,10 +189,10 @@ def a_token_fits_whole_or_not_at_all(student: Student, case: LongestCase) -> Non
 @check(
     "longest_sequence",
     "full",
-    hint="A sequence is never of negative length: read the docstring's last words on 0.",
+    hint="Return 0 if the room is negative, for instance with max(0, ...).",
 )
 def no_room_means_no_tokens(student: Student, case: LongestCase) -> None:
-    """Weights that fill the card, or do not fit on it, leave room for 0 tokens."""
+    """If the weights fill the card, or do not fit, the result is 0."""
     expect_number(case.ask(student), 0, "the tokens that fit")
     taken_bytes = case.overhead_bytes + case.model_bytes + case.token_bytes * case.batch_size
     roomy = replace(case, vram_bytes=taken_bytes * case.batch_size).ask(student)
@@ -194,10 +202,10 @@ def no_room_means_no_tokens(student: Student, case: LongestCase) -> None:
 @check(
     "longest_sequence",
     "refused",
-    hint="The docstring says which arguments are refused, and with which exception.",
+    hint="Raise ValueError if batch_size or token_bytes is 0 or negative.",
 )
 def refuses_an_empty_batch(student: Student, case: LongestCase) -> None:
-    """A batch of 0 sequences, a token of 0 bytes, or fewer, are refused with a ValueError."""
+    """If batch_size or token_bytes is 0 or negative, the function raises ValueError."""
     what = f"a batch of {case.batch_size} with {case.token_bytes} bytes per token"
     _expect_refusal(lambda: case.ask(student), what)
     ordinary = student.longest_sequence(case.vram_bytes, case.model_bytes, 1)
@@ -225,8 +233,10 @@ def _expect_refusal(play: Callable[[], Any], what: str) -> None:
             if error.is_a("NotImplementedError"):
                 raise
             return
-        raise Wrong(f"{what} should be refused", expected="ValueError", got=error.kind) from None
-    raise Wrong(f"{what} should be refused", expected="ValueError", got=show(got))
+        raise Wrong(
+            f"{what} must raise ValueError", expected="ValueError", got=error.kind
+        ) from None
+    raise Wrong(f"{what} must raise ValueError", expected="ValueError", got=show(got))
 
 
 OPEN_CASES = {

@@ -96,9 +96,13 @@ class CacheCase:
         return f"{self.shape['name']}, {self.batch_size} x {self.n_tokens:,} tokens"
 
 
-@check("weight_bytes", hint="How many bytes do 10 parameters of 4 bytes each take?", gate=True)
+@check(
+    "weight_bytes",
+    hint="Multiply the number of parameters by the bytes of one parameter.",
+    gate=True,
+)
 def every_parameter_takes_its_bytes(student: Student, case: WeightCase) -> None:
-    """The weights take as many bytes as all parameters together."""
+    """The result is the bytes of all parameters together."""
     got = student.weight_bytes(case.n_params, case.bytes_per_param)
     with cause_by_replay(student.weight_bytes, WEIGHT_PROBES, WEIGHT_SLIPS):
         expect_number(got, case.expected, "the bytes of the weights", relative=ROUNDING)
@@ -106,11 +110,11 @@ def every_parameter_takes_its_bytes(student: Student, case: WeightCase) -> None:
 
 @check(
     "weight_bytes",
-    hint="Whole numbers times whole numbers need no float: leave out float() and division.",
+    hint="Multiply integers only. Do not use float() or `/`.",
     applies_to=lambda case: case.is_beyond_floats,
 )
 def large_counts_stay_exact(student: Student, case: WeightCase) -> None:
-    """Counts beyond 2^53 come out exactly."""
+    """The result is exact, also for counts above 2^53."""
     got = student.weight_bytes(case.n_params, case.bytes_per_param)
     with cause_by_replay(student.weight_bytes, WEIGHT_PROBES, WEIGHT_SLIPS):
         expect_exactly(got, case.expected, "the bytes of the weights")
@@ -118,34 +122,34 @@ def large_counts_stay_exact(student: Student, case: WeightCase) -> None:
 
 @check(
     "training_bytes",
-    hint="Add up the recipe's bytes first: two entries of equal width are still two.",
+    hint="Add up all values of the recipe first. Count two equal values twice.",
     applies_to=lambda case: case.is_adam,
     gate=True,
 )
 def adds_up_all_that_adam_keeps(student: Student, case: RecipeCase) -> None:
-    """With Adam, every number kept for a parameter is counted."""
+    """With Adam's recipe, every entry of the recipe is counted."""
     _check_recipe(student, case)
 
 
 @check(
     "training_bytes",
-    hint="The recipe's names differ from one optimizer to the next; its values are what counts.",
+    hint="Use the values of the recipe. Its names differ from recipe to recipe.",
     applies_to=lambda case: not case.is_adam,
     gate=True,
 )
 def reads_any_recipe(student: Student, case: RecipeCase) -> None:
-    """A recipe may keep other things than Adam does."""
+    """The function works for any recipe, also with other names than Adam's."""
     _check_recipe(student, case)
 
 
 @check(
     "training_bytes",
-    hint="Read the recipe; take nothing out of it.",
+    hint="Only read the recipe. Do not use pop, del or assignment on it.",
     weight=0.5,
     applies_to=lambda case: case.is_adam,
 )
 def leaves_the_recipe_as_it_was(student: Student, case: RecipeCase) -> None:
-    """The recipe that is passed in is the same after the call."""
+    """The recipe is the same after the call as before it."""
     recipe = place(student, dict(case.recipe))
     what = "the bytes kept in training"
     got = number_in(student.training_bytes(case.n_params, recipe), what)
@@ -153,7 +157,9 @@ def leaves_the_recipe_as_it_was(student: Student, case: RecipeCase) -> None:
     expect_equal(after, dict(case.recipe), "the recipe after the call")
     wider = {name: width + 8 for name, width in case.recipe.items()}
     if not number_in(student.training_bytes(case.n_params, wider), what) > got:
-        raise Wrong(f"{what} with a recipe that is wider", expected="more bytes", got=show(got))
+        raise Wrong(
+            f"{what} with 8 bytes more for each entry", expected="more bytes", got=show(got)
+        )
 
 
 def _check_recipe(student: Student, case: RecipeCase) -> None:
@@ -164,32 +170,32 @@ def _check_recipe(student: Student, case: RecipeCase) -> None:
 
 @check(
     "kv_bytes_per_token",
-    hint="Which heads are stored: those that ask, or those that are looked up?",
+    hint="Multiply by the number of KV heads, not of query heads.",
     applies_to=lambda case: case.shares_heads and not case.has_own_head_dim and case.width is None,
     gate=True,
 )
 def counts_the_heads_that_are_stored(student: Student, case: ShapeCase) -> None:
-    """Where query heads share keys and values, those are stored once."""
+    """Keys and values that several query heads share are counted once."""
     _check_token(student, case)
 
 
 @check(
     "kv_bytes_per_token",
-    hint="ModelShape has a field for the width of a head.",
+    hint="Take the width of a head from `shape.head_dim`.",
     applies_to=lambda case: case.has_own_head_dim and not case.shares_heads and case.width is None,
 )
 def takes_the_width_of_a_head_as_given(student: Student, case: ShapeCase) -> None:
-    """A head is head_dim wide, whatever d_model is."""
+    """The width of a head is head_dim, whatever d_model is."""
     _check_token(student, case)
 
 
 @check(
     "kv_bytes_per_token",
-    hint="The second argument says how wide one cached number is.",
+    hint="Multiply by bytes_per_number, not by 2 for the width.",
     applies_to=lambda case: case.width is not None,
 )
 def cached_numbers_may_be_narrower_or_wider(student: Student, case: ShapeCase) -> None:
-    """The bytes of one cached number are an argument, not always 2."""
+    """The function uses bytes_per_number, which is not always 2."""
     _check_token(student, case)
 
 
@@ -205,11 +211,11 @@ def _check_token(student: Student, case: ShapeCase) -> None:
 
 @check(
     "kv_cache_bytes",
-    hint="For one token and one sequence, nothing is left to multiply.",
+    hint="Return what kv_bytes_per_token returns, if there is one token and one sequence.",
     gate=True,
 )
 def one_token_is_the_unit(student: Student, case: CacheCase) -> None:
-    """One token of one sequence takes what kv_bytes_per_token says."""
+    """The cache of one token of one sequence is what kv_bytes_per_token gives."""
     shape = _place_shape(student, case.shape)
     got = _bytes_in(student.kv_cache_bytes(shape, 1), "the cache of one token")
     if got == case.one_token:
@@ -217,7 +223,7 @@ def one_token_is_the_unit(student: Student, case: CacheCase) -> None:
     larger = _place_shape(student, {name: 2 * count for name, count in case.shape.items()})
     if _bytes_in(student.kv_cache_bytes(larger, 1), "the cache of a larger model") == got:
         raise Wrong(
-            "a model with twice of everything has the same cache",
+            "a model with twice the layers, heads and widths has the same cache",
             expected="more bytes",
             got=show(got),
         )
@@ -226,18 +232,24 @@ def one_token_is_the_unit(student: Student, case: CacheCase) -> None:
     larger = student.kv_bytes_per_token(_place_shape(student, {**case.shape, **twice}))
     if number_in(larger, "what kv_bytes_per_token gives for a larger model") == own:
         own = case.one_token  # a constant is nothing to be consistent with
-    why = "kv_bytes_per_token counts keys and values already." if got == 2 * own else ""
+    why = (
+        "kv_bytes_per_token already counts keys and values: do not multiply by 2 again."
+        if got == 2 * own
+        else ""
+    )
     expect_number(got, own, "the cache of one token", relative=ROUNDING, why=why)
 
 
-@check("kv_cache_bytes", hint="Compare the cache of 1 token with that of 10.", gate=True)
+@check("kv_cache_bytes", hint="Multiply the bytes of one token by n_tokens.", gate=True)
 def grows_with_every_token(student: Student, case: CacheCase) -> None:
-    """Every token of a sequence takes the same bytes; no token takes none."""
+    """Each token adds the same bytes, and 0 tokens take 0 bytes."""
     shape = _place_shape(student, case.shape)
     one = _bytes_in(student.kv_cache_bytes(shape, 1), "the cache of one token")
     many = student.kv_cache_bytes(shape, case.n_tokens)
     slips = {
-        one * case.n_tokens**2: "It grows with the square; each token adds the same bytes.",
+        one
+        * case.n_tokens
+        ** 2: "It grows with the square of n_tokens, but each token adds the same bytes.",
         one: "It does not grow with n_tokens.",
     }
     what = f"the bytes of {case.n_tokens:,} tokens, {case.n_tokens:,} times those of one"
@@ -245,29 +257,33 @@ def grows_with_every_token(student: Student, case: CacheCase) -> None:
     expect_number(student.kv_cache_bytes(shape, 0), 0, "the bytes of an empty cache")
 
 
-@check("kv_cache_bytes", hint="Do two sequences of a batch share keys and values?", gate=True)
+@check(
+    "kv_cache_bytes",
+    hint="Multiply by batch_size: each sequence has its own keys and values.",
+    gate=True,
+)
 def every_sequence_keeps_its_own(student: Student, case: CacheCase) -> None:
-    """Every sequence of the batch has its own cache."""
+    """Each sequence of the batch has a cache of its own."""
     shape = _place_shape(student, case.shape)
     one = _bytes_in(student.kv_cache_bytes(shape, case.n_tokens), "the cache of one sequence")
     batch = student.kv_cache_bytes(shape, case.n_tokens, batch_size=case.batch_size)
     slips = {
-        one: "The batch is left out: each of its sequences has a cache.",
-        one * case.batch_size**2: "The batch is counted twice.",
+        one: "batch_size was not used: each sequence has a cache.",
+        one * case.batch_size**2: "It was multiplied by batch_size twice.",
     }
     what = f"the bytes of a batch of {case.batch_size}"
     expect_number(batch, one * case.batch_size, what, relative=ROUNDING, slips=slips)
 
 
-@check("kv_cache_bytes", hint="Hand bytes_per_number on to kv_bytes_per_token.")
+@check("kv_cache_bytes", hint="Pass bytes_per_number to kv_bytes_per_token.")
 def hands_the_width_on(student: Student, case: CacheCase) -> None:
-    """A cache of 4-byte numbers is twice one of 2-byte numbers, one of 1-byte numbers half."""
+    """With 4-byte numbers the cache is twice as large as with 2-byte numbers, with 1-byte half."""
     shape = _place_shape(student, case.shape)
     two = _bytes_in(student.kv_cache_bytes(shape, case.n_tokens), "the cache")
     for width in (1, 4):
         got = student.kv_cache_bytes(shape, case.n_tokens, bytes_per_number=width)
         what = f"the cache at {width} B per number"
-        slips = {two: "The width is not handed on: this is the cache of 2-byte numbers."}
+        slips = {two: "bytes_per_number was not passed on: this is the cache of 2-byte numbers."}
         expect_number(got, two * width / 2, what, relative=ROUNDING, slips=slips)
 
 
@@ -278,7 +294,7 @@ def expect_exactly(got: Any, expected: int, what: str) -> None:
         return
     why = ""
     if abs(number - expected) <= abs(expected) * 2**-52:
-        why = "A float holds 53 bits, so the last digits are lost: leave out `/` and float()."
+        why = "A float holds 53 bits, so the last digits are lost. Do not use `/` or float()."
     raise Wrong(what, **told_apart(expected, number), why=why)
 
 
@@ -298,7 +314,7 @@ def _bytes_in(got: Any, what: str) -> float | int:
 ADAM_8BIT = dict(zip(BYTE_NAMES, (2, 2, 4, 1, 1), strict=True))
 MOMENTUM = {"weights": 4, "gradients": 2, "momentum": 1}
 LLAMA_3 = shape_fields("a shape like Llama-3.1-8B's", 32, 32, 8, 128, 4096)
-T5 = shape_fields("a shape with heads of their own width", 24, 16, 16, 128, 1024)
+T5 = shape_fields("a shape whose head_dim is not d_model / n_heads", 24, 16, 16, 128, 1024)
 
 OPEN_CASES = {
     "weight_bytes": [

@@ -28,20 +28,26 @@ UNITS = {"GB": 10**9, "GiB": 2**30}
 LENGTHS = (32_768, 32_000)
 
 
-@check("kv_table", weight=3, hint="Layers, KV heads and head_dim of each model are in the table.")
+@check(
+    "kv_table",
+    weight=3,
+    hint="Call kv_cache_bytes with each model. Then divide by the bytes of your unit.",
+)
 def cells_follow_from_each_model(student: Student, case: AnswerCase) -> None:
-    """The cells of batch 1 follow from each model's layers, KV heads and head_dim."""
+    """The cells of batch 1 follow from layers, KV heads and head_dim of each model."""
     unit, n_tokens, rows = _table_fields(student, case)
     cells = {model: row[0] for model, row in rows.items()}
     slip = _rule_behind(cells, n_tokens)
     if slip:
-        raise Wrong("the rule behind these cells is another one", why=slip)
+        raise Wrong("these cells follow another formula", why=slip)
     right = {model: _cache_bytes(student, case, model, n_tokens) for model in FAMILY}
     accepted = ("GB", "GiB") if unit == "GB" else ("GiB",)
     if any(_all_close(cells, right, UNITS[name]) for name in accepted):
         return
     if unit == "GiB" and _all_close(cells, right, UNITS["GB"]):
-        raise Wrong("these are GB, not GiB", why="1 GiB is 2^30 bytes, 7.4 % more than 1 GB.")
+        raise Wrong(
+            "these numbers are GB, not GiB", why="1 GiB is 2^30 bytes, 7.4 % more than 1 GB."
+        )
     other = sum(LENGTHS) - n_tokens
     elsewhere = {model: size * other / n_tokens for model, size in right.items()}
     if any(_all_close(cells, elsewhere, UNITS[name]) for name in accepted):
@@ -52,12 +58,12 @@ def cells_follow_from_each_model(student: Student, case: AnswerCase) -> None:
             refuse(case, f"{row}: {show(cells[model])} {unit}", "", cause=row)
 
 
-@check("kv_table", hint="Two sequences keep two caches.")
+@check("kv_table", hint="Multiply the cell of batch 1 by 2 and by 4.")
 def cells_of_larger_batches_are_multiples(student: Student, case: AnswerCase) -> None:
-    """In each row the cells of batch 2 and 4 follow from that of batch 1."""
+    """In each row, batch 2 is twice batch 1, and batch 4 is four times batch 1."""
     _, _, rows = _table_fields(student, case)
     if not 0 < rows[FAMILY[0]][0] < rows[FAMILY[-1]][0]:
-        raise Wrong("the deepest model keeps the largest cache")
+        raise Wrong("the model with the most layers must have the largest cache")
     for model, (one, two, four) in rows.items():
         if not math.isclose(two, 2 * one, rel_tol=0.015):
             what = f"{model}: {show(two)} at batch 2 beside {show(one)} at batch 1"
@@ -67,27 +73,29 @@ def cells_of_larger_batches_are_multiples(student: Student, case: AnswerCase) ->
             raise Wrong(what, cause=f"{model}: batch 4 is not four times batch 1")
 
 
-@check("kv_table", weight=0, hint="1 GB is 10^9 bytes, 1 GiB is 2^30. No points hang on this.")
+@check(
+    "kv_table", weight=0, hint="1 GB is 10^9 bytes, 1 GiB is 2^30 bytes. This check has no points."
+)
 def unit_is_named_for_what_it_is(student: Student, case: AnswerCase) -> None:
-    """The unit beside the table is that of its numbers (a note: it costs nothing)."""
+    """The entry "unit" is the unit of your numbers (this check has no points)."""
     unit, n_tokens, rows = _table_fields(student, case)
     cells = {model: row[0] for model, row in rows.items()}
     right = {model: _cache_bytes(student, case, model, n_tokens) for model in FAMILY}
     if unit == "GB" and _all_close(cells, right, UNITS["GiB"]):
         raise Wrong(
-            "these numbers are GiB, the label says GB",
-            why="They were accepted; on a full card the 7.4 % between the two decide.",
+            'these numbers are GiB, but the entry "unit" is GB',
+            why="They are accepted. But 7.4 % can decide whether a model fits.",
         )
 
 
 WRONG_RULES = {  # GiB at 32,768 tokens of Qwen3-4B and Qwen3-32B
-    (18.0, 64.0): "Query heads were counted: a group of them shares one key and value.",
-    (2.8125, 5.0): "A head was taken to be d_model / n_heads wide; the config says head_dim.",
-    (11.25, 40.0): "d_model was used for what is stored: count KV heads and their width.",
-    (2.25, 4.0): "Half of each cache is missing: both keys and values are kept.",
-    (9.0, 16.0): "4 bytes per number: the cache is in half precision.",
-    (36.0, 64.0): "Eight times too large: 16 bits are 2 bytes.",
-    (0.125, 0.125): "One layer was counted: every layer keeps its own keys and values.",
+    (18.0, 64.0): "Query heads were counted. Multiply by the number of KV heads.",
+    (2.8125, 5.0): "d_model / n_heads was taken for the width of a head. Use head_dim.",
+    (11.25, 40.0): "d_model was used. Keys and values have n_kv_heads * head_dim numbers.",
+    (2.25, 4.0): "Only half of each cache was counted: both keys and values are stored.",
+    (9.0, 16.0): "4 bytes per number were taken: half precision is 2 bytes.",
+    (36.0, 64.0): "These are eight times too large: 16 bits are 2 bytes.",
+    (0.125, 0.125): "One layer was counted: each layer stores its own keys and values.",
 }
 
 
@@ -128,13 +136,15 @@ def _all_close(cells: Mapping[str, float], right: Mapping[str, float], unit: int
     return all(math.isclose(cells[model] * unit, right[model], rel_tol=0.01) for model in FAMILY)
 
 
-@check("one_cell", hint="Look the model up in the table above; heads that ask are not stored.")
+@check(
+    "one_cell", hint="Take layers, KV heads and head_dim of the model from the table in section 1."
+)
 def factors_are_those_of_the_model(student: Student, case: AnswerCase) -> None:
-    """Each factor is the chosen model's, the chosen batch's and the chosen length's."""
+    """The factors are those of the model, batch and length that you chose."""
     model, factors, _ = _one_cell_fields(student, case)
     facts = models()[f"Qwen/{model}"]
     slips = {
-        ("n_kv_heads", facts["num_attention_heads"]): "Those are the query heads.",
+        ("n_kv_heads", facts["num_attention_heads"]): "That is the number of query heads.",
         ("n_kv_heads", facts["hidden_size"]): "That is d_model.",
         ("numbers_per_head", facts["hidden_size"]): "That is d_model.",
         (
@@ -142,8 +152,8 @@ def factors_are_those_of_the_model(student: Student, case: AnswerCase) -> None:
             facts["hidden_over_heads"],
         ): "d_model / n_heads is not this model's head_dim.",
         ("bytes_per_number", 16): "16 bits are 2 bytes.",
-        ("bytes_per_number", 4): "Half precision is asked for.",
-        ("k_and_v", 1): "Both a key and a value are kept.",
+        ("bytes_per_number", 4): "Half precision is 2 bytes.",
+        ("k_and_v", 1): "Both a key and a value are stored: enter 2.",
     }
     looked_up = {
         "n_layers": facts["num_hidden_layers"],
@@ -158,7 +168,7 @@ def factors_are_those_of_the_model(student: Student, case: AnswerCase) -> None:
             raise Wrong(f"{model}: {show(factor)} for {name}", why=slips.get((name, factor), ""))
 
 
-@check("one_cell", hint="Multiply the seven factors that stand above it.")
+@check("one_cell", hint="Multiply your seven factors.")
 def factors_multiply_to_the_bytes(student: Student, case: AnswerCase) -> None:
     """The bytes are the product of the factors."""
     _, factors, n_bytes = _one_cell_fields(student, case)
@@ -167,9 +177,9 @@ def factors_multiply_to_the_bytes(student: Student, case: AnswerCase) -> None:
         why = ""
         for unit, size in UNITS.items():
             if math.isclose(n_bytes * size, product, rel_tol=0.01):
-                why = f"That is in {unit}: bytes are asked for."
+                why = f"That is in {unit}: give bytes."
         if not why and math.isclose(n_bytes * factors["batch_size"], product, rel_tol=0.005):
-            why = "The batch is left out."
+            why = "The batch was left out: multiply by batch_size."
         raise Wrong("the bytes", expected="the product of the seven", got=show(n_bytes), why=why)
 
 
@@ -200,30 +210,37 @@ def _one_cell_fields(student: Student, case: AnswerCase) -> tuple[str, dict[str,
     return model, factors, finite_number_in(answer["bytes"], "the bytes")
 
 
-@check("scaling", hint="On two logarithmic axes y = c * x^s is a line: which s doubles y with x?")
+@check(
+    "scaling",
+    hint="If the batch doubles, the cache grows by a factor f. The slope is log(f) / log(2).",
+)
 def cache_is_proportional_to_the_batch(student: Student, case: AnswerCase) -> None:
-    """The slope says how the cache grows with the batch."""
+    """`batch_slope` is the slope of log(cache) over log(batch size)."""
     slope = field_of(student, case, "batch_slope")
     functions = case.right or student
     shape = shape_of(functions, "Qwen/Qwen3-8B")
     one, eight = (ask(functions, "kv_cache_bytes", shape, 1024, batch) for batch in (1, 8))
     if not one > 0 or not eight > 0:
         raise Wrong("your kv_cache_bytes gives no bytes to compare with")
-    why = "2 is the factor, not the slope: y doubles when x does." if slope == 2 else ""
+    why = "2 is the factor, not the slope: the slope is log(2) / log(2)." if slope == 2 else ""
     expect_close(case, slope, math.log(eight / one, 8), "the slope", relative=0.02, why=why)
 
 
-@check("scaling", hint="Which column of the table has the same steps as the cache?")
+@check(
+    "scaling",
+    hint="Divide: parameters of Qwen3-32B by those of Qwen3-0.6B, and the same for the caches.",
+)
 def cache_follows_the_depth(student: Student, case: AnswerCase) -> None:
-    """From the smallest to the largest model, parameters and cache grow by different factors."""
+    """`params_ratio` and `kv_ratio` compare the largest model with the smallest."""
     params_ratio = field_of(student, case, "params_ratio")
     kv_ratio = field_of(student, case, "kv_ratio")
     facts = [models()[f"Qwen/{model}"] for model in (FAMILY[0], FAMILY[-1])]
     counted = facts[1]["params_exact"] / facts[0]["params_exact"]
     if not math.isclose(params_ratio, counted, rel_tol=0.02):
         slips = {
-            1 / counted: "It is the larger over the smaller.",
-            32 / 0.6: "That is the ratio of the names; section 1 has the real counts.",
+            1 / counted: "Divide the larger by the smaller.",
+            32
+            / 0.6: "That is the ratio of the names. Use the parameters in the table of section 1.",
         }
         why = next(
             (text for wrong, text in slips.items() if is_near(params_ratio, wrong, 0.02)), ""
@@ -237,17 +254,21 @@ def cache_follows_the_depth(student: Student, case: AnswerCase) -> None:
     if not small > 0:
         raise Wrong("your kv_cache_bytes gives no bytes to compare with")
     slips = {
-        9.143: "Query heads were counted in one of the two.",
-        5.0: "d_model does not decide: layers, KV heads and head_dim do.",
-        counted: "That is how the parameters grow; the cache does not follow them.",
+        9.143: "Query heads were counted for one of the two models. Count KV heads.",
+        5.0: "d_model was used. Only layers, KV heads and head_dim decide.",
+        counted: "That is how the parameters grow. The cache grows less.",
     }
     why = next((text for wrong, text in slips.items() if is_near(kv_ratio, wrong, 0.03)), "")
     expect_close(case, kv_ratio, large / small, "the ratio of the caches", relative=0.02, why=why)
 
 
-@check("scaling", weight=2, hint="kv_cache_bytes at 32,768 tokens over weight_bytes, both at 2.")
+@check(
+    "scaling",
+    weight=2,
+    hint="Divide kv_cache_bytes at 32,768 tokens by weight_bytes, both with 2 bytes per number.",
+)
 def each_ratio_is_cache_over_weights(student: Student, case: AnswerCase) -> None:
-    """Each ratio is one sequence's cache over the weights of its model."""
+    """Each ratio is the cache of one sequence divided by the weights of its model."""
     answer = fields_of(student, case, ("kv_over_weights",))
     ratios = expect_mapping(answer["kv_over_weights"], FAMILY, 'the entry "kv_over_weights"')
     functions = case.right or student
@@ -259,10 +280,12 @@ def each_ratio_is_cache_over_weights(student: Student, case: AnswerCase) -> None
             raise Wrong("your weight_bytes gives no bytes to compare with")
         right = _cache_bytes(student, case, model, LENGTHS[0]) / weights
         slips = {
-            right * 100: "That is in percent: a ratio is asked for.",
-            1 / right if right else 0: "That is the weights over the cache.",
-            right * 2: "One of the two has 4 bytes per number, or bytes were mixed.",
-            right / 2: "One of the two has 4 bytes per number, or a key or value is missing.",
+            right * 100: "That is in percent: give the ratio.",
+            1 / right
+            if right
+            else 0: "That is weights divided by cache. Divide the cache by the weights.",
+            right * 2: "That is twice too much. Take 2 bytes per number for both.",
+            right / 2: "That is half. Take 2 bytes per number for both, and count keys and values.",
         }
         why = next((text for wrong, text in slips.items() if is_near(got, wrong, 0.03)), "")
         expect_close(case, got, right, f"the ratio of {model}", relative=0.03, why=why)

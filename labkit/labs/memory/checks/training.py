@@ -17,32 +17,38 @@ from labkit.checks.core import Wrong, check
 
 BYTE_NAMES = ("weights", "gradients", "master_weights", "first_moment", "second_moment")
 TRAINING_SLIPS = {
-    ("weights", 4): "The forward pass uses 16-bit weights; the 32-bit copy has its own entry.",
-    ("gradients", 4): "In this recipe the gradients have the width of the weights.",
-    ("gradients", 0): "The backward pass leaves one gradient per parameter.",
-    ("master_weights", 2): "The master copy exists because 16 bits lose small updates.",
-    ("master_weights", 0): "The update is made on a 32-bit copy of the weights.",
+    (
+        "weights",
+        4,
+    ): "The forward pass uses 16-bit weights. The 32-bit copy is the entry master_weights.",
+    ("gradients", 4): "In this recipe the gradients have 16 bits, like the weights.",
+    ("gradients", 0): "The backward pass computes one gradient per parameter.",
+    (
+        "master_weights",
+        2,
+    ): "The master copy has 32 bits: in 16 bits a small update is rounded away.",
+    ("master_weights", 0): "The optimizer updates a 32-bit copy of the weights.",
     ("first_moment", 2): "Adam's moments are kept in 32 bits here.",
     ("second_moment", 2): "Adam's moments are kept in 32 bits here.",
     ("first_moment", 0): "Adam keeps two moments per parameter.",
     ("second_moment", 0): "Adam keeps two moments per parameter.",
 }
 TOKEN_SLIPS = {
-    589_824: "Query heads were counted; a group of them shares one key and value.",
-    73_728: "Half of what is needed: both a key and a value are kept.",
-    294_912: "Twice too large: the cache is 16-bit.",
-    1_179_648: "Eight times too large: were bits taken for bytes?",
-    4_096: "That is one layer: every layer keeps its own.",
+    589_824: "Query heads were counted. Keys and values are stored once per KV head.",
+    73_728: "That is half: both a key and a value are stored.",
+    294_912: "That is twice too much: the cache has 16-bit numbers.",
+    1_179_648: "That is eight times too much: 16 bits are 2 bytes.",
+    4_096: "That is one layer: each layer stores its own keys and values.",
 }
 
 
 @check(
     "training_and_generation",
     weight=2,
-    hint="The recipe above gives bits; a byte has eight. Nothing is kept at half its width.",
+    hint="Read section 3 again. It gives bits: divide them by 8.",
 )
 def training_keeps_five_numbers_per_parameter(student: Student, case: AnswerCase) -> None:
-    """Mixed-precision training keeps five numbers per parameter, each at its own width."""
+    """Training keeps five numbers per parameter, each with the bytes of the recipe."""
     kept = _bytes_kept(student, case, "training")
     for name, n_bytes in kept.items():
         if n_bytes in (16, 32):
@@ -57,38 +63,44 @@ def training_keeps_five_numbers_per_parameter(student: Student, case: AnswerCase
 
 @check(
     "training_and_generation",
-    hint="Is there a backward pass when a model generates? An optimizer?",
+    hint="Enter 0 for what only a backward pass or an optimizer uses.",
 )
 def generation_keeps_the_weights_alone(student: Student, case: AnswerCase) -> None:
-    """Of these five, generation needs the weights alone."""
+    """Of these five numbers, generation keeps only the weights."""
     generation = _bytes_kept(student, case, "generation")
     weights = generation["weights"]
     if weights in (0, 4, 16) or (case.right and weights != case.right.RECIPE["weights"]):
-        raise Wrong(f"{show(weights)} bytes for weights", why="Generation reads 16-bit weights.")
+        raise Wrong(
+            f"{show(weights)} bytes for weights",
+            why="Generation uses 16-bit weights, 2 bytes each.",
+        )
     extra = [name for name in BYTE_NAMES[1:] if generation[name]]
     if extra:
         raise Wrong(f"nothing in generation uses {' or '.join(extra)}")
 
 
-@check("training_and_generation", hint="Master copy and both moments, over the 16-bit weights.")
+@check(
+    "training_and_generation",
+    hint="Add master copy and both moments. Divide by the 16-bit weights.",
+)
 def optimizer_state_is_counted_against_the_weights(student: Student, case: AnswerCase) -> None:
-    """The optimizer's state is compared with the 16-bit weights."""
+    """`optimizer_over_weights` is the optimizer's state divided by the 16-bit weights."""
     kept = _bytes_kept(student, case, "training")
     got = field_of(student, case, "optimizer_over_weights")
     state = kept["master_weights"] + kept["first_moment"] + kept["second_moment"]
     if not kept["weights"] or not state or not math.isclose(got * kept["weights"], state):
-        why = "The master copy belongs to the optimizer's state here."
+        why = "Here the master copy is a part of the optimizer's state."
         without = kept["first_moment"] + kept["second_moment"]
         is_without = kept["weights"] and math.isclose(got * kept["weights"], without)
         raise Wrong(
-            f"{show(got)} times the weights is not the state that you list above",
+            f"{show(got)} times the weights is not the state that your entries give",
             why=why if is_without else "",
         )
 
 
-@check("training_and_generation", hint="Your kv_bytes_per_token knows, at 2 bytes per number.")
+@check("training_and_generation", hint="Call your kv_bytes_per_token with 2 bytes per number.")
 def cache_grows_by_the_same_bytes_per_token(student: Student, case: AnswerCase) -> None:
-    """Each generated token of Qwen3-8B adds the same number of bytes."""
+    """`kv_bytes_per_token_of_8b` is what one token of Qwen3-8B adds to the cache."""
     got = field_of(student, case, "kv_bytes_per_token_of_8b")
     slip = TOKEN_SLIPS.get(got)
     if slip:
