@@ -1,7 +1,7 @@
 """Measuring generation: time runs honestly, sweep over settings, and find what limits a step.
 
 The clock, the device and the model are arguments, so that every function can be tried with scripted
-ones. What uses these functions on real models is in `labkit.labs.throughput.experiments`.
+ones. `labkit.labs.throughput.experiments` uses these functions on real models.
 """
 
 import statistics
@@ -20,12 +20,14 @@ def time_runs(
     n_warmup: int,
     n_repeats: int,
 ) -> list[float]:
-    """Seconds of each of `n_repeats` runs, after `n_warmup` runs that are not timed.
+    """Seconds of each of `n_repeats` runs, after `n_warmup` untimed runs.
 
-    run() only queues work and may return before the device has done any of it; wait_for_device()
-    returns when it is idle (torch.cuda.synchronize); read_clock() gives seconds. Returns the raw
-    samples, in order.
-    Raises: ValueError for a negative n_warmup and for an n_repeats below 1.
+    run() queues work, and may return before the device has done any of it.
+    wait_for_device() returns when the device is idle, like
+    torch.cuda.synchronize. read_clock() returns seconds. A sample must not
+    contain work of an earlier run. The device may be busy at the beginning.
+    Returns a list of the raw samples, in order.
+    Raises: ValueError if n_warmup < 0 or n_repeats < 1, before any run.
     """
     if n_warmup < 0 or n_repeats < 1:
         raise ValueError(f"cannot time {n_repeats} runs after {n_warmup} to warm up")
@@ -42,10 +44,12 @@ def time_runs(
 
 
 def generate_fixed(model: Any, tokens: Tensor, n_new: int) -> Tensor:
-    """Exactly `n_new` new tokens for every sequence, greedily, by one call of `model.generate`.
+    """Exactly `n_new` new tokens for each sequence, greedily.
 
-    No end-of-text token can end a run early, and every token of the prompt is seen, whatever its
-    id. Shapes: tokens (B, n_input); returns the new tokens alone, (B, n_new).
+    Call `model.generate` once. No end-of-text token may end the run early.
+    Nothing is sampled. The model must see every token of the prompt, also
+    one whose id equals the id of the padding.
+    Shapes: tokens (B, n_input). Returns only the new tokens, (B, n_new).
     """
     everything = torch.ones_like(tokens)
     lengths = {"min_new_tokens": n_new, "max_new_tokens": n_new}
@@ -60,13 +64,16 @@ def sweep(
     free_memory: Callable[[], None],
     done: Collection[tuple] = (),
 ) -> None:
-    """Measure the points that are not in `done`, in order, and save each before the next begins.
+    """Measure the points that are not in `done`, in order, and save each one.
 
-    measure(point) returns the samples, or raises MemoryError where the device has too little of it.
-    save(point, samples, "ok") keeps a row; after a MemoryError it is save(point, [], "out of
-    memory"), the memory is freed, and the sweep goes on. free_memory() can free only what nothing
-    holds any more, and an exception holds on to the variables of every call it came through. Any
-    other error passes through, and so does every error of save, a MemoryError too.
+    measure(point) returns the samples, or raises MemoryError if the device
+    runs out of memory. Save each row before the next point begins:
+    save(point, samples, "ok"), or save(point, [], "out of memory") after a
+    MemoryError. After a MemoryError also call free_memory(), once, and go on.
+    At that moment the exception must no longer exist, because it holds the
+    variables of every call it passed through.
+    Every other error ends the sweep and reaches the caller. This includes
+    every error of save, also a MemoryError.
     """
     for point in points:
         if point in done:
@@ -81,9 +88,11 @@ def sweep(
 
 
 def tokens_per_s(batch_size: int, n_new: int, samples_s: Sequence[float]) -> float:
-    """New tokens of the whole batch, divided by the median of the runs' seconds.
+    """New tokens of the whole batch, divided by the median time of a run.
 
-    Of an even number of runs, the median is the mean of the two in the middle.
+    A run makes n_new tokens for each of batch_size sequences. samples_s: the
+    seconds of each run, in any order. For an even number of runs, the median
+    is the mean of the two times in the middle.
     Raises: ValueError if there are no samples.
     """
     if len(samples_s) == 0:
@@ -92,11 +101,12 @@ def tokens_per_s(batch_size: int, n_new: int, samples_s: Sequence[float]) -> flo
 
 
 def fit_steps(n_new: Sequence[int], times_s: Sequence[float]) -> tuple[float, float]:
-    """Seconds of the prefill and of one decode step, by the least-squares line through the times.
+    """Seconds of the prefill and of one decode step, from a straight line.
 
-    A run that makes n tokens is a prefill, which makes the first of them, and n - 1 steps.
+    A run with n new tokens is one prefill, which makes the first token, and
+    n - 1 steps. Fit the line by least squares through all points.
     Returns (prefill_s, step_s).
-    Raises: ValueError for fewer than two different n_new: no line is determined.
+    Raises: ValueError if n_new has fewer than two different numbers.
     """
     n_steps = numpy.asarray(n_new, dtype=float) - 1
     if len(set(n_steps.tolist())) < 2:
@@ -108,12 +118,15 @@ def fit_steps(n_new: Sequence[int], times_s: Sequence[float]) -> tuple[float, fl
 def limit_of(
     step_s: float, n_layers: int, launch_s_per_layer: float, moving_s: float, computing_s: float
 ) -> str:
-    """What a step waits for: "launch", "memory" or "compute", whichever takes the longest.
+    """What a step waits for: "launch", "memory" or "compute".
 
-    launch_s_per_layer: what the processor takes to launch one layer's kernels; moving_s and
-    computing_s: the floors of one step (`labkit.measuring.roofline`).
-    Raises: ValueError if step_s is below moving_s or computing_s: no device is as fast, so
-    something was measured wrongly. A step may be as long as its floor.
+    The limit is the longest of three times: launching all n_layers layers,
+    moving_s ("memory") and computing_s ("compute"). launch_s_per_layer: the
+    time to launch one layer. moving_s and computing_s are the floors of one
+    step.
+    Raises: ValueError if step_s is below moving_s or computing_s, because no
+    device is so fast. step_s may equal a floor. It may be shorter than
+    launching, which is not a floor.
     """
     if step_s < max(moving_s, computing_s):
         floor_s = max(moving_s, computing_s)

@@ -9,21 +9,43 @@
 # %% [markdown]
 # # Lab 2: measuring throughput
 #
-# 42 seconds, then 12: the same 512 tokens of the same model on the same H200, the first time and
-# the second. A number from a stopwatch is a claim, and most of what can be wrong with it cannot be
-# seen in it. In this lab we build
+# <!-- picture: the queue of launches and the clock -->
 #
-# 1. a **timer** that is not fooled by cold starts or by a device that works behind our back;
-# 2. a **generation** of exactly as many tokens as we ask for, and a **sweep** over settings that
-#    survives running out of memory and being interrupted;
-# 3. the **reading** of what comes out: tokens per second, prefill and step, and the limit that
-#    each of them meets: launching, memory, or computing;
+# After this lab you can
 #
-# and at the end every number of ours stands beside the least time that physics allows.
+# * time a run correctly, also on a GPU that works while your program goes on;
+# * measure a model at many settings, and keep the results if the memory runs out;
+# * split the time of a generation into *prefill* and *decode steps*;
+# * say what a step waits for (launching, memory or computing), and recognise impossible numbers.
 #
-# Everything runs on a CPU with the tiny models of the kit; on a GPU the same cells run the models
-# of the handout. Results of both kinds of hardware ship with the kit, so without a GPU we analyse
-# real numbers of one all the same. **14 points**, 2 of them for words.
+# **You need** lab 1 and Python functions that take functions as arguments. The
+# [glossary](../docs/glossary.md) explains the words of this lab in English and Chinese. A CPU is
+# enough: there the cells run small models. On a GPU they run larger ones. Records of both ship with
+# the lab, so you can analyse a real GPU without having one.
+#
+# **Time:** 3 to 4.5 hours. **14 points**, 2.5 of them for written answers:
+#
+# | part | points |
+# |---|---|
+# | 1. A timer | 2 |
+# | 2. Exactly so many tokens | 1.5 |
+# | 3. A sweep that survives | 2 |
+# | 4. Tokens per second | 0.5 |
+# | 6. Prefill and step | 1 |
+# | 7. What does a step wait for? | 2.5 |
+# | 8. Your table | 0.5 |
+# | 9. A report with six faults | 1.5 |
+# | 10. The roofline, with your points on it | 2.5 |
+#
+# **Hand in** this notebook. Before that, run all cells and save it.
+#
+# **The problem.** Generating 512 tokens took 42 s the first time and 12 s the second time, with the
+# same model on the same H200. You cannot see from such a number whether it is wrong. So this lab
+# measures with care, and compares each number with the least time that physics allows.
+#
+# **These words come first.** A *pass* is one call of the model. The first pass of a generation
+# reads the whole prompt and makes the first new token: this is the *prefill*. Each later pass reads
+# the last token and makes the next one: this is a *step* of *decode*.
 
 # %% given="setup"
 import statistics
@@ -57,16 +79,18 @@ print(ready())
 # %% [markdown]
 # ## 1. A timer
 #
-# A GPU works behind our back: a call *queues* work and returns at once. On an H200, a product of
-# two matrices of 8,192 rows is queued in 20 µs and computed in 1.4 ms, 70 times as long. Whoever
-# reads the clock without waiting for the device measures the queueing.
+# A GPU works while your program goes on. A call *queues* work and returns at once. For example,
+# take a product of two matrices of 8,192 rows on an H200. It is queued in 20 µs and computed in 1.4
+# ms, which is 70 times as long. If you read the clock before the GPU has finished, you measure only
+# how long it takes to queue the work.
 #
-# And the first runs are not like the others: they load kernels, allocate memory, pick algorithms.
-# So we warm up, and keep no time of it.
+# The first runs are also different from later ones. They load programs for the GPU (*kernels*),
+# allocate memory and choose algorithms. So we first do a few runs that we do not time. This is the
+# *warm-up*.
 #
-# The clock, the device and the run are arguments. In the check below they are scripted, so the
-# same answer comes out on every machine: what is judged is *what you read when*, never how fast
-# your computer is.
+# The run, the clock and the wait are arguments of your timer. The check passes a scripted clock and
+# a scripted device, so the result is the same on every machine. It judges only *when* you read the
+# clock, and never how fast your computer is.
 
 # %% exercise="labkit.throughput:time_runs" points=2
 
@@ -74,15 +98,15 @@ print(ready())
 loaded = zoo.load("tiny-target", profile="cpu")
 tokens = torch.randint(loaded.vocab_size, (4, 64))
 times_s = time_runs(lambda: loaded.model(tokens), time.perf_counter, device.synchronize, 0, 8)
-print("one forward pass after the other, in ms:", [round(1e3 * each, 1) for each in times_s])
-print(f"first over median: {times_s[0] / statistics.median(times_s):.1f}")
+print("eight forward passes, in ms:", [round(1e3 * each, 1) for each in times_s])
+print(f"first / median: {times_s[0] / statistics.median(times_s):.1f}")
 
 # %% [markdown]
-# On a CPU the first run hardly stands out. On a GPU it does, and not only once: in our record of
-# an H200 the first run of *each new length* is slow again, because its attention kernels are
-# prepared anew for each length that they meet. The first generation of 64 tokens is cold at every
-# single step, even if the model has been running for minutes. So what we warm up is the very run
-# that we then time. The record keeps the first run of every point, and no median counts it.
+# On a CPU the first run is hardly slower than the others. On a GPU it is, and not only the very
+# first one. In our record of an H200, many first runs took 1.5 to 2 times the median. The reason is
+# the attention back end of that run: it prepares its kernels anew for each length that it has not
+# met. A generation of 64 tokens meets 64 lengths. So the warm-up must be the same run that we then
+# time. The record keeps the first run of each point, but no median contains it.
 
 # %% experiment="first_runs"
 for name, record in recorded_results("throughput-*.jsonl").items():
@@ -93,11 +117,17 @@ for name, record in recorded_results("throughput-*.jsonl").items():
 # %% [markdown]
 # ## 2. Exactly so many tokens
 #
-# A throughput over a *known* number of tokens needs runs of a known number of tokens. Models stop
-# when they have had enough, sample when their own settings say so, and take a token for padding
-# when it has the padding's id and nobody says otherwise; with random tokens that happens. Write the
-# one call that leaves nothing open. (`model.generate` is transformers'; [its
-# arguments](https://huggingface.co/docs/transformers/main_classes/text_generation).)
+# Tokens per second need a known number of tokens. By default, `model.generate` of transformers does
+# not give you one:
+#
+# * A model may stop early, at its end-of-text token.
+# * Its own settings may say that it samples.
+# * It may ignore prompt tokens whose id equals the id of the padding. Random prompts contain such
+#   tokens.
+#
+# Write one call that rules all of this out. Read [the arguments of
+# `generate`](https://huggingface.co/docs/transformers/main_classes/text_generation). The model's
+# settings for beams and cache are right already: leave them as they are.
 
 # %% exercise="labkit.throughput:generate_fixed" points=1.5
 
@@ -109,14 +139,15 @@ for n_new in (1, 5, 20):
 # %% [markdown]
 # ## 3. A sweep that survives
 #
-# The largest settings run out of memory; that is a *result*. It belongs into the table, and the
-# sweep goes on. Two things are easy to get wrong:
+# A *sweep* measures many settings, which we call points. The largest ones run out of memory. That
+# is a *result*: it belongs into the table, and the sweep goes on. Two things are easy to get wrong:
 #
-# * **What is saved when.** A sweep over an hour that is interrupted in minute 59 should have lost a
-#   minute. So each row is saved before the next point begins, and a second call skips what is done.
-# * **What holds the memory.** An exception remembers every function that it came through, with
-#   their variables, and these are the tensors that did not fit. As long as it lives, freeing frees
-#   nothing.
+# * **When a row is saved.** If a sweep of one hour is interrupted in minute 59, it should lose only
+#   the last minute. So save each row before the next point begins. A second call skips the points
+#   that are done.
+# * **When memory is freed.** An exception keeps every function that it passed through, with all
+#   variables. These variables are the tensors that did not fit. While the exception object exists,
+#   its tensors cannot be freed.
 
 
 # %% experiment="what_an_exception_holds"
@@ -129,33 +160,58 @@ try:
     too_much()
 except MemoryError as error:
     frame = error.__traceback__.tb_next.tb_frame
-    print(
-        f"inside except: {memory_errors_alive()} alive, holding {len(frame.f_locals['buffer']):,}"
-    )
+    n_bytes = len(frame.f_locals["buffer"])
+    print(f"inside except: {memory_errors_alive()} exception, holding {n_bytes:,} bytes")
     del frame
-print(f"after it:      {memory_errors_alive()} alive")
+print(f"after it:      {memory_errors_alive()} exceptions")
 
 # %% exercise="labkit.throughput:sweep" points=2
 
 # %% [markdown]
 # ## 4. Tokens per second
 #
-# Three runs of 4 sequences and 16 new tokens took 0.5, 0.5 and 3.5 s. The median run made 128
-# tokens per second. The mean run says 43, the mean of the three rates 91: one slow run moves the
-# one, and a mean of rates weighs a fast run, which took hardly any time, as much as a slow one.
+# An example: a batch has 4 sequences, and a run makes 16 new tokens for each. Three runs took 0.5,
+# 0.5 and 3.5 s.
+#
+# | how | tokens/s | problem |
+# |---|---|---|
+# | 64 tokens ÷ median time | 128 | |
+# | 64 tokens ÷ mean time | 43 | one slow run changes the result |
+# | mean of the three rates | 91 | a fast run counts as much as a slow one, which took longer |
+#
+# We take the median.
 
 # %% exercise="labkit.throughput:tokens_per_s" points=0.5
 
 # %% [markdown]
 # ## 5. The experiments
 #
-# Your functions now run real models. What they measure goes into `my_throughput.jsonl`, row by row
-# with its raw samples, behind one line that says where the numbers come from. Run the cell again
-# and it goes on where it stopped; delete the file to measure afresh.
+# Now your functions measure real models. The file `my_throughput.jsonl` stores each row with its
+# raw samples. Its first line says where the numbers come from. If you run the cell again, it
+# continues where it stopped. Delete the file to start again.
 #
-# The four experiments: throughput by prompt length; by number of new tokens; of three models; and
-# the time of one forward pass by batch size. On a CPU the kept length is 16 tokens instead of 64.
-# `short` takes the rows of the tables only: leave it out if you have the time.
+# There are four experiments:
+#
+# * `input_sweep` varies the length of the prompt;
+# * `output_sweep` varies the number of new tokens;
+# * `three_models` runs a small, a medium and an older model;
+# * `forward_by_batch` times one pass over 256 tokens and varies the batch size.
+#
+# The first experiment makes 64 new tokens on a GPU, and 16 on a CPU. `short` measures fewer points.
+# Remove it if you have time.
+#
+# The tables print these columns:
+#
+# | column | meaning |
+# |---|---|
+# | `in`, `new` | tokens of the prompt, and new tokens, of each sequence |
+# | `n` | number of timed runs |
+# | `time s` | median time of a run, in seconds, by the clock |
+# | `middle half` | the range that contains the middle 50 % of the times |
+# | `events s` | median time by CUDA events (a GPU's own clock); only on a GPU |
+# | `first` | time of the first, untimed run divided by the median |
+# | `ms/seq`, `ms/layer` | milliseconds of one pass: per sequence of the batch, and per layer |
+# | `MFU` | model FLOPs utilisation: the model's FLOPs per second as a share of the machine's peak |
 
 # %% experiment="measure"
 setting = short(profile())
@@ -175,9 +231,9 @@ print(figures.table(mine, "three_models"))
 print(figures.table(mine, "forward_by_batch"))
 
 # %% [markdown]
-# Two machines: first the kit's record of an H200, then yours. Points are medians, and bars hold the
-# middle half of the runs. The grey area is below the floor: nothing can be faster, because moving
-# the data and computing take at least that long.
+# The figures show a record of an H200 first, and then yours. Points are medians. Bars show the
+# middle half of the runs. The grey area is below the *floor*: the time that moving the data and
+# computing take at least. Nothing can be in the grey area.
 
 # %% experiment="sweep_figures"
 records = {"yours": mine, **recorded_results("throughput-*.jsonl")}
@@ -201,8 +257,9 @@ figures.forward_by_batch(records["yours"])
 # %% [markdown]
 # ## 6. Prefill and step
 #
-# 0.059 s for one new token, 0.635 s for 64, on one core: the line through the times has a slope,
-# the *step*, and a beginning, the *prefill*. The prefill already makes the first token.
+# On one core of a CPU, one new token takes 0.059 s and 64 tokens take 0.635 s. A straight line
+# through such times has a slope and a start. The slope is the time of one *step*. The value at one
+# new token is the *prefill*, because the prefill already makes the first token.
 
 # %% exercise="labkit.throughput:fit_steps" points=1
 
@@ -219,31 +276,47 @@ for name, record in records.items():
     )
 
 # %% [markdown]
+# One of these lines is impossible: the H200's prefill is *negative*. Look at the table of its
+# `output_sweep`. The row with 256 new tokens has only two samples, and they differ by several
+# seconds. It is also the longest row, so it moves the line most. Without this row the fit gives 43
+# ms for the prefill and 33.2 ms for a step. So look at the spread before you believe a fit. R² does
+# not show the problem.
+#
 # ## 7. What does a step wait for?
 #
-# An H200 moves the weights of an 8B model in 3.2 ms. Its measured step takes 34 ms. Neither the
-# memory nor the arithmetic is what it waits for: the *processor* is, which launches dozens of
-# kernels for each layer, one after the other, at 0.94 ms per layer. So there are three times to
-# compare, and the longest is the limit:
+# An H200 moves the weights of an 8B model in 3.2 ms. Its measured step takes 34 ms. So the step
+# waits neither for memory nor for arithmetic. It waits for the CPU (the *host*), which *launches*
+# the GPU's kernels one by one: dozens for each layer, 0.94 ms per layer. PyTorch's default is to
+# launch each operation when Python reaches it. This is called *eager*.
 #
-# | limit | takes | shrinks with |
+# So three times compete, and the longest one is the limit:
+#
+# | limit | time | it shrinks with |
 # |---|---|---|
-# | `"launch"` | layers × launch time per layer | fewer layers, captured graphs, compiled steps |
-# | `"memory"` | bytes moved ÷ bandwidth | fewer bits, shared KV heads, larger batches |
-# | `"compute"` | FLOPs ÷ peak rate | fewer tokens, smaller models |
+# | `"launch"` | layers × launch time per layer | fewer layers, CUDA graphs, compiled code |
+# | `"memory"` | bytes moved ÷ bandwidth | fewer bits per number, shared KV heads |
+# | `"compute"` | FLOPs ÷ peak FLOP/s | fewer tokens, smaller models |
 #
-# A launch-bound step costs the same whatever the model's width: "throughput scales with model size"
-# is not what such numbers show. The two floors come from `labkit.measuring.roofline`; nothing beats
-# them, so a measurement that does is wrong.
+# The last two are *floors*: see `labkit.measuring.roofline`. Launching is not a floor in this
+# sense, because *CUDA graphs* (many launches, replayed as one) can remove most of it. A measured
+# step cannot be below a floor. If it is, the measurement is wrong, or the floor is: on a CPU the
+# floor is measured too, and other programs disturb it.
+#
+# If launching is the limit, a step costs the same for a wide and for a narrow model. On a CPU the
+# same word means the fixed cost of each layer: the time that Python and PyTorch need, whatever the
+# size of the tensors.
 
 # %% exercise="labkit.throughput:limit_of" points=1
 
 # %% [markdown]
 # ### Question: three models
 #
-# Choose a record of the kit (`"throughput-cpu"`, for instance). For each of its three models: how
-# many milliseconds does a step take per layer? Take the time of `three_models` divided by its new
-# tokens as the step. And which of the three share no KV heads among query heads?
+# Choose one record, for example `"throughput-cpu"`. For each of its three models, how many
+# milliseconds does a step take per layer? Take the time of the run in `three_models`, divided by
+# its new tokens, as the step. (This time contains a share of the prefill. Here we accept that.)
+#
+# Which of the three models use multi-head attention: as many KV heads as query heads? Look up the
+# config of each model.
 
 # %% experiment="three_models_table"
 for name in recorded_results("throughput-*.jsonl"):
@@ -253,7 +326,7 @@ for name in recorded_results("throughput-*.jsonl"):
 # %% answer="three_models" points=0.5
 three_models = {
     "record": "throughput-cpu",
-    "ms_per_layer": {  # of one step
+    "ms_per_layer": {  # milliseconds of one step / layers
         "small": 1.33,
         "medium": 1.09,
         "older": 1.27,
@@ -264,10 +337,14 @@ three_models = {
 # %% [markdown]
 # ### Question: which limit holds?
 #
-# For the same record, which limit holds in each of five regions: a decode step at 64 cached tokens
-# of the small and of the medium model; the prefill of the longest prompt that ran; one forward pass
-# over 256 tokens, for 1 text and for 16? As launch time per layer take the least of the three that
-# you have just computed. Where two limits are within a factor of 1.5, either is accepted.
+# Use the same record. Which limit holds in each of these five cases?
+#
+# * `decode_small_model`, `decode_medium_model`: a decode step with 64 cached tokens;
+# * `prefill_longest`: the prefill of the longest prompt that ran;
+# * `forward_one`, `forward_sixteen`: one pass over 256 tokens, for 1 text and for 16 texts.
+#
+# As launch time per layer, take the smallest of your three numbers above. The cell below prints the
+# two floors. If two limits are within a factor of 1.5, both are accepted.
 
 
 # %% experiment="floors"
@@ -306,11 +383,13 @@ which_limit = {
 # %% [markdown]
 # ## 8. Your table
 #
-# Copy your output sweep into the table (the cell prints it ready to paste), and measure one of its
-# rows again. No time is right or wrong by itself, and none earns more than another. What is checked
-# is that the table agrees with itself, with your second measurement, and with what a machine can
-# do: `"CPU"`, the name of your card, or `"another GPU"` if lab 1 has no facts on it. A row that did
-# not run is `"out of memory"` or `"skipped"`.
+# Copy your output sweep into the table. The cell prints it ready to paste. It also measures one row
+# a second time, for the entry `"again"`.
+#
+# No time is right or wrong, and a fast one earns no more. The check compares the table with itself,
+# with your second measurement, and with what the machine can do. `"machine"` is `"CPU"`, the name
+# of your card as in lab 1, or `"another GPU"`. For a row that did not run, write `"out of memory"`
+# or `"skipped"`.
 
 # %% experiment="table_to_paste"
 rows = {row.n_new: row for row in mine.of("output_sweep")}
@@ -335,9 +414,9 @@ for n, row in rows.items():
         print(f'"{n} new": "{row.outcome}",')
 print(f'"again": {{"n_new": {again_row.n_new}, "time_s": {statistics.median(again_s):.5f}}}')
 
-# %% answer="my_table" points=1
+# %% answer="my_table" points=0.5
 my_table = {
-    "run": {"model": "tiny-target", "machine": "CPU", "dtype": "float32"},  # or L40S, H100-SXM, ...
+    "run": {"model": "tiny-target", "machine": "CPU", "dtype": "float32"},  # "CPU", "L40S", ...
     "batch_size": 4,
     "n_input": 64,
     "rows": {
@@ -351,9 +430,10 @@ my_table = {
 }
 
 # %% [markdown]
-# The *physics gate* holds every row of a record against the floors of its passes, and against what
-# must fit into memory. A row that it refuses cannot have happened. It knows only what is
-# impossible: a row that it lets through can still be wrong.
+# The *physics gate* compares each row of a record with the floors of its passes, and with the
+# memory that the row needs. If it rejects a row, the row cannot have happened. The gate finds only
+# impossible rows: a row that it accepts can still be wrong. On a CPU, a row may be rejected because
+# other programs disturbed the measurement of the floor.
 
 # %% experiment="physics_gate"
 for name, record in records.items():
@@ -363,12 +443,13 @@ for name, record in records.items():
 # %% [markdown]
 # ## 9. A report with six faults
 #
-# Somebody measured an H100 and wrote it up. Each of the six faults stands in exactly one entry.
-# Some show by a division, some by comparing rows, one needs the floors of section 7, one the
-# models' configs.
+# We made up a report about an H100. It has 18 entries, A to R, and each of the six faults is in
+# exactly one entry. You find some by a division and some by comparing rows. One needs the floors of
+# section 7. One needs the configs of the models.
 #
-# The data sheet of the card: 3,350 GB/s, 989 TFLOP/s in bfloat16. The open check sees only that
-# you name six different entries; which are right is judged when you hand in.
+# The data sheet of the card says 3,350 GB/s, and 989 TFLOP/s in bfloat16. Here the check tests only
+# that you name six different entries. A green tick does not mean that they are right: that is
+# judged after you hand in.
 
 # %% experiment="read_the_report"
 print(data_path("flawed_report.md").read_text(encoding="utf-8"))
@@ -386,57 +467,106 @@ flawed_report = {
 # %% [markdown]
 # ## 10. The roofline, with your points on it
 #
-# Left of the ridge the slope is the memory's bandwidth, right of it the ceiling is the arithmetic's
-# peak. Each dot is a measured pass: how many FLOPs it does per byte that it must move, and how many
-# it did per second. A dot far below the roof waits for something that the roof does not know.
-# Slide the batch and see where a decode step would have to go to reach the ridge.
+# The *roofline* shows the best that a machine can do. The x axis shows the *arithmetic intensity*
+# of a pass: FLOPs for each byte that it must move. On the left the slope is the memory's bandwidth.
+# On the right the ceiling is the peak FLOP/s. The corner is the *ridge*: there, moving and
+# computing take equally long.
+#
+# Each dot is a measured pass. If a dot is far below the roof, the pass waits for something else,
+# for example launching. Move the slider for the batch. At which batch size would a decode step
+# reach the ridge?
 
 # %% experiment="roofline_widget"
 roofline_widget.roofline_explorer(mine)
 
 # %% [markdown]
-# ### In words: what limits what?
+# ### Other machines
 #
-# Describe your four experiments in a few sentences each, with numbers. How do time and throughput
-# change with the prompt's length and with the number of new tokens, and why? Which model is fastest
-# per layer, and does its size explain it? From which batch size on does a forward pass take longer?
-# Name the limit each time, and say how you know.
+# The table shows Qwen3-8B on the cards of lab 1, from their data sheets. It gives the floor of a
+# decode step and of a prefill, and the ridge point. The numbers are floors, not measurements.
 
-# %% [markdown] written="reflection" points=2
-# *Prompt length* (tiny-target, batch 4, 16 new tokens, one core): from 1 to 16 tokens the time
-# stays between 0.13 and 0.15 s, because 16 steps of some 9 ms do the waiting and the prefill is
-# one more pass; from 128 on it grows, and from 512 to 2,048 tokens it goes from 0.83 to 4.4 s, more
-# than in proportion, because attention adds a quadratic term. Throughput falls accordingly: the
-# same 64 tokens are made in more time. The long prompts are bound by computing: the floor of
-# computing grows with them and is the longest of the three times.
-#
-# *New tokens*: nearly a straight line (R² 0.995), some 10 ms for each further token behind 59 ms
-# for the first. Throughput rises from 68 to 417 tokens/s at 128 new tokens, since the prefill is
-# shared out among more of them, and approaches batch ÷ step; at 256 it falls a little again, for
-# the cache has grown and is copied at every step.
-#
-# *Three models*: 12 layers take 1.09 ms each in the medium model and 1.27 ms in the one without
-# shared KV heads, the single layer of the small one 1.33 ms, although it has a fiftieth of the
-# weights. The floors of moving differ by that factor, the times per layer do not: launching is the
-# limit. (The small model's one layer also carries what every step costs beside its layers.) Whole
-# steps follow the number of layers. On an H200 it is the same: Qwen3-1.7B and 8B cost 0.85 and
-# 0.94 ms per layer, with floors that differ by a factor of four; OLMo-7B, whose layers launch fewer
-# kernels, costs 0.66.
-#
-# *Batch*: on one core a pass over 256 tokens takes 64 ms for one text and 456 ms for eight, in
-# proportion, since computing is the limit from the start. On the H200 it is 27 to 28 ms for 1, 2
-# and 4 texts, as long as launching takes longer than computing, then 44 and 85 ms. ("Time per
-# batch" and "time per sequence" are different columns: the first rises, the second falls.)
-#
-# *Marking: half a point each for (1) input: flat region and growth, with the reason; (2) output:
-# linear, prefill and step told apart; (3) models: per layer, launch rather than size, with numbers;
-# (4) batch: where it begins to grow, and why. No marks for fast numbers.*
+# %% experiment="other_cards"
+print(figures.cards_table("Qwen/Qwen3-8B"))
 
 # %% [markdown]
-# ## What we have seen
+# ### Written answer: other people's numbers
 #
-# A step of the tiny model takes 10 ms on one core; moving its weights would take 3.8, computing
-# 0.6. A step of an 8B model takes 34 ms on an H200 whose memory could feed it in 3.2. In the one
-# most, in the other nine tenths of a step are spent telling the device what to do. Larger batches
-# share that cost (lab 5), graphs remove it, speculation (lab 6) makes fewer steps; a KV cache,
-# which comes next, saves arithmetic, and we now know where arithmetic is not what we wait for.
+# 1. A report on GPT-2 says: "32 new tokens took 3.74 s, which is 17.2 tokens/s." Is this right?
+#    Give the number that you compute, and one mistake that could explain the difference.
+# 2. Qwen3-8B has 36 layers. A host launches one layer in 0.94 ms, and the batch is 1. Use the table
+#    above. On which cards is launching the limit of a decode step? Somebody replaces an L40S by an
+#    H200: what becomes faster, a decode step or a prefill of 8,192 tokens?
+
+# %% [markdown] written="other_numbers" points=0.5
+# *1.* No. 32 / 3.74 = 8.6 tokens/s. The reported number is twice as large. A possible mistake: the
+# 32 tokens of a prompt were counted as well, since 64 / 3.74 = 17.1. (A batch of 2 that was not
+# mentioned would also explain it.)
+#
+# *2.* Launching takes 36 × 0.94 = 34 ms. On the L4 the floor of a step is 50 ms, so memory is the
+# limit. The T4's floor is 47 ms too, but the weights (16.4 GB) do not fit on it. On all other cards
+# the floor is 3 to 20 ms, so launching is the limit. A decode step stays at about 34 ms on the
+# H200. The prefill becomes faster: its floor falls from 369 to 135 ms, because computing is the
+# limit.
+#
+# *Marking (0.5 points):*
+#
+# * *0.25 for 8.6 tokens/s and one mistake that gives the factor 2.*
+# * *0.25 if launching (34 ms) is compared with the floors, and only the prefill becomes faster.*
+
+# %% [markdown]
+# ### Written answer: what limits what?
+#
+# Describe *your own* four figures and tables. Write 3 to 4 sentences for each, with numbers, and
+# name the limit each time (launch, memory or compute). Say how you know.
+#
+# 1. Prompt length: how do time and throughput change, and why?
+# 2. New tokens: is the curve a line? Which part is prefill, and which is steps?
+# 3. Three models: which one is fastest per layer? Does its size explain this?
+# 4. Batch: from which batch size on does a pass take longer, and why?
+
+# %% [markdown] written="reflection" points=2
+# These are the answers for the record of one CPU core, with the H200 for comparison.
+#
+# *1.* With 1 to 16 prompt tokens, the time stays between 0.13 and 0.15 s. There are 16 passes of
+# about 9 ms, and the prefill is only one of them. From 128 tokens on the time grows. From 512 to
+# 2,048 tokens it grows from 0.83 to 4.4 s. This is more than in proportion, because attention has a
+# quadratic term. The throughput falls, because the same 64 tokens take more time. Long prompts are
+# limited by computing: their computing floor is the longest of the three times.
+#
+# *2.* The curve is nearly a line: 59 ms for the first token, and about 10 ms for each further
+# token. Throughput rises from 68 to 417 tokens/s at 128 new tokens, because more tokens share the
+# prefill. At 256 tokens it falls a little: the cache has grown, and each step copies it.
+#
+# *3.* A layer takes 1.09 ms in the medium model and 1.27 ms in the older one. In the small model
+# its only layer takes 1.33 ms, although it has about a fiftieth of the weights. So neither moving
+# nor computing decides. Each layer has a fixed cost, which this lab calls launching. (The small
+# model's layer also carries the cost of each step outside the layers.) On an H200 it is similar:
+# 0.85 ms for Qwen3-1.7B and 0.94 ms for Qwen3-8B, although their floors differ by a factor of four.
+#
+# *4.* On one core, a pass takes 64 ms for one text and 456 ms for eight. It grows in proportion
+# from the start, because computing is the limit. On the H200 it takes 27 to 28 ms for 1, 2 and 4
+# texts, because launching takes longer than computing. Then it takes 44 and 85 ms.
+#
+# *Marking (2 points). Fast numbers earn nothing:*
+#
+# * *0.5 for the prompt length: a flat part and a growing part, the reason for each, two numbers.*
+# * *0.5 for new tokens: a line, with prefill and step named and given in ms.*
+# * *0.5 for the models: time per layer compared, and a fixed cost per layer instead of size as the
+#   reason.*
+# * *0.5 for the batch: where the time begins to grow, and which limit holds before and after.*
+
+# %% [markdown]
+# ## What you have shown
+#
+# Your timer and your sweep give numbers that another person can trust. With them you found what a
+# step waits for. A step of an 8B model takes 34 ms on an H200, although its memory could supply the
+# weights in 3.2 ms. So about 90 % of the step is launch time. Larger batches share this cost (lab
+# 5), CUDA graphs remove it, and speculation (lab 6) makes fewer steps. Lab 3 asks when a KV cache
+# helps.
+#
+# **Read next**
+#
+# * [Making Deep Learning Go Brrrr From First Principles](https://horace.io/brrr_intro.html) (He,
+#   2022): computing, moving data and launching as the three limits.
+# * [Transformer Inference Arithmetic](https://kipp.ly/transformer-inference-arithmetic/) (Chen,
+#   2022): floors of a step, computed by hand.

@@ -17,7 +17,8 @@ from labkit.measuring.panels import WIDTH, draw_times, panels, say
 from labkit.measuring.physics import floors_of
 from labkit.measuring.plots import COLORS
 from labkit.measuring.records import Record, Row, has_rows
-from labkit.measuring.roofline import Floor
+from labkit.measuring.roofline import Floor, Roofline, pass_floor, ridge_point
+from labkit.models.facts import gpus
 from labkit.models.tiny import facts_of, has_facts
 
 TIME_COLOR, RATE_COLOR = COLORS["weights"], "#009e73"
@@ -50,6 +51,21 @@ def table(record: Record, experiment: str) -> str:
         cells += [line["note"]] if line.get("note") and line["note"] != shared else []
         text.append("  ".join(cells))
     return "\n".join(text) + "\n"
+
+
+def cards_table(model: str, n_cached: int = 64, n_prompt: int = 8192) -> str:
+    """What each card of the fact table takes at least for a pass in float16, by its data sheet."""
+    lines = [f"{'card':<30}{'GB/s':>7}{'TFLOP/s':>9}{'ridge':>7}{'step ms':>9}{'prefill ms':>12}"]
+    for name in gpus():
+        card = Roofline.of(name)
+        step, prefill = (pass_floor(card, model, *n) for n in ((1, n_cached), (n_prompt, 0)))
+        lines.append(
+            f"{name:<30}{card.bandwidth / 1e9:>7,.0f}{card.peak('float16') / 1e12:>9.0f}"
+            f"{ridge_point(card, 'float16'):>7.0f}{1e3 * step.seconds:>9.1f}"
+            f"{1e3 * prefill.seconds:>12.0f}"
+        )
+    title = f"{model}, float16: a step after {n_cached} tokens, a prefill of {n_prompt:,} tokens"
+    return "\n".join([title, *lines])
 
 
 def input_sweep(record: Record) -> Figure:
