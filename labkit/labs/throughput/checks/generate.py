@@ -1,7 +1,7 @@
 """Checks of `generate_fixed`.
 
-The model is the check's own: it samples unless told otherwise, stops where it has had enough, and
-takes padding for padding wherever nobody says what to look at, as the real ones do.
+The model is the check's own: it samples by default, stops at its end-of-text token, and ignores
+tokens with the id of the padding if there is no mask, as the real ones do.
 """
 
 import math
@@ -42,8 +42,10 @@ class FixedCase:
     seed: int = 0
 
     def __str__(self) -> str:
-        ends = "" if self.stops_after is None else f", a text that would end at {self.stops_after}"
-        return f"{self.n_new} tokens for {self.batch_size} prompts of {self.n_input}{ends}"
+        ends = "" if self.stops_after is None else f", end of text after {self.stops_after}"
+        return (
+            f"{self.n_new} new tokens, prompts of shape ({self.batch_size}, {self.n_input}){ends}"
+        )
 
     def prompt(self) -> Tensor:
         """Random tokens; one of them is the id that this model pads with."""
@@ -148,27 +150,27 @@ def _free(case: FixedCase) -> bool:
 
 
 @check(
-    "generate_fixed", hint="`generate` returns prompt and new tokens side by side.",
+    "generate_fixed", hint="`generate` returns prompt and new tokens. Cut off the prompt.",
     applies_to=_free,
 )  # fmt: skip
 def the_new_tokens_alone_come_back(student: Student, case: FixedCase) -> None:
-    """What comes back is the tokens that were made, all of them, without the prompt."""
+    """The function returns all new tokens, without the prompt."""
     played = play_of(student, case)
     call = played.call
-    tokens = tensor_in(played.got, "what comes back")
+    tokens = tensor_in(played.got, "the result")
     why = ""
     if tuple(tokens.shape) == (case.batch_size, case.n_input + case.n_new):
-        why = "The prompt is still in front: a throughput would count what was not generated."
+        why = "The prompt is still there. Its tokens were not generated."
     if call.get("max_new_tokens") is None:
-        why = "`max_length` counts the prompt too."
+        why = "`max_length` counts the prompt too. Use `max_new_tokens`."
     wanted = [case.batch_size, case.n_new]
-    expect_equal(list(tokens.shape), wanted, "the shape of what comes back", why=why)
+    expect_equal(list(tokens.shape), wanted, "the shape of the result", why=why)
     expect_equal(tokens.tolist(), played.model.made[0].tolist(), "the new tokens")
 
 
 @check(
     "generate_fixed", weight=1.5,
-    hint="A largest number of tokens is not yet a smallest one.",
+    hint="Set the smallest number of new tokens too, not only the largest.",
     applies_to=lambda case: not _free(case),
 )  # fmt: skip
 def end_of_text_cannot_end_a_run(student: Student, case: FixedCase) -> None:
@@ -178,14 +180,14 @@ def end_of_text_cannot_end_a_run(student: Student, case: FixedCase) -> None:
     n_made = played.model.made[0].shape[1]
     if n_made != case.n_new:
         raise Wrong(
-            "the tokens that were made",
+            "the number of new tokens",
             expected=show(case.n_new),
             got=show(n_made),
-            why="A run that stops early is fast for the wrong reason.",
+            why="The model stopped early, at its end-of-text token.",
         )
 
 
-@check("generate_fixed", hint="Random tokens may have the id of the padding.")
+@check("generate_fixed", hint="Pass an attention mask of ones, with the shape of tokens.")
 def every_token_of_the_prompt_is_seen(student: Student, case: FixedCase) -> None:
     """The attention mask is all ones, one for each token of the prompt."""
     played = play_of(student, case)
@@ -193,30 +195,30 @@ def every_token_of_the_prompt_is_seen(student: Student, case: FixedCase) -> None
     if mask is None:
         raise Wrong(
             "the attention mask",
-            expected="one of all ones",
+            expected="a mask of ones",
             got="none",
-            why="Without one, tokens with the id of the padding are taken for padding.",
+            why="Without a mask, the model ignores tokens whose id is that of the padding.",
         )
     got = tensor_in(mask, "the attention mask")
     expect_equal(list(got.shape), [case.batch_size, case.n_input], "its shape")
     n_hidden = int((got.double() != 1).sum())
     if n_hidden:
-        raise Wrong("the attention mask", expected="all ones", got=f"{n_hidden} others")
+        raise Wrong("the attention mask", expected="only ones", got=f"other numbers: {n_hidden}")
 
 
-@check("generate_fixed", hint="Many models come with sampling switched on.")
+@check("generate_fixed", hint="Switch sampling off in your call: many models sample by default.")
 def decoding_is_greedy(student: Student, case: FixedCase) -> None:
-    """Nothing is sampled, one beam is kept, and the cache is on."""
+    """Decoding is greedy: no sampling, one beam, and the cache is on."""
     call = play_of(student, case).call
     if _setting(call, "do_sample"):
         raise Wrong(
             "`do_sample`",
             expected="False",
             got=show(call["do_sample"]),
-            why="What a model's own settings say holds unless it is told otherwise.",
+            why="The model's own settings may say that it samples. Your call must say no.",
         )
     if _setting(call, "num_beams") not in (None, 1):
-        raise Wrong("the beams", expected="1", got=show(call["num_beams"]))
+        raise Wrong("`num_beams`", expected="1", got=show(call["num_beams"]))
     if _setting(call, "use_cache") in (False, 0):
         raise Wrong("`use_cache`", expected="True", got="False")
 
@@ -231,9 +233,9 @@ def _setting(call: dict, name: str) -> bool | float | None:
     return value
 
 
-@check("generate_fixed", hint="The tokens are passed on as they are.")
+@check("generate_fixed", hint="Pass tokens to `generate` without any change.")
 def the_prompt_goes_in_unchanged(student: Student, case: FixedCase) -> None:
-    """The model gets the very tokens of the prompt, every sequence of the batch at once."""
+    """The model gets the prompt unchanged, with all sequences of the batch at once."""
     call = play_of(student, case).call
     got = tensor_in(call["tokens"], "the prompt")
     expect_equal(got.tolist(), case.prompt().tolist(), "the tokens that the model gets")

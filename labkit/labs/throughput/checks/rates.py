@@ -34,36 +34,41 @@ def _single(case: RateCase) -> bool:
     return len(case.samples_s) == 1
 
 
-@check("tokens_per_s", hint="How many tokens does one run make?", applies_to=_single, gate=True)
+@check(
+    "tokens_per_s",
+    hint="Multiply batch_size by n_new, and divide by the seconds.",
+    applies_to=_single,
+    gate=True,
+)
 def all_sequences_count(student: Student, case: RateCase) -> None:
-    """A run makes `n_new` tokens for each sequence of the batch."""
+    """A run counts `n_new` tokens for each sequence of the batch."""
     got = student.tokens_per_s(case.batch_size, case.n_new, list(case.samples_s))
     slips = {
-        1 / case.batch_size: "Those are the tokens of one sequence.",
-        1 / case.n_new: "Those are runs, not tokens.",
-        1e-3: "Those are thousands of tokens.",
-        1 / case.expected**2: "Those are seconds per token: turn it round.",
-        case.samples_s[0]: "Those are the tokens: divide by the seconds.",
+        1 / case.batch_size: "These are the tokens of one sequence. Multiply by batch_size.",
+        1 / case.n_new: "These are sequences per second. Multiply by n_new.",
+        1e-3: "These are thousands of tokens per second.",
+        1 / case.expected**2: "These are seconds per token. Return tokens per second.",
+        case.samples_s[0]: "That is the number of tokens. Divide by the seconds.",
     }
     why = told(text for factor, text in slips.items() if is_number(got, case.expected * factor))
     expect_number(got, case.expected, "tokens per second", relative=1e-6, why=why)
 
 
 @check(
-    "tokens_per_s", hint="One run in a hundred is slow: it should not move the number.",
+    "tokens_per_s", hint="Divide by the median of the times, not by the mean.",
     applies_to=lambda case: len(case.samples_s) > 1 and len(case.samples_s) % 2, gate=True,
 )  # fmt: skip
 def the_median_run_counts(student: Student, case: RateCase) -> None:
-    """Of several runs, the median one gives the rate; a slow one does not move it."""
+    """With several runs, the median time decides, so one slow run changes nothing."""
     _expect_median(student, case)
 
 
 @check(
-    "tokens_per_s", weight=0.5, hint="Which two runs stand in the middle, once they are sorted?",
+    "tokens_per_s", weight=0.5, hint="Sort the times. Take the mean of the two in the middle.",
     applies_to=lambda case: len(case.samples_s) % 2 == 0,
 )  # fmt: skip
 def two_runs_may_be_in_the_middle(student: Student, case: RateCase) -> None:
-    """Of an even number of runs, the median is the mean of the two middle times."""
+    """With an even number of runs, the median is the mean of the two middle times."""
     _expect_median(student, case)
 
 
@@ -81,16 +86,18 @@ def _expect_median(student: Student, case: RateCase) -> None:
     ratios = statistics.fmean(1 / sample for sample in case.samples_s)
     in_order, n = sorted(case.samples_s), len(case.samples_s)
     slips = {
-        "That is the mean run: one slow run moves it.": middle / mean,
-        "That is a mean of rates: a fast run counts more than a slow one.": middle * ratios,
-        "That is the best run.": middle / in_order[0],
-        "That is the slowest run.": middle / in_order[-1],
-        "That is the first run.": middle / case.samples_s[0],
-        "That is the last run.": middle / case.samples_s[-1],
-        "The runs were not sorted.": middle / case.samples_s[n // 2],
-        "That is one of the two in the middle.": middle / in_order[n // 2],
-        "That is the other of the two in the middle.": middle / in_order[(n - 1) // 2],
-        "That is the median of the rates; take the median of the times.": middle
+        "That is the mean time. Take the median time.": middle / mean,
+        "That is the mean of the rates. Take the median time.": middle * ratios,
+        "That is the fastest run. Take the median.": middle / in_order[0],
+        "That is the slowest run. Take the median.": middle / in_order[-1],
+        "That is the first run. Take the median.": middle / case.samples_s[0],
+        "That is the last run. Take the median.": middle / case.samples_s[-1],
+        "The times were not sorted before the middle one was taken.": middle
+        / case.samples_s[n // 2],
+        "That is one of the two middle times. Take their mean.": middle / in_order[n // 2],
+        "That is the other one of the two middle times. Take their mean.": middle
+        / in_order[(n - 1) // 2],
+        "That is the median of the rates. Take the median of the times.": middle
         * statistics.median(1 / sample for sample in case.samples_s),
     }
     got = rate(*case.samples_s)
@@ -98,14 +105,14 @@ def _expect_median(student: Student, case: RateCase) -> None:
     expect_number(got, alone, "tokens per second", relative=1e-6, why=why)
 
 
-@check("tokens_per_s", weight=0.5, hint="What should a run out of memory give?")
+@check("tokens_per_s", weight=0.5, hint="Raise ValueError if samples_s is empty.")
 def no_samples_have_no_rate(student: Student, case: RateCase) -> None:
-    """Without samples there is no rate: a ValueError."""
+    """If there are no samples, the function raises ValueError."""
     expect_refusal(
         lambda: student.tokens_per_s(case.batch_size, case.n_new, []),
         "ValueError",
         "tokens per second of no samples",
-        why="Nothing measured is not 0, and not infinitely fast.",
+        why="Without a measurement there is no rate, not even 0.",
     )
     number_in(
         student.tokens_per_s(case.batch_size, case.n_new, list(case.samples_s)),
@@ -139,27 +146,31 @@ def _fitted(student: Student, case: FitCase) -> list[float]:
 SLOPE, HEIGHT = 1e-5, 1e-3
 
 
-@check("fit_steps", hint="The slope of the line.", applies_to=lambda case: case.is_exact)
+@check(
+    "fit_steps",
+    hint="Return the slope of the line as the second number.",
+    applies_to=lambda case: case.is_exact,
+)
 def a_step_is_the_slope(student: Student, case: FitCase) -> None:
-    """Where the times lie on a line, the second number is what one more token takes."""
+    """If the times are on a line, the second number is its slope."""
     prefill_s, step_s = _fitted(student, case)
     why = ""
     if math.isclose(prefill_s, case.step_s, rel_tol=1e-6):
-        why = "The prefill comes first, then the step."
+        why = "The order is wrong: return the prefill first, then the step."
     expect_number(step_s, case.step_s, "seconds per step", relative=SLOPE, why=why)
 
 
 @check(
-    "fit_steps", hint="Which token does the prefill make? How many steps make the others?",
+    "fit_steps", hint="Fit the times against n - 1: a run of n tokens has n - 1 steps.",
     applies_to=lambda case: case.is_exact,
 )  # fmt: skip
 def the_prefill_makes_the_first_token(student: Student, case: FitCase) -> None:
-    """The first number is the time of one new token, where no step has been made yet."""
+    """The first number is the value of the line at one new token."""
     prefill_s, step_s = _fitted(student, case)
     at_one = case.prefill_s
     why = ""
     if math.isclose(prefill_s, at_one - case.step_s, rel_tol=1e-6, abs_tol=1e-12):
-        why = "That is where the line meets zero tokens: a run that makes nothing."
+        why = "That is the value at 0 new tokens. Take it at 1."
     rounding_s = HEIGHT * case.step_s
     expect_number(prefill_s, at_one, "seconds of the prefill", absolute=rounding_s, why=why)
     if not step_s > 0:
@@ -167,11 +178,11 @@ def the_prefill_makes_the_first_token(student: Student, case: FitCase) -> None:
 
 
 @check(
-    "fit_steps", hint="All points have a say: minimise the sum of squares.",
+    "fit_steps", hint="Fit all points by least squares, for example with numpy.polyfit.",
     applies_to=lambda case: not case.is_exact,
 )  # fmt: skip
 def all_points_have_a_say(student: Student, case: FitCase) -> None:
-    """Where the times scatter, the line is the one of least squares."""
+    """If the times are not on a line, the fit is by least squares."""
 
     def off(step_s: float) -> float:
         """The least sum of squares around a line of this slope, wherever it begins."""
@@ -189,9 +200,11 @@ def all_points_have_a_say(student: Student, case: FitCase) -> None:
         )
 
 
-@check("fit_steps", weight=0.5, hint="How many lines go through one point?")
+@check(
+    "fit_steps", weight=0.5, hint="Raise ValueError if n_new has fewer than two different numbers."
+)
 def one_length_determines_no_line(student: Student, case: FitCase) -> None:
-    """Times of a single number of tokens, however many, are a ValueError."""
+    """If all runs have the same n_new, the function raises ValueError."""
     once, thrice = [case.n_new[0]], [case.n_new[0]] * 3
     refused = {
         f"times of {n_new} new tokens": (n_new, list(case.times_s[: len(n_new)]))
@@ -234,7 +247,7 @@ def _expect_limit(student: Student, case: LimitCase) -> None:
         raise Wrong("the limit", expected=f'"{case.right}" ({named})', got=show(got), why=why)
     shrunk = least_s | {case.right: least_s[case.right] / 100}
     if _limit(student, case, shrunk) == case.right:
-        why = f"where its time is {1e3 * shrunk[case.right]:g} ms, shorter than another"
+        why = f"since its time is now {1e3 * shrunk[case.right]:g} ms, not the longest"
         raise Wrong("the limit", expected=f"not {case.right!r}, {why}", got=show(case.right))
 
 
@@ -260,13 +273,11 @@ LIMIT_PROBES = (  # step_s, n_layers, launch_s_per_layer, moving_s, computing_s
     (1.0, 10, 0.05, 0.1, 0.3),
 )
 LIMIT_SLIPS = {
-    "Launching takes its time for every layer: that of one layer was taken.": (
+    "The launch time of one layer was taken. Multiply by n_layers.": (
         ("compute", "memory", "compute", "compute")
     ),
-    "Moving is the floor of memory, computing that of compute: they are mixed up.": (
-        ("launch", "compute", "memory", "launch")
-    ),
-    "That is the shortest of the three times; the longest is the limit.": (
+    "moving_s and computing_s are mixed up.": (("launch", "compute", "memory", "launch")),
+    "That is the shortest of the three times. The limit is the longest.": (
         ("memory", "launch", "launch", "memory")
     ),
 }
@@ -287,39 +298,49 @@ def _has(right: str | None) -> Any:
     return lambda case: case.right == right
 
 
-@check("limit_of", hint="Launching takes its time for each layer.", applies_to=_has("launch"))
+@check(
+    "limit_of",
+    hint="Compare n_layers * launch_s_per_layer with the two floors.",
+    applies_to=_has("launch"),
+)
 def many_layers_wait_for_launches(student: Student, case: LimitCase) -> None:
-    """Where launching all layers takes the longest, the limit is "launch"."""
+    """If launching all layers takes the longest, the limit is "launch"."""
     _expect_limit(student, case)
 
 
-@check("limit_of", hint="moving_s is the floor of memory.", applies_to=_has("memory"))
+@check("limit_of", hint='Return "memory" if moving_s is the longest.', applies_to=_has("memory"))
 def many_bytes_wait_for_memory(student: Student, case: LimitCase) -> None:
-    """Where moving bytes takes the longest, the limit is "memory"."""
+    """If moving bytes takes the longest, the limit is "memory"."""
     _expect_limit(student, case)
 
 
-@check("limit_of", hint="computing_s is the floor of compute.", applies_to=_has("compute"))
+@check(
+    "limit_of", hint='Return "compute" if computing_s is the longest.', applies_to=_has("compute")
+)
 def many_products_wait_for_compute(student: Student, case: LimitCase) -> None:
-    """Where computing takes the longest, the limit is "compute"."""
+    """If computing takes the longest, the limit is "compute"."""
     _expect_limit(student, case)
 
 
-@check("limit_of", hint="A floor is what no device beats.", applies_to=_has(None))
+@check(
+    "limit_of",
+    hint="Raise ValueError if step_s is below moving_s or below computing_s.",
+    applies_to=_has(None),
+)
 def a_step_below_its_floor_is_refused(student: Student, case: LimitCase) -> None:
-    """A step faster than moving or computing allows is a ValueError, launching set aside."""
+    """Only a step_s below moving_s or below computing_s raises ValueError."""
     sizes = (case.n_layers, case.launch_s_per_layer, case.moving_s, case.computing_s)
     floor_s = max(case.moving_s, case.computing_s)
     expect_refusal(
         lambda: student.limit_of(case.step_s, *sizes),
         "ValueError",
-        f"a step of {1e3 * case.step_s:g} ms on a floor of {1e3 * floor_s:g} ms",
-        why="Such a number is no success: something was measured wrongly.",
+        f"a step of {1e3 * case.step_s:g} ms with a floor of {1e3 * floor_s:g} ms",
+        why="No device is so fast: the measurement is wrong.",
     )
     slow_launch_s = 3 * floor_s / case.n_layers
     slower = (case.n_layers, slow_launch_s, case.moving_s, case.computing_s)
     possible = {
-        "a step of twice the floor, faster than its launches": (2 * floor_s, *slower),
+        "a step of twice the floor, shorter than launching": (2 * floor_s, *slower),
         "a step as long as its floor": (floor_s, *sizes),
     }
     for what, arguments in possible.items():

@@ -105,33 +105,36 @@ def _limit_check(student: Student, case: AnswerCase, regions: tuple[str, ...]) -
         if got not in times.accepted():
             raise Wrong(
                 f"{region}: {got} does not take the longest there",
-                why=f"Launching takes some {1e3 * times.launch:.3g} ms, moving at least "
+                why=f"Launching takes {1e3 * times.launch:.3g} ms, moving at least "
                 f"{1e3 * times.memory:.3g} ms, computing at least {1e3 * times.compute:.3g} ms.",
                 cause=f"{region}: {got} does not take the longest there",
             )
 
 
-@check("which_limit", hint="Compare layers x launch time with the two floors of a step.")
+@check(
+    "which_limit",
+    hint="Compare layers x launch time per layer with the two floors that are printed.",
+)
 def decode_is_explained(student: Student, case: AnswerCase) -> None:
-    """For decode steps of both models, the limit is the one that takes the longest."""
+    """For decode steps of both models, the limit is the longest of the three times."""
     _limit_check(student, case, REGIONS[:2])
 
 
-@check("which_limit", hint="How many products does a prompt of that length need?")
+@check("which_limit", hint="Compare the three times of the prefill: launching, moving, computing.")
 def prefill_is_explained(student: Student, case: AnswerCase) -> None:
-    """For the longest prompt that ran, the limit is the one that takes the longest."""
+    """For the longest prompt that ran, the limit is the longest of the three times."""
     _limit_check(student, case, REGIONS[2:3])
 
 
-@check("which_limit", hint="Where does the time begin to grow with the batch?")
+@check("which_limit", hint="Compare the three times for 1 text, and then for 16 texts.")
 def forward_passes_are_explained(student: Student, case: AnswerCase) -> None:
-    """For a forward pass of 1 and of 16 texts, the limit is the one that takes the longest."""
+    """For a pass over 1 text and over 16 texts, the limit is the longest of the three times."""
     _limit_check(student, case, REGIONS[3:])
 
 
-@check("three_models", hint="Time over new tokens, over layers, in milliseconds.")
+@check("three_models", hint="Divide the time by new tokens and by layers. Give milliseconds.")
 def time_per_layer_follows_from_the_record(student: Student, case: AnswerCase) -> None:
-    """Each model's milliseconds per layer and step follow from the record that is named."""
+    """The milliseconds per layer and step follow from the record that you name."""
     answer = fields_of(student, case, ("record", "ms_per_layer"))
     record = recorded(answer["record"])
     given = expect_mapping(answer["ms_per_layer"], tuple(ROLES), 'the entry "ms_per_layer"')
@@ -148,17 +151,17 @@ def time_per_layer_follows_from_the_record(student: Student, case: AnswerCase) -
 def _layer_slip(got: float, right: float, row: Row) -> str:
     n_layers = facts_of(row.model)["num_hidden_layers"]
     slips: Mapping[float, str] = {
-        right / 1e3: "Those are seconds.",
-        right * n_layers: "That is a whole step: share it out among the layers.",
-        right * row.n_new: "That is the whole run: share it out among its tokens.",
-        right / row.batch_size: "A step serves all sequences of the batch at once.",
+        right / 1e3: "These are seconds. Give milliseconds.",
+        right * n_layers: "That is a whole step. Divide by the number of layers.",
+        right * row.n_new: "That is the whole run. Divide by its new tokens.",
+        right / row.batch_size: "Do not divide by the batch: one step serves all its sequences.",
     }
     return next((why for value, why in slips.items() if abs(got - value) <= 0.05 * value), "")
 
 
-@check("three_models", hint="Two numbers of the config say it; the name and the age do not.")
+@check("three_models", hint="Compare the numbers of query heads and KV heads in each config.")
 def shared_heads_are_read_off_the_config(student: Student, case: AnswerCase) -> None:
-    """The models whose query heads all have a KV head of their own are named, and no others."""
+    """The list names exactly the models with as many KV heads as query heads."""
     answer = fields_of(student, case, ("record", "without_shared_kv_heads"))
     record = recorded(answer["record"])
     given = answer["without_shared_kv_heads"]
@@ -174,11 +177,11 @@ def shared_heads_are_read_off_the_config(student: Student, case: AnswerCase) -> 
             right.add(role)
     if named != right:
         raise Wrong(
-            "the models that share no KV heads",
+            "the models without shared KV heads",
             got=show(sorted(named)),
             expected="those with as many KV heads as query heads",
-            why="Sharing is grouped-query attention (GQA); one KV head for each query head is "
-            "multi-head attention (MHA).",
+            why="With shared KV heads it is grouped-query attention (GQA). With one KV head for "
+            "each query head it is multi-head attention (MHA).",
         )
 
 

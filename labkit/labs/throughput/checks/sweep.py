@@ -35,10 +35,10 @@ class SweepCase:
 
     def __str__(self) -> str:
         parts = [f"{len(self.points)} points"]
-        parts += [f"{len(self.too_large)} too large"] if self.too_large else []
+        parts += [f"{len(self.too_large)} out of memory"] if self.too_large else []
         parts += [f"{len(self.done)} done"] if self.done else []
-        parts += ["one that cannot be saved"] if self.unsaved else []
-        parts += [f"one that fails with a {self.error.__name__}"] if self.broken else []
+        parts += [f"save fails once with a {self.error.__name__}"] if self.unsaved else []
+        parts += [f"measure fails once with a {self.error.__name__}"] if self.broken else []
         return ", ".join(parts)
 
     def samples(self, point: tuple) -> list[float]:
@@ -100,7 +100,7 @@ class RecordedSweep:
     def _point(self, point: Any) -> tuple:
         found = tuple(point) if isinstance(point, list | tuple) else point
         if found not in self.case.points:
-            raise ValueError(f"{show(point)} is none of the points")
+            raise ValueError(f"{show(point)} is not one of the points")
         return found
 
     def _note(self, entry: tuple) -> None:
@@ -128,9 +128,13 @@ def _only(*names: str) -> Callable[[SweepCase], bool]:
     return lambda case: all(bool(getattr(case, name)) == (name in names) for name in happens)
 
 
-@check("sweep", hint="One loop over the points as they come.", applies_to=_only())
+@check(
+    "sweep",
+    hint="Loop over the points once. Save the samples of each point unchanged.",
+    applies_to=_only(),
+)
 def each_point_is_measured_once_in_order(student: Student, case: SweepCase) -> None:
-    """Every point is measured once, in order, and its samples are saved as they are."""
+    """Each point is measured once, in order, and its samples are saved unchanged."""
     played = play_of(student, case)
     expect_equal(played.measured(), list(case.points), "the points that were measured")
     by_point = {row[0]: row for row in played.rows()}
@@ -143,9 +147,14 @@ def each_point_is_measured_once_in_order(student: Student, case: SweepCase) -> N
         expect_equal(outcome, "ok", f"the outcome of {point}")
 
 
-@check("sweep", hint="Where in the loop is a row safe?", applies_to=_only(), gate=True)
+@check(
+    "sweep",
+    hint="Call save inside the loop, directly after measure.",
+    applies_to=_only(),
+    gate=True,
+)
 def each_row_is_saved_before_the_next_point(student: Student, case: SweepCase) -> None:
-    """A row is saved when its point is measured, not when the sweep is over."""
+    """Each row is saved before the next point is measured."""
     played = play_of(student, case)
     steps = [entry[:2] for entry in played.log if entry[0] != "free"]
     if not steps:
@@ -155,18 +164,18 @@ def each_row_is_saved_before_the_next_point(student: Student, case: SweepCase) -
             after = f"{steps[i + 1][0]} {steps[i + 1][1]}" if steps[i + 1 :] else "nothing"
             raise Wrong(
                 f"after {point} was measured",
-                expected="its row is saved",
+                expected="save its row",
                 got=after,
-                why="An interrupt now would lose what was measured.",
+                why="If the sweep is interrupted now, this measurement is lost.",
             )
 
 
 @check(
-    "sweep", weight=1.5, hint="Catch MemoryError around measure(point), nothing else.",
+    "sweep", weight=1.5, hint="Put only measure(point) inside `try`, and catch MemoryError.",
     applies_to=_only("too_large"), gate=True,
 )  # fmt: skip
 def out_of_memory_is_a_row_and_the_sweep_goes_on(student: Student, case: SweepCase) -> None:
-    """A point without memory is saved as such, with no samples, and the next one is measured."""
+    """After a MemoryError, the row is saved without samples, and the sweep goes on."""
     played = play_of(student, case)
     rows = {row[0]: row[1:] for row in played.rows()}
     for point in case.points:
@@ -175,7 +184,7 @@ def out_of_memory_is_a_row_and_the_sweep_goes_on(student: Student, case: SweepCa
                 f"the row of {point}",
                 expected="saved",
                 got="nothing",
-                why="It is a result that this setting does not fit.",
+                why="That a point does not fit is a result too.",
             )
         samples_s, outcome = rows[point]
         is_large = point in case.too_large
@@ -186,11 +195,11 @@ def out_of_memory_is_a_row_and_the_sweep_goes_on(student: Student, case: SweepCa
 
 @check(
     "sweep", weight=1.5,
-    hint="Inside `except`, the exception is alive. Where does the next statement after it stand?",
+    hint="Call free_memory() after the `except` block, not inside it.",
     applies_to=_only("too_large"),
 )  # fmt: skip
 def memory_is_freed_once_the_exception_is_gone(student: Student, case: SweepCase) -> None:
-    """After each point without memory, and only then, memory is freed, no exception holding it."""
+    """After each MemoryError, memory is freed once, when the exception no longer exists."""
     played = play_of(student, case)
     _expect_honest_count(student)
     is_owed, n_freed = False, 0
@@ -200,15 +209,15 @@ def memory_is_freed_once_the_exception_is_gone(student: Student, case: SweepCase
                 raise Wrong(f"before {entry[1]}", expected="memory freed", got="nothing freed")
             is_owed = entry[1] in case.too_large
         elif entry[0] == "free":
-            n_alive = number_in(entry[1], "the exceptions alive")
+            n_alive = number_in(entry[1], "the number of exceptions")
             n_kept = n_alive - played.n_alive_before
             if is_owed and n_kept > 0:
                 raise Wrong(
                     "when memory is freed",
-                    expected="no MemoryError of the sweep alive",
+                    expected="no MemoryError of the sweep exists",
                     got=show(n_kept),
-                    why="It holds the frames of the failed run, and they hold its tensors: "
-                    "nothing is freed.",
+                    why="The exception holds the variables of the failed run, so its tensors "
+                    "cannot be freed.",
                 )
             n_freed += is_owed
             is_owed = False
@@ -228,20 +237,20 @@ def _expect_honest_count(student: Student) -> None:
     extend, clear = hold_attribute(kept, "extend"), hold_attribute(kept, "clear")
     for change in (lambda: None, lambda: extend(made), clear):
         change()
-        n_alive.append(number_in(count(), "the exceptions alive"))
+        n_alive.append(number_in(count(), "the number of exceptions"))
     before, within, after = n_alive
     if 2 not in (within - before, within - after):  # garbage may be collected in between, once
         raise Wrong(
-            "`memory_errors_alive`, with two more alive",
+            "`memory_errors_alive` after two more errors were created",
             expected="2 more",
             got=show(within - before),
-            why="It has to stay what the first cell imports.",
+            why="Do not replace this name: the first cell imports it.",
         )
 
 
-@check("sweep", hint="Skip what stands in `done`.", applies_to=_only("done"))
+@check("sweep", hint="Skip a point if it is in `done`.", applies_to=_only("done"))
 def finished_points_are_skipped(student: Student, case: SweepCase) -> None:
-    """A point in `done` is neither measured nor saved again; all others are measured."""
+    """A point in `done` is not measured or saved again. All others are measured."""
     played = play_of(student, case)
     again = [point for point in case.done if point in played.measured()]
     if again:
@@ -254,44 +263,44 @@ def finished_points_are_skipped(student: Student, case: SweepCase) -> None:
 
 
 @check(
-    "sweep", hint="Which errors say that a setting is too large, and which that something broke?",
+    "sweep", hint="Catch only MemoryError. Let every other error pass.",
     applies_to=_only("broken"),
 )  # fmt: skip
 def other_errors_pass_through(student: Student, case: SweepCase) -> None:
-    """Any error but MemoryError ends the sweep, and every row before it is saved."""
+    """Any other error of measure ends the sweep. All rows before it are saved."""
     played = play_of(student, case)
     if played.raised != "the measurement broke":
         raise Wrong(
             f"a {case.error.__name__} while measuring",
             expected="the same error",
             got=played.raised or "no error",
-            why="A mistake that looks like a result is worse than one that stops.",
+            why="This error is a bug, not a result. Do not catch it.",
         )
     before = set(played.measured()) - {case.broken}
     if not before:
-        raise Wrong("the points before the one that broke", expected="measured", got="none")
+        raise Wrong("the points before the error", expected="measured", got="none")
     if played.measured()[-1] != case.broken:
-        raise Wrong("after the point that broke", expected="nothing more", got="measurements")
+        raise Wrong("after the error", expected="no measurement", got="measurements")
     missing = before - {row[0] for row in played.rows()}
     if missing:
         raise Wrong(f"the row of {min(missing)}", expected="saved before the error", got="lost")
     if case.broken in [row[0] for row in played.rows()]:
-        raise Wrong("the point that broke", expected="no row", got="a row")
+        raise Wrong("the point with the error", expected="no row", got="a row")
 
 
 @check(
-    "sweep", weight=0.5, hint="What stands inside `try`? Only what may run out of memory.",
+    "sweep", weight=0.5, hint="Call save outside `try`.",
     applies_to=_only("unsaved"),
 )  # fmt: skip
 def errors_of_save_pass_through(student: Student, case: SweepCase) -> None:
-    """An error of `save`, a MemoryError too, ends the sweep: it says nothing about the point."""
+    """An error of `save` ends the sweep, also if it is a MemoryError."""
     played = play_of(student, case)
     rows = [row for row in played.rows() if row[0] == case.unsaved]
     if not rows:
         raise Wrong(f"the row of {case.unsaved}", expected="saved", got="nothing")
     why = ""
     if rows[-1][2] == OOM:
-        why = "The error of `save` was taken for one of `measure`."
+        why = "The error of `save` was treated like an error of `measure`."
     what = f"a {case.error.__name__} while saving"
     if played.raised != "the row was not saved":
         raise Wrong(what, expected="the same error", got=played.raised or "no error", why=why)

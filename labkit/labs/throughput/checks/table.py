@@ -113,18 +113,18 @@ def _count(got: Any, what: str) -> int:
     return int(number)
 
 
-@check("my_table", hint="Batch times new tokens, over the seconds of the same row.")
+@check("my_table", hint="Divide batch_size * new tokens by the seconds of the same row.")
 def throughput_follows_from_each_row(student: Student, case: AnswerCase) -> None:
-    """In every row, tokens per second are batch times new tokens over the time."""
+    """In each row, tokens_per_s is batch_size * new tokens / time_s."""
     table = table_of(student, case)
     for n, seconds in table.time_s.items():
         right, got = table.batch_size * n / seconds, table.tokens_per_s[n]
         if not is_near(got, right, 0.02):
             slips = {
-                right / table.batch_size: "The batch is missing.",
-                right * (table.n_input + n) / n: "The prompt was not generated.",
-                right / 1e3: "Is the time in milliseconds?",
-                right * 1e3: "Is the time in milliseconds?",
+                right / table.batch_size: "batch_size is missing: multiply by it.",
+                right * (table.n_input + n) / n: "The prompt was counted. Count only new tokens.",
+                right / 1e3: "The result is wrong by a factor of 1,000. Is time_s in seconds?",
+                right * 1e3: "The result is wrong by a factor of 1,000. Is time_s in seconds?",
             }
             near = (why for value, why in slips.items() if abs(got - value) <= 0.02 * value)
             why = next(near, "")
@@ -137,9 +137,12 @@ def throughput_follows_from_each_row(student: Student, case: AnswerCase) -> None
             )
 
 
-@check("my_table", hint="Which unit, which model, which batch? Was the device waited for?")
+@check(
+    "my_table",
+    hint="Check the unit, the model and the batch. Check that your timer waits for the device.",
+)
 def no_row_is_faster_than_the_machine(student: Student, case: AnswerCase) -> None:
-    """No time is below what moving and computing take at least on the machine that is named."""
+    """No time is below the floor of the machine that you name."""
     table = table_of(student, case)
     for n, seconds in table.time_s.items():
         sizes = (table.batch_size, table.n_input, n)
@@ -148,44 +151,47 @@ def no_row_is_faster_than_the_machine(student: Student, case: AnswerCase) -> Non
             raise Wrong(f"{n} new tokens", why=reasons[0], cause="faster than the machine")
 
 
-@check("my_table", hint="What does each further token cost? Was the first row measured cold?")
+@check("my_table", hint="Measure the first row again, after a warm-up.")
 def time_rises_with_new_tokens(student: Student, case: AnswerCase) -> None:
-    """More new tokens take more time, and after a short prompt 256 a multiple of what one takes."""
+    """More new tokens take more time. After a short prompt, 256 take much longer than 1."""
     table = table_of(student, case)
     for shorter, longer in pairwise(table.time_s):
         if table.time_s[longer] < NOISE * table.time_s[shorter]:
             raise Wrong(
                 f"{longer} new tokens in {show(table.time_s[longer])} s, {shorter} in "
                 f"{show(table.time_s[shorter])} s",
-                why="A first row that is slow was measured cold.",
+                why="If the first row is slow, it was measured without a warm-up.",
             )
     longest = max(table.time_s)
     least = STEPS_SHOW if longest == LENGTHS[-1] and table.n_input <= SHORT_PROMPT else 1
     if table.time_s[longest] <= least * table.time_s[1]:
         raise Wrong(
-            f"{longest} new tokens take hardly longer than one",
-            why=f"They take {longest - 1} steps more.",
+            f"{longest} new tokens take hardly longer than 1",
+            why=f"They need {longest - 1} more steps.",
         )
 
 
-@check("my_table", hint="Measure one of the rows once more, later, and write down what you get.")
+@check("my_table", hint="Run the cell again, and copy all its numbers.")
 def a_second_measurement_agrees(student: Student, case: AnswerCase) -> None:
-    """The row that was measured again takes about the same time again."""
+    """The second measurement of a row is within a factor of 1.5 of the first."""
     table = table_of(student, case)
     n_new, again_s = table.again
     first_s = table.time_s[n_new]
     if not 1 / AGREEMENT <= again_s / first_s <= AGREEMENT:
         raise Wrong(
             f"{n_new} new tokens measured again: {show(again_s)} s after {show(first_s)} s",
-            why=f"Times further apart than a factor of {AGREEMENT} are no measurement yet: close "
-            "what else runs, keep more samples, measure both again.",
+            why=f"They differ by more than a factor of {AGREEMENT}. Close other programs, and "
+            "measure both again.",
         )
     if len(set(table.time_s.values())) < len(table.time_s):
-        raise Wrong("two rows with the very same time", why="Measured times differ in some digit.")
+        raise Wrong(
+            "two rows with exactly the same time",
+            why="Measured times are never equal in all digits.",
+        )
     if again_s == first_s != float(f"{first_s:.3g}"):
         raise Wrong(
-            f"{n_new} new tokens measured again: {show(again_s)} s, the very same digits",
-            why="Copying a number does not measure it again.",
+            f"{n_new} new tokens measured again: {show(again_s)} s, exactly the same digits",
+            why="Measure the row again: do not copy the number.",
         )
 
 
@@ -207,45 +213,47 @@ def _expect_entry(student: Student, case: AnswerCase, fault: str) -> None:
     entry = entries[fault]
     others = [name for name in FAULTS if name != fault and entries[name] == entry]
     if others:
-        what = f"stands for {fault} and {others[0]}: each fault has its own entry"
+        what = f"is named for {fault} and for {others[0]}: each fault has its own entry"
         raise Wrong(f"{entry} {what}", cause=f"one entry {what}")
     if case.right is not None and entry != case.right[fault]:
         raise Wrong(f"{entry} is not the entry with this fault", cause=f"the entry with {fault}")
 
 
-@check("flawed_report", hint="Which time is longer than that of a run that does more?")
+@check("flawed_report", hint="Look for a time that is longer than that of a run with more tokens.")
 def the_cold_start_is_named(student: Student, case: AnswerCase) -> None:
-    """One entry of its own is named for the run that was measured cold."""
+    """You name an entry for the run without warm-up, and for no other fault."""
     _expect_entry(student, case, "cold_start")
 
 
 @check("flawed_report", hint="Compare the times with the floors of their passes.")
 def the_impossible_row_is_named(student: Student, case: AnswerCase) -> None:
-    """One entry of its own is named for the row that no machine of this kind can reach."""
+    """You name an entry for the row that is too fast for the card, and for no other fault."""
     _expect_entry(student, case, "impossible_row")
 
 
-@check("flawed_report", hint="What is the rate of all tokens over all seconds?")
+@check(
+    "flawed_report", hint="Divide all tokens of table 1 by all its seconds. Compare with the text."
+)
 def the_mean_of_rates_is_named(student: Student, case: AnswerCase) -> None:
-    """One entry of its own is named for the average that weighs every row alike."""
+    """You name an entry for the mean of rates, and for no other fault."""
     _expect_entry(student, case, "mean_of_rates")
 
 
-@check("flawed_report", hint="Which number is a thousand times what its neighbours allow?")
+@check("flawed_report", hint="Look for a number that is a thousand times too large.")
 def the_wrong_unit_is_named(student: Student, case: AnswerCase) -> None:
-    """One entry of its own is named for the number whose unit is another one."""
+    """You name an entry for the number with a wrong unit, and for no other fault."""
     _expect_entry(student, case, "wrong_unit")
 
 
-@check("flawed_report", hint="Divide tokens by seconds, row by row. How many sequences were there?")
+@check("flawed_report", hint="Compute batch * new tokens / seconds for each row.")
 def the_mislabelled_batch_is_named(student: Student, case: AnswerCase) -> None:
-    """One entry of its own is named for the row that was measured with another batch."""
+    """You name an entry for the row with another batch, and for no other fault."""
     _expect_entry(student, case, "batch_mislabelled")
 
 
-@check("flawed_report", hint="Look both numbers of heads up for each model that is named.")
+@check("flawed_report", hint="Look up query heads and KV heads of each model in the text.")
 def the_confused_heads_are_named(student: Student, case: AnswerCase) -> None:
-    """One entry of its own is named for the model that shares no KV heads."""
+    """You name an entry for the wrong statement on KV heads, and for no other fault."""
     _expect_entry(student, case, "mha_taken_for_gqa")
 
 

@@ -32,7 +32,7 @@ class TimerCase:
     begins_busy: bool = False
 
     def __str__(self) -> str:
-        return f"{self.n_repeats} runs after {self.n_warmup} to warm up"
+        return f"{self.n_repeats} timed runs after {self.n_warmup} warm-up runs"
 
     @property
     def n_repeats(self) -> int:
@@ -107,9 +107,9 @@ class Timed:
             n_timed = sum(None not in pair for pair in pairs)
             why = ""
             if self.device.count("run") and not self.device.count("clock"):
-                why = "`read_clock` was never called: take the clock that is passed in."
+                why = "read_clock() was never called. Use the clock that is passed in."
             raise Wrong(
-                "the runs with a reading of the clock just before and just after them",
+                "runs with read_clock() directly before and directly after",
                 expected=show(case.n_repeats),
                 got=show(n_timed),
                 why=why,
@@ -131,65 +131,69 @@ def play_of(student: Student, case: TimerCase) -> Timed:
     return student.once(("time_runs", case), play)
 
 
-@check("time_runs", hint="Two loops: one that times nothing, one that times each run.")
+@check("time_runs", hint="Write two loops: one without the clock, then one that times each run.")
 def warm_up_runs_come_first_and_are_not_timed(student: Student, case: TimerCase) -> None:
-    """There are `n_warmup` runs that nothing is read around, then `n_repeats`, and no more."""
+    """There are `n_warmup` untimed runs, then `n_repeats` timed runs, and no others."""
     timed = play_of(student, case)
     n_runs, wanted = timed.device.count("run"), case.n_warmup + case.n_repeats
     if n_runs != wanted:
-        why = "The runs to warm up were left out." if n_runs == case.n_repeats else ""
+        why = "The warm-up runs are missing." if n_runs == case.n_repeats else ""
         raise Wrong("the number of runs", expected=show(wanted), got=show(n_runs), why=why)
     timed.timed()
     kept = timed.got
     n_kept = len(kept) if isinstance(kept, list | tuple) or getattr(kept, "ndim", 0) else 0
     if n_kept == wanted != case.n_repeats:
         raise Wrong(
-            "the samples kept",
+            "the number of samples",
             expected=f"{case.n_repeats}, without those of the warm-up",
             got=show(n_kept),
-            why="The first runs pay for loading, allocating and compiling: drop them.",
+            why="The warm-up runs must not be among the samples.",
         )
 
 
 @check(
     "time_runs",
-    hint="What may the device still be doing when you read the clock first?",
+    hint="Call wait_for_device() before the first read_clock() of each sample.",
     gate=True,
 )
 def the_device_is_idle_when_a_sample_begins(student: Student, case: TimerCase) -> None:
-    """Before the first reading of each sample, the device has finished what came before."""
+    """When a sample begins, the device has finished all earlier work."""
     for i, (opening, _) in enumerate(play_of(student, case).timed()):
         _, _, is_busy = opening
         if is_busy:
             raise Wrong(
                 f"sample {i + 1} begins while the device still works",
-                expected="`wait_for_device()` before the first reading",
-                got="a reading of a busy device",
-                why="What an earlier run left in the queue is charged to this sample.",
+                expected="wait_for_device() before the first read_clock()",
+                got="read_clock() while the device is busy",
+                why="The sample then contains work of an earlier run.",
             )
 
 
 @check(
     "time_runs",
-    hint="`run()` returns before the work is done. Who waits for it?",
+    hint="Call wait_for_device() after run(), before the second read_clock().",
     gate=True,
 )
 def the_device_is_idle_when_a_sample_ends(student: Student, case: TimerCase) -> None:
-    """Before the second reading of each sample, the device has finished the run."""
+    """When a sample ends, the device has finished the run."""
     for i, (_, closing) in enumerate(play_of(student, case).timed()):
         _, _, is_busy = closing
         if is_busy:
             raise Wrong(
                 f"sample {i + 1} ends while the device still works",
-                expected="`wait_for_device()` between the run and the second reading",
-                got="a reading of a busy device",
-                why="That is the time it takes to queue the work, not to do it.",
+                expected="wait_for_device() between run() and the second read_clock()",
+                got="read_clock() while the device is busy",
+                why="The sample is then the time to queue the work, not the time to do it.",
             )
 
 
-@check("time_runs", weight=1.5, hint="One number per run; what to make of them comes later.")
+@check(
+    "time_runs",
+    weight=1.5,
+    hint="Append one difference of two clock values for each run. Return the list.",
+)
 def samples_are_raw_one_per_run(student: Student, case: TimerCase) -> None:
-    """What comes back is what the clock showed around each run, in seconds and in order."""
+    """The function returns the seconds of each run, in order."""
     timed = play_of(student, case)
     samples = numbers_in(timed.got, "the samples")
     kept = samples[-case.n_repeats :]  # a warm-up that was kept is another check's affair
@@ -205,11 +209,11 @@ def samples_are_raw_one_per_run(student: Student, case: TimerCase) -> None:
 
 
 @check(
-    "time_runs", weight=0.5, hint="Compare the two counts before anything runs.",
+    "time_runs", weight=0.5, hint="Check both counts first, and raise ValueError.",
     applies_to=lambda case: case.n_warmup > 0,
 )  # fmt: skip
 def counts_that_time_nothing_are_refused(student: Student, case: TimerCase) -> None:
-    """No run to time, or a negative warm-up, is a ValueError before anything runs."""
+    """If n_repeats < 1 or n_warmup < 0, there is a ValueError before any run."""
     for n_warmup, n_repeats in ((case.n_warmup, 0), (-1, case.n_repeats)):
         device = ScriptedDevice(case)
         expect_refusal(
@@ -217,13 +221,13 @@ def counts_that_time_nothing_are_refused(student: Student, case: TimerCase) -> N
                 device.run, device.read_clock, device.synchronize, n, m
             ),
             "ValueError",
-            f"{n_repeats} runs after {n_warmup} to warm up",
+            f"{n_repeats} timed runs after {n_warmup} warm-up runs",
         )
         if device.count("run"):
-            raise Wrong("the refusal", expected="before any run", got="after some")
+            raise Wrong("the ValueError", expected="before any run", got="after some runs")
     timed = play_of(student, case)
     if not timed.device.count("run"):
-        raise Wrong("the number of runs where the counts are right", expected="some", got="none")
+        raise Wrong("the number of runs if both counts are valid", expected="some", got="none")
 
 
 def _close(got: Sequence[float], wanted: Sequence[float]) -> bool:
@@ -233,20 +237,20 @@ def _close(got: Sequence[float], wanted: Sequence[float]) -> bool:
 
 def _slip(got: Sequence[float], wanted: Sequence[float]) -> str:
     if len(got) == 1 < len(wanted):
-        return "One number for all runs: a spread can no longer be told from it."
+        return "There is one number for all runs. Return one for each run."
     slips = {
-        "They were sorted: a machine that slows down no longer shows.": sorted(wanted),
-        "Those are milliseconds.": [1000 * each for each in wanted],
-        "That is the mean: return each sample.": [sum(wanted) / len(wanted)] * len(wanted),
+        "The samples were sorted. Return them in the order of the runs.": sorted(wanted),
+        "These are milliseconds. Return seconds.": [1000 * each for each in wanted],
+        "That is the mean. Return each sample.": [sum(wanted) / len(wanted)] * len(wanted),
         "The first sample is missing.": wanted[1:],
-        "The slowest is missing.": [each for each in wanted if each < max(wanted)],
+        "The slowest sample is missing.": [each for each in wanted if each < max(wanted)],
     }
     same = (text for text, made in slips.items() if len(made) == len(got) and _close(got, made))
     if why := told(same):
         return why
     is_clock = len(got) == len(wanted) and min(got) >= 100
     if is_clock and all(a < b for a, b in pairwise([*got])):
-        return "Those are readings of the clock; a sample is the difference of two."
+        return "These are clock values. A sample is the difference of two."
     return ""
 
 
