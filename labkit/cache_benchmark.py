@@ -1,8 +1,8 @@
 """What a generation costs with and without a KV cache, and what is saved when prompts share text.
 
-First sums over the passes of a generation: tokens, FLOPs, moved bytes, and the time they predict.
-Then prefix caching: blocks of tokens are named by hashes, so that a prompt that begins like an
-earlier one finds its keys and values again. Last the price of weights that wait in host memory.
+First come sums over the passes of a generation: tokens, FLOPs, moved bytes, and the time that they
+predict. Then prefix caching: blocks of tokens are named by hashes, so that a prompt that begins
+like an earlier one finds its keys and values again. Then the price of weights in host memory.
 """
 
 import hashlib
@@ -14,10 +14,12 @@ from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
 
 
 def generation_passes(n_prompt: int, n_new: int, use_cache: bool) -> list[tuple[int, int]]:
-    """The passes over the model that make n_new tokens after a prompt of n_prompt, in order.
+    """The passes that make n_new tokens after n_prompt tokens, in order.
 
-    Each is a pair: how many tokens it is fed, and how many tokens are in the cache before it. Every
-    pass makes one new token; without a cache nothing is ever cached. n_prompt is at least 1.
+    Returns a list of pairs (n_fed, n_cached): how many tokens the pass is
+    fed, and how many tokens are in the cache before it. Each pass makes one
+    new token. Without a cache, n_cached is always 0. n_prompt is at least 1.
+    For n_new = 0 the list is empty.
     """
     passes = []
     for n_made in range(n_new):
@@ -30,11 +32,12 @@ def generation_passes(n_prompt: int, n_new: int, use_cache: bool) -> list[tuple[
 def generation_cost(
     work: ModelWork, n_prompt: int, n_new: int, use_cache: bool, width: int = 2
 ) -> tuple[int, int]:
-    """FLOPs and moved bytes of a generation of one sequence, summed over its passes.
+    """FLOPs and moved bytes of the generation of one sequence.
 
-    Each pass needs logits for one position, the last. It moves the weights, and the KV cache of all
-    tokens that are there after it: the cached ones and those it is fed. width: bytes per number.
-    `work.flops` and `work.moved_bytes` know what one pass takes.
+    Add up work.flops(...) and work.moved_bytes(...) over all passes. Each
+    pass computes logits for one position, the last one. It moves the weights,
+    and the KV cache of all cached tokens and of all tokens that it is fed.
+    width: bytes per number. Returns (flops, moved_bytes).
     """
     flops, moved_bytes = 0, 0
     for n_fed, n_cached in generation_passes(n_prompt, n_new, use_cache):
@@ -52,10 +55,12 @@ def predicted_time_s(
     launch_s: float = 0.0,
     dtype: str = "float16",
 ) -> float:
-    """Seconds that a generation of one sequence should take, pass by pass.
+    """Seconds that the generation of one sequence should take.
 
-    A pass takes as long as its floor (`pass_floor`), and never less than launch_s, the time in
-    which the host launches its kernels: the GPU works while the host launches.
+    Add up the passes. Each takes its floor or launch_s, whichever is longer.
+    pass_floor(machine, work, n_new, n_cached, dtype=...).seconds is the floor
+    of a pass over n_new tokens after n_cached. launch_s is the time in which
+    the host launches all kernels of one pass.
     """
     total_s = 0.0
     for n_fed, n_cached in generation_passes(n_prompt, n_new, use_cache):
@@ -71,10 +76,12 @@ def leaves_launch_floor_at(
     n_context: int,
     dtype: str = "float16",
 ) -> int | None:
-    """The shortest sequence whose pass without a cache takes longer than launching it does.
+    """The shortest length whose uncached pass takes longer than launching.
 
-    Up to there, a pass takes launch_s whatever its length. Lengths are 1 to n_context, that one
-    included; None if the floor of every pass stays at or below launch_s.
+    A pass without a cache is fed the whole sequence. Its floor is the
+    `.seconds` of pass_floor (in this dtype), and it grows with the length.
+    Return the smallest length from 1 to n_context (included) whose floor is
+    above launch_s. If there is none, return None.
     """
     lengths = range(1, n_context + 1)
     n_below = bisect_right(
@@ -86,10 +93,11 @@ def leaves_launch_floor_at(
 def slopes(n_new: Sequence[int], times_s: Sequence[float]) -> list[float]:
     """Seconds per further token, between each length and the next longer one.
 
-    n_new and times_s belong together, in any order; the slopes come from the shortest lengths to
-    the longest, one fewer than there are lengths.
-    Raises: ValueError for fewer than two lengths, for one length twice, and where the numbers of
-    lengths and of times differ.
+    times_s[i] is the time for n_new[i] tokens. The lengths may be in any
+    order. Returns a list of slopes, from the shortest lengths to the longest.
+    It has one number less than there are lengths.
+    Raises: ValueError for fewer than two lengths, for a length that occurs
+    twice, and if there are more lengths than times or fewer.
     """
     if len(n_new) != len(times_s) or len(set(map(int, n_new))) != len(n_new) or len(n_new) < 2:
         got = f"{len(times_s)} times for the lengths {list(n_new)}"
@@ -99,14 +107,16 @@ def slopes(n_new: Sequence[int], times_s: Sequence[float]) -> list[float]:
 
 
 def block_hashes(tokens: Sequence[int], block_size: int, salt: str = "") -> list:
-    """One hash for each full block of a prompt; it names the block and everything before it.
+    """A list with one hash for each full block of a prompt.
 
-    A block is block_size neighbouring tokens; what is left at the end and fills no block has no
-    hash. Two hashes are equal exactly if their blocks and all tokens before them are equal, and the
-    salts: text that is not to be shared between users gets a salt for each. A hash may be an int,
-    bytes or text, of a size that does not depend on the prompt's length (at most 128 bytes), and is
-    the same whenever it is computed again.
-    Source: vLLM, automatic prefix caching; Kwon et al. 2023 (arXiv:2309.06180) for the blocks.
+    A block is block_size neighbouring tokens. Tokens at the end that do not
+    fill a block have no hash. Two hashes are equal only if three things are
+    equal: the tokens of the block, all tokens before it, and the salt.
+    A hash is an int, bytes or str of at most 128 bytes, however long the
+    prompt is. It must be the same in every call and in every process.
+    (Python's own hash() of a str is not.)
+    Source: vLLM, automatic prefix caching; Kwon et al. 2023
+    (arXiv:2309.06180) for the blocks.
     """
     hashes = []
     parent = hashlib.sha256(salt.encode()).hexdigest()
@@ -122,9 +132,11 @@ def longest_cached_prefix(
 ) -> int:
     """How many tokens at the front of a prompt need not be computed.
 
-    hashes: of the prompt's full blocks, in order; cached: knows with `in` which of them are there;
-    n_tokens: of the whole prompt. Whole blocks only, without a gap, and at least one token is left
-    to compute: without a pass there are no logits for the first new token.
+    hashes: those of the prompt's full blocks, in order. cached: any
+    container, and `h in cached` says whether block h is stored. n_tokens:
+    the length of the whole prompt. Count whole blocks from the front, up to
+    the first one that is not stored. At least one token must be left to
+    compute, because it gives the logits for the first new token.
     """
     n_hits = 0
     for block_hash in hashes:
@@ -141,12 +153,13 @@ def offload_step_s(
     link_bandwidth: float,
     overlap: bool = False,
 ) -> float:
-    """Seconds of a decode step that is bound by moving bytes, with a part of them in host memory.
+    """Seconds of a decode step whose weights are partly in host memory.
 
-    Of the moved_bytes that the step reads, offloaded_bytes come over the link from the host, the
-    others from the GPU's own memory; bandwidths in bytes per second. With overlap both transfers
-    run at once, else one after the other.
-    Raises: ValueError if more is offloaded than is moved, or less than nothing.
+    The step reads moved_bytes. Of these, offloaded_bytes come over the link
+    from the host, and only the others from the GPU's own memory. Bandwidths
+    are in bytes per second. With overlap, both transfers run at the same
+    time; without, one after the other.
+    Raises: ValueError if offloaded_bytes is negative or above moved_bytes.
     """
     if not 0 <= offloaded_bytes <= moved_bytes:
         raise ValueError(f"cannot offload {offloaded_bytes:,} of {moved_bytes:,} moved bytes")
