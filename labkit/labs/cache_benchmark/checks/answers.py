@@ -42,9 +42,9 @@ OFFLOADED_BYTES = {"nothing": 0, "4 GB": 4 * 10**9, "8 GB": 8 * 10**9}
 OFFLOAD_CONTEXT, LINK_BANDWIDTH = 4096, 25e9
 
 
-@check("four_settings", hint="Keys and values, all layers; which of the models share KV heads?")
+@check("four_settings", hint="Call kv_bytes_per_token with the shape of each model.")
 def cache_bytes_follow_the_kv_heads(student: Student, case: AnswerCase) -> None:
-    """The bytes that a token adds to the cache are those of each model's KV heads."""
+    """`kv_bytes_per_token` counts the KV heads of each model, not its query heads."""
     for setting in MODEL_SETTINGS:
         what = f"{setting}, kv_bytes_per_token"
         got = _number(student, case, setting, "kv_bytes_per_token")
@@ -52,13 +52,16 @@ def cache_bytes_follow_the_kv_heads(student: Student, case: AnswerCase) -> None:
         right = kv_bytes_per_token(shape, 2)
         why = ""
         if is_near(got, right * shape.n_heads / shape.n_kv_heads, 1e-6) and got != right:
-            why = "Query heads were counted; a group of them shares one key and value."
+            why = "Query heads were counted. Keys and values are stored once per KV head."
         expect_close(case, got, right, what, relative=1e-3, why=why)
 
 
-@check("four_settings", hint="Your leaves_launch_floor_at knows; launch time times layers.")
+@check(
+    "four_settings",
+    hint="Call your leaves_launch_floor_at with launch_s = 0.75 ms * layers, in bfloat16.",
+)
 def each_model_leaves_the_floor_at_its_length(student: Student, case: AnswerCase) -> None:
-    """Each model's passes outgrow their launch at a length of their own."""
+    """`leaves_launch_floor_at` follows from each model, with the launch time of its layers."""
     functions = case.right or student
     for setting in MODEL_SETTINGS:
         got = _number(student, case, setting, "leaves_launch_floor_at")
@@ -69,9 +72,9 @@ def each_model_leaves_the_floor_at_its_length(student: Student, case: AnswerCase
         expect_close(case, got, right, f"{setting}, leaves_launch_floor_at", relative=0.02)
 
 
-@check("four_settings", hint="Compare three times: launching, moving, computing.")
+@check("four_settings", hint="Compare three times: launching, moving, computing. Name the longest.")
 def the_limit_of_each_pass_is_its_longest_time(student: Student, case: AnswerCase) -> None:
-    """A pass is limited by whatever takes longest: its launch, moving or computing."""
+    """The limit of each pass is the longest of launching, moving and computing."""
     for setting, (model, length) in SETTINGS.items():
         for key, n_fed in (("cached_step", 1), ("uncached_pass", length)):
             answer = expect_mapping(_part(student, case, setting), (key,), f'"{setting}"')
@@ -85,19 +88,19 @@ def the_limit_of_each_pass_is_its_longest_time(student: Student, case: AnswerCas
                 raise Wrong(what, why="" if case.right else times)
 
 
-@check("speed_up", hint="slopes(...)[-1] of either curve of the setting that is called baseline.")
+@check("speed_up", hint="Take the last slope of each curve of the baseline, in seconds.")
 def slopes_are_those_of_the_record(student: Student, case: AnswerCase) -> None:
-    """Both slopes are those of the record that is named, between its two longest lengths."""
+    """Both slopes are those of the record that you name, between its two longest lengths."""
     for use_cache, key in ((True, "cached_s_per_token"), (False, "uncached_s_per_token")):
         got = finite_number_in(fields_of(student, case, (key,))[key], key)
         right = _last_slope(student, case, use_cache)
-        why = "That is milliseconds: give seconds." if is_near(got, 1e3 * right, 0.02) else ""
+        why = "These are milliseconds. Give seconds." if is_near(got, 1e3 * right, 0.02) else ""
         expect_close(case, got, right, key, relative=0.02, why=why)
 
 
-@check("speed_up", hint="One number over the other, and no mean of anything.")
+@check("speed_up", hint="Divide uncached_s_per_token by cached_s_per_token.")
 def speed_up_is_a_ratio_of_slopes(student: Student, case: AnswerCase) -> None:
-    """The speed-up is the ratio of the slopes, not a mean of ratios over lengths."""
+    """`ratio` is the ratio of the two slopes, not a mean of ratios over lengths."""
     got = finite_number_in(fields_of(student, case, ("ratio",))["ratio"], "ratio")
     right = _last_slope(student, case, False) / _last_slope(student, case, True)
     if is_near(got, right, 0.03):
@@ -108,45 +111,51 @@ def speed_up_is_a_ratio_of_slopes(student: Student, case: AnswerCase) -> None:
     why = ""
     if is_near(got, sum(ratios) / len(ratios), 0.02):
         why = (
-            "That is the mean of the ratios over the lengths: it says more about which lengths "
-            "were chosen than about the cache."
+            "That is the mean of the ratios over all lengths. It depends on the lengths that "
+            "were chosen."
         )
     elif is_near(got, 1 / right, 0.03):
-        why = "That is the inverse: how many times faster is a step with the cache?"
+        why = "That is the inverse. Divide the slope without a cache by the slope with one."
     elif is_near(got, ratios[-1], 0.02):
-        why = "That is the ratio of whole times: the first pass, which is alike, is in both."
+        why = "That is the ratio of whole times. Take the slopes, without the first pass."
     refuse(case, f"ratio, {show(got)}", why, cause="ratio")
 
 
-@check("tokens_found", hint="Tokenize, hash, compare: the first three are printed above.")
+@check("tokens_found", hint="Read the first three numbers off the table above.")
 def hits_of_the_three_runs_are_those_counted(student: Student, case: AnswerCase) -> None:
-    """Same, space before, space after: the tokens that are found are those of equal blocks."""
+    """For same, space before and space after, you count the tokens of equal blocks."""
     for edit in ("same", "space before", "space after"):
         _expect_hit(student, case, edit)
 
 
-@check("tokens_found", hint="Which token is the first that differs? Which block is it in?")
+@check(
+    "tokens_found",
+    hint="Find the first token that differs. Count the whole blocks before it, times 16.",
+)
 def the_edited_block_and_all_after_it_are_lost(student: Student, case: AnswerCase) -> None:
-    """A name changed in the document: blocks before it are found, from it on none."""
+    """For one name, only the blocks before the changed name are found."""
     _expect_hit(student, case, "one name")
 
 
-@check("offload_plan", hint="ModelWork.moved_bytes at 4,096 tokens, then your offload_step_s.")
+@check(
+    "offload_plan",
+    hint="Pass the moved bytes at 4,096 tokens to your offload_step_s. Give milliseconds.",
+)
 def steps_slow_down_by_the_link(student: Student, case: AnswerCase) -> None:
-    """A step takes the resident bytes at the card's rate and the offloaded ones at the link's."""
+    """`step_ms` is what your offload_step_s gives, in milliseconds."""
     functions = case.right or student
     moved = ModelWork.of(OFFLOAD_MODEL).moved_bytes(OFFLOAD_CONTEXT, 1, 2)
     bandwidth = Roofline.of(OFFLOAD_CARD).bandwidth
     for setting, n_bytes in OFFLOADED_BYTES.items():
         got = _number(student, case, setting, "step_ms")
         right = 1e3 * ask(functions, "offload_step_s", moved, n_bytes, bandwidth, LINK_BANDWIDTH)
-        why = "That is seconds: give milliseconds." if is_near(1e3 * got, right, 0.02) else ""
+        why = "These are seconds. Give milliseconds." if is_near(1e3 * got, right, 0.02) else ""
         expect_close(case, got, right, f"{setting}, step_ms", relative=0.01, why=why)
 
 
-@check("offload_plan", hint="Lab 1's longest_sequence, with fewer bytes of weights on the card.")
+@check("offload_plan", hint="Call longest_sequence with the weights that stay on the card.")
 def room_grows_by_what_is_offloaded(student: Student, case: AnswerCase) -> None:
-    """The tokens that fit grow by the offloaded bytes over the bytes per token."""
+    """`kv_tokens` is the longest sequence besides the weights that stay on the card."""
     shape = ModelShape.of(OFFLOAD_MODEL)
     vram_bytes = vram_readings(OFFLOAD_CARD)["driver"][0]
     for setting, n_bytes in OFFLOADED_BYTES.items():
@@ -215,7 +224,7 @@ def _expect_hit(student: Student, case: AnswerCase, edit: str) -> None:
     right = ask(case.right or student, "longest_cached_prefix", *arguments)
     why = ""
     if got in (len(tokens) - right, right / BLOCK_SIZE):
-        why = "That is what is computed, or blocks: wanted are the tokens that are found."
+        why = "Give the tokens that are found, not blocks and not the computed tokens."
     elif got % BLOCK_SIZE:
         why = f"Only whole blocks of {BLOCK_SIZE} tokens are found."
     expect_close(case, got, right, f"{edit}, {show(got)} tokens found", relative=1e-9, why=why)
