@@ -20,12 +20,15 @@ LOOK_AHEAD = 256  # requests that a loop looks through for one that fits
 
 
 class Request:
-    """One request on its way: its `state` goes from "queued" over "prefill", "decode" to "done".
+    """One request: its `state` is "queued", "prefill", "decode" or "done", in this order.
 
-    fields: {"id", "input_length", "output_length"}; the last is None if the client did not say.
-    id, input_length: as in `fields`. tokens: a list of the new tokens it has so far. limit: how
-    many it may get, by output_length and by what fits into max_length beside the prompt; below 1 if
-    none.
+    fields: {"id", "input_length", "output_length"}; the last is None if the
+    client did not say.
+    id, input_length: as in `fields`.
+    tokens: the list of the new tokens that it has so far.
+    limit: how many new tokens it may have: what the client wants, and what
+    fits into max_length beside the prompt. It is below 1 if there is no room
+    for a token.
     """
 
     def __init__(self, fields: dict, max_length: int) -> None:
@@ -37,7 +40,7 @@ class Request:
 
     @property
     def size(self) -> int:
-        """Tokens to reserve for it: its prompt, and all that it may still become."""
+        """Tokens to reserve for it: its prompt, and as many new tokens as it may have."""
         return self.input_length + self.limit
 
     def add_token(self, token: int, eos: int) -> None:
@@ -60,8 +63,8 @@ def has_decode_requests(states: Iterable[str]) -> bool:
 def does_fit(size: int, in_memory: Iterable[int], capacity: int) -> bool:
     """Whether a request fits beside those in memory. Sizes and capacity in tokens.
 
-    Sizes are what was reserved (`Request.size`): nobody knows when a request will stop, so the
-    answer is on the safe side.
+    Sizes are what was reserved (`Request.size`): nobody knows when a request
+    will stop, so the answer is on the safe side.
     """
     return size + sum(in_memory) <= capacity
 
@@ -84,9 +87,10 @@ class RequestQueue:
         return self._requests[0]
 
     def constrained_get(self, condition: Callable[[Any], bool], n_most: int | None = None) -> Any:
-        """Take out and return the oldest request for which condition(request) holds; None if none.
+        """Take out and return the oldest request for which condition(request) holds.
 
-        All others keep their places. n_most: only that many are looked at, from the front.
+        Returns None if there is no such request. All other requests keep their
+        places. n_most: look only at that many requests, from the front.
         """
         for i, request in enumerate(islice(self._requests, n_most)):
             if condition(request):
@@ -115,9 +119,10 @@ class BucketQueue:
         self._n_added += 1
 
     def take(self, n_most: int) -> list:
-        """Take out up to n_most requests, oldest first, from the bucket with the oldest of all.
+        """Take out up to n_most requests, oldest first, of the bucket with the oldest of all.
 
-        So no bucket waits for ever, however few requests it has. An empty list if there are none.
+        So every bucket has its turn, however few requests it has. Returns an
+        empty list if there are none.
         """
         if not self._buckets:
             return []
@@ -130,12 +135,13 @@ class BucketQueue:
 
 
 class PrefillLoop:
-    """Computes the prompts: batches of similar length, saved for the decode server, freed at once.
+    """Computes prompts in batches of similar length, and saves them for the decode server.
 
-    step(server) is called again and again. What the server knows: capacity, max_batch, tolerance,
-    max_length, eos; and for refusing what can never run, decode_capacity and storage (None without
-    limit). Its primitives: arrivals(), free_tokens(), storage_room(), run_prefill(ids),
-    save_kv(id), free_kv(id), finish(id), refuse(id, reason).
+    step(server) is called again and again. The server has these numbers:
+    capacity, max_batch, tolerance, max_length, eos, decode_capacity, and
+    storage (None without a limit). The last two decide which requests must be
+    refused. Its functions: arrivals(), free_tokens(), storage_room(),
+    run_prefill(ids), save_kv(id), free_kv(id), finish(id), refuse(id, reason).
     """
 
     def __init__(self) -> None:
@@ -172,7 +178,7 @@ class PrefillLoop:
         return "too large" if any(size > room for size, room in rooms) else ""
 
     def _next_batch(self, server: Any) -> list[Request]:
-        """The oldest request that fits, and all behind it that fit beside it and are like it."""
+        """The oldest request that fits, and all later ones that fit and have a similar length."""
         room, stored = server.free_tokens(), server.storage_room()
         stored = float("inf") if stored is None else stored
         batch: list[Request] = []
@@ -196,11 +202,12 @@ class PrefillLoop:
 
 
 class DecodeLoop:
-    """Makes the tokens: a batch that requests join and leave between any two steps.
+    """Makes the tokens, in a batch that requests join and leave between any two steps.
 
-    step(server) is called again and again. What the server knows: capacity, max_batch, max_length,
-    eos. Its primitives: arrivals(), free_tokens(), load_kv(id, reserve), free_stored(id),
-    decode_step(ids), finish(id), free_kv(id).
+    step(server) is called again and again. The server has these numbers:
+    capacity, max_batch, max_length, eos. Its functions: arrivals(),
+    free_tokens(), load_kv(id, reserve), free_stored(id), decode_step(ids),
+    finish(id), free_kv(id).
     """
 
     def __init__(self) -> None:
@@ -208,7 +215,7 @@ class DecodeLoop:
         self.running: list[Request] = []
 
     def step(self, server: Any) -> None:
-        """Let in whoever fits, make one token for everybody, and let out whoever is done."""
+        """Let in each request that fits, make one token for each, let out the finished ones."""
         for fields in server.arrivals():
             request = Request(fields, server.max_length)
             request.add_token(fields["token"], server.eos)
@@ -249,8 +256,8 @@ def transfer_s(n_tokens: int, bytes_per_token: int, bandwidth: float, latency_s:
 def latencies(arrival_s: float, token_times_s: Sequence[float]) -> tuple[float, float]:
     """Time to the first token, and mean time of each further one (0 for a single token).
 
-    token_times_s: when each of its new tokens was there, at least one.
-    Returns (TTFT, TPOT) in seconds. Source: DistServe (arXiv:2401.09670), section 2.
+    token_times_s: when each of its new tokens was there, at least one. Returns
+    (TTFT, TPOT) in seconds. Source: DistServe (arXiv:2401.09670), section 2.
     """
     first_s, last_s = token_times_s[0], token_times_s[-1]
     n_further = len(token_times_s) - 1
@@ -271,7 +278,8 @@ def goodput(
 def padding_waste(batches: Iterable[Sequence[int]]) -> float:
     """What part of the computed prompt tokens is padding; 0 without any batch.
 
-    batches: the prompts' lengths of each prefill batch; all are padded to the longest of theirs.
+    batches: the prompts' lengths of each prefill batch; all are padded to the
+    longest of theirs.
     """
     lengths = [list(batch) for batch in batches]
     computed = sum(max(batch) * len(batch) for batch in lengths)

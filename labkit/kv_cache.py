@@ -17,14 +17,15 @@ def attend_cached(
 ) -> tuple[Tensor, LayerCache]:
     """Attention of new tokens to the cached ones and to themselves, in one layer.
 
-    The new tokens stand right after the cached ones. Each sees everything cached, itself, and the
-    new tokens before it.
+    The new tokens stand right after the cached ones. Each sees everything
+    cached, itself, and the new tokens before it.
 
-    Shapes: queries (B H Q D); keys and values of the same tokens (B Hkv Q D); past is None before
-    the first step, then the pair (keys, values), each (B Hkv P D), that the last call returned.
-    Returns: what attention found, (B H Q D), and the cache with the new tokens at its end, a pair
-    of (B Hkv P+Q D). Heads are cached once, however many query heads share them. Nothing that was
-    passed in is changed.
+    Shapes: queries (B H Q D); keys and values of the same tokens (B Hkv Q D);
+    past is None before the first step, then the pair (keys, values), each (B
+    Hkv P D), that the last call returned.
+    Returns: what attention found, (B H Q D), and the cache with the new tokens
+    at its end, a pair of (B Hkv P+Q D). Heads are cached once, however many
+    query heads share them. Nothing that was passed in is changed.
     """
     if past is not None:
         keys = torch.cat([past[0], keys], dim=2)
@@ -40,14 +41,16 @@ def forward_cached(
 ) -> tuple[Tensor, list[LayerCache]]:
     """One step of the model: logits of the new tokens, computed with what earlier steps cached.
 
-    The model offers `embed(tokens, positions)`, `blocks`, for each block `project(x)` and
-    `merge(x, attended)`, and `unembed(x)`. All attention goes through
-    `attend(queries, keys, values, past)`, called once per layer; it returns what it found and the
-    layer's cache, as `attend_cached` does.
+    The model offers `embed(tokens, positions)`, `blocks`, for each block
+    `project(x)` and `merge(x, attended)`, and `unembed(x)`. All attention goes
+    through `attend(queries, keys, values, past)`, called once per layer; it
+    returns what it found and the layer's cache, as `attend_cached` does.
 
-    Shapes: tokens (B Q); past is None before the first step, then the list that the last step
-    returned, with one pair (keys, values), each (B Hkv P D), per layer.
-    Returns: logits (B Q V) and the list of what `attend` returned as the cache of each layer.
+    Shapes: tokens (B Q); past is None before the first step, then the list
+    that the last step returned, with one pair (keys, values), each (B Hkv P
+    D), per layer.
+    Returns: logits (B Q V) and the list of what `attend` returned as the cache
+    of each layer.
     """
     n_past = 0 if past is None else past[0][0].shape[2]
     positions = torch.arange(n_past, n_past + tokens.shape[1], device=tokens.device)
@@ -71,13 +74,16 @@ def generate(
 ) -> Tensor:
     """The prompt and `n_new` tokens after it, with one call of `forward` per new token.
 
-    `forward(tokens, past)` returns logits (B Q V) of the tokens fed and the cache, which belongs
-    to it: hand it to the next call as it came. The first call has past None. `pick` maps logits
-    (B V) to the next token of each row (B,).
+    `forward(tokens, past)` returns logits (B Q V) of the tokens fed and the
+    cache, which belongs to it: hand it to the next call as it came. The first
+    call has past None. `pick` maps logits (B V) to the next token of each row
+    (B,).
 
-    Shapes: tokens (B, n_prompt), n_prompt at least 1; returns (B, n_prompt + n_new).
-    Raises: ValueError, before any call, if the model would need more than `n_context` positions.
-    The last new token is never fed, so n_prompt + n_new - 1 are needed. None means no limit.
+    Shapes: tokens (B, n_prompt), n_prompt at least 1; returns (B, n_prompt +
+    n_new).
+    Raises: ValueError, before any call, if the model would need more than
+    `n_context` positions. The last new token is never fed, so n_prompt + n_new
+    - 1 are needed. None means no limit.
     """
     n_prompt = tokens.shape[1]
     n_positions = n_prompt + n_new - 1
@@ -94,8 +100,9 @@ def generate(
 def tokens_processed(n_prompt: int, n_new: int, cached: bool) -> int:
     """Tokens that go through the model while it generates `n_new` tokens for one prompt.
 
-    The sum, over the forward passes, of the tokens fed to each: `generate` if `cached`, otherwise
-    `generate_uncached`, which feeds everything so far each time. Nothing is fed for n_new = 0.
+    The sum, over the forward passes, of the tokens fed to each: `generate` if
+    `cached`, otherwise `generate_uncached`, which feeds everything so far each
+    time. Nothing is fed for n_new = 0.
     """
     if n_new == 0:
         return 0
@@ -107,11 +114,12 @@ def tokens_processed(n_prompt: int, n_new: int, cached: bool) -> int:
 class ArenaCache:
     """Keys and values of all layers in memory that is allocated once, for `capacity` tokens.
 
-    keys, values: the arenas, two tensors (n_layers B Hkv capacity D), made in `__init__` and never
-    replaced. length: the tokens that every layer holds; what lies beyond is free.
+    keys, values: the arenas, two tensors (n_layers B Hkv capacity D), made in
+    `__init__` and never replaced. length: the tokens that every layer holds;
+    what lies beyond is free.
 
-    In each step every layer appends once, in order, the same number of tokens. So `length` moves
-    once per step, when the last layer has appended.
+    In each step every layer appends once, in order, the same number of tokens.
+    So `length` moves once per step, when the last layer has appended.
     """
 
     def __init__(
@@ -130,12 +138,13 @@ class ArenaCache:
         self.length = 0
 
     def append(self, layer: int, keys: Tensor, values: Tensor) -> LayerCache:
-        """Write a layer's new tokens behind its cached ones; returns everything it holds now.
+        """Write a layer's new tokens after its cached ones; returns all that it holds.
 
-        Shapes: keys and values (B Hkv T D), of the arenas' dtype; returns a pair of
-        (B Hkv length+T D), which are views of the arenas: no cached number is copied.
-        Raises: ValueError, with nothing changed, if the arena has no room for T more tokens, such
-        as "cannot append 5 tokens: 60 of 64 cached".
+        Shapes: keys and values (B Hkv T D), of the arenas' dtype; returns a
+        pair of (B Hkv length+T D), which are views of the arenas: no cached
+        number is copied.
+        Raises: ValueError, with nothing changed, if the arena has no room for
+        T more tokens, such as "cannot append 5 tokens: 60 of 64 cached".
         """
         n_layers, capacity, n_new = self.keys.shape[0], self.keys.shape[3], keys.shape[2]
         start, end = self.length, self.length + n_new
@@ -150,7 +159,8 @@ class ArenaCache:
     def rewind(self, n_tokens: int) -> None:
         """Forget the last `n_tokens` by moving the pointer; no number in the arenas is touched.
 
-        Raises: ValueError, with nothing changed, unless 0 <= n_tokens <= length.
+        Raises: ValueError, with nothing changed, unless 0 <= n_tokens <=
+        length.
         """
         if not 0 <= n_tokens <= self.length:
             raise ValueError(f"cannot rewind {n_tokens} of {self.length} cached tokens")
@@ -159,11 +169,12 @@ class ArenaCache:
 
 class RingCache:
     """The newest `window` tokens of one layer: the token at a position lies in slot
-    position % window, so each new token takes the place of the one that left the window.
+    position % window, so each new token takes the place of the one that left
+    the window.
 
-    keys, values: tensors (B Hkv window D), made in `__init__`. positions: a tensor (window,) of
-    whole numbers, the position of the token in each slot, -1 for an empty slot. The first token
-    that is appended has position 0.
+    keys, values: tensors (B Hkv window D), made in `__init__`. positions: a
+    tensor (window,) of whole numbers, the position of the token in each slot,
+    -1 for an empty slot. The first token that is appended has position 0.
     """
 
     def __init__(
@@ -196,8 +207,8 @@ class RingCache:
     def mask(self, query_positions: Tensor) -> Tensor:
         """Which slots the queries at these positions may see.
 
-        A query sees a slot that is filled, not in its future, and among the `window` positions
-        that end with its own.
+        A query sees a slot that is filled, not in its future, and among the
+        `window` positions that end with its own.
 
         Shapes: query_positions (Q,); returns (Q, window), bool.
         """
@@ -208,12 +219,13 @@ class RingCache:
 class PagedCache:
     """Keys and values of many sequences, one layer, in blocks of `block_size` tokens.
 
-    A sequence owns ceil(length / block_size) blocks; its block table names them in order, so its
-    token i lies in block block_table[i // block_size] at place i % block_size. A block belongs to
-    one sequence or is free.
+    A sequence owns ceil(length / block_size) blocks; its block table names
+    them in order, so its token i lies in block block_table[i // block_size] at
+    place i % block_size. A block belongs to one sequence or is free.
 
-    keys, values: the storage, two tensors (n_blocks Hkv block_size D), made in `__init__` and
-    never replaced. n_free_blocks: blocks that belong to no sequence.
+    keys, values: the storage, two tensors (n_blocks Hkv block_size D), made in
+    `__init__` and never replaced. n_free_blocks: blocks that belong to no
+    sequence.
     """
 
     def __init__(
@@ -239,7 +251,8 @@ class PagedCache:
     def append(self, sequence_id: int, keys: Tensor, values: Tensor) -> None:
         """Add T tokens at the end of a sequence; its first tokens bring it into being.
 
-        Shapes: keys and values (Hkv T D), of the storage's dtype, T at least 1.
+        Shapes: keys and values (Hkv T D), of the storage's dtype, T at least
+        1.
         Raises: MemoryError, with nothing changed, if too few blocks are free.
         """
         block_size = self.keys.shape[2]
@@ -270,7 +283,8 @@ class PagedCache:
     def rewind(self, sequence_id: int, n_tokens: int) -> None:
         """Forget a sequence's last `n_tokens`, if need be all; blocks left empty become free.
 
-        Raises: ValueError, with nothing changed, unless 0 <= n_tokens <= length.
+        Raises: ValueError, with nothing changed, unless 0 <= n_tokens <=
+        length.
         """
         length = self.lengths[sequence_id]
         if not 0 <= n_tokens <= length:

@@ -1,7 +1,7 @@
 """Speculative decoding: a small model drafts tokens, the large one verifies them all in one call.
 
-The text has the law of the target model, whatever the draft is. Names: the papers disagree on
-letters (the target is p in Leviathan et al., q in Chen et al.), so we write them out: target_probs
+The text has the distribution of the target model, whatever the draft is. The papers disagree on
+letters (the target is p in Leviathan et al., q in Chen et al.), so the names here are target_probs
 and draft_probs. Letters in shapes: k drafted tokens, T tokens of one call, V vocab.
 
 Sources: Leviathan et al. 2023 (arXiv:2211.17192), Chen et al. 2023 (arXiv:2302.01318).
@@ -22,15 +22,21 @@ def distribution(
     top_k: int | None = None,
     top_p: float | None = None,
 ) -> Tensor:
-    """Probabilities of the next token: temperature, then top-k, then top-p.
+    """Turn logits into the probabilities of the next token.
 
-    Temperature 0 gives all to the largest logit. Top-k keeps the k most likely tokens; top-p the
-    fewest of the most likely that have at least probability top_p together. Of equal tokens the
-    first comes first. `logits` stays as it is.
+    Apply temperature, then top-k, then top-p. The temperature divides the
+    logits. Temperature 0 gives probability 1 to the largest logit. Top-k
+    keeps the k most likely tokens. Top-p keeps the most likely tokens, and
+    as few as possible, so that their sum is at least top_p. After each of
+    the two, the kept probabilities are divided by their sum. If tokens are
+    equally likely, the one with the smaller index comes first. A logit of
+    -inf gives probability 0. `logits` is not changed.
 
-    Shapes: (... V) to (... V); float64 stays float64, all else becomes float32.
-    Raises: ValueError for temperature < 0, top_k < 1, top_p outside (0, 1], and for a row of logits
-    whose largest is not a finite number (NaN, infinity, all -inf).
+    Shapes: (... V) to (... V), each row by itself. float64 stays float64;
+    all other types become float32 before anything is computed.
+    Raises: ValueError for temperature < 0, top_k < 1, top_p outside (0, 1]
+    (use `check_sampling`), and for a row whose largest logit is not a
+    finite number (NaN, infinity, or all -inf).
     """
     check_sampling(temperature, top_k, top_p)
     logits = logits if logits.dtype == torch.float64 else logits.float()
@@ -64,13 +70,17 @@ def autoregressive(
     eos: int | None = None,
     rng: Generator | None = None,
 ) -> list[int]:
-    """Up to n_new tokens after the prompt, one by one: each call feeds what the cache lacks.
+    """Write up to n_new tokens after the prompt, one token per call.
 
-    All chance comes from rng (None: torch's own generator): the same state gives the same text.
+    Each call feeds only the tokens that the cache lacks. The last new token
+    is not fed. Each token is drawn from `distribution` of the last row.
+    Stop early after the end-of-text token eos, which is the last token
+    returned. Draw all random numbers from rng; None means torch's own
+    generator. The same state of rng gives the same text.
 
-    Returns: the new tokens; the end-of-text token, if it comes, is the last.
-    Raises: ValueError for n_new < 0, an empty prompt, a cache that is not empty, and as
-    `distribution`.
+    Returns: the new tokens, without the prompt.
+    Raises: ValueError for n_new < 0, an empty prompt, and a cache that is
+    not empty (use `check_start`), and as `distribution`.
     """
     check_start(prompt, n_new, target)
     check_sampling(temperature, top_k, top_p)
@@ -84,11 +94,13 @@ def autoregressive(
 
 
 def residual(target_probs: Tensor, draft_probs: Tensor) -> Tensor:
-    """Distribution of the token after a rejection: norm(max(0, target - draft)).
+    """Return the distribution of the token after a rejection.
 
-    Where the two are equal nothing is left (and nothing is ever rejected): the target's instead.
+    It is max(0, target - draft), divided by its sum. If the two rows are
+    equal, the sum is 0: then return the target's row. Add no small number
+    to avoid a division by 0. Neither argument is changed.
 
-    Shapes: (... V) and (... V) to (... V).
+    Shapes: (... V) and (... V) to (... V), each row by itself.
     Source: Leviathan et al., Algorithm 1; Chen et al., Algorithm 2.
     """
     left = (target_probs - draft_probs).clamp(min=0)
@@ -99,16 +111,21 @@ def residual(target_probs: Tensor, draft_probs: Tensor) -> Tensor:
 def verify(
     drafted: Sequence[int], draft_probs: Tensor, target_probs: Tensor, rng: Generator | None = None
 ) -> tuple[int, int]:
-    """Which drafted tokens stay, and the token that follows them.
+    """Decide which drafted tokens stay, and draw the token after them.
 
-    Token x is accepted with probability min(1, target(x) / draft(x)), each by a uniform of its own.
-    The first one rejected is replaced by a token from `residual`; if none is, the target's
-    last row gives one token more. No token at all may be drafted: then that is a plain step.
-    All chance comes from rng (None: torch's own generator): draw with `torch.rand` and `sample`.
+    From left to right, token x is accepted with probability
+    min(1, target(x) / draft(x)). Draw a uniform number for each token. The
+    first rejected token is replaced by one from `residual`, of the two rows
+    at its position, and the block ends. If all k are accepted, the token
+    after them is drawn from the target's last row. k may be 0: then the
+    token is drawn from the target's only row. Draw with `torch.rand` and
+    `sample`, both from rng; None means torch's own generator. No argument
+    is changed.
 
-    Shapes: k tokens, each drawn from its row of draft_probs (k V); target_probs (k+1 V).
-    Returns: how many are kept, from 0 to k, and the token after them.
-    Raises: ValueError for other shapes.
+    Shapes: drafted has k tokens, draft_probs (k V), target_probs (k+1 V).
+    Row i of both is about drafted[i].
+    Returns: how many are accepted, from 0 to k, and the token after them.
+    Raises: ValueError for other shapes (use `check_rows`).
     Source: Leviathan et al., Algorithm 1; Chen et al., Algorithm 2.
     """
     check_rows(drafted, draft_probs, target_probs)
@@ -135,20 +152,32 @@ def speculative(
     rng: Generator | None = None,
     blocks: list[Block] | None = None,
 ) -> list[int]:
-    """Up to n_new tokens after the prompt, in blocks of up to gamma drafted tokens and one more.
+    """Write up to n_new tokens after the prompt, in blocks.
 
-    The last token of the text is in no cache. Both models are first fed the prompt without it, in a
-    call of its own; or the target is fed the whole prompt, and the first new token is drawn from
-    its last row, before the first block. In a block the draft is fed what it lacks (after a full
-    acceptance that is two tokens), and drafts token by token, never more than can be used; one call
-    of the target verifies them; both caches go back to what the text has kept. A draft with nothing
-    to propose ends its part of the block. `blocks` gets a `Block` for each. gamma: a number, or a
-    function that is asked for one before each block, where 0 means a plain step. All chance comes
-    from rng (None: torch's own generator): the same state gives the same text.
+    At the start, feed both models the prompt without its last token, in one
+    call each; a prompt of one token leaves nothing to feed. (You may also
+    feed the target the whole prompt and draw the first new token from its
+    last row.) A block has four steps:
+    1. Draft up to gamma tokens, and at most one less than are still wanted.
+       Feed the draft only what its cache lacks. After a full acceptance
+       that is two tokens. A row of logits that are all -inf means that the
+       draft has nothing to propose: stop drafting in this block.
+    2. Feed the target the last token and the drafted ones, in one call.
+    3. `verify`, then append the accepted tokens and the token after them.
+       Cut off what comes after eos.
+    4. Rewind both caches to the text without its last token. If the draft's
+       cache is shorter, leave it.
+    If `blocks` is a list, append a `Block(n_drafted, n_accepted, position)`
+    for each block; position is the length of the text before it, prompt
+    included. gamma is a number, or a function without arguments that you
+    call once before each block; 0 from it means a plain step. The settings
+    go to both models. Draw all random numbers from rng; None means torch's
+    own generator. The same state of rng gives the same text.
 
-    Returns: the new tokens; the end-of-text token, if it comes, is the last.
-    Raises: ValueError for gamma < 1, n_new < 0, an empty prompt, caches that are not empty, two
-    vocabularies, and as `distribution`.
+    Returns: the new tokens; eos, if it comes, is the last one.
+    Raises: ValueError for gamma < 1, n_new < 0, an empty prompt, caches
+    that are not empty and two different vocabularies (use `check_start`),
+    and as `distribution`.
     """
     check_start(prompt, n_new, target, draft, gamma)
     check_sampling(temperature, top_k, top_p)
@@ -183,14 +212,18 @@ def speculative(
 
 
 def ngram_draft(tokens: Sequence[int], gamma: int, longest: int = 3) -> list[int]:
-    """Prompt lookup: up to gamma tokens that followed where the text read before as it does now.
+    """Propose up to gamma tokens by prompt lookup.
 
-    The last `longest` tokens are looked for earlier in the text; then, if they are nowhere, one
-    token less, and so on down to one. Of several places the earliest counts. What stood
-    behind it is copied, to the end of the text at most; nothing is found: an empty list.
+    Take the last `longest` tokens of the text, and find the first place
+    where the same tokens occur earlier. If there is none, try with one
+    token less, and so on down to one token. Return the tokens that follow
+    the place found: gamma of them, or fewer if the text ends before. The
+    place may overlap the last tokens. If nothing is found, return an empty
+    list.
 
     Raises: ValueError for gamma < 1 or longest < 1.
-    Source: Saxena 2023, prompt lookup decoding; `prompt_lookup_num_tokens` in transformers.
+    Source: Saxena 2023, prompt lookup decoding; `prompt_lookup_num_tokens`
+    in transformers.
     """
     if gamma < 1 or longest < 1:
         raise ValueError(f"gamma and longest must be at least 1, not {gamma} and {longest}")
@@ -203,10 +236,12 @@ def ngram_draft(tokens: Sequence[int], gamma: int, longest: int = 3) -> list[int
 
 
 def acceptance_rate(blocks: Iterable[Block]) -> float:
-    """Accepted tokens per examined one, over all blocks: the estimate of alpha.
+    """Estimate alpha: accepted tokens divided by examined tokens.
 
-    Drafted tokens behind a rejected one were never examined; to count them would make the rate fall
-    with gamma although nothing about the models has changed.
+    A `Block` has `n_drafted` and `n_accepted`, and `examined`: the number
+    of tokens up to the first rejected one, this one included. Add up both
+    over all blocks, then divide once. Tokens after a rejected one were
+    never examined.
 
     Raises: ValueError if no token was examined.
     """
@@ -218,10 +253,13 @@ def acceptance_rate(blocks: Iterable[Block]) -> float:
 
 
 def expected_tokens(alpha: float, gamma: int) -> float:
-    """Tokens per block, on average, if each drafted token is accepted with probability alpha.
+    """Return the average number of tokens that a block adds to the text.
 
-    The token that the target adds included: (1 - alpha^(gamma + 1)) / (1 - alpha), and gamma + 1
-    for alpha = 1.
+    Each drafted token is accepted with probability alpha, if all before it
+    were. The token that the target adds counts too. So the result is
+    1 + alpha + ... + alpha^gamma, which is
+    (1 - alpha^(gamma + 1)) / (1 - alpha), and gamma + 1 for alpha = 1.
+    gamma may be 0.
 
     Raises: ValueError for alpha outside [0, 1] or gamma < 0.
     Source: Leviathan et al., equation 1.
@@ -234,10 +272,11 @@ def expected_tokens(alpha: float, gamma: int) -> float:
 
 
 def speedup(alpha: float, gamma: int, draft_s: float, target_s: float, verify_s: float) -> float:
-    """How many times faster than plain decoding: seconds per token of that, over those of this.
+    """Return how many times faster speculation is than plain decoding.
 
-    Seconds of one step of the draft, of one step of the target, and of one call of the target that
-    verifies gamma tokens.
+    This is the time per token of plain decoding divided by that of
+    speculation. A plain step takes target_s seconds. A block takes gamma
+    steps of the draft, draft_s each, and one verification, verify_s.
 
     Raises: as `expected_tokens`.
     Source: Leviathan et al., Theorem 3.8, where verify_s = target_s.
@@ -253,10 +292,12 @@ def best_gamma(
     verify_s: Callable[[int], float],
     max_gamma: int = 64,
 ) -> int:
-    """The gamma from 1 to max_gamma with the largest speedup; 0 if none is faster than plain.
+    """Return the gamma from 1 to max_gamma with the largest speedup.
 
-    verify_s(gamma): seconds of a call of the target that verifies gamma tokens. Of equals the
-    smallest.
+    verify_s is a function: verify_s(gamma) is the seconds of a call of the
+    target that verifies gamma tokens. If no gamma has a speedup above 1,
+    return 0. Of equal speedups, take the smallest gamma. Try every gamma: a
+    better one may follow a worse one.
 
     Raises: as `expected_tokens`.
     """
@@ -274,15 +315,21 @@ def verify_batch(
     target_probs: Tensor,
     rng: Generator | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """`verify` for all rows in a few operations: how many tokens stay, and the ones after them.
+    """Do what `verify` does, for all rows of a batch at once.
 
-    A row keeps its leading accepted tokens: the product along the row of what was accepted, summed.
-    Nothing is drafted behind n_drafted, which is the same as a draft that gives 0 to all tokens:
-    the residual is then the target itself. That gives the token after a full acceptance. All chance
-    comes from rng (None: torch's own generator).
+    Row b has n_drafted[b] drafted tokens. Ignore the entries after them:
+    they may hold anything. A row keeps its accepted tokens up to the first
+    rejection. If all its drafted tokens are accepted, the next token comes
+    from the target's row after them. That is the same as a rejection where
+    the draft gives 0 to every token: the residual is then the target. Each
+    token and each row needs a random number of its own. Draw with
+    `torch.rand` and `torch.multinomial`, from rng; None means torch's own
+    generator. No argument is changed.
 
-    Shapes: drafted (B k), n_drafted (B,) from 0 to k, draft_probs (B k V), target_probs (B k+1 V);
-    what stands behind a row's n_drafted is not looked at. Returns: (B,) and (B,), whole numbers.
+    Shapes: drafted (B k), n_drafted (B,) from 0 to k, draft_probs (B k V),
+    target_probs (B k+1 V).
+    Returns: how many are accepted and the tokens after them, both (B,) and
+    int64.
     """
     n_rows, k = drafted.shape
     index = torch.arange(n_rows, device=drafted.device)

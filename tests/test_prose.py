@@ -3,11 +3,16 @@
 A failure lists, rule by rule, the sentences and where they stand.
 """
 
+from statistics import median
+
 import pytest
-from prose import DOCS, PROGRAM, Sentence, grade, markdown_passages, sentences_of, split
+from prose import DOCS, LABS, PROGRAM, Sentence, grade, markdown_passages, sentences_of, split
 from prose_rules import broken, report
 
-PARTS = {"documents": DOCS, "commands_pages_and_messages": PROGRAM}
+from autograder.builder.source import lab_names
+
+PARTS = {"documents": DOCS, "commands_pages_and_messages": PROGRAM, "labs": LABS}
+MOST_WORDS, HIGHEST_GRADE = 15, 9  # of half the sentences of a notebook; as a school year
 BROKEN = {
     "It stands behind the last token.": "say after, below or with",
     "The text has the law of the target.": "say distribution, rule or formula",
@@ -42,6 +47,13 @@ def test_every_sentence_keeps_to_the_style(part):
     sentences = sentences_of(*PARTS[part])
     assert len(sentences) > 100
     assert report(sentences) == ""
+
+
+@pytest.mark.parametrize("lab", lab_names())
+def test_the_notebook_of_each_lab_is_easy_to_read(lab):
+    whole = [each for each in sentences_of(f"notebooks/source/{lab}.py") if each.is_whole]
+    assert median(len(each.words) for each in whole) <= MOST_WORDS
+    assert grade(whole) <= HIGHEST_GRADE
 
 
 @pytest.mark.parametrize("text", BROKEN)

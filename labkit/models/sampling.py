@@ -9,7 +9,7 @@ from torch import Generator, Tensor
 
 
 class CachedModel(Protocol):
-    """A language model that remembers what it was fed."""
+    """A language model with a cache of the tokens that it was fed."""
 
     vocab_size: int
 
@@ -17,10 +17,10 @@ class CachedModel(Protocol):
         """Tokens in its cache."""
 
     def feed(self, tokens: Sequence[int]) -> Tensor:
-        """Put at least one token behind the cached ones.
+        """Append at least one token to the cached ones.
 
-        Returns: logits (T V); row i says what may follow tokens[i]. All -inf in a draft's row: it
-        has nothing to propose there.
+        Returns: logits (T V); row i is about the token after tokens[i]. A row of a draft that is
+        all -inf means that it has nothing to propose there.
         """
 
     def rewind(self, n_cached: int) -> None:
@@ -29,10 +29,10 @@ class CachedModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What became of one block: tokens drafted, and how many of them the target accepted.
+    """One block: how many tokens were drafted, and how many of them the target accepted.
 
-    position: where in the text, prompt included, the block's first token stands. source, prompt_id:
-    of the prompt, for whoever compares them. The token that the target adds is never counted.
+    position: the length of the text before the block, prompt included. source, prompt_id: of the
+    prompt, for comparisons. The token that the target adds is never counted.
     Raises: ValueError unless 0 <= n_accepted <= n_drafted.
     """
 
@@ -51,7 +51,7 @@ class Block:
 
     @property
     def examined(self) -> int:
-        """Drafted tokens that were put to the test: all up to the first one rejected."""
+        """Drafted tokens that were examined: all up to the first rejected one, and that one."""
         return min(self.n_accepted + 1, self.n_drafted)
 
 

@@ -23,7 +23,7 @@
 # enough: there the cells run small models. On a GPU they run larger ones. Records of both ship with
 # the lab, so you can analyse a real GPU without having one.
 #
-# **Time:** 3 to 4.5 hours. **14 points**, 2.5 of them for written answers:
+# **Time:** 4 to 6 hours. **14 points**, 2.5 of them for written answers:
 #
 # | part | points |
 # |---|---|
@@ -55,6 +55,7 @@ from typing import Any
 
 import numpy
 import torch
+from IPython.display import Markdown
 from torch import Tensor
 
 from labkit import zoo
@@ -452,7 +453,7 @@ for name, record in records.items():
 # judged after you hand in.
 
 # %% experiment="read_the_report"
-print(data_path("flawed_report.md").read_text(encoding="utf-8"))
+Markdown(data_path("flawed_report.md").read_text(encoding="utf-8"))
 
 # %% answer="flawed_report" points=1.5
 flawed_report = {

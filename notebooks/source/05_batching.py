@@ -9,23 +9,42 @@
 # %% [markdown]
 # # Lab 5: batching
 #
-# 500 requests, some 200 new tokens each, an 8B model on two H200. That takes 314 s if they are
-# served one after the other, and 43.7 s in batches of 32 that wait for their longest. If whoever is
-# done leaves at once and the next one takes the free place, it takes 12.8 s, or 6.8 s with 128
-# places. Same cards, same tokens, and no step became faster. In this lab we build what makes the
-# difference:
+# <!-- picture: a request's way through two servers -->
 #
-# 1. the **request**, the **queue**, and the question whether something fits;
-# 2. two loops for two servers: one computes prompts (**prefill**), one makes tokens (**decode**),
-#    in a batch that requests join and leave between any two steps;
-# 3. a virtual clock to run them on, in the order of time and against it; then the same loops on a
-#    real model, with KV caches that really move;
-# 4. what users and operators see of it: TTFT, TPOT, goodput, padding.
+# After this lab you can
 #
-# At the end we say beforehand by how much continuous batching wins, and let the simulator answer.
+# * write the two loops of a serving engine: one for **prefill**, one for **decode**;
+# * explain why continuous batching serves the same requests several times faster;
+# * predict the gain for a given workload, and check the prediction in a simulator;
+# * measure what users notice: time to the first token, time per token, goodput.
 #
-# Everything runs on a CPU. Times of the H200 are floors (lab 2): what its data sheet allows at
-# best. **16 points**, 2 of them for words.
+# **You need** Python classes and queues. Lab 2 explains the times of a GPU, lab 4 explains the KV
+# cache. The [glossary](../docs/glossary.md) explains the words of this lab in English and
+# Chinese. A CPU is enough. Times of the H200 are floors (lab 2): the best that its data sheet
+# allows. Cells with `TODO` are yours. The check below each plays a few open cases. After you hand
+# in, the same checks play other cases.
+#
+# **Time:** 5 to 8 hours. **16 points**, 2 of them for written answers:
+#
+# | part | points |
+# |---|---|
+# | 2. A request | 1.5 |
+# | 3. Is there anything left to do? | 1 |
+# | 4. Does it fit? | 0.5 |
+# | 5. The queue | 1 |
+# | 6. Two servers, two loops | 6 |
+# | 9. Length buckets | 1 |
+# | 10. Moving the cache | 0.5 |
+# | 11. What users see | 2 |
+# | 12. Three ways to make batches | 2.5 |
+#
+# **Hand in** this notebook. Before that, run all cells and save it.
+#
+# **The problem.** An 8B model on two H200 gets 500 requests, of 200 new tokens on average. One
+# after the other they take 314 s. In batches of 32 that wait for their longest request they take
+# 43.7 s. If a finished request leaves at once and the next one takes its place, they take 12.8 s,
+# and 6.8 s with 128 places. The cards and the tokens are the same, and no step became faster. In
+# this lab you write the code that makes the difference.
 
 # %% given="setup"
 import random
@@ -67,8 +86,10 @@ print(ready())
 # %% [markdown]
 # ## 1. One step for many
 #
-# A decode step has to bring all weights from memory, 15 GB here, whether it makes one token or
-# sixty-four. What is added for each further request is its KV cache. So how much does company cost?
+# *Prefill* computes all tokens of a prompt in one pass. *Decode* then makes one new token of each
+# request per pass; one such pass is a *step*. A step reads all weights from memory, 15 GB here,
+# whether it serves one request or sixty-four. Each further request adds only its KV cache. How
+# much time does each further request cost?
 
 # %% experiment="one_step"
 costs = RooflineCosts(Roofline.of("H200-SXM"), ModelWork.of("meta-llama/Llama-3.1-8B"))
@@ -80,15 +101,16 @@ for n in (1, 4, 16, 64, 256, 1024):
     print(f"{n * 512 * kv_bytes / 1e9:>10.1f} GB")
 
 # %% [markdown]
-# The 64th costs nearly nothing: 4.02 ms instead of 3.14, and 50 times the tokens per second. What
-# ends it is memory, first its bandwidth and then its size. So we want full steps, always; and the
-# trouble is that requests come when they like, and end when the model likes.
+# The 64th request costs almost nothing: the step takes 4.02 ms instead of 3.14 ms and makes 50
+# times as many tokens per second. Memory ends this: first its bandwidth, then its size. So every
+# step should be full. This is hard because requests arrive at any time, and an answer ends when
+# the model ends it.
 #
 # ## 2. A request
 #
-# It reaches us as a dict with three keys: `"id"`; `"input_length"`, the tokens of its prompt; and
-# `"output_length"`, how many new tokens its client wants at most (`None` if it did not say). On its
-# way it is in one of four states:
+# A request arrives as a dict with three keys. `"id"` is its number. `"input_length"` is the
+# number of tokens in its prompt. `"output_length"` is the largest number of new tokens that its
+# client wants, or `None` if the client did not say. A request is always in one of four states:
 #
 # ```
 # "queued"  ──>  "prefill"  ──>  "decode"  ──>  "done"
@@ -96,17 +118,18 @@ for n in (1, 4, 16, 64, 256, 1024):
 #                      if its first token is its last
 # ```
 #
-# Three things to get right:
+# Three rules are easy to get wrong:
 #
-# * The prefill makes the **first new token**, and it counts.
-# * A request ends with the end-of-text token, which belongs to it, or with the last token that it
-#   may have, whichever comes first.
-# * How many it may have (its `limit`) is what the client wants, but prompt and answer together have
-#   at most `max_length` tokens. Where the client said nothing, that is the only limit. The limit of
-#   a prompt that is too long is zero or negative; such a request will be refused.
+# * The prefill makes the **first new token**, and this token counts.
+# * A request ends with the end-of-text token, which belongs to the answer, or with the last token
+#   that it may have. The earlier of the two ends it.
+# * `limit` is the largest number of new tokens that it may have. It is what the client wants, but
+#   prompt and answer together have at most `max_length` tokens. If the client said nothing, only
+#   `max_length` limits it. If the prompt is too long, `limit` is zero or negative; section 6
+#   refuses such a request.
 #
-# A new request is "queued". A token can make it "done"; the two states between are set by the loops
-# that you write in section 6. Each of them makes a `Request` of its own from the dict:
+# A new request is "queued". `add_token` can make it "done". The loops that you write in section 6
+# set the two states between. Each loop makes a `Request` of its own from the dict:
 # `Request({"id": 7, "input_length": 30, "output_length": 6}, max_length=64)`.
 
 # %% exercise="labkit.batching:Request" points=1.5
@@ -114,15 +137,15 @@ for n in (1, 4, 16, 64, 256, 1024):
 # %% [markdown]
 # ## 3. Is there anything left to do?
 #
-# Two loops run side by side, so each has to know when it may stop. A first draft of this lab, as
-# pseudo-code, had two functions for that:
+# Two loops run side by side, and each must know when it may stop. A first draft of this lab had
+# two functions for that, in pseudo-code:
 #
 # ```
 # has_prefill_requests(requests):  all requests are in "decode" or "done"
 # has_decode_requests(requests):   all requests are in "done"
 # ```
 #
-# As conditions of a `while`, they answer:
+# As conditions of a `while` they answer:
 #
 # | states | `has_prefill_requests`, as drafted | `has_decode_requests`, as drafted |
 # |---|---|---|
@@ -132,9 +155,9 @@ for n in (1, 4, 16, 64, 256, 1024):
 # | decode, done | True | False |
 # | done, done | True | True |
 #
-# Say for each row whether there is a prompt left to compute, and whether anybody still waits for
-# tokens; then look at the table again. With these, both loops would end as long as there is work,
-# and run on when there is none. Write the ones that were meant.
+# For each row, decide whether a prompt is left to compute, and whether a request still waits for
+# tokens. Then compare with the table. The drafted functions end both loops while there is work,
+# and keep them running when there is none. Write the functions that were meant.
 
 # %% exercise="labkit.batching:has_prefill_requests" points=0.5
 
@@ -149,22 +172,23 @@ for states in ([], ["queued"], ["prefill", "done"], ["decode", "done"], ["done",
 # %% [markdown]
 # ## 4. Does it fit?
 #
-# When a request joins the batch, nobody knows how long it will get. If room is counted for what it
-# has now, a batch that fits today is too large a hundred steps later, and somebody has to be thrown
-# out in mid-sentence. So we stay on the safe side: a request takes the room of all that it may
-# still become, from the beginning. (Engines with paged caches take the risk instead, and *preempt*;
-# that is a policy of its own.)
+# When a request joins the batch, nobody knows how long its answer will be. Suppose that we count
+# only the tokens that it has now. Then a batch that fits today is too large a hundred steps
+# later, and a request must be thrown out in the middle of its answer. So we count, from the
+# beginning, the largest size that a request can reach. (Engines with paged caches take the risk
+# and *preempt*: they throw out a running request when memory is full.)
 
 # %% exercise="labkit.batching:does_fit" points=0.5
 
 # %% [markdown]
 # ## 5. The queue
 #
-# Whoever does not fit waits, and the queue must not lose anybody. `constrained_get` gives the
-# oldest request that meets a condition **and takes it out**; all others keep their places. If no
-# request meets the condition, it returns `None`. The commonest way to lose a request is to take it
-# out first and to ask afterwards whether it fits. `n_most` says how far it looks at most: our loops
-# look at the first 256 (`LOOK_AHEAD`), so that a step stays quick however many wait.
+# A request that does not fit waits, and the queue must not lose it. `constrained_get` returns the
+# oldest request that meets a condition **and takes it out of the queue**. All others keep their
+# places. If no request meets the condition, it returns `None`. The most common mistake is to take
+# a request out first and to ask afterwards whether it fits. `n_most` says how many requests it
+# looks at, from the front. Our loops look at the first 256 (`LOOK_AHEAD`), so a step stays fast
+# even if thousands wait.
 
 # %% exercise="labkit.batching:RequestQueue" points=1
 
@@ -174,46 +198,47 @@ for i, length in enumerate([300, 80, 500, 90]):
     queue.add({"id": i, "input_length": length})
 short = queue.constrained_get(lambda request: request["input_length"] < 100)
 print(f"out: {short}\n{len(queue)} left, the oldest of them {queue.oldest()}")
-print("nobody has fewer than 50:", queue.constrained_get(lambda each: each["input_length"] < 50))
+print("none has fewer than 50:", queue.constrained_get(lambda each: each["input_length"] < 50))
 
 # %% [markdown]
 # ## 6. Two servers, two loops
 #
-# Prefill feeds a whole prompt at once and is bound by computing. Decode feeds one token and is
-# bound by moving. On one card they are in each other's way: while a long prompt is computed, nobody
-# gets a token. So we give each its own server, as DistServe does, and put a store between them:
+# Prefill feeds a whole prompt at once; its speed is limited by computing. Decode feeds one token
+# of each request; its speed is limited by moving the weights. On one card they disturb each
+# other: while a long prompt is computed, no request gets a token. So each gets its own server, as
+# in DistServe, and a store lies between them:
 #
 # ```
 #  requests ──> PREFILL SERVER ──save──> store ──load──> DECODE SERVER ──> answers
 #                PrefillLoop              KV                DecodeLoop
 # ```
 #
-# The loops share nothing but that store. You write `step(server)`, which does what can be done now
-# and returns; somebody else calls it, again and again. Through `server` a loop knows what its
-# server holds (`capacity`, `max_batch` and a few more numbers: the cells below list them) and gets
-# things done:
+# The loops share only this store. You write `step(server)`. It does what can be done now, and
+# returns. A driver calls it again and again. Through `server` a loop reads what its server holds
+# (`capacity`, `max_batch` and a few more numbers, listed in the cells below), and calls these
+# functions:
 #
-# | | | |
+# | loop | function | what it does |
 # |---|---|---|
-# | both | `arrivals()` | the requests that have come since it was last called, oldest first |
-# | | `free_tokens()` | room left on this server |
-# | | `free_kv(id)` | gives a request's room on this server back |
+# | both | `arrivals()` | returns the requests that came since its last call, oldest first |
+# | | `free_tokens()` | returns the free memory of this server, in tokens |
+# | | `free_kv(id)` | frees a request's memory on this server |
 # | | `finish(id)` | tells the client that it has all its tokens |
-# | prefill | `run_prefill(ids)` | computes prompts, takes room; returns their first tokens |
-# | | `save_kv(id)` | sends a copy of a KV cache to the store, and takes its room there at once |
-# | | `storage_room()` | room left in the store; `None` if that has no limit |
+# | prefill | `run_prefill(ids)` | computes prompts, takes memory, returns their first new tokens |
+# | | `save_kv(id)` | sends a copy of a KV cache to the store, and takes memory there at once |
+# | | `storage_room()` | returns the free memory of the store, or `None` if it has no limit |
 # | | `refuse(id, reason)` | tells the client that it will not be served |
-# | decode | `load_kv(id, reserve)` | fetches a KV cache, reserves room for so many tokens in all |
-# | | `free_stored(id)` | gives a request's room in the store back |
-# | | `decode_step(ids)` | one more token for each; returns them |
+# | decode | `load_kv(id, reserve)` | fetches a KV cache, reserves memory for `reserve` tokens |
+# | | `free_stored(id)` | frees a request's memory in the store |
+# | | `decode_step(ids)` | makes one more token for each, and returns these tokens |
 #
-# These do what they are told. A server that is full lets you take more, and memory can be freed
-# twice; but every call is in a log, and the checks read the log. What comes while `step` runs is in
-# the `arrivals()` of its next call.
+# The functions do not stop you from making mistakes. A full server lets you take more, and memory
+# can be freed twice. But every call is written to a log, and the checks read the log. A request
+# that arrives while `step` runs is in the `arrivals()` of the next call.
 #
 # ### The prefill loop
 #
-# Prompts are computed as a rectangle: all are padded to the longest of the batch.
+# The prompts of one batch are computed as a rectangle: all are padded to the longest.
 #
 # ```
 # request 3   ████████████░░░░░░░░   12 tokens and 8 of padding
@@ -221,33 +246,44 @@ print("nobody has fewer than 50:", queue.constrained_get(lambda each: each["inpu
 # request 9   ██████████████████░░   18, and 2 of padding
 # ```
 #
-# That takes room and time for 60 tokens, though there are 50. So whom to take together?
+# The rectangle takes memory and time for 60 tokens, although the prompts have 50. So it matters
+# which requests are computed together. Write the loop in three stages, and run the check after
+# each stage: it lists which rules hold.
 #
-# * **Similar lengths**: longest and shortest differ by at most `server.tolerance`. Take requests
-#   along that are not exactly as long: one batch for each length would be far too many.
-# * **Room**: the rectangle fits into what is free on the server, and the prompts, without padding,
-#   into what is free in the store. If the store is full, the prefill waits for the decode server:
-#   that is *back-pressure*.
-# * **No room wasted**: a batch has at most `server.max_batch` requests. Add every waiting request
-#   that fits and is exactly as long as one of the batch. In a crowd that has room for all, make at
-#   most 1.5 times as many batches as a simple loop, with at most twice its padding. (The simple
-#   loop begins each batch with the oldest request, and adds all that are similar, oldest first.)
-# * **Fairness**: equal lengths go in the order in which they came. And among the requests that
+# **Stage 1: one request at a time.** In each call, take the arrivals, choose the oldest request
+# that fits, compute it, and give its memory back.
+#
+# * **Refusing**: refuse a request, with a reason, if it could not be served even on empty
+#   servers, and only then. The prompt must fit on this server and in the store. Prompt and answer
+#   together must fit into `server.decode_capacity`. There must be room for at least one new
+#   token, and the client must want at least one.
+# * **After the prefill**: if the first token is the last, finish the request here. Save every
+#   other request. Then free the memory of each request once. Do all this before the next batch is
+#   computed, so that the decode server can already begin.
+# * **No idling**: a call must do something if the request that has waited longest fits. (If it
+#   does not fit, you may wait, or you may let others pass it. Passing keeps the server busy, but
+#   then a large prompt may wait long.)
+#
+# **Stage 2: batches.** Now take several requests at once.
+#
+# * **Similar lengths**: the longest and the shortest prompt of a batch differ by at most
+#   `server.tolerance`. Do not make one batch for each exact length: that would be far too many.
+# * **Memory**: the rectangle must fit into the free memory of the server. The prompts without
+#   padding must fit into the free memory of the store. If the store is full, the prefill waits
+#   for the decode server. This is *back-pressure*.
+# * **Full batches**: a batch has at most `server.max_batch` requests. Add every waiting request
+#   that fits and has exactly the length of one in the batch.
+#
+# **Stage 3: a crowd.** Here the check plays hundreds of requests, and counts batches and padding.
+#
+# * **Few batches, little padding**: if memory is ample, make at most 1.5 times as many batches as
+#   a simple loop, with at most twice its padding. (The simple loop begins each batch with the
+#   oldest request and adds all similar ones, oldest first.)
+# * **Fairness**: requests of equal length go in the order of arrival. Among the requests that
 #   fit, the one that has waited longest is left out of at most three batches in all. A loop that
-#   always takes the commonest length lets the rare ones starve.
-# * **No idling**: a call does something if the request that has waited longest fits. (If it does
-#   not, you may wait for room, or let others pass it. Passing keeps the server busy, and a large
-#   prompt may wait for long behind many small ones.)
-# * **Refusing**: whoever could not be served even on empty servers is refused, with a reason, and
-#   nobody else is. The prompt has to fit on this server and in the store; prompt and answer have to
-#   fit into `server.decode_capacity`; there has to be room for one new token at least, and the
-#   client has to want one.
+#   always takes the most common length makes the others starve.
 #
-# After the prefill, whoever is done is finished here. All others are saved. Each gives its room
-# back once. All that is done before the next batch is computed, so that the decode server can begin
-# with them meanwhile.
-#
-# The cell below has methods whose names begin with `_`. They show one way to divide the work: you
+# The cell below has methods whose names begin with `_`. They show one way to divide the work; you
 # may change or delete them. Only `__init__` and `step` are called from outside. A loop that does
 # not make batches of similar prompts earns at most half of the points.
 
@@ -256,45 +292,47 @@ print("nobody has fewer than 50:", queue.constrained_get(lambda each: each["inpu
 # %% [markdown]
 # ### The decode loop
 #
-# This is where batching becomes continuous. Between any two steps
+# Here batching becomes continuous. Between any two steps
 #
-# * whoever is **done** has left: finished, its room free for others in the very next step;
-# * whoever **fits** has come in: as long as there is a slot (`server.max_batch`) and room, nobody
-#   waits for anybody's end. No step starts without the request that has waited longest if that one
-#   fits.
-# * nobody **starves**. You may let in a small request before a large one. But look at the requests
-#   that fit when you let one in: newer ones may join before the one that has waited longest at
-#   three steps at most. A loop that always lets in the newest or the shortest first keeps some
-#   waiting to the very end.
+# * a request that is **done** has left: it is finished, and its memory is free for the very next
+#   step;
+# * a request that **fits** has joined. While there is a free slot (`server.max_batch` in all) and
+#   enough memory, no request waits for another one to end. No step starts without the request
+#   that has waited longest, if that one fits;
+# * no request **starves**. You may let a small request in before a large one. But among the
+#   requests that fit, newer ones may join before the one that has waited longest at three steps
+#   at most. A loop that always takes the newest or the shortest makes some requests wait to the
+#   very end.
 #
-# Whoever comes in has its KV cache loaded, with room reserved for all that it may become, and freed
-# in the store. Its dict carries one thing more, `"token"`: the first new token, which the prefill
-# has made. Then one step makes one token for everybody in the batch, and the call is over: one step
-# in a call, so that whoever has come meanwhile can be in the next.
+# When a request joins, load its KV cache, reserve memory for the largest size that it can reach,
+# and free its memory in the store. Its dict has one more key, `"token"`: the first new token,
+# which the prefill has made. Then one `decode_step` makes one token for every request in the
+# batch, and the call returns. Make only one step in a call, so that requests which have arrived
+# meanwhile can join the next one.
 #
-# In a crowd, your loop may take at most 1.35 times the least possible number of steps. A loop that
-# takes more even where memory is ample does not batch continuously, and earns at most half of the
-# points.
+# If many requests wait, your loop may take at most 1.35 times the smallest possible number of
+# steps. A loop that takes more although memory is ample does not batch continuously. It earns at
+# most half of the points.
 
 # %% exercise="labkit.batching:DecodeLoop" points=3
 
 # %% [markdown]
 # ## 7. A run
 #
-# `serve` in `labkit.labs.batching.driver` lets both loops run. Each server has a clock; a
-# step of prefill or decode moves it on by what that takes. Without its bookkeeping it is
+# `serve` in `labkit.labs.batching.driver` runs both loops. Each server has a clock; each prefill
+# or step moves the clock on by the duration of the work. Without its bookkeeping, `serve` is
 #
 # ```python
 # while some request is neither finished nor refused:
-#     server = the one whose clock is behind
+#     server = the one whose clock shows less
 #     server.begin_step()              # what has come by now can be taken
 #     loops[server].step(server)       # yours
 # ```
 #
-# (It reads off the log what your `has_decode_requests` reads off the states.) A loop that does
-# nothing is called again when something may have changed; if nothing is coming and both do nothing,
-# the run is stopped, and says so. Eight requests on small servers, where a prefill takes 2 s, a
-# step 1 s and a transfer half a second:
+# (`serve` reads from the log what `has_decode_requests` reads from the states.) If a loop does
+# nothing, it is called again when something may have changed. If both loops do nothing and no
+# request is coming, the run stops and says so. Here are eight requests on small servers. A
+# prefill takes 2 s, a step 1 s, and a transfer half a second:
 
 # %% experiment="first_run"
 few_jobs = [
@@ -316,18 +354,18 @@ lines = sorted(
 print(*lines[:30], "...", sep="\n")
 
 # %% [markdown]
-# The log reads like a diary. As a picture it is quicker to read. Where does request 3 wait, and for
-# whom? Why is 5 never seen on the decode server?
+# A picture is quicker to read than the log. Where does request 3 wait, and for which request? Why
+# does request 5 never appear on the decode server?
 
 # %% experiment="first_timeline"
 timeline.draw(first_run, "Eight requests on small servers")
 
 # %% [markdown]
-# ### Against the order of time
+# ### In any order
 #
-# In earnest the loops are two processes, and nothing says in which order their steps come. A loop
-# must be right in any order, so `serve` can also let one side run as far as it gets, or toss a coin
-# at each turn. `faults` reads the rules of this lab off a log, each by its name.
+# In real use the loops are two processes, and their steps come in any order. A loop must be right
+# in every order. So `serve` can also let one side run as far as it can, or choose a side at
+# random at each turn. `faults` finds broken rules in a log, each by its name.
 
 # %% experiment="orders"
 rng = random.Random(0)
@@ -342,8 +380,8 @@ for order in ORDERS:
     print(f"{order:<15}{len(runs):>4} runs; rules broken: {', '.join(broken) or 'none'}")
 
 # %% [markdown]
-# And this is what a mistake looks like. We let your loops run on a decode server that ignores
-# `free_kv`, and ask what is wrong.
+# This is what a mistake looks like. We run your loops on a decode server that ignores `free_kv`,
+# and ask what is wrong.
 
 
 # %% experiment="a_fault"
@@ -371,8 +409,8 @@ for name, fault in faults(run).items():
 # %% [markdown]
 # ### At scale
 #
-# 24 of 60 requests per second, prompts of 200 to 1,800 tokens, answers of 60 on average that end
-# when the model likes, 8 slots, two H200.
+# Here are 200 requests on two H200, 24 of them per second. Prompts have 200 to 1,800 tokens.
+# Answers have 60 tokens on average and end when the model ends them. There are 8 slots.
 
 # %% experiment="h200_timeline"
 rng = random.Random(0)
@@ -385,16 +423,16 @@ h200_run = serve(jobs, two_cards, PrefillLoop(), DecodeLoop(), costs=costs)
 timeline.draw(h200_run, "Llama-3.1-8B on two H200, 60 requests per second")
 
 # %% [markdown]
-# No client said how much it wants, so each has 2,048 tokens reserved; the dark part is what is
-# filled. The gap between the two is the price of the safe side.
+# No client said how many tokens it wants, so each request reserves 2,048 tokens. The dark part is
+# what is really used. The difference is the price of being safe.
 #
 # ## 8. The same loops on a real model
 #
-# Nothing in your loops knows that the clock was virtual. `serve_real` offers the same primitives on
-# the tiny target: prompts are computed, KV caches written to pages (lab 4), saved, loaded and
-# freed. Each request must get the very tokens that it gets alone: whoever else is in its batch, and
-# however it was padded, must make no difference. Here the servers take turns on one processor, so a
-# request on the decode server is paused while a prompt is computed.
+# Your loops do not know that the clock was virtual. With `serve_real` they use the same functions
+# on the tiny target. Prompts are computed, and KV caches are written to pages (lab 4), saved,
+# loaded and freed. Each request must get exactly the tokens that it gets alone: other requests in
+# the batch, and padding, must not change them. Here both servers take turns on one processor. So
+# the requests on the decode server pause while a prompt is computed.
 
 # %% experiment="real_model"
 texts = [prompt.text for prompt in prompts()[::3]]
@@ -410,9 +448,9 @@ print(f"rules broken: {', '.join(faults(real_run)) or 'none'}")
 timeline.draw(real_run, "The tiny target, in one process: the servers take turns")
 
 # %% [markdown]
-# And in two processes, which is what we wrote them for. Now both work at the same time, and every
-# KV cache is a file that one writes and the other reads. (A notebook's classes reach another
-# process by `fork`, so elsewhere than on Linux the cell does without.)
+# Now the loops run in two processes, as they were designed to. Both work at the same time, and
+# every KV cache is a file that one process writes and the other reads. (The classes of a notebook
+# reach another process by `fork`. On other systems than Linux, the cell uses one process.)
 
 # %% experiment="two_processes"
 serve_split = serve_in_two_processes if sys.platform == "linux" else serve_real
@@ -426,11 +464,11 @@ timeline.draw(split_run, "The tiny target, in two processes")
 # %% [markdown]
 # ## 9. Length buckets
 #
-# `PrefillLoop` looks through its queue for requests of a similar length. With thousands waiting,
-# either that is a long look for every batch, or it sees only the first few hundred. The other way
-# is to sort them when they come: a bucket for
-# each range of lengths, and batches from one bucket. Which bucket is next? Taking the fullest would
-# starve the rare lengths, so it is the one that holds the oldest request of all.
+# `PrefillLoop` searches its queue for requests of similar length. With thousands in the queue it
+# either searches for long, or sees only the first few hundred. Another way is to sort requests
+# when they arrive: one bucket for each range of lengths, and each batch from one bucket. Which
+# bucket is next? If the fullest were next, requests of rare lengths would starve. So it is the
+# bucket that holds the oldest request of all.
 
 # %% exercise="labkit.batching:BucketQueue" points=1
 
@@ -444,8 +482,8 @@ while len(buckets):
 # %% [markdown]
 # ## 10. Moving the cache
 #
-# Between the servers each KV cache crosses a link. A token of Llama-3.1-8B is 131,072 bytes, a
-# prompt of 2,000 tokens 262 MB. What does that take?
+# Each KV cache crosses a link between the two servers. One token of Llama-3.1-8B takes 131,072
+# bytes, so a prompt of 2,000 tokens takes 262 MB. How long does the transfer take?
 
 # %% exercise="labkit.batching:transfer_s" points=0.5
 
@@ -463,35 +501,35 @@ for model in ("meta-llama/Llama-3.1-8B", "meta-llama/Llama-2-7b-hf"):
     print(f"{model}: a card computes {rate:,.0f} tokens/s, which is {need / 1e9:.1f} GB/s of cache")
 
 # %% [markdown]
-# The last lines are the ones to remember. A prefill server fills its link with so many bytes per
-# second; a slower link is the bottleneck, whatever the cards can do, and on it computing the prompt
-# again would be quicker than moving it. For Llama-3.1-8B 9 GB/s suffice: a link of 100 Gbit/s is
-# enough, one of 10 is not. Without shared KV heads it is four times as much. The transfer is not on
-# the way of the *first* token, which the prefill server has already sent; it delays the second.
+# Remember the last two lines. A prefill server sends that many bytes per second. If the link is
+# slower, the link is the bottleneck, whatever the cards can do; then it would be faster to
+# compute the prompt again than to move its cache. Llama-3.1-8B needs 9 GB/s: a link of 100 Gbit/s
+# is enough, and a link of 10 Gbit/s is not. Llama-2-7B does not share KV heads and needs four
+# times as much. The transfer does not delay the *first* token, because the prefill server has
+# already sent it. The second token has to wait for it.
 #
 # ## 11. What users see
 #
-# A user sees two things: how long until something appears, and how fast it then comes. **TTFT**,
-# the time to the first token, counts from the arrival. **TPOT**, the time per output token, is the
-# mean time of each *further* one.
+# A user notices two durations. **TTFT**, the time to the first token, counts from the arrival.
+# **TPOT**, the time per output token, is the mean duration of each *further* token.
 
 # %% exercise="labkit.batching:latencies" points=0.5
 
 # %% [markdown]
-# An operator has promised something for both. A request that comes late is served, and paid for,
-# and no use. **Goodput** counts the requests per second that kept both limits; a limit that is just
-# met is kept.
+# An operator promises limits for both. A request that misses a limit is still served and paid
+# for, but it is of no use. **Goodput** is the number of requests per second that kept both
+# limits. A request that exactly meets a limit has kept it.
 
 # %% exercise="labkit.batching:goodput" points=0.5
 
 # %% [markdown]
-# And a prefill batch pays for its rectangle. What part of the tokens that were computed is padding?
-# (A ratio of sums, over all batches; not the mean of their ratios.)
+# A prefill batch also computes its padding. Which part of the computed tokens is padding? (Divide
+# the sums over all batches. Do not take the mean of the batches' ratios.)
 
 # %% exercise="labkit.batching:padding_waste" points=0.5
 
 # %% [markdown]
-# `summarize` puts your three formulas to work on a whole run; the rest it counts from the log.
+# `summarize` applies your three formulas to a whole run. It counts the rest from the log.
 
 # %% experiment="summary"
 mine = Formulas(latencies, goodput, padding_waste)
@@ -500,8 +538,9 @@ print(summarize(h200_run, limits_s=(0.2, 0.01), formulas=mine))
 # %% [markdown]
 # ### How much tolerance?
 #
-# Prompts of 16 to 256 tokens, 400 at once. Small batches leave the server waiting for its weights
-# (a prompt below some 200 tokens is bound by moving them), large ones are mostly padding.
+# Here 400 prompts of 16 to 256 tokens arrive at once. In small batches the server waits for its
+# weights, because moving them limits prompts below some 200 tokens. In large batches most tokens
+# are padding.
 
 # %% experiment="tolerances"
 rng = random.Random(1)
@@ -515,14 +554,14 @@ for tolerance in (0, 4, 16, 64, 240):
     print(f"{cells}{1e3 * result.seconds:>10.0f} ms")
 
 # %% [markdown]
-# A little is best: 821 ms with a tolerance of 4 tokens, 966 without any, and 1,388 with 43 %
-# padding where everybody goes with everybody.
+# A little tolerance is best. All prompts take 821 ms with a tolerance of 4 tokens and 966 ms
+# without any. If any prompt may join any other, they take 1,388 ms, with 43 % padding.
 #
 # ### Can we trust the clock?
 #
-# A prefill server that takes one prompt at a time, all of the same length, with arrivals that know
-# nothing of each other, is the best known queue there is (M/D/1), and the mean TTFT has a formula:
-# D + R·D² / (2(1 − R·D)), for R requests per second of D seconds each.
+# Take a prefill server that computes one prompt at a time, all of the same length, with arrivals
+# that are independent of each other. This is a well-known queue (M/D/1), and its mean TTFT has a
+# formula: D + R·D² / (2(1 − R·D)), for R requests per second of D seconds each.
 
 # %% experiment="known_queue"
 each_s = costs.prefill_s([2000])
@@ -531,19 +570,20 @@ for load in (0.2, 0.5, 0.8, 0.9):
     rate = load / each_s
     jobs = poisson(6000, rate, random.Random(1), n_input=[2000], n_output=[1])
     run = serve(jobs, one_by_one, PrefillLoop(), DecodeLoop(), costs=costs)
-    measured, law = summarize(run, formulas=mine).ttft_s.mean, mean_ttft_md1(rate, each_s)
-    print(f"{load:.0%} busy: {1e3 * measured:6.1f} ms simulated, {1e3 * law:6.1f} ms by the law")
+    measured, known = summarize(run, formulas=mine).ttft_s.mean, mean_ttft_md1(rate, each_s)
+    print(f"{load:.0%} busy: {1e3 * measured:6.1f} ms simulated, {1e3 * known:6.1f} ms known")
 
 # %% [markdown]
-# The simulator keeps to it within 2 %. And a server that is busy for 90 % of the time lets its
-# users wait more than five times as long as an idle one, without anybody's mistake.
+# The simulator agrees with the formula within 2 %. Also, a server that is busy for 90 % of the
+# time makes its users wait more than five times as long as an idle one, although nobody made a
+# mistake.
 #
 # ### Separate, or together?
 #
-# Two cards, prompts of some 4,000 tokens, answers of 200 on average. Either each card does all of
-# the work for half of the requests, or one does the prefill for everybody and the other the decode.
-# How many requests get their first token within half a second and then a token every 10 ms on
-# average, or every 6? And how long is the longest pause between two steps?
+# Take two cards, prompts of about 4,000 tokens, and answers of 200 tokens on average. Either each
+# card does all the work for half of the requests, or one card does all prefill and the other all
+# decode. How many requests get their first token within half a second, and then a token every 10
+# ms on average, or every 6 ms? And how long is the longest pause between two steps?
 
 
 # %% experiment="separate_or_together"
@@ -580,70 +620,78 @@ for rate in (4, 8, 12, 16):
     print(f"{rate:>10}" + "".join(f"{share:>12.0%}" for share in shares), *pauses, sep="")
 
 # %% [markdown]
-# At 12 requests per second 99 % are in time with separate cards and 86 % together if a token may
-# take 10 ms; if it may take 6, 96 against 43 %. Together, each prompt that is computed stops all
-# answers of its card for some 60 ms, and several in a row for half a second. A mean over 200 tokens
-# hides much of that; whoever reads along sees it. At 16 per second one card cannot compute so many
-# prompts, and four of ten requests are late with their first token. So separation makes no more of
-# the cards: it keeps two kinds of work from hurting each other, and one has to know how much there
-# is of each. Here the decode card has little to do.
+# Look at 12 requests per second. If a token may take 10 ms, 99 % are in time with separate cards
+# and 86 % together. If a token may take 6 ms, it is 96 % and 43 %. Together, each prompt that is
+# computed stops all answers of its card for about 60 ms, and several prompts in a row stop them
+# for half a second. The mean over 200 tokens hides much of this, but a person who reads along
+# notices it. At 16 per second one card cannot compute all prompts, and four of ten requests get
+# their first token too late. So separation does not make the cards faster. It keeps two kinds of
+# work from disturbing each other, and the number of cards for each must fit the workload. Here
+# the decode card has little to do.
+#
+# A third way is *chunked prefill*, which vLLM uses by default. One server cuts long prompts into
+# pieces, and computes a piece together with each decode step. Then no step is much longer than
+# the others.
 #
 # ### In words: when is one enough?
 #
-# Everything so far says: batch. Describe two settings in which a batch size of one is right, or
-# even necessary. Name the traits of the setting that make it so, not just an example of it; two or
-# three sentences each.
+# So far everything speaks for large batches. Describe two settings in which a batch size of one
+# is right, or even necessary. For each, name the property of the setting that makes it so, and
+# say why batching would not help. Two or three sentences each are enough.
 
-# %% [markdown] written="batch_of_one" points=1
-# *One user, on a device of their own.* There is only ever one request at a time, for instance when
-# a phone completes a sentence, and its weights are on that device because the text must not leave
-# it or because there is no network. Company for the step does not exist; waiting for it would add
-# latency to something that is judged by its latency alone, and a second KV cache would need memory
-# that the device does not have. (On an H200 one request gets a token every 3.14 ms, 64 get one
-# every 4.02: where that quarter counts, for a robot or a live interpreter, one serves alone
-# although it wastes the card.)
+# %% [markdown] written="batch_of_one" points=0.5
+# *One user on a device of their own.* An example is a phone that completes sentences. There is
+# never more than one request, and the weights are on the device because the text must not leave
+# it, or because there is no network. There is no second request to share the step with. To wait
+# for one would only add latency, and a second KV cache would need memory that the device does not
+# have. (On an H200 one request gets a token every 3.14 ms, and 64 get one every 4.02 ms. If that
+# quarter matters, as for a robot, one request is served alone although this wastes the card.)
 #
-# *Runs that must be comparable.* A latency benchmark, or an experiment that has to give the same
-# tokens again: in a batch, the sums of a matrix product are formed in another order than alone, so
-# logits differ in their last bits and an argmax may tip; padding and masks are further places for
-# mistakes. With a batch of one, what is measured or compared does not depend on who else was there.
-# The load is known and finite, nobody waits, and throughput is not the point.
+# *Runs that must be comparable.* For instance, a latency benchmark, or an experiment that must
+# give the same tokens again. In a batch, the sums of a matrix product are added in another order
+# than alone. So logits differ in their last bits, and an argmax may change. With a batch of one,
+# the result does not depend on other requests. The load is known, no request waits, and
+# throughput does not matter.
 #
-# (Also right: memory that holds one sequence only, with a very long context or a model that barely
-# fits; arrivals so rare that two requests hardly ever meet; each request depending on the answer to
-# the one before, as in an agent's loop.)
+# Three more settings are right. Memory may hold one sequence only. Arrivals may be so rare that
+# two requests hardly ever meet. Or each request may depend on the answer before, as in an agent's
+# loop.
 #
-# *Marking: half a point for each setting that names a trait (one request at a time; a hard limit on
-# latency; memory for one; results that must not depend on company) **and** says why batching would
-# not help or would harm. An example without a trait, or the same trait twice: a quarter. "Small
-# model" or "small data" alone: nothing.*
+# *Marking, for each of the two settings:*
+#
+# * *It names a property, such as one request at a time, a hard limit on latency, memory for one
+#   sequence, or results that must not depend on other requests (0.15).*
+# * *It says why batching would not help, or would harm (0.1).*
+#
+# *The same property twice counts once. An answer like "small model" gives no reason (0).*
 
 # %% [markdown]
 # ## 12. Three ways to make batches
 #
-# * **Static**: a batch starts when it has its full number, and ends when all of it is done.
+# * **Static**: a batch starts when it is full, and ends when all of its requests are done.
 # * **Dynamic**: the same, but it also starts when its first request has waited for a set time.
-# * **Continuous**: requests come and go between any two steps.
+# * **Continuous**: requests join and leave between any two steps.
 #
-# (`StaticDecodeLoop`, with which you compare yours below, starts with whoever is there when the
-# batch before it is done. It cannot know whether anybody else will come, and the last requests
-# would wait for ever.)
+# (`StaticDecodeLoop`, with which you compare your loop below, starts a batch with the requests
+# that are there when the last batch is done. It cannot know whether more will come, so waiting
+# for a full batch might never end.)
 #
 # ### Question: which is it?
 #
-# Six servers with eight places each. Which way does each of them batch?
+# Six servers have eight places each. How does each of them batch?
 #
-# * **A.** Eight requests start together. Seven have their last token after 20 steps; nobody takes
-#   their places until the eighth has its own, after 400. Then the next eight start, never fewer.
-# * **B.** A batch starts with eight requests, or with fewer once 50 ms have passed since the first
-#   of them came. Whoever comes later waits until all of them are done.
-# * **C.** A request comes while others are at their 150th token. In the next step it gets its
-#   second one, together with their 151st.
-# * **D.** At night a lone request is started 50 ms after it came. Another, 10 ms behind that start,
-#   waits for the whole of the first one's answer.
-# * **E.** At night a lone request gets no token at all until seven others have come.
-# * **F.** The number of requests in a step changes from step to step, and the room of a finished
-#   one is in use again in the next.
+# * **A.** Eight requests start together. Seven have their last token after 20 steps. Nobody takes
+#   their places until the eighth has its last token, after 400 steps. Then the next eight start,
+#   never fewer.
+# * **B.** A batch starts with eight requests, or with fewer when 50 ms have passed since the
+#   first of them arrived. A request that arrives later waits until all of them are done.
+# * **C.** A request arrives while others are at their 150th token. In the next step it gets its
+#   second token, together with their 151st.
+# * **D.** At night, a single request starts 50 ms after its arrival. Another arrives 10 ms after
+#   that start and waits for the whole answer of the first.
+# * **E.** At night, a single request gets no token until seven others have arrived.
+# * **F.** The number of requests in a step changes from step to step. The memory of a finished
+#   request is in use again in the next step.
 
 # %% answer="which_batching" points=0.5
 which_batching = {  # "static", "dynamic" or "continuous"
@@ -656,17 +704,17 @@ which_batching = {  # "static", "dynamic" or "continuous"
 }
 
 # %% [markdown]
-# ### Question: little, or much?
+# ### Question: how large is the gain?
 #
-# Take a server with B slots, memory for all, and many requests that are all there at once. Count
-# steps. Continuous batching keeps every slot busy (but for the very end). Static batches take as
-# many steps as their longest request, so the ratio is the longest of B answers, on average, over
-# the mean answer.
+# Take a server with B slots and enough memory. Many requests are there at once. Count steps.
+# Continuous batching keeps every slot busy, except at the very end. A static batch takes as many
+# steps as its longest request. So the ratio of the steps is (the mean of the longest of B
+# answers) / (the mean answer).
 #
-# If all are equally long, that is easy. Now let lengths be *exponential*: an answer is as likely to
-# end at its next token as any other, however long it has already become. B of them run, of mean
-# length m. The first to end does so after m/B on average, for there are B that may. Those that are
-# left are as if they had just begun.
+# If all answers are equally long, this is easy. Now let lengths be *exponential*: an answer ends
+# at its next token with the same probability, however long it already is. Take B answers of mean
+# length m. The first of them ends after m/B steps on average, because each of the B may end. The
+# answers that are left behave as if they had just begun.
 #
 # What are the three ratios? Compute them by hand.
 
@@ -678,8 +726,8 @@ predicted_ratio = {  # steps with static batches over steps with continuous batc
 }
 
 # %% [markdown]
-# The simulator answers the same question for other numbers of slots. Do you get its ratios for 4
-# and 16 slots when you compute them as you did above?
+# The simulator answers the same question for other numbers of slots. Compute the ratios for 4 and
+# 16 slots in the same way. Do you get its numbers?
 
 # %% experiment="simulated_ratio"
 for n_slots, kind in ((4, "equal"), (4, "exponential"), (16, "exponential")):
@@ -713,60 +761,88 @@ for way in ("static", "static, grouped by length", "continuous", "continuous, lo
     print(f"{way:<28}{sum(1 for _ in run.events('decode')):>7,} steps")
 
 # %% [markdown]
-# The slots of a static batch empty one by one, and the last request has the card to itself. How
-# much that costs depends on how different the lengths are, and on how many slots there are.
+# The slots of a static batch become empty one by one, and at the end the last request has the
+# card to itself. The cost depends on how different the lengths are, and on the number of slots.
 #
-# *Little* is to be had where all answers are equally long (labels, a choice between A and D, a
-# fixed number of tokens in a benchmark), where they can be sorted by their length beforehand
-# (sorted, static batches needed only 3 % more steps above), or where there are only a few requests
-# at a time, so that slots are empty anyway. *Much* where many wait and lengths spread wide: chat,
-# code, reasoning, where one answer is a word and the next a thousand. The gain grows with the
-# number of slots, for one of 32 is more likely to be very long than one of 8. And where memory is
-# short, a place that is free a hundred steps earlier is a request more.
+# ### In words: little, or much?
 #
+# Describe one setting in which continuous batching gains little over static batches, and one in
+# which it gains much. For each, say what decides it, and support it with a number from the cells
+# above.
+
+# %% [markdown] written="gain" points=0.5
+# *Little*: all answers are equally long, for instance labels, a choice between A and D, or a
+# benchmark with a fixed number of tokens. Then no slot becomes empty early: the ratio for equal
+# lengths is 1.0. The same holds if requests can be sorted by their answer's length beforehand:
+# sorted, static batches needed only 3 % more steps. It also holds if there are so few requests
+# that slots are empty anyway.
+#
+# *Much*: many requests wait, and their lengths spread widely, as in chat or reasoning, where one
+# answer is a word and the next has a thousand tokens. For exponential lengths the ratio is 2.7
+# with 8 slots and 4.1 with 32. It grows with the number of slots, because one of 32 answers is
+# more likely to be very long than one of 8.
+#
+# *Marking:*
+#
+# * *The answer gives a setting with little gain, because lengths are equal or known beforehand,
+#   or because slots are empty (0.25).*
+# * *It gives a setting with much gain, because lengths differ widely and many requests wait
+#   (0.25).*
+# * *A setting without a number from the cells earns less (0.15 instead of 0.25).*
+
+# %% [markdown]
 # ### In words: your design
 #
-# Describe your two loops to a colleague who has to run them. What did you assume? Say for each of
-# these what you decided: when a request starts; when it stops; who changes its state; whom you
-# prefill together; how requests join and leave the decode batch; when KV caches are reserved, moved
-# and freed. Then name the first thing that you would change for a service with real users, and the
-# number that should get better by it.
+# Describe your two loops to a colleague who must operate them. What did you assume? Say what you
+# decided:
+#
+# * When does a request start, and when does it stop?
+# * Which code changes its state?
+# * Which prompts are computed together?
+# * How do requests join and leave the decode batch?
+# * When are KV caches reserved, moved and freed?
+#
+# Then name the first thing that you would change for a service with real users, and the number
+# that this change should improve.
 
 # %% [markdown] written="design" points=1
-# *Assumptions.* Transfers do not fail, servers do not die, clients do not leave, and room is
-# counted in tokens, so it does not matter how it is laid out. Nobody knows when an answer ends;
-# lengths of prompts are known.
+# *Assumptions.* Transfers do not fail, servers do not stop, and clients do not leave. Memory is
+# counted in tokens, so its layout does not matter. Nobody knows when an answer ends. Lengths of
+# prompts are known.
 #
-# *Start.* A request that could not be served on empty servers is refused when it comes. All others
-# wait in order. A prefill batch is made around the oldest that fits; decoding starts for the oldest
-# that fits when there is a slot. *Stop.* With the end-of-text token or at the limit, the lower of
-# the client's wish and what `max_length` leaves; the first token, which the prefill makes, counts,
-# so a request may be done before it ever reaches the decode server. *State.* The prefill loop sets
-# "prefill", the decode loop "decode", and whatever adds a token decides whether it is "done"; no
-# other place does. *Prefill batches.* Prompts that differ by at most the tolerance; the padded
-# rectangle must fit into memory, the true lengths into the store. If the store is full the loop
-# does nothing, and the decode server catches up. *Decode batch.* Before each step whoever fits
-# comes in, after it whoever is done goes out; a request that does not fit keeps its place and lets
-# others pass. *KV caches.* Room for prompt and limit is reserved at loading. Saved right after the
-# prefill and freed there at once; freed in the store when it is loaded; freed on the decode server
-# with the last token.
+# *Start.* A request that could not be served on empty servers is refused when it arrives. All
+# others wait in order. A prefill batch begins with the oldest request that fits. Decoding starts
+# for the oldest request that fits when a slot is free. *Stop.* A request stops with the
+# end-of-text token or at its limit: the smaller of the client's wish and what `max_length`
+# leaves. The first token counts, so a request may be done before it reaches the decode server.
+# *State.* The prefill loop sets "prefill", the decode loop sets "decode", and only `add_token`
+# sets "done". *Prefill batches.* Prompts differ by at most the tolerance. The padded rectangle
+# fits into memory, and the true lengths fit into the store. If the store is full, the loop does
+# nothing, and the decode server catches up. *Decode batch.* Before each step, requests that fit
+# join; after it, finished requests leave. A request that does not fit keeps its place and lets
+# others pass. *KV caches.* Memory for prompt and limit is reserved at loading. A cache is saved
+# right after the prefill and freed there at once. It is freed in the store when it is loaded, and
+# on the decode server with the last token.
 #
-# *The first change.* In section 7, reserving up to the limit left half of the reserved memory
-# unfilled. With blocks that are taken as an answer grows, and preempting the newest when they run
-# out, more requests fit: tokens per second would rise, as long as memory and not the slots is the
-# limit. (Also good: let small requests pass a large one only so many times, for its TTFT or
-# waiting; chunked prefill on one card, for the longest pause; a goodput limit per client.)
+# *The first change.* In section 7, about half of the reserved memory was never used. With blocks
+# that are taken as an answer grows, and with preempting the newest request when they run out,
+# more requests fit. Tokens per second would rise as long as memory, and not the slots, is the
+# limit. Other changes are good as well. Small requests may pass a large one only so many times,
+# which improves its TTFT. Chunked prefill on one card shortens the longest pause.
 #
-# *Marking: half a point for the description (at least four of the six decisions, and an assumption
-# that the code relies on), half for a change with the measure that it improves and a reason. A
-# change without a number that it should move: a quarter.*
+# *Marking:*
+#
+# * *The answer gives at least four of the six decisions, as the code makes them (0.35).*
+# * *It names an assumption that the code relies on (0.15).*
+# * *It names a change, a reason, and the number that it improves (0.5, or 0.25 without a
+#   number).*
 
 # %% [markdown]
 # ## 13. Play with it
 #
-# The loops are yours. Try: how far can arrivals rise before the waiting lines grow? Which is the
-# better buy then, twice the slots, twice the memory, or both? From which spread on do static
-# batches hurt, and why not at 5 requests per second?
+# The player runs your loops. How fast may requests arrive before the queues grow? Which helps
+# more then: twice the slots, twice the memory, or both? From which spread of lengths on do static
+# batches lose, and why not at 5 requests per second?
 
 # %% experiment="player"
 batching_player(PrefillLoop, DecodeLoop)
@@ -774,8 +850,8 @@ batching_player(PrefillLoop, DecodeLoop)
 # %% [markdown]
 # ## 14. The result
 #
-# The numbers of the first paragraph: 500 requests that are all there at once, Llama-3.1-8B on two
-# H200, prompts of 64 to 512 tokens, answers of 200 on average.
+# These are the numbers of the opening. All 500 requests are there at once, for Llama-3.1-8B on
+# two H200. Prompts have 64 to 512 tokens, and answers have 200 tokens on average.
 
 # %% experiment="result"
 rng = random.Random(5)
@@ -797,40 +873,25 @@ for way, (n_slots, loop) in ways.items():
     print(f"{result.n_steps:>9,} steps, {result.occupancy:.0%} of the slots taken")
 
 # %% [markdown]
-# 314 s, 43.7, 12.8, 6.8. The first step down is the batch: one reading of the weights serves 32.
-# The second is the loop that you wrote: 85 % of the slots taken instead of 23 %, 3,668 steps
-# instead of 13,523. The third is memory, which makes room for 128. And the last thing that keeps
-# all of them from being faster is the step itself: lab 6 makes several tokens in one.
+# The requests took 314 s, 43.7 s, 12.8 s and 6.8 s. The first gain is the batch: one reading of
+# the weights serves 32 requests. The second is the loop that you wrote: 85 % of the slots were
+# taken instead of 23 %, in 3,668 steps instead of 13,523. The third is memory, which makes room
+# for 128 requests. The step itself limits all of them. In lab 6 one step makes several tokens.
 #
-# ## Words
-#
-# * **Prefill, decode**: computing a prompt, all tokens at once; making new tokens, one per step.
-# * **Slot**: a place in the batch of a decode step.
-# * **Static, dynamic, continuous batching**: a batch of full number that runs to its end; the same,
-#   started after a set time at the latest; one that requests join and leave between steps (Orca
-#   calls it iteration-level scheduling).
-# * **Disaggregation**: prefill and decode on servers of their own, with KV caches moved between.
-# * **TTFT, TPOT**: time to the first token; mean time of each further one.
-# * **Goodput**: requests per second that kept the promised limits.
-# * **Back-pressure**: a full store stops the prefill, instead of letting work pile up.
-# * **Head-of-line blocking**: a large request at the front that does not fit, and everybody behind
-#   it waits too. **Starvation**: the opposite, it is passed over for ever.
-# * **Preemption**: throwing a running request out to make room, and computing or fetching its KV
-#   cache again later.
-#
-# ## Further reading
+# ## What to read next
 #
 # * [Orca: A Distributed Serving System for Transformer-Based Generative
 #   Models](https://www.usenix.org/conference/osdi22/presentation/yu) (Yu et al., OSDI 2022):
-#   joining and leaving between steps.
+#   requests join and leave between steps.
 # * [Efficient Memory Management for Large Language Model Serving with
-#   PagedAttention](https://arxiv.org/abs/2309.06180) (Kwon et al., 2023): vLLM; blocks instead of
-#   reservations, and preemption.
+#   PagedAttention](https://arxiv.org/abs/2309.06180) (Kwon et al., 2023): vLLM, with blocks
+#   instead of reservations, and preemption.
 # * [DistServe: Disaggregating Prefill and Decoding for Goodput-optimized Large Language Model
 #   Serving](https://arxiv.org/abs/2401.09670) (Zhong et al., 2024): two servers, and the queue of
 #   section 11.
 # * [Taming Throughput-Latency Tradeoff in LLM Inference with
-#   Sarathi-Serve](https://arxiv.org/abs/2403.02310) (Agrawal et al., 2024): long prompts in pieces
-#   between the steps of others, on one server.
-# * [Vidur: A Large-Scale Simulation Framework For LLM Inference](https://arxiv.org/abs/2405.05465)
-#   (Agrawal et al., 2024): a simulator with measured times, and what it finds.
+#   Sarathi-Serve](https://arxiv.org/abs/2403.02310) (Agrawal et al., 2024): long prompts in
+#   pieces, between the steps of others, on one server.
+# * [Vidur: A Large-Scale Simulation Framework For LLM
+#   Inference](https://arxiv.org/abs/2405.05465) (Agrawal et al., 2024): a simulator with measured
+#   durations, and what it finds.

@@ -9,21 +9,48 @@
 # %% [markdown]
 # # Lab 6: speculative decoding
 #
-# A decode step reads all weights of the model to make one token (lab 2). The same step could judge
-# eight tokens in nearly the same time, if only we had eight to judge. Speculative decoding gets
-# them from a *draft*, a small model or no model at all, and keeps those that the *target* agrees
-# with. The text follows exactly the law of the target: nothing is traded for the speed.
+# <!-- picture: draft, verify and residual as areas -->
 #
-# Reports on this homework often end with a "speedup" of 0.5: twice as slow. In this lab we
+# After this lab you can
 #
-# 1. write the sampler, and prove with every possible outcome that its law is the target's;
-# 2. draft without a model, by copying;
-# 3. measure how much is accepted, and count it right;
-# 4. predict the speedup from three times and one probability, and find out why it was 0.5;
-# 5. take the same pairs on the same card to above 1.5.
+# * write a speculative sampler, and show that its text has exactly the target's distribution;
+# * measure how many drafted tokens are accepted, and count them right;
+# * predict from three durations and one probability whether speculation is faster;
+# * choose γ for a pair of models, and say on which GPU the pair gains.
 #
-# Everything runs on a CPU, with a pair of tiny models that have learned the same language. Records
-# of an H200 stand beside it. **16 points**, 2 of them for words.
+# **You need** lab 4 (KV cache), lab 2 (what limits a step), and conditional probability. The
+# [glossary](../docs/glossary.md) explains the words in English and Chinese. A CPU is enough. The
+# lab uses a pair of tiny models that have learned the same language, and a record of an H200.
+# Cells with `TODO` are yours. The check below each plays a few open cases. After you hand in, the
+# same checks play other cases.
+#
+# **Time:** 6 to 9 hours. **16 points**, 3.5 of them for written answers:
+#
+# | part | points |
+# |---|---|
+# | 1. Two papers, two alphabets | 0.25 |
+# | 2. From logits to a distribution | 1.75 |
+# | 3. Accept or replace | 2.5 |
+# | 4. The sampler | 4 |
+# | 5. Drafts without a model | 1 |
+# | 6. How much is accepted | 0.75 |
+# | 7. What it gains | 1.75 |
+# | 9. Where the drafts come from | 1.5 |
+# | 11. Another GPU | 1 |
+# | 12. Several texts at once | 1.5 |
+#
+# **Hand in** this notebook. Before that, run all cells and save it.
+
+# %% [markdown]
+# **The problem.** A decode step reads all weights of the model to make one token (lab 2). The same
+# step could check eight tokens in nearly the same time. So we need a cheap way to guess eight
+# tokens. The *draft* guesses them: it is a small model, or no model at all. The *target* is the
+# large model whose text we want. It checks all guesses in one call and keeps those that it accepts.
+# The text has exactly the distribution of the target. Only the speed changes.
+#
+# The speed can also get worse. We have one homework's table for three pairs of models on an
+# A100-SXM4-80GB. Its speedups are 0.54, 0.56 and 0.64: the text takes almost twice as long as
+# without speculation. In this lab you find out when that happens.
 
 # %% given="setup"
 from collections.abc import Callable, Iterable, Sequence
@@ -45,10 +72,11 @@ from labkit.labs.speculative.trees import ancestor_mask, speculative_tree
 from labkit.labs.speculative.widget import speculation_player
 from labkit.measuring.bench import Bench, roofline
 from labkit.measuring.machine import ready, use_one_thread
-from labkit.measuring.profiles import profile
+from labkit.measuring.profiles import PAIRS, profile
 from labkit.measuring.records import Provenance, Recorder, recorded_results
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
 from labkit.models.arguments import check_rows, check_sampling, check_start, cut_after
+from labkit.models.facts import gpus
 from labkit.models.prompts import prompts
 from labkit.models.sampling import Block, CachedModel, sample
 from labkit.zoo import load_pair
@@ -60,42 +88,58 @@ print(ready())
 # %% [markdown]
 # ## 1. Two papers, two alphabets
 #
-# Two groups published the method within weeks, and they use the same two letters the other way
-# round: [Leviathan et al., Algorithm 1](https://arxiv.org/abs/2211.17192) and [Chen et al.,
-# Algorithm 2](https://arxiv.org/abs/2302.01318). Whoever takes the ratio from one paper and the
-# residual from the other has a sampler that runs, writes fluent text and is wrong. So in this lab
-# both distributions have full names, `target_probs` and `draft_probs`.
+# Two groups published the method within weeks of each other. They use the letters p and q, but with
+# opposite meanings: [Leviathan et al., Algorithm 1](https://arxiv.org/abs/2211.17192) and [Chen et
+# al., Algorithm 2](https://arxiv.org/abs/2302.01318). If you take one formula from each paper, your
+# sampler runs and writes fluent text, but its distribution is wrong. So in this lab the names are
+# `target_probs` and `draft_probs`.
 #
 # ### Question: which letter is which?
 #
-# Look it up in both papers: the letter of the target's distribution, that of the draft's, and the
-# difference whose positive part is the law of the token after a rejection. All as strings, the
-# difference like `"a - b"`.
+# Look up three things in each paper: the letter of the target's distribution, the letter of the
+# draft's distribution, and the *residual*. The residual is the difference whose positive part gives
+# the distribution of the token after a rejection. Write all as strings, and the difference like
+# `"a - b"`. (A check here only tells you whether your answer can be read.)
 
-# %% answer="notation" points=0.5
+# %% answer="notation" points=0.25
 notation = {
     "Leviathan et al., Algorithm 1": {"target": "p", "draft": "q", "residual": "p - q"},
     "Chen et al., Algorithm 2": {"target": "q", "draft": "p", "residual": "q - p"},
 }
 
 # %% [markdown]
-# ## 2. From logits to a law
+# ## 2. From logits to a distribution
 #
-# Temperature, top-k and top-p turn logits into the distribution that tokens are drawn from. Both
-# models get the same treatment *before* anything is compared: the law that speculation keeps is
-# that of the target as it would be sampled.
+# A model returns *logits*: one number for each token of the vocabulary. Softmax turns them into
+# probabilities. Temperature, top-k and top-p change them first. Both models get the same treatment
+# before anything is compared. So speculation keeps the distribution of the target *with these
+# settings*.
 #
-# Temperature 0 is no division by zero but the limit: all probability on the largest logit.
+# Temperature 0 is a limit: the largest logit gets all probability. Do not divide by 0.
+#
+# The package gives you small functions, so that you need not write them. To refuse means to raise a
+# `ValueError`.
+#
+# | name | what it does |
+# |---|---|
+# | `check_sampling(temperature, top_k, top_p)` | refuses settings out of range |
+# | `check_start(prompt, n_new, target)` | refuses an empty prompt, n_new < 0 and a filled cache |
+# | `check_start(prompt, n_new, target, draft, gamma)` | the same for both models, and gamma < 1 |
+# | `check_rows(drafted, draft_probs, target_probs)` | refuses shapes that do not fit |
+# | `sample(probs, rng)` | draws one token from probabilities (V,) and returns an int |
+# | `cut_after(tokens, eos)` | returns the tokens up to the first `eos`, and `eos` itself |
 
-# %% exercise="labkit.speculative:distribution" points=1
+# %% exercise="labkit.speculative:distribution" points=0.75
 
 # %% [markdown]
-# A model in this lab is an object with a cache: `feed(tokens)` puts tokens behind the cached ones
-# and returns a row of logits for each of them, `rewind(n)` forgets all but the first n tokens,
-# `n_cached()` says how many there are. So one interface holds for a table of probabilities, for
-# transformers with its cache, and for the fast engine of section 7.
+# A model in this lab is an object with a cache. It has three functions:
 #
-# First the plain loop, one token per call. It is what everything else will be compared with.
+# * `feed(tokens)` appends at least one token to the cached ones. It returns logits with one row for
+#   each fed token: row i is about the token after `tokens[i]`.
+# * `rewind(n)` forgets all but the first n tokens.
+# * `n_cached()` returns how many tokens are cached.
+#
+# The first sampler uses no draft. It makes one token per call. Later we compare everything with it.
 
 # %% exercise="labkit.speculative:autoregressive" points=1
 
@@ -110,18 +154,21 @@ print(tokenizer.decode(prompt + new))
 # %% [markdown]
 # ## 3. Accept or replace
 #
-# The draft has proposed token x, drawn from its own distribution. The target has looked at it too:
-# now there are two probabilities of x, target(x) and draft(x). If the target likes x at least as
-# well as the draft does, x stays. If not, x stays with probability target(x) / draft(x).
+# The draft has drawn a token x from its own distribution, with probability draft(x). The target
+# gives the same token the probability target(x). The rule is:
 #
-# So a token ends up in the text by this road with probability draft(x) · min(1, target(x) /
-# draft(x)) = min(draft(x), target(x)). What is missing to target(x) is max(0, target(x) -
-# draft(x)): tokens that the draft proposes too rarely. The second road supplies exactly that. When
-# a proposal is rejected, the token is drawn from the *residual*, which is that difference,
-# normalised. Both roads together give min(draft, target) + max(0, target - draft) = target. That
-# is the whole proof.
+# * If target(x) ≥ draft(x), x is accepted.
+# * If not, x is accepted with probability target(x) / draft(x), and otherwise rejected.
+# * After a rejection, the token is drawn from the *residual*: max(0, target − draft), divided by
+#   its sum.
+#
+# Why does the result have the target's distribution? An accepted token x has the probability
+# draft(x) · min(1, target(x) / draft(x)) = min(draft(x), target(x)). To reach target(x), the part
+# max(0, target(x) − draft(x)) is missing. These are the tokens that the draft proposes too rarely.
+# The residual adds exactly this part, because a rejection is as probable as the sum of all missing
+# parts. The two ways together give min(draft, target) + max(0, target − draft) = target.
 
-# %% exercise="labkit.speculative:residual" points=1
+# %% exercise="labkit.speculative:residual" points=0.5
 
 # %% experiment="two_roads"
 words = ["the", "a", "his", "no"]
@@ -135,48 +182,91 @@ for row in zip(words, target_probs, draft_probs, kept, again, kept + again, stri
 print(f"accepted: {kept.sum():.0%}")
 
 # %% [markdown]
-# The chance that a proposal is accepted is the sum of the minima, here 80 %: what the two
-# distributions have in common. It is called α, and everything about speed follows from it.
+# The probability that a drafted token is accepted is the sum of the minima, here 80 %. It is the
+# overlap of the two distributions. Its average over the text is called **α**, the acceptance rate.
 #
-# Now a whole block of k drafted tokens. They are judged from left to right, each with a random
-# number *of its own*, and the first rejection ends it: what stands behind it was drafted after a
-# token that is not in the text. If none is rejected, the target's last row is still unused: it
-# gives one more token for nothing.
+# Now take a block of k drafted tokens. The target checks them from left to right, each with a
+# random number *of its own*. The first rejection ends the block: the tokens after it continue a
+# token that is not in the text. If no token is rejected, the target's last row is still unused. It
+# gives one more token, the *bonus token*.
 
 # %% exercise="labkit.speculative:verify" points=2
 
 # %% [markdown]
 # ## 4. The sampler
 #
-# Both models have a cache, and both caches hold tokens that are taken back. The simplest order is
-# this: **the last token of the text is in no cache yet.**
+# Both models have a cache, and rejected tokens must leave both caches. One rule keeps this simple:
+# **the last token of the text is not in any cache yet.** A *block* is one round of drafting and
+# verifying:
 #
 # | | target | draft |
 # |---|---|---|
-# | at the start | fed the prompt but its last token | the same |
-# | drafting | | fed what it lacks, gives x₁; fed x₁, gives x₂; ... |
-# | verifying | fed the last token and x₁ ... xₖ in *one* call: k + 1 rows | |
-# | after n were kept | back to the text without its last token | back as far, if it is that far |
+# | at the start | feed all of the prompt but its last token | the same |
+# | drafting | | feed what its cache lacks, draw x₁; feed x₁, draw x₂; ... |
+# | verifying | feed the last token and x₁ ... xₖ in *one* call: k + 1 rows | |
+# | at the end | rewind to the text without its last token | rewind to the same length, if longer |
 #
-# After a full acceptance the draft lacks two tokens: xₖ, which it proposed but was never fed, and
-# the token that the target added. Who forgets that gets the right law all the same, with a draft
-# that has a hole in its memory and proposes worse and worse. Such mistakes cost speed only, so no
-# look at the text finds them; the checks count what both models are fed.
+# Three details:
 #
-# Never draft more than can be used: of the last r tokens, r - 1 can come from the draft. And the
-# text may end inside a block: what stands behind the end-of-text token is cut off.
+# * After a block in which all k tokens were accepted, the draft lacks two tokens: xₖ, which it
+#   proposed but was never fed, and the bonus token. If you forget xₖ, the text still has the right
+#   distribution. But the draft continues from a text with a gap, and its proposals get worse. You
+#   cannot see this in the text, so the checks count what both models are fed.
+# * If r tokens are still wanted, draft at most r − 1: the target adds one more.
+# * The end-of-text token may come inside a block. Cut off the tokens after it with `cut_after`.
+#
+# `blocks`, if it is a list, gets one `Block(n_drafted, n_accepted, position)` for each block.
+# `n_drafted` is k and `n_accepted` is how many were accepted. The bonus token counts in neither.
+# `position` is the length of the text before the block.
+#
+# A draft may have nothing to propose. It says so with a row of logits that are all -inf. Then the
+# block ends with the tokens drafted so far, perhaps none. `gamma` may also be a function without
+# arguments. Then call it once before each block. If it returns 0, the block is a plain step.
+#
+# Build `speculative` in stages, and run the cell below after each:
+#
+# 1. The naive version: temperature 0, a draft equal to the target, blocks without an end-of-text
+#    token. All drafted tokens are accepted.
+# 2. Another draft: now rejected tokens must leave both caches.
+# 3. The end: `n_new` that is no multiple of the block, and `eos`.
+# 4. `gamma` as a function, and a draft with nothing to propose.
 
 # %% exercise="labkit.speculative:speculative" points=4
+
+
+# %% experiment="stages"
+def toy_model(seed):
+    return TableModel.random(5, Generator("cpu").manual_seed(seed))
+
+
+class Silent(TableModel):
+    def feed(self, tokens):
+        return super().feed(tokens) - torch.inf  # nothing to propose
+
+
+gammas = iter([3, 0, 2, 1] * 10)
+greedy = {"temperature": 0}
+silent = Silent.random(5, Generator("cpu").manual_seed(2))
+for stage, seed, draft, gamma, more in (
+    (1, 1, toy_model(1), 3, {}),
+    (2, 1, toy_model(2), 3, {}),
+    (3, 3, toy_model(2), 3, {"eos": 2}),
+    (4, 1, toy_model(2), lambda: next(gammas), {}),
+    (4, 1, silent, 3, {}),
+):
+    wanted = autoregressive(toy_model(seed), [0, 1], 13, **greedy, **more)
+    new = speculative(toy_model(seed), draft, [0, 1], 13, gamma, **greedy, **more)
+    made = new[:13] if stage < 3 else new  # in stages 1 and 2, too many tokens do not matter yet
+    print(f"stage {stage}:", "right" if made == wanted else f"{made} should be {wanted}")
 
 # %% [markdown]
 # ### Every outcome at once
 #
-# Is the law the target's? One could draw a million texts and compare frequencies; a fault of half
-# a percent would still go unnoticed. There is a better way when the models are small: let
-# something else decide all that is random. `exact_law` runs your sampler again and again, and each
-# time a random number is asked for, it takes another of the possible answers, until every path has
-# been walked. The probabilities of the paths are known, so the law comes out *exactly*. The same
-# runs in the checks above.
+# Does the text have the target's distribution? You could draw a million texts and compare
+# frequencies, but an error of half a percent would still be invisible. For small models there is a
+# better way. `exact_law` runs your sampler again and again. Each time your code asks for a random
+# number, it takes another possible answer, until it has followed every path. The probability of
+# each path is known, so the distribution of the texts is *exact*. The checks above do the same.
 
 # %% experiment="every_outcome"
 rng = Generator("cpu").manual_seed(6)
@@ -196,16 +286,17 @@ def next_probs(new):
 
 
 law, expected = exact_law(play), text_law(next_probs, 4, eos=2)
-print(f"{law.n_paths} ways to fall, {len(law.probabilities)} texts")
+print(f"{law.n_paths} paths, {len(law.probabilities)} texts")
 for text in sorted(expected, key=expected.get)[-5:]:
     print(f"{text!s:<16}target {expected[text]:.6f}   speculative {law.probabilities[text]:.6f}")
 print(f"largest difference: {law.deviation(expected):.1e}")
 
 # %% [markdown]
-# Try it: put `target_probs[i]` in the place of the residual in your `verify`, run the cells again,
-# and look at the difference. (Then put it back.)
+# Try it: in your `verify`, use `target_probs[i]` in place of the residual, run the cells again, and
+# look at the difference. Then undo the change.
 #
-# And the real pair, greedy: with temperature 0 the text must be the target's own, token by token.
+# Next comes the real pair, at temperature 0. Its text must be the target's own text, token by
+# token.
 
 # %% experiment="greedy"
 target, draft = Counted(TransformersModel(pair.target.model)), TransformersModel(pair.draft.model)
@@ -217,19 +308,20 @@ print(f"{len(new)} tokens in {target.n_feeds} calls of the target; kept of each 
 print(*(f"{block.n_accepted}/{block.n_drafted}" for block in blocks))
 
 # %% [markdown]
-# ## 5. Drafts that are no models
+# ## 5. Drafts without a model
 #
-# Text repeats itself: a name that was introduced, a line of code, a question that the answer takes
-# up. *Prompt lookup* looks for the last few tokens earlier in the text and proposes what followed
-# there. Its distribution is one-hot: it is certain of its proposal. Nothing about `verify` changes:
-# the token is accepted with probability target(x) / 1, and the residual is the target without x.
+# Text repeats itself: a name, a line of code, the words of a question in its answer. *Prompt
+# lookup* takes the last few tokens, looks for an earlier place where the same tokens occur, and
+# proposes the tokens that follow there. Such a copy of the last n tokens is called an *n-gram*. The
+# draft's distribution is one-hot: the proposed token has probability 1. `verify` stays as it is.
+# The token is accepted with probability target(x) / 1, and the residual is the target without x.
 
 # %% exercise="labkit.speculative:ngram_draft" points=1
 
 # %% [markdown]
-# *Inference with reference* copies from another text, such as a document that the question is
-# about. That is the same search, with the reference before the prompt. Here the reference is the
-# greedy text of the last section, so nearly every token can be copied.
+# *Inference with reference* copies from another text, for example a document that the question is
+# about. The search is the same, with the reference before the prompt. In this cell the reference is
+# the greedy text of the last section, so nearly every token can be copied.
 
 # %% experiment="reference"
 reference, blocks = [*prompt, *plain], []
@@ -242,41 +334,44 @@ print(*(f"{block.n_accepted}/{block.n_drafted}" for block in blocks))
 # %% [markdown]
 # ## 6. How much is accepted
 #
-# α is a probability, and a probability is estimated by counting: in how many of the trials did it
-# happen? A trial is a token that was *examined*. Behind the first rejection nothing is examined,
-# so of a block with 5 drafted tokens and 2 accepted ones 3 were examined, and the other 2 say
-# nothing. The token that the target adds is not drafted at all.
+# α is a probability, and you estimate a probability by counting: divide successes by trials. Here a
+# trial is a token that was *examined*. After the first rejection no token is examined. Take a block
+# with 5 drafted and 2 accepted tokens. Three tokens were examined: two accepted ones and the
+# rejected one. The other two tell you nothing. The bonus token was not drafted, so it is no trial
+# either.
 #
-# Many reports divide by all drafted tokens instead. Then the "acceptance rate" falls as γ grows,
-# although neither model has changed. Some count the added token as accepted: then rates above 1
-# appear.
+# A common mistake is to divide by all drafted tokens. Then the "acceptance rate" falls as γ grows,
+# although neither model has changed. Another mistake is to count the bonus token as accepted. Then
+# rates above 1 appear.
 
 # %% exercise="labkit.speculative:acceptance_rate" points=0.5
 
 # %% [markdown]
 # ### Question: one pair, four rates
 #
-# For Qwen3-8B with Qwen3-0.6B as its draft, a report gives accepted / drafted: 68.5 % at γ = 2,
-# 62.0 % at 3, 52.5 % at 5 and 46.7 % at 7. Which α is behind each of them? If each drafted token
-# is accepted with probability α as long as all before it were, then accepted / drafted is on
-# average (α + α² + ... + α^γ) / γ. Solve that for α, to three decimals. Has the pair become worse?
+# For Qwen3-8B with Qwen3-0.6B as its draft, the homework's table gives accepted / drafted: 68.5 %
+# at γ = 2, 62.0 % at 3, 52.5 % at 5 and 46.7 % at 7. Suppose each drafted token is accepted with
+# probability α, as long as all before it were accepted. Then accepted / drafted is on average (α +
+# α² + ... + α^γ) / γ. Solve this for α at each γ, to three decimals.
 
-# %% answer="published_alpha" points=0.5
+# %% answer="published_alpha" points=0.25
 published_alpha = {2: 0.773, 3: 0.779, 5: 0.793, 7: 0.809}
 
 # %% [markdown]
-# Solved for α, the four rates rise a little: 0.77, 0.78, 0.79, 0.81. The pair is the same, and its
-# drafts are if anything easier the longer the block. What fell was the number of the wrong name.
+# The four values of α are nearly equal, and even rise a little with γ. The pair has not become
+# worse. Only accepted / drafted has fallen, and that is a different quantity.
 #
 # ## 7. What it gains
 #
-# A block of γ drafted tokens makes between 1 and γ + 1 tokens. On average, with acceptance α:
+# A block of γ drafted tokens adds between 1 and γ + 1 tokens to the text. How many on average, if
+# the acceptance rate is α?
 
 # %% exercise="labkit.speculative:expected_tokens" points=0.5
 
 # %% [markdown]
-# And it takes γ steps of the draft and one call of the target. Whether that is faster is a matter
-# of three times: a draft step, a target step, a verification.
+# A block takes γ steps of the draft and one call of the target. So three durations decide about the
+# speed: a step of the draft, a step of the target, and a verification (a call of the target over
+# γ + 1 tokens).
 
 # %% exercise="labkit.speculative:speedup" points=0.5
 
@@ -298,19 +393,20 @@ for alpha in (0.5, 0.6, 0.7, 0.8, 0.9):
     print(f"{alpha:>5}" + "".join(f"{cell:>11}" for cell in cells))
 
 # %% [markdown]
-# The second table has the whole story in its last column. A draft that takes 78 % of the target's
-# time helps nobody: at α = 0.8 the best it can do is 1 %. And 0.78 is what you get when a draft of
-# 28 layers stands before a target of 36 and every layer costs the same, whatever is in it.
+# Look at the last column of the second table. A draft step takes 78 % of a target step there. Even
+# at α = 0.8 the best gain is 1 %. When does that happen? If every layer takes equally long,
+# whatever its size, a draft of 28 layers takes 28 / 36 = 0.78 of a target of 36 layers.
 #
 # ### Question: will it win?
 #
-# The pair of the last question with α = 0.78, in two implementations on one H200. *Eager* PyTorch
-# launches every kernel from the host: a step of the draft takes 25 ms, one of the target 33, and a
-# verification 34, whatever γ is. *Captured* as CUDA graphs with fused kernels it is 0.8, 4.2 and
-# 4.8 ms. For both: the best γ and the speedup there, to two decimals. If no γ is faster than plain
-# decoding, the best γ is 0 and the speedup is 1: nothing is drafted then, and nothing verified.
+# Take the pair of the last question with α = 0.78, in two implementations on one H200. In *eager*
+# PyTorch the CPU (the host) launches every kernel. A step of the draft takes 25 ms, a step of the
+# target 33 ms, and a verification 34 ms, whatever γ is. *Captured* means that the step is recorded
+# as one CUDA graph, here with fused kernels. Then the three durations are 0.8, 4.2 and 4.8 ms. For
+# both: give the best γ, and the speedup there to two decimals. If no γ is faster than plain
+# decoding, the best γ is 0 and the speedup is 1.
 
-# %% answer="will_it_win" points=0.5
+# %% answer="will_it_win" points=0.25
 will_it_win = {
     "eager": {"best_gamma": 0, "speedup": 1.0},
     "captured": {"best_gamma": 4, "speedup": 1.697},
@@ -319,20 +415,26 @@ will_it_win = {
 # %% [markdown]
 # ## 8. Measured
 #
-# Now both sides of the prediction are measured: steps of every model, by transformers as it comes
-# ("eager") and by the kit's engine, and texts that *your* functions write, on twelve prompts.
-# Three pairs: the tiny models; the tiny target with a draft that has learned nothing; and with
-# itself as its draft, which is always right and saves nothing. The engine keeps its KV caches in
-# arenas (lab 4), so that taking tokens back means setting a number. On a GPU its steps are CUDA
-# graphs; from compute capability 9.0 on, of fused kernels.
+# Now we measure both sides of the prediction: the steps of every model, and texts that *your*
+# functions write for twelve prompts. The steps are measured in two ways. "eager" is the default way
+# of the transformers library. The other way is the engine of this course. On a CPU it is called
+# "lean", because it runs the same operations with less Python around them. On a GPU it is called
+# "captured", because its steps are CUDA graphs. It keeps KV caches in arenas (lab 4), so a rewind
+# only sets a number.
 #
-# On a GPU three pairs of large models follow. Their weights are random, because nothing is
-# downloaded here, and random models agree on nothing. So the number of tokens that each block keeps
-# is *scripted*: at published rates, or at the rates that your tiny pair had. All else is done and
-# timed.
+# There are three pairs of tiny models:
 #
-# The cells take a minute on a CPU. What they measure stays in `speculative-here.jsonl`;
-# run again, they go on where they were stopped.
+# * `tiny`: both models have learned the same language;
+# * `tiny-untrained`: the draft has learned nothing;
+# * `tiny-self`: the target is its own draft. The draft is always right, and as slow as the target.
+#
+# On a GPU three pairs of large models follow. Nothing is downloaded here, so their weights are
+# random, and random models agree on nothing. So the number of tokens that each block keeps is
+# *scripted*. It follows the rates of the homework's table, which our tables call "published", or
+# the rates of your tiny pair. Everything else is really done and timed.
+#
+# The cell takes a minute on a CPU. It saves its rows in `speculative-here.jsonl`. If you run it
+# again, it continues where it stopped.
 
 # %% experiment="measure"
 here = profile()
@@ -354,8 +456,8 @@ records = {**recorded_results("speculative-*.jsonl"), "here": recorder.record()}
 # %% [markdown]
 # ### Steps
 #
-# Why were the published speedups below 1? Look at the eager column of the H200, and at the layers
-# beside it.
+# The first table is of a CPU, the second of an H200, the last of this machine. "floor" is the time
+# to read the weights once. Look at the columns "eager" and "layers" of the H200.
 
 # %% experiment="steps"
 for record in records.values():
@@ -366,13 +468,12 @@ speculative_figures.steps_by_model(records["speculative-h200"])
 speculative_figures.steps_by_model(records["here"])
 
 # %% [markdown]
-# Eager, a model of 0.6 billion parameters takes 20 ms for a step and one of 8 billion takes 27,
-# with floors of 0.28 and 3.6 ms: 28 launches of a layer against 36. As a draft it costs three
-# quarters of what it should save. (Llama-3.2-1B has 16 layers and costs half: that pair would gain
-# a little even so.) Captured, the same models take 0.70 and 4.06 ms, 88 % of what the memory allows
-# for the large one, and the draft costs a sixth.
+# On the H200, an eager step takes 20 ms with 0.6 billion parameters, and 27 ms with 8 billion. The
+# floors are 0.28 and 3.6 ms. So the time is not the time of reading weights. It is the time of
+# launching 28 or 36 layers: 0.72 and 0.74 ms for each. The draft takes three quarters of the
+# target's time. Captured, the same models take 0.70 and 4.06 ms, so the draft takes one sixth.
 #
-# And verification is nearly free, as it must be: eight tokens take 1.12 times as long as one.
+# A verification is nearly free when captured: eight tokens take 1.12 times as long as one.
 
 # %% experiment="verification"
 speculative_figures.verify_cost(records["speculative-h200"])
@@ -380,9 +481,20 @@ speculative_figures.verify_cost(records["speculative-h200"])
 # %% [markdown]
 # ### Speedups
 #
-# Every pair at γ = 2, 3, 5 and 7, beside what your `speedup` predicts from the measured steps and
-# the measured α: once from the steps that were used, once from eager ones. On the H200 the rates
-# that were published for the trained pairs are scripted. For the tiny pairs nothing is scripted.
+# For each record there are two tables, with every pair at γ = 2, 3, 5 and 7: acceptance, and times.
+# The columns:
+#
+# | column | meaning |
+# |---|---|
+# | acc./drafted, alpha | accepted tokens divided by drafted ones, and by examined ones |
+# | tokens | tokens that a block adds to the text, on average |
+# | ms, alone ms | time per token with the draft, and of the target alone |
+# | speedup | alone ms / ms; in brackets the smallest and the largest of several rounds |
+# | by captured, by eager | your `speedup`, from alpha and from such steps |
+# | by own | the same, from the steps as they were timed in the run itself |
+# | outside | the share of the time in neither model; "-" if not measured |
+#
+# On this machine each row has one round, so its two brackets are equal.
 
 # %% experiment="gains"
 for record in records.values():
@@ -395,15 +507,19 @@ speculative_figures.gains_by_gamma(records["speculative-h200"], speedup)
 speculative_figures.gains_by_gamma(records["here"], speedup)
 
 # %% [markdown]
-# Published for these pairs were 0.54 (0.6B), 0.56 (1.7B) and 0.64 (Llama). The captured steps reach
-# 1.79 (0.6B, γ = 7), 1.52 (1.7B, γ = 3) and 1.82 (Llama, γ = 7), on the same card with the same
-# acceptance. The draft that is right more often (α = 0.83 against 0.79) loses to the one that is
-# faster.
+# With captured steps the H200 reaches 1.79 (0.6B draft, γ = 7), 1.52 (1.7B draft, γ = 3) and 1.82
+# (Llama, γ = 7). The 1.7B draft is right more often than the 0.6B draft: at γ = 3, α is 0.84
+# against 0.78. It still gains less, because its step takes 1.20 ms, and that of the 0.6B draft
+# 0.70.
 #
-# The best γ is where one more drafted token is no longer worth a step of the draft; the curve is
-# flat around it. Accepted / drafted falls all the way, and α does not.
+# With eager steps the prediction for the H200 is 0.65 to 0.91 for the two Qwen pairs: a loss. For
+# the Llama pair it is 1.05 to 1.17, because its draft has only 16 layers. These eager numbers are
+# predicted, not run. The homework's table (0.54, 0.56 and 0.64) was measured on another GPU, an
+# A100-SXM4-80GB. Our model agrees with it for the Qwen pairs: both see a loss. It does not explain
+# the loss of the Llama pair. Other work between the calls may cost time there; our records cannot
+# tell.
 #
-# How good is the prediction? A ratio of 1 says that the three times and α explain everything.
+# How good is the prediction? A ratio of 1 means that the three durations and α explain everything.
 
 # %% experiment="residuals"
 speculative_figures.residuals(records["speculative-h200"], speedup)
@@ -412,25 +528,60 @@ speculative_figures.residuals(records["speculative-h200"], speedup)
 speculative_figures.residuals(records["here"], speedup)
 
 # %% [markdown]
-# On the H200 the prediction is 2 to 6 % too good. What it leaves out: after a full acceptance the
-# draft is fed two tokens in one step, which takes a small model half as long again; drawing tokens;
-# and a look at the outcome once per block. On a CPU Python's own work between the calls counts for
-# more. (The column "outside" is the part of the time that is spent in neither model.)
+# On the H200 the measured speedup is 2 to 6 % below the prediction. The prediction leaves out three
+# things. After a full acceptance the draft is fed two tokens in one step. Drawing tokens takes
+# time. And once per block the host looks at the result. On a CPU, the time of Python between the
+# calls matters more: see the column "outside".
 #
-# ## 9. Where the drafts come from, and where they do not
+# The pair `tiny-self` has α = 1, and still loses. Each block makes γ + 1 tokens, but it takes γ
+# steps of a draft that is as slow as the target, and one verification.
 #
-# The prompts are of four sources. Does the draft do equally well on all of them?
+# ## 9. Where the drafts come from
+#
+# The prompts come from four sources: paths in graphs (`graph`), instructions (`instruction`),
+# multiple choice (`choice`), and counting or sums (`pattern`). This figure shows the pair `tiny` at
+# its best γ, first in the course's record of a CPU and then on this machine:
+
+# %% experiment="sources_recorded"
+for gain in gains(records["speculative-cpu"], speedup, "by_source"):
+    if (gain.row.model, gain.gamma) == ("tiny", 3):
+        alpha, low, high = gain.alpha
+        interval = f"{alpha:.2f} [{low:.2f}, {high:.2f}]"
+        print(f"{gain.row.setting:<23}α {interval}   speedup {gain.speedup[0]:.2f}")
+speculative_sweep_figures.acceptance_by_source(records["speculative-cpu"], "tiny", speedup)
 
 # %% experiment="sources"
 speculative_sweep_figures.acceptance_by_source(records["here"], "tiny", speedup)
 
 # %% [markdown]
-# α differs by source because the overlap of the two models does: where the next token follows from
-# a pattern, a small model knows it as well as a large one; where it takes knowledge or a long
-# memory, it does not. So one number for a pair is an average over prompts, and an interval that
-# treats tokens as independent is too narrow. The intervals here are over prompts.
+# α differs because the overlap of the two models differs. So one α for a pair is an average over
+# prompts. Tokens of one prompt are not independent, so the intervals here are computed over
+# prompts.
 #
-# Now two kinds of prompts, γ from 1 to 10, and both drafts: the model and the copying of section 5.
+# ### Written answer: four sources
+#
+# Use the course's record. Its figure and numbers are those of the best configuration of the pair, γ
+# = 3. (3 to 4 sentences.) For which source is α highest, and for which is it lowest? Does the
+# speedup have the same order? Which of the four intervals of α do not overlap? What would you do
+# differently for a service that only gets prompts of the worst source?
+
+# %% [markdown] written="sources_comment" points=0.5
+# At γ = 3, α is highest for `choice` (0.88) and lowest for `pattern` (0.64). The speedups have the
+# same order: choice 1.76, graph 1.65, instruction 1.31, pattern 1.12. The interval of `choice`
+# (0.82 to 0.94) does not overlap those of `instruction` (0.64 to 0.78) and `pattern` (0.50 to
+# 0.77). The intervals of `instruction` and `pattern` overlap, so we cannot say which is lower. One
+# α for the pair (0.75) hides this. For a service with `pattern` only, measure α on its own prompts,
+# and choose a smaller γ: in the record `pattern` gains 1.35 at γ = 2 and loses at γ = 7 (0.89).
+#
+# *Marking (0.5 points):*
+#
+# * *0.25 for the highest and the lowest source with their α, and the order of the speedups.*
+# * *0.25 if the answer uses the intervals, and draws a consequence (own α, smaller γ, or no
+#   draft).*
+
+# %% [markdown]
+# Now two kinds of prompts, γ from 1 to 10, and two drafts: the small model, and the copying of
+# section 5. "simple" prompts are those of the source `pattern`, and "normal" ones are instructions.
 
 # %% experiment="regimes"
 some = {"gammas": (1, 2, 4, 7, 10), "lengths": (64,), "n_per_source": 1, "n_samples": 1}
@@ -441,57 +592,99 @@ print(regimes_table(records["here"], speedup))
 speculative_sweep_figures.regimes(records["here"], speedup)
 
 # %% [markdown]
-# A maximum inside the range, and beyond some γ a loss: each further token is drafted at full price
-# and used ever more rarely. Copying costs nothing to draft, but its tokens are verified too, and
-# where the text does not repeat itself there is little to copy.
-#
-# The kit's record of a CPU has all ten γ, and texts of 128 tokens beside those of 64.
+# The course's record of a CPU has all ten γ, and texts of 128 tokens beside texts of 64:
 
 # %% experiment="regimes_recorded"
 print(regimes_table(records["speculative-cpu"], speedup))
 speculative_sweep_figures.regimes(records["speculative-cpu"], speedup)
 
 # %% [markdown]
-# ### In words: three trends
+# In this record every curve of the model has its maximum at γ = 2 or 3. Then it falls: each further
+# token costs a full step of the draft and is used more rarely. Copying has no step of a draft, but
+# the copied tokens must be verified too. For normal prompts little can be copied, and with 128 new
+# tokens copying loses at every γ.
 #
-# From your table and figures: (1) accepted / drafted falls with γ; why, if α does not? (2) The
-# speedup rises, and then falls; what does one more drafted token bring, and what does it cost? (3)
-# The pair `tiny-self` has α = 1; why is its speedup not γ + 1, and what is it? One or two sentences
-# each, with numbers from your own run.
+# ### Written answer: choosing γ
+#
+# Use the table of the H200 (captured steps). (6 to 8 sentences, with numbers.)
+#
+# 1. Accepted / drafted falls with γ. Why, if α does not?
+# 2. *Draft sizes.* Compare the two Qwen pairs: which draft is accepted more often, and which is
+#    faster in the end? Why?
+# 3. *Families.* Compare the Llama pair with the Qwen pair that has the nearest α. What explains the
+#    difference in speedup?
+# 4. How would you choose γ for a new pair on a new GPU? Name what you measure, the rule that you
+#    apply, and when the answer is "do not speculate".
 
 # %% [markdown] written="trends" points=1
-# *(1)* Behind a rejection all further tokens of the block are lost without having been examined,
-# and a longer block has more of them behind. With α = 0.8, of 2 drafted tokens 72 % are accepted,
-# of 7 only 45 %: (α + ... + α^γ) / γ.
+# *1.* After a rejection, the other tokens of the block are lost without being examined. A longer
+# block loses more of them. With α = 0.8, 72 % of 2 drafted tokens are accepted and 45 % of 7:
+# (α + ... + α^γ) / γ.
 #
-# *(2)* The token number γ + 1 is used only if all γ before it were accepted: it brings α^(γ+1)
-# tokens and always costs a step of the draft. At α = 0.8 the eighth brings 0.17 tokens. As soon as
-# that is less than the share of a block's time that it adds, the speedup falls.
+# *2.* The 1.7B draft is accepted more often (α = 0.84 against 0.78 at γ = 3) and gains less (1.52
+# against 1.71). Its step takes 1.20 ms against 0.70, that is 0.30 against 0.17 of a target step.
+# Its best γ is 3, and the curve then falls; the cheaper draft still rises a little up to γ = 7.
 #
-# *(3)* All drafts are right, so each block makes γ + 1 tokens, but the draft is as slow as the
-# target: γ steps and a verification for γ + 1 tokens. The speedup is (γ + 1) / (γ + v), with v the
-# time of a verification in steps: at most 1, and less because verifying γ + 1 tokens takes longer
-# than a step.
+# *3.* At γ = 7 the Llama pair and the 1.7B pair have the same α (0.84), and the gains are 1.82 and
+# 1.45. The drafts take 0.81 and 1.20 ms, with targets of about 4 ms: the Llama draft has 16 layers,
+# the Qwen draft 28. (The rates are scripted, so only the durations differ here.)
 #
-# *Marking: a third each. (1) must name the unexamined tokens (or the geometric sum); "the draft
-# gets worse" earns nothing. (2) needs both the shrinking gain and the constant price. (3) needs the
-# draft's time; a number from the run without a reason earns half of the third.*
+# *4.* Measure α on the service's own prompts (accepted / examined), a draft step, a target step,
+# and verifications for several γ. Compute `speedup` for each γ and take the largest; the curve is
+# flat there, so a smaller γ is safe. Stop where one more token, which brings α^(γ+1) tokens, adds a
+# larger share to the time of a block than to its tokens. If a draft step takes more than α of a
+# target step, no γ helps. Measure again when prompts, GPU or batch size change.
+#
+# *Marking (1 point):*
+#
+# * *0.25 for 1: unexamined tokens, or the geometric sum. "The draft gets worse" earns nothing.*
+# * *0.25 for 2: higher α but lower speedup, explained by the duration of a step.*
+# * *0.25 for 3: a comparison at similar α, explained by the duration or the layers of the draft.*
+# * *0.25 for 4: measured α and durations, the largest predicted speedup, and a case without gain.*
 
 # %% [markdown]
 # ## 10. Two machines
 #
-# The best and the worst setting of each machine we have a record of:
+# The table shows the best and the worst setting of each machine in our records. The models differ,
+# so compare within a machine only.
 
 # %% experiment="machines"
 print(hardware_table(records, speedup))
 
 # %% [markdown]
-# ## 11. Another card
+# ## 11. Another GPU
 #
-# A report finds 0.9 on one card and 1.3 on another, with the same models, the same γ and the same
-# prompts. α cannot be the reason: it is a property of the two models. What changes is the three
-# times. For eager PyTorch each of them is the longer of two: what the host needs to launch the
-# layers (0.75 ms each, lab 3), and what the card needs to read the weights (the floor of lab 2).
+# Run the same pair with the same γ and the same prompts on two GPUs. α stays the same: it is a
+# property of the two models. The three durations change. In eager PyTorch, each of them is the
+# longer of two times. The host needs 0.75 ms to launch each layer (lab 3). The GPU needs time to
+# read the weights (the floor of lab 2). Here are two GPUs by their data sheets. Below are the best
+# and the worst setting of the H200 record, predicted for both GPUs:
+
+# %% experiment="two_gpus"
+cards = ("H200-SXM", "L4")
+fields = ("vram_marketed_GB", "bandwidth_GBps", "dense_bf16_tensor_TFLOPS", "compute_capability")
+for field in fields:
+    print(f"{field:<26}" + "".join(f"{gpus()[card][field]!s:>12}" for card in cards))
+found = sorted(gains(records["speculative-h200"], speedup), key=lambda gain: gain.speedup[0])
+print(f"\n{'setting':<25}{'GPU':<10}{'α':>6}{'eager':>8}{'no launches':>13}{'measured':>10}")
+for gain in (found[-1], found[0]):
+    works = [ModelWork.of(model) for model in PAIRS[gain.row.model]]
+    fed = (1, 1, gain.gamma + 1)
+    for card in cards:
+        line = f"{gain.row.model + ', ' + gain.row.setting:<25}{card:<10}{gain.alpha[0]:>6.2f}"
+        for layer_s, width in ((0.75e-3, 8), (0.0, 13)):
+            target_s, draft_s, verify_s = (
+                max(
+                    work.shape.n_layers * layer_s,
+                    pass_floor(Roofline.of(card), work, n_fed, 300).seconds,
+                )
+                for work, n_fed in zip((*works, works[0]), fed, strict=True)
+            )
+            line += f"{speedup(gain.alpha[0], gain.gamma, draft_s, target_s, verify_s):>{width}.2f}"
+        print(line + (f"{gain.speedup[0]:>10.2f}" if card == "H200-SXM" else f"{'-':>10}"))
+
+# %% [markdown]
+# The next table has four GPUs and one pair, with the best γ for each:
 
 # %% experiment="four_cards"
 target_work, draft_work = (ModelWork.of(f"Qwen/Qwen3-{size}") for size in ("8B", "0.6B"))
@@ -512,43 +705,56 @@ for card in ("L4", "A100-SXM-80GB", "H100-SXM", "H200-SXM"):
         print("".join(f"{time:>7.2f}" for time in times), f"  best γ {gamma}: {gain:.2f}")
 
 # %% [markdown]
-# ### In words: why does the slower card gain more?
+# ### Written answer: two GPUs
 #
-# In the eager rows the L4 gains 31 % and the H200 nothing, although it is faster by every number of
-# its data sheet: 16 times the bandwidth, 8 times the FLOPs. Explain it with the times of the table.
-# Which of the two data-sheet numbers matters for a verification of 8 tokens, and how do you know?
-# And why do both cards gain the same when nothing is spent on launches? Three to five sentences.
+# Compare the H200 with the L4, from the tables above. (5 to 7 sentences.)
+#
+# 1. By which factors do memory bandwidth and bf16 FLOP/s differ?
+# 2. In the eager rows of Qwen3-8B with Qwen3-0.6B, the L4 gains 31 % and the H200 nothing. Explain
+#    it with the durations.
+# 3. Which number of the data sheet decides about a verification of 8 tokens, and how do you know?
+# 4. Why do both GPUs gain the same without launches? Does the order of best and worst setting
+#    change from one GPU to the other?
 
 # %% [markdown] written="hardware" points=1
-# *The launches.* A step takes the longer of launching its layers and reading its weights. On the L4
-# the target is limited by its memory (50.6 ms, launching needs 27), the draft by launching (21 ms,
-# reading would take 4): c = 0.41, and speculation wins. On the H200 both are limited by launching,
-# 21 against 27 ms: c = 28 / 36 = 0.78, the ratio of the layers, and nothing is gained. The faster
-# card makes the target faster but not the draft.
+# *1.* The H200 has 16 times the bandwidth (4,800 against 300 GB/s) and 8 times the bf16 FLOP/s (989
+# against 121 TFLOPS).
 #
-# *Bandwidth, not FLOPs.* A verification of 8 tokens does 8 times the arithmetic of a step and takes
-# as long to the digit, on every card: far below the ridge point (hundreds of FLOPs per byte), the
-# weights are what is waited for. So FLOP/s do not appear in any of these times.
+# *2.* A step takes the longer of launching its layers and reading its weights. On the L4 the target
+# waits for its memory: 50.6 ms, where launching needs 27. The draft waits for launching: 21 ms,
+# where reading needs 4. A draft step is 0.41 of a target step, and speculation wins. On the H200
+# both wait for launching, 21 and 27 ms. The ratio is 28 / 36 = 0.78, that of the layers, and
+# nothing is gained. The faster GPU makes the target faster, but not the draft.
 #
-# *Without launches* all three times are bytes over bandwidth; the bandwidth cancels in their
-# ratios, and with it the card.
+# *3.* The bandwidth. A verification of 8 tokens does 8 times the arithmetic of a step and takes as
+# long on every GPU (50.61 against 50.60 ms). It is far below the ridge point, so it waits for
+# weights.
 #
-# *Marking: a third each for (1) the draft, unlike the target, does not get faster with the card
-# because its time is launching; (2) verification is limited by bandwidth, shown by the equal times
-# or by the ridge point; (3) ratios of times, in which the bandwidth cancels. "The H200 has more
-# TFLOPS" or "more bandwidth" as the reason for a difference in gain, without the draft: nothing for
-# (1).*
+# *4.* Without launches all three durations are bytes divided by bandwidth. So the bandwidth has no
+# effect on their ratios. The order stays: Llama at γ = 7 is best and Qwen 1.7B at γ = 2 worst on
+# both GPUs, in eager as well as without launches. The measured gains (1.82 and 1.41) lie between
+# the two.
+#
+# *Marking (1 point):*
+#
+# * *0.25 for 1 if both factors are given.*
+# * *0.25 for 2: the target gets faster with the GPU and the draft does not, because it waits for
+#   launching. "More TFLOPS" or "more bandwidth" without the draft earns nothing.*
+# * *0.25 for 3: the bandwidth, shown by the equal times or by the ridge point.*
+# * *0.25 for 4: ratios in which the bandwidth cancels, and the same order on both GPUs.*
 
 # %% [markdown]
 # ## 12. Several texts at once
 #
-# In a batch every row has its own number of accepted tokens, so after one block all rows have
-# different lengths. Whoever pads them to the same length and forgets to mask, or rewinds all to the
-# shortest, changes what the models see: in one published report α falls from 0.858 for one row to
-# 0.649 for two and 0.618 for four. It cannot: rows know nothing of each other.
+# In a batch, every row has its own number of accepted tokens. So after one block the rows have
+# different lengths. A common fault is to pad the rows without masking the padding. Another one is
+# to rewind all rows to the shortest. Both change what the models see. In one public report α falls
+# from 0.858 for one row to 0.649 for two and 0.618 for four. That is a sign of such a fault: the
+# rows do not depend on each other, so α must stay the same.
 #
-# The verdict itself is the same for every row, and needs no loop: compare, take the product along
-# the row so that all behind a rejection is 0, sum.
+# `verify` can be computed for all rows at once, without a loop over rows. Compare all ratios with
+# uniforms, and take the product along each row, so that all entries after a rejection are 0. The
+# sum of the product is the number of accepted tokens.
 
 # %% exercise="labkit.speculative:verify_batch" points=0.5
 
@@ -558,15 +764,61 @@ print(gains_table(recorded, speedup, "batch_sweep"))
 speculative_sweep_figures.by_batch(recorded, speedup)
 
 # %% [markdown]
-# α stays within its interval, whatever the batch. The speedup does not stay: the rows that draft
-# well wait for those that draft badly, and with several rows a step is no longer as cheap as
-# before; batching has taken part of the gain already. Speculation is for small batches.
+# α stays within its interval for every batch size. The speedup falls from 1.47 with two rows to
+# 1.20 with four. (Compare only these two. The machine was about three times slower when the single
+# row was measured: 19.7 ms per token alone, 5.9 with two rows.) The durations explain a part: the
+# column "by own" falls from 1.90 to 1.63, because a verification of four rows takes longer. In a
+# batch, rows also wait for each other. This is a small model on a CPU. With long texts on a GPU it
+# can be different. There reading the KV cache takes most of the time, and speculation can help
+# large batches too (MagicDec, see below).
 #
+# ### Written answer: batches
+#
+# Write pseudo-code for one block of speculative decoding with B rows (10 to 15 lines). Then name
+# three difficulties that a single text does not have. For each, say what goes wrong if you ignore
+# it and what your pseudo-code does about it. (One or two sentences each.)
+
+# %% [markdown] written="batched" points=1
+# ```
+# alive = rows that are not done
+# for j in 1 .. max(gamma of the alive rows):
+#     feed the draft: for each row what its own cache lacks, at its own positions, padding masked
+#     draw x[row, j] from draft_probs[row, j]              (not for rows with j > gamma[row])
+# feed the target once: [last token, x[row, 1..k]] for each row, padding masked
+# n_kept, following = verify_batch(x, n_drafted, draft_probs, target_probs)
+# for each alive row:
+#     new = x[row, :n_kept[row]] + [following[row]], cut after eos and at n_new
+#     append new to text[row]
+#     target.rewind(row, len(text[row]) - 1)
+#     draft.rewind(row, min(cached by the draft, len(text[row]) - 1))
+#     the row is done if eos came or n_new is reached; free its slot for a waiting request
+# ```
+#
+# *Ragged lengths.* Each row keeps another number of tokens. Positions, masks and cache lengths must
+# be kept for each row. If all rows are rewound to the shortest, accepted tokens are lost; if
+# padding is not masked, the distribution changes and α falls.
+#
+# *Random numbers.* Each row needs uniforms of its own. A shared uniform makes rows depend on each
+# other, although each row alone looks right.
+#
+# *Waiting.* The block takes as long as its slowest row: the draft goes on until the longest row has
+# its tokens, and finished rows idle. Rows leave and join between blocks (continuous batching).
+#
+# *Cost.* With B rows the target checks B (k + 1) tokens. Beyond the ridge point this takes longer
+# than a step, so the best γ falls with B. (Any three of the four.)
+#
+# *Marking (1 point):*
+#
+# * *0.5 for the pseudo-code: one call of the target for all rows (0.25); n_kept, lengths and
+#   rewinds for each row, with an end for each row (0.25).*
+# * *0.5 for three difficulties with their consequence; 0.25 for two, or for three without one.*
+
+# %% [markdown]
 # ## 13. Blocks of changing length, and trees
 #
-# γ can be chosen anew before every block, from what was accepted so far: text that repeats a
-# pattern gets long drafts, text that surprises short ones, and 0 is a plain step. The law does not
-# change, since the choice looks only at what is already written.
+# You can choose γ anew before every block, from what was accepted so far. Text that is easy for the
+# draft gets long drafts, and surprising text gets short ones. The distribution of the text stays
+# the same, because the choice depends only on tokens that are already written.
 
 # %% experiment="adaptive"
 blocks = []
@@ -584,21 +836,22 @@ new = speculative(target, draft, prompt, 80, gamma_now, rng=rng, blocks=blocks)
 print("kept / drafted:", *(f"{block.n_accepted}/{block.n_drafted}" for block in blocks))
 
 # %% [markdown]
-# *SpecInfer* drafts a tree instead of a line: several continuations, verified in one call. A mask
-# lets each token see its ancestors and itself; its position is its depth. Here two children of the
-# text, and two of each of those, as their six rows of the mask:
+# *SpecInfer* drafts a tree and not a line: several continuations, which the target verifies in one
+# call. A mask lets each token see itself and its ancestors. The position of a token is its depth in
+# the tree. This cell draws the mask of six tokens: two children of the text (parent −1), and two
+# children of each of those.
 
 # %% experiment="tree_mask"
 for parent, row in zip(parents := [-1, -1, 0, 0, 1, 1], ancestor_mask(parents), strict=True):
-    print(f"behind {parent:>2}:", *("x" if seen else "." for seen in row))
+    print(f"after {parent:>2}:", *("x" if seen else "." for seen in row))
 
 # %% [markdown]
 # At each node the children are tried one after the other by the rule of section 3. Each time one
 # is rejected, the residual takes the place of the target's distribution. The text then still has
 # the target's distribution, if the children were *drawn* from the draft.
 #
-# Here the kit's `speculative_tree` writes with your `distribution` and your `residual`. A width of
-# 2 means two children at each node of that depth.
+# Here the course's `speculative_tree` writes with your `distribution` and your `residual`. A width
+# of 2 means two children at each node of that depth.
 
 # %% experiment="trees"
 print("widths     guesses in a tree   tokens written per call of the target")
@@ -615,10 +868,10 @@ for widths in ([1, 1, 1], [2, 1, 1], [2, 2, 1]):
 # With more guesses a call keeps more tokens. Each further guess brings less, and it costs a draft
 # step and a place in the verification.
 #
-# ## 14. In the lecture
+# ## 14. Step by step
 #
-# One block after another, token by token: what both models say, the random number, and what becomes
-# of the token. The player calls your `distribution` and your `residual`.
+# The player shows one block after another, token by token: what both models say, the random number,
+# and what happens to the token. It calls your `distribution` and your `residual`.
 
 # %% experiment="player"
 speculation_player(distribution, residual, pair)
@@ -626,8 +879,9 @@ speculation_player(distribution, residual, pair)
 # %% [markdown]
 # ## 15. The result
 #
-# The sentence at the beginning was: keep the pairs, keep the card, and get from 0.5 to above 1.5.
-# Both ends of it from one record, by your own `speedup`:
+# The last cell puts eager and captured steps side by side, for the H200 and the acceptance of the
+# homework's table. The eager and captured columns are your own `speedup`; the last column is
+# measured.
 
 # %% experiment="result"
 for gain in gains(records["speculative-h200"], speedup):
@@ -636,33 +890,37 @@ for gain in gains(records["speculative-h200"], speedup):
     print(f"{words}, eager steps {eager:.2f}, captured {fast:.2f}, measured {gain.speedup[0]:.2f}")
 
 # %% [markdown]
-# What made the difference is not the algorithm, which is the same 30 lines in both cases. It is
-# that a small model must be allowed to be fast.
+# ## What you have shown
+#
+# Your sampler writes the target's text, for every possible outcome of chance. On the H200 the three
+# pairs gain 1.41 to 1.82, measured, with captured steps. With eager steps the prediction is a loss
+# for both Qwen pairs at every γ. The algorithm is the same in both cases. The difference is whether
+# a step of the small model is fast.
+#
+# **Read next**
+#
+# * [Fast Inference from Transformers via Speculative Decoding](https://arxiv.org/abs/2211.17192)
+#   (Leviathan et al., 2023): section 3 has the theory of sections 6 and 7, and figures of the best
+#   γ.
+# * [Accelerating Large Language Model Decoding with Speculative
+#   Sampling](https://arxiv.org/abs/2302.01318) (Chen et al., 2023): a wide and shallow draft, made
+#   for a short step.
+# * [SpecInfer](https://arxiv.org/abs/2305.09781) (Miao et al., 2024): trees of drafts.
+# * [MagicDec](https://arxiv.org/abs/2408.11049) (Sadhukhan et al., 2024): speculation with large
+#   batches and long contexts.
+#
+# Further: [Inference with Reference](https://arxiv.org/abs/2304.04487) (Yang et al., 2023) copies
+# drafts from documents. [Wertheimer et al. (2024)](https://arxiv.org/abs/2404.19124) measure how
+# the gain shrinks when batches grow.
 #
 # ## Words
 #
-# * **Target, draft**: the model whose law the text has; what proposes tokens, a model or not.
-# * **γ** (gamma): tokens drafted in a block. **α** (alpha): the chance that an examined one is
-#   accepted, 1 minus the total variation distance of the two distributions.
-# * **Residual**: what the target has beyond the draft, normalised; the law of the token after a
-#   rejection.
-# * **Bonus token**: the one that the target adds after a full acceptance.
-# * **Examined**: drafted, and not behind a rejection.
-# * **c**: seconds of a draft step over those of a target step.
-# * **Prompt lookup**, n-gram draft: copying what followed earlier.
-# * **Captured**: recorded as a CUDA graph, which the host launches as one thing.
-#
-# ## Further reading
-#
-# * [Fast Inference from Transformers via Speculative Decoding](https://arxiv.org/abs/2211.17192)
-#   (Leviathan et al., 2023): the theory; the tables of section 7 are in it.
-# * [Accelerating Large Language Model Decoding with Speculative
-#   Sampling](https://arxiv.org/abs/2302.01318) (Chen et al., 2023): a wide and shallow draft for
-#   Chinchilla, made for its latency.
-# * [SpecInfer: Accelerating Generative Large Language Model Serving with Tree-based Speculative
-#   Inference and Verification](https://arxiv.org/abs/2305.09781) (Miao et al., 2024): trees.
-# * [Inference with Reference: Lossless Acceleration of Large Language
-#   Models](https://arxiv.org/abs/2304.04487) (Yang et al., 2023): drafts copied from documents.
-# * [Accelerating Production LLMs with Combined Token/Embedding
-#   Speculators](https://arxiv.org/abs/2404.19124) (Wertheimer et al., 2024): what is left of the
-#   gain when batches grow.
+# * **Target, draft**: the model whose text we want; the model, or the rule, that proposes tokens.
+# * **γ** (gamma): the number of drafted tokens in a block.
+# * **α** (alpha), acceptance rate: the probability that an examined token is accepted.
+# * **Residual**: max(0, target − draft), divided by its sum; the token after a rejection comes from
+#   it.
+# * **Bonus token**: the token that the target adds when all drafted tokens are accepted.
+# * **Examined**: drafted, and not after a rejection.
+# * **Prompt lookup**, n-gram draft: copying what followed the same tokens earlier.
+# * **Eager, captured**: each kernel launched by the host; all kernels recorded as one CUDA graph.

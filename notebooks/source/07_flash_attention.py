@@ -380,7 +380,8 @@ flash_figures.traffic_by_tile(standard_traffic, flash_1_traffic, flash_2_traffic
 # %% [markdown]
 # With D = 128 in float32, 64 KB hold 32 rows, and 98 would be needed. There the first order of
 # FlashAttention moves *more* than standard attention. The second order stores O only once. For it
-# the tile of queries decides.
+# the tile of queries decides: with 32 rows of Q it also moves more than standard attention, twice
+# as much.
 #
 # The next figure shows the counts over the length of the text:
 
@@ -482,8 +483,8 @@ flash_figures.back_ends(records["here"], standard_traffic, flash_2_traffic)
 # *Marking (1 point):*
 #
 # * *0.25 if memory grows with N² in one case and with N in the other, and the answer says why.*
-# * *0.25 if both times grow with N², and standard attention also moves the N × N arrays. "Fewer
-#   operations" as the reason earns nothing here.*
+# * *0.25 if both times grow with N², and standard attention also moves the N × N arrays. An
+#   answer that gives fewer operations as the reason earns nothing here.*
 # * *0.25 if D = 128 shows that the kernel computes, with two numbers.*
 # * *0.25 if a cache (L2) holds tiles that several programs load.*
 

@@ -9,9 +9,30 @@
 # %% [markdown]
 # # Lab 8: seven papers
 #
-# The earlier labs built what these papers describe. Here we read them: four on speculative
-# decoding, three on FlashAttention, and what three runs of a serving engine show. Twenty questions,
-# each worth half a point, **10 points** in all; every question names the place to read.
+# After this lab you can
+#
+# * explain speculative decoding and FlashAttention from the papers that introduced them;
+# * find in a paper what a claim needs: the algorithm, the formula, the measurement;
+# * check a reported number by computing it.
+#
+# **You need** labs 6 and 7 for the numbers, and lab 3 for the last three questions. The
+# [glossary](../docs/glossary.md) explains the words in English and Chinese. Each question names the
+# place to read, so you need not read the papers from the first page to the last.
+#
+# **Time:** 8 to 12 hours with the reading. **10 points**: twenty questions with half a point each.
+#
+# | part | points |
+# |---|---|
+# | Drafting and judging: the papers on speculative decoding | 2.5 |
+# | Tiles: the papers on FlashAttention | 2 |
+# | All seven | 0.5 |
+# | Speculative decoding in code and in numbers | 2.5 |
+# | Counting what FlashAttention moves | 1 |
+# | What a serving engine shows | 1.5 |
+#
+# **Hand in** this notebook. Before that, run all cells and save it.
+#
+# The papers:
 #
 # * [Fast Inference from Transformers via Speculative Decoding](https://arxiv.org/abs/2211.17192)
 # * [Accelerating Large Language Model Decoding with Speculative
@@ -27,7 +48,10 @@
 # * [FlashAttention-3: Fast and Accurate Attention with Asynchrony and
 #   Low-precision](https://arxiv.org/abs/2407.08608)
 #
-# The questions come in English and in Traditional Chinese. 題目有英文與繁體中文兩種版本。
+# The questions come in English and in Traditional Chinese.
+#
+# 題目有英文與繁體中文兩種版本。本單元共 20 題，每題 0.5 分，連同閱讀約需 8 到 12 小時。每一題都註明
+# 要讀論文的哪一節，不必從頭讀到尾。名詞請查[詞彙表](../docs/glossary.md)。
 
 # %% given="setup"
 from labkit.labs.cache_benchmark import figures as cache_figures
@@ -39,42 +63,45 @@ check = PapersChecker(globals())
 ask = Asker(globals())
 
 # %% [markdown]
-# ## Who answers
+# ## Your id and your language
 #
-# The order of the options and the numbers in the questions are drawn from your student id, so the
-# letters of a neighbour are of no use. Write it here first, and the language that you want to read.
+# The order of the options and the numbers in the questions follow from your student id. So your
+# letters differ from your neighbour's. First write your id and your language here.
 #
 # 選項的順序與題目裡的數字都由學號決定，請先填好學號，再選語言（`"en"` 或 `"zh"`）。
 
 # %% answer="student_id" points=0
 student_id = "instructor"
-language = "en"  # "en" or "zh"; English as long as it is left open
+language = "en"  # "en" or "zh"; English if you write nothing
 
 # %% [markdown]
 # ## How to answer, and how it is marked
 #
-# Run a cell and click; the line below the question says what is stored, and as which line of code.
-# Or write the answer into the cell: `q02 = "A C E"`. Either is enough. If both are there and
-# differ, the question counts as answered twice and earns nothing until one of them goes. Clicks are
-# stored in this notebook (and beside it, in `papers-answers.json`, so that they survive a restart).
-# After reloading the page, run a question's cell again before you click. **Before you hand it in:
-# run all cells, and save.**
+# There are two ways, and either is enough:
 #
-# * **Letters.** Each question says how many options are right; name that many. It earns the right
-#   ones less the wrong ones, over how many there are, and never less than nothing: of three, three
-#   right ones earn all, two right and one wrong a third.
-# * **Order.** Name all steps, first to last. Each step that is directly followed by the right one
-#   counts the same.
-# * **Numbers.** Ten questions have a second half with numbers of your own, worth a quarter of a
-#   point like the first. Counts have to be exact, all else within half a percent.
+# * Run the question's cell and click. A line below the question shows your stored answer as code.
+# * Write the answer into the cell, such as `q02 = "A C E"`.
 #
-# The check below a question says whether your answer can be read and is complete. Whether it is
-# right is said after you hand it in.
+# If you do both and they differ, the question counts as answered twice and earns nothing. Delete
+# one of the two. Your clicks are stored in this notebook, and in the file `papers-answers.json`
+# beside it. So they survive a restart. If you reload the page, run the question's cell again before
+# you click. **Before you hand in: run all cells, and save.**
 #
-# 點選或直接在程式格裡寫答案皆可，擇一即可；兩者不一致時視為重複作答，不計分。選擇題得分為（選對數 −
-# 選錯數）÷ 應選數，最低 0 分；排序題看每一步後面緊接的是不是正確的下一步；計算題中，個數須完全正
-# 確，其餘容許 0.5 % 的誤差。重新整理網頁後，請先重跑該題的程式格再點選。**繳交前請先全部執行一次
-# 並存檔。**
+# * **Letters.** Each question says how many options are right. Name that many. The mark is (right −
+#   wrong) / number of right options, and at least 0. For example, two right letters and one wrong
+#   letter of three earn a third.
+# * **Order.** Name all steps, from first to last. Each step that is directly followed by the right
+#   step counts the same.
+# * **Numbers.** Ten questions have a second half with numbers of your own. It earns a quarter of a
+#   point, like the first half. Counts must be exact. Other numbers may be wrong by 0.5 %.
+#
+# The check below a question only says whether your answer is complete. You see whether it is right
+# after you hand it in.
+#
+# 點選，或直接在儲存格裡寫答案，擇一即可；兩者不一致時視為重複作答，不計分。選擇題得分為（選對數 −
+# 選錯數）÷ 應選數，最低 0 分；排序題看每一步之後是否緊接著正確的下一步；計算題中，個數須完全正確，
+# 其餘容許 0.5 % 的誤差。重新整理網頁後，請先重跑該題的儲存格再點選。**繳交前請先執行全部儲存格並存
+# 檔。**
 
 # %% [markdown]
 # ## Drafting and judging: the papers on speculative decoding
@@ -116,7 +143,7 @@ language = "en"  # "en" or "zh"; English as long as it is left open
 # %% [markdown]
 # ## Speculative decoding in code and in numbers
 #
-# Lab 6 has the code; the measured numbers stand in the questions.
+# Lab 6 has the code. The questions contain the measured numbers.
 
 # %% item="q11" points=0.25
 
@@ -133,8 +160,8 @@ language = "en"  # "en" or "zh"; English as long as it is left open
 # %% [markdown]
 # ## Counting what FlashAttention moves
 #
-# Lab 7 has the counters. Mind what M counts: a card's shared memory is given in bytes, the paper's
-# M is in numbers.
+# Lab 7 has the counters. Remember the two units: a data sheet gives a chip's shared memory in
+# bytes, and the paper's M is in numbers.
 
 # %% item="q16" points=0.25
 
@@ -147,9 +174,9 @@ language = "en"  # "en" or "zh"; English as long as it is left open
 # %% [markdown]
 # ## What a serving engine shows
 #
-# Lab 3 measured all three on an H200: four questions on one document, edits of a cached prompt, and
-# weights that wait on the host. Its record has every number of the next questions; drawn, the first
-# and the last of them look like this.
+# Lab 3 measured three things on an H200: four questions about one document, edits of a cached
+# prompt, and weights that stay in the memory of the host. The record has every number of the next
+# questions. The two figures show the first and the last of the three.
 
 # %% experiment="recorded"
 record = recorded_results("cache-h200.jsonl")["cache-h200"]
@@ -173,12 +200,22 @@ cache_figures.offloaded_steps({"cache-h200": record})
 # %% [markdown]
 # ## Before you hand it in
 #
-# What is answered, and what is still missing:
+# This cell lists your answers, and says which are missing:
 
 # %% experiment="summary"
 ask.summary()
 
 # %% [markdown]
-# Save the notebook now. Was every question worth reading the paper for? The one sentence of all
-# seven: a fast program moves less, waits less, or lets somebody guess, and each time it has to show
-# that the result is the same.
+# Save the notebook now.
+#
+# ## What you have shown
+#
+# You have checked the central claims of seven papers against your own counts and our records. They
+# have one idea in common: a fast program moves less, waits less, or lets a cheap model guess. Each
+# time, somebody has to show that the result is the same.
+#
+# **Read next**
+#
+# * [Efficient Memory Management for Large Language Model Serving with
+#   PagedAttention](https://arxiv.org/abs/2309.06180) describes the engine of the last questions.
+# * [MagicDec](https://arxiv.org/abs/2408.11049) shows when speculation helps with large batches.

@@ -1,8 +1,8 @@
-"""The way back through attention: gradients of Q, K and V, from dO, the gradient of O.
+"""The backward pass of attention: gradients of Q, K and V, from dO, the gradient of O.
 
-Standard attention kept its weights P for this, N x N numbers. FlashAttention keeps two numbers a
-query (l and m, or L alone) and computes the weights again, tile by tile. What both move stands
-beside them in closed form, without a mask.
+Standard attention keeps its weights P for this, N x N numbers. FlashAttention keeps one or two
+numbers for each query (l and m, or L alone) and computes the weights again, tile by tile. The
+functions `..._traffic` count what both move, without a mask.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from labkit.models.counted_memory import Memory, Traffic, tile_scores, tiles
 
 
 def standard_backward(memory: Memory) -> None:
-    """Write dQ, dK and dV from the stored P; step by step, each matrix as a whole.
+    """Compute dQ, dK and dV from the stored P, in steps over whole matrices.
 
     Source: FlashAttention (arXiv:2205.14135), algorithm 3.
     """
@@ -30,12 +30,12 @@ def standard_backward(memory: Memory) -> None:
 
 
 def standard_backward_traffic(n_rows: int, head_dim: int) -> Traffic:
-    """Of `standard_backward`."""
+    """Count the numbers that `standard_backward` reads and writes."""
     return Traffic(5 * n_rows * (n_rows + head_dim), n_rows * (2 * n_rows + 3 * head_dim))
 
 
 def flash_backward_1(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
-    """Write dQ, dK and dV, with the weights computed again from l and m.
+    """Compute dQ, dK and dV, and the weights again from l and m.
 
     Source: FlashAttention (arXiv:2205.14135), algorithm 4, without dropout.
     """
@@ -58,16 +58,17 @@ def flash_backward_1(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool 
 
 
 def flash_1_backward_traffic(n_rows: int, head_dim: int, tile_kv: int) -> Traffic:
-    """Of `flash_backward_1`, the first writing of dQ, dK and dV included."""
+    """Count what `flash_backward_1` moves, with the first store of dQ, dK and dV."""
     n_turns = -(-n_rows // tile_kv)
     reads = n_rows * (2 * head_dim + n_turns * (4 * head_dim + 2))
     return Traffic(reads, (5 + n_turns) * n_rows * head_dim)
 
 
 def flash_backward_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
-    """As `flash_backward_1`, from L, and with the mean of the gradients computed once, in D.
+    """Compute dQ, dK and dV, and the weights again from L.
 
-    O is loaded in the turns too, as the paper prints it, though only D needs it.
+    The mean of the gradients is computed once, in D. O is loaded in every turn, as in the paper,
+    although only D needs it.
     Source: FlashAttention-2 (arXiv:2307.08691), algorithm 2.
     """
     for rows in tiles(memory.n_rows, tile_q):
@@ -99,7 +100,7 @@ def _clear(memory: Memory, names: str, tile: int) -> None:
 def _turns(
     n_rows: int, tile_q: int, tile_kv: int, is_causal: bool
 ) -> Iterator[tuple[tuple[int, int], list[tuple[int, int]]]]:
-    """Each tile of keys, with the tiles of queries that see any of them."""
+    """Each tile of keys, with the tiles of queries that see some of them."""
     every = list(tiles(n_rows, tile_q))
     for columns in tiles(n_rows, tile_kv):
         yield columns, [rows for rows in every if not is_causal or rows[1] > columns[0]]

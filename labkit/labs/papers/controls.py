@@ -106,7 +106,7 @@ class NumberFields(Controls):
 
     def _rows(self, clicked: Any) -> list[ipywidgets.Widget]:
         values, rows = clicked if isinstance(clicked, dict) else {}, []
-        for name, unit in self._asked.item.numbers.fields.items():
+        for name, unit in self._asked.units.items():
             value = values.get(name, ...)
             self._named[name] = ipywidgets.Text(
                 value="" if value is ... else str(value),

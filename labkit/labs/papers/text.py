@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from labkit.labs.papers.items import Item, explained, numbers_text, options_for
-from labkit.labs.papers.words import say
+from labkit.labs.papers.words import say, unit_in
 
 FENCE = re.compile(r"^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ARXIV = re.compile(r"arXiv:(\d{4}\.\d{5})")
@@ -54,10 +54,16 @@ class Question:
         letters = options_for(self.item, self.student_id)
         return {letter: texts[option] for letter, option in letters.items()}
 
+    @property
+    def units(self) -> dict[str, str]:
+        """The unit of each number, by field, in the student's language."""
+        fields = self.item.numbers.fields
+        return {name: unit_in(unit, self.language) for name, unit in fields.items()}
+
     def as_markdown(self) -> str:
         """All of it for a viewer without widgets; it reads well as plain text, too."""
         if self.is_numbers:
-            rows = [f"- `{name}` ({unit})" for name, unit in self.item.numbers.fields.items()]
+            rows = [f"- `{name}` ({unit})" for name, unit in self.units.items()]
         else:
             rows = [f"- **{letter}** {text}" for letter, text in self.options.items()]
         source = f"*{'; '.join(self.item.source)}*"

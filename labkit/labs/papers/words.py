@@ -9,21 +9,21 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "blank": "not answered yet.",
         "field blank": "`{field}` is not filled in yet.",
         "twice": (
-            "answered twice: the cell says {written}, you clicked {clicked}; "
-            "delete the one or clear the other."
+            "answered twice: the cell says {written}, and you clicked {clicked}. "
+            "Delete one of them."
         ),
-        "not letters": 'the answer should be letters, such as "A C"; read was {read}.',
+        "not letters": 'the answer should be letters, such as "A C"; it is {read}.',
         "no such letter": "there is no option {letter}; they end with {last}.",
-        "doubled": "the letter {letter} stands there twice: {read}.",
-        "wrong count": "read was {read}; the number of letters should be {wanted}, not {n}.",
-        "not fields": "the answer should be a dict with {fields}; read was {read}.",
+        "doubled": "the letter {letter} is there twice: {read}.",
+        "wrong count": "the answer should have {wanted} letters, and has {n}: {read}.",
+        "not fields": "the answer should be a dict with {fields}; it is {read}.",
         "not a number": "`{field}` is not a number: {read}.",
         "read letters": "{read}, {n} of {n} letters; marked when you hand it in.",
         "read": "{read}; marked when you hand it in.",
         "right letters": "of your letters {read}, {n} of {wanted} are right.",
         "missed": "You missed {letter}. {why}",
         "chosen": "You chose {letter}. {why}",
-        "no step": "in the right order {second} follows {first} directly.",
+        "no step": "in the right order, {second} comes directly after {first}.",
         "wrong number": "`{field}`, {read}, does not follow from your numbers.",
         "nothing stored": "Nothing is stored yet.",
         "stored": "Stored: {line}",
@@ -39,7 +39,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "no id": "請先在第一格填上你的學號：選項的順序與數字都由學號決定。",
         "blank": "尚未作答。",
         "field blank": "`{field}` 尚未填寫。",
-        "twice": "作答了兩次：程式格裡寫的是 {written}，點選的是 {clicked}；請刪去其一。",
+        "twice": "作答了兩次：儲存格裡寫的是 {written}，點選的是 {clicked}；請刪去其一。",
         "not letters": '答案應該是字母，例如 "A C"；讀到的是 {read}。',
         "no such letter": "沒有選項 {letter}，最後一個選項是 {last}。",
         "doubled": "字母 {letter} 出現了兩次：{read}。",
@@ -55,7 +55,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "wrong number": "`{field}` 填的 {read} 與你的數字不符。",
         "nothing stored": "尚未儲存任何答案。",
         "stored": "已儲存：{line}",
-        "written": "程式格裡寫的是：{line}",
+        "written": "儲存格裡寫的是：{line}",
         "to go": "（目前 {n} 個，共需 {wanted} 個）",
         "clear": "清除",
         "choose": "請選 {n} 項。",
@@ -64,6 +64,24 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "in numbers": "（計算）",
     },
 }
+
+UNITS_ZH = {
+    "FLOP": "次浮點運算",
+    "bytes": "位元組",
+    "elements": "個元素",
+    "index": "索引",
+    "ms": "毫秒",
+    "probability": "機率",
+    "ratio": "倍數",
+    "rows": "列",
+    "tokens": "個 token",
+    "tokens per s": "每秒 token 數",
+}
+
+
+def unit_in(unit: str, language: str) -> str:
+    """A unit of the items in a language."""
+    return UNITS_ZH[unit] if language == "zh" else unit
 
 
 def say(what: str, language: str, **values: Any) -> str:

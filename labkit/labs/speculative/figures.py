@@ -88,11 +88,11 @@ def verify_cost(record: Record) -> Figure:
                 color = SETTING_COLORS[setting]
                 axes.plot([row.n_input for row in rows], ratios, line, color=color, label=label)
             costs.append(step_s(record, target, fastest, 8) / step_s(record, target, fastest))
-        axes.set(xlabel="tokens in one step", ylabel="times a step of one token")
+        axes.set(xlabel="tokens in one step", ylabel="duration, in steps of one token")
         axes.set_ylim(0.8, max(1.3, axes.get_ylim()[1]))
         axes.legend(fontsize=9)
         cost = max((cost for cost in costs if not math.isnan(cost)), default=math.nan)
-        return say(figure, f"Eight tokens take {cost:.2f} times a step of one", record.provenance)
+        return say(figure, f"Eight tokens take {cost:.2f} times as long as one", record.provenance)
 
 
 def gains_by_gamma(record: Record, speedup: Speedup | None = None) -> Figure:

@@ -11,7 +11,7 @@ from labkit.models.sampling import Block
 
 ALONE = "alone"  # the setting of a target that writes by itself
 N_CACHED = 300  # tokens before a step that is timed
-OWN = "the run's"  # steps, as they were timed in the run itself
+OWN = "own"  # steps, as they were timed in the run itself
 Speedup = Callable[[float, int, float, float, float], float]
 
 

@@ -32,7 +32,7 @@ def acceptance_by_source(
             axes.set_title(f"{label} at γ = {chosen.gamma}")
         right.legend(fontsize=9, loc="lower right")
         alphas = {gain.alpha[0]: source for gain, source in zip(shown, sources, strict=True)}
-        title = f"Most is accepted after {alphas[max(alphas)]}, least after {alphas[min(alphas)]}"
+        title = f"α is highest for {alphas[max(alphas)]} and lowest for {alphas[min(alphas)]}"
         return say(figure, title, record.provenance)
 
 

@@ -41,20 +41,27 @@ def steps_table(record: Record) -> str:
 def gains_table(
     record: Record, speedup: Speedup | None = None, experiment: str = "speculation"
 ) -> str:
-    """Every pair and gamma of an experiment: acceptance, times, speedup measured and predicted.
+    """Two tables of every pair and gamma of an experiment: acceptance; times and speedup.
 
     Brackets: 95 % of alpha; of the speedup the least and the greatest round. tokens: of a block.
-    outside: the part of the time that is spent in neither model.
+    by ...: predicted from such steps. outside: the part of the time that is spent in neither model.
     Raises: ValueError if the record has no such rows.
     """
     every = gains(record, speedup, experiment)
     names = list(dict.fromkeys(name for gain in every for name in gain.predicted))
-    headings = ["pair", "setting", "batch", "acc./drafted", "alpha", "tokens", "ms", "alone ms"]
-    headings += ["speedup", *(f"by {name} steps" for name in names), "outside"]
-    lines = [_cells(gain, names) for gain in every]
-    lines += _left_out(record, experiment, len(headings))
+    rows = ["pair", "setting", "batch"]
+    times = ["ms", "alone ms", "speedup", *(f"by {name}" for name in names), "outside"]
+    left_out = _left_out(record, experiment, len(rows))
     notes = dict.fromkeys(gain.row.note for gain in every)
-    return _text(f"{record.provenance}; {', '.join(notes)}", headings, lines)
+    accepted = [_row_cells(gain) + _accepted_cells(gain) for gain in every]
+    timed = [_row_cells(gain) + _time_cells(gain, names) for gain in every]
+    title = f"{record.provenance}; {', '.join(notes)}"
+    return "\n".join(
+        [
+            _text(title, [*rows, "acc./drafted", "alpha", "tokens"], [*accepted, *left_out]),
+            _text("", [*rows, *times], [*timed, *left_out]),
+        ]
+    )
 
 
 def regimes_table(record: Record, speedup: Speedup | None = None) -> str:
@@ -80,15 +87,15 @@ def hardware_table(records: Mapping[str, Record], speedup: Speedup | None = None
 
     Bandwidth and memory of a card are its data sheet's; of another machine, what was measured.
     """
-    headings = ["record", "device", "memory", "bandwidth", "bf16", "setting", "alone ms", "ms"]
+    headings = ["device", "memory", "bandwidth", "setting", "alone ms", "ms"]
     lines = []
-    for name, record in records.items():
+    for record in records.values():
         every = gains(record, speedup)
         for gain in (best(every), min(every, key=lambda each: each.speedup[0])):
             setting = f"{gain.row.model}, {gain.row.setting}"
             times = [f"{1e3 * seconds:.3g}" for seconds in (gain.alone_s, gain.token_s)]
             alpha, ratio = f"{gain.alpha[0]:.2f}", f"{gain.speedup[0]:.2f}"
-            lines.append([name, *_machine_cells(record), setting, *times, alpha, ratio])
+            lines.append([*_machine_cells(record), setting, *times, alpha, ratio])
     return _text("", [*headings, "alpha", "speedup"], lines)
 
 
@@ -96,28 +103,31 @@ def _machine_cells(record: Record) -> list[str]:
     notes = [row.note for row in record.of("roofline")]
     facts = gpus().get(notes[-1]) if notes else None
     if not notes:
-        return [record.provenance.device, "-", "-", "-"]
+        return [record.provenance.device, "-", "-"]
     if facts is None:
         bandwidth = f"{roofline_of(record).bandwidth / 1e9:,.0f} GB/s"
         memory = f"{record.of('roofline')[-1].counts['memory_bytes'] / 2**30:.0f} GiB"
-        return [record.provenance.device, memory, bandwidth, "-"]
-    has_bfloat16 = "yes" if facts["dense_bf16_tensor_TFLOPS"] else "no"
+        return [record.provenance.device, memory, bandwidth]
     memory, bandwidth = f"{facts['vram_marketed_GB']} GB", f"{facts['bandwidth_GBps']:,} GB/s"
-    return [facts["name"], memory, bandwidth, has_bfloat16]
+    return [facts["name"], memory, bandwidth]
 
 
-def _cells(gain: Gain, names: Iterable[str]) -> list[str]:
-    alpha, ratio = gain.alpha, gain.speedup
+def _row_cells(gain: Gain) -> list[str]:
+    return [gain.row.model, gain.row.setting, str(gain.row.batch_size)]
+
+
+def _accepted_cells(gain: Gain) -> list[str]:
+    rate, low, high = gain.alpha
+    alpha = f"{rate:.3f} [{low:.2f}, {high:.2f}]"
+    return [f"{gain.accepted_of_drafted:.3f}", alpha, f"{gain.tokens_per_block:.2f}"]
+
+
+def _time_cells(gain: Gain, names: Iterable[str]) -> list[str]:
+    ratio, low, high = gain.speedup
     return [
-        gain.row.model,
-        gain.row.setting,
-        str(gain.row.batch_size),
-        f"{gain.accepted_of_drafted:.3f}",
-        f"{alpha[0]:.3f} [{alpha[1]:.2f}, {alpha[2]:.2f}]",
-        f"{gain.tokens_per_block:.2f}",
         f"{1e3 * gain.token_s:.3g}",
         f"{1e3 * gain.alone_s:.3g}",
-        f"{ratio[0]:.2f} [{ratio[1]:.2f}, {ratio[2]:.2f}]",
+        f"{ratio:.2f} [{low:.2f}, {high:.2f}]",
         *(_number(gain.predicted.get(name, math.nan), ".2f") for name in names),
         _number(gain.outside, ".0%"),
     ]

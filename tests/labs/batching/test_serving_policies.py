@@ -20,7 +20,11 @@ from labkit.labs.batching.policies import (
 from labkit.labs.batching.rules import RULES, faults
 from labkit.labs.batching.workload import FixedCosts, Job, Setup, exponential_lengths, poisson
 
-NOT_CONTINUOUS = {"who fits joins", "no idle decode", "nobody starves"}  # what the others give up
+NOT_CONTINUOUS = {
+    "a request that fits joins",
+    "no idle decode",
+    "nobody starves",
+}  # what the others give up
 
 
 def run_with(decode_loop, jobs, *, costs=FixedCosts(0.0, 1.0), order="by time", **setup):  # noqa: B008

@@ -164,7 +164,7 @@ DOCTORED = {
     "decode batch size": lambda run: set_up(run, decode_batch=1),
     "everybody runs": lambda run: split(run, 1),
     "done leave at once": lambda run: delay_free(run, 0),
-    "who fits joins": lambda run: set_up(run, decode_batch=3),
+    "a request that fits joins": lambda run: set_up(run, decode_batch=3),
     "nobody starves": lambda run: starve(run, 2),
     "one step in a call": join_calls,
     "no idle decode": lambda run: again(run, "step", server=DECODE, n_th=2),
@@ -228,8 +228,10 @@ def test_who_stays_in_the_batch_with_all_its_tokens_holds_no_slot():
     begun = [(DECODE, "ready", (1, 2, 3)), (DECODE, "load", (1,), 12), (DECODE, "load", (2,), 19)]
     steps = [(DECODE, "decode", (2,), 12)] * 2
     late = [*begun, (DECODE, "decode", (1, 2), 22), *steps[:1]]
-    assert "who fits joins" not in broken(late, jobs, setup)  # it leaves too late: another rule
-    assert "without request 3" in broken([*late, *steps], jobs, setup)["who fits joins"]
+    assert "a request that fits joins" not in broken(
+        late, jobs, setup
+    )  # it leaves too late: another rule
+    assert "without request 3" in broken([*late, *steps], jobs, setup)["a request that fits joins"]
 
 
 def test_a_full_store_is_no_reason_to_prefill():

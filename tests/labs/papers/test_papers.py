@@ -176,25 +176,25 @@ def test_a_blank_answer_is_not_answered_yet(blank):
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        ("A C", "read was A C; the number of letters should be 3, not 2."),
-        ("A B C D", "read was A B C D; the number of letters should be 3, not 4."),
+        ("A C", "the answer should have 3 letters, and has 2: A C."),
+        ("A B C D", "the answer should have 3 letters, and has 4: A B C D."),
         ("A C Z", "there is no option Z; they end with E."),
         ("A C 3", "there is no option 3; they end with E."),
         ("2. A 1. C 3. E", "there is no option 2; they end with E."),
-        ("A A C", "the letter A stands there twice: A A C."),
-        (42, 'the answer should be letters, such as "A C"; read was 42.'),
-        (["A", 2, "C"], "the answer should be letters, such as \"A C\"; read was ['A', 2, 'C']."),
-        ({"a": 1}, "the answer should be letters, such as \"A C\"; read was {'a': 1}."),
-        (object(), 'the answer should be letters, such as "A C"; read was <a object of yours>.'),
+        ("A A C", "the letter A is there twice: A A C."),
+        (42, 'the answer should be letters, such as "A C"; it is 42.'),
+        (["A", 2, "C"], "the answer should be letters, such as \"A C\"; it is ['A', 2, 'C']."),
+        ({"a": 1}, "the answer should be letters, such as \"A C\"; it is {'a': 1}."),
+        (object(), 'the answer should be letters, such as "A C"; it is <a object of yours>.'),
         ("x" * 10**6, "there is no option X; they end with E."),
-        ("A" * 10**6, "the letter A stands there twice: " + "A " * 28 + "A...."),
+        ("A" * 10**6, "the letter A is there twice: " + "A " * 28 + "A...."),
         ("A C \ud800", "there is no option ?; they end with E."),
         ("A\x00C", "there is no option ?; they end with E."),
         (
             {"written": "\ud800\n", "clicked": "A"},
-            "answered twice: the cell says ??, you clicked A; delete the one or clear the other.",
+            "answered twice: the cell says ??, and you clicked A. Delete one of them.",
         ),
-        (10**99, f'the answer should be letters, such as "A C"; read was 1{"0" * 56}....'),
+        (10**99, f'the answer should be letters, such as "A C"; it is 1{"0" * 56}....'),
     ],
     ids=lambda value: str(type(value)),
 )  # fmt: skip
@@ -205,7 +205,7 @@ def test_what_is_no_answer_is_named(written, message):
 def test_an_answer_that_was_typed_and_clicked_differently_shows_both():
     twice = {"written": "A C E", "clicked": "A B E"}
     assert said("q02", q02=twice).startswith(
-        "answered twice: the cell says A C E, you clicked A B E"
+        "answered twice: the cell says A C E, and you clicked A B E"
     )
     alike = {"written": ["e", "A", "c"], "clicked": "A C E"}
     assert said("q02", q02=alike).startswith("E A C, 3 of 3")
@@ -260,7 +260,8 @@ def test_without_an_id_nothing_is_read_and_nothing_breaks(missing):
 
 @pytest.mark.parametrize("language", [..., None, 5, "fr", "EN ", []], ids=str)
 def test_any_other_language_is_english(language):
-    assert said("q02", q02="A", language=language).startswith("read was A;")
+    found = said("q02", q02="A", language=language)
+    assert found == "the answer should have 3 letters, and has 1: A."
     assert said("q02", q02="A", language="zh-TW").startswith("讀到 1 個字母")
 
 

@@ -19,6 +19,7 @@ from autograder.labs.papers.numbers import (
     tile_holding,
 )
 from labkit.labs.papers.items import LANGUAGES, items
+from labkit.labs.papers.words import unit_in
 from labkit.measuring.records import read_record
 from labkit.models.facts import data_path
 
@@ -264,6 +265,7 @@ def test_both_languages_say_the_same_kinds_of_things(item):
             both = [sorted(re.findall(pattern, item.numbers.text[name])) for name in LANGUAGES]
             assert both[0] == both[1]
         assert set(re.findall(r"`(\w+)`", item.numbers.text["en"])) >= set(item.numbers.fields)
+        assert all(WIDE.search(unit_in(unit, "zh")) for unit in item.numbers.fields.values())
 
 
 def test_english_is_english_and_chinese_is_traditional_chinese(item):

@@ -176,7 +176,7 @@ def test_what_the_cell_says_counts_until_something_else_is_clicked(screen):
     assert screen.line == 'The cell says: q02 = "e, c, a"'
     boxes = screen.controls("Checkbox")
     boxes[0].value = True
-    assert screen.line.startswith("answered twice: the cell says e, c, a, you clicked A;")
+    assert screen.line.startswith("answered twice: the cell says e, c, a, and you clicked A.")
     assert notebook["q02"] == {"written": "e, c, a", "clicked": "A"}
     boxes[2].value = boxes[4].value = True
     assert notebook["q02"] == "e, c, a" and screen.line == 'Stored: q02 = "A C E"'

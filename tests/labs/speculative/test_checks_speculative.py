@@ -59,7 +59,7 @@ def failed(helpers, test, after="residual(p, q)"):
     ("test", "after", "sentence"),
     [
         (f"uniforms[i] < {RATIO}", "p", "That is the target alone"),
-        (f"uniforms[i] < {RATIO}", "(p - q).abs()", "what the target has less counts as 0"),
+        (f"uniforms[i] < {RATIO}", "(p - q).abs()", "Negative differences count as 0"),
         (f"uniforms[0] < {RATIO}", "residual(p, q)", "draw one for each token"),
         ("uniforms[i] < p[token]", "residual(p, q)", "the target's probability alone"),
     ],

@@ -175,7 +175,7 @@ def test_a_bias_says_from_which_token_on_it_goes_wrong():
 
     with pytest.raises(Wrong) as caught:
         expect_law(student_with(sampler), CASE)
-    assert "The first 2 new tokens have the right law" in caught.value.sentences()
+    assert "The first 2 new tokens have the right distribution" in caught.value.sentences()
 
 
 def test_blocks_are_told_from_the_calls():

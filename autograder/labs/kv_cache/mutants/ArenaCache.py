@@ -74,7 +74,8 @@ self.lengths[layer] = end
 # - def rewind(self, n_tokens: int) -> None:
 # -     """Forget the last `n_tokens` by moving the pointer; no number in the arenas is touched.
 # -
-# -     Raises: ValueError, with nothing changed, unless 0 <= n_tokens <= length.
+# -     Raises: ValueError, with nothing changed, unless 0 <= n_tokens <=
+# -     length.
 # -     """
 length = property(lambda self: max(self.lengths))
 def rewind(self, n_tokens):

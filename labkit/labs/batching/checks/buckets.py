@@ -91,7 +91,7 @@ def a_batch_is_one_bucket(student: Student, case: BucketCase) -> None:
 
 @check("BucketQueue", "many", "turns", hint="Of each bucket, look at the first.")
 def the_bucket_of_the_oldest_is_next(student: Student, case: BucketCase) -> None:
-    """The next batch is from the bucket that has the oldest of all who wait."""
+    """The next batch comes from the bucket with the oldest request of all."""
     waiting = set(range(len(case.lengths)))
     for batch in _batches(student, case, 1 if case.kind == "turns" else len(waiting)):
         oldest = min(waiting)
@@ -170,7 +170,7 @@ def an_empty_queue_gives_an_empty_list(student: Student, case: BucketCase) -> No
     expect_equal(_taken(queue, case, n), [], "what it gives when all are taken")
 
 
-@check("BucketQueue", "many", hint="Requests, not buckets, and all of them.")
+@check("BucketQueue", "many", hint="Count all requests, not the buckets.")
 def the_length_counts_all_buckets(student: Student, case: BucketCase) -> None:
     """`len` is the number of requests in all buckets together."""
     expect_equal(len(case.build(student, 0)), 0, "the length of a new queue")

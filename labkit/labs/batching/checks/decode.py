@@ -17,7 +17,7 @@ Faults = Iterator[tuple[int | None, str]]
 _rule = partial(rule, "DecodeLoop")
 
 
-@_rule("finished once", "finish", hint="Who is finished leaves your list of running requests.")
+@_rule("finished once", "finish", hint="A finished request leaves your list of running requests.")
 def every_request_is_finished_once(event: Event, state: State) -> Faults:
     """No request is finished twice, or without having been loaded."""
     i = event.ids[0]
@@ -106,7 +106,7 @@ def _wrong_move(what: str, i: int, state: State) -> str:
     return ""
 
 
-@_rule("decode batch size", "decode", hint="Nobody joins when `max_batch` requests run.")
+@_rule("decode batch size", "decode", hint="No request may join while `max_batch` requests run.")
 def decode_steps_keep_their_size(event: Event, state: State) -> Faults:
     """No decode step has more than `max_batch` requests."""
     n, most = len(event.ids), state.run.setup.decode_batch
@@ -144,7 +144,7 @@ def who_is_done_leaves_at_once(event: Event, state: State) -> Faults:
 
 
 @_rule(
-    "who fits joins",
+    "a request that fits joins",
     "decode",
     hint="Let requests in before every step, not only into an empty batch.",
     weight=3,

@@ -76,7 +76,7 @@ def _padding(batches: Sequence[Sequence[int]]) -> int:
 @check(
     "PrefillLoop",
     "lengths",
-    hint="Whom can you take along without much padding? Those within `tolerance`, of any length.",
+    hint="Add the requests within `tolerance`, of any length: they need little padding.",
     weight=3,
     gate=True,
 )
@@ -137,7 +137,7 @@ def has_bound(case: LoopCase) -> bool:
 
 @check("DecodeLoop", hint="Reserve a request's size, and no more than that.", applies_to=has_bound)
 def steps_stay_below_the_bound(student: Student, case: LoopCase) -> None:
-    """There are no more decode steps than letting in whoever fits can ever take."""
+    """There are no more decode steps than a loop takes that lets in every request that fits."""
     run = run_of(student, case, "DecodeLoop")
     expect_work([run], "DecodeLoop")
     n_steps, most = sum(1 for _ in run.events("decode")), most_steps(case.jobs, case.setup)

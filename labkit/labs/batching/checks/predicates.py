@@ -70,7 +70,7 @@ def one_request_before_decode_is_enough(student: Student, case: StatesCase) -> N
 
 @check(
     "has_prefill_requests",
-    hint="What has a request in decode behind it?",
+    hint="Is the prefill of a request in decode still to be done?",
     applies_to=lambda case: not case.has_any("queued", "prefill") and case.has_any("decode"),
 )
 def requests_in_decode_need_no_prefill(student: Student, case: StatesCase) -> None:
@@ -168,7 +168,7 @@ def the_last_token_of_room_is_used(student: Student, case: RoomCase) -> None:
 @check("does_fit", hint="Each takes what was reserved for it.", applies_to=_is_crowded)
 def everyone_in_memory_takes_its_own_room(student: Student, case: RoomCase) -> None:
     """Every request in memory takes its own size of the room, whatever the others take."""
-    _expect_fit(student, case, 1, "What is in memory takes the sum of its sizes.")
+    _expect_fit(student, case, 1, "The requests in memory take the sum of their sizes.")
 
 
 @check(

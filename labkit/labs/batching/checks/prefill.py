@@ -144,7 +144,7 @@ def prefill_batches_keep_their_size(event: Event, state: State) -> Faults:
 @_rule(
     "batches are filled",
     "prefill",
-    hint="Look past requests that do not match: others behind them may.",
+    hint="Look past requests that do not match: later ones may match.",
     weight=2,
 )
 def prefill_batches_are_filled(event: Event, state: State) -> Faults:
@@ -160,7 +160,7 @@ def prefill_batches_are_filled(event: Event, state: State) -> Faults:
             yield i, f"{text}has {job.n_input} tokens like one of them"
 
 
-@_rule("no idle prefill", "step", hint="Who waits need not wait for more of its kind.")
+@_rule("no idle prefill", "step", hint="Do not wait for more requests of the same length.")
 def prefill_never_idles_beside_work(event: Event, state: State) -> Faults:
     """No call does nothing while whoever has waited longest fits, here and in the store."""
     job = next(iter(state.waiting.values()), None)

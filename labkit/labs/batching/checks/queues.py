@@ -116,7 +116,7 @@ def all_others_keep_their_places(student: Student, case: QueueCase) -> None:
 
 @check("RequestQueue", hint="What does your search return when it comes to the end?")
 def if_none_fulfils_none_is_taken(student: Student, case: QueueCase) -> None:
-    """If the condition holds for none, or there is none, None comes back and nobody is lost."""
+    """If the condition holds for no request, it returns None and keeps all requests."""
     _expect_taken(case.build(student, 0), case.ids, None)
     queue = case.build(student)
     _expect_taken(queue, [], None)
@@ -125,9 +125,9 @@ def if_none_fulfils_none_is_taken(student: Student, case: QueueCase) -> None:
         _expect_taken(queue, [waiting], waiting, why=why)
 
 
-@check("RequestQueue", hint="Whoever is given away is no longer in the queue.")
+@check("RequestQueue", hint="A request that is taken out is no longer in the queue.")
 def who_was_taken_is_gone(student: Student, case: QueueCase) -> None:
-    """Who was taken is not taken again, and the condition is never asked about it again."""
+    """A request that was taken is not taken again, nor is the condition asked about it."""
     queue, taken = case.build(student), case.ids[1]
     _expect_taken(queue, [taken], taken)
     asked = _expect_taken(queue, [taken], None, why="It was taken before.")
@@ -142,9 +142,9 @@ def who_was_taken_is_gone(student: Student, case: QueueCase) -> None:
 
 @check("RequestQueue", hint="Counted from the front, of those that wait; more than wait is fine.")
 def no_more_than_n_most_are_looked_at(student: Student, case: QueueCase) -> None:
-    """With n_most, that many are looked at from the front, and no one behind them is taken."""
+    """With n_most, only that many are looked at from the front, and no later request is taken."""
     queue, ids = case.build(student), case.ids
-    asked = _expect_taken(queue, [ids[3]], None, 3, why="It stands behind those.")
+    asked = _expect_taken(queue, [ids[3]], None, 3, why="It is not among them.")
     if behind := [i for i in asked if i not in ids[:3]]:
         raise Wrong(
             "the requests that the condition is asked about, where 3 are looked at",
@@ -152,7 +152,9 @@ def no_more_than_n_most_are_looked_at(student: Student, case: QueueCase) -> None
             got=_named(behind[0]),
         )
     _expect_taken(queue, [ids[3]], ids[3], 4, why="It is the last of those.")
-    _expect_taken(queue, [ids[-1]], ids[-1], 10 * len(ids), why="All who wait are looked at.")
+    _expect_taken(
+        queue, [ids[-1]], ids[-1], 10 * len(ids), why="All waiting requests are looked at."
+    )
     _expect_taken(queue, [], None, 10 * len(ids))
 
 

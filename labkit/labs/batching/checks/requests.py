@@ -59,7 +59,7 @@ def _state_of(request: Store, when: str) -> str:
     return got
 
 
-@check("Request", hint="What is known when it comes, and what it has so far.", applies_to=_runs)
+@check("Request", hint="A new request has what its dict says, and no tokens yet.", applies_to=_runs)
 def a_new_request_is_queued(student: Student, case: RequestCase) -> None:
     """A new request has its `id` and `input_length`, is "queued", and has no new tokens."""
     request = case.build(student)
@@ -172,7 +172,7 @@ def the_last_allowed_token_makes_it_done(student: Student, case: RequestCase) ->
 
 @check(
     "Request",
-    hint="add_token is told which token ends a text.",
+    hint="The argument `eos` of add_token is the token that ends a text.",
     applies_to=lambda case: bool(case.stops_after),
 )
 def the_end_of_text_makes_it_done(student: Student, case: RequestCase) -> None:
@@ -186,7 +186,7 @@ def the_end_of_text_makes_it_done(student: Student, case: RequestCase) -> None:
     applies_to=lambda case: case.n_answer >= 3,
 )
 def no_token_takes_a_state_back(student: Student, case: RequestCase) -> None:
-    """What is in "decode" is never queued again by a token, and what is "done" stays so."""
+    """A token never puts a request back into an earlier state; "done" stays "done"."""
     request, answer = case.build(student), case.answer()
     _state_of(request, "of a new request")
     request.add_token(answer[0], case.eos)

@@ -77,7 +77,7 @@ def flash_1_leaves_totals_and_maxima(student: Student, case: AttentionCase) -> N
 
 
 @_first(
-    "even", gate=True, hint="Load in the outer loop what stays, and in the inner loop what changes."
+    "even", gate=True, hint="Load K and V in the outer loop, and Q, O, l and m in the inner one."
 )
 def flash_1_loads_no_more_than_needed(student: Student, case: AttentionCase) -> None:
     """K and V are loaded once, and Q, O, l and m once in every turn of the outer loop."""
@@ -152,9 +152,7 @@ def flash_2_leaves_the_log_of_the_sum(student: Student, case: AttentionCase) -> 
     expect_array(watched, "L", level, " Or: ".join(found))
 
 
-@_second(
-    "even", gate=True, hint="Load in the outer loop what stays, and in the inner loop what changes."
-)
+@_second("even", gate=True, hint="Load Q in the outer loop, and K and V in the inner one.")
 def flash_2_loads_no_more_than_needed(student: Student, case: AttentionCase) -> None:
     """Q is loaded once, and K and V once in every turn of the outer loop."""
     expect_loads(student, case, "flash_attention_2")

@@ -62,7 +62,7 @@ def the_output_is_brought_to_the_new_maximum(student: Student, case: StepCase) -
     expect_sum(student, case, "output")
 
 
-@_check("large", hint="Subtract first, then exp.")
+@_check("large", hint="Subtract the new maximum first, then take exp.")
 def large_scores_do_not_overflow(student: Student, case: StepCase) -> None:
     """Scores of 10,000 and -10,000 give finite totals and outputs."""
     maximum, total, output = step_of(student, case)

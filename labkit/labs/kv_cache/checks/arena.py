@@ -155,7 +155,7 @@ LENGTH_SLIPS = {
     gate=True,
 )
 def views_show_the_arena_itself(student: Student, case: ArenaCase) -> None:
-    """What `append` returns is the arena's own memory, and the arena is never replaced."""
+    """`append` returns views of the arena's own memory, and the arena is never replaced."""
     case = case.of_one_layer
     cache, n_tokens = case.build(student), case.appends[0]
     shape = (case.n_layers, case.batch, case.n_kv_heads, case.capacity, case.head_dim)

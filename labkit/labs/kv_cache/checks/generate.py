@@ -75,7 +75,7 @@ class RecordedForward:
 
 @check("generate", hint="The last new token is picked, but never fed.")
 def one_forward_per_new_token(student: Student, case: GenerateCase) -> None:
-    """`n_new` tokens take exactly `n_new` calls of `forward`; none take none."""
+    """`n_new` tokens take exactly `n_new` calls of `forward`, and 0 take 0."""
     forward = RecordedForward(case)
     student.generate(forward, case.prompt(), case.n_new)
     why = ""

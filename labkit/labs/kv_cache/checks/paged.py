@@ -154,7 +154,7 @@ def a_sequence_takes_just_enough_blocks(student: Student, case: PagedCase) -> No
         expect_number(blocks.n_free, case.n_blocks - n_owned, "n_free_blocks beside them")
 
 
-@check("PagedCache", hint="Token i: block table[i // block_size], place i % block_size.")
+@check("PagedCache", hint="Token i lies in block table[i // block_size], at place i % block_size.")
 def the_block_table_says_where_tokens_lie(student: Student, case: PagedCase) -> None:
     """Read block by block as the table says, `keys` and `values` hold the sequence."""
     cache, tokens = case.build(student), case.tokens(sum(case.appends))

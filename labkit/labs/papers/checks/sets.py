@@ -10,9 +10,9 @@ from labkit.checks.core import check
 from labkit.labs.papers.checks.marks import ItemCase, Play, has_at_least, has_in_a_row, has_number
 from labkit.labs.papers.items import Item, items
 
-STEP_HINT = "The place to read is named below the title. Read all options before you choose."
-ORDER_HINT = "The algorithm stands in the paper, line by line: who needs what from whom?"
-NUMBER_HINT = "The question says what is counted, and in which unit; your values are your own."
+STEP_HINT = "Read the part of the paper that is named below the title, and all options."
+ORDER_HINT = "Read the algorithm in the paper. For each step, look which results it needs."
+NUMBER_HINT = "Check what the question counts, and in which unit. Use your own values."
 ALL_RIGHT = {1: "The right option is chosen.", 2: "Both right options are chosen."}
 
 

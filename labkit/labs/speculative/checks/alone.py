@@ -67,17 +67,17 @@ def worked_run(student: Student, case: SamplingCase) -> Run:
 def expect_worked(run: Run, case: SamplingCase) -> None:
     """As in `worked_run`."""
     if run.new[: len(case.prompt)] == [*case.prompt] and len(run.new) > case.n_new:
-        raise Wrong("what comes back", expected="the new tokens", got="the prompt as well")
+        raise Wrong("the result", expected="the new tokens", got="the prompt as well")
     if len(run.new) < case.n_new:
         raise Wrong("the number of new tokens", expected=str(case.n_new), got=str(len(run.new)))
     text = (*case.prompt, *run.new)
     longest = max((n_alike(c.text, text) for c in run.calls if c.model == "target"), default=0)
     if longest < case.end - 1:
         raise Wrong(
-            "how much of the text the target has seen",
+            "how much of the text the target was fed",
             expected=f"all {case.end - 1} tokens before the last one",
             got=show(longest),
-            why="What it was fed, behind what its cache held, is not the text.",
+            why="The cached tokens and the fed ones together are not the text.",
         )
 
 
@@ -90,7 +90,7 @@ def expect_fed_once(calls: Sequence[Call]) -> None:
             if beginning in seen:
                 raise Wrong(
                     f"the {fed.model} is fed token {length} of the text twice",
-                    why="Its cache had it. Only what has left the text must leave the cache.",
+                    why="Its cache had this token. Rewind only tokens that have left the text.",
                 )
             seen.add(beginning)
 
@@ -98,7 +98,7 @@ def expect_fed_once(calls: Sequence[Call]) -> None:
 def expect_one_call_for_the_prompt(n_calls: int) -> None:
     """At most one call that says nothing about the new tokens."""
     if n_calls > 1:
-        why = "A call takes any number of tokens, and costs hardly more than for one."
+        why = "Feed several tokens in one call; it takes hardly longer than one token."
         raise Wrong("the target's calls for the prompt", expected="1", got=str(n_calls), why=why)
 
 
@@ -111,7 +111,7 @@ def expect_in_time(case: SamplingCase, new: Sequence[int]) -> None:
             f"tokens after the end of the text ({case.eos})",
             expected="none",
             got=show(list(new)),
-            why="It may stand anywhere in a block.",
+            why="It may come anywhere in a block. Cut off the tokens after it.",
         )
     if len(new) < case.n_new and (not new or new[-1] != case.eos):
         raise Wrong(
@@ -136,7 +136,7 @@ def expect_refused(student: Student, case: RefusalCase, sampler: str) -> None:
     fine = RefusalCase("fine")
     new = student.once((sampler, "fine"), lambda: _called(student, fine, sampler))
     expect_equal(len(tokens_in(new, 100)), 3, "the number of new tokens, with nothing wrong")
-    what = f"{case}, which makes no sense"
+    what = f"a call that should be refused ({case})"
     expect_refusal(lambda: _called(student, case, sampler), "ValueError", what)
 
 
@@ -161,22 +161,22 @@ def _called(student: Student, case: RefusalCase, sampler: str) -> Any:
     LAW,
     weight=2,
     gate=True,
-    hint="Which row of the logits speaks of the next token?",
+    hint="Draw the next token from the last row of the logits.",
 )
 @isolated
 def each_token_has_the_targets_law(student: Student, case: SamplingCase) -> None:
-    """Each token is drawn from what the target says after all tokens before it."""
+    """Each token has the target's distribution after all tokens before it."""
     expect_law(student, case)
 
 
 @check(
     "autoregressive",
     TOLD,
-    hint="`distribution` takes all three; and 0 is a temperature like any other.",
+    hint="Pass temperature, top_k and top_p to `distribution`, also if one is 0.",
 )
 @isolated
 def temperature_top_k_and_top_p_count(student: Student, case: SamplingCase) -> None:
-    """Temperature, top-k and top-p shape what each token is drawn from."""
+    """Each token is drawn with the given temperature, top-k and top-p."""
     expect_law(student, case)
 
 
@@ -184,20 +184,18 @@ def temperature_top_k_and_top_p_count(student: Student, case: SamplingCase) -> N
     "autoregressive",
     LAW,
     ENDS,
-    hint="n_new may be 0, and the text may end with its first new token.",
+    hint="Stop after eos, and test with n_new = 0 and with eos as the first new token.",
 )
 @isolated
 def writing_ends_in_time(student: Student, case: SamplingCase) -> None:
-    """There are n_new new tokens, or fewer up to the end-of-text token, which is among them."""
+    """The result has n_new tokens, or ends earlier with the end-of-text token."""
     expect_all_in_time(student, case)
 
 
-@check(
-    "autoregressive", SURE, hint="What does the cache hold, and what must the next call add to it?"
-)
+@check("autoregressive", SURE, hint="Feed only the tokens after those that `n_cached()` counts.")
 @isolated
 def each_token_is_fed_once(student: Student, case: SamplingCase) -> None:
-    """One call for each new token, fed what the cache lacks; nothing is fed after the last one."""
+    """Each new token takes one call, which feeds only what the cache lacks."""
     run = worked_run(student, case)
     expect_fed_once(run.calls)
     text = (*case.prompt, *run.new)
@@ -205,27 +203,27 @@ def each_token_is_fed_once(student: Student, case: SamplingCase) -> None:
         if fed.text != text[: len(fed.text)]:
             raise Wrong("what the target was fed", expected=show(text), got=show(fed.text))
     n_calls = sum(len(fed.text) >= len(case.prompt) for fed in run.calls)
-    why = "Nobody asks what follows the last new token." if n_calls > case.n_new else ""
-    expect_equal(n_calls, case.n_new, "the calls that tell what follows", why=why)
+    why = "The last new token need not be fed." if n_calls > case.n_new else ""
+    expect_equal(n_calls, case.n_new, "the calls from which a new token is drawn", why=why)
     expect_one_call_for_the_prompt(len(run.calls) - n_calls)
 
 
-@check("autoregressive", REPEATED, weight=0.5, hint="`sample` takes a generator.")
+@check("autoregressive", REPEATED, weight=0.5, hint="Pass rng to `sample`.")
 @isolated
 def rng_decides_about_each_token(student: Student, case: SamplingCase) -> None:
-    """The same state of `rng` gives the same text again, another state another text."""
+    """The same state of `rng` gives the same text, and another state another text."""
     expect_rng_decides(student, case)
 
 
 @check(
     "autoregressive",
     weight=0.5,
-    hint="Two functions that look at the arguments are given.",
+    hint="Call `check_start` and `check_sampling` at the start.",
     applies_to=is_refusal,
 )
 @isolated
 def what_cannot_be_written_is_refused(student: Student, case: RefusalCase) -> None:
-    """Arguments that make no sense are a ValueError."""
+    """Arguments outside their range raise ValueError."""
     expect_refused(student, case, "autoregressive")
 
 
@@ -236,7 +234,7 @@ def _alone(name: str, look: str, prompt: tuple[int, ...], n_new: int, seed: int,
 ONE_TOKEN = (("prompt", [1]), ("n_new", 1))  # nothing is drafted then, but the draft is wrong
 SENSELESS = [
     RefusalCase("n_new is -1", (("n_new", -1),)),
-    RefusalCase("an empty prompt", (("prompt", []),)),
+    RefusalCase("the prompt is empty", (("prompt", []),)),
     RefusalCase("the target's cache holds another text", cached=(("target", 2),)),
     RefusalCase("temperature is -1", (("temperature", -1.0),)),
     RefusalCase("top_k is 0", (("top_k", 0),)),
@@ -246,8 +244,8 @@ OPEN_CASES = {
     "autoregressive": [
         _alone("random tables", LAW, (1, 0), 3, 11),
         _alone("a text that may end early", LAW, (2,), 3, 12, eos=1),
-        _alone("told", TOLD, (0, 2), 2, 13, temperature=0.5, top_k=2),
-        _alone("told", TOLD, (1, 2), 2, 17, temperature=1.6, top_p=0.7),
+        _alone("settings", TOLD, (0, 2), 2, 13, temperature=0.5, top_k=2),
+        _alone("settings", TOLD, (1, 2), 2, 17, temperature=1.6, top_p=0.7),
         _alone("greedy", TOLD, (1, 2), 3, 15, temperature=0),
         SamplingCase("no token wanted", ENDS, circle((0, 1, 2)), (1,), 0),
         SamplingCase("the end at once", ENDS, circle((0, 1, 2)), (0,), 4, settings={"eos": 1}),

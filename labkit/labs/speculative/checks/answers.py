@@ -47,25 +47,25 @@ def _expect_letters(student: Student, case: AnswerCase, paper: str) -> None:
     if case.right is None:
         raise OnlyRead
     if letters != {part: case.right[paper][part] for part in letters}:
-        why = "Which of the two models is drawn from first, in the paper?"
-        raise Wrong(f"{paper}: the letters stand for the other model each", why=why)
+        why = "Look which model the paper draws tokens from first: that is the draft."
+        raise Wrong(f"{paper}: the letters of target and draft are exchanged", why=why)
 
 
-@check("notation", hint="In Algorithm 1, from which model are the guesses sampled?")
+@check("notation", hint="Read Algorithm 1. The model that makes the guesses is the draft.")
 def the_letters_of_leviathan_et_al(student: Student, case: AnswerCase) -> None:
-    """Target and draft have the letters that Leviathan et al. give them."""
+    """Target and draft have the letters of Leviathan et al."""
     _expect_letters(student, case, LEVIATHAN)
 
 
-@check("notation", hint="In Algorithm 2, which model is called the draft?")
+@check("notation", hint="Read Algorithm 2. Look for the words draft model and target model.")
 def the_letters_of_chen_et_al(student: Student, case: AnswerCase) -> None:
-    """Target and draft have the letters that Chen et al. give them."""
+    """Target and draft have the letters of Chen et al."""
     _expect_letters(student, case, CHEN)
 
 
-@check("notation", hint="Which tokens did the draft propose too rarely?")
+@check("notation", hint="Write the target's letter minus the draft's letter.")
 def the_residual_in_the_letters_of_each(student: Student, case: AnswerCase) -> None:
-    """In both papers the residual is the same difference, in the letters of each."""
+    """In both papers the residual is target minus draft, in the letters of each."""
     for paper in (LEVIATHAN, CHEN):
         entry = expect_mapping(fields_of(student, case, (paper,))[paper], PARTS, f'"{paper}"')
         what = f"{paper}, residual"
@@ -75,8 +75,8 @@ def the_residual_in_the_letters_of_each(student: Student, case: AnswerCase) -> N
             raise Wrong(what, expected="one letter minus the other", got=show(text))
         letters = case.right[paper] if case.right else _letters(student, case, paper)
         if found.groups() != (letters["target"], letters["draft"]):
-            why = "A token is due after a rejection where the target gives it more than the draft."
-            raise Wrong(f"{what}: not what the target has more", why=why)
+            why = "A token can follow a rejection if the target gives it more than the draft."
+            raise Wrong(f"{what}: not the target minus the draft", why=why)
     if case.right is None:
         raise OnlyRead
 
@@ -95,9 +95,12 @@ def _expect_alpha(student: Student, case: AnswerCase, gamma: int) -> None:
     if _accepted_of_drafted(lowest, gamma) <= ratio <= _accepted_of_drafted(highest, gamma):
         return
     slips = {
-        ratio: "That is accepted / drafted itself, which counts tokens that nobody examined.",
-        ratio ** (1 / gamma): "Not all drafted tokens have to be accepted.",
-        (gamma * ratio + 1) / (gamma + 1): "The target's own token is nothing that is accepted.",
+        ratio: "That is accepted / drafted itself. It counts tokens that were never examined.",
+        ratio
+        ** (
+            1 / gamma
+        ): "That is alpha if all drafted tokens must be accepted. Use the average of the powers.",
+        (gamma * ratio + 1) / (gamma + 1): "Do not count the token that the target adds.",
     }
     got = _accepted_of_drafted(alpha, gamma)
     what = f"accepted / drafted at gamma {gamma} for an alpha of {show(alpha)}"
@@ -109,16 +112,16 @@ def _accepted_of_drafted(alpha: float, gamma: int) -> float:
     return fmean(alpha**n for n in range(1, gamma + 1))
 
 
-@check("published_alpha", hint="For gamma 2 it is a quadratic equation.")
+@check("published_alpha", hint="Solve (α + α²) / 2 = 0.685 for gamma 2.")
 def rates_of_short_blocks_become_alpha(student: Student, case: AnswerCase) -> None:
-    """At gamma 2 and 3, alpha is what gives the published accepted / drafted, to 0.005."""
+    """At gamma 2 and 3, alpha gives the accepted / drafted of the table, within 0.005."""
     for gamma in (2, 3):
         _expect_alpha(student, case, gamma)
 
 
-@check("published_alpha", hint="Try an alpha, compare, halve the interval.")
+@check("published_alpha", hint="Try an alpha, compare, and halve the interval. A loop does it.")
 def rates_of_long_blocks_become_alpha(student: Student, case: AnswerCase) -> None:
-    """At gamma 5 and 7, alpha is what gives the published accepted / drafted, to 0.005."""
+    """At gamma 5 and 7, alpha gives the accepted / drafted of the table, within 0.005."""
     for gamma in (5, 7):
         _expect_alpha(student, case, gamma)
 
@@ -143,12 +146,14 @@ def _expect_plan(student: Student, case: AnswerCase, setting: str) -> None:
     if not right > 0:
         raise Wrong("what your speedup gives", expected="more than 0", got=show(right))
     slips = {
-        1 / right: "That is the time of speculation over that of plain decoding.",
-        100 * right: "That is in percent.",
-        right * verify_s / target_s: "Verifying takes longer than a plain step.",
+        1 / right: "That is the inverse: divide the time of plain decoding by that of speculation.",
+        100 * right: "That is in percent. Give a factor.",
+        right * verify_s / target_s: "Use verify_s for the verification, not target_s.",
     }
     if best == 0:
-        slips[target_s / verify_s] = "With gamma 0 nothing is drafted: that is plain decoding."
+        slips[target_s / verify_s] = (
+            "With gamma 0 nothing is drafted. That is plain decoding, with speedup 1."
+        )
     if not is_near(gained, right, NEAR_SPEEDUP):
         what = f"{setting}, speedup"
         why = said_of(gained, slips, NEAR_SPEEDUP)
@@ -160,18 +165,18 @@ def _expect_plan(student: Student, case: AnswerCase, setting: str) -> None:
 
 
 def _whose(case: AnswerCase) -> str:
-    return "the times" if case.right else "your own functions"
+    return "the durations" if case.right else "your own functions"
 
 
-@check("will_it_win", hint="Your best_gamma and speedup, with a verify_s that is always the same.")
+@check("will_it_win", hint="Call your best_gamma with `lambda gamma: 0.034`, then your speedup.")
 def eager_steps_are_predicted(student: Student, case: AnswerCase) -> None:
-    """For eager steps, the best gamma and its speedup (1 without any) follow from the times."""
+    """For eager steps, best gamma and speedup follow from the durations."""
     _expect_plan(student, case, "eager")
 
 
-@check("will_it_win", hint="The same with the times of captured steps.")
+@check("will_it_win", hint="Call your best_gamma with `lambda gamma: 0.0048`, then your speedup.")
 def captured_steps_are_predicted(student: Student, case: AnswerCase) -> None:
-    """For captured steps, the best gamma and its speedup (1 without any) follow from the times."""
+    """For captured steps, best gamma and speedup follow from the durations."""
     _expect_plan(student, case, "captured")
 
 

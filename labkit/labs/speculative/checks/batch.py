@@ -63,7 +63,7 @@ class BatchCase:
 
     def outcome_in(self, got: Any) -> Outcome:
         """Kept tokens and the next one, row after row. Raises Wrong for anything else."""
-        parts = pair_in(got, "what `verify_batch` returns")
+        parts = pair_in(got, "the result of `verify_batch`")
         limits = {"a number of tokens kept": self.k, "a token after them": self.vocab_size - 1}
         columns = []
         for part, (what, most) in zip(parts, limits.items(), strict=True):
@@ -103,39 +103,41 @@ def row_claim(case: BatchCase, i: int, law: Law, why: str) -> Claim:
     """That a row has this law."""
     k = case.rows[i].k
     return Claim(
-        f"the probability that row {i} keeps {{}} of {k}, and then comes {{}}", law, {}, why
+        f"the probability that row {i} keeps {{}} of {k}, and token {{}} follows", law, {}, why
     )
 
 
 @check(
     "verify_batch",
     gate=True,
-    hint="What does `verify` do? Then all rows of it at once.",
+    hint="Do for all rows at once what `verify` does for one.",
     applies_to=lambda case: not case.is_ragged,
 )
 @isolated
 def each_row_has_the_law_that_it_has_alone(student: Student, case: BatchCase) -> None:
-    """In a batch of equal blocks each row keeps and draws what it would by itself."""
+    """In a batch of equal blocks, each row has the distribution that it has alone."""
     found = case.found(student)
     for i in range(len(case.rows)):
         claim = row_claim(
-            case, i, law_of_row(case, i), "Look at the row as if there were no other."
+            case, i, law_of_row(case, i), "Compute this row alone with `verify`, and compare."
         )
         claim.expect(found.law(part_of_row(i)))
 
 
 @check(
     "verify_batch",
-    hint="Which shape has `torch.rand`?",
+    hint="Give `torch.rand` the shape (B, k).",
     applies_to=lambda case: not case.is_ragged and len(case.rows) > 1,
 )
 @isolated
 def rows_do_not_share_their_luck(student: Student, case: BatchCase) -> None:
-    """What happens in one row tells nothing about another."""
+    """Rows are independent: each has random numbers of its own."""
     found = case.found(student)
     alone = [found.law(part_of_row(i)) for i in range(len(case.rows))]
     if any(len(law) < 2 for law in alone):
-        raise Wrong("what comes out of a row", expected="chance", got="the same each time")
+        raise Wrong(
+            "the result of a row", expected="different ones, by chance", got="always the same"
+        )
     n_runs = sum(found.weights.values())
     independent: dict[Outcome, float] = {}
     for outcomes in product(*(law.items() for law in alone)):
@@ -144,7 +146,7 @@ def rows_do_not_share_their_luck(student: Student, case: BatchCase) -> None:
             chance *= weight / n_runs
         independent[tuple(chain.from_iterable(one for one, _ in outcomes))] = chance
     what = "the probability of " + ", ".join(
-        f"{{}} kept and then {{}} in row {i}" for i in range(len(alone))
+        f"{{}} kept and then token {{}} in row {i}" for i in range(len(alone))
     )
     why = "Each row needs random numbers of its own: a uniform for each token, and a draw."
     Claim(what, independent, why=why).expect(found.weights)
@@ -152,30 +154,30 @@ def rows_do_not_share_their_luck(student: Student, case: BatchCase) -> None:
 
 @check(
     "verify_batch",
-    hint="How can nothing drafted count as rejected, and draw from the target?",
+    hint="Set draft_probs to 0 from n_drafted on: the residual is then the target.",
     applies_to=lambda case: case.is_ragged,
 )
 @isolated
 def a_row_ends_where_its_draft_ends(student: Student, case: BatchCase) -> None:
-    """Rows may have drafted fewer tokens, or none; what stands behind those is not looked at."""
+    """A row may have fewer than k drafted tokens; the entries after them are ignored."""
     found = case.found(student)
     for i, row in enumerate(case.rows):
         right = law_of_row(case, i)
         if row.k:  # whatever that is: another check looks at it
             right = BatchCase((row,)).found(student).weights
-        why = "Behind n_drafted nothing is kept, and nothing there changes what comes next."
+        why = "Entries from n_drafted on must not be accepted, and must not change the next token."
         row_claim(case, i, right, why).expect(found.law(part_of_row(i)))
 
 
 @check(
     "verify_batch",
     weight=0.5,
-    hint="`[:, 0]`, and which dtype has an index?",
+    hint="Return int64, and turn (B, 1) into (B,) with `[:, 0]`.",
     applies_to=lambda case: case.k > 0,
 )
 @isolated
 def the_answer_is_one_whole_number_per_row(student: Student, case: BatchCase) -> None:
-    """Both answers are tensors of whole numbers, of shape (B,)."""
+    """Both results are tensors of whole numbers, of shape (B,)."""
     got = call(student, "verify_batch", *case.tensors(), None)
     case.outcome_in(got)
     for part, what in zip(got, ("how many are kept", "the tokens after them"), strict=True):
@@ -187,10 +189,15 @@ def the_answer_is_one_whole_number_per_row(student: Student, case: BatchCase) ->
             raise Wrong(f"the dtype of {what}", expected="int64", got=str(tensor.dtype))
 
 
-@check("verify_batch", weight=0.5, hint="Work on a copy.", applies_to=lambda case: case.k > 0)
+@check(
+    "verify_batch",
+    weight=0.5,
+    hint="Work on copies: `clone()`, or `where` in place of assignments.",
+    applies_to=lambda case: case.k > 0,
+)
 @isolated
 def the_batch_stays_as_it_is(student: Student, case: BatchCase) -> None:
-    """None of the tensors that were passed is changed by the call."""
+    """The call changes none of its arguments."""
     placed = place_all(student, case.tensors())
     case.outcome_in(call(student, "verify_batch", *placed, None))
     names = ("drafted", "n_drafted", "draft_probs", "target_probs")
@@ -202,11 +209,11 @@ def the_batch_stays_as_it_is(student: Student, case: BatchCase) -> None:
 @check(
     "verify_batch",
     weight=0.5,
-    hint="`torch.rand` and `torch.multinomial` take `generator=rng`.",
+    hint="Pass `generator=rng` to `torch.rand` and `torch.multinomial`.",
     applies_to=lambda case: case.k > 1 and len(case.rows) > 1,
 )
 def rng_decides_about_all_rows(student: Student, case: BatchCase) -> None:
-    """The same state of `rng` gives the same again, another state something else."""
+    """The same state of `rng` gives the same result, and another state another result."""
 
     def play(seeds: Seeds) -> list[Outcome]:
         each = [(seeds[0] + 10 * i, seeds[1] + 10 * i) for i in range(N_RUNS)]

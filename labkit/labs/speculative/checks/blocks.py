@@ -79,7 +79,7 @@ class VerifyCase:
     def outcome_in(self, got: Any) -> Outcome:
         """How many tokens are kept, and the one after them. Raises Wrong for anything else."""
         limits = {"the number of tokens kept": self.k, "the token after them": self.vocab_size - 1}
-        parts = pair_in(got, "what `verify` returns")
+        parts = pair_in(got, "the result of `verify`")
         return tuple(
             whole_in(part, *limit) for part, limit in zip(parts, limits.items(), strict=True)
         )

@@ -7,8 +7,8 @@ from typing import Any
 from labkit.checks.law import Outcome, text_law
 from labkit.labs.speculative.checks.models import Decided, Mind
 
-SURE, LAW, TOLD, ENDS, GREEDY = "sure law told ends greedy".split()
-SILENT, ASKED, REPEATED = "silent asked repeated".split()
+SURE, LAW, TOLD, ENDS, GREEDY = "sure", "law", "told", "ends", "greedy"
+SILENT, ASKED, REPEATED = "silent", "asked", "repeated"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -32,31 +32,31 @@ from labkit.labs.speculative.checks.seen import was_rejected
     LAW,
     weight=3,
     gate=True,
-    hint="Go through one block on paper: which row of which model decides about each token?",
+    hint="Do one block on paper. Row i of the target is about drafted token i.",
 )
 @isolated
 def the_text_has_the_targets_law(student: Student, case: SamplingCase) -> None:
-    """The text has the law of the target, whatever the draft proposes."""
+    """The text has the distribution of the target, whatever the draft proposes."""
     expect_law(student, case)
 
 
 @check(
-    "speculative", LAW, ENDS, hint="Where in a block may the text end, and how long may it become?"
+    "speculative", LAW, ENDS, hint="Draft at most one token less than are wanted. Cut after eos."
 )
 @isolated
 def the_text_ends_in_time(student: Student, case: SamplingCase) -> None:
-    """There are n_new new tokens, or fewer up to the end-of-text token, which is among them."""
+    """The result has n_new tokens, or ends earlier with the end-of-text token."""
     expect_all_in_time(student, case)
 
 
 @check(
     "speculative",
     TOLD,
-    hint="Both models are asked through `distribution`; both must be told the same.",
+    hint="Call `distribution` with the same settings for both models.",
 )
 @isolated
 def both_models_are_told_how_to_sample(student: Student, case: SamplingCase) -> None:
-    """Temperature, top-k and top-p shape both models alike; so no twin is ever rejected."""
+    """Both models use the settings: with the target as its own draft, none is rejected."""
     expect_law(student, case)
     runs = every_run(student, case).runs
     rejected = sum(run.probability for run in runs if was_rejected(run, case))
@@ -66,14 +66,18 @@ def both_models_are_told_how_to_sample(student: Student, case: SamplingCase) -> 
             "the probability that a token is rejected, with the target itself as the draft",
             expected="0",
             got=show(round(rejected, 4)),
-            why="The draft draws from another distribution than the target.",
+            why="The draft's distribution has other settings than the target's.",
         )
 
 
-@check("speculative", GREEDY, hint="At temperature 0 all is decided: by whom?")
+@check(
+    "speculative",
+    GREEDY,
+    hint="Run temperature 0 with a draft that differs, and compare with `autoregressive`.",
+)
 @isolated
 def greedy_text_is_the_targets(student: Student, case: SamplingCase) -> None:
-    """At temperature 0 the text is the target's greedy one, and a twin is never rejected."""
+    """At temperature 0 the text is the target's greedy text."""
     run, expected = run_of(student, case), sure_text(case)
     n_right = n_alike(run.new, expected)
     if n_right < case.n_new:
@@ -82,7 +86,7 @@ def greedy_text_is_the_targets(student: Student, case: SamplingCase) -> None:
     if case.draft is case.target and was_rejected(run, case):
         raise Wrong(
             "a drafted token was rejected, with the target itself as the draft",
-            why="Did the draft say what is most likely?",
+            why="At temperature 0 the draft must propose its most likely token.",
         )
 
 
@@ -90,8 +94,8 @@ def greedy_text_is_the_targets(student: Student, case: SamplingCase) -> None:
     "speculative",
     REPEATED,
     weight=0.5,
-    hint="The draft's tokens and `verify` both draw: from which generator?",
+    hint="Pass rng to `sample` and to `verify`.",
 )
 def rng_decides_about_the_text(student: Student, case: SamplingCase) -> None:
-    """The same state of `rng` gives the same text again, another state another text."""
+    """The same state of `rng` gives the same text, and another state another text."""
     expect_rng_decides(student, case)

@@ -64,40 +64,50 @@ class DistributionCase:
         return got
 
 
-@check("distribution", "temperature", "large", gate=True, hint="`torch.softmax` of what?")
+@check(
+    "distribution",
+    "temperature",
+    "large",
+    gate=True,
+    hint="Use `torch.softmax` of logits / temperature.",
+)
 def the_temperature_divides_the_logits(student: Student, case: DistributionCase) -> None:
-    """The probabilities are the softmax of the logits over the temperature, however large."""
-    case.expect(student, "Halving the temperature squares the ratios of the probabilities.")
+    """The probabilities are the softmax of logits / temperature, also for large logits."""
+    case.expect(student, "Divide the logits by the temperature before the softmax.")
 
 
-@check("distribution", "greedy", hint="Nothing can be divided by 0 here.")
+@check("distribution", "greedy", hint="Treat temperature 0 before you divide.")
 def temperature_zero_is_certain(student: Student, case: DistributionCase) -> None:
-    """At temperature 0 the largest logit has probability 1, and nothing is drawn by chance."""
+    """At temperature 0 the largest logit has probability 1, and all others 0."""
     case.expect(student, "One token has probability 1, all others have 0.")
 
 
-@check("distribution", "top_k", hint="Which are they, and what is their sum?")
+@check("distribution", "top_k", hint="Set all others to 0, then divide by the sum.")
 def top_k_keeps_the_most_likely(student: Student, case: DistributionCase) -> None:
-    """Top-k keeps the k most likely tokens, all if there are fewer; the others get 0; sum 1."""
-    case.expect(student, "The probabilities that are kept grow by a common factor, to sum 1.")
+    """Top-k keeps the k most likely tokens, the others get 0, and the sum is 1."""
+    case.expect(student, "Divide the kept probabilities by their sum.")
 
 
-@check("distribution", "top_p", hint="Does the token that reaches top_p belong to them?")
+@check("distribution", "top_p", hint="Keep the token with which the sum reaches top_p, too.")
 def top_p_keeps_the_fewest_that_reach_it(student: Student, case: DistributionCase) -> None:
-    """Top-p keeps the fewest of the most likely with at least probability top_p; sum 1."""
-    why = "A token is kept if those before it, from the most likely on, have less than top_p."
+    """Top-p keeps the fewest most likely tokens with a sum of at least top_p; new sum 1."""
+    why = "Keep a token if the more likely tokens before it sum to less than top_p."
     case.expect(student, why)
 
 
-@check("distribution", "order", hint="Each step sees what the one before it left.")
+@check(
+    "distribution",
+    "order",
+    hint="Apply top-k to the result of the temperature, and top-p to that of top-k.",
+)
 def temperature_then_top_k_then_top_p(student: Student, case: DistributionCase) -> None:
-    """All settings at once give what one after the other gives: temperature, top-k, top-p."""
+    """The settings are applied in this order: temperature, top-k, top-p."""
     step = DistributionCase("step", case.logits)
     probs = step.ask(student, temperature=case.temperature)
     for setting in ({"top_k": case.top_k}, {"top_p": case.top_p}):
         logits = probs.double().clamp(min=1e-30).log()
         probs = step.ask(student, logits, **setting)
-    why = "Top-p counts probabilities at that temperature, of the tokens that top-k kept, sum 1."
+    why = "Top-p adds up the probabilities that top-k has left, divided by their sum."
     expect_tensor(case.ask(student), probs.double(), "the probabilities", why=why)
 
 
@@ -105,39 +115,43 @@ def temperature_then_top_k_then_top_p(student: Student, case: DistributionCase) 
     "distribution",
     "ties",
     weight=0.5,
-    hint="`sort` has an option for that; `topk` promises nothing.",
+    hint="Use `sort(descending=True, stable=True)`; `topk` promises no order.",
 )
 def of_equal_tokens_the_first_are_kept(student: Student, case: DistributionCase) -> None:
-    """Of equally likely tokens the first ones are kept, and no more than fit."""
+    """Of equally likely tokens, those with the smaller index are kept."""
     kept = (case.ask(student) > 1e-6).nonzero().flatten().tolist()
     wanted = [token for token, share in enumerate(case.expected) if share > 0]
-    why = "Equal logits are no rarity in half precision."
+    why = "Equal logits are common in half precision."
     expect_equal(kept, wanted, "the tokens that are kept", why=why)
 
 
-@check("distribution", "rows", hint="The vocabulary is the last dimension.")
+@check("distribution", "rows", hint="Sort and sum over the last dimension, `dim=-1`.")
 def each_row_is_a_distribution(student: Student, case: DistributionCase) -> None:
-    """Logits of several rows give as many distributions, each as if it were alone."""
+    """Each row of logits gives its own distribution."""
     logits = case.tensor()
     rows = [case.ask(student, row) for row in logits.flatten(0, -2)]
-    why = "Only the last dimension is summed, sorted or compared."
+    why = "Sum, sort and compare over the last dimension only."
     expected = torch.stack(rows).double().reshape(logits.shape)
     expect_tensor(case.ask(student), expected, "the probabilities", why=why)
 
 
-@check("distribution", "forbidden", weight=0.5, hint="exp(-inf) is a number.")
+@check(
+    "distribution", "forbidden", weight=0.5, hint="exp(-inf) is 0, so nothing special is needed."
+)
 def a_forbidden_token_has_probability_zero(student: Student, case: DistributionCase) -> None:
-    """A logit of -inf has probability 0; the others have what they have without it."""
+    """A logit of -inf has probability 0, and the others are as without it."""
     logits = case.tensor()
     allowed = torch.isfinite(logits)
     expected = torch.zeros(logits.shape).double()
     expected[allowed] = case.ask(student, logits[allowed]).double()
-    expect_tensor(case.ask(student), expected, "the probabilities", why="It is no mistake.")
+    expect_tensor(
+        case.ask(student), expected, "the probabilities", why="A logit of -inf is allowed."
+    )
 
 
-@check("distribution", "dtype", weight=0.5, hint="What has bfloat16 left of 0.3?")
+@check("distribution", "dtype", weight=0.5, hint="Convert with `.float()` before you compute.")
 def half_precision_is_computed_in_single(student: Student, case: DistributionCase) -> None:
-    """Logits of half precision give float32 probabilities, float64 ones stay float64."""
+    """Half precision is computed in float32, and float64 stays float64."""
     is_double = case.dtype is torch.float64
     got = case.expect(student, "Convert first, then compute.", 1e-11 if is_double else 1e-6)
     if not is_double and got.dtype not in (torch.float32, torch.float64):
@@ -150,18 +164,18 @@ def half_precision_is_computed_in_single(student: Student, case: DistributionCas
     "greedy",
     "top_p",
     "order",
-    hint="`x /= t`, `x[...] = 0` and methods that end in `_` change x itself.",
+    hint="Avoid `x /= t`, `x[...] = 0` and methods that end in `_`: they change x.",
 )
 def the_logits_stay_as_they_are(student: Student, case: DistributionCase) -> None:
-    """The logits that were passed are the same afterwards; somebody else may need them."""
+    """The call does not change the logits."""
     logits = place(student, case.tensor())
     case.ask(student, logits)
     expect_unchanged(value_of(logits), case.tensor(), "the logits after the call")
 
 
-@check("distribution", "temperature", weight=0.5, hint="`check_sampling` is given.")
+@check("distribution", "temperature", weight=0.5, hint="Call `check_sampling` first.")
 def settings_without_a_meaning_are_refused(student: Student, case: DistributionCase) -> None:
-    """A temperature below 0, top_k below 1, and top_p outside (0, 1] are a ValueError."""
+    """A temperature below 0, top_k below 1 or top_p outside (0, 1] raises ValueError."""
     case.ask(student)
     for setting, value in (
         *(("temperature", value) for value in (-1.0, -1e-3)),
@@ -174,9 +188,14 @@ def settings_without_a_meaning_are_refused(student: Student, case: DistributionC
         )
 
 
-@check("distribution", "refused", weight=0.5, hint="Is there a largest one, and is it finite?")
+@check(
+    "distribution",
+    "refused",
+    weight=0.5,
+    hint="Raise ValueError unless the largest logit of each row is finite.",
+)
 def logits_without_a_largest_are_refused(student: Student, case: DistributionCase) -> None:
-    """NaN, infinity and a row of nothing but -inf are a ValueError, at temperature 0 too."""
+    """NaN, infinity or a row of only -inf raises ValueError, also at temperature 0."""
     fine = replace(case, logits=(0.0,) * 4, expected=(0.25,) * 4)
     fine.expect(student, "")
     for temperature in (case.temperature, 0.0):

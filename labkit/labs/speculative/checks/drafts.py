@@ -41,51 +41,60 @@ class LookupCase:
 REPEATED = LookupCase("copy", (4, 2, 5, 1, 4, 2, 5), gamma=1, drafted=(1,))
 
 
-@check("ngram_draft", "copy", gate=True, hint="What stood behind the place?")
+@check("ngram_draft", "copy", gate=True, hint="Copy from the first token after the match on.")
 def what_followed_is_copied(student: Student, case: LookupCase) -> None:
-    """Up to gamma tokens are copied, from right behind the place where the last ones stand."""
-    case.expect(student, "The copy begins behind all tokens that agree, and has gamma of them.")
+    """Up to gamma tokens are copied, from the first token after the match on."""
+    case.expect(student, "The copy begins after all tokens of the match, and has gamma tokens.")
 
 
-@check("ngram_draft", "longest", hint="Which length is looked for first?")
+@check("ngram_draft", "longest", hint="Look for `longest` tokens first.")
 def the_longest_match_comes_first(student: Student, case: LookupCase) -> None:
-    """A place where `longest` tokens agree is preferred to any where fewer do."""
-    case.expect(student, "Look for as many tokens as `longest` says, and for fewer only then.")
+    """A match of `longest` tokens is preferred to a shorter match."""
+    case.expect(
+        student, "Look for `longest` tokens first, and for fewer only if they are not found."
+    )
 
 
-@check("ngram_draft", "shorter", hint="Then one token less, down to one.")
+@check("ngram_draft", "shorter", hint="Try `longest` tokens, then one less, and so on down to 1.")
 def fewer_tokens_are_looked_for_then(student: Student, case: LookupCase) -> None:
-    """Where so many tokens stand nowhere earlier, fewer are looked for, in the end the last one."""
-    case.expect(student, "So many tokens stand nowhere earlier, but fewer do.")
+    """If `longest` tokens have no match, fewer are tried, down to the last token alone."""
+    case.expect(student, "`longest` tokens have no match here, but fewer tokens have one.")
 
 
-@check("ngram_draft", "earliest", hint="From which end are places tried?")
+@check(
+    "ngram_draft", "earliest", hint="Search from the start of the text, and take the first match."
+)
 def the_earliest_place_counts(student: Student, case: LookupCase) -> None:
-    """Of several places where `longest` tokens agree, the earliest one counts."""
-    case.expect(student, "Several places agree in as many tokens as are looked for.")
+    """Of several matches the earliest one counts."""
+    case.expect(student, "There are several matches of this length. Take the first.")
 
 
-@check("ngram_draft", "end", hint="Can there be gamma of them?")
+@check("ngram_draft", "end", hint="Slicing past the end of a list is fine: it gives fewer tokens.")
 def the_copy_ends_with_the_text(student: Student, case: LookupCase) -> None:
-    """If fewer than gamma tokens stand behind the place, those are copied, and no others."""
-    case.expect(student, "The copy goes on to the end of the text and ends there.")
+    """If fewer than gamma tokens come after the match, only those are copied."""
+    case.expect(student, "The copy ends where the text ends.")
 
 
-@check("ngram_draft", "nothing", weight=0.5, hint="No place, no tokens.")
+@check(
+    "ngram_draft",
+    "nothing",
+    weight=0.5,
+    hint="If the tokens occur nowhere earlier, return an empty list.",
+)
 def where_nothing_is_found_nothing_is_drafted(student: Student, case: LookupCase) -> None:
-    """A last token that stands nowhere else gives an empty list."""
-    case.expect(student, "A token that nobody wrote before would be a guess.")
-    REPEATED.expect(student, f"That is for {REPEATED}.")
+    """If the last token occurs nowhere earlier, the result is an empty list."""
+    case.expect(student, "Nothing matches, so there is nothing to copy.")
+    REPEATED.expect(student, f"This is about {REPEATED}.")
 
 
-@check("ngram_draft", "copy", weight=0.5, hint="`ValueError`, as it says.")
+@check("ngram_draft", "copy", weight=0.5, hint="Raise ValueError before you search.")
 def no_tokens_wanted_or_compared_is_refused(student: Student, case: LookupCase) -> None:
-    """gamma < 1 and longest < 1 are a ValueError."""
+    """gamma < 1 or longest < 1 raises ValueError."""
     tokens = list(case.tokens)
     pairs = ((0, 3), (-1, 3), (case.gamma, 0), (case.gamma, -2))
     refused = {f"gamma {gamma} and longest {n}": (tokens, gamma, n) for gamma, n in pairs}
     expect_refusals(student.ngram_draft, refused)
-    REPEATED.expect(student, f"That is for {REPEATED}.")
+    REPEATED.expect(student, f"This is about {REPEATED}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +120,8 @@ class BlocksCase:
         n_accepted = sum(accepted for _, accepted, _ in self.blocks)
         slips = {
             n_accepted / n_drafted: "That is accepted over drafted tokens: it falls with gamma.",
-            (n_accepted + len(self.blocks)) / n_drafted: "The target's own tokens are no drafts.",
+            (n_accepted + len(self.blocks))
+            / n_drafted: "Do not count the tokens that the target adds.",
         }
         got = number_in(student.acceptance_rate(blocks_of(student, self.blocks)), "the rate")
         said = {"relative": SINGLE_PRECISION, "slips": slips, "why": why}
@@ -132,34 +142,34 @@ def blocks_of(student: Student, counts: Sequence[tuple[int, int, str]]) -> list[
     "rejected",
     weight=2,
     gate=True,
-    hint="A block has accepted ones, the one rejected, and those behind it.",
+    hint="Count the accepted tokens and the rejected one as examined, not those after it.",
 )
 def what_was_not_examined_does_not_count(student: Student, case: BlocksCase) -> None:
-    """Drafted tokens behind a rejected one are no trials: neither accepted nor examined."""
-    case.expect(student, "The target decided on tokens up to the first rejected one.")
+    """Drafted tokens after a rejected one are not examined, and do not count."""
+    case.expect(student, "Examined are the tokens up to the first rejected one.")
 
 
-@check("acceptance_rate", "full", hint="Was anything rejected there?")
+@check("acceptance_rate", "full", hint="If all drafted tokens are accepted, count no rejected one.")
 def a_block_accepted_whole_has_no_rejected_token(student: Student, case: BlocksCase) -> None:
-    """Where all drafted tokens are accepted, so many are examined, and not one more."""
-    case.expect(student, "In a block that is accepted whole nothing is rejected.")
+    """If all drafted tokens are accepted, exactly these are examined."""
+    case.expect(student, "In a block that is accepted whole, no token is rejected.")
 
 
-@check("acceptance_rate", "sum", hint="Add up first, divide once.")
+@check("acceptance_rate", "sum", hint="Add up over all blocks first, then divide once.")
 def every_examined_token_weighs_the_same(student: Student, case: BlocksCase) -> None:
-    """All accepted tokens over all examined ones: no mean over blocks or prompts."""
-    case.expect(student, "A mean of ratios lets short blocks, or short texts, count for more.")
+    """The rate is all accepted tokens divided by all examined ones, not a mean of ratios."""
+    case.expect(student, "In a mean of ratios, short blocks and short texts count too much.")
 
 
-@check("acceptance_rate", "plain", hint="How many tokens were put to the test?")
+@check("acceptance_rate", "plain", hint="Count 0 examined tokens for a block with n_drafted = 0.")
 def a_plain_step_examines_nothing(student: Student, case: BlocksCase) -> None:
-    """A block without drafted tokens changes nothing."""
-    case.expect(student, "Where nothing is drafted, nothing is examined.")
+    """A block without drafted tokens does not change the rate."""
+    case.expect(student, "If nothing is drafted, nothing is examined.")
 
 
-@check("acceptance_rate", "full", weight=0.5, hint="Nothing of nothing.")
+@check("acceptance_rate", "full", weight=0.5, hint="Raise ValueError if no token was examined.")
 def without_trials_there_is_no_rate(student: Student, case: BlocksCase) -> None:
-    """Without any examined token there is no rate: a ValueError."""
+    """Without any examined token, acceptance_rate raises ValueError."""
     plain = ((), ((0, 0, "a"),) * 3)
     refused = {f"the rate of {len(each)} plain steps": [blocks_of(student, each)] for each in plain}
     expect_refusals(student.acceptance_rate, refused)

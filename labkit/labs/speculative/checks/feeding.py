@@ -29,17 +29,17 @@ from labkit.labs.speculative.checks.seen import Seen, blocks_of, readings, verif
 @check(
     "speculative",
     SURE,
-    hint="When all drafted tokens stay, one row of the target's is still unused.",
+    hint="Feed the last token and all drafted ones to the target in one call.",
 )
 @isolated
 def one_target_call_verifies_a_block(student: Student, case: SamplingCase) -> None:
-    """Gamma tokens are drafted, and one call of the target settles them and the token after."""
+    """One call of the target verifies gamma drafted tokens and gives the token after them."""
     run = worked_run(student, case)
     blocks = blocks_of(run, case)
     for i, block in enumerate(blocks, start=1):
         if block.n_drafted is not None and block.n_drafted < block.n_wanted:
             raise Wrong(
-                f"the drafted tokens that the target's call {i} after the prompt verifies",
+                f"the drafted tokens in the target's call {i} after the prompt",
                 expected=str(block.n_wanted),
                 got=str(max(block.n_drafted, 0)),
             )
@@ -54,20 +54,20 @@ def one_target_call_verifies_a_block(student: Student, case: SamplingCase) -> No
 @check(
     "speculative",
     SURE,
-    hint="A block adds one token more than it drafts. How many are still wanted?",
+    hint="If r tokens are still wanted, draft at most r - 1.",
 )
 @isolated
 def no_more_is_drafted_than_can_be_used(student: Student, case: SamplingCase) -> None:
-    """At most gamma tokens are drafted, none that could not be used, and the last is not fed."""
+    """At most gamma tokens are drafted, all can be used, and the last is not fed to the draft."""
     run = worked_run(student, case)
     for block in blocks_of(run, case):
         if block.n_drafted is not None and block.n_drafted > block.n_wanted:
             left = case.end - block.position
             raise Wrong(
-                f"the tokens drafted where {left} are still to come and gamma is {case.gammas[0]}",
+                f"the tokens drafted where {left} are still wanted and gamma is {case.gammas[0]}",
                 expected=f"{block.n_wanted} at most",
                 got=str(block.n_drafted),
-                why="The target adds one to them.",
+                why="The target adds one more token.",
             )
     for i, call in enumerate(run.calls):
         asked = max(verified_next(run, i), key=len, default=None)
@@ -75,18 +75,18 @@ def no_more_is_drafted_than_can_be_used(student: Student, case: SamplingCase) ->
         if call.model == "draft" and is_beyond and len(call.text) > len(case.prompt):
             raise Wrong(
                 f"the draft is fed token {len(call.text)} before the target has seen it",
-                why="What follows the last drafted token, the target says.",
+                why="The target gives the token after the last drafted one.",
             )
 
 
 @check(
     "speculative",
     SURE,
-    hint="What does each cache hold when a block begins, and what of it has stayed in the text?",
+    hint="Rewind to the text without its last token, and no further.",
 )
 @isolated
 def no_model_is_fed_a_token_twice(student: Student, case: SamplingCase) -> None:
-    """Each model is fed only what its cache lacks: accepted tokens stay where they are."""
+    """Each model is fed only what its cache lacks; accepted tokens stay in the cache."""
     expect_fed_once(worked_run(student, case).calls)
 
 
@@ -94,11 +94,11 @@ def no_model_is_fed_a_token_twice(student: Student, case: SamplingCase) -> None:
     "speculative",
     SURE,
     weight=1.5,
-    hint="After a full acceptance, which token has the draft proposed but never been fed?",
+    hint="After a full acceptance, feed the draft its own last token, too.",
 )
 @isolated
 def caches_hold_the_text_and_nothing_else(student: Student, case: SamplingCase) -> None:
-    """When a model is fed, its cache holds the text so far: no rejected token, no gap."""
+    """When a model is fed, its cache holds the text so far, without rejected tokens or gaps."""
     run = run_of(student, case)
     text = (*case.prompt, *run.new)
     n_known = 0
@@ -125,14 +125,16 @@ def _expect_one_text(call: Call, text: tuple[int, ...], n_known: int) -> None:
         expected=show(list(text[:n_wanted])),
         got=show(list(call.text[:n_wanted])),
         where=f"token {n_right + 1}",
-        why="It still holds what was rejected." if was_cached else "A token is missing before it.",
+        why="The cache still holds rejected tokens."
+        if was_cached
+        else "A token is missing before it.",
     )
 
 
-@check("speculative", SURE, hint="The token that the target adds is no accepted one.")
+@check("speculative", SURE, hint="Do not count the token that the target adds as accepted.")
 @isolated
 def every_block_is_reported(student: Student, case: SamplingCase) -> None:
-    """`blocks` gets, for each block, where it begins, what was drafted and what was accepted."""
+    """`blocks` gets a `Block` for each block: n_drafted, n_accepted and position."""
     held = place(student, [])
     run = play_once(student, case, blocks=held)
     expect_worked(run, case)
@@ -162,18 +164,18 @@ def _misreported(reported: list, blocks: list[Seen], case: SamplingCase) -> Wron
     "speculative",
     SILENT,
     weight=0.5,
-    hint="All -inf in the draft's row: is there anything to draw from?",
+    hint="Stop drafting in this block when the draft's row is all -inf.",
 )
 @isolated
 def a_draft_may_have_nothing_to_propose(student: Student, case: SamplingCase) -> None:
-    """Where the draft's logits are all -inf, its part of the block ends, and others begin anew."""
+    """If the draft's logits are all -inf, the block ends there, and the next block drafts again."""
     for block in blocks_of(worked_run(student, case), case):
         if block.n_drafted is None or block.n_drafted < block.n_wanted:
             raise Wrong(
-                f"the tokens drafted where the text has {block.position}",
+                f"the tokens drafted after {block.position} tokens of text",
                 expected=show(block.n_wanted),
                 got=show(block.n_drafted or 0),
-                why="A block may have fewer drafted tokens than gamma, or none.",
+                why="Draft until the row is all -inf: fewer tokens than gamma, perhaps none.",
             )
 
 
@@ -181,14 +183,14 @@ def a_draft_may_have_nothing_to_propose(student: Student, case: SamplingCase) ->
     "speculative",
     ASKED,
     weight=0.5,
-    hint="It may be a number or a function. Where does a block begin?",
+    hint="If `callable(gamma)`, call it once at the start of each block.",
 )
 @isolated
 def gamma_is_asked_for_before_each_block(student: Student, case: SamplingCase) -> None:
-    """A gamma that is a function is asked once for each block; 0 makes it a plain step."""
+    """If gamma is a function, it is called once for each block; 0 makes a plain step."""
     blocks = blocks_of(worked_run(student, case), case)
     wanted, got = [block.n_wanted for block in blocks], [block.n_drafted for block in blocks]
     if got and got[-1] is not None:
         got[-1] = min(got[-1], max(wanted[-1], 1))  # too many for the text: another check's matter
-    why = f"The gammas given out are {list(case.gammas)}."
+    why = f"The function returns, in turn, {list(case.gammas)}."
     expect_equal(got, wanted, "the tokens drafted in each block", why=why)

@@ -32,33 +32,33 @@ class TokensCase:
         relative = SINGLE_PRECISION if self.kind == "edge" or self.alpha < 0.99 else NEAR_ONE
         alpha, gamma, right = self.alpha, self.gamma, self.n_tokens
         slips = {
-            1 + gamma * alpha: "A token counts only if all those before it are accepted too.",
-            right - 1: "The token that the target adds belongs to the block.",
-            right - alpha**gamma: "One token is missing: a block has gamma + 1 at most.",
-            (gamma + 1) * alpha: "The token that the target adds needs nobody's acceptance.",
+            1 + gamma * alpha: "A token counts only if all tokens before it are accepted.",
+            right - 1: "Add the token that the target adds.",
+            right - alpha**gamma: "The last power is missing: add up to alpha^gamma.",
+            (gamma + 1) * alpha: "The token that the target adds always counts: begin with 1.",
         }
         got = student.expected_tokens(alpha, gamma)
         expect_number(got, right, "tokens per block", relative=relative, slips=slips)
 
 
-@check("expected_tokens", "between", gate=True, hint="How likely are n accepted?")
+@check("expected_tokens", "between", gate=True, hint="Add up 1, alpha, alpha^2, ..., alpha^gamma.")
 def each_token_counts_by_its_chance_to_stay(student: Student, case: TokensCase) -> None:
-    """A block has 1 token, alpha more, alpha squared more, and so on up to alpha^gamma."""
+    """The average is 1 + alpha + alpha^2 + ... + alpha^gamma."""
     case.expect(student)
 
 
-@check("expected_tokens", "edge", hint="Try alpha = 1 and gamma = 0 by hand.")
+@check("expected_tokens", "edge", hint="Test alpha = 1, alpha = 0 and gamma = 0; avoid 0 / 0.")
 def the_ends_are_not_forgotten(student: Student, case: TokensCase) -> None:
-    """If all drafted tokens are accepted there are gamma + 1, if none is, or none is drafted, 1."""
+    """alpha = 1 gives gamma + 1 tokens; alpha = 0 or gamma = 0 gives 1 token."""
     case.expect(student)
 
 
-@check("expected_tokens", "between", weight=0.5, hint="Before computing.")
+@check("expected_tokens", "between", weight=0.5, hint="Check alpha and gamma before you compute.")
 def what_is_no_probability_is_refused(student: Student, case: TokensCase) -> None:
-    """alpha below 0 or above 1, and gamma below 0, are a ValueError."""
+    """alpha outside [0, 1] or gamma below 0 raises ValueError."""
     pairs = (*((alpha, case.gamma) for alpha in NO_CHANCE), (case.alpha, -1))
     refused = {f"alpha {alpha:g} and gamma {gamma}": (alpha, gamma) for alpha, gamma in pairs}
-    why = "Where an acceptance rate is above 1, the target's own tokens were counted."
+    why = "An acceptance rate above 1 comes from counting the target's own tokens."
     expect_refusals(student.expected_tokens, refused, why=why)
     number_in(student.expected_tokens(case.alpha, case.gamma), "tokens per block")
 
@@ -77,7 +77,7 @@ class SpeedupCase:
 
     def __str__(self) -> str:
         times = f"{self.draft_s:g}, {self.target_s:g} and {self.verify_s:g} s"
-        return f"alpha {self.alpha:g}, gamma {self.gamma}, times {times}"
+        return f"alpha {self.alpha:g}, gamma {self.gamma}, durations {times}"
 
     def ask(self, student: Student, **changed: float) -> float:
         """The student's speedup with some of the numbers changed."""
@@ -86,47 +86,49 @@ class SpeedupCase:
         return number_in(student.speedup(*numbers), "the speedup")
 
 
-@check("speedup", gate=True, hint="What is computed in a block, by which model, how often?")
+@check("speedup", gate=True, hint="A block takes gamma * draft_s + verify_s.")
 def a_block_takes_its_drafts_and_one_verification(student: Student, case: SpeedupCase) -> None:
-    """A block takes gamma steps of the draft and one verification; alpha 0 leaves it one token."""
+    """A block takes gamma draft steps and one verification; with alpha 0 it adds one token."""
     got, right_s = case.ask(student, alpha=0.0, target_s=1.0), case.block_s
     times_s = {
-        1 / right_s: "That is the inverse: larger numbers should be better.",
-        right_s + case.draft_s: "The target's own token needs no step of the draft.",
-        case.draft_s + case.verify_s: "The draft takes one step after the other, gamma of them.",
+        1 / right_s: "That is the inverse: a larger speedup should be better.",
+        right_s + case.draft_s: "Count gamma steps of the draft, not gamma + 1.",
+        case.draft_s + case.verify_s: "Count gamma steps of the draft, not one.",
         right_s - case.verify_s + 1: "A verification takes verify_s, not target_s.",
-        right_s + case.gamma * case.verify_s: "One call of the target verifies all tokens.",
-        case.verify_s: "The draft takes its time too.",
+        right_s
+        + case.gamma
+        * case.verify_s: "One call of the target verifies all tokens: count verify_s once.",
+        case.verify_s: "Add the steps of the draft.",
     }
     slips = {1 / seconds: text for seconds, text in times_s.items()}
     what = "the speedup with alpha 0 and target_s 1"
     expect_number(got, 1 / right_s, what, relative=SINGLE_PRECISION, slips=slips)
 
 
-@check("speedup", hint="How many tokens does a block have?")
+@check("speedup", hint="Multiply by the tokens of a block, from `expected_tokens`.")
 def all_tokens_of_a_block_are_gained(student: Student, case: SpeedupCase) -> None:
-    """The speedup grows with alpha as the tokens per block do."""
+    """The speedup is proportional to the tokens per block."""
     one, got = case.ask(student, alpha=0.0), case.ask(student)
     if not one > 0:
         raise Wrong("the speedup with alpha 0", expected="more than 0", got=show(one))
-    what = f"times as fast with alpha {case.alpha:g} as with alpha 0"
-    why = "The tokens per block are those of `expected_tokens`."
+    what = f"the speedup with alpha {case.alpha:g}, divided by that with alpha 0"
+    why = "Multiply by the tokens per block, from `expected_tokens`."
     expect_number(got / one, case.n_tokens, what, relative=2 * SINGLE_PRECISION, why=why)
 
 
-@check("speedup", hint="Faster than what?")
+@check("speedup", hint="Multiply by target_s, the time of a plain step.")
 def plain_decoding_is_what_is_compared_with(student: Student, case: SpeedupCase) -> None:
-    """The slower a plain step of the target is, by so much is speculation the faster."""
+    """The speedup is proportional to target_s."""
     one, got = case.ask(student, target_s=1.0), case.ask(student)
     if not one > 0:
         raise Wrong("the speedup with target_s 1", expected="more than 0", got=show(one))
-    what = f"times the speedup with target_s {case.target_s:g}, instead of 1"
+    what = f"the speedup with target_s {case.target_s:g}, divided by that with target_s 1"
     expect_number(got / one, case.target_s, what, relative=2 * SINGLE_PRECISION)
 
 
-@check("speedup", weight=0.5, hint="Does expected_tokens see the numbers?")
+@check("speedup", weight=0.5, hint="Call `expected_tokens`: it raises the ValueError.")
 def no_speedup_without_a_probability(student: Student, case: SpeedupCase) -> None:
-    """alpha below 0 or above 1, and gamma below 0, are a ValueError here too."""
+    """alpha outside [0, 1] or gamma below 0 raises ValueError here, too."""
     for name, value in (*(("alpha", alpha) for alpha in NO_CHANCE), ("gamma", -1)):
         changed = {name: value}
         expect_refusal(
@@ -146,7 +148,7 @@ OPEN_CASES = {
         TokensCase("edge", 0.7, 0, 1.0),
     ],
     "speedup": [
-        SpeedupCase(0.8, 5, 0.1, 2.0, 1.5, n_tokens=3.68928, block_s=2.0),
+        SpeedupCase(0.8, 5, 0.1, 2.0, 1.6, n_tokens=3.68928, block_s=2.1),
         SpeedupCase(0.5, 2, 0.025, 0.033, 0.034, n_tokens=1.75, block_s=0.084),
     ],
 }

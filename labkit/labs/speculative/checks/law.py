@@ -16,7 +16,7 @@ TOLERANCE = 2e-5  # what single precision leaves of a small residual
 N_PLAIN = 4  # runs with real random numbers, where none was seen to be drawn
 HOW_TO_DRAW = (
     "Draw with `torch.rand`, `torch.multinomial`, exponential or Gumbel noise, and no more than "
-    "the text needs: then every outcome is followed."
+    "the text needs. Then every outcome can be followed."
 )
 
 Law = Mapping[Outcome, float]
@@ -35,7 +35,9 @@ def followed(play: Play, **limits: float) -> ExactLaw:
     try:
         law = exact_law(play, max_paths=MAX_PATHS, **limits)
     except NotRepeatable as problem:
-        raise Unfollowed("it remembers what it drew before", why=f"{problem}.") from None
+        raise Unfollowed(
+            "your code remembers random numbers of an earlier call", why=f"{problem}."
+        ) from None
     except StudentError as error:
         raise _unfollowed(error) from None
     if law.n_paths == 1 and any(play(None) not in law.probabilities for _ in range(N_PLAIN)):
@@ -46,7 +48,7 @@ def followed(play: Play, **limits: float) -> ExactLaw:
 
 def _unfollowed(error: StudentError) -> Exception:
     if error.is_a("Seeded"):
-        why = "Then each call draws the same. Draw from `rng`; None is torch's own generator."
+        why = "With a seed each call draws the same numbers. Draw from `rng`."
         return Unfollowed(error.message, why=why)
     if error.is_a("CannotFollow"):
         return Unfollowed(error.message, why=HOW_TO_DRAW)
@@ -90,7 +92,7 @@ class Claim:
         total = math.fsum(weights.values())
         if total < TOLERANCE:
             often, share = max(self.law.items(), key=lambda item: item[1])
-            wanted, seen = f"probability {share:.4g}", "that it never comes to that"
+            wanted, seen = f"probability {share:.4g}", "that this never happens"
             raise Wrong(self.what.format(*often), expected=wanted, got=seen, why=self.why)
         shares = {outcome: weight / total for outcome, weight in weights.items()}
         if _distance(shares, self.law) <= TOLERANCE:

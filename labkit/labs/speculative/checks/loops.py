@@ -29,12 +29,12 @@ from labkit.labs.speculative.checks.parts import isolated
 @check(
     "speculative",
     weight=0.5,
-    hint="Two functions that look at the arguments are given.",
+    hint="Call `check_start` and `check_sampling` at the start.",
     applies_to=is_refusal,
 )
 @isolated
 def what_cannot_start_is_refused(student: Student, case: RefusalCase) -> None:
-    """Arguments that make no sense are a ValueError."""
+    """Arguments outside their range raise ValueError."""
     expect_refused(student, case, "speculative")
 
 

@@ -121,7 +121,7 @@ class Tape:
         """Count a request. Raises: ValueError when there have been too many to be of use."""
         self.n_left -= 1
         if self.n_left < 0:
-            raise ValueError("the models are asked again and again, and no text comes of it")
+            raise ValueError("the models are called again and again, and no text comes of it")
 
 
 class OfferedModel:
@@ -146,9 +146,11 @@ class OfferedModel:
         fed = tuple(int(token) for token in tokens)
         if not fed or not all(0 <= token < self._mind.vocab_size for token in fed):
             most = self._mind.vocab_size - 1
-            raise ValueError(f"the {self._name} is fed 1 token or more, from 0 to {most}: {fed}")
+            raise ValueError(
+                f"the {self._name} is fed 1 token or more, from 0 to {most}, not {fed}"
+            )
         if len(self._cache) + len(fed) > 120:
-            raise ValueError(f"the {self._name} is fed far more than the text will ever have")
+            raise ValueError(f"the {self._name} is fed far more tokens than the text can have")
         self._tape.calls.append(Call(self._name, tuple(self._cache), fed))
         self._cache += fed
         return self._mind.logits_of(self._cache, len(fed))

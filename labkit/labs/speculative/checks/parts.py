@@ -87,13 +87,13 @@ def expect_repeatable(what: str, play: Callable[[Seeds], Any]) -> None:
     if first != again:
         is_ignored = first == other
         raise Wrong(
-            f"{what} of two calls differ, though `rng` is in the same state",
-            why="`rng` is not drawn from, but another generator is." if is_ignored else "",
+            f"{what} of two calls differ, although `rng` is in the same state",
+            why="Another generator is used, not `rng`." if is_ignored else "",
         )
     if first == other:
         raise Wrong(
-            f"{what} of two calls are the same, though `rng` is in different states",
-            why="Nothing is drawn, or a generator with a seed of its own is drawn from.",
+            f"{what} of two calls are the same, although `rng` is in different states",
+            why="Nothing is drawn, or a generator with a fixed seed is used.",
         )
 
 

@@ -44,13 +44,13 @@ class ResidualCase:
             wanted, found = str(tuple(target.shape)), str(tuple(got.shape))
             raise Wrong("the shape of the residual", expected=wanted, got=found)
         if got.is_complex() or torch.allclose(got.double(), target, atol=1e-9):
-            raise Wrong("the residual is the target alone", why="Take the draft off.")
+            raise Wrong("the residual is the target alone", why="Subtract the draft.")
         return got.double()
 
     def expect(self, got: Tensor, why: str) -> None:
         """Raise Wrong unless it is the expected one."""
         if torch.allclose(got, self._reverse(), atol=1e-5):
-            why = "The two are exchanged: what has the target more than the draft?"
+            why = "The two are exchanged: subtract the draft from the target."
         expected = torch.tensor(self.expected, dtype=torch.float64)
         expect_tensor(got, expected, "the residual", why=why)
 
@@ -60,54 +60,66 @@ class ResidualCase:
         return surplus / surplus.sum(-1, keepdim=True)
 
 
-@check("residual", "generic", gate=True, hint="What can be negative here?")
+@check("residual", "generic", gate=True, hint="Replace negative differences by 0.")
 def what_the_target_has_more_is_left(student: Student, case: ResidualCase) -> None:
-    """Tokens keep what the target gives them more than the draft, in proportion; others get 0."""
+    """The residual is proportional to max(0, target - draft)."""
     got = case.ask(student)
-    case.expect(got / got.sum(), "Negative differences count as 0, positive ones as they are.")
+    case.expect(got / got.sum(), "Set negative differences to 0, and leave positive ones.")
 
 
-@check("residual", "generic", hint="Divide by what?")
+@check("residual", "generic", hint="Divide by the sum of the positive differences.")
 def the_residual_sums_to_one(student: Student, case: ResidualCase) -> None:
     """The residual is a distribution: it sums to 1."""
     total = case.ask(student).sum()
-    expect_tensor(total, torch.ones(()), "the sum", why="What is left is divided by its sum.")
+    expect_tensor(total, torch.ones(()), "the sum", why="Divide the differences by their sum.")
 
 
-@check("residual", "equal", hint="What is 0 / 0?")
+@check("residual", "equal", hint="If the sum is 0, return the target: 0 / 0 is NaN.")
 def equal_distributions_leave_the_target(student: Student, case: ResidualCase) -> None:
-    """Where both are the same nothing is left, and the target itself is returned."""
+    """If both distributions are the same, the target is returned."""
     target, draft = case.pair()
     got = student.residual(target, draft)
-    expect_tensor(got, target, "the residual", why="If the sum is 0, the answer is the target.")
+    expect_tensor(got, target, "the residual", why="If the sum is 0, return the target.")
     case.ask(student, target, draft.flip(0))
 
 
-@check("residual", "generic", weight=0.5, hint="Only 0 is nothing.")
+@check(
+    "residual",
+    "generic",
+    weight=0.5,
+    hint="Compare the sum with exactly 0, and add no small number to it.",
+)
 def a_small_difference_counts_in_full(student: Student, case: ResidualCase) -> None:
-    """A draft that comes a thousand times nearer to the target leaves the same residual."""
+    """Small differences count: a draft 1,000 times nearer gives the same residual."""
     target, draft = case.pair()
     far, near = (case.ask(student, target, target.lerp(draft, by)) for by in (1.0, 1e-3))
-    why = "Nothing is added to avoid a division by 0, and no difference is taken for none."
-    what = "the residual of two that hardly differ"
+    why = "Add no small number to the sum, and do not treat small differences as 0."
+    what = "the residual of two distributions that hardly differ"
     expect_tensor(near / near.sum(), far / far.sum(), what, why=why, tolerance=1e-3)
 
 
-@check("residual", "rows", hint="`sum(-1, keepdim=True)`.")
+@check("residual", "rows", hint="Use `sum(-1, keepdim=True)`.")
 def each_row_has_a_residual(student: Student, case: ResidualCase) -> None:
-    """Rows are treated each by itself, whatever the number of dimensions before the last."""
+    """Each row has its own residual, for any number of dimensions."""
     target, draft = case.pair()
     got = case.ask(student)
     pairs = zip(target.flatten(0, -2), draft.flatten(0, -2), strict=True)
     for one, (target_row, draft_row) in zip(got.flatten(0, -2), pairs, strict=True):
         if not torch.equal(target_row, draft_row):
             alone = case.ask(student, target_row, draft_row)
-            expect_tensor(one, alone, "the residual of a row", why="It is not that of the row.")
+            expect_tensor(
+                one,
+                alone,
+                "the residual of a row",
+                why="It differs from the residual of this row alone.",
+            )
 
 
-@check("residual", "generic", weight=0.5, hint="`-=` and `clamp_`.")
+@check(
+    "residual", "generic", weight=0.5, hint="Avoid `-=` and `clamp_`: they change their argument."
+)
 def both_distributions_stay_as_they_are(student: Student, case: ResidualCase) -> None:
-    """Neither of the two distributions is changed by the call."""
+    """The call changes neither of its arguments."""
     placed = place_all(student, case.pair())
     case.ask(student, *placed)
     after = values_of(student, placed)

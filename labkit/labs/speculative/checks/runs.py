@@ -90,8 +90,8 @@ def _expect_asked(calls: Sequence[Call], prompt: tuple[int, ...]) -> None:
     begun = [prompt[:n] for n in range(len(prompt))]
     if not any(call.model == "draft" and call.text not in begun for call in calls):
         raise Wrong(
-            "the draft is never asked",
-            why="A text that the target writes by itself has the right law and gains nothing.",
+            "the draft is never used",
+            why="A text that the target writes alone is right, but not faster.",
         )
 
 
@@ -108,9 +108,9 @@ def _given_out(gammas: Sequence[int], tape: Tape) -> Any:
 def tokens_in(got: Any, n_most: int) -> list[int]:
     """New tokens as numbers, if they are no more. Raises Wrong for anything else."""
     wanted = "a list of the new tokens"
-    tokens = list_in(got, "what comes back", wanted)
+    tokens = list_in(got, "the result", wanted)
     if len(tokens) > n_most:
-        raise Wrong("what comes back", expected=wanted, got=show(tokens))
+        raise Wrong("the result", expected=wanted, got=show(tokens))
     return [_token_in(token, tokens) for token in tokens]
 
 
@@ -120,7 +120,7 @@ def _token_in(token: Any, got: Any) -> int:
     if isinstance(token, numpy.ndarray) and token.size == 1:
         token = token.item()
     if isinstance(token, Proxy | bool) or not isinstance(token, int) or abs(token) > 10**6:
-        raise Wrong("what comes back", expected="a list of whole numbers", got=show(got))
+        raise Wrong("the result", expected="a list of whole numbers", got=show(got))
     return token
 
 
@@ -189,7 +189,7 @@ def expect_law(student: Student, case: SamplingCase) -> None:
         expected=show(round(wanted, 6)),
         got=show(round(wanted + surplus, 6)),
         why=_where_it_goes_wrong(law, expected),
-        cause="the new tokens do not have the law of the target",
+        cause="the new tokens do not have the distribution of the target",
     )
 
 
@@ -211,9 +211,9 @@ def _where_it_goes_wrong(law: Law, expected: Mapping[Outcome, float]) -> str:
             break
         n_right += 1
     if n_right == 0:
-        return "Already the first new token has another law than the target gives it."
+        return "The first new token already has another distribution than the target's."
     right = "first new token has" if n_right == 1 else f"first {n_right} new tokens have"
     return (
-        f"The {right} the right law, the next one has not: which row of probabilities does it "
-        "come from, and what did the caches hold then?"
+        f"The {right} the right distribution, the next one has not. Check its row of "
+        "probabilities, and what the caches hold at that moment."
     )

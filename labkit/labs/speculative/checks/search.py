@@ -34,7 +34,7 @@ class BestCase:
         first_dear, last_dear = self.dear
         more = f", {self.more_s:g} s more from gamma {first_dear} to {last_dear}"
         times = f"{self.draft_s:g}, {self.target_s:g} and {self.base_s:g} s"
-        return f"alpha {self.alpha:g}, times {times}{more if self.more_s else ''}{last}"
+        return f"alpha {self.alpha:g}, durations {times}{more if self.more_s else ''}{last}"
 
     def verify_s(self, gamma: int) -> float:
         """Seconds of a call that verifies gamma tokens; without any it is a plain step."""
@@ -53,26 +53,26 @@ class BestCase:
 
 @check("best_gamma", "inside", gate=True, hint="Compare speedups, not tokens per block.")
 def the_fastest_gamma_is_found(student: Student, case: BestCase) -> None:
-    """The best gamma has the largest speedup, draft steps paid for."""
-    case.expect(student, "More tokens per block cost more steps of the draft.")
+    """The best gamma is the one with the largest speedup."""
+    case.expect(student, "More tokens per block take more steps of the draft. Compare speedups.")
 
 
-@check("best_gamma", "dear", hint="verify_s is a function: of which gamma?")
+@check("best_gamma", "dear", hint="Call verify_s(gamma) for each gamma.")
 def each_gamma_has_its_own_verification(student: Student, case: BestCase) -> None:
-    """Each gamma is charged the call that verifies so many tokens."""
-    case.expect(student, "Some tokens more may make the call dearer: verify_s(gamma) knows.")
+    """Each gamma uses its own verify_s(gamma)."""
+    case.expect(student, "A verification of more tokens may take longer: use verify_s(gamma).")
 
 
-@check("best_gamma", "hill", hint="Does one worse gamma end the search?")
+@check("best_gamma", "hill", hint="Try all gammas, also after one that is worse.")
 def a_worse_gamma_does_not_end_the_search(student: Student, case: BestCase) -> None:
-    """A best gamma behind worse ones, or behind ones that lose, is found."""
-    case.expect(student, "There may be better ones behind a worse one.")
+    """The best gamma is found even if smaller gammas are worse or lose."""
+    case.expect(student, "A better gamma may follow a worse one.")
 
 
-@check("best_gamma", "lost", hint="And if none is faster than plain?")
+@check("best_gamma", "lost", hint="Return 0 if no speedup is above 1.")
 def where_all_lose_nothing_is_drafted(student: Student, case: BestCase) -> None:
-    """The answer is 0 unless some gamma is faster than plain decoding."""
-    case.expect(student, "Drafts that gain nothing are not worth it.")
+    """The answer is 0 if no gamma is faster than plain decoding."""
+    case.expect(student, "No gamma has a speedup above 1 here: return 0.")
     target_s, draft_s = case.target_s, case.target_s / 1000
     got = student.best_gamma(case.alpha, draft_s, target_s, lambda _: target_s)
     if not number_in(got, "the best gamma") > 0:
@@ -80,21 +80,31 @@ def where_all_lose_nothing_is_drafted(student: Student, case: BestCase) -> None:
         raise Wrong(what, expected="1 or more", got=show(got))
 
 
-@check("best_gamma", "last", hint="Where does a range end?")
+@check("best_gamma", "last", hint="`range(1, max_gamma + 1)` includes max_gamma.")
 def the_search_ends_with_max_gamma(student: Student, case: BestCase) -> None:
-    """All gammas up to max_gamma are tried, it included and none beyond."""
-    case.expect(student, "max_gamma is the last one that is tried.")
+    """All gammas from 1 to max_gamma are tried, and none above."""
+    case.expect(student, "max_gamma is the last gamma to try.")
 
 
-@check("best_gamma", "tie", weight=0.5, hint="Which of them comes first?")
+@check(
+    "best_gamma",
+    "tie",
+    weight=0.5,
+    hint="Replace the best gamma only if a speedup is larger, not if it is equal.",
+)
 def the_smallest_of_equals_is_taken(student: Student, case: BestCase) -> None:
-    """Of gammas that are equally fast, the smallest is best."""
-    case.expect(student, "Two gammas have the same speedup here.")
+    """Of equal speedups, the smallest gamma is taken."""
+    case.expect(student, "Two gammas have the same speedup here. Take the smaller.")
 
 
-@check("best_gamma", "inside", weight=0.5, hint="Does expected_tokens see it?")
+@check(
+    "best_gamma",
+    "inside",
+    weight=0.5,
+    hint="Call `speedup` or `expected_tokens`: it raises the ValueError.",
+)
 def no_best_gamma_without_a_probability(student: Student, case: BestCase) -> None:
-    """alpha below 0 or above 1 is a ValueError here too."""
+    """alpha outside [0, 1] raises ValueError here, too."""
     times = (case.draft_s, case.target_s, case.verify_s)
     refused = {f"alpha {alpha:g}": (alpha, *times) for alpha in NO_CHANCE}
     expect_refusals(student.best_gamma, refused)

@@ -44,28 +44,32 @@ def token(outcome: Outcome) -> Outcome:
 @check(
     "verify",
     gate=True,
-    hint="Which probability is divided by which, and what if that is above 1?",
+    hint="Divide target_probs[i, x] by draft_probs[i, x]. Above 1 means always accept.",
     applies_to=lambda case: case.k == 1,
 )
 @isolated
 def a_token_is_kept_by_the_ratio(student: Student, case: VerifyCase) -> None:
-    """A drafted token is kept with probability target / draft, and surely if that is above 1."""
+    """A drafted token is accepted with probability min(1, target / draft)."""
     x, found = case.drafted[0], case.found(student)
     target, draft = case.target[0][x], case.draft[0][x]
     slips = {
-        "The ratio is upside down.": min(1.0, draft / target) if target else 1.0,
-        "Kept and rejected are exchanged.": 1 - case.kept[0],
-        "That is the target's probability alone: the draft has proposed it with its own.": target,
-        "The ratio is that of the row behind: row i of target_probs is about drafted[i].": min(
+        "The ratio is inverted: divide target by draft.": min(1.0, draft / target)
+        if target
+        else 1.0,
+        "Accepted and rejected are exchanged.": 1 - case.kept[0],
+        "That is the target's probability alone. Divide it by the draft's.": target,
+        "The ratio uses the next row. Row i of target_probs is about drafted[i].": min(
             1.0, case.target[1][x] / draft
         ),
-        "Nothing is left to chance here, but it should be.": round(case.kept[0]),
+        "The result is always the same here. Compare the ratio with a random number.": round(
+            case.kept[0]
+        ),
     }
     claim = Claim(
-        "the probability that {} of 1 drafted tokens are kept",
+        "the probability that {} of 1 drafted tokens are accepted",
         case.n_kept_law,
         {slip: leading_law((chance,)) for slip, chance in slips.items()},
-        "It is min(1, target / draft), of the drafted token.",
+        "It should be min(1, target / draft) of the drafted token.",
     )
     claim.expect(found.law(n_kept))
 
@@ -73,31 +77,31 @@ def a_token_is_kept_by_the_ratio(student: Student, case: VerifyCase) -> None:
 @check(
     "verify",
     gate=True,
-    hint="How many uniforms does a block of two need? What if the first of them is rejected?",
+    hint="Draw a new uniform number for each token, and stop at the first rejection.",
     applies_to=lambda case: case.k > 1 and not case.has_zeros,
 )
 @isolated
 def each_token_has_a_uniform_of_its_own(student: Student, case: VerifyCase) -> None:
-    """Tokens are kept or not independently of each other, up to the first that is rejected."""
+    """Each token is accepted by a random number of its own, up to the first rejection."""
     found = case.found(student)
     alone = [case.alone(i).found(student) for i in range(case.k)]  # as another check asks it
     chances = tuple(one.share(lambda outcome: outcome[0] == 1) for one in alone)
     if all(chance in (0, 1) for chance in chances):
-        why = "Whether a token is kept is left to chance, by a uniform random number."
-        raise Wrong("keeping a token", expected="chance", got="the same each time", why=why)
+        why = "Accept a token if a uniform random number is below the ratio."
+        raise Wrong("accepting a token", expected="chance", got="always the same", why=why)
     shared = [*accumulate(chances, min, initial=1.0), 0.0]
     claim = Claim(
-        f"the probability that {{}} of {case.k} drafted tokens are kept",
+        f"the probability that {{}} of {case.k} drafted tokens are accepted",
         leading_law(chances),
         {
             "That is one uniform for the whole block: draw one for each token.": {
                 (n,): here - further for n, (here, further) in enumerate(pairwise(shared))
             },
-            "A token behind a rejected one was counted: the first rejection ends the block.": (
+            "A token after a rejected one was counted. The first rejection ends the block.": (
                 counted_law(chances)
             ),
         },
-        "It is the product of what happens to each token alone.",
+        "Each token is decided alone, so the probabilities multiply.",
     )
     claim.expect(found.law(n_kept))
 
@@ -105,12 +109,12 @@ def each_token_has_a_uniform_of_its_own(student: Student, case: VerifyCase) -> N
 @check(
     "verify",
     gate=True,
-    hint="`residual` of which two rows?",
+    hint="Use `residual(target_probs[i], draft_probs[i])` at the rejected position i.",
     applies_to=lambda case: case.k > 0 and min(case.kept) < 1,
 )
 @isolated
 def a_rejected_token_is_replaced_by_the_residual(student: Student, case: VerifyCase) -> None:
-    """After a rejection the token comes from the residual of the two rows at that position."""
+    """After a rejection, the token is drawn from the residual at that position."""
     found = case.found(student)
     for i in range(case.k):
         is_rare = found.share(lambda outcome, i=i: outcome[0] == i) < TOLERANCE
@@ -120,50 +124,48 @@ def a_rejected_token_is_replaced_by_the_residual(student: Student, case: VerifyC
         gaps = [abs(a - b) for a, b in zip(target, draft, strict=True)]
         slips = {
             "That is the rejected token itself.": {(case.drafted[i],): 1.0},
-            "That is the target alone: what the draft proposes comes out too often.": row_law(
-                target
-            ),
-            "That is the draft again.": row_law(draft),
-            "That is |target - draft|: what the target has less counts as 0.": row_law(
+            "That is the target alone. Draw from the residual.": row_law(target),
+            "That is the draft again. Draw from the residual.": row_law(draft),
+            "That is |target - draft|. Negative differences count as 0.": row_law(
                 gap / sum(gaps) for gap in gaps
             ),
-            "That is always the most likely one: draw it.": {
+            "That is always the most likely token. Draw one with `sample`.": {
                 (max(range(case.vocab_size), key=case.after[i].__getitem__),): 1.0
             },
         }
         which = ORDINALS[i] if i < len(ORDINALS) else f"{i + 1}th"
         claim = Claim(
-            f"the probability that token {{}} follows where the {which} drafted token is rejected",
+            f"the probability that token {{}} comes after the {which} drafted token is rejected",
             row_law(case.after[i]),
             slips,
-            "It is drawn from `residual`, of the rows of the rejected token.",
+            "Draw it from `residual` of the two rows at the rejected token.",
         )
         claim.expect(found.law(token, lambda outcome, i=i: outcome[0] == i))
 
 
 @check(
     "verify",
-    hint="target_probs has one row more than was drafted.",
+    hint="Draw from `target_probs[-1]`, the row after the last drafted token.",
     applies_to=lambda case: case.k > 0 and min(case.kept) > 0,
 )
 @isolated
 def a_full_acceptance_gives_one_token_more(student: Student, case: VerifyCase) -> None:
-    """If all are kept, the next token comes from the last row of the target."""
+    """If all are accepted, the next token is drawn from the target's last row."""
     found = case.found(student)
     claim = Claim(
-        f"the probability that token {{}} follows where all {case.k} are kept",
+        f"the probability that token {{}} comes after all {case.k} are accepted",
         row_law(case.after[-1]),
         {
-            "That is the target's row before the last.": row_law(case.target[-2]),
-            "That is the draft's last row: this token is the target's own.": row_law(
+            "That is the target's row before the last one.": row_law(case.target[-2]),
+            "That is the draft's last row. This token comes from the target.": row_law(
                 case.draft[-1]
             ),
             "That is the last drafted token once more.": {(case.drafted[-1],): 1.0},
-            "That is always the most likely one: draw it.": {
+            "That is always the most likely token. Draw one with `sample`.": {
                 (max(range(case.vocab_size), key=case.after[-1].__getitem__),): 1.0
             },
         },
-        "Row k of target_probs says what may follow the k drafted tokens.",
+        "Row k of target_probs is about the token after the k drafted ones.",
     )
     claim.expect(found.law(token, lambda outcome: outcome[0] == case.k))
 
@@ -171,27 +173,27 @@ def a_full_acceptance_gives_one_token_more(student: Student, case: VerifyCase) -
 @check(
     "verify",
     weight=0.5,
-    hint="What is there to accept, and what is left to do?",
+    hint="With k = 0, return 0 and a token drawn from `target_probs[-1]`.",
     applies_to=lambda case: case.k == 0,
 )
 @isolated
 def without_drafts_it_is_a_plain_step(student: Student, case: VerifyCase) -> None:
-    """With no token drafted, 0 are kept and the next one comes from the only row."""
+    """With no drafted token, the result is 0 and a token from the only row."""
     found = case.found(student)
     expected = row_law(case.after[0])
-    claim = Claim("the probability of token {} where nothing was drafted", expected)
+    claim = Claim("the probability of token {} if nothing was drafted", expected)
     claim.expect(found.law(token))
 
 
 @check(
     "verify",
     weight=0.5,
-    hint="Is anything added to a probability, against a division by 0 perhaps?",
+    hint="Add nothing to a probability, and compare with `<`, not `<=`.",
     applies_to=lambda case: case.has_zeros,
 )
 @isolated
 def what_the_target_excludes_never_comes(student: Student, case: VerifyCase) -> None:
-    """A token with target probability 0 is neither kept nor put in: not once in a million."""
+    """A token with target probability 0 never gets into the text."""
     found = case.found(student)
 
     def is_excluded(outcome: Outcome) -> bool:
@@ -201,28 +203,28 @@ def what_the_target_excludes_never_comes(student: Student, case: VerifyCase) -> 
 
     if found.share(is_excluded) > 1e-8:
         share = f"probability {found.share(is_excluded):.3g}"
-        what = "text with a token that the target excludes"
-        why = "The draft never gives 0 to a token that it has drawn; no division needs help."
+        what = "a text with a token of target probability 0"
+        why = "draft(x) is never 0 for a drafted token, so add nothing to it."
         raise Wrong(what, expected="probability 0", got=share, why=why)
     if len(found.weights) < 2:
-        raise Wrong("what comes out", expected="several outcomes", got="always the same")
+        raise Wrong("the result", expected="several outcomes", got="always the same")
 
 
 @check(
     "verify",
     weight=0.5,
-    hint="`check_rows` is given.",
+    hint="Call `check_rows` first.",
     applies_to=lambda case: case.k > 1 and not case.has_zeros,
 )
 @isolated
 def shapes_that_do_not_fit_are_refused(student: Student, case: VerifyCase) -> None:
-    """Too few rows, too many, and rows of two vocabularies are a ValueError."""
+    """Too few rows, too many rows, or rows of two vocabularies raise ValueError."""
     drafted, (draft, target) = list(case.drafted), case.tensors()
     call(student, "verify", drafted, draft, target, None)
     wider = torch.cat([target, torch.zeros_like(target[:, :1])], dim=1)
     refused = {
         "a drafted token without its row": (draft[:-1], target),
-        "no row for the token behind them": (draft, target[:-1]),
+        "no row of the target for the token after them": (draft, target[:-1]),
         "a row of the target too many": (draft, torch.cat([target, target[:1]])),
         "a row of the draft too many": (torch.cat([draft, draft[:1]]), target),
         "two vocabularies": (draft, wider),
@@ -234,12 +236,12 @@ def shapes_that_do_not_fit_are_refused(student: Student, case: VerifyCase) -> No
 @check(
     "verify",
     weight=0.5,
-    hint="`-=`, `pop` and methods that end in `_` change what was passed.",
+    hint="Avoid `-=`, `pop` and methods that end in `_`: they change their argument.",
     applies_to=lambda case: case.k > 1,
 )
 @isolated
 def what_was_passed_stays_as_it_is(student: Student, case: VerifyCase) -> None:
-    """The drafted tokens and both models' probabilities are the same afterwards."""
+    """The call changes none of its arguments."""
     before = (list(case.drafted), *case.tensors())
 
     def play(source: RandomSource | None) -> Outcome:
@@ -261,12 +263,12 @@ def what_was_passed_stays_as_it_is(student: Student, case: VerifyCase) -> None:
 @check(
     "verify",
     weight=0.5,
-    hint="`torch.rand(..., generator=rng)`, and `sample` takes one too.",
+    hint="Pass rng on: `torch.rand(..., generator=rng)` and `sample(..., rng)`.",
     applies_to=lambda case: case.k > 1 and not case.has_zeros,
 )
 @isolated
 def rng_decides_what_chance_decides(student: Student, case: VerifyCase) -> None:
-    """The same state of `rng` gives the same again, another state something else."""
+    """The same state of `rng` gives the same result, and another state another result."""
     drafted, rows = list(case.drafted), case.tensors()
 
     def play(seeds: Seeds) -> list[Outcome]:
