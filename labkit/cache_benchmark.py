@@ -1,8 +1,8 @@
 """What a generation costs with and without a KV cache, and what is saved when prompts share text.
 
-First come sums over the passes of a generation: tokens, FLOPs, moved bytes, and the time that they
-predict. Then prefix caching: blocks of tokens are named by hashes, so that a prompt that begins
-like an earlier one finds its keys and values again. Then the price of weights in host memory.
+First sums over the passes of a generation: tokens, FLOPs, moved bytes, and the time they predict.
+Then prefix caching: blocks of tokens are named by hashes, so that a prompt that begins like an
+earlier one finds its keys and values again. Last the price of weights that wait in host memory.
 """
 
 import hashlib
@@ -14,12 +14,12 @@ from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
 
 
 def generation_passes(n_prompt: int, n_new: int, use_cache: bool) -> list[tuple[int, int]]:
-    """The passes that make n_new tokens after n_prompt tokens, in order.
+    """The passes over the model that make n_new tokens, in order.
 
-    Returns a list of pairs (n_fed, n_cached): how many tokens the pass is
-    fed, and how many tokens are in the cache before it. Each pass makes one
-    new token. Without a cache, n_cached is always 0. n_prompt is at least 1.
-    For n_new = 0 the list is empty.
+    Each pass is a pair of two ints: how many tokens it is fed, and how many
+    tokens are in the cache before it. The prompt has n_prompt tokens, at
+    least 1. Every pass makes one new token. Without a cache, the second
+    number is always 0. If n_new is 0, return an empty list.
     """
     passes = []
     for n_made in range(n_new):
@@ -32,12 +32,13 @@ def generation_passes(n_prompt: int, n_new: int, use_cache: bool) -> list[tuple[
 def generation_cost(
     work: ModelWork, n_prompt: int, n_new: int, use_cache: bool, width: int = 2
 ) -> tuple[int, int]:
-    """FLOPs and moved bytes of the generation of one sequence.
+    """FLOPs and moved bytes of a generation, summed over its passes.
 
-    Add up work.flops(...) and work.moved_bytes(...) over all passes. Each
-    pass computes logits for one position, the last one. It moves the weights,
-    and the KV cache of all cached tokens and of all tokens that it is fed.
-    width: bytes per number. Returns (flops, moved_bytes).
+    The generation has one sequence. Each pass computes logits for one
+    position, the last. Each pass moves all weights, and the KV cache of all
+    tokens that are there after it: the cached tokens and the tokens that it
+    is fed. width: bytes per number. `work.flops` and `work.moved_bytes`
+    return the work of one pass.
     """
     flops, moved_bytes = 0, 0
     for n_fed, n_cached in generation_passes(n_prompt, n_new, use_cache):
@@ -55,12 +56,12 @@ def predicted_time_s(
     launch_s: float = 0.0,
     dtype: str = "float16",
 ) -> float:
-    """Seconds that the generation of one sequence should take.
+    """The predicted seconds of a generation of one sequence.
 
-    Add up the passes. Each takes its floor or launch_s, whichever is longer.
-    pass_floor(machine, work, n_new, n_cached, dtype=...).seconds is the floor
-    of a pass over n_new tokens after n_cached. launch_s is the time in which
-    the host launches all kernels of one pass.
+    The time is the sum over its passes. A pass takes as long as its floor
+    (`pass_floor`, its field `seconds`, for the given dtype), and at least
+    launch_s. launch_s is the time in which the host launches the
+    kernels of one pass. The GPU works while the host launches.
     """
     total_s = 0.0
     for n_fed, n_cached in generation_passes(n_prompt, n_new, use_cache):
@@ -76,12 +77,12 @@ def leaves_launch_floor_at(
     n_context: int,
     dtype: str = "float16",
 ) -> int | None:
-    """The shortest length whose uncached pass takes longer than launching.
+    """The shortest length at which a pass takes longer than its launch.
 
-    A pass without a cache is fed the whole sequence. Its floor is the
-    `.seconds` of pass_floor (in this dtype), and it grows with the length.
-    Return the smallest length from 1 to n_context (included) whose floor is
-    above launch_s. If there is none, return None.
+    The pass has no cache: it is fed the whole sequence. It takes longer than
+    its launch if the seconds of its floor (`pass_floor`) are more than
+    launch_s. Try the lengths 1 to n_context, with n_context included. If the
+    floor of every length is at most launch_s, return None.
     """
     lengths = range(1, n_context + 1)
     n_below = bisect_right(
@@ -93,11 +94,11 @@ def leaves_launch_floor_at(
 def slopes(n_new: Sequence[int], times_s: Sequence[float]) -> list[float]:
     """Seconds per further token, between each length and the next longer one.
 
-    times_s[i] is the time for n_new[i] tokens. The lengths may be in any
-    order. Returns a list of slopes, from the shortest lengths to the longest.
-    It has one number less than there are lengths.
-    Raises: ValueError for fewer than two lengths, for a length that occurs
-    twice, and if there are more lengths than times or fewer.
+    n_new: the lengths; times_s: the time of each, in the same order. The
+    lengths may come in any order. The slopes are sorted from the shortest
+    lengths to the longest. There is one slope fewer than there are lengths.
+    Raises: ValueError if there are fewer than two lengths, if a length
+    occurs twice, or if n_new and times_s differ in size.
     """
     if len(n_new) != len(times_s) or len(set(map(int, n_new))) != len(n_new) or len(n_new) < 2:
         got = f"{len(times_s)} times for the lengths {list(n_new)}"
@@ -107,14 +108,14 @@ def slopes(n_new: Sequence[int], times_s: Sequence[float]) -> list[float]:
 
 
 def block_hashes(tokens: Sequence[int], block_size: int, salt: str = "") -> list:
-    """A list with one hash for each full block of a prompt.
+    """One hash for each full block of a prompt, in order.
 
     A block is block_size neighbouring tokens. Tokens at the end that do not
-    fill a block have no hash. Two hashes are equal only if three things are
-    equal: the tokens of the block, all tokens before it, and the salt.
-    A hash is an int, bytes or str of at most 128 bytes, however long the
-    prompt is. It must be the same in every call and in every process.
-    (Python's own hash() of a str is not.)
+    fill a block have no hash. A hash names its block and all tokens before
+    it. Two hashes are equal exactly if their blocks, all tokens before them
+    and their salts are equal. Users who must not share text have different
+    salts. A hash is an int, bytes or text. It has at most 128 bytes, however
+    long the prompt is. The same call always returns the same hashes.
     Source: vLLM, automatic prefix caching; Kwon et al. 2023
     (arXiv:2309.06180) for the blocks.
     """
@@ -132,11 +133,11 @@ def longest_cached_prefix(
 ) -> int:
     """How many tokens at the front of a prompt need not be computed.
 
-    hashes: those of the prompt's full blocks, in order. cached: any
-    container, and `h in cached` says whether block h is stored. n_tokens:
-    the length of the whole prompt. Count whole blocks from the front, up to
-    the first one that is not stored. At least one token must be left to
-    compute, because it gives the logits for the first new token.
+    hashes: the hashes of the prompt's full blocks, in order. cached: a
+    container of hashes; use only `in`. n_tokens: the tokens of the whole
+    prompt, at least 1. Count whole blocks only, and stop at the first block
+    that is not cached. At least one token must be left to compute, because
+    the first new token needs logits.
     """
     n_hits = 0
     for block_hash in hashes:
@@ -153,13 +154,15 @@ def offload_step_s(
     link_bandwidth: float,
     overlap: bool = False,
 ) -> float:
-    """Seconds of a decode step whose weights are partly in host memory.
+    """Seconds of a decode step with a part of its bytes in host memory.
 
-    The step reads moved_bytes. Of these, offloaded_bytes come over the link
-    from the host, and only the others from the GPU's own memory. Bandwidths
-    are in bytes per second. With overlap, both transfers run at the same
-    time; without, one after the other.
-    Raises: ValueError if offloaded_bytes is negative or above moved_bytes.
+    Moving bytes limits the step. It moves moved_bytes in all. Of these,
+    offloaded_bytes come over the link from the host, at link_bandwidth. The
+    others come from the GPU's own memory, at bandwidth. Both bandwidths are
+    in bytes per second. With overlap, both transfers run at the same time.
+    Without overlap, they follow each other.
+    Raises: ValueError if offloaded_bytes is negative, or more than
+    moved_bytes.
     """
     if not 0 <= offloaded_bytes <= moved_bytes:
         raise ValueError(f"cannot offload {offloaded_bytes:,} of {moved_bytes:,} moved bytes")

@@ -24,7 +24,7 @@
 # Cells with `TODO` are yours. The check below each plays a few open cases, and says what fails and
 # why. After you hand in, the same checks play other cases.
 #
-# **Time:** 2 to 4 hours. **12 points**, 2 of them for written answers:
+# **Time:** 1.5 to 2.5 hours. **12 points**, 2 of them for written answers:
 #
 # | part | points |
 # |---|---|

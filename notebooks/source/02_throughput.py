@@ -23,7 +23,7 @@
 # enough: there the cells run small models. On a GPU they run larger ones. Records of both ship with
 # the lab, so you can analyse a real GPU without having one.
 #
-# **Time:** 4 to 6 hours. **14 points**, 2.5 of them for written answers:
+# **Time:** 3 to 4.5 hours. **14 points**, 2.5 of them for written answers:
 #
 # | part | points |
 # |---|---|

@@ -22,7 +22,7 @@
 # [glossary](../docs/glossary.md) explains the words of this lab in English and Chinese. A CPU is
 # enough.
 #
-# **Time:** 4 to 6 hours, best on two days: sections 1 to 4, then 5 to 8. **12 points**, 2.5 of them
+# **Time:** 4 to 5 hours, best on two days: sections 1 to 4, then 5 to 8. **12 points**, 2.5 of them
 # for written answers:
 #
 # | part | points |

@@ -42,7 +42,7 @@ OFFLOADED_BYTES = {"nothing": 0, "4 GB": 4 * 10**9, "8 GB": 8 * 10**9}
 OFFLOAD_CONTEXT, LINK_BANDWIDTH = 4096, 25e9
 
 
-@check("four_settings", hint="Call kv_bytes_per_token with the shape of each model.")
+@check("four_settings", hint="Count keys and values of all layers. Use the number of KV heads.")
 def cache_bytes_follow_the_kv_heads(student: Student, case: AnswerCase) -> None:
     """`kv_bytes_per_token` counts the KV heads of each model, not its query heads."""
     for setting in MODEL_SETTINGS:
@@ -52,16 +52,13 @@ def cache_bytes_follow_the_kv_heads(student: Student, case: AnswerCase) -> None:
         right = kv_bytes_per_token(shape, 2)
         why = ""
         if is_near(got, right * shape.n_heads / shape.n_kv_heads, 1e-6) and got != right:
-            why = "Query heads were counted. Keys and values are stored once per KV head."
+            why = "You counted query heads. A group of query heads shares one KV head."
         expect_close(case, got, right, what, relative=1e-3, why=why)
 
 
-@check(
-    "four_settings",
-    hint="Call your leaves_launch_floor_at with launch_s = 0.75 ms * layers, in bfloat16.",
-)
+@check("four_settings", hint="Call leaves_launch_floor_at with 0.75 ms times the layers.")
 def each_model_leaves_the_floor_at_its_length(student: Student, case: AnswerCase) -> None:
-    """`leaves_launch_floor_at` follows from each model, with the launch time of its layers."""
+    """Each model's length is the one at which a pass takes longer than its launch."""
     functions = case.right or student
     for setting in MODEL_SETTINGS:
         got = _number(student, case, setting, "leaves_launch_floor_at")
@@ -88,13 +85,13 @@ def the_limit_of_each_pass_is_its_longest_time(student: Student, case: AnswerCas
                 raise Wrong(what, why="" if case.right else times)
 
 
-@check("speed_up", hint="Take the last slope of each curve of the baseline, in seconds.")
+@check("speed_up", hint="Take slopes(...)[-1] of both curves of the setting baseline.")
 def slopes_are_those_of_the_record(student: Student, case: AnswerCase) -> None:
     """Both slopes are those of the record that you name, between its two longest lengths."""
     for use_cache, key in ((True, "cached_s_per_token"), (False, "uncached_s_per_token")):
         got = finite_number_in(fields_of(student, case, (key,))[key], key)
         right = _last_slope(student, case, use_cache)
-        why = "These are milliseconds. Give seconds." if is_near(got, 1e3 * right, 0.02) else ""
+        why = "Give seconds, not milliseconds." if is_near(got, 1e3 * right, 0.02) else ""
         expect_close(case, got, right, key, relative=0.02, why=why)
 
 
@@ -115,45 +112,42 @@ def speed_up_is_a_ratio_of_slopes(student: Student, case: AnswerCase) -> None:
             "were chosen."
         )
     elif is_near(got, 1 / right, 0.03):
-        why = "That is the inverse. Divide the slope without a cache by the slope with one."
+        why = "This is the inverse. Divide the time without the cache by the time with it."
     elif is_near(got, ratios[-1], 0.02):
-        why = "That is the ratio of whole times. Take the slopes, without the first pass."
+        why = "This is the ratio of whole times. Both contain the first pass, which is the same."
     refuse(case, f"ratio, {show(got)}", why, cause="ratio")
 
 
-@check("tokens_found", hint="Read the first three numbers off the table above.")
+@check("tokens_found", hint="Compare the tokens of each run with those of the first run.")
 def hits_of_the_three_runs_are_those_counted(student: Student, case: AnswerCase) -> None:
     """For same, space before and space after, you count the tokens of equal blocks."""
     for edit in ("same", "space before", "space after"):
         _expect_hit(student, case, edit)
 
 
-@check(
-    "tokens_found",
-    hint="Find the first token that differs. Count the whole blocks before it, times 16.",
-)
+@check("tokens_found", hint="Find the first token that differs, and the block that it is in.")
 def the_edited_block_and_all_after_it_are_lost(student: Student, case: AnswerCase) -> None:
-    """For one name, only the blocks before the changed name are found."""
+    """After a name has changed, only the blocks before it are found."""
     _expect_hit(student, case, "one name")
 
 
 @check(
     "offload_plan",
-    hint="Pass the moved bytes at 4,096 tokens to your offload_step_s. Give milliseconds.",
+    hint="Pass ModelWork.moved_bytes at 4,096 tokens to offload_step_s.",
 )
 def steps_slow_down_by_the_link(student: Student, case: AnswerCase) -> None:
-    """`step_ms` is what your offload_step_s gives, in milliseconds."""
+    """A step moves resident bytes at the GPU's bandwidth and offloaded bytes at the link's."""
     functions = case.right or student
     moved = ModelWork.of(OFFLOAD_MODEL).moved_bytes(OFFLOAD_CONTEXT, 1, 2)
     bandwidth = Roofline.of(OFFLOAD_CARD).bandwidth
     for setting, n_bytes in OFFLOADED_BYTES.items():
         got = _number(student, case, setting, "step_ms")
         right = 1e3 * ask(functions, "offload_step_s", moved, n_bytes, bandwidth, LINK_BANDWIDTH)
-        why = "These are seconds. Give milliseconds." if is_near(1e3 * got, right, 0.02) else ""
+        why = "Give milliseconds, not seconds." if is_near(1e3 * got, right, 0.02) else ""
         expect_close(case, got, right, f"{setting}, step_ms", relative=0.01, why=why)
 
 
-@check("offload_plan", hint="Call longest_sequence with the weights that stay on the card.")
+@check("offload_plan", hint="Call longest_sequence of lab 1 with fewer bytes of weights.")
 def room_grows_by_what_is_offloaded(student: Student, case: AnswerCase) -> None:
     """`kv_tokens` is the longest sequence besides the weights that stay on the card."""
     shape = ModelShape.of(OFFLOAD_MODEL)
@@ -224,7 +218,7 @@ def _expect_hit(student: Student, case: AnswerCase, edit: str) -> None:
     right = ask(case.right or student, "longest_cached_prefix", *arguments)
     why = ""
     if got in (len(tokens) - right, right / BLOCK_SIZE):
-        why = "Give the tokens that are found, not blocks and not the computed tokens."
+        why = "Give the tokens that are found, not the computed tokens or the blocks."
     elif got % BLOCK_SIZE:
         why = f"Only whole blocks of {BLOCK_SIZE} tokens are found."
     expect_close(case, got, right, f"{edit}, {show(got)} tokens found", relative=1e-9, why=why)

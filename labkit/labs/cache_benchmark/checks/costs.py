@@ -115,7 +115,7 @@ def _expect_flops(student: Student, case: CostCase, why: str = "") -> None:
 
 @check(
     "generation_cost",
-    hint="Pass the number of cached tokens to work.flops.",
+    hint="Pass n_cached of each pass to work.flops.",
     applies_to=lambda case: case.use_cache and case.n_prompt == 1 and case.width == 2,
 )
 def each_step_attends_to_what_is_cached(student: Student, case: CostCase) -> None:
@@ -125,7 +125,7 @@ def each_step_attends_to_what_is_cached(student: Student, case: CostCase) -> Non
 
 @check(
     "generation_cost",
-    hint="Pass n_logits = 1 to work.flops: only the last position needs logits.",
+    hint="Compute logits for one position in each pass.",
     applies_to=lambda case: case.use_cache and case.n_new == 1 and case.n_prompt > 1,
 )
 def prefill_needs_one_position_of_logits(student: Student, case: CostCase) -> None:
@@ -160,7 +160,7 @@ def every_pass_moves_weights_and_cache(student: Student, case: CostCase) -> None
 
 @check(
     "generation_cost",
-    hint="Pass width to work.moved_bytes. Do not write 2 in your function.",
+    hint="Pass width to work.moved_bytes.",
     applies_to=lambda case: case.width != 2,
 )
 def the_width_of_numbers_is_an_argument(student: Student, case: CostCase) -> None:
@@ -174,9 +174,7 @@ def the_width_of_numbers_is_an_argument(student: Student, case: CostCase) -> Non
         case.width / 2 * of_two,
         "the moved bytes at that width",
         relative=SINGLE_PRECISION,
-        why="2 bytes per number were taken, but width has another value."
-        if n_bytes == of_two
-        else "",
+        why="You used 2 bytes per number, but width differs." if n_bytes == of_two else "",
     )
 
 

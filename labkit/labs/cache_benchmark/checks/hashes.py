@@ -91,7 +91,7 @@ def each_full_block_has_a_hash(student: Student, case: HashCase) -> None:
         got = _hashes(student, case.tokens[:n_tokens], case)
         n_full = n_tokens // size
         if len(got) != n_full:
-            why = "A block that is not full has no hash."
+            why = "A block that is not full can still change, so it has no hash."
             raise Wrong(
                 f"the number of hashes of {n_tokens} tokens",
                 expected=str(n_full),
@@ -183,13 +183,13 @@ def many_blocks_are_told_apart(student: Student, case: HashCase) -> None:
         raise Wrong("different hashes", expected=str(n_blocks), got=str(n_different))
 
 
-@check("block_hashes", hint="Pass on the hash of the block before, not its tokens.")
+@check("block_hashes", hint="Pass only the hash of the block before, not all earlier tokens.")
 def hashes_stay_small(student: Student, case: HashCase) -> None:
     """Each hash has at most 128 bytes, also the last one of a long prompt."""
     _expect_repeatable(student, case)
     n_bytes = _n_bytes(_full(student, list(range(200 * case.block_size)), case)[-1])
     if n_bytes > LARGEST_HASH_BYTES:
-        why = "The hash contains the tokens. Use a hash of them."
+        why = "The hash contains the tokens themselves."
         what = "the hash of the 200th block"
         raise Wrong(what, expected="at most 128 bytes", got=f"{n_bytes:,} bytes", why=why)
 
@@ -202,13 +202,11 @@ def _n_bytes(one: Any) -> int:
     return (one.bit_length() + 7) // 8 if isinstance(one, int) else 8
 
 
-@check(
-    "block_hashes", hint="Hash the salt first: it takes the place of the block before the first."
-)
+@check("block_hashes", hint="Put the salt into the hash of the first block.")
 def salts_keep_users_apart(student: Student, case: HashCase) -> None:
     """With a different salt all hashes differ. With the same salt all are equal."""
     plain, anna, bert = (_full(student, case.tokens, case, salt) for salt in ("", "anna", "bert"))
-    why = "From the time of an answer, a user could find out what others have asked."
+    why = "A user could measure how fast an answer comes, and learn what another user sent."
     _expect_all_differ(plain, anna, "with a salt and without", why)
     _expect_all_differ(anna, bert, "with two salts", why)
     if _full(student, case.tokens, case, "anna") != anna:

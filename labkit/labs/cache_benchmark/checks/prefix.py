@@ -72,7 +72,7 @@ def the_first_miss_ends_it(student: Student, case: PrefixCase) -> None:
 )
 def one_token_is_left_to_compute(student: Student, case: PrefixCase) -> None:
     """If all blocks of a prompt are found, its last block is still computed."""
-    why = "The cache stores no logits: at least the last token must go through the model."
+    why = "The cache keeps no logits. The model has to compute at least the last token."
     got = _saved(student, case, set(case.cached))
     expect_number(got, case.expected, "the tokens that are saved", why=why)
     longer = student.longest_cached_prefix(
@@ -83,7 +83,7 @@ def one_token_is_left_to_compute(student: Student, case: PrefixCase) -> None:
 
 @check(
     "longest_cached_prefix",
-    hint="Use only `h in cached`: no loop over it, no len, no method.",
+    hint="Use only `in` with cached.",
     applies_to=lambda case: case.kind == "tail" and case.expected > 0,
 )
 def any_container_will_do(student: Student, case: PrefixCase) -> None:
@@ -125,18 +125,15 @@ class OffloadCase:
         )
 
 
-@check(
-    "offload_step_s",
-    hint="Divide the offloaded bytes by link_bandwidth and the others by bandwidth. Add.",
-)
+@check("offload_step_s", hint="Divide each of the two parts by its own bandwidth, and add.")
 def transfers_in_turn_add_up(student: Student, case: OffloadCase) -> None:
     """Without overlap, the times of both transfers are added."""
-    why = "Count each byte once: offloaded bytes are not read from the GPU's memory too."
+    why = "In this model, offloaded bytes count for the link only."
     got = student.offload_step_s(*case.arguments)
     expect_number(got, case.in_turn_s, "the seconds", relative=SINGLE_PRECISION, why=why)
 
 
-@check("offload_step_s", hint="Return the longer of the two times.")
+@check("offload_step_s", hint="Take the longer of the two transfers.")
 def overlapping_transfers_take_the_longer(student: Student, case: OffloadCase) -> None:
     """With overlap, the step takes as long as the longer transfer."""
     got = student.offload_step_s(*case.arguments, overlap=True)

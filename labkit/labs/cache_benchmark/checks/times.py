@@ -87,7 +87,7 @@ def _expect_time(student: Student, case: TimeCase, why: str = "") -> None:
 @check(
     "predicted_time_s",
     "floors",
-    hint="Take the floor of each pass, then add. `pass_floor(...).seconds` is the longer one.",
+    hint="Take the floor of each pass, and add the seconds.",
 )
 def each_pass_has_its_own_limit(student: Student, case: TimeCase) -> None:
     """Each pass takes the longer of its own moving and computing."""
@@ -131,18 +131,15 @@ def _leaves(student: Student, case: LeavingCase, launch_s: float, n_context: int
     return got
 
 
-@check(
-    "leaves_launch_floor_at",
-    hint="Call pass_floor for a length, without cached tokens. Compare with launch_s.",
-)
+@check("leaves_launch_floor_at", hint="Call pass_floor without cached tokens for each length.")
 def the_first_length_above_the_launch_is_found(student: Student, case: LeavingCase) -> None:
     """The result is the shortest length whose floor is above launch_s."""
     got = _leaves(student, case, case.launch_s, case.n_context)
-    why = "Take the first length whose floor is above launch_s, not equal to it."
+    why = "A floor equal to the launch time is not longer than it."
     expect_number(got, case.expected, "the length", why=why)
 
 
-@check("leaves_launch_floor_at", hint="Try n_context too.")
+@check("leaves_launch_floor_at", hint="Try the length n_context, too.")
 def the_last_length_of_the_context_counts(student: Student, case: LeavingCase) -> None:
     """n_context itself is one of the lengths."""
     got = _leaves(student, case, case.launch_s, case.expected)
@@ -153,9 +150,9 @@ def the_last_length_of_the_context_counts(student: Student, case: LeavingCase) -
         raise Wrong(what, expected=f"less than {case.n_context:,}", got=show(within))
 
 
-@check("leaves_launch_floor_at", hint="Return None if no length is above launch_s.")
+@check("leaves_launch_floor_at", hint="Return None if no floor is longer than launch_s.")
 def none_if_no_length_leaves_it(student: Student, case: LeavingCase) -> None:
-    """If no pass takes longer than launching, the result is None."""
+    """If no pass takes longer than its launch, the result is None."""
     for launch_s, n_context in (
         (case.above_all_s, case.n_context),
         (case.launch_s, case.expected - 1),
