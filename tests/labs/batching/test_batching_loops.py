@@ -150,7 +150,7 @@ def test_the_partners_are_slow_and_break_no_other_rule(order):
         slow = {
             "batches are filled",
             "no idle prefill",
-            "nobody is passed over",
+            "no request is passed over",
             "a request that fits joins",
         }
         slow |= {"one step in a call"}

@@ -23,7 +23,7 @@ from labkit.labs.batching.workload import FixedCosts, Job, Setup, exponential_le
 NOT_CONTINUOUS = {
     "a request that fits joins",
     "no idle decode",
-    "nobody starves",
+    "no request starves",
 }  # what the others give up
 
 

@@ -154,7 +154,7 @@ DOCTORED = {
     "batches are filled": lambda run: set_up(run, prefill_batch=3),
     "sent before the next": lambda run: send_late(run, 0),
     "no idle prefill": lambda run: again(run, "step", server=PREFILL, n_th=1),
-    "nobody is passed over": lambda run: swap(run, 0, 3),
+    "no request is passed over": lambda run: swap(run, 0, 3),
     "storage": lambda run: set_up(run, storage=15),
     "finished once": lambda run: again(run, "finish", server=DECODE),
     "ends at its limit": lambda run: longer(run, 1),
@@ -165,7 +165,7 @@ DOCTORED = {
     "everybody runs": lambda run: split(run, 1),
     "done leave at once": lambda run: delay_free(run, 0),
     "a request that fits joins": lambda run: set_up(run, decode_batch=3),
-    "nobody starves": lambda run: starve(run, 2),
+    "no request starves": lambda run: starve(run, 2),
     "one step in a call": join_calls,
     "no idle decode": lambda run: again(run, "step", server=DECODE, n_th=2),
     "all is served": stop,
@@ -212,7 +212,7 @@ def test_the_oldest_that_fits_may_be_left_out_three_times():
     for i in range(1, 6):
         one = [(PREFILL, "prefill", (i,), 10 + i), (PREFILL, "free", (i,))]
         begun += one
-        assert ("nobody is passed over" in broken(begun, jobs)) == (i > SETUP.patience)
+        assert ("no request is passed over" in broken(begun, jobs)) == (i > SETUP.patience)
 
 
 def test_newer_requests_may_join_before_the_oldest_that_fits_at_three_steps():
@@ -220,7 +220,7 @@ def test_newer_requests_may_join_before_the_oldest_that_fits_at_three_steps():
     begun = [(DECODE, "ready", tuple(range(6)))]
     for i in range(1, 6):
         begun += [(DECODE, "load", (i,), 12), (DECODE, "decode", (i,), 11), (DECODE, "free", (i,))]
-        assert ("nobody starves" in broken(begun, jobs)) == (i > SETUP.patience)
+        assert ("no request starves" in broken(begun, jobs)) == (i > SETUP.patience)
 
 
 def test_who_stays_in_the_batch_with_all_its_tokens_holds_no_slot():

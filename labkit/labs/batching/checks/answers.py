@@ -43,15 +43,15 @@ def static_batches_are_recognized(student: Student, case: AnswerCase) -> None:
     _expect_named(student, case, "static")
 
 
-@check("which_batching", hint="What lets a batch begin? And who may join it then?")
+@check("which_batching", hint="When does a batch begin? May a request join it later?")
 def dynamic_batches_are_recognized(student: Student, case: AnswerCase) -> None:
-    """Where a batch begins after a time even if it is not full, batching is dynamic."""
+    """If a batch also begins after a set time, although it is not full, batching is dynamic."""
     _expect_named(student, case, "dynamic")
 
 
-@check("which_batching", hint="Who may join between two steps?")
+@check("which_batching", hint="May a request join between two steps?")
 def continuous_batches_are_recognized(student: Student, case: AnswerCase) -> None:
-    """Where requests come and go between any two steps, batching is continuous."""
+    """If requests join and leave between any two steps, batching is continuous."""
     _expect_named(student, case, "continuous")
 
 

@@ -63,7 +63,7 @@ def _taken(queue: Queue, case: BucketCase, n_most: int) -> list[int]:
 
 
 def _batches(student: Student, case: BucketCase, n_most: int) -> list[list[int]]:
-    """What `take` gives until everybody is out, or nobody comes any more."""
+    """The batches that `take` returns, until all requests are out or it returns none."""
     queue, batches = case.build(student), []
     while sum(map(len, batches)) < len(case.lengths):
         batch = _taken(queue, case, n_most)
@@ -75,7 +75,7 @@ def _batches(student: Student, case: BucketCase, n_most: int) -> list[list[int]]
 
 @check("BucketQueue", "edges", hint="Divide by the width, round down.")
 def a_batch_is_one_bucket(student: Student, case: BucketCase) -> None:
-    """A batch is a whole bucket: lengths from i x width to (i + 1) x width - 1, nobody else."""
+    """A batch holds lengths from i x width to (i + 1) x width - 1, and no others."""
     lengths = case.lengths
     batches = _batches(student, case, len(lengths))
     for batch in batches:
@@ -86,7 +86,7 @@ def a_batch_is_one_bucket(student: Student, case: BucketCase) -> None:
     n_buckets = len(set(map(case.bucket, range(len(lengths)))))
     expect_equal(len(batches), n_buckets, "the number of batches, taken as large as they come")
     taken = sorted(i for batch in batches for i in batch)
-    expect_equal(taken, list(range(len(lengths))), "who was taken, in all batches together")
+    expect_equal(taken, list(range(len(lengths))), "the requests taken, in all batches together")
 
 
 @check("BucketQueue", "many", "turns", hint="Of each bucket, look at the first.")
@@ -103,7 +103,7 @@ def the_bucket_of_the_oldest_is_next(student: Student, case: BucketCase) -> None
                 why=_why_that_bucket(case, case.bucket(batch[0]), waiting),
             )
         waiting -= set(batch)
-    expect_equal(len(waiting), 0, "the number of those who were never taken")
+    expect_equal(len(waiting), 0, "the number of requests that were never taken")
 
 
 def _why_that_bucket(case: BucketCase, taken: int, waiting: set[int]) -> str:

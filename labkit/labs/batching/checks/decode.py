@@ -116,7 +116,7 @@ def decode_steps_keep_their_size(event: Event, state: State) -> Faults:
 
 @_rule("everybody runs", "decode", hint="One step for all that run, each of them once.")
 def everybody_runs_in_every_step(event: Event, state: State) -> Faults:
-    """Each decode step has every request that is loaded and not done, and nobody else."""
+    """Each decode step has exactly the requests that are loaded and not done."""
     for i, n_times in Counter(event.ids).items():
         if n_times > 1:
             yield i, f"request {i} is {n_times} times in one decode step"
@@ -133,7 +133,7 @@ def everybody_runs_in_every_step(event: Event, state: State) -> Faults:
     hint="Finish and free right after the step that made the last token.",
 )
 def who_is_done_leaves_at_once(event: Event, state: State) -> Faults:
-    """At a decode step nobody who is done is in the batch or in memory."""
+    """At a decode step no finished request is in the batch or in memory."""
     for i in dict.fromkeys((*event.ids, *state.reserved)):
         is_in_batch = i in event.ids
         if i in state.finished:
@@ -161,7 +161,7 @@ def who_fits_joins_at_the_next_step(event: Event, state: State) -> Faults:
 
 
 @_rule(
-    "nobody starves",
+    "no request starves",
     "decode",
     hint="How often may newer requests join before one that fits?",
     weight=3,
@@ -182,7 +182,7 @@ def nobody_starves_on_the_way_to_decode(event: Event, state: State) -> Faults:
     weight=2,
 )
 def one_call_makes_one_step(event: Event, state: State) -> Faults:
-    """A call of `step` makes at most one decode step, so that whoever comes is seen at once.
+    """A call of `step` makes at most one decode step, so that a new request is seen at once.
 
     The log of a real model has no calls, and so says nothing of this.
     """
@@ -212,7 +212,7 @@ def decode_never_idles_beside_work(event: Event, state: State) -> Faults:
 @_rule(
     "all is served",
     "prefill, save, load, decode, end",
-    hint="Keep who does not fit yet, and try again.",
+    hint="Keep a request that does not fit yet, and try it again.",
     weight=2,
 )
 def decode_serves_to_the_end(event: Event, state: State) -> Faults:

@@ -114,7 +114,11 @@ def _expect_near_the_least(student: Student, case: LoadCase) -> None:
 
 
 @check(
-    "DecodeLoop", "slots", hint="Who takes the slot of a request that is done?", weight=3, gate=True
+    "DecodeLoop",
+    "slots",
+    hint="Which request takes the slot of one that is done?",
+    weight=3,
+    gate=True,
 )
 def slots_are_taken_while_others_run(student: Student, case: LoadCase) -> None:
     """A crowd with ample memory takes at most 1.35 times the least possible number of steps."""

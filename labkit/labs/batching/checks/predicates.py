@@ -113,7 +113,7 @@ def one_request_in_decode_is_enough(student: Student, case: StatesCase) -> None:
 )
 def requests_on_their_way_count_too(student: Student, case: StatesCase) -> None:
     """True if any request is "queued" or in "prefill", for it will come to decode; else false."""
-    why = "A decode loop that ended now would never see who is still on the way."
+    why = "A decode loop that ended now would miss the requests that are still on the way."
     _expect_left(student.has_decode_requests, case.states, True, why)
     _expect_left(student.has_decode_requests, case.all_done, False, "All of them are done.")
 

@@ -162,7 +162,7 @@ def prefill_batches_are_filled(event: Event, state: State) -> Faults:
 
 @_rule("no idle prefill", "step", hint="Do not wait for more requests of the same length.")
 def prefill_never_idles_beside_work(event: Event, state: State) -> Faults:
-    """No call does nothing while whoever has waited longest fits, here and in the store."""
+    """A call does something if the request that has waited longest fits, here and in the store."""
     job = next(iter(state.waiting.values()), None)
     if event.server == PREFILL and state.does_nothing and job and state.has_prefill_room(job):
         text = f"the prefill loop does nothing, although request {job.id} with {job.n_input} tokens"
@@ -173,13 +173,13 @@ def prefill_never_idles_beside_work(event: Event, state: State) -> Faults:
     "sent before the next", "prefill", hint="The decode server can begin with them while you go on."
 )
 def a_batch_is_sent_before_the_next(event: Event, state: State) -> Faults:
-    """Whoever was computed is saved or finished before the next batch is computed."""
+    """Every computed request is saved or finished before the next batch is computed."""
     for i in state.unsent.keys() - {*event.ids}:
         yield i, f"a batch starts, and request {i} from one before is not saved or finished"
 
 
 @_rule(
-    "nobody is passed over",
+    "no request is passed over",
     "prefill",
     hint="Start each batch with the oldest request that fits.",
     weight=3,

@@ -103,7 +103,7 @@ def the_oldest_that_fulfils_is_taken(student: Student, case: QueueCase) -> None:
     _expect_taken(case.build(student), case.ids, ids[0], why=why)
 
 
-@check("RequestQueue", hint="Who was looked at and not taken: where does it stand afterwards?")
+@check("RequestQueue", hint="A request that was looked at and not taken must keep its place.")
 def all_others_keep_their_places(student: Student, case: QueueCase) -> None:
     """After a search, found or not, all others stand in the order in which they came."""
     queue, ids = case.build(student), case.ids

@@ -115,8 +115,8 @@ def the_size_is_prompt_and_limit(student: Student, case: RequestCase) -> None:
     expect_number(request.size, right, "the size", slips=slips)
     request.add_token(case.answer()[0], case.eos)
     slips = {
-        case.n_input + 1: "That is what it has now. Nobody knows when it will stop.",
-        right - 1: "A token that is there still takes its room.",
+        case.n_input + 1: "That is its size now. Reserve for all tokens that it may have.",
+        right - 1: "The tokens that it has already still take memory.",
     }
     expect_number(request.size, right, "the size when it has a token", slips=slips)
 

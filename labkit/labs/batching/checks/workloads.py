@@ -17,7 +17,7 @@ SMALL = Setup(
 WITH_STORE = replace(SMALL, decode_capacity=60, decode_batch=2, tolerance=100, storage=40)
 
 WORKLOADS = [
-    LoopCase("nobody comes", (), SMALL),
+    LoopCase("no requests", (), SMALL),
     LoopCase("equal lengths", requests(*[(12, 4)] * 9), SMALL, "decode first"),
     LoopCase(
         "first tokens that are the last",
@@ -50,7 +50,7 @@ WORKLOADS = [
         costs=FixedCosts(prefill=0.1, transfer=0.3),
     ),
     LoopCase(
-        "nobody says when to stop",
+        "no client says when to stop",
         requests(*[(4 + 3 * i % 7, None, 5 + i % 6) for i in range(14)], (4, None)),
         replace(SMALL, max_length=32, decode_batch=8),
         "prefill first",

@@ -203,7 +203,7 @@ class MaskRow:
 
 MASK_SLIPS: dict[str, SeesRule] = {
     "Queries see their future.": lambda p, q, window: p >= 0 and q - p < window,
-    "-1 is an empty slot, and nobody sees it.": lambda p, q, window: 0 <= q - p < window,
+    "-1 is an empty slot, and no query sees it.": lambda p, q, window: 0 <= q - p < window,
     "A stored token may be too old for a query.": lambda p, q, window: 0 <= p <= q,
     "One position too many: the window ends with the query's own position.": (
         lambda p, q, window: 0 <= p <= q and q - p <= window
