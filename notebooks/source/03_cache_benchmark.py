@@ -20,7 +20,8 @@
 #
 # **You need** labs 1 and 2: KV cache, prefill, decode step, floor, launch. The
 # [glossary](../docs/glossary.md) explains the words of this lab in English and Chinese. A CPU is
-# enough.
+# enough. Cells with `TODO` are yours. The check below each plays a few open cases. After you hand
+# in, the same checks play other cases.
 #
 # **Time:** 4 to 5 hours, best on two days: sections 1 to 4, then 5 to 8. **12 points**, 2.5 of them
 # for written answers:
@@ -339,6 +340,12 @@ speed_up = {
 #
 # The *salt* is a text that is hashed before everything else. Users with different salts share
 # nothing.
+#
+# Write `block_hashes` in three stages, and run the check after each:
+#
+# 1. Cut the prompt into full blocks, and hash each block alone. Which claims fail?
+# 2. Add the hash of the block before to what you hash.
+# 3. Begin the chain with the salt.
 
 # %% exercise="labkit.cache_benchmark:block_hashes" points=1.5
 
