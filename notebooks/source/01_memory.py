@@ -20,7 +20,7 @@
 #
 # **You need** Python and a rough idea of a transformer: layers, heads, tokens. The
 # [glossary](../docs/glossary.md) explains the words of this lab in English and Chinese. A CPU is
-# enough: all cells together run for a few seconds. Cells that can use a GPU also work without one.
+# enough. Cells that can use a GPU also work without one.
 #
 # Cells with `TODO` are yours. The check below each plays a few open cases, and says what fails and
 # why. After you hand in, the same checks play other cases.

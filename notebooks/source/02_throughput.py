@@ -22,7 +22,8 @@
 # **You need** lab 1 and Python functions that take functions as arguments. The
 # [glossary](../docs/glossary.md) explains the words of this lab in English and Chinese. A CPU is
 # enough: there the cells run small models. On a GPU they run larger ones. Records of both ship with
-# the lab, so you can analyse a real GPU without having one.
+# the lab, so you can analyse a real GPU without having one. Cells with `TODO` are yours. The check
+# below each plays a few open cases. After you hand in, the same checks play other cases.
 #
 # **Time:** 3 to 4.5 hours. **14 points**, 2.5 of them for written answers:
 #
@@ -93,6 +94,12 @@ print(ready())
 # The run, the clock and the wait are arguments of your timer. The check passes a scripted clock and
 # a scripted device, so the result is the same on every machine. It judges only *when* you read the
 # clock, and never how fast your computer is.
+#
+# Write it in three stages, and run the check after each:
+#
+# 1. Loop over the timed runs. Read the clock before and after each. Which claims fail?
+# 2. Wait for the device where a claim asks for it.
+# 3. Add the warm-up, and the ValueError.
 
 # %% exercise="labkit.throughput:time_runs" points=2
 
@@ -150,6 +157,12 @@ for n_new in (1, 5, 20):
 # * **When memory is freed.** An exception keeps every function that it passed through, with all
 #   variables. These variables are the tensors that did not fit. While the exception object exists,
 #   its tensors cannot be freed.
+#
+# Run the next cell to see that. Then write `sweep` in three stages, and run the check after each:
+#
+# 1. Measure each point and save its row. Skip the points that are done.
+# 2. Catch MemoryError, and save its row.
+# 3. Free the memory at a place where the exception no longer exists.
 
 
 # %% experiment="what_an_exception_holds"

@@ -14,17 +14,18 @@
 #
 # After this lab you can
 #
-# * predict the FLOPs, bytes and seconds of a generation, with and without a KV cache;
-# * compare a prediction with a measurement, and explain the difference;
-# * keep a cache for the next request: **prefix caching**, by blocks with chained hashes;
-# * say what **offloading** weights costs per step, and when it pays.
+# * predict what a generation costs with and without a KV cache: FLOPs, bytes, seconds;
+# * compare the prediction with measurements, and explain where a cache saves no time;
+# * reuse keys and values of an earlier request: **prefix caching**, by hashes of blocks;
+# * compute what **offloading** weights costs in each step, and how much room it gives.
 #
-# **You need** lab 1 (bytes of weights and cache) and lab 2 (floors of a pass: moving and
-# computing). The [glossary](../docs/glossary.md) explains the words of this lab in English and
-# Chinese. A CPU is enough. Cells with `TODO` are yours. The check below each plays a few open
-# cases. After you hand in, the same checks play other cases.
+# **You need** labs 1 and 2: KV cache, prefill, decode step, floor, launch. The
+# [glossary](../docs/glossary.md) explains the words of this lab in English and Chinese. A CPU is
+# enough. Cells with `TODO` are yours. The check below each plays a few open cases. After you hand
+# in, the same checks play other cases.
 #
-# **Time:** 4 to 6 hours. **12 points**, 2 of them for written answers:
+# **Time:** 4 to 5 hours, best on two days: sections 1 to 4, then 5 to 8. **12 points**, 2.5 of them
+# for written answers:
 #
 # | part | points |
 # |---|---|
@@ -37,9 +38,9 @@
 #
 # **Hand in** this notebook. Before that, run all cells and save it.
 #
-# **The problem.** A model writes 512 new tokens after a prompt of 8. This takes 512 passes over
-# the model, with a KV cache or without. With the cache, 519 tokens go through the model in all.
-# Without it, 134,912 do, which is 260 times as many. And yet on a fast GPU both can take the same
+# **The problem.** We generate 512 tokens after a prompt of 8. With or without a KV cache, this
+# takes 512 passes over the model. With a cache, 519 tokens go through the model in total. Without
+# one it is 134,912 tokens, which is 260 times as many. But on a fast GPU both can take the same
 # time. Why?
 
 # %% given="setup"
@@ -71,24 +72,32 @@ print(ready())
 # %% [markdown]
 # ## 1. Passes
 #
-# Three new tokens after a prompt of five take three passes, with a cache or without. Without a
-# cache the passes are fed 5, 6 and 7 tokens. With a cache they are fed 5, 1 and 1 tokens, and the
-# cache holds 0, 5 and 6 tokens when they begin. All costs in this lab are sums over such a list.
+# Three new tokens after a prompt of five take three passes. The table shows how many tokens each
+# pass is fed, and how many tokens are in the cache before it:
+#
+# | pass | without a cache: fed | with a cache: fed | in the cache |
+# |---|---|---|---|
+# | 1 | 5 | 5 | 0 |
+# | 2 | 6 | 1 | 5 |
+# | 3 | 7 | 1 | 6 |
+#
+# All costs in this lab are sums over such a list. Build the list first.
 
 # %% exercise="labkit.cache_benchmark:generation_passes" points=0.5
 
 # %% [markdown]
 # ## 2. FLOPs and bytes
 #
-# `ModelWork` knows what one pass over a model costs:
+# A `ModelWork` knows the cost of one pass over a model:
 #
-# * `work.flops(n_new, n_cached, n_logits)`: the FLOPs to feed `n_new` tokens after `n_cached`
-#   tokens, and to compute the logits of `n_logits` of them;
-# * `work.moved_bytes(n_tokens, batch_size, width)`: the bytes that must come from memory. These
-#   are all weights and the KV cache of `n_tokens` tokens, with `width` bytes per number.
+# * `work.flops(n_new, n_cached, n_logits)` is the number of FLOPs. The pass is fed `n_new` tokens
+#   after `n_cached` tokens, and computes logits for `n_logits` of them.
+# * `work.moved_bytes(n_tokens, batch_size, width)` is the number of bytes that come from memory.
+#   These are all weights and the KV cache of `n_tokens`, with `width` bytes per number.
 #
-# In 16 bits, a pass over Llama-3.1-8B moves 15 GB, whether it is fed one token or five hundred.
-# So we expect the cache to save FLOPs and almost no bytes.
+# A pass over Llama-3.1-8B moves 15 GB in 16 bits, for one token and for five hundred. (All weights
+# have 16 GB. Of the input embedding a pass reads only a few rows.) So we expect the cache to save
+# FLOPs, but hardly any bytes.
 
 # %% exercise="labkit.cache_benchmark:generation_cost" points=1
 
@@ -104,29 +113,35 @@ for name in ("Llama-3.1-8B", "Llama-3.2-1B", "Llama-2-7b-hf"):
 # %% [markdown]
 # ## 3. Seconds
 #
-# A pass cannot be faster than its floor: the longer of moving and computing (`pass_floor`, lab
-# 2). On a GPU there is a second floor, because the host must *launch* every kernel of the pass.
-# With *eager* PyTorch, which launches one kernel after the other from Python, this takes about
-# 0.75 ms per layer (0.6 to 0.95 ms in our records). The 32 layers of an 8B model take 24 ms, but
-# moving its weights takes only 3.1 ms on an H200. The GPU works while the host launches, so a
-# pass takes the longer of the two.
+# A pass cannot be faster than its floor: the longer of moving and computing (`pass_floor`, lab 2).
+# There is a second bound: the CPU (the *host*) has to *launch* every kernel of the pass. With eager
+# PyTorch, where each operation is launched by itself, this takes about 0.75 ms per layer (0.67 to
+# 1.03 in our records). For the 32 layers of an 8B model it is 24 ms. The floor of its decode step
+# on an H200 is only 3.1 ms.
+#
+# The GPU works while the host launches. So a pass takes the longer of the two times, not their sum.
 
 # %% exercise="labkit.cache_benchmark:predicted_time_s" points=1
 
 # %% [markdown]
-# As long as launching is the longer of the two, a pass over 500 tokens takes as long as a pass
-# over one. Then the curves with and without a cache coincide. At which length do they separate?
+# If launching takes the longest, a pass over 500 tokens costs as much as a pass over one. Then the
+# curves with and without a cache coincide. At which length do they separate?
 
 # %% exercise="labkit.cache_benchmark:leaves_launch_floor_at" points=1
 
 # %% [markdown]
 # ### Question: four settings, before we measure
 #
-# Take an H200 (`Roofline.of("H200-SXM")`), bfloat16, and a launch of 0.75 ms per layer. For each
-# of the three models, give two numbers. One is the bytes that one token adds to the KV cache. The
-# other is the length at which a pass without a cache leaves the launch floor, for contexts up to
-# 40,000. For each of the four settings, say what limits a decode step with the cache, and what
-# limits a pass without it, at the given length: `"launch"`, `"memory"` or `"compute"`.
+# Take an H200 (`Roofline.of("H200-SXM")`), bfloat16, and a launch time of 0.75 ms per layer.
+# Multiply it by the layers of each model.
+#
+# * `"kv_bytes_per_token"`: the bytes that one token adds to the KV cache;
+# * `"leaves_launch_floor_at"`: the length at which the two curves separate, for contexts up to
+#   40,000;
+# * `"cached_step"`: the limit of a decode step with a cache, at the length in the comment;
+# * `"uncached_pass"`: the limit of a pass without a cache, at the same length.
+#
+# A limit is `"launch"`, `"memory"` or `"compute"`.
 
 # %% answer="four_settings" points=1
 four_settings = {
@@ -157,14 +172,16 @@ four_settings = {
 # %% [markdown]
 # ## 4. Measured
 #
-# Now we measure the four settings on this machine. On a CPU these are the tiny models and a long
-# prompt of 2,048 tokens. On a GPU they are the handout's models. Each generation runs once to its
-# longest length. We read the clock whenever the number of new tokens is a power of two. A first
-# run warms up, and is not kept. (On the H200 that first run takes 42 s, and the next one takes 12
-# s.) We also time a pass over a single token. It stands for the launch in our prediction.
+# Now we measure four settings on this machine: a baseline, a long prompt, a smaller model and an
+# older model. On a CPU the models are small, and the long prompt has 2,048 tokens. On a GPU they
+# are those of section 3.
 #
-# The cell takes half a minute on a CPU. Its results are saved in `cache-here.jsonl`. If you stop
-# it and run it again, it continues where it stopped.
+# Each generation runs once, up to its longest length. We read the clock whenever the number of new
+# tokens is a power of two. A run before all others is the warm-up. We also time a pass over a
+# single token. In our predictions this time stands for launching.
+#
+# The cell takes half a minute on a CPU. `cache-here.jsonl` stores the results. If you run the cell
+# again, it continues where it stopped.
 
 # %% experiment="measure"
 here = profile()
@@ -179,9 +196,8 @@ for row in rows:
 records = {**RECORDS, "here": recorder.record()}
 
 # %% [markdown]
-# Points are measured. Dashed lines are the prediction of *your* `predicted_time_s`. The first two
-# figures show this machine, with linear and with logarithmic axes. The third shows our record of
-# an H200.
+# Points are measured. Dashed lines show *your* `predicted_time_s`. You see this machine first, with
+# linear and with logarithmic axes. Then you see a record of an H200.
 
 # %% experiment="curves"
 cache_figures.with_and_without(records["here"], predicted_time_s, "linear")
@@ -207,22 +223,26 @@ for name, record in records.items():
                 )
 
 # %% [markdown]
-# A prediction has two parts. The floors of moving and computing are hard: no pass is faster. The
-# launch time is itself a measurement, and the same host is sometimes faster and sometimes slower.
-# On the H200 the baseline's one-token pass took 29 ms, and a minute later a step took 21 ms. So a
-# ratio of 0.8 is no surprise. A ratio above 1 shows work that the floor leaves out. Operations
-# write their results to memory and read them again, or attention copies its keys in every step.
+# The last column is the measured time divided by the predicted time. A prediction has two
+# ingredients:
 #
-# The main result is this. On the H200, 512 tokens of an 8B model take 11.6 s without a cache and
-# 11.9 s *with* one. As long as launching takes the time, the cache saves nothing.
+# * **The floors.** No measurement can be below them. A ratio well above 1 shows what the floors
+#   leave out. For example, operations write their results to memory and read them again, or
+#   attention copies its keys in each step.
+# * **The launch time.** It is measured, and it varies. On the H200 the one-token pass of the
+#   baseline took 29 ms. A minute later steps took 21 ms. So a ratio of 0.8 is not surprising. Also,
+#   most H200 curves were measured only once.
+#
+# The most important result: on the H200, 512 tokens of an 8B model take 11.6 s without a cache and
+# 11.9 s *with* one. The cache saves no time while launching takes the longest.
 #
 # ### Slopes
 #
-# "3.4 times faster" is the mean ratio of the baseline's recorded times on a CPU, over the lengths
-# 1 to
-# 512. Over the lengths 128 to 512 alone it is 6.6. So such a number depends on the lengths that
-#   were chosen. The first length, one new token, does not even use the cache. The cache changes
-#   the duration of each *further* token. That duration is the slope of the curve.
+# How much faster is a cache? Take the baseline's record of a CPU, and the ratio of the times at
+# each length. The mean of the ratios over the lengths 1 to 512 is 3.4. Over 128 to 512 it is 6.6.
+# So such a mean depends on the lengths that were chosen. And the first length, one new token, does
+# not use the cache at all. The cache changes the price of the *next* token. This is the slope of
+# the curve.
 
 # %% exercise="labkit.cache_benchmark:slopes" points=0.5
 
@@ -240,11 +260,10 @@ cache_figures.slopes_by_length(records["cache-h200"], slopes)
 # %% [markdown]
 # ### Question: what does the cache save?
 #
-# Take the baseline of one recorded result; the names are the keys of `RECORDS`. How many seconds
-# did a further token take between the two longest lengths, with the cache and without? What is
-# their ratio?
+# Choose one record of `RECORDS`, and take its baseline. How many seconds does a further token cost
+# between the two longest lengths, with a cache and without? Divide: what is the speed-up there?
 
-# %% answer="speed_up" points=1
+# %% answer="speed_up" points=0.5
 speed_up = {
     "record": "cache-cpu",  # the name of one record in RECORDS
     "cached_s_per_token": 0.00716,
@@ -253,50 +272,65 @@ speed_up = {
 }
 
 # %% [markdown]
-# ### In words: four curves
+# ### Written answer: four settings
 #
-# Explain each of the four settings of your own figure, or of a record: baseline, long prompt,
-# smaller and older model. How do the curves with and without a cache grow with the number of new
-# tokens? Why do the three other settings look different from the baseline, or alike? For each,
-# say which limit decides (launch, memory or compute), and give numbers.
+# Use the figures: your own, and the one of the H200. Write 2 to 4 sentences for each part, with
+# numbers.
+#
+# 1. **Baseline:** how do the curves with and without a cache grow on your machine? How do they grow
+#    on the H200? Why?
+# 2. **Long prompt:** compare with the baseline, and explain.
+# 3. **Smaller model:** compare with the baseline, and explain.
+# 4. **Older model:** compare with the baseline, and explain.
+# 5. **Prediction:** where do your measurements differ most from your prediction? Give the ratio and
+#    one possible reason.
 
-# %% [markdown] written="four_curves" points=1
-# Every new token is one pass. With a cache, each pass but the first is fed one token, so the
-# curve is a straight line. Without a cache, each pass is fed everything. *Baseline*: on an H200
-# this is shorter than the launch up to 1,650 tokens. So up to 512 tokens the curve is nearly the
-# same straight line: 21 ms per further token with the cache, 21 to 24 ms without. Beyond that,
-# each further token takes longer. A CPU has little to launch, so the tiny model's curve bends
-# from the start. At 512 tokens a further token takes 104 ms without the cache and 7.2 ms with it
-# (our record).
+# %% [markdown] written="four_curves" points=1.5
+# *1.* Each new token is one pass. With a cache, each pass but the first is fed one token, so the
+# curve is a straight line. Without a cache each pass is fed everything. On one CPU core the passes
+# soon take longer than their fixed cost, and the curve bends upwards. At 512 tokens a further token
+# costs 104 ms without a cache and 7.2 ms with one. On the H200 both curves are the same line: 21 ms
+# per further token with a cache, and 21 to 24 ms without. Up to 1,650 tokens, launching takes the
+# longest.
 #
-# *Long prompt*: without a cache, every pass is fed the whole prompt and is limited by computing.
-# So the curve is a straight line again, with one prefill per token: on the H200 1.30 s, where the
-# floor is 0.72 s, against 22 ms with the cache. *Smaller model*: launching limits the steps, so
-# the time follows the number of layers (13 ms for 16 layers, 21 ms for 32). The parameters, six
-# times fewer, do not matter. It leaves the launch floor at three times the length. *Older model*:
-# it has as many layers, so its curves are nearly the same. Its cache is four times as large
-# (524,288 bytes per token instead of 131,072), but this only shows when reading a long cache
-# takes more time than launching.
+# *2.* With the long prompt, a pass without a cache is fed the whole prompt, and computing is the
+# limit. All passes are about equally long, so the curve is a straight line. Its slope is one
+# prefill per token: 1.30 s on the H200, where the floor is 0.72 s. With a cache it is 22 ms, as for
+# the baseline.
 #
-# *Marking:*
+# *3.* On the H200 the time of the smaller model follows its layers: 13 ms per token for 16 layers,
+# and 21 ms for 32. It does not follow the parameters, which are six times fewer. Its curves
+# separate at a length three times as large (5,193 tokens). On a CPU its few FLOPs make it much
+# faster.
 #
-# * *0.25 if the baseline is explained: a straight line with the cache, and what bends the line
-#   without it.*
-# * *0.25 for each of the three other settings that is compared with the baseline and explained by
-#   its limit, with a number.*
+# *4.* The older model has as many layers, so the curves are nearly the same. Its cache is four
+# times as large (524,288 bytes per token instead of 131,072), because each query head has its own
+# KV head. This shows only when the cache is so long that reading it takes longer than launching.
+#
+# *5.* On one core, the baseline without a cache takes 36.2 s. My prediction is 19.9 s, a ratio of
+# 1.8. The floors assume peak FLOP/s and that each number moves once. Real operations reach less,
+# and write intermediate results to memory.
+#
+# *Marking (1.5 points):*
+#
+# * *0.25 for the baseline: straight against bent, or both equal while launching takes the longest.*
+# * *0.25 for each of the other three settings: a comparison with a number, and the limit that
+#   explains it.*
+# * *0.5 for the prediction: 0.25 for a ratio from the student's own table, 0.25 for a reason that
+#   fits it.*
 
 # %% [markdown]
 # ## 5. Keeping the cache: blocks and hashes
 #
-# Four questions are asked about one document of 360 tokens. Then 360 tokens are computed four
-# times, and their keys and values are the same every time. The keys and values of a token depend
-# on the token, its position and everything before it. They do not depend on anything after it. So
-# what two prompts share *at the beginning* can be kept.
+# Four questions are asked about one document of 360 tokens. Without a trick, the 360 tokens are
+# computed four times, and their keys and values are the same each time. They depend on the token,
+# on its position and on all tokens before it. They do not depend on later tokens. So two prompts
+# that *begin* with the same tokens can share keys and values. This is *prefix caching*.
 #
-# Engines such as vLLM cut prompts into blocks of 16 tokens and give each block a name. The name
-# is a hash of the block's tokens **and of the hash of the block before it**. Equal names then
-# mean equal text from the very beginning. One look into a table tells whether a block's keys and
-# values are kept.
+# Engines such as vLLM cut prompts into blocks of 16 tokens. Each block gets a name: a hash of its
+# tokens **and of the hash of the block before it**. If two names are equal, the texts are equal
+# from the very beginning. So one look into a table shows whether the keys and values of a block are
+# stored.
 #
 # ```
 # tokens   t0 .. t15 | t16 .. t31 | t32 .. t40
@@ -304,23 +338,32 @@ speed_up = {
 #          of the salt   of h0
 #          and t0..t15   and t16..t31
 # ```
+#
+# The *salt* is a text that is hashed before everything else. Users with different salts share
+# nothing.
+#
+# Write `block_hashes` in three stages, and run the check after each:
+#
+# 1. Cut the prompt into full blocks, and hash each block alone. Which claims fail?
+# 2. Add the hash of the block before to what you hash.
+# 3. Begin the chain with the salt.
 
 # %% exercise="labkit.cache_benchmark:block_hashes" points=1.5
 
 # %% [markdown]
-# A prompt of 48 tokens, of which all three blocks are kept, still needs 16 tokens computed. The
-# first new token is picked from the logits of the last prompt token, and these must be computed.
-# Blocks are used whole.
+# A prompt has 48 tokens, and all its blocks are known. Still 16 tokens must be computed. The model
+# must run on at least one token, because the logits for the first new token are not stored. And
+# only whole blocks are reused, so the whole last block is computed again.
 
 # %% exercise="labkit.cache_benchmark:longest_cached_prefix" points=1
 
 # %% [markdown]
 # ### Four questions on one document
 #
-# `labkit.labs.cache_benchmark.prefix_cache` is an engine in 170 lines. It runs the model with
-# *your* two functions: find what is kept, compute the rest, generate, keep. Each question comes
-# after the document and all earlier questions and answers. The record of the H200 has a longer
-# document.
+# `labkit.labs.cache_benchmark.prefix_cache` is an engine of 170 lines. It runs the model with
+# *your* two functions: find blocks, compute the rest, generate, store. Each question comes after
+# the document and all earlier questions and answers. The H200's record has a longer document. In
+# the table, `prefill` is the time with a prefix cache, and `without` the time without one.
 
 # %% experiment="four_questions"
 mine = {"block_hashes": block_hashes, "longest_cached_prefix": longest_cached_prefix}
@@ -338,10 +381,9 @@ for name, rows in {**conversations, "here": turns}.items():
 cache_figures.prefill_by_round(turns)
 
 # %% [markdown]
-# ### A single space
+# ### A space can break a cache
 #
-# Now one prompt is kept, and small edits of it are asked: a space before it, and a space after
-# it.
+# Now one prompt is cached. Then we ask small edits of it: a space before it, and a space after it.
 
 # %% experiment="small_edits"
 edits = {row.setting: row for row in invalidation(here, **mine)}
@@ -354,18 +396,19 @@ for name, record in RECORDS.items():
     print(f"{name}: whole prefill {1e3 * first_s:.0f} ms, of the same again {1e3 * same_s:.0f} ms")
 
 # %% [markdown]
-# The space before the prompt changes its first token, and then everything after it has another
-# beginning. The space after it only adds one token at the end.
+# With a space in front, the first token is no longer `"Chapter"`. So every block has a different
+# beginning, and no block is found. With a space at the end, there is only one more token at the
+# end.
 #
-# Look at the H200. There 368 of 382 tokens are found, and yet the prefill takes *longer*. A pass
-# over 382 tokens is limited by launching, and so is a pass over 14. Putting the blocks back only
-# adds to it. For the document of 5,761 tokens above, the cache halves the time.
+# Look at the H200: 368 of 382 tokens are found, but the prefill takes *longer*. A pass over 382
+# tokens and a pass over 14 are both limited by launching. Copying the blocks into the cache comes
+# on top. For the document of 5,761 tokens above, the cache halves the time.
 #
 # ### Question: and the fifth run?
 #
-# In the fifth run the document has another name: `"Aldo"` becomes `"Otto"`, once, where it first
-# occurs. How many tokens will be found? Predict it from the tokens. Then look at `edits["one
-# name"]`. Give the other runs as well.
+# In the fifth run we change one name in the document: `"Aldo"` becomes `"Otto"`, only at its first
+# place. How many tokens are found in the cache? Predict it from the tokens. Then compare with
+# `edits["one name"]`. Enter the other runs too.
 
 # %% experiment="edited_tokens"
 tokenizer = kit_tokenizer("tiny-target")
@@ -373,7 +416,7 @@ tokens = {name: tokenizer(text)["input_ids"] for name, text in edited_prompts().
 print({name: len(each) for name, each in tokens.items()})
 
 # %% answer="tokens_found" points=0.5
-tokens_found = {  # in the cache, of each run
+tokens_found = {  # tokens found in the cache, for each run
     "same": 368,
     "space before": 0,
     "space after": 368,
@@ -385,47 +428,51 @@ n_prompt, n_saved, _ = map(int, edits["one name"].counts.values())
 print(f"{n_saved} of {n_prompt} tokens were found")
 
 # %% [markdown]
-# ### In words: what breaks a cache
+# ### Written answer: what breaks a cache?
 #
-# Two applications send the same instructions of 2,000 tokens with every request. One writes the
-# time of day before them, the other after them. What will each find in the cache? Why must a hash
-# cover what comes before its block, and not only the block? What would go wrong otherwise, and
-# would anybody notice?
+# Two applications send the same instructions of 2,000 tokens with each request. One writes the time
+# of day before the instructions, the other after them.
+#
+# 1. How many tokens of the instructions does each application find in the cache?
+# 2. Why must a hash cover everything before its block? What would go wrong otherwise, and would
+#    anybody notice?
 
 # %% [markdown] written="broken_prefix" points=1
-# If the time comes first, the first block differs in every request. Each hash covers all tokens
-# before it, so all later hashes differ as well, and nothing is found. If the time comes after the
-# instructions, their 125 blocks of 16 tokens are found, and only the last few tokens are
-# computed.
+# *1.* With the time in front, the first block differs in each request. Each hash covers all tokens
+# before it, so all later hashes differ too, and nothing is found. With the time after the
+# instructions, all 125 blocks of 16 tokens are found. Only the last few tokens are computed.
 #
-# The keys and values of a token are computed from everything before it. Its position is rotated
-# into the key, and from the second layer on, each token has attended to the tokens before it. The
-# same 16 tokens after another beginning have other keys and values. If the hash covered the block
-# alone, the engine would put keys of one text after the beginning of another. It would not crash,
-# and the answers would be fluent. But they would sometimes be wrong, depending on earlier
-# requests. Only a comparison with a run without the cache, token by token, would show it.
+# *2.* The keys and values of a token depend on all tokens before it. Each key contains its
+# position. From the second layer on, each token has attended to earlier tokens. So the same 16
+# tokens have different keys and values after a different beginning. If the hash covered only the
+# block, the engine would use keys of one text in another text. It would not crash, and the answers
+# would be fluent but sometimes wrong. Only a comparison with an uncached run, token by token, would
+# show it.
 #
-# *Marking:*
+# *Marking (1 point):*
 #
-# * *0.25 if nothing is found when the time comes first, because all later hashes change.*
-# * *0.25 if the instructions are found when the time comes after them.*
-# * *0.25 if keys and values depend on everything before them.*
-# * *0.25 if it names the consequence: wrong text without an error.*
+# * *0.25 for each application: nothing found; all 2,000 tokens (125 blocks) found.*
+# * *0.25 if keys and values depend on the tokens before.*
+# * *0.25 for the consequence: wrong text without a crash, which is hard to notice.*
 
 # %% [markdown]
 # ## 6. Moving weights out of the way
 #
-# A card that is full of weights has no memory left for a cache. Weights can stay in the host's
-# memory, and come over the link layer by layer in every step. An L40S reads its own memory at 864
-# GB/s. Over PCIe it gets about 25 GB/s, which is 35 times less.
+# If weights fill a card, there is no room for a cache. *Offloading* keeps some weights in the
+# host's memory. In each step they come over the link, layer by layer. An L40S reads its own memory
+# at 864 GB/s. Over PCIe it gets about 25 GB/s, which is 35 times less.
+#
+# We count each byte once. Offloaded bytes come over the link. Only the other bytes are read from
+# the card's memory. (A real card also writes a copied layer to its memory and reads it again. We
+# leave that out.)
 
 # %% exercise="labkit.cache_benchmark:offload_step_s" points=0.5
 
 # %% [markdown]
-# On a GPU, `labkit.labs.cache_benchmark.offload` copies from pinned host memory. A CPU has only
-# one memory. There, an offloaded layer is copied from one place in it to another, which is faster
-# but works in the same way. The prediction is the measured step without offloading, plus the
-# expected duration of the copies.
+# On a GPU, `labkit.labs.cache_benchmark.offload` copies from *pinned* memory: host memory that the
+# operating system may not move. A CPU has only one memory. There an offloaded layer is copied
+# within it, which costs less but works in the same way. Here the prediction is the measured step
+# without offloading, plus the time of the copies.
 
 # %% experiment="offloaded_steps"
 steps = {name: record.of("offload") for name, record in RECORDS.items()}
@@ -443,19 +490,22 @@ for name, rows in {**steps, "here": list(offload(here))}.items():
         )
 
 # %% [markdown]
-# On the H200, half of the layers should take 25 ms for the step and 51 ms for the copies.
-# Together they take 57 ms, although nothing was asked to overlap. The reason: the 25 ms are time
-# of the *host*, which launches the next kernels while the copies run. A sum is right only if both
-# parts use the same device.
+# On the H200, half of the layers should cost 25 ms for the step and 51 ms for the copies. Together
+# they cost 57 ms, although we did not ask for overlap. The 25 ms are the *host's*: it launches the
+# next kernels while the copies run. So add two times only if both use the same device. If not, the
+# two overlap and the longer one counts.
 
 # %% [markdown]
 # ### Question: is it worth it?
 #
-# Take Qwen3-14B on an L40S in 16 bits, with one sequence of 4,096 tokens. Nothing, 4 GB or 8 GB
-# (10⁹ bytes) of the weights are offloaded, over a link of 25 GB/s, one transfer after the other.
-# How many milliseconds does a decode step take? How many tokens of KV cache fit next to the
-# weights that stay (`longest_sequence` of lab 1, memory of the card as the driver shows it)? Take
-# the moved bytes from `ModelWork` and the bandwidth from `Roofline.of("L40S")`.
+# Take Qwen3-14B on an L40S in 16 bits, and one sequence of 4,096 tokens. Offload nothing, then 4
+# GB, then 8 GB (10⁹ bytes) of the weights. The link has 25 GB/s, and the transfers do not overlap.
+#
+# * `"step_ms"`: the time of a decode step in milliseconds. Take the moved bytes from
+#   `ModelWork.of("Qwen/Qwen3-14B").moved_bytes(4096, 1, 2)` and the bandwidth from
+#   `Roofline.of("L40S")`.
+# * `"kv_tokens"`: the tokens of KV cache that fit besides the weights on the card. Use
+#   `longest_sequence` of lab 1, with the card as the driver shows it (46,068 MiB).
 
 # %% answer="offload_plan" points=0.5
 offload_plan = {
@@ -465,14 +515,14 @@ offload_plan = {
 }
 
 # %% [markdown]
-# The step is more than five times slower, for one fifth more room. For one sequence this is a bad
-# trade. It can pay if the model would not run at all otherwise, or if a large batch shares each
-# transfer.
+# With 4 GB offloaded, a step takes almost six times as long, for a fifth more room. For one
+# sequence this is not worth it. It can be worth it if the model does not fit at all, or if a large
+# batch shares each transfer.
 #
 # ## 7. Play with it
 #
-# The sliders call your `generation_passes` and `predicted_time_s`. At which prompt does the cache
-# begin to matter on an H200 with a launch of 24 ms? What changes if launching takes no time?
+# The sliders call your `predicted_time_s`. Choose an H200 and 0.75 ms per layer. At which prompt
+# does the cache begin to save time? Then set the launch time to 0. What changes?
 
 # %% experiment="growth"
 cache_widget.cache_growth(predicted_time_s, kv_bytes_per_token)
@@ -480,7 +530,7 @@ cache_widget.cache_growth(predicted_time_s, kv_bytes_per_token)
 # %% [markdown]
 # ## 8. The result
 #
-# What did the prefix cache save in the conversation above?
+# How much did the prefix cache save in the conversation above?
 
 # %% experiment="result"
 n_plain = sum(row.counts["prefill_tokens"] for row in plain)
@@ -490,19 +540,21 @@ later = [row.time_s for row in plain[1:]], [row.time_s for row in kept[1:]]
 print(f"the three later prefills: {1e3 * sum(later[0]):.0f} ms and {1e3 * sum(later[1]):.0f} ms")
 
 # %% [markdown]
-# Without the prefix cache, 1,711 tokens are computed; with it, 463. The document is computed
-# once, and each further question adds about 27 tokens instead of 440. Within one request, a cache
-# saves hundreds of times the FLOPs, but it saves time only where computing takes the time.
-# Between requests, it saves the prefill itself. Both rest on one fact: keys and values depend on
-# what comes before them, and on nothing that comes after.
+# ## What you have shown
 #
-# ## What to read next
+# Without a prefix cache, the four questions need 1,711 tokens of prefill. With one they need 463.
+# The document is computed once, and each further question costs about 27 tokens instead of 440.
+# Within one request, a KV cache divides the FLOPs by more than a hundred, but saves time only if
+# computing takes the longest. Between requests, a prefix cache saves the prefill. Both work because
+# keys and values depend only on earlier tokens.
+#
+# **Read next**
 #
 # * [Efficient Memory Management for Large Language Model Serving with
-#   PagedAttention](https://arxiv.org/abs/2309.06180) (Kwon et al., 2023): blocks, and sharing
-#   them.
+#   PagedAttention](https://arxiv.org/abs/2309.06180) (Kwon et al., 2023): a cache in blocks, and
+#   how requests share them.
 # * [SGLang: Efficient Execution of Structured Language Model
-#   Programs](https://arxiv.org/abs/2312.07104) (Zheng et al., 2023): the same idea with a tree of
+#   Programs](https://arxiv.org/abs/2312.07104) (Zheng et al., 2024): the same idea as a tree of
 #   prefixes.
 # * [FlexGen: High-Throughput Generative Inference of Large Language Models with a Single
 #   GPU](https://arxiv.org/abs/2303.06865) (Sheng et al., 2023): offloading, and when it pays.

@@ -15,8 +15,8 @@ from labkit.cli import main
 from labkit.labs.throughput import figures
 from labkit.labs.throughput import widget as roofline_widget
 from labkit.measuring.records import Record, RecordError, Row, read_records, recorded_results
-from labkit.measuring.roofline import ModelWork, Roofline
-from labkit.models.facts import data_path
+from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
+from labkit.models.facts import data_path, gpus
 
 
 @pytest.fixture
@@ -80,6 +80,15 @@ def test_a_table_shows_events_and_cold_runs_where_there_are_any(record):
     text = figures.table(replace(record, rows=(*record.of("roofline"), old, row)), "output_sweep")
     assert (cells(text, 0)["events"], cells(text, 0)["first"]) == ("-", "-")
     assert (cells(text, 1)["events"], cells(text, 1)["first"]) == ("1.5000", "1.9x")
+
+
+def test_the_table_of_cards_has_the_floors_of_their_data_sheets():
+    _, headings, *lines = figures.cards_table("Qwen/Qwen3-8B").splitlines()
+    assert len(lines) == len(gpus())
+    (line,) = (line for line in lines if line.startswith("L40S"))
+    step, prefill = (pass_floor("L40S", "Qwen/Qwen3-8B", *n) for n in ((1, 64), (8192, 0)))
+    assert line.split()[-2:] == [f"{1e3 * step.seconds:.1f}", f"{1e3 * prefill.seconds:.0f}"]
+    assert {len(line) for line in lines} == {len(headings)}
 
 
 def test_mfu_is_the_flops_of_all_passes_over_the_machines_peak(record):

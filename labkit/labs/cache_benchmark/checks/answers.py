@@ -44,7 +44,7 @@ OFFLOAD_CONTEXT, LINK_BANDWIDTH = 4096, 25e9
 
 @check("four_settings", hint="Count keys and values of all layers. Use the number of KV heads.")
 def cache_bytes_follow_the_kv_heads(student: Student, case: AnswerCase) -> None:
-    """The bytes that a token adds to the cache are those of each model's KV heads."""
+    """`kv_bytes_per_token` counts the KV heads of each model, not its query heads."""
     for setting in MODEL_SETTINGS:
         what = f"{setting}, kv_bytes_per_token"
         got = _number(student, case, setting, "kv_bytes_per_token")
@@ -69,9 +69,9 @@ def each_model_leaves_the_floor_at_its_length(student: Student, case: AnswerCase
         expect_close(case, got, right, f"{setting}, leaves_launch_floor_at", relative=0.02)
 
 
-@check("four_settings", hint="Compare three times: launching, moving, computing.")
+@check("four_settings", hint="Compare three times: launching, moving, computing. Name the longest.")
 def the_limit_of_each_pass_is_its_longest_time(student: Student, case: AnswerCase) -> None:
-    """A pass is limited by whatever takes longest: its launch, moving or computing."""
+    """The limit of each pass is the longest of launching, moving and computing."""
     for setting, (model, length) in SETTINGS.items():
         for key, n_fed in (("cached_step", 1), ("uncached_pass", length)):
             answer = expect_mapping(_part(student, case, setting), (key,), f'"{setting}"')
@@ -87,7 +87,7 @@ def the_limit_of_each_pass_is_its_longest_time(student: Student, case: AnswerCas
 
 @check("speed_up", hint="Take slopes(...)[-1] of both curves of the setting baseline.")
 def slopes_are_those_of_the_record(student: Student, case: AnswerCase) -> None:
-    """Both slopes are those of the record that is named, between its two longest lengths."""
+    """Both slopes are those of the record that you name, between its two longest lengths."""
     for use_cache, key in ((True, "cached_s_per_token"), (False, "uncached_s_per_token")):
         got = finite_number_in(fields_of(student, case, (key,))[key], key)
         right = _last_slope(student, case, use_cache)
@@ -97,7 +97,7 @@ def slopes_are_those_of_the_record(student: Student, case: AnswerCase) -> None:
 
 @check("speed_up", hint="Divide uncached_s_per_token by cached_s_per_token.")
 def speed_up_is_a_ratio_of_slopes(student: Student, case: AnswerCase) -> None:
-    """The speed-up is the ratio of the slopes, not a mean of ratios over lengths."""
+    """`ratio` is the ratio of the two slopes, not a mean of ratios over lengths."""
     got = finite_number_in(fields_of(student, case, ("ratio",))["ratio"], "ratio")
     right = _last_slope(student, case, False) / _last_slope(student, case, True)
     if is_near(got, right, 0.03):
@@ -108,8 +108,8 @@ def speed_up_is_a_ratio_of_slopes(student: Student, case: AnswerCase) -> None:
     why = ""
     if is_near(got, sum(ratios) / len(ratios), 0.02):
         why = (
-            "That is the mean of the ratios over the lengths: it says more about which lengths "
-            "were chosen than about the cache."
+            "That is the mean of the ratios over all lengths. It depends on the lengths that "
+            "were chosen."
         )
     elif is_near(got, 1 / right, 0.03):
         why = "This is the inverse. Divide the time without the cache by the time with it."
@@ -120,7 +120,7 @@ def speed_up_is_a_ratio_of_slopes(student: Student, case: AnswerCase) -> None:
 
 @check("tokens_found", hint="Compare the tokens of each run with those of the first run.")
 def hits_of_the_three_runs_are_those_counted(student: Student, case: AnswerCase) -> None:
-    """Same, space before, space after: the tokens that are found are those of equal blocks."""
+    """For same, space before and space after, you count the tokens of equal blocks."""
     for edit in ("same", "space before", "space after"):
         _expect_hit(student, case, edit)
 
@@ -149,7 +149,7 @@ def steps_slow_down_by_the_link(student: Student, case: AnswerCase) -> None:
 
 @check("offload_plan", hint="Call longest_sequence of lab 1 with fewer bytes of weights.")
 def room_grows_by_what_is_offloaded(student: Student, case: AnswerCase) -> None:
-    """The tokens that fit grow by the offloaded bytes over the bytes per token."""
+    """`kv_tokens` is the longest sequence besides the weights that stay on the card."""
     shape = ModelShape.of(OFFLOAD_MODEL)
     vram_bytes = vram_readings(OFFLOAD_CARD)["driver"][0]
     for setting, n_bytes in OFFLOADED_BYTES.items():

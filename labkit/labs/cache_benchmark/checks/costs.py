@@ -67,30 +67,30 @@ def _passes(student: Student, case: PassesCase) -> list[list[Any]]:
     return [[number_in(number, "a count of a pass") for number in pair] for pair in pairs]
 
 
-@check("generation_passes", hint="How many new tokens does one pass make?")
+@check("generation_passes", hint="Make one pass for each new token.")
 def every_pass_makes_one_token(student: Student, case: PassesCase) -> None:
-    """There are as many passes as new tokens."""
-    why = "The last new token is picked; no pass is fed it." if case.n_new else ""
+    """The number of passes is n_new."""
+    why = "No pass is fed the last new token." if case.n_new else ""
     expect_equal(len(_passes(student, case)), case.n_new, "the number of passes", why=why)
 
 
 @check(
     "generation_passes",
-    hint="What does the model need to see to make the second token, if it remembers nothing?",
+    hint="Feed the prompt and all new tokens so far in each pass.",
     applies_to=lambda case: case.n_new > 0 and not case.use_cache,
 )
 def without_a_cache_all_is_fed_again(student: Student, case: PassesCase) -> None:
-    """Without a cache each pass is fed the prompt and every token made so far."""
+    """Without a cache, each pass is fed the prompt and all new tokens so far."""
     _expect_pairs(student, case)
 
 
 @check(
     "generation_passes",
-    hint="The first pass is the prefill. What is cached after it, and what is fed next?",
+    hint="Feed the prompt in the first pass. Then feed one token, with all others cached.",
     applies_to=lambda case: case.n_new > 0 and case.use_cache,
 )
 def with_a_cache_one_token_is_fed(student: Student, case: PassesCase) -> None:
-    """With a cache the prompt is fed once, then one token at a time after all that is cached."""
+    """With a cache, the prompt is fed once, and then one token in each pass."""
     _expect_pairs(student, case)
 
 
@@ -119,7 +119,7 @@ def _expect_flops(student: Student, case: CostCase, why: str = "") -> None:
     applies_to=lambda case: case.use_cache and case.n_prompt == 1 and case.width == 2,
 )
 def each_step_attends_to_what_is_cached(student: Student, case: CostCase) -> None:
-    """The FLOPs of a decode step count its attention to all that is cached."""
+    """The FLOPs of a decode step count its attention to all cached tokens."""
     _expect_flops(student, case)
 
 
@@ -129,27 +129,31 @@ def each_step_attends_to_what_is_cached(student: Student, case: CostCase) -> Non
     applies_to=lambda case: case.use_cache and case.n_new == 1 and case.n_prompt > 1,
 )
 def prefill_needs_one_position_of_logits(student: Student, case: CostCase) -> None:
-    """A prefill computes logits for the last position alone."""
-    _expect_flops(student, case, "Are logits computed for tokens whose successor is known?")
+    """A prefill computes logits only for the last position."""
+    _expect_flops(
+        student,
+        case,
+        "Logits may have been counted for every position. Only the last one needs them.",
+    )
 
 
 @check(
     "generation_cost",
-    hint="Which passes does a generation without a cache make?",
+    hint="Use the passes of your generation_passes without a cache.",
     applies_to=lambda case: not case.use_cache and case.n_new > 1 and case.width == 2,
 )
 def without_a_cache_every_pass_is_a_prefill(student: Student, case: CostCase) -> None:
-    """Without a cache the FLOPs are those of one longer and longer prefill per new token."""
+    """Without a cache, the FLOPs are those of one prefill per new token, each longer."""
     _expect_flops(student, case)
 
 
 @check(
     "generation_cost",
-    hint="What has to come from memory in every pass, whatever it is fed? And which keys?",
+    hint="Pass n_cached + n_fed tokens to work.moved_bytes, for each pass.",
     applies_to=lambda case: case.width == 2,
 )
 def every_pass_moves_weights_and_cache(student: Student, case: CostCase) -> None:
-    """Every pass moves the weights, and keys and values of all tokens that are there after it."""
+    """Each pass moves the weights, and keys and values of the cached and the fed tokens."""
     got = _costs(student, case)[1]
     expect_number(got, case.moved_bytes, "the moved bytes", relative=SINGLE_PRECISION)
 
@@ -160,7 +164,7 @@ def every_pass_moves_weights_and_cache(student: Student, case: CostCase) -> None
     applies_to=lambda case: case.width != 2,
 )
 def the_width_of_numbers_is_an_argument(student: Student, case: CostCase) -> None:
-    """Moved bytes are proportional to the width of a number."""
+    """The moved bytes are proportional to `width`."""
     n_bytes = number_in(_costs(student, case, case.width)[1], "the moved bytes")
     of_two = number_in(_costs(student, case, 2)[1], "the moved bytes at 2 bytes per number")
     if not case.moved_bytes / case.n_new / 2 < of_two < math.inf:

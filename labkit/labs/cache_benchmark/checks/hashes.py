@@ -62,15 +62,19 @@ def _full(student: Student, tokens: Sequence[int], case: HashCase, salt: str = "
 def _expect_repeatable(student: Student, case: HashCase) -> None:
     """Hashes that differ from call to call differ between prompts for no reason."""
     if _full(student, case.tokens, case) != _full(student, case.tokens, case):
-        why = "Is anything in it that changes from call to call?"
-        raise Wrong("the hashes, computed again", expected="the same", got="others", why=why)
+        why = "The hash contains something that changes between calls."
+        raise Wrong(
+            "the hashes, computed again", expected="the same", got="different ones", why=why
+        )
 
 
 def _expect_all_differ(got: list, others: list, what: str, why: str) -> None:
     """Hash by hash, the two prompts have nothing in common."""
     for i, (one, other) in enumerate(zip(got, others, strict=True)):
         if one == other:
-            raise Wrong(f"the hash of block {i}, {what}", expected="another", got="equal", why=why)
+            raise Wrong(
+                f"the hash of block {i}, {what}", expected="a different one", got="equal", why=why
+            )
 
 
 def _changed(tokens: Sequence[int], at: int, by: int = 1) -> list[int]:
@@ -79,9 +83,9 @@ def _changed(tokens: Sequence[int], at: int, by: int = 1) -> list[int]:
     return changed
 
 
-@check("block_hashes", hint="How many blocks are full? What if there are no tokens at all?")
+@check("block_hashes", hint="Make len(tokens) // block_size hashes, in a list that may be empty.")
 def each_full_block_has_a_hash(student: Student, case: HashCase) -> None:
-    """There is one hash for each full block, and none for the tokens left over."""
+    """There is one hash for each full block, and none for the tokens at the end."""
     size = case.block_size
     for n_tokens in (len(case.tokens), size * case.n_blocks, size, size - 1, 0):
         got = _hashes(student, case.tokens[:n_tokens], case)
@@ -96,49 +100,52 @@ def each_full_block_has_a_hash(student: Student, case: HashCase) -> None:
             )
 
 
-@check("block_hashes", hint="What may a block's hash depend on? Not on what comes after it.")
+@check("block_hashes", hint="Use only the block, the hash before it and the salt.")
 def equal_beginnings_have_equal_hashes(student: Student, case: HashCase) -> None:
-    """Prompts that begin alike share the hashes of the blocks in which they are alike."""
+    """Prompts with equal first blocks have equal hashes for these blocks."""
     whole = _full(student, case.tokens, case)
-    why = "Is anything in it that changes from call to call, or that comes later?"
+    why = "The hash may contain something that changes between calls, or later tokens."
     for n_tokens in (case.block_size * (case.n_blocks - 1) + 1, len(case.tokens)):
         again = _full(student, case.tokens[:n_tokens], case)
         if not again or again != whole[: len(again)]:
             what = f"the hashes of the first {n_tokens} tokens"
             wanted = "the first of those of the whole prompt"
-            raise Wrong(what, expected=wanted, got="others", why=why)
+            raise Wrong(what, expected=wanted, got="different ones", why=why)
     longer = _full(student, [*case.tokens, *case.tokens], case)
     if longer[: len(whole)] != whole:
         what = "the hashes of a longer prompt"
-        raise Wrong(what, expected="equal at the front", got="others", why=why)
+        raise Wrong(what, expected="equal at the front", got="different ones", why=why)
     if _full(student, _changed(case.tokens, 0), case) == whole:
-        raise Wrong("the hashes of another prompt", expected="others", got="the same")
+        raise Wrong("the hashes of a different prompt", expected="different", got="the same")
 
 
 @check("block_hashes", weight=2, hint="Hash a block together with the hash of the block before it.")
 def a_hash_covers_everything_before_it(student: Student, case: HashCase) -> None:
-    """Keys and values depend on all tokens before: another first token changes every hash."""
+    """A hash depends on all tokens before its block: a new first token changes every hash."""
     _expect_repeatable(student, case)
     size = case.block_size
     whole = _full(student, case.tokens, case)
-    why = "The same block after another beginning has other keys and values."
+    why = "After a different beginning, the same block has different keys and values."
     other = _full(student, _changed(case.tokens, 0), case)
-    _expect_all_differ(whole, other, "after another first token", why)
+    _expect_all_differ(whole, other, "after a change of the first token", why)
     for i in range(1, case.n_blocks - 1):
         other = _full(student, _changed(case.tokens, i * size + size // 2), case)
-        _expect_all_differ(whole[i:], other[i:], f"after another token in block {i}", why)
+        _expect_all_differ(whole[i:], other[i:], f"after a change in block {i}", why)
     block = list(case.tokens[:size])
     if len(set(_full(student, block * 3, case))) < 3:
         raise Wrong("the hashes of one block three times", expected="three", got="equal", why=why)
     swapped = [*case.tokens[size : 2 * size], *block, *case.tokens[2 * size :]]
     if swapped != list(case.tokens):
         other = _full(student, swapped, case)
-        _expect_all_differ(whole[1:], other[1:], "after two blocks changed places", why)
+        _expect_all_differ(whole[1:], other[1:], "after two blocks were swapped", why)
 
 
-@check("block_hashes", hint="Does the order matter? The last token? Are 1, 23 and 12, 3 alike?")
+@check(
+    "block_hashes",
+    hint="Hash every token of the block, in order, with a separator between numbers.",
+)
 def every_token_of_a_block_counts(student: Student, case: HashCase) -> None:
-    """Within a block each token counts, by its place and its whole number."""
+    """In a block, each token changes the hash, by its place and its whole number."""
     _expect_repeatable(student, case)
     size = case.block_size
     tokens = list(case.tokens[: size * case.n_blocks])
@@ -146,29 +153,27 @@ def every_token_of_a_block_counts(student: Student, case: HashCase) -> None:
     others = {"the block in reverse": [*tokens[:-size], *reversed(tokens[-size:])]}
     for at in range(len(tokens) - size, len(tokens)):
         place = f"at place {at % size} of the block"
-        others[f"another token {place}"] = _changed(tokens, at)
+        others[f"a different token {place}"] = _changed(tokens, at)
         others[f"a token {place} that is larger by 256"] = _changed(tokens, at, 256)
-        others[f"one that is larger by 65,536 {place}, of a large vocabulary"] = _changed(
-            tokens, at, 65_536
-        )
+        others[f"a token {place} that is larger by 65,536"] = _changed(tokens, at, 65_536)
     for what, changed in others.items():
         if changed != tokens and _full(student, changed, case)[-1] == last:
-            raise Wrong(f"the hash with {what}", expected="another", got="equal")
+            raise Wrong(f"the hash with {what}", expected="a different one", got="equal")
     if size > 1:
         start = tokens[:-size] + [7] * (size - 2)
         pair = [_full(student, [*start, *end], case)[-1] for end in ((1, 23), (12, 3))]
         if pair[0] == pair[1]:
-            why = "Written without a gap between them, both are 123."
+            why = "Without a separator both are 123."
             raise Wrong("the hashes of 1, 23 and of 12, 3", expected="two", got="one", why=why)
 
 
 @check(
     "block_hashes",
-    hint="With 16 bits, some two of a few hundred hashes are equal by chance.",
+    hint="Use a longer hash, for example hashlib.sha256. 16 bits are not enough.",
     applies_to=lambda case: 1 < case.block_size <= 3,
 )
 def many_blocks_are_told_apart(student: Student, case: HashCase) -> None:
-    """Of 1,200 blocks no two have the same hash: a wrong hit gives wrong text."""
+    """1,200 different blocks have 1,200 different hashes."""
     _expect_repeatable(student, case)
     n_blocks = 1200
     n_tokens = n_blocks * case.block_size
@@ -180,7 +185,7 @@ def many_blocks_are_told_apart(student: Student, case: HashCase) -> None:
 
 @check("block_hashes", hint="Pass only the hash of the block before, not all earlier tokens.")
 def hashes_stay_small(student: Student, case: HashCase) -> None:
-    """The last hash of a long prompt is as small as the first, at most 128 bytes."""
+    """Each hash has at most 128 bytes, also the last one of a long prompt."""
     _expect_repeatable(student, case)
     n_bytes = _n_bytes(_full(student, list(range(200 * case.block_size)), case)[-1])
     if n_bytes > LARGEST_HASH_BYTES:
@@ -199,13 +204,13 @@ def _n_bytes(one: Any) -> int:
 
 @check("block_hashes", hint="Put the salt into the hash of the first block.")
 def salts_keep_users_apart(student: Student, case: HashCase) -> None:
-    """With another salt no hash is the same; with the same salt all are."""
+    """With a different salt all hashes differ. With the same salt all are equal."""
     plain, anna, bert = (_full(student, case.tokens, case, salt) for salt in ("", "anna", "bert"))
     why = "A user could measure how fast an answer comes, and learn what another user sent."
     _expect_all_differ(plain, anna, "with a salt and without", why)
     _expect_all_differ(anna, bert, "with two salts", why)
     if _full(student, case.tokens, case, "anna") != anna:
-        raise Wrong("the hashes with the same salt", expected="the same", got="others")
+        raise Wrong("the hashes with the same salt", expected="the same", got="different ones")
 
 
 OPEN_CASES = {

@@ -28,7 +28,7 @@ class PrefixCase:
     def __str__(self) -> str:
         found = "".join("x" if one in self.cached else "-" for one in self.hashes)
         return (
-            f"{self.n_tokens} tokens in blocks of {self.block_size}, of which are cached: "
+            f"{self.n_tokens} tokens in blocks of {self.block_size}, cached (x) or not (-): "
             f"{found or 'no full block'}"
         )
 
@@ -40,11 +40,11 @@ def _saved(student: Student, case: PrefixCase, cached: Any) -> Any:
 @check(
     "longest_cached_prefix",
     "tail",
-    hint="Blocks times tokens per block; a block that is there need not be computed.",
+    hint="Multiply the number of blocks that are found by block_size.",
 )
 def cached_blocks_are_counted_in_tokens(student: Student, case: PrefixCase) -> None:
-    """Each block that is found saves all of its tokens."""
-    factors = {1 / case.block_size: "That is blocks: return tokens."}
+    """Each block that is found counts with all of its tokens."""
+    factors = {1 / case.block_size: "These are blocks. Return tokens."}
     got = _saved(student, case, set(case.cached))
     expect_number(got, case.expected, "the tokens that are saved", factors=factors)
 
@@ -52,12 +52,12 @@ def cached_blocks_are_counted_in_tokens(student: Student, case: PrefixCase) -> N
 @check(
     "longest_cached_prefix",
     "gap",
-    hint="Can a block be used if the one before it has to be computed?",
+    hint="Stop at the first block that is not in cached.",
 )
 def the_first_miss_ends_it(student: Student, case: PrefixCase) -> None:
-    """Blocks after the first one that is missing are not used."""
+    """Blocks after the first missing block are not counted."""
     got = _saved(student, case, set(case.cached))
-    why = "A cache like this keeps a block only with its beginning: the hits form a prefix."
+    why = "A block is used only if all blocks before it are found."
     expect_number(got, case.expected, "the tokens that are saved", why=why)
     filled = number_in(_saved(student, case, set(case.hashes)), "the tokens without the gap")
     if not filled > case.expected:
@@ -68,17 +68,17 @@ def the_first_miss_ends_it(student: Student, case: PrefixCase) -> None:
 @check(
     "longest_cached_prefix",
     "whole",
-    hint="What is the first new token picked from, if nothing goes through the model?",
+    hint="Leave at least one token to compute, and so the last block, if all are found.",
 )
 def one_token_is_left_to_compute(student: Student, case: PrefixCase) -> None:
-    """A prompt that is cached to its last token still has its last block computed."""
+    """If all blocks of a prompt are found, its last block is still computed."""
     why = "The cache keeps no logits. The model has to compute at least the last token."
     got = _saved(student, case, set(case.cached))
     expect_number(got, case.expected, "the tokens that are saved", why=why)
     longer = student.longest_cached_prefix(
         list(case.hashes), set(case.cached), case.n_tokens + 1, case.block_size
     )
-    expect_number(longer, case.n_tokens, "the tokens saved where one more token follows")
+    expect_number(longer, case.n_tokens, "the tokens that are saved if one more token follows")
 
 
 @check(
@@ -87,7 +87,7 @@ def one_token_is_left_to_compute(student: Student, case: PrefixCase) -> None:
     applies_to=lambda case: case.kind == "tail" and case.expected > 0,
 )
 def any_container_will_do(student: Student, case: PrefixCase) -> None:
-    """A set, a dict from hash to block and a list are the same thing here: what knows `in`."""
+    """`cached` may be a set, a dict or a list: any container that has `in`."""
     saved = number_in(_saved(student, case, set(case.cached)), "the tokens found in a set")
     if not saved > 0 or saved % case.block_size:
         raise Wrong("the tokens found in a set", expected="some blocks", got=show(saved))
@@ -96,8 +96,8 @@ def any_container_will_do(student: Student, case: PrefixCase) -> None:
         for cached in (case.hashes, ())
     )
     if not n_all > n_none:
-        what = "the tokens found where every block is cached"
-        raise Wrong(what, expected="more than where none is", got=show(n_all))
+        what = "the tokens found if every block is cached"
+        raise Wrong(what, expected="more than if none is cached", got=show(n_all))
     others = {"a dict": dict.fromkeys(case.cached, "a block"), "a list": list(case.cached)}
     for kind, cached in others.items():
         expect_number(_saved(student, case, cached), saved, f"the tokens found in {kind}")
@@ -127,7 +127,7 @@ class OffloadCase:
 
 @check("offload_step_s", hint="Divide each of the two parts by its own bandwidth, and add.")
 def transfers_in_turn_add_up(student: Student, case: OffloadCase) -> None:
-    """Without overlap, bytes over the link and bytes from GPU memory take their times in turn."""
+    """Without overlap, the times of both transfers are added."""
     why = "In this model, offloaded bytes count for the link only."
     got = student.offload_step_s(*case.arguments)
     expect_number(got, case.in_turn_s, "the seconds", relative=SINGLE_PRECISION, why=why)
@@ -135,14 +135,16 @@ def transfers_in_turn_add_up(student: Student, case: OffloadCase) -> None:
 
 @check("offload_step_s", hint="Take the longer of the two transfers.")
 def overlapping_transfers_take_the_longer(student: Student, case: OffloadCase) -> None:
-    """With overlap, the step is over when the longer of the two transfers is."""
+    """With overlap, the step takes as long as the longer transfer."""
     got = student.offload_step_s(*case.arguments, overlap=True)
     expect_number(got, case.overlapped_s, "the seconds with overlap", relative=SINGLE_PRECISION)
 
 
-@check("offload_step_s", hint="The docstring says what is refused, and with which exception.")
+@check(
+    "offload_step_s", hint="Raise ValueError if offloaded_bytes is negative or above moved_bytes."
+)
 def only_what_is_moved_can_be_offloaded(student: Student, case: OffloadCase) -> None:
-    """More bytes than are moved, and fewer than none, are refused; none and all are not."""
+    """offloaded_bytes may be 0 to moved_bytes. Any other number is a ValueError."""
     moved, links = case.moved_bytes, (case.bandwidth, case.link_bandwidth)
     refused = {f"offloading {n:,} bytes": (moved, n, *links) for n in (moved + 1, -1)}
     expect_refusals(student.offload_step_s, refused)

@@ -90,23 +90,29 @@ def _expect_time(student: Student, case: TimeCase, why: str = "") -> None:
     hint="Take the floor of each pass, and add the seconds.",
 )
 def each_pass_has_its_own_limit(student: Student, case: TimeCase) -> None:
-    """Each pass takes the longer of moving and computing, its own."""
-    _expect_time(student, case, "The longer of two sums is not the sum of what is longer.")
+    """Each pass takes the longer of its own moving and computing."""
+    _expect_time(
+        student, case, "Take the longer time in each pass, and add then. Do not add first."
+    )
 
 
 @check(
     "predicted_time_s",
     "launch",
-    hint="The GPU computes while the host launches: which of the two is a pass waiting for?",
+    hint="Take max(launch_s, floor) in each pass.",
 )
 def no_pass_is_shorter_than_its_launch(student: Student, case: TimeCase) -> None:
     """A pass whose floor is below the launch time takes the launch time."""
-    _expect_time(student, case, "Launching overlaps with the pass, and every pass is launched.")
+    _expect_time(
+        student,
+        case,
+        "Launching and the pass overlap, so take the longer one. Do this in every pass.",
+    )
 
 
-@check("predicted_time_s", "uncached", hint="use_cache decides which passes there are.")
+@check("predicted_time_s", "uncached", hint="Pass use_cache to generation_passes.")
 def without_a_cache_passes_grow(student: Student, case: TimeCase) -> None:
-    """Without a cache the passes are longer and longer prefills."""
+    """Without a cache, each pass is a prefill, longer than the one before."""
     _expect_time(student, case)
 
 
@@ -127,7 +133,7 @@ def _leaves(student: Student, case: LeavingCase, launch_s: float, n_context: int
 
 @check("leaves_launch_floor_at", hint="Call pass_floor without cached tokens for each length.")
 def the_first_length_above_the_launch_is_found(student: Student, case: LeavingCase) -> None:
-    """The shortest length whose floor, moving or computing, exceeds the launch time."""
+    """The result is the shortest length whose floor is above launch_s."""
     got = _leaves(student, case, case.launch_s, case.n_context)
     why = "A floor equal to the launch time is not longer than it."
     expect_number(got, case.expected, "the length", why=why)
@@ -135,12 +141,12 @@ def the_first_length_above_the_launch_is_found(student: Student, case: LeavingCa
 
 @check("leaves_launch_floor_at", hint="Try the length n_context, too.")
 def the_last_length_of_the_context_counts(student: Student, case: LeavingCase) -> None:
-    """A context that ends at that length still has it; one that ends before gives None."""
+    """n_context itself is one of the lengths."""
     got = _leaves(student, case, case.launch_s, case.expected)
-    expect_number(got, case.expected, "the length where the context ends with it")
+    expect_number(got, case.expected, "the length if the context ends there")
     within = number_in(_leaves(student, case, case.launch_s, case.n_context), "the length")
     if not within < case.n_context:
-        what = "the length where the context goes on"
+        what = "the length in a longer context"
         raise Wrong(what, expected=f"less than {case.n_context:,}", got=show(within))
 
 
@@ -153,23 +159,25 @@ def none_if_no_length_leaves_it(student: Student, case: LeavingCase) -> None:
     ):
         got = _leaves(student, case, launch_s, n_context)
         if got is not None:
-            raise Wrong("where no pass of the context is so long", expected="None", got=show(got))
+            raise Wrong("if no floor is above launch_s", expected="None", got=show(got))
     number_in(_leaves(student, case, case.launch_s, case.n_context), "the length of the case")
 
 
-@check("leaves_launch_floor_at", hint="What if a pass over one token takes longer than launching?")
+@check("leaves_launch_floor_at", hint="Begin with length 1.")
 def one_token_can_be_too_long(student: Student, case: LeavingCase) -> None:
-    """It is 1 where moving the weights alone takes longer than the launch."""
+    """If moving the weights takes longer than launching, the result is 1."""
     got = _leaves(student, case, case.below_all_s, case.n_context)
-    expect_number(got, 1, "the length where every pass is above the launch")
+    expect_number(got, 1, "the length if every floor is above launch_s")
     longer = number_in(_leaves(student, case, case.launch_s, case.n_context), "the length")
     if not longer > 1:
-        raise Wrong("the length where the launch takes longer", expected="more", got=show(longer))
+        raise Wrong(
+            "the length if launching takes longer", expected="more than 1", got=show(longer)
+        )
 
 
 @check("leaves_launch_floor_at", hint="Pass dtype to pass_floor.")
 def the_floor_of_the_dtype_is_taken(student: Student, case: LeavingCase) -> None:
-    """Wider numbers at a lower peak leave the floor at a shorter length."""
+    """The dtype changes the length: in float32 it is shorter."""
     got = _leaves(student, case, case.launch_s, case.n_context, dtype="float32")
     expect_number(got, case.float32_expected, "the length in float32")
 
@@ -203,31 +211,33 @@ def _expect_slopes(student: Student, case: SlopesCase, why: str) -> None:
 
 @check(
     "slopes",
-    hint="Two points make a slope: what is the difference of times divided by?",
+    hint="Divide the difference of two times by the difference of their lengths.",
     applies_to=lambda case: not case.order,
 )
 def slopes_are_rises_over_runs(student: Student, case: SlopesCase) -> None:
-    """Between neighbouring lengths, the further seconds are divided by the further tokens."""
-    _expect_slopes(student, case, "Time by length is no slope: it holds the prefill too.")
+    """A slope is the difference of two times divided by the difference of two lengths."""
+    _expect_slopes(
+        student, case, "Do not divide a time by its length: it contains the prefill too."
+    )
 
 
 @check(
     "slopes",
-    hint="Which lengths are neighbours if a sweep was measured out of order?",
+    hint="Sort the lengths first, together with their times.",
     applies_to=lambda case: bool(case.order),
 )
 def the_order_of_points_does_not_matter(student: Student, case: SlopesCase) -> None:
-    """Points in any order give the slopes from the shortest length to the longest."""
-    _expect_slopes(student, case, "Sort the points by length, times with them.")
+    """Lengths in any order give the slopes from the shortest to the longest."""
+    _expect_slopes(student, case, "Sort the lengths, and their times with them.")
 
 
-@check("slopes", hint="The docstring lists what is refused, and with which exception.")
+@check("slopes", hint="Raise ValueError in the three cases of the docstring.")
 def what_has_no_slope_is_refused(student: Student, case: SlopesCase) -> None:
-    """One length alone, one length twice, and a time too few are refused with a ValueError."""
+    """One length, a length that occurs twice, or a missing time is a ValueError."""
     n_new, times_s = case.given
     refused = {
-        "one point alone": (n_new[:1], times_s[:1]),
-        "one length twice": ([*n_new, n_new[0]], [*times_s, times_s[0]]),
+        "only one length": (n_new[:1], times_s[:1]),
+        "a length that occurs twice": ([*n_new, n_new[0]], [*times_s, times_s[0]]),
         "more lengths than times": (n_new, times_s[:-1]),
     }
     expect_refusals(student.slopes, refused)
