@@ -52,7 +52,7 @@ def test_formgrader_shows_students_marks_and_written_answers(address, browser, s
         page.wait_for_selector("input.score", timeout=60_000)
         answers.append(page.content())
         assert page.locator("input.score").count() == len(find_lab(LAB).marked) + 2
-    assert sum("Marking: a third for linear" in text for text in answers) == 2
+    assert sum("linear in batch size and in length" in text for text in answers) == 2
     page.screenshot(path=screenshots / "formgrader_answer.png")
     page.close()
 

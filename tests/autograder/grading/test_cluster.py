@@ -297,7 +297,7 @@ def test_the_documented_program_grades_with_dask_jobqueue_and_our_keys(tmp_path)
     process = subprocess.Popen([sys.executable, "-c", program], env=os.environ | ours)
     try:
         file, todo = tmp_path / "scheduler.json", submissions(3)
-        wait_until(file.exists)
+        wait_until(lambda: file.exists() and file.read_text().rstrip().endswith("}"))
         outcomes = list(grade_on_cluster(todo, SETTINGS, str(file), keys, PATIENT))
     finally:
         process.kill()
