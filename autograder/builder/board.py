@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from matplotlib import rc_context
-from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
@@ -15,7 +15,7 @@ class Board:
     """100 units wide, `height` units high; y grows upwards."""
 
     def __init__(self, height: float) -> None:
-        self.figure = Figure(figsize=(8.5, 8.5 * height / 100), facecolor="white")
+        self.figure = Figure(figsize=(8.5, 8.5 * height / 100), facecolor="white", dpi=150)
         self.axes = self.figure.add_axes((0, 0, 1, 1))
         self.axes.set(xlim=(0, 100), ylim=(0, height))
         self.axes.axis("off")
@@ -55,7 +55,7 @@ class Board:
         self.axes.annotate("", (to_x, to_y), (x, y), arrowprops=line)
 
     def save(self, path: Path) -> None:
-        """Write it as SVG; the same drawing always gives the same bytes."""
+        """Write it as PNG: JupyterLab shows no SVG that is attached to a cell."""
         path.parent.mkdir(exist_ok=True)
-        with rc_context({"svg.hashsalt": "labkit", "font.family": "DejaVu Sans"}):
-            FigureCanvasSVG(self.figure).print_svg(path, metadata={"Date": None, "Creator": None})
+        with rc_context({"font.family": "DejaVu Sans"}):
+            FigureCanvasAgg(self.figure).print_png(path, metadata={"Software": None})

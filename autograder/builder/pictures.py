@@ -1,4 +1,4 @@
-"""The picture that opens a lab: drawn by its `picture.py`, committed as SVG, put in its notebook.
+"""The picture that opens a lab: drawn by its `picture.py`, committed as PNG, put in its notebook.
 
 An author writes `<!-- picture: what it shows -->` into a cell; the words are the alternative text.
 `python -m autograder.builder.pictures` draws all of them again.
@@ -13,12 +13,12 @@ from autograder.builder.source import NOTEBOOKS, Lab, read_labs
 from autograder.labs import part_of
 
 PLACE = re.compile(r"<!-- picture: (.+?) -->", re.DOTALL)
-NAME = "picture.svg"
+NAME = "picture.png"
 
 
 def picture_path(lab: Lab) -> Path:
     """Where the lab's picture is committed."""
-    return NOTEBOOKS / "pictures" / f"{lab.name}.svg"
+    return NOTEBOOKS / "pictures" / f"{lab.name}.png"
 
 
 def with_picture(lab: Lab, text: str) -> tuple[str, dict]:
@@ -27,7 +27,7 @@ def with_picture(lab: Lab, text: str) -> tuple[str, dict]:
         return text, {}
     picture = base64.b64encode(picture_path(lab).read_bytes()).decode()
     shown = PLACE.sub(lambda found: f"![{' '.join(found[1].split())}](attachment:{NAME})", text)
-    return shown, {NAME: {"image/svg+xml": picture}}
+    return shown, {NAME: {"image/png": picture}}
 
 
 def draw_all(labs: Iterable[Lab]) -> list[Path]:
