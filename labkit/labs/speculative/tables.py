@@ -33,7 +33,7 @@ def steps_table(record: Record) -> str:
         line += [_number(1e3 * seconds, ".3g") for seconds in (*times, floor_s(record, model))]
         line += [_number(eight / one, ".2f") for eight, one in zip(eights, times, strict=True)]
         lines.append(line)
-    lines += _left_out(record, "decode_steps", len(headings))
+    lines += _left_out(record, "decode_steps")
     title = f"{record.provenance}, copying at {copy_bandwidth(record) / 1e9:,.0f} GB/s"
     return _text(title, headings, lines)
 
@@ -51,7 +51,7 @@ def gains_table(
     names = list(dict.fromkeys(name for gain in every for name in gain.predicted))
     rows = ["pair", "setting", "batch"]
     times = ["ms", "alone ms", "speedup", *(f"by {name}" for name in names), "outside"]
-    left_out = _left_out(record, experiment, len(rows))
+    left_out = _left_out(record, experiment)
     notes = dict.fromkeys(gain.row.note for gain in every)
     accepted = [_row_cells(gain) + _accepted_cells(gain) for gain in every]
     timed = [_row_cells(gain) + _time_cells(gain, names) for gain in every]
@@ -133,10 +133,10 @@ def _time_cells(gain: Gain, names: Iterable[str]) -> list[str]:
     ]
 
 
-def _left_out(record: Record, experiment: str, n_cells: int) -> list[list[str]]:
+def _left_out(record: Record, experiment: str) -> list[list[str]]:
     """A line for what could not be measured: the model or pair, and why."""
     rows = [row for row in record.of(experiment) if not row.is_ok]
-    return [[row.short_model, row.outcome, *[""] * (n_cells - 2)] for row in rows]
+    return [[row.short_model, row.outcome] for row in rows]
 
 
 def _number(value: float, form: str) -> str:
@@ -144,7 +144,7 @@ def _number(value: float, form: str) -> str:
 
 
 def _text(title: str, headings: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    rows = [headings, *lines]
+    rows = [headings, *([*line, *[""] * (len(headings) - len(line))] for line in lines)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     text = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
     return "\n".join([title, *text] if title else text) + "\n"

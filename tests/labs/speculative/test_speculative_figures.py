@@ -201,10 +201,12 @@ def test_what_a_card_cannot_do_is_left_out_of_figures_and_told_in_tables(record)
     ]
     pair = [replace(row, model="gpt2") for row in runs("speculation")]
     full = Row("decode_steps", "distilgpt2", 1, 1, 0, True, outcome="out of memory")
-    mixed = Record(HERE, (*record.rows, *others, *pair, full))
+    refused = replace(full, experiment="speculation", model="llama-8b-1b")
+    mixed = Record(HERE, (*record.rows, *others, *pair, full, refused))
     assert set(speculative_figures.figures_of({"my": mixed})) == {
         *speculative_figures.figures_of({"my": record})
     }
     assert "distilgpt2" in speculative_tables.steps_table(mixed)
     assert "out of memory" in speculative_tables.steps_table(mixed)
     assert "gpt2" in speculative_tables.gains_table(mixed)
+    assert speculative_tables.gains_table(mixed).count("llama-8b-1b  out of memory") == 2
