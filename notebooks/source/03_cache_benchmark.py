@@ -187,9 +187,9 @@ four_settings = {
 here = profile()
 recorder = Recorder("cache-here.jsonl", Provenance.here(here, "lab 3"))
 roofline(Bench(here, recorder))
-longest, seconds = (None, 30) if here.device == "cuda" else (64, 2)
-rows = cache_or_not(here, longest=longest, seconds_per_curve=seconds, is_done=recorder.is_done)
-for row in rows:
+longest, seconds = (None, 8) if here.device == "cuda" else (64, 2)
+limits = {"longest": longest, "seconds_per_curve": seconds, "longest_run_s": 15}
+for row in cache_or_not(here, **limits, is_done=recorder.is_done):
     recorder.save(row)
     if row.experiment == "one_token_pass":
         print(f"{row.setting}: {row.model}, one token takes {1e3 * row.time_s:.2f} ms")

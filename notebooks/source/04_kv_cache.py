@@ -338,7 +338,7 @@ print(f"places in an arena of 512 for each {512 * len(lengths):6,}")
 if device == "cuda":
     larger = TransformerConfig(16, 16, 4, 2048, 32_000, 1024)
     smaller = TransformerConfig(16, 16, 4, 256, 32_000, 1024)
-    new_lengths = [1, 8, 32, 128, 256]
+    new_lengths = [1, 8, 32, 64, 128]
 else:
     larger = TransformerConfig(4, 8, 2, 256, 512, 256)
     smaller = TransformerConfig(4, 8, 2, 32, 512, 256)
