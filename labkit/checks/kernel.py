@@ -10,8 +10,13 @@ from typing import Any
 
 from labkit.bridge.executor import describe_error
 from labkit.checks.names import bound_names
+from labkit.measuring.machine import full_gpu
 
 LIMIT_S = 30
+OUT_OF_MEMORY = (
+    "○ The GPU has no memory left for this cell. Choose a smaller model or batch. If that does not "
+    "help, restart the kernel: it gives back what earlier cells hold."
+)
 
 
 class TookTooLong(KeyboardInterrupt):
@@ -51,7 +56,8 @@ class Watch:
             if isinstance(getattr(other, "__self__", None), Watch):  # of a set-up cell run before
                 shell.events.unregister("post_run_cell", other)
         shell.events.register("post_run_cell", self.after_cell)
-        shell.set_custom_exc((NotImplementedError,), self.on_unwritten)
+        kinds = (NotImplementedError, *_memory_errors())
+        shell.set_custom_exc(kinds, self.on_error)
 
     def after_cell(self, result: Any) -> None:
         """Note how the cells ended that define exercises."""
@@ -63,10 +69,15 @@ class Watch:
                 if error is not None:
                     self.failed[name] = _one_line(error)
 
-    def on_unwritten(
-        self, shell: Any, kind: type, error: BaseException, trace: Any, **_: Any
-    ) -> None:
-        """An experiment that needs an unwritten part says so, and the next cells run."""
+    def on_error(self, shell: Any, kind: type, error: BaseException, trace: Any, **_: Any) -> None:
+        """An experiment that needs an unwritten part says so; a full GPU is explained."""
+        if isinstance(error, NotImplementedError):
+            self.on_unwritten(shell, kind, error, trace)
+            return
+        shell.showtraceback((kind, error, trace))
+        print(full_gpu() or OUT_OF_MEMORY)
+
+    def on_unwritten(self, shell: Any, kind: type, error: BaseException, trace: Any) -> None:
         function = describe_error(error)["function"]
         part = str(error) if str(error) in self._names else function.partition(".")[0]
         if part not in self._names:
@@ -100,6 +111,11 @@ def time_limit(seconds: float) -> Iterator[None]:
         timer.cancel()
         timer.join()
         set_exception(thread, None)
+
+
+def _memory_errors() -> tuple[type, ...]:
+    torch = sys.modules.get("torch")
+    return (torch.OutOfMemoryError,) if torch else ()
 
 
 def _one_line(error: BaseException) -> str:

@@ -11,6 +11,10 @@ from typing import Any
 from labkit.measuring.profiles import sixteen_bit_dtype
 from labkit.models.facts import match_gpu
 
+_MAKE_ROOM = (
+    "Shut down the other notebooks (in JupyterLab: menu Kernel, Shut Down All Kernels), then run "
+    "this notebook again from its first cell. `nvidia-smi` lists the programs."
+)
 _CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
@@ -99,7 +103,9 @@ def ready() -> str:
 
     gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
     line = f"ready: labkit {kit_version()}, torch {torch.__version__}, device {gpu or 'CPU'}"
-    if gpu or not shutil.which("nvidia-smi"):
+    if gpu:
+        return f"{line}\n{full_gpu()}".rstrip()
+    if not shutil.which("nvidia-smi"):
         return line
     reason = (
         "PyTorch cannot use it; its driver may be too old for this PyTorch"
@@ -107,6 +113,22 @@ def ready() -> str:
         else "this PyTorch is built without CUDA: install a CUDA build from https://pytorch.org"
     )
     return f"{line}\nThis machine has an NVIDIA GPU, but {reason}. The lab runs on the CPU."
+
+
+def full_gpu() -> str:
+    """What to do when other programs hold more than half of the GPU; empty if they do not."""
+    import torch
+
+    try:
+        free, total = torch.cuda.mem_get_info()
+        held = total - free - torch.cuda.memory_reserved()
+    except (RuntimeError, AssertionError):  # too full even to ask, or there is no GPU
+        if not torch.cuda.is_available():
+            return ""
+        return f"The GPU is full: it could not even be opened. {_MAKE_ROOM}"
+    if held < total / 2:
+        return ""
+    return f"Other programs hold {held / 1e9:.0f} of {total / 1e9:.0f} GB of the GPU. {_MAKE_ROOM}"
 
 
 def _card(seen: Any) -> Card:

@@ -18,6 +18,7 @@ def helper(x):
 
 def training_bytes(n_params, recipe):
     return helper(n_params)"""
+FULL = "import torch\nraise torch.OutOfMemoryError('CUDA out of memory')"
 SHORT_LIMIT = "import labkit.checks.notebook as shown\nshown.LIMIT_S = 1"
 
 
@@ -32,10 +33,12 @@ def reports(tmp_path_factory):
     cells["training_bytes"].source = RAISING
     cells["kv_bytes_per_token"].source = ENDLESS
     place = notebook.cells.index(cells["check_weight_bytes"])
-    notebook.cells[place:place] = [code_cell(SHORT_LIMIT), code_cell(BROKEN)]
+    notebook.cells[place:place] = [code_cell(s) for s in (SHORT_LIMIT, BROKEN, FULL)]
     kept = notebook.cells[: notebook.cells.index(cells["check_kv_cache_bytes"])]
     notebook.cells = [cell for cell in kept if cell["cell_type"] == "code"]
-    return {cell.name: cell.report for cell in play(notebook, folder, [FIRST_CELL])}
+    played = play(notebook, folder, [FIRST_CELL])
+    told = next("".join(cell.texts) for cell in played if cell.error.startswith("OutOfMemory"))
+    return {cell.name: cell.report for cell in played} | {"full": told}
 
 
 def test_a_check_says_that_it_looks_at_the_version_before(reports):
@@ -55,3 +58,7 @@ def test_an_exception_names_the_students_own_line_once(reports):
     said = reports["check_training_bytes"]
     assert said.count("ZeroDivisionError") == 1
     assert "line 2, in helper: return x / 0" in said
+
+
+def test_a_full_gpu_is_explained_beside_its_traceback(reports):
+    assert "The GPU has no memory left for this cell." in reports["full"]

@@ -29,6 +29,7 @@ from labkit.labs.speculative.sampled import (
 )
 from labkit.labs.speculative.scripted import N_POSITIONS, scripted
 from labkit.measuring.device import free_device_memory
+from labkit.measuring.machine import available_memory_bytes
 from labkit.measuring.profiles import PAIRS, Profile
 from labkit.measuring.records import OUT_OF_MEMORY, IsDone, Row, measured, recorded_results
 from labkit.measuring.timing import time_in_turns
@@ -186,7 +187,9 @@ def _sampled(
 def _copied(row: Row, n_samples: int) -> Row:
     """A copy of a tensor that no cache holds: it is read and written."""
     on_gpu = row.model == "cuda"
-    source = torch.zeros(2**31 if on_gpu else 2**28, dtype=torch.uint8, device=row.model)
+    room_bytes = available_memory_bytes(row.model) or 2**32
+    n_bytes = min(2**31 if on_gpu else 2**28, room_bytes // 8)
+    source = torch.zeros(n_bytes, dtype=torch.uint8, device=row.model)
     target = torch.empty_like(source)
     timing = time_in_turns({"copy": lambda: target.copy_(source)}, n_samples, n_warmup=2)
     return measured(row, timing["copy"].samples_s, {"moved_bytes": 2 * source.nbytes})

@@ -116,3 +116,23 @@ def test_the_setup_says_where_the_lab_computes_and_why_not_on_a_gpu(
     assert f"torch {torch.__version__}" in said
     assert expected in said
     assert ("NVIDIA" in said) == has_driver
+
+
+@pytest.mark.parametrize(
+    ("free", "own", "expected"),
+    [(14, 0, "Other programs hold 126 of 140 GB"), (14, 120, ""), (100, 0, ""), (None, 0, "full")],
+)
+def test_a_gpu_that_others_have_filled_is_told_with_what_to_do(monkeypatch, free, own, expected):
+    def asked():
+        if free is None:
+            raise RuntimeError("CUDA error: out of memory")
+        return free * 10**9, 140 * 10**9
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "NVIDIA H200")
+    monkeypatch.setattr(torch.cuda, "mem_get_info", asked)
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda: own * 10**9)
+    said = machine.ready()
+    assert "device NVIDIA H200" in said
+    assert expected in said
+    assert ("Shut down the other notebooks" in said) == bool(expected)
