@@ -115,7 +115,8 @@ def block_hashes(tokens: Sequence[int], block_size: int, salt: str = "") -> list
     it. Two hashes are equal exactly if their blocks, all tokens before them
     and their salts are equal. Users who must not share text have different
     salts. A hash is an int, bytes or text. It has at most 128 bytes, however
-    long the prompt is. The same call always returns the same hashes.
+    long the prompt is. The same call returns the same hashes, as long as
+    the process runs.
     Source: vLLM, automatic prefix caching; Kwon et al. 2023
     (arXiv:2309.06180) for the blocks.
     """
