@@ -693,7 +693,7 @@ for rate in (4, 8, 12, 16):
 # * **F.** The number of requests in a step changes from step to step. The memory of a finished
 #   request is in use again in the next step.
 
-# %% answer="which_batching" points=0.5
+# %% answer="which_batching" points=0.25
 which_batching = {  # "static", "dynamic" or "continuous"
     "A": "static",
     "B": "dynamic",
@@ -764,6 +764,37 @@ for way in ("static", "static, grouped by length", "continuous", "continuous, lo
 # The slots of a static batch become empty one by one, and at the end the last request has the
 # card to itself. The cost depends on how different the lengths are, and on the number of slots.
 #
+# ### Question: which part of the engine is it?
+#
+# Continuous batching is one part of a serving engine. Here are effects of six other parts. Name
+# the part that causes each effect. The [glossary](../docs/glossary.md) explains all the words.
+#
+# * **A.** Before, each request reserved KV memory for 2,048 tokens. Now it takes memory for 16
+#   tokens at a time, and only when it needs more.
+# * **B.** All 500 requests begin with the same instructions. The engine computes the KV cache of
+#   these instructions once.
+# * **C.** Before, a prompt of 32,000 tokens stopped the output of all other requests for a second.
+#   Now every step computes a part of this prompt, together with the next token of the others.
+# * **D.** A decode step took 8 ms, and the GPU was busy for 5 ms of it. Now the CPU starts the
+#   whole step with one call, and the step takes 5 ms. The results are the same bits.
+# * **E.** The weights need half of the bytes. At batch 1 a step takes about half of the time. The
+#   text may change a little.
+# * **F.** At batch 1 each pass of the model gives two tokens on average. The probabilities of the
+#   texts stay the same.
+
+# %% answer="engine_parts" points=0.25
+engine_parts = {
+    # "continuous batching", "chunked prefill", "CUDA graph", "paged cache", "prefix cache",
+    # "quantization", "speculative decoding" or "tensor parallelism"
+    "A": "paged cache",
+    "B": "prefix cache",
+    "C": "chunked prefill",
+    "D": "CUDA graph",
+    "E": "quantization",
+    "F": "speculative decoding",
+}
+
+# %% [markdown]
 # ### In words: little, or much?
 #
 # Describe one setting in which continuous batching gains little over static batches, and one in

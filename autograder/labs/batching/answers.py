@@ -2,13 +2,16 @@
 
 from typing import Any
 
-from autograder.labs.batching.cases import RIGHT_KINDS
+from autograder.labs.batching.cases import RIGHT_KINDS, RIGHT_PARTS
 from autograder.labs.known import Mutant, Variant
 from labkit.labs.batching.checks.answers import EIGHT, EQUAL, THIRTY_TWO
 
 _STATIC = "static_batches_are_recognized"
 _DYNAMIC = "dynamic_batches_are_recognized"
 _CONTINUOUS = "continuous_batches_are_recognized"
+_MEMORY = "parts_that_save_memory_are_recognized"
+_WAITING = "parts_that_end_waiting_are_recognized"
+_READING = "parts_that_read_less_are_recognized"
 _EQUAL = "equal_lengths_are_predicted"
 _EIGHT = "exponential_lengths_are_predicted"
 _MORE = "more_slots_are_predicted"
@@ -29,6 +32,11 @@ def swapped(kind: str, other: str) -> str:
     """The cell with one name for the other, both ways."""
     names = {kind: other, other: kind}
     return which(**{letter: names.get(right, right) for letter, right in RIGHT_KINDS.items()})
+
+
+def parts(**changed: Any) -> str:
+    """The cell on the parts of an engine, right but for what is changed."""
+    return f"engine_parts = {(RIGHT_PARTS | changed)!r}"
 
 
 def ratios(equal: Any, eight: Any, thirty_two: Any) -> str:
@@ -65,8 +73,23 @@ RATIO_CELLS = [
     ("text", (_EQUAL, _EIGHT, _MORE), ratios("none", 2.72, 4.06)),
     ("one for all", (_EQUAL, _EIGHT, _MORE), ratios(1, 1, 1)),
 ]  # fmt: skip
+_PARTS = (_MEMORY, _WAITING, _READING)
+PARTS_CELLS = [
+    ("pages and prefixes swapped", (_MEMORY,), parts(A="prefix cache", B="paged cache")),
+    ("shared memory is batching", (_MEMORY,), parts(B="continuous batching")),
+    ("a long prompt and batching", (_WAITING,), parts(C="continuous batching")),
+    ("one launch is parallelism", (_WAITING,), parts(D="tensor parallelism")),
+    ("half of the bytes by splitting", (_READING,), parts(E="tensor parallelism")),
+    ("several tokens by a graph", (_READING,), parts(F="CUDA graph")),
+    ("one answer for all", _PARTS, parts(**dict.fromkeys("ABCDEF", "continuous batching"))),
+    ("a word of one's own", _PARTS, parts(A="magic")),
+]  # fmt: skip
 
 MUTANTS = [
+    *(
+        Mutant("engine_parts", title, caught_by, source=text)
+        for title, caught_by, text in PARTS_CELLS
+    ),
     *(
         Mutant("which_batching", title, caught_by, source=text)
         for title, caught_by, text in WHICH_CELLS
@@ -82,6 +105,10 @@ VARIANTS = [
     Variant("which_batching", "as they are", which()),
     Variant("which_batching", "in capitals", which().replace("'static'", "'Static'")),
     Variant("which_batching", "spaces, and one entry more", which(A=" static ", G="static")),
+    Variant("engine_parts", "as they are", parts()),
+    Variant(
+        "engine_parts", "in capitals and small letters", parts(A="Paged Cache", D="cuda graph")
+    ),
     Variant("predicted_ratio", "three digits", ratios(1.0, 2.72, 4.06)),
     Variant("predicted_ratio", "as in the facts that were simulated", ratios(1, 2.7, 4.0)),
     Variant("predicted_ratio", "ln B + 0.577", ratios(1.0, 2.66, 4.04)),

@@ -279,7 +279,7 @@ def test_what_can_never_run_is_refused_with_a_reason():
 
 
 CHECKS, OPEN_CASES = checks_of("batching"), open_cases_of("batching")
-ANSWERS = ("which_batching", "predicted_ratio")
+ANSWERS = ("which_batching", "engine_parts", "predicted_ratio")
 
 
 @pytest.mark.parametrize("exercise", [name for name in CHECKS if name not in ANSWERS])
@@ -299,6 +299,7 @@ def test_no_two_checks_have_one_name_and_every_exercise_has_open_cases():
     ("cell", "answer"),
     [
         ("which_batching", dict(zip("ABCDEF", KINDS * 2, strict=True))),
+        ("engine_parts", dict.fromkeys("ABCDEF", "quantization")),
         ("predicted_ratio", dict(zip(SETTINGS, (1, 8, 32), strict=True))),
     ],
 )

@@ -23,6 +23,14 @@ from labkit.labs.batching.workload import Job
 RIGHT_KINDS = dict(
     zip("ABCDEF", "static dynamic continuous dynamic static continuous".split(), strict=True)
 )
+RIGHT_PARTS = {
+    "A": "paged cache",
+    "B": "prefix cache",
+    "C": "chunked prefill",
+    "D": "CUDA graph",
+    "E": "quantization",
+    "F": "speculative decoding",
+}
 RIGHT_RATIOS = dict(zip(SETTINGS, (1.0, harmonic(8), harmonic(32)), strict=True))
 
 
@@ -41,6 +49,7 @@ def hidden_cases(rng: random.Random) -> dict[str, list]:
         "goodput": _goodputs(rng),
         "padding_waste": _paddings(rng),
         "which_batching": [AnswerCase("which_batching", RIGHT_KINDS)],
+        "engine_parts": [AnswerCase("engine_parts", RIGHT_PARTS)],
         "predicted_ratio": [AnswerCase("predicted_ratio", RIGHT_RATIOS)],
     }
 

@@ -1,8 +1,9 @@
 """Checks of lab 5's answer cells.
 
 In the notebook only the form of an answer is checked, and its mark is neutral; with hidden cases,
-`case.right` knows what is right. `which_batching` is about what lets requests join, and
-`predicted_ratio` about how long the longest of many answers is.
+`case.right` knows what is right. `which_batching` is about what lets requests join,
+`predicted_ratio` about how long the longest of many answers is, and `engine_parts` about what each
+part of a serving engine changes.
 """
 
 from labkit.bridge.student import Student
@@ -16,6 +17,16 @@ from labkit.checks.answers import (
 from labkit.checks.compare import show
 from labkit.checks.core import OnlyRead, Wrong, check
 
+PARTS = (
+    "continuous batching",
+    "chunked prefill",
+    "CUDA graph",
+    "paged cache",
+    "prefix cache",
+    "quantization",
+    "speculative decoding",
+    "tensor parallelism",
+)
 KINDS = ("static", "dynamic", "continuous")
 BEHAVIOURS = tuple("ABCDEF")
 EQUAL = "equal lengths, 8 slots"
@@ -87,7 +98,35 @@ def more_slots_are_predicted(student: Student, case: AnswerCase) -> None:
     _expect_ratio(student, case, THIRTY_TWO)
 
 
+def _expect_parts(student: Student, case: AnswerCase, letters: str) -> None:
+    answer = fields_of(student, case, BEHAVIOURS)
+    named = {letter: choice_in(answer[letter], PARTS, letter) for letter in BEHAVIOURS}
+    if case.right is None:
+        raise OnlyRead
+    if wrong := [letter for letter in letters if named[letter] != case.right[letter]]:
+        raise Wrong(f"{wrong[0]} is the effect of something else than {named[wrong[0]]}")
+
+
+@check("engine_parts", hint="What is stored once? What is reserved later than before?")
+def parts_that_save_memory_are_recognized(student: Student, case: AnswerCase) -> None:
+    """The parts that store less of the KV cache, or store it later, are named in A and B."""
+    _expect_parts(student, case, "AB")
+
+
+@check("engine_parts", hint="What waited before: the other requests, or the GPU?")
+def parts_that_end_waiting_are_recognized(student: Student, case: AnswerCase) -> None:
+    """The parts that let nothing wait for a long prompt or for the CPU are named in C and D."""
+    _expect_parts(student, case, "CD")
+
+
+@check("engine_parts", hint="What is read from memory in each pass, and what does a pass yield?")
+def parts_that_read_less_are_recognized(student: Student, case: AnswerCase) -> None:
+    """The parts that read fewer bytes for each token are named in E and F."""
+    _expect_parts(student, case, "EF")
+
+
 OPEN_CASES = {
+    "engine_parts": [AnswerCase("engine_parts")],
     "which_batching": [AnswerCase("which_batching")],
     "predicted_ratio": [AnswerCase("predicted_ratio")],
 }
