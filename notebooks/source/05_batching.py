@@ -57,6 +57,7 @@ from typing import Any
 from labkit.batching import LOOK_AHEAD
 from labkit.checks import Checker
 from labkit.labs.batching import timeline
+from labkit.labs.batching.checks.partners import BatchByBatchDecode
 from labkit.labs.batching.driver import ORDERS, serve
 from labkit.labs.batching.metrics import Formulas, mean_ttft_md1, summarize
 from labkit.labs.batching.policies import POLICIES, StaticDecodeLoop
@@ -290,6 +291,30 @@ print("none has fewer than 50:", queue.constrained_get(lambda each: each["input_
 # %% exercise="labkit.batching:PrefillLoop" points=3
 
 # %% [markdown]
+# Look at your loop after each stage: here are eight requests on small servers. A prefill takes
+# 2 s, a step 1 s, and a transfer half a second. A plain decode loop of the kit plays the other
+# server. Which requests are computed together? Does the loop refuse a request that could be
+# served?
+
+# %% experiment="prefill_alone"
+few_jobs = [
+    Job(0, n_input=30, max_new=6),
+    Job(1, n_input=28, max_new=3),
+    Job(2, n_input=31, max_new=9),
+    Job(3, n_input=60, max_new=2),
+    Job(4, n_input=12, max_new=5, arrival_s=2),
+    Job(5, n_input=14, max_new=1, arrival_s=3),
+    Job(6, n_input=900, max_new=7, arrival_s=3),
+    Job(7, n_input=20, max_new=8, arrival_s=4),
+]
+small = Setup(prefill_batch=3, prefill_capacity=200, decode_batch=3, decode_capacity=120)
+by_hand = FixedCosts(prefill=2, decode=1, transfer=0.5)
+alone = serve(few_jobs, small, PrefillLoop(), BatchByBatchDecode(), costs=by_hand)
+lines = [event for event in alone.log if event.server == "prefill server" and event.what != "step"]
+print(*lines, sep="\n")
+print(alone.stopped or "The run came to its end.")
+
+# %% [markdown]
 # ### The decode loop
 #
 # Here batching becomes continuous. Between any two steps
@@ -331,22 +356,10 @@ print("none has fewer than 50:", queue.constrained_get(lambda each: each["input_
 #
 # (`serve` reads from the log what `has_decode_requests` reads from the states.) If a loop does
 # nothing, it is called again when something may have changed. If both loops do nothing and no
-# request is coming, the run stops and says so. Here are eight requests on small servers. A
-# prefill takes 2 s, a step 1 s, and a transfer half a second:
+# request is coming, the run stops and says so. Here are the eight requests again, with both of
+# your loops:
 
 # %% experiment="first_run"
-few_jobs = [
-    Job(0, n_input=30, max_new=6),
-    Job(1, n_input=28, max_new=3),
-    Job(2, n_input=31, max_new=9),
-    Job(3, n_input=60, max_new=2),
-    Job(4, n_input=12, max_new=5, arrival_s=2),
-    Job(5, n_input=14, max_new=1, arrival_s=3),
-    Job(6, n_input=900, max_new=7, arrival_s=3),
-    Job(7, n_input=20, max_new=8, arrival_s=4),
-]
-small = Setup(prefill_batch=3, prefill_capacity=200, decode_batch=3, decode_capacity=120)
-by_hand = FixedCosts(prefill=2, decode=1, transfer=0.5)
 first_run = serve(few_jobs, small, PrefillLoop(), DecodeLoop(), costs=by_hand)
 lines = sorted(
     (event for event in first_run.log if event.what != "step"), key=lambda event: event.begin_s
