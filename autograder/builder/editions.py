@@ -12,6 +12,7 @@ from nbformat.v4 import new_markdown_cell
 
 from autograder.builder.colab import badge, colab_address
 from autograder.builder.notebooks import build_notebook, edition_prefix, install_code, to_bytes
+from autograder.builder.pages import pages, with_links
 from autograder.builder.source import Lab, read_project
 from autograder.builder.wheel import Wheel, code_files, data_files, pack_wheel, zip_bytes
 from autograder.labs import part_of
@@ -24,6 +25,9 @@ not installed yet.
 
 In Colab: upload the notebook (File, Upload notebook). Click the folder symbol on the left, upload
 the two .whl files and the .json file. Then run the first cell.
+
+glossary.html explains the words of the labs, course.html has the rules, and reading.html lists what
+to read.
 
 If you have begun this lab already and this zip is a newer edition, keep your notebook. Copy the two
 .whl files and the .json file beside it, restart the kernel and run the first cell.
@@ -52,6 +56,9 @@ class Edition:
         """The student's notebook; its first cell wants this edition, from here if not beside it."""
         cell = install_code(self.lab, address, self._wanted())
         notebook = build_notebook(self.lab, "student", cell)
+        for one in notebook.cells:
+            if one.cell_type == "markdown":
+                one.source = with_links(one.source, address)
         if link := colab_address(address, NOTEBOOK.format(self.lab.name)):
             notebook.cells.insert(0, new_markdown_cell(badge(link), **COLABS_OWN))
         return to_bytes(notebook)
@@ -60,6 +67,7 @@ class Edition:
         """All that a student needs without a network, as one zip."""
         files = {f"{self.lab.name}.ipynb": self.notebook(address), "README.txt": NOTE.encode()}
         files |= {wheel.file_name: wheel.content for wheel in self.wheels}
+        files |= {name: page.encode() for name, page in pages().items()}
         return zip_bytes({**files, list_name(self.lab): self.listed()})
 
     def _wanted(self) -> dict[str, tuple[str, str]]:

@@ -6,19 +6,16 @@ Old wheels stay, so that notebooks which ask for them still find them.
 import hashlib
 import html
 import json
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-import mistune
-
 from autograder.builder.colab import colab_address
 from autograder.builder.course import student_notebooks, write_changed
 from autograder.builder.editions import NOTEBOOK, Edition, edition_of, list_name, revision_of
-from autograder.builder.readme import COURSE_PAGE, documents, summary
+from autograder.builder.pages import PAGE, pages
+from autograder.builder.readme import summary
 from autograder.builder.source import (
-    REPOSITORY,
     Lab,
     raise_revisions,
     read_course,
@@ -26,16 +23,6 @@ from autograder.builder.source import (
 )
 from autograder.errors import Refusal
 
-PAGE = """\
-<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<style>body {{ font-family: sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em }}
-td, th {{ text-align: left; padding: 0.3em 1em 0.3em 0 }}</style></head>
-<body><h1>{title}</h1>
-{body}
-</body></html>
-"""
-FOR_STUDENTS = (COURSE_PAGE, REPOSITORY / "docs/reading.md", REPOSITORY / "docs/glossary.md")
 LABS = """\
 <p><a href="course.html">Rules, dates, points</a> · <a href="reading.html">Reading list</a> ·
 <a href="glossary.html">Glossary 詞彙表</a></p>
@@ -116,7 +103,7 @@ def _pages(folder: Path, address: str) -> Iterator[tuple[str, str]]:
     ]
     title, labs = html.escape(read_course().title), LABS.format(rows="\n".join(rows))
     yield "index.html", PAGE.format(title=title, body=labs)
-    yield from _documents()
+    yield from pages().items()
     links: dict[str, list[str]] = {}
     for path in sorted((folder / "wheels").glob("*.whl")):
         project = path.name.partition("-")[0].replace("_", "-")
@@ -126,16 +113,6 @@ def _pages(folder: Path, address: str) -> Iterator[tuple[str, str]]:
         yield f"simple/{project}/index.html", PAGE.format(title=project, body="\n".join(lines))
     projects = "\n".join(f'<a href="{project}/">{project}</a><br>' for project in links)
     yield "simple/index.html", PAGE.format(title="Wheels", body=projects)
-
-
-def _documents() -> Iterator[tuple[str, str]]:
-    """The documents for students, as pages that link to each other."""
-    to_html = mistune.create_markdown(escape=False, plugins=["table"])
-    for path in FOR_STUDENTS:
-        text = documents().get(path, path.read_bytes()).decode()
-        title, _, body = text.removeprefix("# ").partition("\n")
-        body = re.sub(r'href="(\w+)\.md"', r'href="\1.html"', to_html(body))
-        yield f"{path.stem}.html", PAGE.format(title=html.escape(title), body=body)
 
 
 def _row(lab: Lab, version: str, address: str) -> str:

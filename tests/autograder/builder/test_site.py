@@ -1,9 +1,11 @@
 """A course as a static site, and the command that writes it."""
 
 import hashlib
+import io
 import json
 import re
 import shutil
+import zipfile
 from html.parser import HTMLParser
 from urllib.parse import unquote, urldefrag
 
@@ -182,3 +184,16 @@ def test_a_site_has_the_rules_the_reading_list_and_the_glossary(released):
         assert f'href="{name}.html"' in index
         assert words in page
         assert ".md" not in page
+
+
+TO_A_PAGE = re.compile(r"\]\(([^)]*(?:glossary|course|reading)[^)]*)\)")
+
+
+def test_links_to_the_glossary_work_in_a_zip_and_on_a_site(released):
+    with zipfile.ZipFile(io.BytesIO(edition_of(LAB).zipped(""))) as archive:
+        linked = TO_A_PAGE.findall(archive.read(f"{LAB.name}.ipynb").decode())
+        assert "glossary.html" in linked
+        assert set(linked) <= set(archive.namelist())
+    linked = TO_A_PAGE.findall((released / f"notebooks/{LAB.name}.ipynb").read_text())
+    assert f"{RAW}/main/glossary.html" in linked
+    assert all((released / link.removeprefix(f"{RAW}/main/")).is_file() for link in linked)
