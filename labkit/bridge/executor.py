@@ -5,6 +5,7 @@ labkit.bridge.student). Everything here is in the student's hands there, so noth
 anything.
 """
 
+import linecache
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -204,8 +205,17 @@ def describe_error(error: BaseException) -> dict:
         "kinds": [base.__name__[:MAX_NAME_CHARS] for base in type(error).__mro__[:MAX_KINDS]],
         "message": message,
         "lines": [
-            f"line {f.lineno}, in {name}: {f.line or ''}"[:200]
+            f"line {f.lineno}, in {name}: {f.line or ''}{_where_in(f)}"[:200]
             for f, name in written[-MAX_TRACE_FRAMES:]
         ],
         "function": own[-1][1][:MAX_NAME_CHARS] if own else "",
     }
+
+
+def _where_in(frame: traceback.FrameSummary) -> str:
+    """The part of its line that failed, where Python knows one that is not the whole line."""
+    if frame.colno is None or frame.end_colno is None or frame.end_lineno != frame.lineno:
+        return ""
+    line = linecache.getline(frame.filename, frame.lineno).encode()
+    part = line[frame.colno : frame.end_colno].decode(errors="replace")
+    return f", at `{part}`" if part and part != frame.line else ""
