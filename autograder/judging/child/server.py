@@ -10,7 +10,9 @@ import os
 import random
 import signal
 import socket
+import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,7 @@ class Server:
         self._names_of = ""
         self._request_id: Any = None
         self._in_conversation = threading.RLock()
+        self._numbers = _random_states()
 
     def serve(self) -> None:
         """Until the other side closes the channel or says `end`."""
@@ -120,6 +123,8 @@ class Server:
 
         Other threads would not survive the fork and their locks would stay locked: then there is
         none, and the check runs in place. So it does if the student has left no descriptor free.
+        Random numbers begin in each fork as before the first cell: how many the cells have drawn
+        may depend on their time, and Python itself draws a new seed in every fork.
         """
         _, descriptors, *_ = socket.recv_fds(self._channel, 1, 1)
         if not descriptors:
@@ -128,7 +133,6 @@ class Server:
         channel = socket.socket(fileno=descriptors[0])
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # else an ignored child leaves no status
         _reap()
-        numbers = random.getstate()  # Python draws a new seed in every fork
         try:
             pid = os.fork() if n_threads() == 1 else None
         except OSError:  # no process left to have
@@ -136,7 +140,8 @@ class Server:
         if pid == 0:
             self._channel.close()
             self._channel, self._pid = channel, os.getpid()
-            random.setstate(numbers)
+            for set_state, state in self._numbers:
+                set_state(state)
             self._reply({"forks": True})
             return
         channel.close()
@@ -155,6 +160,16 @@ class Server:
                 if "answer" in reply:
                     return reply, blob
                 self._perform(reply, blob)
+
+
+def _random_states() -> list[tuple[Callable, Any]]:
+    """The generators that belong to everybody: what sets each, and its state now."""
+    states = [(random.setstate, random.getstate())]
+    if numpy := sys.modules.get("numpy"):
+        states.append((numpy.random.set_state, numpy.random.get_state()))
+    if torch := sys.modules.get("torch"):
+        states.append((torch.default_generator.set_state, torch.default_generator.get_state()))
+    return states
 
 
 def n_threads() -> int:

@@ -222,6 +222,18 @@ def test_the_same_seed_draws_the_same_numbers(zygote: Zygote) -> None:
     assert draws[0] == draws[1]
 
 
+def test_what_cells_have_drawn_changes_no_number_of_a_fork(zygote: Zygote) -> None:
+    code = "def x(): return [random.random(), float(torch.rand(1)), float(np.random.rand())]"
+    draws = []
+    for n_drawn in (1, 5):
+        with zygote.spawn() as child:
+            run(child, f"import random, torch, numpy as np\n{code}\nfor _ in range({n_drawn}): x()")
+            for _ in range(2):
+                with child.forked():
+                    draws.append(child.student.x())
+    assert draws.count(draws[0]) == 4
+
+
 # ------------------------------------------------------------------ memory and disk
 
 
