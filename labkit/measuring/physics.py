@@ -6,8 +6,6 @@ is no bound: on a busy machine the next run may be faster. So a machine without 
 held against what any machine of its kind stays below.
 """
 
-from collections.abc import Iterable, Sequence
-
 from labkit.measuring.bounds import any_like, bound_of, machine_of
 from labkit.measuring.records import OUT_OF_MEMORY, Record, Row
 from labkit.measuring.roofline import (
@@ -19,13 +17,14 @@ from labkit.measuring.roofline import (
     as_work,
     pass_floor,
 )
+from labkit.measuring.series import NOISE as NOISE  # what checks of tables allow for
+from labkit.measuring.series import implausible_series, too_short_for_the_prompt
 from labkit.memory import weight_bytes
 from labkit.models.facts import gpus, vram_readings
 from labkit.models.tiny import has_facts
 
 CARD_CACHE_BYTES = 2**28  # more than the caches of any card of the table
 HOST_CACHE_BYTES = 2**32  # more than any processor has
-NOISE = 0.8  # a longer run may come out this much faster before we doubt it
 ROUNDING = 0.02
 SCORE_BYTES = 12  # of a score that is kept: the product, its softmax in 32 bits, copies of both
 
@@ -59,26 +58,6 @@ def implausible(
     ]
 
 
-def implausible_series(rows: Iterable[Row]) -> list[str]:
-    """Where more new tokens took less time, among runs that are otherwise the same.
-
-    Each run is held against all shorter ones: times may fall little by little. Only a clear case
-    counts, where every sample of the longer run is faster by a fifth than every one of the shorter.
-    """
-    found = []
-    for group in _groups(rows):
-        for i, longer in enumerate(group):
-            most_s = max(longer.samples_s)
-            slower = [row for row in group[:i] if most_s < NOISE * min(row.samples_s)]
-            if slower:
-                shorter = max(slower, key=lambda row: row.time_s)
-                found.append(
-                    f"{longer}: {longer.n_new} new tokens in {longer.time_s:.3g} s cannot "
-                    f"take less than {shorter.n_new} in {shorter.time_s:.3g} s: all else is equal."
-                )
-    return found
-
-
 def refusals(record: Record) -> list[str]:
     """What is impossible in a whole record, each sentence naming its row; needs its roofline.
 
@@ -95,7 +74,17 @@ def refusals(record: Record) -> list[str]:
         else:
             reasons = _wrong_by_itself(row, memory_bytes)
         found += [f"{row}: {reason}" for reason in reasons]
-    return found + implausible_series(record.rows)
+    return found + _series_of(record, machine)
+
+
+def _series_of(record: Record, machine: Roofline) -> list[str]:
+    """What the rows of a record contradict in one another."""
+    dtype, found = record.provenance.dtype, implausible_series(record.rows)
+    for model in dict.fromkeys(row.model for row in record.rows):
+        if has_facts(model) and dtype in machine.peaks:
+            rows = [row for row in record.rows if row.model == model]
+            found += too_short_for_the_prompt(rows, as_work(model), machine, dtype)
+    return found
 
 
 def least_time_s(row: Row, model: ModelWork | str, machine: Roofline | str, dtype: str) -> float:
@@ -212,16 +201,6 @@ def _wrong_by_itself(row: Row, memory_bytes: int | None) -> list[str]:
             )
             break
     return found
-
-
-def _groups(rows: Iterable[Row]) -> Sequence[list[Row]]:
-    """Rows that differ in new tokens only, each group in the order of these."""
-    found: dict[tuple, dict[int, Row]] = {}
-    for row in rows:
-        if row.samples_s and row.n_new:
-            same = (row.experiment, row.model, row.batch_size, row.n_input, row.use_cache)
-            found.setdefault((*same, row.setting), {})[row.n_new] = row
-    return [[group[n_new] for n_new in sorted(group)] for group in found.values()]
 
 
 def _gb(n_bytes: float) -> str:

@@ -446,14 +446,15 @@ my_table = {
 
 # %% [markdown]
 # The *physics gate* compares each row of a record with the floors of its passes, and with the
-# memory that the row needs. If it rejects a row, the row cannot have happened. The gate finds only
-# impossible rows: a row that it accepts can still be wrong. On a CPU, a row may be rejected because
-# other programs disturbed the measurement of the floor.
+# memory that the row needs. Then it compares the rows of a sweep with each other: a longer run
+# cannot take less time, and the line through a sweep cannot begin below zero. If it rejects a
+# row, the row is wrong, or other programs disturbed the measurement: measure it again. The gate
+# finds only impossible rows: a row that it accepts can still be wrong.
 
 # %% experiment="physics_gate"
 for name, record in records.items():
     found = refusals(record)
-    print(f"{name}: {len(record.rows)} rows, {len(found)} impossible", *found, sep="\n  ")
+    print(f"{name}: {len(record.rows)} rows, {len(found)} to doubt", *found, sep="\n  ")
 
 # %% [markdown]
 # ## 9. A report with six faults

@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 
 from labkit.measuring.bounds import ANY_CPU, bound_of, machine_of, roofline_of
-from labkit.measuring.physics import implausible, implausible_series, least_time_s, refusals
+from labkit.measuring.physics import implausible, least_time_s, refusals
 from labkit.measuring.profiles import CPU
 from labkit.measuring.provenance import Provenance
 from labkit.measuring.records import Record, RecordError, Row, recorded_results
 from labkit.measuring.roofline import BYTES, Roofline, pass_floor
+from labkit.measuring.series import implausible_series
 
 QWEN = "Qwen/Qwen3-8B"
 HONEST = Row("output_sweep", QWEN, 8, 64, 64, True, (1.925, 1.93))
@@ -199,28 +200,10 @@ def test_a_tiny_model_may_be_faster_than_memory_since_it_fits_into_a_cache():
     assert implausible(row, "tiny-target", "H100-SXM", "bfloat16") == []
 
 
-def test_more_tokens_in_less_time_are_refused_beyond_noise():
-    rows = [replace(HONEST, n_new=n, samples_s=(t, 1.05 * t)) for n, t in ((1, 1.0), (4, 0.9))]
-    assert implausible_series(rows) == []
-    rows[1] = replace(rows[1], samples_s=(0.3, 0.31))
-    (sentence,) = implausible_series(rows)
-    assert "output_sweep, Qwen/Qwen3-8B, batch 8, 64 in, 4 new: " in sentence
-    assert "4 new tokens in 0.305 s" in sentence
-    assert implausible_series([replace(rows[0], samples_s=(1.0, 0.2)), rows[1]]) == []
-
-
-def test_times_that_fall_little_by_little_are_no_series_either():
-    falling = dict(zip((1, 4, 16, 64, 256), (1.0, 0.81, 0.66, 0.54, 0.44), strict=True))
-    rows = [replace(HONEST, n_new=n, samples_s=(time_s,)) for n, time_s in falling.items()]
-    found = implausible_series(rows)
-    assert len(found) == 3
-    assert all("less than 1 in 1 s" in sentence for sentence in found)
-    assert implausible_series(rows[:2]) == []
-
-
-def test_rows_of_another_setting_are_no_series():
-    other = replace(HONEST, n_new=128, samples_s=(0.7,), n_input=1)
-    assert implausible_series([HONEST, other]) == []
+DISTURBED = {  # records to be measured again, and what is known to be wrong in them
+    "batched-cpu": "tokens/s for 1.",
+    "throughput-h200": "output_sweep, Qwen/Qwen3-8B, batch 8, 64 in, 256 new",
+}
 
 
 @pytest.mark.parametrize("name", recorded_results())
@@ -230,7 +213,9 @@ def test_no_false_alarm_over_the_recorded_results(name):
         pytest.skip("a record without a roofline says nothing about its machine")
     machine, _ = machine_of(record)
     assert machine.bandwidth > 0
-    assert refusals(record) == []
+    known = DISTURBED.get(name)
+    found = [sentence for sentence in refusals(record) if not known or known not in sentence]
+    assert found == []
 
 
 def test_milliseconds_taken_for_seconds_are_found_on_a_processor_too():
@@ -267,6 +252,9 @@ def test_the_flawed_report_has_just_the_impossible_rows_that_it_should_have():
     assert {entry for entry, reasons in refused.items() if reasons} == {"H", "L"}
     assert "needs at least" in refused["H"][0]
     assert "is not 8 x 64" in refused["L"][0]
-    cold = implausible_series([row for row, _ in rows.values()])
+    series = implausible_series([row for row, _ in rows.values()])
+    cold = [sentence for sentence in series if "new tokens in" in sentence]
     assert [sentence.split(" new: ")[0].split()[-1] for sentence in cold] == ["4", "16"]
     assert all("less than 1 in 1.84 s" in sentence for sentence in cold)
+    (other,) = set(series) - set(cold)
+    assert "4096 prompt tokens in 0.21 s cannot take less than 1024" in other
