@@ -1,9 +1,14 @@
-"""`labkit measure EXPERIMENT... --out FILE`: the labs' experiments from a command line."""
+"""The labs' experiments from a command line.
+
+labkit measure EXPERIMENT... --out FILE     measure; a record that exists is continued
+labkit measure check FILE_OR_FOLDER...      say what is wrong with records
+"""
 
 import argparse
 import shlex
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from labkit.labs import of_each_lab
@@ -12,11 +17,12 @@ from labkit.labs import of_each_lab
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `main`."""
     parser.add_argument(
-        "experiments", nargs="+", metavar="EXPERIMENT", help="a name of an experiment, or all"
+        "experiments",
+        nargs="+",
+        metavar="EXPERIMENT",
+        help="a name of an experiment, or all; or check, with records or folders of them",
     )
-    parser.add_argument(
-        "--out", type=Path, required=True, help="the record; it is continued if it exists"
-    )
+    parser.add_argument("--out", type=Path, help="the record; it is continued if it exists")
     parser.add_argument("--profile", help="cpu, t4 or gpu80; that of this machine if not given")
     parser.add_argument(
         "--point-seconds", type=float, default=4.0, help="seconds for the runs of one point"
@@ -28,39 +34,72 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--short", action="store_true", help="measure only the points of the tables"
     )
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--memory-gb", type=float, default=0.0, help="let the GPU have no more")
+    parser.add_argument("--commit", default="", help="of the kit, where there is no git")
 
 
 def main(args: argparse.Namespace) -> int:
     """Measure; returns the exit status. What is measured stays, whatever happens after."""
+    if args.experiments[0] == "check":
+        return check(args.experiments[1:])
     from labkit.measuring.bench import Bench
+    from labkit.measuring.calibration import Calibrator
+    from labkit.measuring.device import cut_memory_to
     from labkit.measuring.machine import use_one_thread
     from labkit.measuring.profiles import profile, short
     from labkit.measuring.provenance import Provenance
-    from labkit.measuring.records import Recorder, RecordError
+    from labkit.measuring.records import N_SAMPLES, Recorder, RecordError
 
-    known = experiments()
-    names = list(known) if args.experiments == ["all"] else args.experiments
+    found = experiments()
+    names = list(found) if args.experiments == ["all"] else args.experiments
     try:
-        if unknown := [name for name in names if name not in known]:
+        if unknown := [name for name in names if name not in found]:
             raise ValueError(
-                f"no experiment is called {unknown[0]!r}; there are all, {', '.join(known)}"
+                f"no experiment is called {unknown[0]!r}; there are all, {', '.join(found)}"
             )
+        if args.out is None:
+            raise ValueError("--out is missing: the file that the record goes to")
         setting = short(profile(args.profile)) if args.short else profile(args.profile)
+        setting = replace(setting, n_repeats=max(N_SAMPLES, setting.n_repeats))
         if setting.device == "cpu":
             use_one_thread()
-        recorder = Recorder(args.out, Provenance.here(setting, _command(args), args.seed))
+        if args.memory_gb:
+            cut_memory_to(args.memory_gb)
+        known = {"memory_gb": args.memory_gb} | ({"commit": args.commit} if args.commit else {})
+        provenance = Provenance.here(setting, _command(args), args.seed, **known)
+        recorder = Recorder(args.out, provenance)
     except (RecordError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
-    bench = Bench(setting, recorder, point_s=args.point_seconds, skip_s=args.skip_seconds)
+    limits = {"point_s": args.point_seconds, "skip_s": args.skip_seconds}
+    bench = Bench(setting, recorder, calibrator=Calibrator.on(setting.device), **limits)
     print(recorder.record().provenance)
     try:
         for name in names:
-            known[name](bench)
+            found[name](bench)
     except KeyboardInterrupt:
         print(f"\nstopped; {args.out} has what was measured, the same command goes on from there")
         return 130
     return 0
+
+
+def check(names: list[str]) -> int:
+    """Print what is wrong with records, a line each; returns the exit status."""
+    from labkit.measuring.audit import faults_of
+    from labkit.measuring.records import RecordError, read_record
+
+    folders = [Path(name) for name in names]
+    paths = [path for each in folders for path in sorted(each.glob("*.jsonl")) or [each]]
+    n_faults = 0
+    for path in paths:
+        try:
+            faults = faults_of(read_record(path))
+        except (RecordError, OSError) as error:
+            faults = [str(error)]
+        n_faults += len(faults)
+        print(f"{path.name}: {len(faults) or 'no'} fault{'s' * (len(faults) != 1)}")
+        print(*(f"  {fault}" for fault in faults), sep="\n", end="\n" * bool(faults))
+    return int(n_faults > 0 or not paths)
 
 
 def _command(args: argparse.Namespace) -> str:
@@ -68,6 +107,7 @@ def _command(args: argparse.Namespace) -> str:
     words = ["labkit", "measure", *args.experiments]
     words += ["--profile", args.profile] if args.profile else []
     words += ["--short"] if args.short else []
+    words += ["--memory-gb", f"{args.memory_gb:g}"] if args.memory_gb else []
     words += ["--point-seconds", f"{args.point_seconds:g}"]
     words += ["--skip-seconds", f"{args.skip_seconds:g}", "--seed", str(args.seed)]
     return shlex.join([*words, "--out", args.out.name])

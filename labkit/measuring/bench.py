@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from labkit.measuring.calibration import DRIFT, Calibrator
 from labkit.measuring.hardware import roofline_rows
 from labkit.measuring.profiles import Profile
-from labkit.measuring.records import Recorder, Row
+from labkit.measuring.records import Recorder, Row, least_samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +18,9 @@ class Bench:
 
     harness: the functions to measure with, of a lab where students write them; None for the kit's.
     point_s: about how long the kept runs of one point may take together; fewer are kept of slow
-    ones, but never fewer than two. skip_s: a point whose single run should take longer is recorded
-    as skipped.
+    ones, but never fewer than `least`. skip_s: a point whose single run should take longer is
+    recorded as skipped. calibrator: of a record that others will read, which needs `least_samples`
+    and says how much the machine was disturbed.
     """
 
     profile: Profile
@@ -26,6 +28,11 @@ class Bench:
     harness: Any = None
     point_s: float = 4.0
     skip_s: float = 30.0
+    calibrator: Calibrator | None = None
+
+    def least(self, run_s: float) -> int:
+        """How many runs of so many seconds are kept at least."""
+        return least_samples(run_s) if self.calibrator else 2
 
     def fill(self, experiment: Callable[..., Iterator[Row]], **settings: Any) -> None:
         """Save the rows of an experiment as they are measured, and say what each of them is.
@@ -33,8 +40,12 @@ class Bench:
         experiment(profile, is_done=..., **settings) gives the rows that are not done yet.
         """
         for row in experiment(self.profile, is_done=self.recorder.is_done, **settings):
+            if self.calibrator:
+                row = self.calibrator.around(row)
             self.recorder.save(row)
             print(f"{row}: {row.outcome if row.time_s is None else f'{row.time_s:.4g} s'}")
+            if self.calibrator and self.calibrator.drift(row) > DRIFT:
+                print(f"  the machine was {self.calibrator.drift(row):.0%} slower than at its best")
 
 
 def report(path: Path, found: dict) -> None:

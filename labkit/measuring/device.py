@@ -37,6 +37,19 @@ def synchronize() -> None:
         torch.cuda.synchronize()
 
 
+def cut_memory_to(gigabytes: float) -> None:
+    """Let this process have no more of the GPU's memory, as if it were a smaller card.
+
+    Raises: ValueError without a GPU, or if it has less.
+    """
+    if not torch.cuda.is_available():
+        raise ValueError("--memory-gb needs a GPU: this machine has none that torch can use")
+    total = torch.cuda.get_device_properties(0).total_memory
+    if not 0 < gigabytes * 1e9 <= total:
+        raise ValueError(f"the GPU has {total / 1e9:.1f} GB, got --memory-gb {gigabytes:g}")
+    torch.cuda.set_per_process_memory_fraction(gigabytes * 1e9 / total)
+
+
 def has_room_for(run: Callable[[], Any]) -> bool:
     """Whether run() came to its end before the memory did."""
     with contextlib.suppress(MemoryError):

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import shutil
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -11,6 +12,7 @@ from typing import Any
 from labkit.measuring.profiles import sixteen_bit_dtype
 from labkit.models.facts import match_gpu
 
+ROOT = Path(__file__).resolve().parents[2]  # of the checkout, if this runs from one
 _MAKE_ROOM = (
     "Shut down the other notebooks (in JupyterLab: menu Kernel, Shut Down All Kernels), then run "
     "this notebook again from its first cell. `nvidia-smi` lists the programs."
@@ -90,11 +92,14 @@ def detect() -> Machine:
 
 
 def kit_version() -> str:
-    """Of labkit, with the edition that is installed; "source" where it is not installed."""
+    """Of labkit, with the edition that is installed; that of the checkout where none is."""
     try:
         return version("labkit")
     except PackageNotFoundError:
-        return "source"
+        project = ROOT / "pyproject.toml"
+        text = project.read_text(encoding="utf-8") if project.is_file() else ""
+        found = re.search(r'^version = "(.+)"$', text, re.MULTILINE)
+        return found[1] if found else "unknown"
 
 
 def ready() -> str:

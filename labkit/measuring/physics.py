@@ -66,6 +66,8 @@ def refusals(record: Record) -> list[str]:
     which is slow: the fastest dtype bounds it.
     """
     machine, memory_bytes = machine_of(record)
+    if record.provenance.memory_gb:
+        memory_bytes = int(record.provenance.memory_gb * 1e9)
     machine = bound_of(machine) if machine.name in gpus() else any_like(record.provenance)
     dtype, found = record.provenance.dtype, []
     for row in record.rows:

@@ -16,7 +16,8 @@ from labkit.models.facts import data_path
 
 FORMAT_VERSION = 1
 OUT_OF_MEMORY = "out of memory"
-LEFT_OUT = ("events_s", "peak_bytes", "note", "setting", "counts")  # of a line, where empty
+LONG_RUN_S, N_SAMPLES, N_LONG = 5.0, 10, 5  # runs of a point: ten, and five of long ones
+LEFT_OUT = ("events_s", "peak_bytes", "note", "setting", "counts", "calibration_s")  # if empty
 IsDone = Callable[[tuple], bool]  # whether the row with this key has been measured
 
 
@@ -26,7 +27,8 @@ class Row:
 
     Lengths are in tokens. setting: what tells this point from another with the same numbers ("round
     2", "half offloaded"). events_s: the same runs by CUDA events. counts: what was counted rather
-    than timed ("prefill_tokens"). outcome: "ok", "out of memory" or another word or two.
+    than timed ("prefill_tokens"). calibration_s: a fixed computation before and after; see
+    `calibration`. outcome: "ok", "out of memory" or another word or two.
     Raises: ValueError for numbers that no run can have, and for "ok" without samples.
     """
 
@@ -43,6 +45,7 @@ class Row:
     note: str = ""
     setting: str = ""
     counts: Mapping[str, float] = field(default_factory=dict)
+    calibration_s: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         for name, least in (("batch_size", 1), ("n_input", 0), ("n_new", 0)):
@@ -53,7 +56,7 @@ class Row:
         for name, value in self.counts.items():
             if not 0 <= value < math.inf:
                 raise ValueError(f"counts are numbers from 0 up, got {name} = {value}")
-        for name in ("samples_s", "events_s"):
+        for name in ("samples_s", "events_s", "calibration_s"):
             for sample in getattr(self, name):
                 if not (math.isfinite(sample) and sample > 0):
                     raise ValueError(f"{name} are seconds above 0, got {sample}")
@@ -100,6 +103,11 @@ class Row:
         if not self.n_new or self.time_s is None:
             return None
         return self.batch_size * self.n_new / self.time_s
+
+
+def least_samples(run_s: float) -> int:
+    """How many samples a point of a record needs whose run takes so many seconds."""
+    return N_SAMPLES if run_s < LONG_RUN_S else N_LONG
 
 
 def middle_half(samples: Sequence[float]) -> tuple[float, float]:

@@ -450,7 +450,8 @@ extreme = ("tiny-untrained", "tiny-self")
 for row in speculation(here, mine, extreme, (2, 7), n_samples=1, n_per_source=1, **done):
     recorder.save(row)
 if here.device == "cuda":
-    for row in speculation(here, mine, ratios=ratios_of(recorder.record()), **done):
+    ratios = ratios_of(recorder.record())
+    for row in speculation(here, mine, ratios=ratios, n_samples=5, **done):
         recorder.save(row)
 records = {**recorded_results("speculative-*.jsonl"), "here": recorder.record()}
 

@@ -49,13 +49,14 @@ def cache_or_not(
     longest: int | None = None,
     seconds_per_curve: float = 40.0,
     longest_run_s: float = 60.0,
+    least: Callable[[float], int] = lambda run_s: 1,
     is_done: IsDone = lambda key: False,
 ) -> Iterator[Row]:
     """Generation with and without a KV cache: a pass over one token, then both curves, by setting.
 
     Lengths are the profile's, up to `longest`. Samples are taken while they fit into the seconds of
-    a curve, at least one and at most the profile's repeats; a length that one run would reach only
-    after longest_run_s becomes a row that says so.
+    a curve, at least as many as least(seconds of a run) says and at most the profile's repeats; a
+    length that one run would reach only after longest_run_s becomes a row that says so.
     Raises: ValueError for an unknown setting.
     """
     for setting in settings:
@@ -76,7 +77,7 @@ def cache_or_not(
             point = ("cache_or_not", model.name, 1, tokens.shape[1])
             rows = [Row(*point, n, use_cache, outcome="-", setting=setting) for n in lengths]
             if not all(is_done(row.key) for row in rows):
-                budgets = (seconds_per_curve, longest_run_s)
+                budgets = (seconds_per_curve, longest_run_s, least)
                 yield from _measured_curve(model, tokens, rows, profile, *budgets)
         del model
         free_device_memory()
@@ -89,6 +90,7 @@ def _measured_curve(
     profile: Profile,
     budget_s: float,
     longest_run_s: float,
+    least: Callable[[float], int],
 ) -> Iterator[Row]:
     """The rows of one curve, with their samples or with the reason why there are none.
 
@@ -103,9 +105,12 @@ def _measured_curve(
     try:
         while first_s and len(samples) < profile.n_repeats:
             spent_s = time.perf_counter() - start_s
-            if samples and spent_s * (len(samples) + 1) / len(samples) > budget_s:
+            is_spent = samples and spent_s * (len(samples) + 1) / len(samples) > budget_s
+            lacking = sum(len(samples) < least(run_s) for run_s in first_s)  # the short ones
+            if is_spent and not lacking:
                 break
-            samples.append(_run(model, tokens, lengths[: len(first_s)], use_cache, math.inf)[0])
+            reached = lengths[: lacking if is_spent else len(first_s)]
+            samples.append(_run(model, tokens, reached, use_cache, math.inf)[0])
     except KeyboardInterrupt as interrupt:
         stopped = interrupt
     n_peak_bytes = peak_bytes()
@@ -263,7 +268,8 @@ def _answer_row(
 
 
 def _curves(bench: Bench) -> None:
-    bench.fill(cache_or_not, seconds_per_curve=10 * bench.point_s, longest_run_s=2 * bench.skip_s)
+    budgets = {"seconds_per_curve": 10 * bench.point_s, "longest_run_s": 2 * bench.skip_s}
+    bench.fill(cache_or_not, least=bench.least, **budgets)
 
 
 EXPERIMENTS: dict[str, Callable[[Bench], None]] = {  # by the name that `labkit measure` takes

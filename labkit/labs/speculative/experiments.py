@@ -41,7 +41,7 @@ FED = (1, 2, 3, 4, 6, 8, 11)  # tokens of one step: the draft's, and gamma + 1 t
 
 
 def decode_steps(
-    profile: Profile, *, n_samples: int = 9, is_done: IsDone = lambda key: False
+    profile: Profile, *, n_samples: int = 10, is_done: IsDone = lambda key: False
 ) -> Iterator[Row]:
     """Seconds of a step of each model of the profile's pairs, over 1 to 11 tokens, after 300.
 
@@ -86,7 +86,7 @@ def speculation(
             rows = _sampled(profile, pair, own, Task(**task), gammas, is_done)
         else:
             wanted = ratios or ratios_of(recorded_results("speculative-cpu*")["speculative-cpu"])
-            n_samples = min(5, profile.n_repeats)
+            n_samples = task.get("n_samples", profile.n_repeats)
             rows = scripted(profile, pair, wanted, own, n_samples, is_done)
         row = Row("speculation", pair, 1, N_CACHED, 0, True, outcome="-")
         yield from _unless_too_large(row, rows)
@@ -111,7 +111,7 @@ def regimes(
     vocab_size = models.target.shape.vocab_size
     drafts = {"model": None, "n-gram": lambda: CopyDraft(own.ngram_draft, vocab_size)}
     for (kind, source), n_new in product(REGIMES.items(), lengths):
-        each = Task(**{"n_samples": 2} | task | {"n_new": n_new})
+        each = Task(**task | {"n_new": n_new})
         texts = [text for text in models.texts(each.n_per_source) if text.source == source]
         regime = f"{kind}, {n_new} new"
         ways = [Way(f"{ALONE}, {regime}", 0)]

@@ -46,7 +46,7 @@ class Task:
     n_new: int = 50
     n_per_source: int | None = None
     temperature: float = 1.0
-    n_samples: int = 3
+    n_samples: int = 10
     seed: int = 0
 
     def row(self, experiment: str, pair: str, texts: Sequence[Text], setting: str) -> Row:

@@ -113,7 +113,9 @@ class _Sweeper:
         n_warmup = min(bench.profile.n_warmup - 1, int(bench.point_s / self.first_s))
         timed = _with_events(run, events) if on_gpu else run
         times_s = self._timed(timed, n_warmup, 2)
-        n_repeats = min(bench.profile.n_repeats, int(bench.point_s / min(times_s)))
+        run_s = min(times_s)
+        n_repeats = min(bench.profile.n_repeats, int(bench.point_s / run_s))
+        n_repeats = max(n_repeats, bench.least(run_s))
         if n_repeats > 2:
             times_s += self._timed(timed, 0, n_repeats - 2)
         self.s_per_size = min(self.s_per_size, min(times_s) / _size(point))
