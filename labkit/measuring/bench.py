@@ -34,18 +34,22 @@ class Bench:
         """How many runs of so many seconds are kept at least."""
         return least_samples(run_s) if self.calibrator else 2
 
+    def save(self, row: Row) -> None:
+        """Write a row into the record; into one for others, with the calibration around it."""
+        if self.calibrator:
+            row = self.calibrator.around(row)
+            if self.calibrator.drift(row) > DRIFT:
+                print(f"{row}: disturbed, {self.calibrator.drift(row):.0%} slower than at best")
+        self.recorder.save(row)
+
     def fill(self, experiment: Callable[..., Iterator[Row]], **settings: Any) -> None:
         """Save the rows of an experiment as they are measured, and say what each of them is.
 
         experiment(profile, is_done=..., **settings) gives the rows that are not done yet.
         """
         for row in experiment(self.profile, is_done=self.recorder.is_done, **settings):
-            if self.calibrator:
-                row = self.calibrator.around(row)
-            self.recorder.save(row)
+            self.save(row)
             print(f"{row}: {row.outcome if row.time_s is None else f'{row.time_s:.4g} s'}")
-            if self.calibrator and self.calibrator.drift(row) > DRIFT:
-                print(f"  the machine was {self.calibrator.drift(row):.0%} slower than at its best")
 
 
 def report(path: Path, found: dict) -> None:

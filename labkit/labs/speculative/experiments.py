@@ -233,7 +233,7 @@ def _into_record(experiment: Callable[..., Iterator[Row]]) -> Callable[..., None
 
     def measure(bench: Any) -> None:
         for row in experiment(bench.profile, is_done=bench.recorder.is_done):
-            bench.recorder.save(row)
+            bench.save(row)
             time_s = "-" if row.time_s is None else f"{1e3 * row.time_s:.4g} ms"
             words = (row.experiment, row.model, row.setting, f"{row.n_input} in, {row.n_new} new")
             print(f"{', '.join(filter(None, words))}: {time_s}", flush=True)

@@ -165,7 +165,7 @@ class _Sweeper:
         if outcome == "ok" and not len(samples_s):
             outcome = "skipped"
         is_ok = outcome == "ok"
-        self.bench.recorder.save(
+        self.bench.save(
             Row(
                 self.experiment,
                 self.loaded.name,
@@ -192,7 +192,7 @@ def _sweep_generation(bench: Bench, experiment: str, role: str, points: Sequence
         loaded = out_of_memory_as_one(lambda: zoo.load_for_timing(role, bench.profile))
     except (MemoryError, zoo.UnavailableModel) as error:
         for missed in [point for point in points if point not in done]:
-            bench.recorder.save(replace(rows[missed], note=str(error)))
+            bench.save(replace(rows[missed], note=str(error)))
         return
     sweeper = _Sweeper(bench, experiment, loaded)
     bar = _with_bar(points, f"{experiment}, {rows[points[0]].short_model}")

@@ -11,6 +11,7 @@ from labkit.labs import measure
 from labkit.labs.throughput.experiments import EXPERIMENTS, Harness
 from labkit.measuring import device
 from labkit.measuring.bench import Bench
+from labkit.measuring.calibration import Calibrator
 from labkit.measuring.device import out_of_memory_as_one
 from labkit.measuring.physics import refusals
 from labkit.measuring.profiles import CPU, GPU80, PROFILES, short
@@ -210,3 +211,9 @@ def test_the_command_line_wants_a_file_and_a_gpu_to_cut_down(tmp_path, capsys, m
     small = ("--profile", "cpu", "--memory-gb", "24", "--out", str(tmp_path / "x.jsonl"))
     assert measure.main(arguments("roofline", *small)) == 2
     assert "needs a GPU" in capsys.readouterr().err
+
+
+def test_a_record_for_others_says_of_every_row_what_was_measured_around_it(bench):
+    EXPERIMENTS["output_sweep"](replace(bench, calibrator=Calibrator(lambda: 1.0), point_s=1e-9))
+    rows = bench.recorder.record().of("output_sweep")
+    assert {(len(row.samples_s), row.calibration_s) for row in rows} == {(10, (1.0, 1.0))}
