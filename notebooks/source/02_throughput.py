@@ -112,10 +112,10 @@ print(f"first / median: {times_s[0] / statistics.median(times_s):.1f}")
 
 # %% [markdown]
 # On a CPU the first run is hardly slower than the others. On a GPU it is, and not only the very
-# first one. In our record of an H200, many first runs took 1.5 to 2 times the median. The reason is
-# the attention back end of that run: it prepares its kernels anew for each length that it has not
-# met. A generation of 64 tokens meets 64 lengths. So the warm-up must be the same run that we then
-# time. The record keeps the first run of each point, but no median contains it.
+# first one. In our record of an H200, most first runs took 1.4 to 2.4 times the median. The reason
+# is the attention back end of that run: it prepares its kernels anew for each length that it has
+# not met. A generation of 64 tokens meets 64 lengths. So the warm-up must be the same run that we
+# then time. The record keeps the first run of each point, but no median contains it.
 
 # %% experiment="first_runs"
 for name, record in recorded_results("throughput-*.jsonl").items():
@@ -291,17 +291,19 @@ for name, record in records.items():
     )
 
 # %% [markdown]
-# One of these lines is impossible: the H200's prefill is *negative*. Look at the table of its
-# `output_sweep`. The row with 256 new tokens has only two samples, and they differ by several
-# seconds. It is also the longest row, so it moves the line most. Without this row the fit gives 43
-# ms for the prefill and 33.2 ms for a step. So look at the spread before you believe a fit. R² does
-# not show the problem.
+# Look at the H200's line. It says that the prefill takes 7 ms. But the row with one new token took
+# 38 ms, and this row *is* a prefill. The slope is right: the rows take about 33 ms for each token.
+# The start of the line is wrong, because the long rows decide where it lies. The five runs with 256
+# new tokens took between 8.0 and 9.8 s. If their median moves by 1 %, it moves by 85 ms. So take
+# the step from the slope, and the prefill from the row with one new token. R² does not show the
+# problem. In an older record, the row with 256 tokens had only two samples, and the line gave a
+# prefill of -119 ms.
 #
 # ## 7. What does a step wait for?
 #
-# An H200 moves the weights of an 8B model in 3.2 ms. Its measured step takes 34 ms. So the step
+# An H200 moves the weights of an 8B model in 3.2 ms. Its measured step takes 33 ms. So the step
 # waits neither for memory nor for arithmetic. It waits for the CPU (the *host*), which *launches*
-# the GPU's kernels one by one: dozens for each layer, 0.94 ms per layer. PyTorch's default is to
+# the GPU's kernels one by one: dozens for each layer, 0.91 ms per layer. PyTorch's default is to
 # launch each operation when Python reaches it. This is called *eager*.
 #
 # So three times compete, and the longest one is the limit:
@@ -557,11 +559,11 @@ print(figures.cards_table("Qwen/Qwen3-8B"))
 # its only layer takes 1.33 ms, although it has about a fiftieth of the weights. So neither moving
 # nor computing decides. Each layer has a fixed cost, which this lab calls launching. (The small
 # model's layer also carries the cost of each step outside the layers.) On an H200 it is similar:
-# 0.85 ms for Qwen3-1.7B and 0.94 ms for Qwen3-8B, although their floors differ by a factor of four.
+# 0.95 ms for Qwen3-1.7B and 1.19 ms for Qwen3-8B, although their floors differ by a factor of four.
 #
 # *4.* On one core, a pass takes 64 ms for one text and 456 ms for eight. It grows in proportion
-# from the start, because computing is the limit. On the H200 it takes 27 to 28 ms for 1, 2 and 4
-# texts, because launching takes longer than computing. Then it takes 44 and 85 ms.
+# from the start, because computing is the limit. On the H200 it takes 27 to 32 ms for 1, 2 and 4
+# texts, because launching takes longer than computing. Then it takes 44 and 84 ms.
 #
 # *Marking (2 points). Fast numbers earn nothing:*
 #
@@ -575,7 +577,7 @@ print(figures.cards_table("Qwen/Qwen3-8B"))
 # ## What you have shown
 #
 # Your timer and your sweep give numbers that another person can trust. With them you found what a
-# step waits for. A step of an 8B model takes 34 ms on an H200, although its memory could supply the
+# step waits for. A step of an 8B model takes 33 ms on an H200, although its memory could supply the
 # weights in 3.2 ms. So about 90 % of the step is launch time. Larger batches share this cost (lab
 # 5), CUDA graphs remove it, and speculation (lab 6) makes fewer steps. Lab 3 asks when a KV cache
 # helps.

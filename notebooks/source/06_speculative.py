@@ -451,7 +451,7 @@ for row in speculation(here, mine, extreme, (2, 7), n_samples=1, n_per_source=1,
     recorder.save(row)
 if here.device == "cuda":
     ratios = ratios_of(recorder.record())
-    for row in speculation(here, mine, ratios=ratios, n_samples=5, **done):
+    for row in speculation(here, mine, ratios=ratios, n_samples=3, **done):
         recorder.save(row)
 records = {**recorded_results("speculative-*.jsonl"), "here": recorder.record()}
 

@@ -202,7 +202,6 @@ def test_a_tiny_model_may_be_faster_than_memory_since_it_fits_into_a_cache():
 
 DISTURBED = {  # records to be measured again, and what is known to be wrong in them
     "batched-cpu": "tokens/s for 1.",
-    "throughput-h200": "output_sweep, Qwen/Qwen3-8B, batch 8, 64 in, 256 new",
 }
 
 

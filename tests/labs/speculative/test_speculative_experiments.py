@@ -3,7 +3,6 @@
 import importlib.util
 import inspect
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -29,6 +28,7 @@ from labkit.labs.speculative.models import TransformersModel
 from labkit.labs.speculative.records import OWN, gains, ratios_of
 from labkit.labs.speculative.sampled import Samplers
 from labkit.labs.speculative.scripted import PUBLISHED, kept_in_blocks, scripted
+from labkit.measuring.bench import Bench
 from labkit.measuring.physics import refusals
 from labkit.measuring.profiles import CPU, GPU80, PAIRS, T4
 from labkit.measuring.provenance import Provenance
@@ -259,7 +259,7 @@ def test_an_interrupted_record_goes_on_where_it_stopped(tmp_path, monkeypatch, s
 
 def test_a_bench_fills_its_record(tmp_path, capsys, small):
     recorder = Recorder(tmp_path / "r.jsonl", HERE)
-    EXPERIMENTS["decode_steps"](SimpleNamespace(profile=small, recorder=recorder))
+    EXPERIMENTS["decode_steps"](Bench(small, recorder))
     assert len(recorder.record().rows) == 1 + 2 * 2 * len(FED)
     assert "decode_steps, tiny-draft, lean, 1 in, 0 new: " in capsys.readouterr().out
 
