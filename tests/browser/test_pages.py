@@ -16,7 +16,9 @@ from autograder.record.marks import HandMark, Mark
 from autograder.record.results import GRADED, PARTLY, UNGRADABLE, CheckResult, Result, score_of
 
 LAB = "04_kv_cache"
-SIZES = {"phone": (375, 800), "desk": (1280, 900)}
+SIZES = {
+    "phone": (375, 800, "light"), "narrow": (900, 900, "dark"), "desk": (1280, 900, "light"),
+}  # fmt: skip
 LONG = "a" * 90
 PAGES = ["feedback", "late", "report", "timing", "integrity", "similarity"]
 
@@ -140,8 +142,8 @@ def _similarity(out, rows):
 @pytest.fixture(scope="module", params=SIZES)
 def opened(request, browser):
     """A page of one size; what it asked for and what went wrong are noted."""
-    width, height = SIZES[request.param]
-    page = browser.new_page(viewport={"width": width, "height": height})
+    width, height, scheme = SIZES[request.param]
+    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
     page.asked, page.size = [], request.param
     page.on("request", lambda asked: page.asked.append(asked.url))
     page.on("pageerror", lambda error: pytest.fail(str(error)))
@@ -191,7 +193,7 @@ def test_passed_and_failed_differ_without_colours(pages, opened):
     }
     assert signs == {"passed": {"✓"}, "failed": {"✗"}}
     spoken = opened.get_by_role("img", name="failed", exact=True).count()
-    assert spoken == opened.locator("li.failed").count() > 0
+    assert spoken == opened.locator("li.failed .mark").count() > 0
     assert opened.locator("mark").count() == 0
     opened.goto(pages["similarity"].as_uri())
     line = "getComputedStyle(document.querySelector('mark')).textDecorationLine"
