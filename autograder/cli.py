@@ -236,7 +236,7 @@ def report(
     out: Annotated[Path, typer.Argument(help="the output folder of a grading")],
     with_cases: Annotated[
         bool,
-        typer.Option(help="feedback shows what hidden cases expect; use it after the last attempt"),
+        typer.Option(help="feedback shows hidden cases, too; use it after the last attempt"),
     ] = False,
 ) -> None:
     """Write pages and marks again, with the marks given by hand."""
@@ -251,6 +251,24 @@ def report(
         marks = marks_of(out, results)
         typer.echo(write_marks(out, results, marks))
         typer.echo(write_pages(out, results, marks, with_cases=with_cases))
+
+
+@app.command()
+def case(
+    out: Annotated[Path, typer.Argument(help="the output folder of a grading")],
+    lab: LabName,
+    exercise: Annotated[str, typer.Argument(help="an exercise, as the notebook calls it")],
+    check: Annotated[str, typer.Argument(help="one check; all of the exercise if not given")] = "",
+    student: Annotated[str, typer.Option(help="show what this student fails")] = "",
+) -> None:
+    """Print hidden cases as notebook cells: the input, what was expected, and what came."""
+    from autograder.pages.cases import case_cells
+    from autograder.record.folder import seed_of
+
+    with _refusals():
+        results = _results_of(out, _lab(lab).name)
+        cells = case_cells(results, seed_of(out, None), exercise, check, student)
+    typer.echo("\n\n\n".join(cells))
 
 
 @app.command()

@@ -251,4 +251,5 @@ def _check_result(exercise: str, finding: Finding, points: float, max_points: fl
         expected=finding.expected,
         got=finding.got,
         gate=finding.check.gate,
+        case=finding.case,
     )

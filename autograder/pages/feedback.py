@@ -7,11 +7,12 @@ from operator import attrgetter
 from pathlib import Path
 
 from autograder.files import write_whole
+from autograder.pages.cases import cell_of_finding
 from autograder.pages.evidence.handed_in import read_pieces
 from autograder.pages.own_code import Line, shown_lines
 from autograder.pages.render import render_page
 from autograder.record.by_hand import HandMark
-from autograder.record.folder import policy_of
+from autograder.record.folder import policy_of, seed_of
 from autograder.record.marks import Mark
 from autograder.record.results import CheckResult, Result
 from labkit.checks.card import MARKS
@@ -72,8 +73,8 @@ def write_feedback(
 ) -> Path:
     """Write one student's page, `feedback/LAB/STUDENT.html`; returns its path.
 
-    mark: what people have given by hand, and the total; with_cases: whether it may say what hidden
-    cases expect, for no attempt can follow.
+    mark: what people have given by hand, and the total; with_cases: whether it may show hidden
+    cases and what they expect, for no attempt can follow.
     """
     told = attrgetter("told" if with_cases else "told_meanwhile")
     titles = titles_of(result.lab)
@@ -91,8 +92,9 @@ def write_feedback(
     ]
     path = folder / "feedback" / result.lab / f"{result.student}.html"
     shown = {"result": result, "mark": mark, "points": points_of(result, mark), "told": told,
-             "exercises": exercises, "written": written, "step": next_step(result), "signs": MARKS,
-             "titles": titles, "asking": policy_of(folder).asking(result.lab)}  # fmt: skip
+             "cells": _cells(folder, result) if with_cases else {}, "exercises": exercises,
+             "written": written, "step": next_step(result), "signs": MARKS, "titles": titles,
+             "asking": policy_of(folder).asking(result.lab)}  # fmt: skip
     write_whole(path, render_page("feedback.html", **shown))
     return path
 
@@ -142,6 +144,14 @@ def _exercise(
     code = [shown_lines(piece, messages) for piece in pieces] if messages else []
     passed = [check for check in checks if check.passed]
     return Exercise(name, title, list(groups.values()), passed, code, hand)
+
+
+def _cells(folder: Path, result: Result) -> dict[str, str]:
+    """The hidden cases of failed checks as notebook cells, by check."""
+    if not (folder / "seed").exists():
+        return {}
+    seed = seed_of(folder, None)
+    return {check.check: cell_of_finding(result.lab, seed, check) for check in result.checks}
 
 
 def _text(pieces: Mapping[str, list[str]], name: str) -> str:
