@@ -7,19 +7,23 @@ What varies from run to run, times and memory, has a page of its own.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 
 from autograder.files import write_whole
 from autograder.pages.evidence.flags import KINDS, Flag, read_flags
-from autograder.pages.feedback import next_step, write_feedback
+from autograder.pages.feedback import next_step, titles_of, write_feedback
 from autograder.pages.render import render_page
 from autograder.pages.statistics import (
     Cause,
     CheckStatistics,
     Distribution,
+    Heat,
     check_statistics,
     distribution,
     frequent_causes,
+    heat_rows,
     slowest,
 )
 from autograder.record.marks import Mark
@@ -27,6 +31,7 @@ from autograder.record.results import Result
 
 __all__ = ["next_step", "write_feedback", "write_pages", "write_report"]
 
+N_COSTLY = 12
 Marks = dict[tuple[str, str], Mark]
 
 
@@ -47,12 +52,17 @@ class LabReport:
     def statuses(self) -> list[tuple[str, int]]:
         return sorted(Counter(result.status for result in self.results).items())
 
+    @cached_property
+    def checks(self) -> list[CheckStatistics]:
+        return sorted(check_statistics(self.results), key=attrgetter("lost"), reverse=True)
+
+    @cached_property
+    def heat(self) -> list[tuple[Result, list[Heat]]]:
+        return heat_rows(self.results)
+
     @property
-    def checks(self) -> dict[str, list[CheckStatistics]]:
-        rows: dict[str, list[CheckStatistics]] = {}
-        for row in check_statistics(self.results):
-            rows.setdefault(row.exercise, []).append(row)
-        return rows
+    def titles(self) -> dict[str, str]:
+        return titles_of(self.name)
 
     @property
     def causes(self) -> list[Cause]:
@@ -75,7 +85,8 @@ def write_report(folder: Path, results: Sequence[Result], marks: Iterable[Mark] 
     by_student = _by_student(marks)
     versions = dict(sorted(results[0].versions.items())) if results else {}
     path = folder / "report.html"
-    shown = {"labs": labs, "marks": by_student, "versions": versions, "kinds": KINDS}
+    shown = {"labs": labs, "marks": by_student, "versions": versions, "kinds": KINDS,
+             "n_costly": N_COSTLY}  # fmt: skip
     write_whole(path, render_page("report.html", **shown))
     write_whole(folder / "timing.html", render_page("timing.html", labs=labs))
     return path

@@ -221,3 +221,31 @@ def test_links_of_the_class_report_open(pages, opened):
     opened.goto(pages["report"].as_uri())
     opened.get_by_role("link", name="Answers that are alike").click()
     assert "alike" in opened.title()
+
+
+def test_tables_of_the_class_report_sort_and_filter(pages, browser):
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(pages["report"].as_uri())
+    table = page.locator("table.stack[data-what=students]")
+    head = table.get_by_role("columnheader", name="by checks")
+    points = "cells => cells.map(cell => Number(cell.dataset.value))"
+    found = []
+    for direction in ("ascending", "descending"):
+        head.get_by_role("button").click()
+        assert head.get_attribute("aria-sort") == direction
+        found.append(table.locator("td[data-label='by checks']").evaluate_all(points))
+    assert found[0] == sorted(found[0])
+    assert found[1] == found[0][::-1] != found[0]
+    page.get_by_label("Filter these students").last.fill("student 07")
+    assert table.locator("tbody tr:visible").count() == 1
+    page.get_by_label("Filter these students").last.fill("")
+    assert table.locator("tbody tr:visible").count() == 41
+    page.close()
+
+
+def test_the_menu_of_labs_stays_in_sight(pages, browser):
+    page = browser.new_page(viewport={"width": 900, "height": 900})
+    page.goto(pages["report"].as_uri())
+    page.evaluate("window.scrollTo(0, 2000)")
+    assert page.get_by_role("navigation").bounding_box()["y"] == 0
+    page.close()
