@@ -126,6 +126,7 @@ def test_a_file_that_could_not_be_graded_has_a_page_for_the_student(tmp_path):
     text = words(page_of(tmp_path, row))
     assert "no mark yet" in text
     assert f"Your file could not be graded {problem} You have no mark for this lab yet." in text
+    assert "not read yet" not in text
     ours = words(page_of(tmp_path, replace(row, status=ERROR, problem="Our error: x.")))
     assert "You made no mistake here" in ours
     assert "Our error: x." not in ours
