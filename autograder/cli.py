@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -199,6 +198,7 @@ def grade(
     """Grade a lab. Run again to continue, or to grade changed files. Marks: OUT/marks.csv."""
     from autograder.grading.grade import Run, Shard, grade_shard
     from autograder.grading.grade import grade as grade_lab
+    from autograder.grading.told import counts, places
     from autograder.record.results import ERROR
 
     run = Run(
@@ -208,15 +208,13 @@ def grade(
         if shard:
             part = Shard.from_text(shard)
             results = grade_shard(_lab(lab), submissions, out, run, part)
-            next_step = "Grade once more without --shard when all shards are done"
+            lines = ["Grade once more without --shard when all shards are done"]
         else:
             results = grade_lab(_lab(lab), submissions, out, run)
-            next_step = f"Marks: {out / 'marks.csv'}"
+            lines = [f"Marks: {out / 'marks.csv'}", *places(out, results)]
             _tell_strangers(out, _lab(lab).name, [result.student for result in results])
-    counts = Counter(result.status for result in results)
-    summary = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
-    typer.echo(f"{len(results)} submissions: {summary}. {next_step}")
-    if counts[ERROR]:
+    typer.echo("\n".join([f"{counts(results)} {lines[0]}", *lines[1:]]))
+    if any(result.status == ERROR for result in results):
         raise typer.Exit(1)
 
 
@@ -236,7 +234,7 @@ def report(
     out: Annotated[Path, typer.Argument(help="the output folder of a grading")],
     with_cases: Annotated[
         bool,
-        typer.Option(help="feedback shows what hidden cases expect; use it after the last attempt"),
+        typer.Option(help="feedback shows hidden cases, too; use it after the last attempt"),
     ] = False,
 ) -> None:
     """Write pages and marks again, with the marks given by hand."""
@@ -251,6 +249,24 @@ def report(
         marks = marks_of(out, results)
         typer.echo(write_marks(out, results, marks))
         typer.echo(write_pages(out, results, marks, with_cases=with_cases))
+
+
+@app.command()
+def case(
+    out: Annotated[Path, typer.Argument(help="the output folder of a grading")],
+    lab: LabName,
+    exercise: Annotated[str, typer.Argument(help="an exercise, as the notebook calls it")],
+    check: Annotated[str, typer.Argument(help="one check; all of the exercise if not given")] = "",
+    student: Annotated[str, typer.Option(help="show what this student fails")] = "",
+) -> None:
+    """Print hidden cases as notebook cells: the input, what was expected, and what came."""
+    from autograder.pages.cases import case_cells
+    from autograder.record.folder import seed_of
+
+    with _refusals():
+        results = _results_of(out, _lab(lab).name)
+        cells = case_cells(results, seed_of(out, None), exercise, check, student)
+    typer.echo("\n\n\n".join(cells))
 
 
 @app.command()

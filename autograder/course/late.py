@@ -48,7 +48,8 @@ class Standing:
 class Policy:
     """The rules of a course. deadlines: by lab; extensions: by student, then by lab.
 
-    bonus_at_most: the points that extra credit given by hand may add to one lab.
+    bonus_at_most: the points that extra credit given by hand may add to one lab; ask: whom a
+    student asks about a mark, "" if nobody is named; ask_until: by lab, until when.
     """
 
     timezone: tzinfo = UTC
@@ -58,6 +59,8 @@ class Policy:
     bonus_at_most: float = 3.0
     deadlines: Mapping[str, datetime] = field(default_factory=dict)
     extensions: Mapping[str, Mapping[str, datetime]] = field(default_factory=dict)
+    ask: str = ""
+    ask_until: Mapping[str, datetime] = field(default_factory=dict)
 
     def standing(
         self, lab: str, student: str, submitted_at: str, marked_late: bool | None
@@ -79,6 +82,13 @@ class Policy:
         known = {folded(student) for student in students}
         extended = (name for name, labs in self.extensions.items() if lab in labs)
         return sorted(name for name in extended if name not in known)
+
+    def asking(self, lab: str) -> str:
+        """Whom a student asks about a mark, and until when; "" if nobody is named."""
+        if not self.ask:
+            return ""
+        until = f" until {self._shown(self.ask_until[lab])}" if lab in self.ask_until else ""
+        return f"Do you think that a mark is wrong? You can ask{until}: {self.ask}."
 
     def _measured(
         self,

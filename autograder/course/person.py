@@ -28,12 +28,18 @@ class Person:
         ids = (self.student_id, self.login, self.email, self.lms_id)
         return ids if any(ids) else ()
 
-    def spellings(self) -> set[str]:
-        """All that a platform or the name of a file may call this person, as it is compared."""
-        own = (self.student_id, self.login, self.email, self.email.partition("@")[0])
+    @property
+    def first_and_last(self) -> tuple[str, str]:
+        """The two parts of the name; of "Last, First" as of "First Last"."""
         last, comma, first = self.name.partition(",")
         if not comma:
             first, _, last = self.name.strip().rpartition(" ")
+        return first.strip(), last.strip()
+
+    def spellings(self) -> set[str]:
+        """All that a platform or the name of a file may call this person, as it is compared."""
+        own = (self.student_id, self.login, self.email, self.email.partition("@")[0])
+        first, last = self.first_and_last
         names = (letters_of(first + last), letters_of(last + first))
         return {*map(exactly, filter(None, own)), *filter(None, names)}
 

@@ -7,8 +7,11 @@ attempts = "best"                         or "last"
 late = "refuse"                           or "accept", or { per_day = 0.1, at_most = 0.5 }
 grace_minutes = 10
 bonus_at_most = 3
+ask = "ta@example.edu"                    whom a student asks about a mark
 [deadlines]
 04_kv_cache = 2026-10-15T23:59:59
+[ask_until]
+04_kv_cache = 2026-11-01T23:59:59
 [extensions.ann]
 04_kv_cache = 2026-10-18T23:59:59
 """
@@ -50,8 +53,8 @@ def read_policy(path: Path) -> Policy:
 def _policy(table: object) -> Policy:
     if not isinstance(table, dict):
         raise PolicyError("policy must be a table: [policy]")
-    settings = ("timezone", "attempts", "late", "grace_minutes", "bonus_at_most", "deadlines",
-                "extensions")  # fmt: skip
+    settings = ("timezone", "attempts", "late", "grace_minutes", "bonus_at_most", "ask",
+                "ask_until", "deadlines", "extensions")  # fmt: skip
     for name in table:
         if name not in settings:
             raise PolicyError(f"{name!r} is no setting; there are {', '.join(settings)}")
@@ -59,6 +62,9 @@ def _policy(table: object) -> Policy:
     attempts = table.get("attempts", "best")
     if attempts not in ("best", "last"):
         raise PolicyError(f'attempts is {attempts!r}; it must be "best" or "last"')
+    ask = table.get("ask", "")
+    if not isinstance(ask, str):
+        raise PolicyError(f"ask is {ask!r}; it must be a text: whom a student asks about a mark")
     deadlines = _moments(table.get("deadlines", {}), "deadlines", zone)
     return Policy(
         timezone=zone,
@@ -67,6 +73,8 @@ def _policy(table: object) -> Policy:
         grace_minutes=_number(table.get("grace_minutes", 0), "grace_minutes", MAX_GRACE_MINUTES),
         bonus_at_most=_number(table.get("bonus_at_most", 3), "bonus_at_most"),
         deadlines=deadlines,
+        ask=ask,
+        ask_until=_moments(table.get("ask_until", {}), "ask_until", zone),
         extensions=_extensions(table.get("extensions", {}), deadlines, zone),
     )
 

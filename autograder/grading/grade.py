@@ -7,7 +7,7 @@ whatever has a line is done.
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -17,6 +17,7 @@ from tqdm import tqdm
 from autograder.builder.notebooks import build_notebook
 from autograder.builder.slot_files import write_slot_files
 from autograder.builder.source import Lab
+from autograder.course.roster import Roster, RosterError
 from autograder.errors import Refusal
 from autograder.grading.attempts import Work, contents_of, counted_works, due_works, works_of
 from autograder.grading.fingerprint import grading_digest
@@ -30,7 +31,7 @@ from autograder.pages.evidence.integrity import write_integrity
 from autograder.pages.report import write_feedback, write_report
 from autograder.record.by_hand import marks_by_hand
 from autograder.record.folder import policy_of, remember, roster_of, seed_of
-from autograder.record.gradebook import DATABASE, CourseBook, recorded_students
+from autograder.record.gradebook import DATABASE, CourseBook, name_students, recorded_students
 from autograder.record.marks import marks_of, write_marks
 from autograder.record.results import ERROR, Result, ResultLog, read_results
 
@@ -201,12 +202,25 @@ def write_class(out: Path, lab: Lab, results: Sequence[Result]) -> None:
     """Write the table of marks, the flags, the class report and what hands have given."""
     marks = marks_of(out, results)
     write_marks(out, results, marks)
-    write_integrity(out, lab.name, results, roster_of(out))
+    roster = roster_of(out)
+    write_integrity(out, lab.name, results, roster)
+    if roster is not None:
+        name_students(out / "course", _names(roster, results))
     by_student = {mark.student: mark for mark in marks if mark.lab == lab.name and mark.hand}
     for result in results:
         if result.lab == lab.name and result.student in by_student:
             write_feedback(out, result, by_student[result.student])
     write_report(out, results, marks)
+
+
+def _names(roster: Roster, results: Iterable[Result]) -> dict[str, tuple[str, str]]:
+    """First and last names of the students whom the roster names clearly."""
+    names = {}
+    for result in results:
+        with suppress(RosterError):
+            person = roster.find(result.student, result.file_name)
+            names[result.student] = person.first_and_last
+    return names
 
 
 def _shown(items: Iterable, lab: Lab, n: int) -> Iterable:

@@ -2,7 +2,7 @@
 
 Any dialect goes in: nbformat 3, 4 and 5, UTF-8 and UTF-16, Colab, VS Code, a `.py` file. What comes
 out is a list of `SubmittedCell`s with clean text. What cannot be read raises `Unreadable` with a
-sentence a TA can act on; nothing else is ever raised.
+sentence that says what the student can do; nothing else is ever raised.
 """
 
 import codecs
@@ -31,7 +31,7 @@ ODD_BREAKS = str.maketrans(
 
 
 class Unreadable(Exception):
-    """A submission that cannot be read; the message says why and what to ask the student for."""
+    """A submission that cannot be read; the message says why, and what the student can do."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ def read_notebook(content: bytes, file_name: str) -> list[SubmittedCell]:
     """The cells of a submitted file. Raises Unreadable."""
     if len(content) > MAX_BYTES:
         raise Unreadable(
-            f"the file has {len(content) >> 20} MB, the limit is {MAX_BYTES >> 20}: ask for the "
+            f"the file has {len(content) >> 20} MB, the limit is {MAX_BYTES >> 20}: hand in the "
             "notebook without its outputs"
         )
     text = _decode(content)
     if not text.strip():
-        raise Unreadable("the file is empty: ask for the notebook again")
+        raise Unreadable("the file is empty: hand in the notebook again")
     if file_name.lower().endswith(".py"):
         cells = _cells_of_script(_clean(text).translate(ODD_BREAKS))
     else:
@@ -73,8 +73,8 @@ def read_notebook(content: bytes, file_name: str) -> list[SubmittedCell]:
 def _refuse_more_than(limit: int, n: int, things: str) -> None:
     if n > limit:
         raise Unreadable(
-            f"the file has {n:,} {things}, the limit is {limit:,}: ask for it without what is not "
-            "the student's own work"
+            f"the file has {n:,} {things}, the limit is {limit:,}: hand it in without what is not "
+            "your own work"
         )
 
 
@@ -86,7 +86,7 @@ def _decode(content: bytes) -> str:
             continue
         if "\x00" not in text[:64]:
             return text.lstrip("\ufeff")
-    raise Unreadable("the file is not text: ask for the .ipynb file itself")
+    raise Unreadable("the file is not text: hand in the .ipynb file itself")
 
 
 def _encodings(content: bytes) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ def _parse(text: str) -> Any:
     except json.JSONDecodeError as error:
         raise Unreadable(
             f"the file is not valid JSON (line {error.lineno}, column {error.colno}: {error.msg}): "
-            "it was cut off or edited by hand; ask the student to save and send it again"
+            "it was cut off or edited by hand; save it in Jupyter and hand it in again"
         ) from None
     except ValueError as error:
         raise Unreadable(f"the file is not a notebook: {error}") from None
@@ -123,7 +123,9 @@ def _cells_of(notebook: Any) -> list:
     if isinstance(sheets, list):  # nbformat 3
         lists = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)]
         return [cell for cells in lists if isinstance(cells, list) for cell in cells]
-    raise Unreadable("the file is JSON but no notebook (it has no cells): ask for the .ipynb file")
+    raise Unreadable(
+        "the file is JSON but no notebook (it has no cells): hand in the .ipynb file itself"
+    )
 
 
 def _read_cell(cell: dict) -> SubmittedCell:

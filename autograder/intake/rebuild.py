@@ -161,7 +161,7 @@ class _Match:
         checks = f", and it checks {', '.join(others[:3])}" if others else ""
         return (
             f"the notebook has {n_found} of the {len(wanted)} cells to fill in of {self.master.lab}"
-            f"{checks}: it seems to be another one; ask for the right file"
+            f"{checks}: it seems to be another one; hand in the right file"
         )
 
     def is_blank(self) -> bool:

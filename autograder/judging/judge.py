@@ -108,7 +108,7 @@ class Judge:
                 raise Unreadable(rebuilt.problem)
             others = ", ".join(submission.passed_over)
             if rebuilt.is_blank and others:
-                raise Unreadable(f"it is blank, but {others} came with it: ask which one counts")
+                raise Unreadable(f"it is blank, but {others} came with it: say which one counts")
         except Unreadable as unreadable:
             problem = f"This submission could not be graded: {unreadable}."
             return self._without_mark(submission, UNGRADABLE, problem)
@@ -251,4 +251,5 @@ def _check_result(exercise: str, finding: Finding, points: float, max_points: fl
         expected=finding.expected,
         got=finding.got,
         gate=finding.check.gate,
+        case=finding.case,
     )

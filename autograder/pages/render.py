@@ -25,4 +25,5 @@ def _environment() -> Environment:
     )
     environment.filters["prose"] = lambda text: Markup(with_code(text))
     environment.filters["points"] = as_points
+    environment.filters["from"] = lambda key, table: table.get(key, "")
     return environment

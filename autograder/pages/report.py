@@ -1,40 +1,38 @@
-"""Pages to read: feedback for each student, a report for the class, one of times.
+"""Pages for the class: the report, a page of times, and the feedback of everybody.
 
-Every page is one file without scripts, external assets or a clock: the same results give the same
-bytes. What varies from run to run, times and memory, has a page of its own.
+Every page is one file without external assets or a clock: the same results give the same bytes.
+What varies from run to run, times and memory, has a page of its own.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 
 from autograder.files import write_whole
 from autograder.pages.evidence.flags import KINDS, Flag, read_flags
+from autograder.pages.feedback import next_step, titles_of, write_feedback
 from autograder.pages.render import render_page
 from autograder.pages.statistics import (
     Cause,
     CheckStatistics,
     Distribution,
+    Heat,
     check_statistics,
     distribution,
     frequent_causes,
+    heat_rows,
     slowest,
 )
 from autograder.record.marks import Mark
-from autograder.record.results import CheckResult, Result
+from autograder.record.results import Result
 
+__all__ = ["next_step", "write_feedback", "write_pages", "write_report"]
+
+N_COSTLY = 12
 Marks = dict[tuple[str, str], Mark]
-
-
-@dataclass(frozen=True)
-class NextStep:
-    """Where a student goes on: the first check that failed, and how many others did."""
-
-    check: CheckResult
-    is_unwritten: bool
-    n_others: int
 
 
 @dataclass(frozen=True)
@@ -54,12 +52,17 @@ class LabReport:
     def statuses(self) -> list[tuple[str, int]]:
         return sorted(Counter(result.status for result in self.results).items())
 
+    @cached_property
+    def checks(self) -> list[CheckStatistics]:
+        return sorted(check_statistics(self.results), key=attrgetter("lost"), reverse=True)
+
+    @cached_property
+    def heat(self) -> list[tuple[Result, list[Heat]]]:
+        return heat_rows(self.results)
+
     @property
-    def checks(self) -> dict[str, list[CheckStatistics]]:
-        rows: dict[str, list[CheckStatistics]] = {}
-        for row in check_statistics(self.results):
-            rows.setdefault(row.exercise, []).append(row)
-        return rows
+    def titles(self) -> dict[str, str]:
+        return titles_of(self.name)
 
     @property
     def causes(self) -> list[Cause]:
@@ -75,30 +78,6 @@ class LabReport:
         return [result for result in self.results if result.problem]
 
 
-def write_feedback(
-    folder: Path, result: Result, mark: Mark | None = None, *, with_cases: bool = False
-) -> Path:
-    """Write one student's page, `feedback/LAB/STUDENT.html`; returns its path.
-
-    mark: what people have given by hand, and the total; with_cases: whether it may say what hidden
-    cases expect, for no attempt can follow.
-    """
-    path = folder / "feedback" / result.lab / f"{result.student}.html"
-    by_hand = {each.exercise: each for each in mark.hand} if mark else {}
-    write_whole(
-        path,
-        render_page(
-            "feedback.html",
-            result=result,
-            mark=mark,
-            by_hand=by_hand,
-            step=next_step(result),
-            told=attrgetter("told" if with_cases else "told_meanwhile"),
-        ),
-    )
-    return path
-
-
 def write_report(folder: Path, results: Sequence[Result], marks: Iterable[Mark] = ()) -> Path:
     """Write the class report, `report.html`, and `timing.html` beside it; returns its path."""
     names = sorted({result.lab for result in results})
@@ -106,7 +85,8 @@ def write_report(folder: Path, results: Sequence[Result], marks: Iterable[Mark] 
     by_student = _by_student(marks)
     versions = dict(sorted(results[0].versions.items())) if results else {}
     path = folder / "report.html"
-    shown = {"labs": labs, "marks": by_student, "versions": versions, "kinds": KINDS}
+    shown = {"labs": labs, "marks": by_student, "versions": versions, "kinds": KINDS,
+             "n_costly": N_COSTLY}  # fmt: skip
     write_whole(path, render_page("report.html", **shown))
     write_whole(folder / "timing.html", render_page("timing.html", labs=labs))
     return path
@@ -121,14 +101,6 @@ def write_pages(
         mark = by_student.get((result.lab, result.student))
         write_feedback(folder, result, mark, with_cases=with_cases)
     return write_report(folder, results, marks)
-
-
-def next_step(result: Result) -> NextStep | None:
-    """What a student should look at first; None if no check failed."""
-    failed = [check for check in result.checks if check.status in ("failed", "todo")]
-    if not failed:
-        return None
-    return NextStep(failed[0], failed[0].status == "todo", len(failed) - 1)
 
 
 def _lab_report(folder: Path, name: str, results: Sequence[Result]) -> LabReport:

@@ -16,6 +16,7 @@ FEWEST_FOR_DISCRIMINATION = 20
 WEAK, HARSH = 0.1, 0.3
 N_CAUSES = 15
 MAX_CAUSE_CHARS = 240
+HOTTEST = 4
 
 
 @dataclass(frozen=True)
@@ -59,14 +60,26 @@ class Discrimination:
 
 @dataclass(frozen=True)
 class CheckStatistics:
-    """How the class did on one check."""
+    """How the class did on one check. lost: the points that it cost a student on average."""
 
     exercise: str
     claim: str
     n: int
     n_passed: int
     n_unwritten: int
+    lost: float
     discrimination: Discrimination
+
+
+@dataclass(frozen=True)
+class Heat:
+    """One student's exercise. level: 0 for no points to HOTTEST for all; is_blank: not written."""
+
+    exercise: str
+    points: float
+    of: float
+    level: int
+    is_blank: bool
 
 
 @dataclass(frozen=True)
@@ -95,7 +108,7 @@ def distribution(results: Sequence[Result]) -> Distribution:
 
 
 def check_statistics(results: Sequence[Result]) -> list[CheckStatistics]:
-    """Each check of the lab, in its order, over all who have a mark."""
+    """Each check of the lab in its order, over all who have a mark."""
     rows = []
     for pairs in _by_check(results):
         checks = [check for _, check in pairs]
@@ -107,10 +120,29 @@ def check_statistics(results: Sequence[Result]) -> list[CheckStatistics]:
                 n=len(checks),
                 n_passed=len(checks) - len(failed),
                 n_unwritten=sum(check.status == "todo" for check in failed),
+                lost=statistics.fmean(check.max_points - check.points for check in checks),
                 discrimination=_discrimination(pairs),
             )
         )
     return rows
+
+
+def heat_rows(results: Sequence[Result]) -> list[tuple[Result, list[Heat]]]:
+    """The exercises of everybody who has a mark, most points first."""
+    marked = [result for result in results if result.score is not None and result.checks]
+    by_points = sorted(marked, key=lambda result: (-result.score, result.student))
+    return [
+        (result, [_heat(name, checks) for name, checks in result.by_exercise.items()])
+        for result in by_points
+    ]
+
+
+def _heat(exercise: str, checks: Sequence[CheckResult]) -> Heat:
+    points, of = sum(each.points for each in checks), sum(each.max_points for each in checks)
+    share = points / of if of else 1.0
+    level = 0 if points == 0 else HOTTEST if share > 0.995 else 1 + int(share * (HOTTEST - 1))
+    is_blank = all(each.status == "todo" for each in checks)
+    return Heat(exercise, round(points, 2), round(of, 2), level, is_blank)
 
 
 def frequent_causes(results: Sequence[Result]) -> list[Cause]:

@@ -24,6 +24,7 @@ POLICY = """\
 timezone = "Asia/Taipei"
 attempts = "best"
 late = {{ per_day = 0.1, at_most = 0.5 }}
+ask = "the staff of the course, on the discussion board"
 [deadlines]
 {lab} = 2026-10-15T23:59:59
 """

@@ -13,7 +13,7 @@ import logging
 import shutil
 import sqlite3
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 
 CONFIG = '''\
 """nbgrader's settings for this course: its tools, with our engine as the judge."""
+
+from pathlib import Path
+
+import nbgrader
+
+import autograder
 
 c = get_config()  # noqa: F821
 c.CourseDirectory.course_id = "labkit"
@@ -59,6 +65,10 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.AssignLatePenalties",
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
+# Formgrader's pages take MathJax from this server, and work without the Internet.
+_formgrader = Path(nbgrader.__file__).with_name("server_extensions") / "formgrader"
+_ours = Path(autograder.__file__).with_name("record")
+c.HTMLExporter.extra_template_basedirs = [f"{_ours}/templates", f"{_formgrader}/templates"]
 '''
 
 
@@ -68,6 +78,7 @@ STUDENTS_OF = """
     join assignment on assignment.id = submitted_assignment.assignment_id
     where assignment.name = ?
 """
+NAME_OF = "update student set first_name = ?, last_name = ? where id = ?"
 
 
 class GradebookError(Refusal):
@@ -176,6 +187,19 @@ def recorded_students(folder: Path, lab: str) -> set[str]:
     try:
         with closing(sqlite3.connect(database)) as book:
             return {student for (student,) in book.execute(STUDENTS_OF, (lab,))}
+    except sqlite3.DatabaseError as error:
+        raise _unusable(database, error) from error
+
+
+def name_students(folder: Path, names: Mapping[str, tuple[str, str]]) -> None:
+    """Write first and last names, by student, for formgrader to show. Raises: GradebookError."""
+    database = folder / DATABASE
+    if not names or not database.exists():
+        return
+    rows = [(*name, student) for student, name in names.items()]
+    try:
+        with closing(sqlite3.connect(database)) as book, book:
+            book.executemany(NAME_OF, rows)
     except sqlite3.DatabaseError as error:
         raise _unusable(database, error) from error
 

@@ -38,7 +38,8 @@ class CheckResult:
     status: "passed", "failed", "todo" for what is still to be written, or "undecided": a person has
     to look, and until then it earns what the exercise's other checks do of their points; cause:
     what is wrong, as several students may have it; expected and got: what differs; gate: while it
-    is not passed, the exercise earns at most half. Lines of earlier versions have none of the five:
+    is not passed, the exercise earns at most half; case: the place of the hidden case that failed,
+    -1 if it is not known. Lines of earlier versions have none of the six:
     they are "passed" or "failed", never "todo", and count for no cause.
     """
 
@@ -55,6 +56,7 @@ class CheckResult:
     expected: str = ""
     got: str = ""
     gate: bool = False
+    case: int = -1
 
     def __post_init__(self) -> None:
         if not self.status:
@@ -195,6 +197,7 @@ RESULT_SCHEMA = {
                     "passed": {"type": "boolean"},
                     "message": {"type": "string"},
                     "gate": {"type": "boolean"},
+                    "case": {"type": "integer"},
                     "status": {"enum": ["passed", "failed", "todo", "undecided"]},
                     **{name: {"type": "string"}
                        for name in ("claim", "hint", "cause", "expected", "got")},

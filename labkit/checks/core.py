@@ -96,7 +96,8 @@ class Finding:
 
     status: "passed", "failed", "todo", "read" (see OnlyRead), or "undecided" for a
     check that came to no verdict;
-    message: all of it, for the student; cause, expected and got: the parts of what is wrong.
+    message: all of it, for the student; cause, expected and got: the parts of what is wrong; case:
+    the place of the case that failed, -1 if there is none.
     """
 
     check: Check
@@ -105,12 +106,13 @@ class Finding:
     cause: str = ""
     expected: str = ""
     got: str = ""
+    case: int = -1
 
     @classmethod
-    def failed(cls, check: Check, wrong: Wrong, place: str = "") -> Self:
+    def failed(cls, check: Check, wrong: Wrong, place: str = "", case: int = -1) -> Self:
         """The finding that says what is wrong, and at which case: each message is made here."""
         text = f"{place}: {wrong.sentences()}" if place else wrong.sentences()
-        return cls(check, "failed", text, wrong.cause, wrong.expected, wrong.got)
+        return cls(check, "failed", text, wrong.cause, wrong.expected, wrong.got, case)
 
     @classmethod
     def undecided(cls, check: Check, reason: str) -> Self:
@@ -195,10 +197,10 @@ def play_check(
     `hidden` keeps the case itself out of the message, unless it is the student's own answer
     (`is_own`). Raises: ValueError if no case applies, for then the check could not fail.
     """
-    applicable = [case for case in cases if check.applies_to(case)]
+    applicable = [(i, case) for i, case in enumerate(cases) if check.applies_to(case)]
     if not applicable:
         raise ValueError(f"no case for the check {check.name} of {check.exercise}")
-    for case in applicable:
+    for i, case in applicable:
         try:
             check.play(student, case)
         except OnlyRead as read:
@@ -210,9 +212,9 @@ def play_check(
         except StudentError as error:
             if error.is_a("NotImplementedError"):
                 return Finding(check, "todo", _what_is_to_do(check.exercise, error))
-            return Finding.failed(check, _raised(error), _place_of(case, hidden))
+            return Finding.failed(check, _raised(error), _place_of(case, hidden), i)
         except Wrong as wrong:
-            return Finding.failed(check, wrong, _place_of(case, hidden))
+            return Finding.failed(check, wrong, _place_of(case, hidden), i)
     return Finding(check, "passed")
 
 

@@ -57,6 +57,23 @@ def test_formgrader_shows_students_marks_and_written_answers(address, browser, s
     page.close()
 
 
+def test_an_answer_is_marked_by_keyboard_without_the_internet(address, browser):
+    page = browser.new_page(viewport={"width": 1200, "height": 800})
+    outside, errors = [], []
+    page.on("request", lambda asked: outside.append(asked.url))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    rows(page, f"{address}/formgrader/gradebook/{LAB}/{LAB}")
+    page.locator("table tbody tr a.name-hidden").first.click()
+    page.wait_for_selector("input.score", timeout=60_000)
+    page.wait_for_function("window.MathJax && window.MathJax.loaded")
+    assert [url for url in outside if not url.startswith((address, "data:"))] == []
+    assert errors == []
+    first = page.url
+    page.keyboard.press("Control+.")
+    page.wait_for_url(lambda url: url.partition("?")[0] != first.partition("?")[0])
+    page.close()
+
+
 def exported(course):
     """The marks that a TA gets for a spreadsheet, by name, and what is told beside them."""
     path = course.parent / "export.csv"
@@ -100,3 +117,15 @@ def test_a_mark_typed_in_formgrader_is_exported_and_outlives_regrading(
     assert exported(course)[0]["ada"] == "11.25"
     feedback = (out / "feedback" / LAB / "ada.html").read_text(encoding="utf-8")
     assert "Say what the unknown is." in feedback
+
+
+def test_names_come_from_the_roster(address, browser, course):
+    roster = course.parent / "class.csv"
+    roster.write_text('Name,ID\n"Adler, Ada",ada\nCarol Chen,carol\n', encoding="utf-8")
+    grade(find_lab(LAB), course.parent / "submissions", course.parent, Run(seed=0, roster=roster))
+    page = browser.new_page(viewport={"width": 1200, "height": 800})
+    shown = "\n".join(rows(page, f"{address}/formgrader/manage_submissions/{LAB}"))
+    assert "Adler, Ada" in shown
+    assert "Chen, Carol" in shown
+    assert "None, None" in shown  # ida is not on the roster
+    page.close()

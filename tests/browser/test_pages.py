@@ -16,7 +16,9 @@ from autograder.record.marks import HandMark, Mark
 from autograder.record.results import GRADED, PARTLY, UNGRADABLE, CheckResult, Result, score_of
 
 LAB = "04_kv_cache"
-SIZES = {"phone": (375, 800), "desk": (1280, 900)}
+SIZES = {
+    "phone": (375, 800, "light"), "narrow": (900, 900, "dark"), "desk": (1280, 900, "light"),
+}  # fmt: skip
 LONG = "a" * 90
 PAGES = ["feedback", "late", "report", "timing", "integrity", "similarity"]
 
@@ -140,8 +142,8 @@ def _similarity(out, rows):
 @pytest.fixture(scope="module", params=SIZES)
 def opened(request, browser):
     """A page of one size; what it asked for and what went wrong are noted."""
-    width, height = SIZES[request.param]
-    page = browser.new_page(viewport={"width": width, "height": height})
+    width, height, scheme = SIZES[request.param]
+    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
     page.asked, page.size = [], request.param
     page.on("request", lambda asked: page.asked.append(asked.url))
     page.on("pageerror", lambda error: pytest.fail(str(error)))
@@ -191,7 +193,7 @@ def test_passed_and_failed_differ_without_colours(pages, opened):
     }
     assert signs == {"passed": {"✓"}, "failed": {"✗"}}
     spoken = opened.get_by_role("img", name="failed", exact=True).count()
-    assert spoken == opened.locator("li.failed").count() > 0
+    assert spoken == opened.locator("li.failed .mark").count() > 0
     assert opened.locator("mark").count() == 0
     opened.goto(pages["similarity"].as_uri())
     line = "getComputedStyle(document.querySelector('mark')).textDecorationLine"
@@ -219,3 +221,31 @@ def test_links_of_the_class_report_open(pages, opened):
     opened.goto(pages["report"].as_uri())
     opened.get_by_role("link", name="Answers that are alike").click()
     assert "alike" in opened.title()
+
+
+def test_tables_of_the_class_report_sort_and_filter(pages, browser):
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(pages["report"].as_uri())
+    table = page.locator("table.stack[data-what=students]")
+    head = table.get_by_role("columnheader", name="by checks")
+    points = "cells => cells.map(cell => Number(cell.dataset.value))"
+    found = []
+    for direction in ("ascending", "descending"):
+        head.get_by_role("button").click()
+        assert head.get_attribute("aria-sort") == direction
+        found.append(table.locator("td[data-label='by checks']").evaluate_all(points))
+    assert found[0] == sorted(found[0])
+    assert found[1] == found[0][::-1] != found[0]
+    page.get_by_label("Filter these students").last.fill("student 07")
+    assert table.locator("tbody tr:visible").count() == 1
+    page.get_by_label("Filter these students").last.fill("")
+    assert table.locator("tbody tr:visible").count() == 41
+    page.close()
+
+
+def test_the_menu_of_labs_stays_in_sight(pages, browser):
+    page = browser.new_page(viewport={"width": 900, "height": 900})
+    page.goto(pages["report"].as_uri())
+    page.evaluate("window.scrollTo(0, 2000)")
+    assert page.get_by_role("navigation").bounding_box()["y"] == 0
+    page.close()

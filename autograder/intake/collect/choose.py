@@ -93,8 +93,8 @@ def _notebooks_or_scripts(parcel: Parcel, lab_name: str, opened: ExitStack) -> l
             n_bytes = sum(choice.file.size for choice in choices)
             if len(choices) > MAX_ATTEMPTS or n_bytes > MAX_ATTEMPTS_BYTES:
                 raise _Undecided(
-                    f"{len(choices)} notebooks with {n_bytes >> 20} MB were handed in at once: ask "
-                    "for the one that counts"
+                    f"{len(choices)} notebooks with {n_bytes >> 20} MB were handed in at once: "
+                    "hand in only the one that counts"
                 )
             return choices
     names = ", ".join(sorted(shown_name(file.shown) for file in files)[:5])

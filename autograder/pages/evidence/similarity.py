@@ -14,36 +14,15 @@ from pathlib import Path
 import numpy as np
 
 from autograder.files import write_whole
+from autograder.pages.evidence.alike import PUBLISHED, Match, Pair, groups_of
 from autograder.pages.evidence.handed_in import Starter, lines_of, read_answers, starter_of
 from autograder.pages.evidence.winnowing import Text, code_text, hashes_of, prose_text
 from autograder.pages.render import render_page
 from autograder.record.results import Result
 
-PUBLISHED = "the kit's own answer"
 LEAST_WEIGHT, LEAST_SHARE = 50.0, 0.5
 LEAST_IN_PROSE = 2.0  # of a fragment: no task makes a whole class write the same sentence
-N_PAIRS, N_SHOWN = 200, 30
-
-
-@dataclass(frozen=True)
-class Match:
-    """What two students share in one exercise. share: of the rarer text of the two."""
-
-    exercise: str
-    weight: float
-    share: float
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two students whose answers are alike, exercise by exercise."""
-
-    students: tuple[str, str]
-    matches: list[Match]
-
-    @property
-    def weight(self) -> float:
-        return sum(match.weight for match in self.matches)
+N_SHOWN = 30
 
 
 @dataclass(frozen=True)
@@ -112,25 +91,28 @@ class Exercise:
 
 def write_similarity(out: Path, lab: str, results: Sequence[Result]) -> Path:
     """Write the page of answers that are alike, `similarity/LAB.html`; returns its path."""
-    groups = {result.student: result.group for result in results if result.lab == lab}
+    members = {result.student: result.group for result in results if result.lab == lab}
     answers = {
         student: read_answers(out / "course" / "autograded" / student / lab / f"{lab}.ipynb")
-        for student in groups
+        for student in members
     }
     published = read_answers(out / "course" / "source" / lab / f"{lab}.ipynb")
     exercises = exercises_of(starter_of(lab), answers | {PUBLISHED: published})
-    pairs = [pair for pair in similar_pairs(exercises) if not _is_group(pair, groups)]
+    pairs = [pair for pair in similar_pairs(exercises) if not _is_group(pair, members)]
     by_name = {exercise.name: exercise for exercise in exercises}
-    shown = [
-        (pair, [by_name[match.exercise].shown(match, pair.students) for match in pair.matches])
-        for pair in pairs[:N_SHOWN]
-    ]
+    groups = groups_of(pairs)
+    closest = [pair for group in groups for pair in group.pairs][:N_SHOWN]
+    shown = {
+        pair.students: [
+            by_name[match.exercise].shown(match, pair.students) for match in pair.matches
+        ]
+        for pair in closest
+    }
     page = render_page(
         "similarity.html",
         lab=lab,
-        n_students=len(groups),
-        n_pairs=len(pairs),
-        pairs=pairs[:N_PAIRS],
+        n_students=len(members),
+        groups=groups,
         shown=shown,
         published=PUBLISHED,
         short=[each.name for each in exercises if each.texts and not each.is_evidence],

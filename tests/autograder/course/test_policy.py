@@ -289,3 +289,12 @@ def test_any_bytes_are_a_policy_or_a_sentence(tmp_path_factory, content):
 def test_a_missing_policy_is_a_sentence(tmp_path):
     with pytest.raises(PolicyError, match="cannot be read"):
         read_policy(tmp_path / "none.toml")
+
+
+def test_whom_to_ask_is_a_text_and_until_when_a_moment(tmp_path):
+    policy = policy_from(tmp_path, f'ask = "Ms. Wu"\n[ask_until]\n{LAB} = 2026-11-05T23:59:59\n')
+    assert policy.asking(LAB).endswith("You can ask until 2026-11-05 23:59:59 (UTC): Ms. Wu.")
+    assert policy.asking("01_memory").endswith("You can ask: Ms. Wu.")
+    assert Policy().asking(LAB) == ""
+    with pytest.raises(PolicyError, match="ask is 3; it must be a text"):
+        policy_from(tmp_path, "ask = 3\n")

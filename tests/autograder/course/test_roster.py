@@ -232,3 +232,16 @@ def test_a_canvas_name_finds_its_person_or_tells_who_else_it_could_be(pairs):
         except RosterError as refusal:
             assert alike
             assert "could be" in str(refusal)
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("Adler, Ada", ("Ada", "Adler")),
+        ("Ada Maria Adler", ("Ada Maria", "Adler")),
+        ("\u738b\u5c0f\u660e", ("", "\u738b\u5c0f\u660e")),
+        ("", ("", "")),
+    ],
+)
+def test_a_name_has_a_first_and_a_last_part(name, parts):
+    assert Person(name).first_and_last == parts

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from importlib.resources import files
 
 import pytest
 from classroom import LAB, hand_in, result, solved
@@ -12,6 +13,7 @@ from autograder.record.marks import HandMark, Mark
 from autograder.record.results import ERROR, PARTLY, UNGRADABLE
 from labkit.checks.core import GATE_SENTENCE, UNDECIDED_SENTENCE, Wrong
 
+SCRIPT = files("autograder.pages").joinpath("templates/tables.js").read_text()
 WRONG = Wrong("the batch", expected="9", got="1", why="One sequence was counted.")
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e{{ 7*7 }}"
 
@@ -22,7 +24,7 @@ def page_of(tmp_path, *args, **options):
 
 def words(page):
     """What a reader sees, on one line."""
-    text = re.sub(r"<style>.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL)
+    text = re.sub(r"<(style|script)>.*?</\1>|<[^>]+>", " ", page, flags=re.DOTALL)
     return " ".join(text.split())
 
 
@@ -63,7 +65,7 @@ def test_a_check_that_is_not_decided_is_no_failed_one(tmp_path):
     assert "No check fails. A person will look at the checks that are not decided." in words(page)
     assert f"{still_open.message} {UNDECIDED_SENTENCE}" in words(page)
     assert GATE_SENTENCE not in page
-    assert 'aria-label="undecided">?' in page
+    assert re.search(r'aria-label="not decided"[^>]*>\?', page)
 
 
 def test_an_exercise_left_open_is_called_open_and_not_wrong(tmp_path):
@@ -106,8 +108,8 @@ def test_marks_given_by_hand_stand_beside_the_answers(tmp_path):
         HandMark("check_exercise_0", 2.0, 2.0, is_current=False),
     ]
     text = words(page_of(tmp_path, row, mark_of(row, *hand, total=3.5)))
-    assert "curve 1.5 of 2 Say why it bends." in text
-    assert "rewinding not read yet, 1 at most" in text
+    assert "· curve 1.5 of 2 Say why it bends." in text
+    assert "· rewinding not read yet, 1 at most" in text
     assert "A person gave 2 of 2 in place of the checks." in text
     assert "The answer has changed since" in text
     assert "In all: 3.5 of 12 points, with 3.5 given by hand." in text
@@ -149,6 +151,10 @@ def test_nothing_a_student_wrote_runs_or_loads_and_nothing_else_does(everything)
     assert len(pages) == len(rows) + 3
     for path in pages:
         page = path.read_text()
+        if path.name == "report.html":
+            script = re.findall(r"<script>.*?</script>", page, re.DOTALL)
+            assert script == [f"<script>\n{SCRIPT.strip()}</script>"]
+            page = page.replace(script[0], "")
         assert "<script" not in page
         assert "<img" not in page
         assert "<b>" not in page
@@ -182,7 +188,8 @@ def test_the_class_report_has_all_its_parts(everything):
         "One sequence was counted.",
         "too few marks to judge it: 4 of 20",
         "3 of 12",
-        "Students",
+        "Students by exercises",
+        "Checks, the costliest first",
     ]
     assert [part for part in parts if part not in text] == []
 
@@ -221,3 +228,42 @@ def test_a_lab_that_nobody_has_a_mark_for_has_a_report(tmp_path):
 def test_pages_of_a_real_submission_name_its_exercises(tmp_path):
     row = hand_in(tmp_path, "ann", solved())
     assert words(page_of(tmp_path, replace(row, flags=["a note"]))).endswith("a note")
+
+
+def test_the_costliest_check_comes_first_and_few_are_unfolded(tmp_path):
+    rows = [result(name, (1, *[i % 3 == 0] * 13, 0)) for i, name in enumerate("abcdef")]
+    page = write_report(tmp_path, rows).read_text()
+    lost = [float(text) for text in re.findall(r'data-label="lost" data-value="([^"]+)"', page)]
+    assert lost == sorted(lost, reverse=True)
+    assert lost[0] == 1.0
+    assert "3 more checks" in words(page)
+    assert len(lost) == 15
+
+
+def test_the_heat_map_has_a_cell_for_each_student_and_exercise(tmp_path):
+    rows = [
+        result("ann", (1, 1, 1, 0, 0, 0), messages={"d": WRONG, "e": WRONG}),
+        result("bob", (1, 1, 1, 1, 1, 1)),
+        result("cy", (), status=UNGRADABLE, score=None),
+    ]
+    page = write_report(tmp_path, rows).read_text()
+    heat = page[page.index('class="tool heat"') :].partition("</table>")[0]
+    cells = re.findall(r'<td class="h(\d)"[^>]*title="([^"]*)">([^<]*)<', heat)
+    assert [level for level, _, _ in cells] == ["4", "4", "4", "4", "2", "0"]
+    assert cells[4][1:] == ("exercise_1: 1 of 2", "1")
+    assert "cy" not in words(heat)
+
+
+def test_what_is_not_written_is_a_ring(tmp_path):
+    page = write_report(tmp_path, [result("ann", (0, 0))]).read_text()
+    assert 'title="exercise_0: 0 of 2">○<' in page
+
+
+def test_many_flags_are_counted_and_not_listed(tmp_path):
+    flags = [Flag("same_file", (f"a{i}", f"b{i}"), "The files are the same.") for i in range(5)]
+    write_flags(tmp_path, LAB, flags)
+    text = words(write_report(tmp_path, [result("ann", (1,))]).read_text())
+    assert "The same file under several names : 5 times, with 10 students" in text
+    write_flags(tmp_path, LAB, [Flag("same_file", ("a", "b", "c", "d", "e"), "The same.")])
+    text = words(write_report(tmp_path, [result("ann", (1,))]).read_text())
+    assert "a and b and c and 2 more" in text

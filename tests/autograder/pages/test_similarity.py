@@ -12,9 +12,9 @@ from copydetect.utils import filter_code
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autograder.pages.evidence.alike import PUBLISHED, Match, Pair, groups_of
 from autograder.pages.evidence.handed_in import Starter, starter_of
 from autograder.pages.evidence.similarity import (
-    PUBLISHED,
     exercises_of,
     similar_pairs,
     write_similarity,
@@ -235,6 +235,7 @@ def page(tmp_path_factory):
 def test_the_page_names_those_who_are_alike_side_by_side(page):
     text = page[2].read_text()
     assert "bob&lt;b&gt; and s3" in text
+    assert "bob&lt;b&gt;, s3</a>" in text
     assert f"reader and {PUBLISHED}".replace("'", "&#39;") in text
     assert text.count("<mark>") > 4
     assert "s1 and" not in text
@@ -274,3 +275,35 @@ def test_each_text_is_read_once_however_many_others_there_are(monkeypatch):
         n_read.clear()
         pairs_of(classroom(n, random.Random(n)))
         assert n_read["texts"] == n + len(STARTER.open)
+
+
+def pair(first, second, *exercises, weight=100.0):
+    return Pair((first, second), [Match(name, weight, 0.9) for name in exercises])
+
+
+def test_a_text_that_many_share_makes_one_group_with_its_closest_pairs():
+    clique = [pair(f"s{i}", f"s{j}", "e", weight=100 + i + j) for i in range(8) for j in range(i)]
+    apart = pair("x", "y", "e", weight=500)
+    first, second = groups_of([*clique, apart])
+    assert first.students == ["x", "y"]
+    assert second.students == [f"s{i}" for i in range(8)]
+    assert len(second.pairs) == 7
+    assert second.exercises == [("e", 8, 0.9)]
+    assert second.weight == 113
+
+
+def test_groups_that_meet_later_are_joined():
+    pairs = [pair("a", "b", "e", weight=9), pair("c", "d", "e", weight=8), pair("b", "c", "e")]
+    [group] = groups_of(pairs)
+    assert (group.students, len(group.pairs)) == (["a", "b", "c", "d"], 3)
+
+
+def test_the_kits_own_answer_is_a_group_of_its_own():
+    readers = [pair(name, PUBLISHED, "e") for name in ("ann", "bob", "cy")]
+    among = [pair("ann", "bob", "e"), pair("ann", "cy", "e"), pair("bob", "cy", "e", "own")]
+    published, rest = groups_of([*among, *readers])
+    assert published.is_published
+    assert published.students == ["ann", "bob", "cy"]
+    assert rest.students == ["bob", "cy"]
+    assert rest.exercises == [("own", 2, 0.9)]
+    assert groups_of([]) == []

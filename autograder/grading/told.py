@@ -1,0 +1,33 @@
+"""What a grading tells at the prompt: counts, where the pages are, which files need a person."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from autograder.record.results import UNGRADABLE, Result
+
+MAX_NAMED = 5
+
+
+def counts(results: Sequence[Result]) -> str:
+    """How many there are of each status."""
+    by_status = Counter(result.status for result in results)
+    summary = ", ".join(f"{n} {status}" for status, n in sorted(by_status.items()))
+    return f"{len(results)} submissions: {summary}."
+
+
+def places(out: Path, results: Sequence[Result]) -> list[str]:
+    """Where the report is, and the files that nobody could grade, with the reason.
+
+    If all of them fail alike, the reason stands once: the folder may be another lab's.
+    """
+    lines = [f"Class report: {out / 'report.html'}"]
+    bad = [result for result in results if result.status == UNGRADABLE]
+    reasons = {result.problem for result in bad}
+    if len(bad) == len(results) > 1 and len(reasons) == 1:
+        return [*lines, f"No file could be graded, all for one reason. {reasons.pop()}"]
+    lines += [f"{result.student}, {result.file_name or 'no file'}: {result.problem}"
+              for result in bad[:MAX_NAMED]]  # fmt: skip
+    if len(bad) > MAX_NAMED:
+        lines.append(f"The report names {len(bad) - MAX_NAMED} more that could not be graded.")
+    return lines

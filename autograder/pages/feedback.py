@@ -1,0 +1,159 @@
+"""A student's page: marks, what failed and what it cost, beside the student's own work."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from operator import attrgetter
+from pathlib import Path
+
+from autograder.files import write_whole
+from autograder.pages.cases import cell_of_finding
+from autograder.pages.evidence.handed_in import read_pieces
+from autograder.pages.own_code import Line, shown_lines
+from autograder.pages.render import render_page
+from autograder.record.by_hand import HandMark
+from autograder.record.folder import policy_of, seed_of
+from autograder.record.marks import Mark
+from autograder.record.results import CheckResult, Result
+from labkit.checks.card import MARKS
+from labkit.checks.handin import WRITTEN_STUB
+from labkit.checks.outline import outline_of
+
+MAX_ANSWER_CHARS = 20_000
+Told = Callable[[CheckResult], str]
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """Where a student goes on: the first check that failed, and how many others did."""
+
+    check: CheckResult
+    is_unwritten: bool
+    n_others: int
+
+
+@dataclass(frozen=True)
+class Points:
+    """The number at the top. waits: the points that a person has yet to give."""
+
+    earned: float | None
+    of: float
+    waits: float
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """An exercise on a page. groups: checks that did not pass, those with one message together."""
+
+    name: str
+    title: str
+    groups: list[list[CheckResult]]
+    passed: list[CheckResult]
+    code: list[list[Line]]
+    hand: HandMark | None
+
+    @property
+    def checks(self) -> list[CheckResult]:
+        return [*self.passed, *(check for group in self.groups for check in group)]
+
+
+@dataclass(frozen=True)
+class Written:
+    """A written answer. text: "" if nothing was written."""
+
+    name: str
+    title: str
+    points: float
+    text: str
+    hand: HandMark | None
+
+
+def write_feedback(
+    folder: Path, result: Result, mark: Mark | None = None, *, with_cases: bool = False
+) -> Path:
+    """Write one student's page, `feedback/LAB/STUDENT.html`; returns its path.
+
+    mark: what people have given by hand, and the total; with_cases: whether it may show hidden
+    cases and what they expect, for no attempt can follow.
+    """
+    told = attrgetter("told" if with_cases else "told_meanwhile")
+    titles = titles_of(result.lab)
+    hand = {each.exercise: each for each in mark.hand} if mark else {}
+    pieces = read_pieces(
+        folder / "course" / "autograded" / result.student / result.lab / f"{result.lab}.ipynb"
+    )
+    exercises = [
+        _exercise(name, titles.get(name, ""), checks, pieces.get(name, []), hand.get(name), told)
+        for name, checks in result.by_exercise.items()
+    ]
+    written = [
+        Written(name, titles.get(name, ""), points, _text(pieces, name), hand.get(name))
+        for name, points in result.written.items()
+    ]
+    path = folder / "feedback" / result.lab / f"{result.student}.html"
+    shown = {"result": result, "mark": mark, "points": points_of(result, mark), "told": told,
+             "cells": _cells(folder, result) if with_cases else {}, "exercises": exercises,
+             "written": written, "step": next_step(result), "signs": MARKS, "titles": titles,
+             "asking": policy_of(folder).asking(result.lab)}  # fmt: skip
+    write_whole(path, render_page("feedback.html", **shown))
+    return path
+
+
+def titles_of(lab: str) -> dict[str, str]:
+    """The heading that each part of a lab stands under, by name; none for a lab of another kit."""
+    with suppress(ImportError):
+        return {part.name: part.section for part in outline_of(lab.partition("_")[2])}
+    return {}
+
+
+def next_step(result: Result) -> NextStep | None:
+    """What a student should look at first; None if no check failed."""
+    failed = [check for check in result.checks if check.status in ("failed", "todo")]
+    if not failed:
+        return None
+    return NextStep(failed[0], failed[0].status == "todo", len(failed) - 1)
+
+
+def points_of(result: Result, mark: Mark | None) -> Points:
+    """The points that a student has so far, and those that wait for a person."""
+    most = {name: sum(check.max_points for check in checks)
+            for name, checks in result.by_exercise.items()} | result.written  # fmt: skip
+    waiting = mark.waits_for if mark else {*result.written, *result.undecided}
+    waits = round(sum(most.get(name.removeprefix("check_"), 0.0) for name in waiting), 2)
+    of = mark.of if mark else round(result.max_score + sum(result.written.values()), 2)
+    if mark is None:
+        return Points(result.score, of, waits)
+    if mark.total is not None or mark.by_checks is None:
+        return Points(mark.total, of, waits)
+    return Points(round(mark.by_checks + mark.by_hand + mark.bonus, 2), of, waits)
+
+
+def _exercise(
+    name: str,
+    title: str,
+    checks: list[CheckResult],
+    pieces: list[str],
+    hand: HandMark | None,
+    told: Told,
+) -> Exercise:
+    groups: dict[tuple[str, str], list[CheckResult]] = {}
+    for check in checks:
+        if not check.passed:
+            groups.setdefault((check.status, told(check)), []).append(check)
+    messages = [check.message for check in checks if check.status == "failed"]
+    code = [shown_lines(piece, messages) for piece in pieces] if messages else []
+    passed = [check for check in checks if check.passed]
+    return Exercise(name, title, list(groups.values()), passed, code, hand)
+
+
+def _cells(folder: Path, result: Result) -> dict[str, str]:
+    """The hidden cases of failed checks as notebook cells, by check."""
+    if not (folder / "seed").exists():
+        return {}
+    seed = seed_of(folder, None)
+    return {check.check: cell_of_finding(result.lab, seed, check) for check in result.checks}
+
+
+def _text(pieces: Mapping[str, list[str]], name: str) -> str:
+    text = "\n".join(pieces.get(name, [])).strip()
+    return "" if text == WRITTEN_STUB else text[:MAX_ANSWER_CHARS]

@@ -1,0 +1,139 @@
+"""Hidden cases as notebook cells: whole, exact, and for whoever failed there."""
+
+from dataclasses import replace
+
+import pytest
+from classroom import result
+
+from autograder.builder.source import read_labs
+from autograder.cli import app
+from autograder.labs import cases_of
+from autograder.pages.cases import NoCaseError, case_cells, source_of
+from autograder.pages.feedback import write_feedback
+from autograder.record.results import CheckResult
+from labkit import memory
+from labkit.bridge.local import local_student
+from labkit.checks.core import checks_of, play_check
+
+SEED, LAB, EXERCISE = 3, "01_memory", "weight_bytes"
+NAMES = [check.name for check in checks_of("memory")[EXERCISE]]
+
+
+def wrong_weights(n_params, bytes_per_param):
+    return 8 * n_params * bytes_per_param
+
+
+def row(student, answer, exercise=EXERCISE):
+    """The result of one exercise, played on the hidden cases."""
+    found = [
+        play_check(check, local_student({exercise: answer}), cases_of("memory", SEED)[exercise],
+                   hidden=True)
+        for check in checks_of("memory")[exercise]
+    ]  # fmt: skip
+    checks = [
+        CheckResult(exercise, each.check.name, float(each.passed), 1.0, each.passed, each.message,
+                    status=each.status, expected=each.expected, got=each.got, case=each.case)
+        for each in found
+    ]  # fmt: skip
+    return replace(result(student, lab=LAB), checks=checks)
+
+
+def play(cell, **names):
+    names = {"__name__": "notebook", **names}
+    exec(cell, names)
+    return names["calls"]
+
+
+@pytest.mark.parametrize("lab", read_labs(), ids=lambda lab: lab.name)
+def test_every_hidden_input_can_be_written_down_and_read_back(lab):
+    n_pickled = 0
+    for cases in cases_of(lab.topic, SEED).values():
+        for case in cases:
+            if getattr(case, "is_own", False):
+                continue
+            imports = set()
+            text = source_of(case, imports)
+            names = {}
+            for module in imports:
+                exec(f"import {module}", names)
+            again = eval(text, names)
+            assert str(again) == str(case)
+            assert source_of(again, set()) == text or "pickle" in imports
+            n_pickled += "pickle" in imports
+    assert n_pickled < 60
+
+
+def test_a_pasted_cell_fails_where_the_student_failed_and_passes_for_a_right_answer(capsys):
+    rows = [row("ann", wrong_weights), row("bob", memory.weight_bytes)]
+    cells = case_cells(rows, SEED, EXERCISE, student="ann")
+    assert len(cells) == len(NAMES)
+    for cell in cells:
+        calls = play(cell, weight_bytes=wrong_weights)
+        assert "failed:" in capsys.readouterr().out
+        assert calls[0].result == wrong_weights(*calls[0].args)
+        play(cell, weight_bytes=memory.weight_bytes)
+        assert "passed:" in capsys.readouterr().out
+
+
+def test_a_cell_says_what_was_expected_what_came_and_how_many_fail():
+    rows = [row("ann", wrong_weights), row("cy", wrong_weights)]
+    [cell] = case_cells(rows, SEED, EXERCISE, NAMES[0])
+    comment = " ".join(line.removeprefix("# ") for line in cell.splitlines() if line[:2] == "# ")
+    found = rows[0].checks[0]
+    assert "2 students fail at this case." in comment
+    assert f"expected {found.expected}, got {found.got}" in comment
+    assert str(cases_of("memory", SEED)[EXERCISE][found.case]) in comment
+
+
+def test_without_a_failure_the_first_case_of_the_check_is_shown():
+    [cell] = case_cells([row("bob", memory.weight_bytes)], SEED, EXERCISE, NAMES[1])
+    assert f'replay("memory", "{NAMES[1]}"' in cell
+
+
+def test_an_answer_of_the_students_own_hides_nothing():
+    [cell, *_] = case_cells([row("ann", {}, "kv_table")], SEED, "kv_table")
+    assert "No input is hidden." in cell
+    assert "replay" not in cell
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (("weight_byte",), "01_memory has no exercise 'weight_byte'; there are"),
+        ((EXERCISE, "x"), "weight_bytes has no check 'x'; there are"),
+        ((EXERCISE, "", "cy"), "there is no result of 'cy'"),
+        ((EXERCISE, "", "bob"), "bob fails no such check of weight_bytes"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_in_a_sentence(asked, told):
+    with pytest.raises(NoCaseError, match=told):
+        case_cells([row("bob", memory.weight_bytes)], SEED, *asked)
+
+
+def test_feedback_shows_the_case_only_after_the_last_attempt(tmp_path):
+    (tmp_path / "seed").write_text(f"{SEED}\n")
+    ann = row("ann", wrong_weights)
+    page = write_feedback(tmp_path, ann, with_cases=True).read_text()
+    assert page.count("def hidden_case():") == len(NAMES)
+    assert "hidden_case" not in write_feedback(tmp_path, ann).read_text()
+
+
+def test_a_failure_without_a_case_has_no_cell(tmp_path):
+    (tmp_path / "seed").write_text(f"{SEED}\n")
+    checks = [replace(each, case=-1) for each in row("ann", wrong_weights).checks]
+    page = write_feedback(tmp_path, result("ann", lab=LAB, checks=checks), with_cases=True)
+    assert "hidden_case" not in page.read_text()
+
+
+def test_the_command_prints_the_cells(tmp_path):
+    from typer.testing import CliRunner
+
+    (tmp_path / "seed").write_text(f"{SEED}\n")
+    ann = row("ann", wrong_weights)
+    (tmp_path / "results.jsonl").write_text(ann.to_json() + "\n")
+    arguments = ["case", str(tmp_path), "01", EXERCISE, "--student", "ann"]
+    shown = CliRunner().invoke(app, arguments)
+    assert shown.exit_code == 0
+    assert shown.stdout.count("def hidden_case():") == len(NAMES)
+    refused = CliRunner().invoke(app, ["case", str(tmp_path), "01", "weight_byte"])
+    assert refused.exit_code == 2

@@ -1,0 +1,132 @@
+"""A student's page: what each check costs, the student's own work beside it, whom to ask."""
+
+import re
+from dataclasses import replace
+
+from classroom import LAB, hand_in, result, solved
+
+from autograder.pages.feedback import points_of, titles_of, write_feedback
+from autograder.pages.own_code import MAX_LINES, shown_lines
+from autograder.record.marks import HandMark, Mark
+from autograder.record.results import ERROR, UNGRADABLE, CheckResult
+
+CODE = '''def tokens_processed(n_prompt, n_new, use_cache):
+    """Count.
+
+    More of the task.
+    """
+    return n_promt
+'''
+RAISED = "On a hidden case: your code raised NameError: n_promt (line 6, in tokens_processed: ...)."
+
+
+def failed(exercise, check, message, points=0.0, of=0.5, status="failed"):
+    return CheckResult(exercise, check, points, of, False, message, f"Claim {check}.", "A hint.",
+                       status)  # fmt: skip
+
+
+def words(page):
+    return " ".join(re.sub(r"<style>.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL).split())
+
+
+def page_of(folder, *args):
+    return write_feedback(folder, *args).read_text(encoding="utf-8")
+
+
+def test_the_students_code_stands_beside_the_check_that_failed(tmp_path):
+    row = hand_in(tmp_path, "ann", solved(tokens_processed=CODE))
+    checks = [failed("tokens_processed", "a", RAISED)]
+    page = page_of(tmp_path, replace(row, checks=checks))
+    [code] = re.findall(r'<pre class="code".*?</pre>', page)
+    assert words(code) == (
+        "1 def tokens_processed(n_prompt, n_new, use_cache): … the docstring 6 return n_promt"
+    )
+    [named] = re.findall(r'<span class="named">.*?</span>.*?</span>', code)
+    assert "return n_promt" in named
+    passing = replace(checks[0], passed=True, status="passed", points=0.5)
+    assert "<pre" not in page_of(tmp_path, replace(row, checks=[passing]))
+
+
+def test_code_that_does_not_parse_is_shown_whole_and_long_code_is_cut():
+    text = 'def f(:\n    """One\n    two\n    three"""\n'
+    assert [line.text for line in shown_lines(text)] == text.rstrip().splitlines()
+    many = shown_lines("x = 1\n" * (MAX_LINES + 3))
+    assert (len(many), many[-1].text) == (MAX_LINES + 1, "… and 3 more lines")
+
+
+def test_each_failed_check_says_what_it_cost_and_equal_messages_stand_once(tmp_path):
+    checks = [
+        failed("generate", "a", "On a hidden case: it stops."),
+        failed("generate", "b", "On a hidden case: it stops.", of=1.0),
+        failed("tokens_processed", "c", "not written yet.", status="todo"),
+        failed("tokens_processed", "d", "not written yet.", status="todo"),
+    ]
+    text = words(page_of(tmp_path, result("ann", score=0.0, max_score=2.5, checks=checks)))
+    parts = text[text.index("3. Generation · generate 0 of 1.5") :]
+    assert "✗ Claim a. −0.5 ✗ Claim b. −1" in parts
+    assert parts.count("it stops") == 1
+    assert "○ not written yet. −1" in parts
+    assert parts.count("hint A hint.") == 1  # a hint comes after a try
+
+
+def test_passed_parts_are_folded_under_their_title(tmp_path):
+    passed = CheckResult("generate", "a", 2.0, 2.0, True, "", "Claim a.")
+    page = page_of(tmp_path, result("ann", score=2.0, max_score=2.0, checks=[passed]))
+    [folded] = re.findall(r'<details class="box">.*?</details>', page, re.DOTALL)
+    assert words(folded) == "✓ 3. Generation · generate 2 of 2 Claim a."
+    assert "3. Generation" in titles_of(LAB).values()
+    assert titles_of("my_own_assignment") == {}
+
+
+def test_the_number_at_the_top_says_what_waits(tmp_path):
+    row = result("ann", (1, 1, 0), written={"curve": 1.0, "rewinding": 1.0})
+    assert "2 of 5, 2 wait " in words(page_of(tmp_path, row))
+    hand = HandMark("curve", 0.5, 1.0)
+    mark = Mark(LAB, "ann", row.status, 2.0, 0.5, 0.0, ("rewinding",), 1.0, None, 5.0,
+                hand=(hand,))  # fmt: skip
+    assert "2.5 of 5, 1 waits " in words(page_of(tmp_path, row, mark))
+    whole = replace(mark, waits_for=(), total=3.25, by_hand=1.25)
+    assert points_of(row, whole).earned == 3.25
+    assert "3.25 of 5 ann," in words(page_of(tmp_path, row, whole))
+
+
+def test_an_undecided_exercise_waits_with_all_its_points():
+    open_check = failed("generate", "a", "Not decided.", status="undecided", of=1.5)
+    row = result("ann", checks=[open_check], score=0.0, max_score=1.5)
+    assert points_of(row, None).waits == 1.5
+
+
+def test_a_written_answer_stands_with_its_mark_and_comment(tmp_path):
+    row = hand_in(tmp_path, "ann", solved(curve="It <b>bends</b>."), written={"curve": 1.0})
+    hand = HandMark("curve", 0.5, 1.0, comment="Say why.")
+    mark = Mark(LAB, "ann", row.status, 0.0, 0.5, 0.0, (), 1.0, 0.5, 1.0, hand=(hand,))
+    page = page_of(tmp_path, row, mark)
+    assert "0.5 of 1 Say why. your answer It &lt;b&gt;bends&lt;/b&gt;." in words(page)
+    empty = hand_in(tmp_path, "bob", solved(curve="*Write your answer here.*"))
+    page = page_of(tmp_path, replace(empty, written={"curve": 1.0}))
+    assert "Your notebook has no answer here." in page
+
+
+def test_the_page_says_whom_to_ask_and_until_when(tmp_path):
+    row = result("ann", (1, 0))
+    assert "You can ask" not in page_of(tmp_path, row)
+    (tmp_path / "policy.toml").write_text(
+        'timezone = "Asia/Taipei"\nask = "Ms. Wu, room 3"\n'
+        f"[ask_until]\n{LAB} = 2026-11-05T23:59:59\n"
+    )
+    assert "You can ask until 2026-11-05 23:59:59 (UTC+08:00): Ms. Wu, room 3." in words(
+        page_of(tmp_path, row)
+    )
+
+
+def test_a_file_that_could_not_be_graded_has_a_page_for_the_student(tmp_path):
+    problem = "This submission could not be graded: the file is empty: hand in the notebook again."
+    row = result("ann", (), status=UNGRADABLE, score=None, max_score=4.0, problem=problem,
+                 written={"curve": 1.0})  # fmt: skip
+    text = words(page_of(tmp_path, row))
+    assert "no mark yet" in text
+    assert f"Your file could not be graded {problem} You have no mark for this lab yet." in text
+    assert "not read yet" not in text
+    ours = words(page_of(tmp_path, replace(row, status=ERROR, problem="Our error: x.")))
+    assert "You made no mistake here" in ours
+    assert "Our error: x." not in ours
