@@ -1,6 +1,6 @@
 """How the cache grows, and when it pays: sliders for the lecture, on the student's own functions.
 
-It needs ipywidgets; without it the same numbers are printed as a table.
+It needs ipywidgets; without it there is a table of the same numbers.
 """
 
 from collections.abc import Callable
@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from labkit.measuring.panels import panels
 from labkit.measuring.plots import COLORS, GB
 from labkit.measuring.roofline import ModelWork, Roofline
+from labkit.measuring.tables import Table
 from labkit.measuring.widgets import Control, has_widgets, player
 from labkit.memory import weight_bytes
 from labkit.models.facts import gpus, models, vram_readings
@@ -30,12 +31,10 @@ def cache_growth(
     """Sliders for prompt, new tokens and launch time: seconds both ways, and the cache beside them.
 
     The functions are called as predicted_time_s(machine, work, n_prompt, n_new, use_cache,
-    launch_s, dtype) and kv_bytes_per_token(shape). Without ipywidgets: prints `growth_table` and
-    returns None.
+    launch_s, dtype) and kv_bytes_per_token(shape). Without ipywidgets: returns `growth_table`.
     """
     if not has_widgets("a table instead of the sliders"):
-        print(growth_table(predicted_time_s, kv_bytes_per_token, model, gpu))
-        return None
+        return growth_table(predicted_time_s, kv_bytes_per_token, model, gpu)
     return player(
         [
             [
@@ -58,18 +57,16 @@ def growth_table(
     kv_bytes_per_token: Callable[..., int],
     model: str = "meta-llama/Llama-3.1-8B",
     gpu: str = "H200-SXM",
-) -> str:
+) -> Table:
     """Predicted seconds with and without a cache, and the cache's size, for a few prompts."""
     shape = ModelShape.of(model)
-    lines = [
-        f"{model} on {gpu}, 64 new tokens, 0.75 ms to launch a layer",
-        f"{'prompt':>8}{'without':>12}{'with':>12}{'cache GB':>12}",
-    ]
+    rows = []
     for n_prompt in PROMPTS[::3]:
-        without, cached = _seconds(predicted_time_s, model, gpu, n_prompt, 64, 0.75)
+        times_s = _seconds(predicted_time_s, model, gpu, n_prompt, 64, 0.75)
         size = kv_bytes_per_token(shape) * (n_prompt + 64) / GB
-        lines.append(f"{n_prompt:>8,}{without:>10.3g} s{cached:>10.3g} s{size:>12.3f}")
-    return "\n".join(lines)
+        rows.append([n_prompt, *(f"{seconds:.3g} s" for seconds in times_s), f"{size:.3f}"])
+    title = f"{model} on {gpu}, 64 new tokens, 0.75 ms to launch a layer"
+    return Table(["prompt", "without cache", "with cache", "cache GB"], rows, title)
 
 
 def draw(

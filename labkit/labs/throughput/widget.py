@@ -1,6 +1,6 @@
 """A machine's roofline with measured passes on it, and a slider for the batch of a decode step.
 
-Without ipywidgets the same numbers are printed as a table.
+Without ipywidgets there is a table of the same numbers.
 """
 
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from labkit.measuring.panels import panels
 from labkit.measuring.plots import COLORS
 from labkit.measuring.records import Record
 from labkit.measuring.roofline import BYTES, ModelWork, Roofline, ridge_point
+from labkit.measuring.tables import Table
 from labkit.measuring.widgets import Control, has_widgets, player
 
 BATCH_SIZES = tuple(2**i for i in range(11))
@@ -107,11 +108,10 @@ def draw(record: Record, batch_size: int, model: str | None = None) -> Figure:
 def roofline_explorer(record: Record) -> Any:
     """A slider for the batch of a decode step, on the roofline with the measured passes.
 
-    Without ipywidgets: prints `roofline_table` and returns None.
+    Without ipywidgets: returns `roofline_table`.
     """
     if not has_widgets("a table instead of the picture"):
-        print(roofline_table(record))
-        return None
+        return roofline_table(record)
     models = _models_of(record)
     return player(
         [
@@ -123,19 +123,17 @@ def roofline_explorer(record: Record) -> Any:
     )
 
 
-def roofline_table(record: Record) -> str:
+def roofline_table(record: Record) -> Table:
     """Each measured pass: its FLOPs per byte, what it reached, and the share of the roof."""
     machine, _ = machine_of(record)
     dtype = record.provenance.dtype
-    lines = [f"{'pass':<44}{'FLOP/byte':>11}{'GFLOP/s':>11}{'of the roof':>13}"]
+    rows = []
     for point in points_of(record):
         top = float(_roof(machine, dtype, numpy.array([point.flops_per_byte]))[0])
         reached = point.flops_per_s
-        lines.append(
-            f"{point.label:<44}{point.flops_per_byte:>11.2f}{reached / 1e9:>11.2f}"
-            f"{reached / top:>12.1%}"
-        )
-    return "\n".join(lines)
+        numbers = f"{point.flops_per_byte:.2f}", f"{reached / 1e9:.2f}", f"{reached / top:.1%}"
+        rows.append([point.label, *numbers])
+    return Table(["pass", "FLOP/byte", "GFLOP/s", "of the roof"], rows, machine.name)
 
 
 def _roof(machine: Roofline, dtype: str, flops_per_byte: numpy.ndarray) -> numpy.ndarray:
