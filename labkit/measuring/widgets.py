@@ -3,14 +3,11 @@
 A widget needs ipywidgets; without it, it says so and shows something else.
 """
 
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from matplotlib.figure import Figure
-
-from labkit.measuring.plots import png_bytes
+from labkit.measuring.plots import CourseFigure, png_bytes
 
 READOUT_CHARS = 8  # a slider shows no more of its value
 
@@ -58,8 +55,8 @@ class Frames:
 def player(
     columns: Iterable[Sequence[Control | Frames]],
     play: Callable[..., Any],
-    picture: Callable[..., Figure],
-    still: Callable[[Any], Figure] | None = None,
+    picture: Callable[..., CourseFigure],
+    still: Callable[[Any], CourseFigure] | None = None,
     label_em: int = 9,
     width_em: int = 26,
 ) -> Any:
@@ -73,7 +70,7 @@ def player(
 
     width = {"width": f"{width_em}em", "max_width": "100%"}
     look = {"style": {"description_width": f"{label_em}em"}, "layout": width}
-    image = ipywidgets.Image(format="png", layout={"max_width": "100%"})
+    image = ipywidgets.HTML(layout={"max_width": "100%"})
     early, late, boxes, played = {}, {}, [], []
     button = frames = None
     for column in columns:
@@ -92,9 +89,12 @@ def player(
                 rows.append(made)
         boxes.append(ipywidgets.VBox(rows))
 
+    def now() -> CourseFigure:
+        return picture(played[-1], **{name: control.value for name, control in late.items()})
+
     def show(_: Any = None) -> None:
-        chosen = {name: control.value for name, control in late.items()}
-        image.value = png_bytes(picture(played[-1], **chosen))
+        figure = now()
+        image.value = figure.html(png_bytes(figure))
 
     def play_again(_: Any = None) -> None:
         played[:] = [play(**{name: control.value for name, control in early.items()})]
@@ -111,9 +111,9 @@ def player(
         control.observe(play_again, names="value")
     for control in late.values():
         control.observe(show, names="value")
-    taken = png_bytes(still(played[-1])) if still else None
+    taken = still(played[-1]) if still else None
     controls = ipywidgets.HBox(boxes, layout={"flex_flow": "row wrap"})  # on narrow pages too
-    return _with_still(lambda: taken or image.value)([controls, image])
+    return _with_still(lambda: taken or now())([controls, image])
 
 
 def _made(control: Control, look: Mapping[str, Any]) -> Any:
@@ -128,12 +128,13 @@ def _made(control: Control, look: Mapping[str, Any]) -> Any:
     return ipywidgets.SelectionSlider(options=control.options, continuous_update=False, **given)
 
 
-def _with_still(still: Callable[[], bytes]) -> type:
-    """A box that takes a PNG along, for viewers that know no widgets."""
+def _with_still(still: Callable[[], CourseFigure]) -> type:
+    """A box that takes a picture along, for viewers that know no widgets."""
     import ipywidgets
 
     class Player(ipywidgets.VBox):
-        def _repr_mimebundle_(self, **kwargs: Any) -> dict:
-            return super()._repr_mimebundle_(**kwargs) | {"image/png": b64encode(still()).decode()}
+        def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict, dict]:
+            data, metadata = still()._repr_mimebundle_()
+            return super()._repr_mimebundle_(**kwargs) | data, metadata
 
     return Player

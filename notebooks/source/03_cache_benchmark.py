@@ -200,14 +200,16 @@ for row in rows:
 records = {**RECORDS, "here": recorder.record()}
 
 # %% [markdown]
-# Points are measured. Dashed lines show *your* `predicted_time_s`. You see this machine first, with
-# linear and with logarithmic axes. Then you see a record of an H200.
+# Points are measured. Dashed lines show *your* `predicted_time_s`. You see this machine first: the
+# baseline beside the long prompt, then the smaller model beside the older one. Then you see a
+# record of an H200. The axes are logarithmic. Write `"linear"` to see straight lines.
 
 # %% experiment="curves"
-cache_figures.with_and_without(records["here"], predicted_time_s, "linear")
+cache_figures.with_and_without(records["here"], predicted_time_s, "log")
 
 # %% experiment="curves_log"
-cache_figures.with_and_without(records["here"], predicted_time_s, "log")
+others = ["smaller", "older"]
+cache_figures.with_and_without(records["here"], predicted_time_s, "log", others)
 
 # %% experiment="curves_h200"
 cache_figures.with_and_without(records["cache-h200"], predicted_time_s, "log")

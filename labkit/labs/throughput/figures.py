@@ -8,20 +8,18 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from labkit.labs.throughput.records import floor_s
-from labkit.measuring.panels import WIDTH, draw_times, panels, say
-from labkit.measuring.plots import COLORS
+from labkit.measuring.panels import SMALL, WIDTH, draw_times, panels, say
+from labkit.measuring.plots import COLORS, CourseFigure
 from labkit.measuring.records import Record, Row, has_rows
 from labkit.models.tiny import facts_of
 
-TIME_COLOR, RATE_COLOR = COLORS["weights"], "#009e73"
 WAYS_OF_COUNTING = {"n_input": "tokens in", "n_new": "new tokens", "batch_size": "texts in a batch"}
 
 
-def input_sweep(record: Record) -> Figure:
+def input_sweep(record: Record) -> CourseFigure:
     """Time and throughput by prompt length."""
     rows = _measured(record, "input_sweep", "n_input")
     flat = [row for row in rows if row.time_s < 1.25 * rows[0].time_s]
@@ -32,7 +30,7 @@ def input_sweep(record: Record) -> Figure:
     return _sweep_figure(record, "input_sweep", "n_input", title)
 
 
-def output_sweep(record: Record) -> Figure:
+def output_sweep(record: Record) -> CourseFigure:
     """Time and throughput by number of new tokens."""
     first, *_, last = _measured(record, "output_sweep", "n_new")
     each_ms = 1e3 * (last.time_s - first.time_s) / (last.n_new - first.n_new)
@@ -40,7 +38,7 @@ def output_sweep(record: Record) -> Figure:
     return _sweep_figure(record, "output_sweep", "n_new", title)
 
 
-def forward_by_batch(record: Record) -> Figure:
+def forward_by_batch(record: Record) -> CourseFigure:
     """Time of a forward pass, and passes of one text per second, by batch size."""
     first, *_, last = _measured(record, "forward_by_batch", "batch_size")
     title = (
@@ -50,7 +48,7 @@ def forward_by_batch(record: Record) -> Figure:
     return _sweep_figure(record, "forward_by_batch", "batch_size", title)
 
 
-def three_models(record: Record) -> Figure:
+def three_models(record: Record) -> CourseFigure:
     """Each model's time per layer and step, beside the floor of its step per layer."""
     rows = _measured(record, "three_models", "n_new")
     layers = [facts_of(row.model)["num_hidden_layers"] * row.n_new for row in rows]
@@ -58,7 +56,7 @@ def three_models(record: Record) -> Figure:
     floors = [1e3 * floor_s(row, record) / n for row, n in zip(rows, layers, strict=True)]
     with panels(1, 1, (WIDTH, 1.2 + 0.6 * len(rows))) as (figure, ((axes,),)):
         places = range(len(rows))
-        drawn = axes.barh(places, measured, 0.55, color=TIME_COLOR, label="measured")
+        drawn = axes.barh(places, measured, 0.55, color=COLORS["weights"], label="measured")
         axes.bar_label(drawn, fmt="%.3g ms", padding=4, fontsize=9)
         if all(floors):
             axes.plot(floors, places, "|", ms=20, mew=3, color="black", label="floor")
@@ -69,15 +67,16 @@ def three_models(record: Record) -> Figure:
         axes.invert_yaxis()
         figure.legend(loc="outside lower right", ncols=2, fontsize=9, markerscale=0.5)
         title = f"A layer takes {min(measured):.2g} to {max(measured):.2g} ms in all three models"
-        return say(figure, title, record.provenance)
+        caption = "The black tick is the floor: no pass over a layer can take less."
+        return say(figure, title, record.provenance, caption)
 
 
-FIGURES: dict[str, Callable[[Record], Figure]] = {
+FIGURES: dict[str, Callable[[Record], CourseFigure]] = {
     draw.__name__: draw for draw in (input_sweep, output_sweep, three_models, forward_by_batch)
 }
 
 
-def figures_of(records: Mapping[str, Record]) -> dict[str, Figure]:
+def figures_of(records: Mapping[str, Record]) -> dict[str, CourseFigure]:
     """Every figure of lab 2 that the records have rows for, by the name of its file."""
     return {
         f"{record_name}-{name}": draw(record)
@@ -95,7 +94,7 @@ def _measured(record: Record, experiment: str, field: str) -> list[Row]:
     return rows if field == "n_new" else sorted(rows, key=attrgetter(field))
 
 
-def _sweep_figure(record: Record, experiment: str, field: str, title: str) -> Figure:
+def _sweep_figure(record: Record, experiment: str, field: str, title: str) -> CourseFigure:
     """Times on logarithmic axes, with what physics allows; throughput beside them."""
     rows = _measured(record, experiment, field)
     x = [getattr(row, field) for row in rows]
@@ -104,27 +103,31 @@ def _sweep_figure(record: Record, experiment: str, field: str, title: str) -> Fi
         rates, unit = [row.batch_size / row.time_s for row in rows], "texts per second"
     else:
         rates, unit = [row.tokens_per_s for row in rows], "new tokens per second"
-    with panels(1, 2, (WIDTH, 3.4)) as (figure, ((time, rate),)):
-        draw_times(time, rows, attrgetter(field), TIME_COLOR, markersize=4, label="measured")
+    with panels(1, 2, (WIDTH, 3.4), sharex=True) as (figure, ((time, rate),)):
+        draw_times(time, rows, attrgetter(field), COLORS["weights"], markersize=4)
         _mark_lost(time, [row for row in record.of(experiment) if not row.is_ok], field)
         time.set(title="seconds", xscale="log", yscale="log")
         if all(floors):
             low = time.get_ylim()[0]
-            label = "impossible: below the floor"
-            time.fill_between(x, floors, min(floors) / 2, color=COLORS["free"], label=label)
+            time.fill_between(x, floors, min(floors) / 2, color=COLORS["free"])
             time.set_ylim(min(low, min(floors) / 2), None)
-            time.legend(loc="upper left", fontsize=8)
+            place = {"transform": time.transAxes, "ha": "right", "fontsize": SMALL}
+            time.text(0.97, 0.05, "impossible: below the floor", **place)
         time.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
         time.yaxis.set_major_formatter("{x:g}")
         time.yaxis.set_minor_formatter(NullFormatter())
-        rate.plot(x, rates, "s-", color=RATE_COLOR, markersize=4)
+        rate.plot(x, rates, "s-", color=COLORS["weights"], markersize=4)
         rate.set(title=unit, xscale="log", ylim=(0, 1.1 * max(rates)))
         for axes in (time, rate):
             ticks = x[:: 1 + len(x) // 6]
             axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
             axes.minorticks_off()
             axes.set_xlabel(WAYS_OF_COUNTING[field])
-        return say(figure, title, f"{rows[0].short_model}, {record.provenance}")
+        caption = (
+            "Points are medians, bars the middle half of the runs. The axes on the left are "
+            "logarithmic. Nothing can be faster than the floor."
+        )
+        return say(figure, title, f"{rows[0].short_model}, {record.provenance}", caption)
 
 
 def _with_layers(row: Row) -> str:
@@ -138,4 +141,6 @@ def _mark_lost(axes: Axes, rows: Sequence[Row], field: str) -> None:
         x = getattr(row, field)
         place = {"transform": axes.get_xaxis_transform(), "color": COLORS["too much"]}
         axes.plot([x], [0.03], "x", clip_on=False, **place)
-        axes.text(x, 0.06, row.outcome, rotation=90, fontsize=7, va="bottom", ha="center", **place)
+        axes.text(
+            x, 0.06, row.outcome, rotation=90, fontsize=SMALL, va="bottom", ha="center", **place
+        )

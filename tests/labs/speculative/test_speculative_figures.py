@@ -150,7 +150,7 @@ def test_points_are_those_of_the_record(record):
     lines = {line.get_label(): list(line.get_ydata()) for line in axes.lines}
     found = gains(record)
     assert lines["measured"] == [gain.speedup[0] for gain in found]
-    assert lines["predicted, eager steps"] == [gain.predicted["eager"] for gain in found]
+    assert lines["by eager steps"] == [gain.predicted["eager"] for gain in found]
     assert axes.get_title(loc="left") == "tiny\nα from 0.80 to 0.80"
 
 

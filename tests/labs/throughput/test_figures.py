@@ -185,10 +185,10 @@ def test_a_larger_batch_moves_a_decode_step_to_the_right():
 def test_moving_the_slider_redraws(record):
     pytest.importorskip("ipywidgets")
     controls, picture = controls_of(roofline_widget.roofline_explorer(record))
-    before = bytes(picture.value)
+    before = picture.value
     controls["batch"].value = 256
-    assert bytes(picture.value).startswith(b"\x89PNG")
-    assert bytes(picture.value) != before
+    assert picture.value.startswith("<figure")
+    assert picture.value != before
     assert "tiny-target" in controls["model"].options
 
 
