@@ -56,6 +56,7 @@ from torch import Tensor
 
 from labkit.checks import Checker
 from labkit.labs.kv_cache.figures import cache_timing
+from labkit.labs.kv_cache.widget import store_player
 from labkit.measuring import timing
 from labkit.measuring.machine import ready, use_one_thread
 from labkit.measuring.tables import Table
@@ -330,6 +331,16 @@ rows = [
     ["places in an arena of 512 for each", 512 * len(lengths)],
 ]
 Table(["what", "tokens"], rows)
+
+# %% [markdown]
+# ### The three stores side by side
+#
+# The player fills *your* three classes with the same tokens, one operation after the other. Every
+# letter is a token. It opens after a rewind: the new token takes the place of one that nobody reads
+# any more. Change the block size. How many places stay empty?
+
+# %% experiment="stores"
+store_player(ArenaCache, RingCache, PagedCache)
 
 # %% [markdown]
 # ## 8. What the cache saves, by the clock
