@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from html import escape
 
 MOST_COLUMNS = 8
+SHORT = 20  # letters of a cell that is never broken
 LINE = "border:0;border-bottom:1px solid rgba(128,128,128,.4)"
-CELL = f"{LINE};padding:.2em .7em;text-align:"
+CELL = f"{LINE};padding:.2em .6em;text-align:"
 Cell = str | int | float | None
 
 
@@ -61,7 +62,7 @@ class Table:
         look = "border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.3em 0"
         note = _tag("div", escape(self.note), "font-size:90%") if self.note else ""
         whole = _tag("table", "".join(parts), look) + note
-        whole = _tag("div", whole, "max-width:100%;overflow-x:auto")
+        whole = f'<div tabindex="0" style="max-width:100%;overflow-x:auto">{whole}</div>'
         if self.is_folded:
             return _tag("details", _tag("summary", escape(self.title)) + whole)
         return whole
@@ -103,12 +104,13 @@ def _row(cells: Sequence[str], sides: Sequence[str], scopes: Sequence[str]) -> s
     """A row; its first cells are headings, of these scopes."""
     made = []
     for i, (cell, side) in enumerate(zip(cells, sides, strict=True)):
+        look = CELL + side + ";white-space:nowrap" * (len(cell) <= SHORT)
         if i < len(scopes):
             weight = "bold" if scopes[i] == "col" else "normal"
-            look = f"{CELL}{side};font-weight:{weight}"
+            look += f";font-weight:{weight}"
             made.append(f'<th scope="{scopes[i]}" style="{look}">{escape(cell)}</th>')
         else:
-            made.append(_tag("td", escape(cell), CELL + side))
+            made.append(_tag("td", escape(cell), look))
     return _tag("tr", "".join(made), "background:none")
 
 
