@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from labkit.measuring.plots import CourseFigure, png_bytes
+from labkit.measuring.plots import CourseFigure, png_bytes, strip_html
 
+N_SHOWN = 6  # moments that viewers without widgets get
 READOUT_CHARS = 8  # a slider shows no more of its value
 
 
@@ -64,7 +65,8 @@ def player(
 
     play: what the controls choose, by name. picture: of what it gives, with the late choices by
     name, and with the number of the moment as `moment` if there are `Frames`. still: the picture
-    for viewers that know no widgets; that of now by default.
+    for viewers that know no widgets; that of now by default. They also get some moments to scroll
+    through: a saved notebook can be played, too.
     """
     import ipywidgets
 
@@ -89,8 +91,14 @@ def player(
                 rows.append(made)
         boxes.append(ipywidgets.VBox(rows))
 
-    def now() -> CourseFigure:
-        return picture(played[-1], **{name: control.value for name, control in late.items()})
+    def now(**moment: int) -> CourseFigure:
+        chosen = {name: control.value for name, control in late.items()}
+        return picture(played[-1], **chosen | moment)
+
+    def some_moments() -> list[CourseFigure]:
+        last = frames.count(played[-1]) if frames else 0
+        places = {round(last * i / (N_SHOWN - 1)) for i in range(N_SHOWN)} if last else ()
+        return [now(moment=place) for place in sorted(places)]
 
     def show(_: Any = None) -> None:
         figure = now()
@@ -113,7 +121,7 @@ def player(
         control.observe(show, names="value")
     taken = still(played[-1]) if still else None
     controls = ipywidgets.HBox(boxes, layout={"flex_flow": "row wrap"})  # on narrow pages too
-    return _with_still(lambda: taken or now())([controls, image])
+    return _with_still(lambda: taken or now(), some_moments)([controls, image])
 
 
 def _made(control: Control, look: Mapping[str, Any]) -> Any:
@@ -128,13 +136,20 @@ def _made(control: Control, look: Mapping[str, Any]) -> Any:
     return ipywidgets.SelectionSlider(options=control.options, continuous_update=False, **given)
 
 
-def _with_still(still: Callable[[], CourseFigure]) -> type:
-    """A box that takes a picture along, for viewers that know no widgets."""
+def _with_still(
+    still: Callable[[], CourseFigure], moments: Callable[[], Sequence[CourseFigure]]
+) -> type:
+    """A box that takes pictures along, for viewers that know no widgets."""
     import ipywidgets
 
     class Player(ipywidgets.VBox):
         def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict, dict]:
             data, metadata = still()._repr_mimebundle_()
+            if shown := moments():
+                summary = f"{len(shown)} moments, side by side: scroll to the right"
+                data["text/html"] += (
+                    f"<details><summary>{summary}</summary>{strip_html(shown)}</details>"
+                )
             return super()._repr_mimebundle_(**kwargs) | data, metadata
 
     return Player

@@ -104,7 +104,7 @@ def _draw_chip(axes: Axes, memory: Memory, moment: Moment) -> None:
         color = KINDS[moment.kind] if name in moment.names else HELD
         size = (stop - start) * row_bytes
         axes.add_patch(Rectangle((0, base), 1, size, facecolor=color, edgecolor=GROUND))
-        ink = "white" if color == KINDS["load"] else INK
+        ink = INK if color == HELD else "white"
         words = f"{name} {start} to {stop - 1}"
         axes.text(0.5, base + size / 2, words, ha="center", va="center", color=ink)
         base += size

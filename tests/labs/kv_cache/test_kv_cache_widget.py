@@ -1,5 +1,7 @@
 """The player shows what the student's own stores hold, with and without ipywidgets."""
 
+import re
+
 import matplotlib
 
 matplotlib.use("agg")
@@ -12,6 +14,7 @@ from labkit.kv_cache import ArenaCache, PagedCache, RingCache
 from labkit.labs.kv_cache import widget as kv_widget
 from labkit.labs.kv_cache.moments import FIRST, SECOND, moments
 from labkit.labs.kv_cache.widget import BLOCKS, CHOSEN, PROMPTS, REWINDS, WINDOWS, telling_moment
+from labkit.measuring.widgets import N_SHOWN
 
 STORES = ArenaCache, RingCache, PagedCache
 
@@ -108,6 +111,22 @@ def test_moving_a_slider_fills_the_students_stores_again():
     assert len(made) == 1
     controls["block size"].value = 2
     assert made[-1] == (12, 2, 1, 1)
+
+
+def test_a_saved_notebook_has_moments_to_scroll_through():
+    pytest.importorskip("ipywidgets")
+    player = kv_widget.store_player(*STORES)
+    bundle, _ = player._repr_mimebundle_()
+    still, _, film = bundle["text/html"].partition("<details>")
+    assert still.count("<img alt=") == 1
+    alts = re.findall('<img alt="([^"]*)"', film)
+    assert len(alts) == len(set(alts)) == N_SHOWN
+    assert alts[0] == kv_widget.picture(told(), 0).alt
+    assert alts[-1] == kv_widget.picture(told(), len(told()) - 1).alt
+    assert "script" not in film
+    assert "scroll" in film
+    assert "application/vnd.jupyter.widget-view+json" in bundle
+    assert len(bundle["text/html"]) < 2**19
 
 
 def test_without_ipywidgets_one_moment_is_drawn(no_ipywidgets, capsys):
