@@ -6,7 +6,7 @@ checks, tables, figures and the pictures of players. JupyterLab's own controls a
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from lab_pages import close, picture
+from lab_pages import beyond_their_cells, close, picture
 
 from autograder.builder.source import find_lab
 from autograder.proof.cheats import solved_notebook
@@ -18,15 +18,6 @@ OURS = ".jp-OutputArea-output.jp-RenderedHTML, .jp-OutputArea-output .widget-htm
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
 CHANGE_THEME = "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})"
 IS_SHOWN = "theme => document.body.dataset.jpThemeName === theme"
-TOO_WIDE = """ours => [...document.querySelectorAll(ours)].flatMap(root => {
-    const cell = root.closest('.jp-Cell').getBoundingClientRect();
-    const scrolls = node => node !== root &&
-        (getComputedStyle(node).overflowX === 'auto' || scrolls(node.parentElement));
-    return [root, ...root.querySelectorAll('*')]
-        .filter(node => !scrolls(node) || getComputedStyle(node).overflowX === 'auto')
-        .filter(node => node.getBoundingClientRect().right > cell.right + 1)
-        .map(node => node.outerHTML.slice(0, 200));
-})"""
 PICTURES = """ours => [...document.querySelectorAll(ours)].flatMap(root =>
     [...root.querySelectorAll('img')].map(image => image.alt))"""
 
@@ -63,7 +54,7 @@ def test_nothing_of_ours_breaks_wcag_aa(page, screenshots, theme, width):
     ]
     assert wrong == []
     assert found.response["passes"]
-    assert page.evaluate(TOO_WIDE, OURS) == []
+    assert beyond_their_cells(page, OURS) == []
     alts = page.evaluate(PICTURES, OURS)
     assert len(alts) >= 2
     assert all(len(alt) > 20 for alt in alts)
