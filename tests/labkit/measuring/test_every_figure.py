@@ -82,6 +82,11 @@ def cut_off(figure):
     ]
 
 
+def test_every_lab_with_figures_lists_them():
+    drawn = {path.parent.name for path in (REPOSITORY / "labkit" / "labs").glob("*/figures.py")}
+    assert drawn <= {path.parent.name for path in LABS}
+
+
 def n_beside(figure):
     """How many panels stand in the fullest row."""
     boxes = [axes.get_position() for axes in figure.axes if axes.get_visible()]
