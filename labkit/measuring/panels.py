@@ -1,34 +1,65 @@
-"""What the figures of several labs draw alike: a grid of axes, and times with their middle half."""
+"""What the figures of several labs draw alike: axes, titles, names of lines, times with spreads."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from textwrap import fill
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.colors import to_rgb
+from matplotlib.lines import Line2D
 
-from labkit.measuring.plots import COLORS, course_style
+from labkit.measuring.plots import COLORS, CourseFigure, course_style
 from labkit.measuring.records import Row
 
 WIDTH = 8.5  # inches of a figure: what a notebook shows without making its letters smaller
+TITLE_LETTERS, NAME_LETTERS = 88, 18  # in a line
+SMALL = 8  # points, the least letters
+
+
+@contextmanager
+def blank(size: tuple[float, float], **settings: Any) -> Iterator[CourseFigure]:
+    """A figure without axes in the style of the course, to draw on; closed afterwards.
+
+    settings: matplotlib's, beside those of the style.
+    """
+    with course_style(**settings):
+        figure = plt.figure(figsize=size, FigureClass=CourseFigure)
+        yield figure
+    plt.close(figure)
 
 
 @contextmanager
 def panels(
     n_rows: int, n_columns: int, size: tuple[float, float], **shared: Any
-) -> Iterator[tuple[Figure, numpy.ndarray]]:
+) -> Iterator[tuple[CourseFigure, numpy.ndarray]]:
     """A figure in the style of the course and its grid of axes, to draw on; closed afterwards.
 
     shared: what else `plt.subplots` is told, such as sharey.
     """
+    shared = {"layout": "constrained", **shared}
     with course_style():
         figure, grid = plt.subplots(
-            n_rows, n_columns, figsize=size, squeeze=False, **{"layout": "constrained", **shared}
+            n_rows, n_columns, figsize=size, squeeze=False, FigureClass=CourseFigure, **shared
         )
         yield figure, grid
     plt.close(figure)
+
+
+def say(figure: CourseFigure, title: str, source: object = "", caption: str = "") -> CourseFigure:
+    """The figure below a sentence that says what to see; at its foot, where it comes from.
+
+    caption: how to read it, below the figure in a notebook.
+    """
+    words = fill(title, TITLE_LETTERS)
+    figure.suptitle(words, x=0.01, ha="left", fontsize=11, fontweight="bold")
+    if source:
+        figure.supxlabel(str(source), x=0.01, ha="left", fontsize=SMALL, color="#4d4d4d")
+    figure.caption = caption
+    return figure
 
 
 def draw_times(
@@ -40,14 +71,6 @@ def draw_times(
     if rows:
         lows, highs = zip(*(row.spread_s for row in rows), strict=True)
         axes.vlines(places, lows, highs, color=color, linewidth=5, alpha=0.3)
-
-
-def say(figure: Figure, title: str, source: object = "") -> Figure:
-    """The figure below a sentence that says what to see; at its foot, where it comes from."""
-    figure.suptitle(title, x=0.01, ha="left", fontsize=11.5, fontweight="bold")
-    if source:
-        figure.supxlabel(str(source), x=0.01, ha="left", fontsize=8, color="#555555")
-    return figure
 
 
 def with_bars(
@@ -62,3 +85,62 @@ def with_bars(
 def break_even(axes: Axes) -> None:
     """The line at 1, below which a method is a loss."""
     axes.axhline(1, color=COLORS["too much"], linewidth=1.6, zorder=0, label="break-even")
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """The last point of lines of one colour, in their own coordinates and in pixels."""
+
+    line: Line2D
+    point: tuple[float, float]
+    pixel: float
+    label: str
+
+    def height(self, dpi: float) -> float:
+        """Of the label, in pixels."""
+        return (1 + self.label.count("\n")) * 1.25 * SMALL * dpi / 72
+
+
+def name_ends(axes: Axes) -> None:
+    """Write each line's label at its last point: no legend is needed.
+
+    Labels that would touch are pushed apart; lines of one colour that end at one place share one.
+    """
+    axes.figure.draw_without_rendering()  # the layout: only then are places known
+    dpi, ends, places = axes.figure.dpi, _ends(axes), []
+    for i, end in enumerate(ends):
+        gap = (ends[i - 1].height(dpi) + end.height(dpi)) / 2
+        places.append(max(end.pixel, places[-1] + gap) if places else end.pixel)
+    top = axes.bbox.y1
+    for i in reversed(range(len(ends))):
+        places[i] = min(places[i], top)
+        top = places[i] - (ends[i - 1].height(dpi) + ends[i].height(dpi)) / 2
+    for end, place in zip(ends, places, strict=True):
+        axes.annotate(
+            end.label, end.point, (5, (place - end.pixel) * 72 / dpi), va="center", fontsize=SMALL,
+            xycoords=end.line.get_transform(), textcoords="offset points",
+            color=shade(end.line.get_color()), annotation_clip=False,
+        )  # fmt: skip
+
+
+def _ends(axes: Axes) -> list[_End]:
+    """The ends of all lines that have a label, from the lowest to the highest."""
+    found: dict[tuple, _End] = {}
+    for line in axes.lines:
+        x, y = line.get_data()
+        if line.get_label().startswith("_") or not len(x):
+            continue
+        point = float(x[-1]), float(y[-1])
+        across, up = line.get_transform().transform(point)
+        key = round(across / 4), round(up / 4), line.get_color()
+        label = line.get_label()
+        if key in found:
+            label = fill(f"{found[key].label}, {label}", NAME_LETTERS)
+        found[key] = _End(line, point, up, label)
+    return sorted(found.values(), key=lambda end: end.pixel)
+
+
+def shade(color: str) -> tuple[float, float, float]:
+    """A colour as letters need it: darker than that of a line."""
+    red, green, blue = to_rgb(color)
+    return 0.72 * red, 0.72 * green, 0.72 * blue

@@ -1,21 +1,32 @@
 """The figures of the labs, in one style: each function takes numbers or functions, and returns one.
 
-Figures are closed before they are returned, so that a notebook shows each of them once.
+Figures are closed before they are returned, so that a notebook shows each of them once. It shows
+them with a caption and with alternative text, on a ground that light and dark themes bear.
 """
 
 import io
-from collections.abc import Iterator, Mapping
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from html import escape
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from PIL import Image
 
+GROUND, INK = "#e4e7eb", "#222222"
 STYLE = {
     "figure.dpi": 110,
-    "figure.facecolor": "white",
+    "figure.facecolor": GROUND,
+    "axes.facecolor": GROUND,
+    "savefig.facecolor": GROUND,
+    "text.color": INK,
+    "axes.labelcolor": INK,
     "font.size": 10,
-    "axes.titlesize": 11,
+    "axes.titlesize": 10,
     "axes.titlelocation": "left",
     "axes.titleweight": "bold",
     "axes.spines.top": False,
@@ -23,36 +34,95 @@ STYLE = {
     "axes.edgecolor": "#8a8a8a",
     "axes.axisbelow": True,
     "axes.grid": True,
-    "grid.color": "#e6e6e6",
+    "grid.color": "#cfd4da",
     "grid.linewidth": 0.8,
-    "xtick.color": "#555555",
-    "ytick.color": "#555555",
+    "xtick.color": "#4d4d4d",
+    "ytick.color": "#4d4d4d",
+    "xtick.labelsize": "small",
+    "ytick.labelsize": "small",
     "lines.linewidth": 2.0,
     "legend.frameon": False,
 }
-# Okabe and Ito's colours: every kind of colour vision tells them apart. Red is for too much.
+# One colour has one meaning in all labs. They are Okabe and Ito's, which every kind of colour
+# vision tells apart, some of them darker: each has a contrast of 3 or more on the ground.
 COLORS = {
-    "weights": "#0072b2",
-    "cache": "#e69f00",
-    "free": "#ececec",
-    "too much": "#c8102e",
-    "reference": "#777777",
+    "weights": "#0072b2",  # the model: its weights, its passes, prefill, the target, loads
+    "cache": "#b87100",  # the KV cache: with a cache, decode
+    "plain": "#4d4d4d",  # the usual way: without a cache, eager, the target alone, standard
+    "method": "#007a59",  # the faster way: captured steps, tiles, what was accepted
+    "other": "#b5568c",  # what stands beside: the draft, stores, transfers, a smaller model
+    "residual": "#6a51a3",
+    "too much": "#c8102e",  # also: impossible, rejected, break-even
+    "reference": "#6e6e6e",  # predicted, counted, given by a data sheet
+    "free": "#cbd1d8",
 }
 GB = 10**9
+PIXELS = 100  # of a notebook's page, for an inch of a figure
+SHARPNESS = 2  # pixels of a picture for each of the page
+N_COLORS = 128
+
+
+class CourseFigure(Figure):
+    """A figure as a notebook shows it: a picture with alternative text, above its caption."""
+
+    caption = ""
+
+    @property
+    def alt(self) -> str:
+        """The figure in words: its title, and each pair of axes with the names of its lines."""
+        panels = [_in_words(axes) for axes in self.axes if axes.get_visible()]
+        return ". ".join(filter(None, [self.get_suptitle(), *panels])).replace("\n", " ")
+
+    def html(self, png: bytes) -> str:
+        """The figure as HTML, with this picture of it; no script, and colours of the theme."""
+        width = round(PIXELS * self.get_size_inches()[0])
+        look = f"width:{width}px;max-width:100%;height:auto;border-radius:6px"
+        picture = (
+            f'<img alt="{escape(self.alt)}" style="{look}" '
+            f'src="data:image/png;base64,{b64encode(png).decode()}">'
+        )
+        caption = f"<figcaption>{escape(self.caption)}</figcaption>" if self.caption else ""
+        return f'<figure style="margin:.4em 0;max-width:{width}px">{picture}{caption}</figure>'
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict, dict]:
+        png = png_bytes(self)
+        data = {
+            "text/html": self.html(png),
+            "image/png": b64encode(png).decode(),
+            "text/plain": f"{self.alt}. {self.caption}".strip(),
+        }
+        return data, {"image/png": {"width": round(PIXELS * self.get_size_inches()[0])}}
 
 
 @contextmanager
-def course_style() -> Iterator[None]:
-    """Draw what is inside in the style of the course, and leave the settings as they were."""
-    with plt.rc_context(STYLE):
+def course_style(**settings: Any) -> Iterator[None]:
+    """Draw what is inside in the style of the course, and leave matplotlib's settings as before."""
+    with plt.rc_context(STYLE | settings):
         yield
 
 
-def png_bytes(figure: Figure) -> bytes:
-    """A figure as the bytes of a PNG file."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png")
-    return buffer.getvalue()
+def png_bytes(figure: Figure, sharpness: int = SHARPNESS) -> bytes:
+    """A figure as the bytes of a PNG file, sharp enough for a screen with small pixels.
+
+    It has few colours, which makes a file of half the size.
+    """
+    drawn, small = io.BytesIO(), io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=sharpness * PIXELS)
+    few = {"method": Image.Quantize.MEDIANCUT, "dither": Image.Dither.NONE}
+    Image.open(drawn).convert("RGB").quantize(N_COLORS, **few).save(small, "PNG")
+    return small.getvalue()
+
+
+def strip_html(figures: Sequence[CourseFigure]) -> str:
+    """Figures side by side as HTML that scrolls from one to the next; no script is needed."""
+    look = "flex:0 0 100%;min-width:0;scroll-snap-align:start"
+    shown = [
+        f'<div style="{look}">{figure.html(png_bytes(figure, sharpness=1))}</div>'
+        for figure in figures
+    ]
+    width = round(PIXELS * max(figure.get_size_inches()[0] for figure in figures))
+    box = f"display:flex;overflow-x:auto;scroll-snap-type:x mandatory;max-width:{width}px"
+    return f'<div tabindex="0" style="{box}">{"".join(shown)}</div>'
 
 
 def save(figures: Mapping[str, Figure], out: str | Path) -> list[Path]:
@@ -60,8 +130,14 @@ def save(figures: Mapping[str, Figure], out: str | Path) -> list[Path]:
     files = {Path(out) / f"{name}.png": figure for name, figure in figures.items()}
     for path, figure in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path)
+        path.write_bytes(png_bytes(figure))
     return list(files)
 
 
-FAMILY_COLORS = ("#56b4e9", "#0072b2", "#009e73", "#e69f00", "#d55e00", "#cc79a7")
+def _in_words(axes: Axes) -> str:
+    """ "seconds by new tokens: without cache, with cache"."""
+    title = axes.get_title(loc="left") or axes.get_title()
+    what = [label for label in (axes.get_ylabel(), axes.get_xlabel()) if label]
+    names = [label for label in axes.get_legend_handles_labels()[1] if label]
+    words = ", ".join(filter(None, [title, " by ".join(what)]))
+    return ": ".join(filter(None, [words, ", ".join(dict.fromkeys(names))]))

@@ -3,15 +3,13 @@
 A widget needs ipywidgets; without it, it says so and shows something else.
 """
 
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from matplotlib.figure import Figure
+from labkit.measuring.plots import CourseFigure, png_bytes, strip_html
 
-from labkit.measuring.plots import png_bytes
-
+N_SHOWN = 6  # moments that viewers without widgets get
 READOUT_CHARS = 8  # a slider shows no more of its value
 
 
@@ -58,8 +56,8 @@ class Frames:
 def player(
     columns: Iterable[Sequence[Control | Frames]],
     play: Callable[..., Any],
-    picture: Callable[..., Figure],
-    still: Callable[[Any], Figure] | None = None,
+    picture: Callable[..., CourseFigure],
+    still: Callable[[Any], CourseFigure] | None = None,
     label_em: int = 9,
     width_em: int = 26,
 ) -> Any:
@@ -67,13 +65,14 @@ def player(
 
     play: what the controls choose, by name. picture: of what it gives, with the late choices by
     name, and with the number of the moment as `moment` if there are `Frames`. still: the picture
-    for viewers that know no widgets; that of now by default.
+    for viewers that know no widgets; that of now by default. They also get some moments to scroll
+    through: a saved notebook can be played, too.
     """
     import ipywidgets
 
     width = {"width": f"{width_em}em", "max_width": "100%"}
     look = {"style": {"description_width": f"{label_em}em"}, "layout": width}
-    image = ipywidgets.Image(format="png", layout={"max_width": "100%"})
+    image = ipywidgets.HTML(layout={"max_width": "100%"})
     early, late, boxes, played = {}, {}, [], []
     button = frames = None
     for column in columns:
@@ -92,9 +91,18 @@ def player(
                 rows.append(made)
         boxes.append(ipywidgets.VBox(rows))
 
-    def show(_: Any = None) -> None:
+    def now(**moment: int) -> CourseFigure:
         chosen = {name: control.value for name, control in late.items()}
-        image.value = png_bytes(picture(played[-1], **chosen))
+        return picture(played[-1], **chosen | moment)
+
+    def some_moments() -> list[CourseFigure]:
+        last = frames.count(played[-1]) if frames else 0
+        places = {round(last * i / (N_SHOWN - 1)) for i in range(N_SHOWN)} if last else ()
+        return [now(moment=place) for place in sorted(places)]
+
+    def show(_: Any = None) -> None:
+        figure = now()
+        image.value = figure.html(png_bytes(figure))
 
     def play_again(_: Any = None) -> None:
         played[:] = [play(**{name: control.value for name, control in early.items()})]
@@ -111,9 +119,9 @@ def player(
         control.observe(play_again, names="value")
     for control in late.values():
         control.observe(show, names="value")
-    taken = png_bytes(still(played[-1])) if still else None
+    taken = still(played[-1]) if still else None
     controls = ipywidgets.HBox(boxes, layout={"flex_flow": "row wrap"})  # on narrow pages too
-    return _with_still(lambda: taken or image.value)([controls, image])
+    return _with_still(lambda: taken or now(), some_moments)([controls, image])
 
 
 def _made(control: Control, look: Mapping[str, Any]) -> Any:
@@ -128,12 +136,20 @@ def _made(control: Control, look: Mapping[str, Any]) -> Any:
     return ipywidgets.SelectionSlider(options=control.options, continuous_update=False, **given)
 
 
-def _with_still(still: Callable[[], bytes]) -> type:
-    """A box that takes a PNG along, for viewers that know no widgets."""
+def _with_still(
+    still: Callable[[], CourseFigure], moments: Callable[[], Sequence[CourseFigure]]
+) -> type:
+    """A box that takes pictures along, for viewers that know no widgets."""
     import ipywidgets
 
     class Player(ipywidgets.VBox):
-        def _repr_mimebundle_(self, **kwargs: Any) -> dict:
-            return super()._repr_mimebundle_(**kwargs) | {"image/png": b64encode(still()).decode()}
+        def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict, dict]:
+            data, metadata = still()._repr_mimebundle_()
+            if shown := moments():
+                summary = f"{len(shown)} moments, side by side: scroll to the right"
+                data["text/html"] += (
+                    f"<details><summary>{summary}</summary>{strip_html(shown)}</details>"
+                )
+            return super()._repr_mimebundle_(**kwargs) | data, metadata
 
     return Player

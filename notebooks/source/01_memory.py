@@ -48,6 +48,7 @@ from labkit.checks import Checker
 from labkit.labs.memory import widget as widgets
 from labkit.labs.memory.figures import kv_growth
 from labkit.measuring.machine import ready
+from labkit.measuring.tables import Table
 from labkit.models.facts import gpus, match_gpu, vram_readings
 from labkit.models.shapes import ModelShape
 
@@ -64,12 +65,11 @@ print(ready())
 # tensor once.
 
 # %% experiment="family"
-titles = ("layers", "heads", "KV heads", "head_dim", "d_model")
-print(f"{'model':<12}" + "".join(f"{title:>10}" for title in titles) + f"{'parameters':>18}")
+rows = []
 for model in FAMILY:
     s = ModelShape.of(f"Qwen/{model}")
-    row = (s.n_layers, s.n_heads, s.n_kv_heads, s.head_dim, s.d_model)
-    print(f"{model:<12}" + "".join(f"{number:>10,}" for number in row) + f"{s.n_params:>18,}")
+    rows.append([model, s.n_layers, s.n_heads, s.n_kv_heads, s.head_dim, s.d_model, s.n_params])
+Table(["model", "layers", "heads", "KV heads", "head_dim", "d_model", "parameters"], rows)
 
 # %% [markdown]
 # Look at Qwen3-4B. It has 32 heads, and each has 128 numbers: 32 × 128 = 4,096. But its `d_model`
@@ -196,12 +196,12 @@ training_and_generation = {
 # | `"torch"` | what a program can get: the driver keeps a part for itself |
 
 # %% experiment="cards"
-print("in 10^9 bytes:")
-print(f"{'card':<30}" + "".join(f"{name:>14}" for name in vram_readings("L40S")))
+rows = []
 for card in gpus():
     ranges = [(low / 1e9, high / 1e9) for low, high in vram_readings(card).values()]
     cells = [f"{low:.1f}" if low == high else f"{low:.1f}-{high:.1f}" for low, high in ranges]
-    print(f"{card:<30}" + "".join(f"{cell:>14}" for cell in cells))
+    rows.append([card, *cells])
+Table(["card", *vram_readings("L40S")], rows, "memory in 10^9 bytes")
 
 # %% experiment="this_gpu"
 if torch.cuda.is_available():
@@ -410,13 +410,14 @@ widgets.vram_calculator(weight_bytes, kv_cache_bytes)
 # How long may each conversation become?
 
 # %% experiment="result"
-card_bytes = vram_readings("L4")["driver"][0]
+card_bytes, rows = vram_readings("L4")["driver"][0], []
 for name in ("meta-llama/Llama-2-7b-hf", "meta-llama/Llama-3.1-8B"):
     shape = ModelShape.of(name)
     n_tokens = longest_sequence(
         card_bytes, weight_bytes(shape.n_params), kv_bytes_per_token(shape), batch_size=8
     )
-    print(f"{name:<26}{shape.n_params / 1e9:5.1f}B parameters, 8 x {n_tokens:>6,} tokens on an L4")
+    rows.append([name, f"{shape.n_params / 1e9:.1f}B", n_tokens])
+Table(["model", "parameters", "tokens of each sequence"], rows, "8 sequences on an L4")
 
 # %% [markdown]
 # The old model holds 2,545 tokens and the new one 7,717. The new model has 1.3 billion more

@@ -57,12 +57,12 @@ from typing import Any
 
 import numpy
 import torch
-from IPython.display import Markdown
+from IPython.display import Markdown, display
 from torch import Tensor
 
 from labkit import zoo
 from labkit.checks import Checker
-from labkit.labs.throughput import experiments, figures
+from labkit.labs.throughput import experiments, figures, tables
 from labkit.labs.throughput import widget as roofline_widget
 from labkit.measuring import device
 from labkit.measuring.bench import Bench
@@ -73,6 +73,7 @@ from labkit.measuring.physics import refusals
 from labkit.measuring.profiles import profile, short
 from labkit.measuring.records import Provenance, Recorder, recorded_results
 from labkit.measuring.roofline import pass_floor
+from labkit.measuring.tables import Table
 from labkit.models.facts import data_path
 
 use_one_thread()  # several threads wait for each other when the machine is busy
@@ -118,10 +119,13 @@ print(f"first / median: {times_s[0] / statistics.median(times_s):.1f}")
 # then time. The record keeps the first run of each point, but no median contains it.
 
 # %% experiment="first_runs"
-for name, record in recorded_results("throughput-*.jsonl").items():
-    rows = [row for row in record.of("output_sweep") if row.is_ok]
-    ratios = {row.n_new: round(row.counts["first_s"] / row.time_s, 1) for row in rows}
-    print(f"{name}, first run over median, by new tokens: {ratios}")
+rows = {}
+for record in recorded_results("throughput-*.jsonl").values():
+    for row in record.of("output_sweep"):
+        if row.is_ok:
+            ratio = f"{row.counts['first_s'] / row.time_s:.1f}"
+            rows.setdefault(row.n_new, []).append(ratio)
+Table(["new tokens", *recorded_results("throughput-*.jsonl")], [[n, *r] for n, r in rows.items()])
 
 # %% [markdown]
 # ## 2. Exactly so many tokens
@@ -215,7 +219,7 @@ print(f"after it:      {memory_errors_alive()} exceptions")
 # The first experiment makes 64 new tokens on a GPU, and 16 on a CPU. `short` measures fewer points.
 # Remove it if you have time.
 #
-# The tables print these columns:
+# Each experiment has two tables, with these columns:
 #
 # | column | meaning |
 # |---|---|
@@ -240,10 +244,8 @@ for experiment in experiments.EXPERIMENTS.values():
 mine = recorder.record()
 
 # %% experiment="tables"
-print(figures.table(mine, "input_sweep"))
-print(figures.table(mine, "output_sweep"))
-print(figures.table(mine, "three_models"))
-print(figures.table(mine, "forward_by_batch"))
+for name in experiments.EXPERIMENTS:
+    display(tables.table(mine, name))
 
 # %% [markdown]
 # The figures show a record of an H200 first, and then yours. Points are medians. Bars show the
@@ -279,16 +281,16 @@ figures.forward_by_batch(records["yours"])
 # %% exercise="labkit.throughput:fit_steps" points=1
 
 # %% experiment="prefill_and_step"
+fits = []
 for name, record in records.items():
     rows = [row for row in record.of("output_sweep") if row.is_ok]
     n_new, medians_s = [row.n_new for row in rows], [row.time_s for row in rows]
     prefill_s, step_s = fit_steps(n_new, medians_s)
     line = [prefill_s + (n - 1) * step_s for n in n_new]
     r_squared = 1 - numpy.var(numpy.subtract(medians_s, line)) / numpy.var(medians_s)
-    print(
-        f"{name}: prefill {1e3 * prefill_s:.1f} ms, step {1e3 * step_s:.2f} ms, "
-        f"R² {r_squared:.4f}, {rows[0].model}"
-    )
+    times = f"{1e3 * prefill_s:.1f}", f"{1e3 * step_s:.2f}", f"{r_squared:.4f}"
+    fits.append([name, rows[0].model, *times])
+Table(["record", "model", "prefill ms", "step ms", "R²"], fits)
 
 # %% [markdown]
 # Look at the H200's line. It says that the prefill takes 7 ms. But the row with one new token took
@@ -338,7 +340,7 @@ for name, record in records.items():
 # %% experiment="three_models_table"
 for name in recorded_results("throughput-*.jsonl"):
     print(name)
-    print(figures.table(records[name], "three_models"))
+    display(tables.table(records[name], "three_models"))
 
 # %% answer="three_models" points=0.5
 three_models = {
@@ -371,6 +373,7 @@ def floors(record, role, n_new, n_cached, batch_size):
     return pass_floor(machine, model, n_new, n_cached, batch_size, record.provenance.dtype)
 
 
+rows = []
 for name in recorded_results("throughput-*.jsonl"):
     batch_size = profile(records[name].provenance.profile).sweep_batch_size
     longest = max(row.n_input for row in records[name].of("input_sweep") if row.is_ok)
@@ -382,10 +385,9 @@ for name in recorded_results("throughput-*.jsonl"):
         "forward_sixteen": ("forward", 256, 0, 16),
     }.items():
         floor = floors(records[name], *sizes)
-        print(
-            f"{name}, {region:<20} moving {1e3 * floor.moving_s:9.3f} ms, "
-            f"computing {1e3 * floor.computing_s:9.3f} ms"
-        )
+        floors_ms = (1e3 * floor.moving_s, 1e3 * floor.computing_s)
+        rows.append([name, region, *(f"{ms:.3f}" for ms in floors_ms)])
+Table(["record", "case", "moving ms", "computing ms"], rows)
 
 # %% answer="which_limit" points=1
 which_limit = {
@@ -504,7 +506,7 @@ roofline_widget.roofline_explorer(mine)
 # decode step and of a prefill, and the ridge point. The numbers are floors, not measurements.
 
 # %% experiment="other_cards"
-print(figures.cards_table("Qwen/Qwen3-8B"))
+tables.cards_table("Qwen/Qwen3-8B")
 
 # %% [markdown]
 # ### Written answer: other people's numbers

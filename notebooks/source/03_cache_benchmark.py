@@ -49,6 +49,8 @@ from bisect import bisect_right
 from collections.abc import Container, Sequence
 from itertools import pairwise
 
+from IPython.display import display
+
 from labkit.checks import Checker
 from labkit.labs.cache_benchmark import figures as cache_figures
 from labkit.labs.cache_benchmark import widget as cache_widget
@@ -60,6 +62,7 @@ from labkit.measuring.machine import ready, use_one_thread
 from labkit.measuring.profiles import profile
 from labkit.measuring.records import Provenance, Recorder, recorded_results
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
+from labkit.measuring.tables import Table
 from labkit.memory import kv_bytes_per_token, longest_sequence, weight_bytes
 from labkit.models.shapes import ModelShape
 from labkit.zoo.choose import kit_tokenizer
@@ -102,13 +105,14 @@ print(ready())
 # %% exercise="labkit.cache_benchmark:generation_cost" points=1
 
 # %% experiment="costs"
-print(f"{'512 new tokens after a prompt of 8':<34}{'TFLOP':>18}{'TB moved':>18}")
-print(f"{'':<34}{'without':>9}{'with':>9}{'without':>9}{'with':>9}")
+rows = []
 for name in ("Llama-3.1-8B", "Llama-3.2-1B", "Llama-2-7b-hf"):
     work = ModelWork.of(f"meta-llama/{name}")
     plain, cached = (generation_cost(work, 8, 512, use_cache) for use_cache in (False, True))
     cells = [plain[0] / 1e12, cached[0] / 1e12, plain[1] / 1e12, cached[1] / 1e12]
-    print(f"{name:<34}" + "".join(f"{cell:>9.4g}" for cell in cells))
+    rows.append([name, *(f"{cell:.4g}" for cell in cells)])
+headings = [f"{what} {how} cache" for what in ("TFLOP", "TB") for how in ("without", "with")]
+Table(["model", *headings], rows, "512 new tokens after a prompt of 8")
 
 # %% [markdown]
 # ## 3. Seconds
@@ -196,20 +200,22 @@ for row in cache_or_not(here, **limits, is_done=recorder.is_done):
 records = {**RECORDS, "here": recorder.record()}
 
 # %% [markdown]
-# Points are measured. Dashed lines show *your* `predicted_time_s`. You see this machine first, with
-# linear and with logarithmic axes. Then you see a record of an H200.
+# Points are measured. Dashed lines show *your* `predicted_time_s`. You see this machine first: the
+# baseline beside the long prompt, then the smaller model beside the older one. Then you see a
+# record of an H200. The axes are logarithmic. Write `"linear"` to see straight lines.
 
 # %% experiment="curves"
-cache_figures.with_and_without(records["here"], predicted_time_s, "linear")
+cache_figures.with_and_without(records["here"], predicted_time_s, "log")
 
 # %% experiment="curves_log"
-cache_figures.with_and_without(records["here"], predicted_time_s, "log")
+others = ["smaller", "older"]
+cache_figures.with_and_without(records["here"], predicted_time_s, "log", others)
 
 # %% experiment="curves_h200"
 cache_figures.with_and_without(records["cache-h200"], predicted_time_s, "log")
 
 # %% experiment="residuals"
-print(f"{'':<12}{'setting':<14}{'cache':<9}{'new':>5}{'predicted':>12}{'measured':>11}{'ratio':>8}")
+rows = []
 for name, record in records.items():
     for setting in settings_of(record):
         for use_cache in (False, True):
@@ -217,10 +223,10 @@ for name, record in records.items():
             _, measured = curve(record, setting, use_cache)
             how = "with" if use_cache else "without"
             if lengths:
-                print(
-                    f"{name:<12}{setting:<14}{how:<9}{lengths[-1]:>5}{expected[-1]:>10.3g} s"
-                    f"{measured[-1]:>9.3g} s{measured[-1] / expected[-1]:>8.2f}"
-                )
+                times = f"{expected[-1]:.3g}", f"{measured[-1]:.3g}"
+                ratio = f"{measured[-1] / expected[-1]:.2f}"
+                rows.append([name, setting, how, lengths[-1], *times, ratio])
+Table(["record", "setting", "cache", "new", "predicted s", "measured s", "ratio"], rows)
 
 # %% [markdown]
 # The last column is the measured time divided by the predicted time. A prediction has two
@@ -247,11 +253,16 @@ for name, record in records.items():
 # %% exercise="labkit.cache_benchmark:slopes" points=0.5
 
 # %% experiment="slopes_by_length"
+rows = []
 for name, record in records.items():
-    for use_cache in (False, True):
-        lengths, times_s = curve(record, "baseline", use_cache)
-        cells = [f"{1e3 * slope:8.2f}" for slope in slopes(lengths, times_s)]
-        print(f"{name:<12}{'with' if use_cache else 'without':<8}", *cells, " ms per further token")
+    curves = {how: curve(record, "baseline", how == "with") for how in ("without", "with")}
+    found = {how: dict(zip(n[1:], slopes(n, s), strict=True)) for how, (n, s) in curves.items()}
+    for n in sorted({*found["without"], *found["with"]}):
+        cells = [f"{1e3 * of[n]:.2f}" if n in of else None for of in found.values()]
+        rows.append([name, f"up to {n}", *cells])
+display(
+    Table(["record", "new tokens", "without cache", "with cache"], rows, "ms per further token")
+)
 cache_figures.slopes_by_length(records["cache-cpu"], slopes)
 
 # %% experiment="slopes_h200"
@@ -370,14 +381,13 @@ mine = {"block_hashes": block_hashes, "longest_cached_prefix": longest_cached_pr
 turns = list(multi_turn(here, **mine))
 plain, kept = turns[:4], turns[4:]
 conversations = {name: record.of("multi_turn") for name, record in RECORDS.items()}
-print(f"{'':<12}{'':<10}{'prompt':>8}{'computed':>10}{'prefill':>10}{'without':>10}")
+lines = []
 for name, rows in {**conversations, "here": turns}.items():
     for without, row in zip(rows[:4], rows[4:], strict=True):
         n_prompt, n_computed = (int(row.counts[key]) for key in ("prompt_tokens", "prefill_tokens"))
-        print(
-            f"{name:<12}{row.setting:<10}{n_prompt:>8}{n_computed:>10}{1e3 * row.time_s:>7.0f} ms"
-            f"{1e3 * without.time_s:>7.0f} ms"
-        )
+        times = f"{1e3 * row.time_s:.0f} ms", f"{1e3 * without.time_s:.0f} ms"
+        lines.append([name, row.setting, n_prompt, n_computed, *times])
+display(Table(["record", "question", "prompt", "computed", "prefill", "without"], lines))
 cache_figures.prefill_by_round(turns)
 
 # %% [markdown]
@@ -476,7 +486,7 @@ print(f"{n_saved} of {n_prompt} tokens were found")
 
 # %% experiment="offloaded_steps"
 steps = {name: record.of("offload") for name, record in RECORDS.items()}
-print(f"{'':<12}{'offloaded':<20}{'MB per step':>12}{'predicted':>12}{'measured':>12}")
+lines = []
 for name, rows in {**steps, "here": list(offload(here))}.items():
     resident_s = rows[0].time_s / rows[0].n_new
     for row in rows:
@@ -484,10 +494,9 @@ for name, rows in {**steps, "here": list(offload(here))}.items():
         expected_s = resident_s + offload_step_s(n_bytes, n_bytes, 1.0, link_bandwidth)
         if "overlapping" in row.setting:
             expected_s = max(resident_s, n_bytes / link_bandwidth)
-        print(
-            f"{name:<12}{row.setting:<20}{n_bytes / 1e6:>12.1f}{1e3 * expected_s:>9.2f} ms"
-            f"{1e3 * row.time_s / row.n_new:>9.2f} ms"
-        )
+        times = f"{1e3 * expected_s:.2f}", f"{1e3 * row.time_s / row.n_new:.2f}"
+        lines.append([name, row.setting, f"{n_bytes / 1e6:.1f}", *times])
+Table(["record", "offloaded", "MB per step", "predicted ms", "measured ms"], lines)
 
 # %% [markdown]
 # On the H200, half of the layers should cost 25 ms for the step and 51 ms for the copies. Together

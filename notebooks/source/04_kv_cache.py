@@ -51,12 +51,15 @@ import itertools
 from collections.abc import Callable
 
 import torch
+from IPython.display import display
 from torch import Tensor
 
 from labkit.checks import Checker
 from labkit.labs.kv_cache.figures import cache_timing
+from labkit.labs.kv_cache.widget import store_player
 from labkit.measuring import timing
 from labkit.measuring.machine import ready, use_one_thread
+from labkit.measuring.tables import Table
 from labkit.models.transformer import (
     GPT2_XL,
     LayerCache,
@@ -174,11 +177,11 @@ for name, make_pick in (("greedy", lambda: greedy), ("sampled", lambda: seeded_s
 # %% exercise="labkit.kv_cache:tokens_processed" points=1
 
 # %% experiment="counts"
-print(f"{'prompt':>7} {'new':>5} {'without cache':>14} {'with cache':>11} {'ratio':>7}")
+rows = []
 for n_prompt, n_new in [(1, 1), (1, 512), (32, 128), (1000, 10), (32_000, 512)]:
     counts = [tokens_processed(n_prompt, n_new, cached) for cached in (False, True)]
-    ratio = counts[0] / counts[1]
-    print(f"{n_prompt:7,} {n_new:5} {counts[0]:14,} {counts[1]:11,} {ratio:7.1f}")
+    rows.append([n_prompt, n_new, *counts, f"{counts[0] / counts[1]:.1f}"])
+Table(["prompt", "new", "without cache", "with cache", "ratio"], rows, "tokens processed")
 
 # %% [markdown]
 # ## 5. An arena
@@ -322,9 +325,22 @@ paged = PagedCache(n_blocks=64, block_size=16, n_kv_heads=2, head_dim=8)
 for sequence_id, length in enumerate(lengths.values()):
     paged.append(sequence_id, *torch.randn(2, 2, length, 8))
 n_taken = (64 - paged.n_free_blocks) * 16
-print(f"tokens cached                      {sum(lengths.values()):6,}")
-print(f"places in blocks of 16             {n_taken:6,}")
-print(f"places in an arena of 512 for each {512 * len(lengths):6,}")
+rows = [
+    ["tokens cached", sum(lengths.values())],
+    ["places in blocks of 16", n_taken],
+    ["places in an arena of 512 for each", 512 * len(lengths)],
+]
+Table(["what", "tokens"], rows)
+
+# %% [markdown]
+# ### The three stores side by side
+#
+# The player fills *your* three classes with the same tokens, one operation after the other. Every
+# letter is a token. It opens after a rewind: the new token takes the place of one that nobody reads
+# any more. Change the block size. How many places stay empty?
+
+# %% experiment="stores"
+store_player(ArenaCache, RingCache, PagedCache)
 
 # %% [markdown]
 # ## 8. What the cache saves, by the clock
@@ -376,11 +392,13 @@ token_ratios = [
 ]
 small_ratios = [a.median_s / b.median_s for a, b in zip(small_uncached, small_cached, strict=True)]
 
-print(f"{'new':>4} {'tokens':>7} {'time':>6} {'smaller model':>14}")
+rows = []
 for i, n in enumerate(new_lengths):
     ratio = uncached[i].median_s / cached[i].median_s
-    print(f"{n:4} {token_ratios[i]:6.1f}x {ratio:5.2f}x {small_ratios[i]:13.2f}x")
-print(f"\n{new_lengths[-1]} new tokens without cache: {uncached[-1]}")
+    rows.append([n, f"{token_ratios[i]:.1f}", f"{ratio:.2f}", f"{small_ratios[i]:.2f}"])
+headings = ["new tokens", "tokens", "time", "time, smaller model"]
+display(Table(headings, rows, "without cache divided by with cache"))
+print(f"{new_lengths[-1]} new tokens without cache: {uncached[-1]}")
 print(f"{new_lengths[-1]} new tokens with cache:    {cached[-1]}")
 cache_timing(new_lengths, uncached, cached, token_ratios, small_ratios, timing.machine())
 

@@ -54,6 +54,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import islice, pairwise
 from typing import Any
 
+from IPython.display import display
+
 from labkit.batching import LOOK_AHEAD
 from labkit.checks import Checker
 from labkit.labs.batching import timeline
@@ -76,6 +78,7 @@ from labkit.labs.batching.workload import (
 )
 from labkit.measuring.machine import ready, use_one_thread
 from labkit.measuring.roofline import ModelWork, Roofline
+from labkit.measuring.tables import Table
 from labkit.memory import kv_bytes_per_token
 from labkit.models.prompts import prompts
 from labkit.models.shapes import ModelShape
@@ -95,11 +98,12 @@ print(ready())
 # %% experiment="one_step"
 costs = RooflineCosts(Roofline.of("H200-SXM"), ModelWork.of("meta-llama/Llama-3.1-8B"))
 kv_bytes = kv_bytes_per_token(ModelShape.of("meta-llama/Llama-3.1-8B"))
-print(f"{'requests of 512 tokens':<24}{'one step':>11}{'all together':>18}{'KV caches':>13}")
+rows = []
 for n in (1, 4, 16, 64, 256, 1024):
     step_s = costs.decode_s(n, n * 512)
-    print(f"{n:<24,}{1e3 * step_s:>8.2f} ms{n / step_s:>10,.0f} tokens/s", end="")
-    print(f"{n * 512 * kv_bytes / 1e9:>10.1f} GB")
+    caches_gb = n * 512 * kv_bytes / 1e9
+    rows.append([n, f"{1e3 * step_s:.2f}", f"{n / step_s:,.0f}", f"{caches_gb:.1f}"])
+Table(["requests of 512 tokens", "one step, ms", "tokens/s together", "KV caches, GB"], rows)
 
 # %% [markdown]
 # The 64th request costs almost nothing: the step takes 4.02 ms instead of 3.14 ms and makes 50
@@ -165,10 +169,11 @@ for n in (1, 4, 16, 64, 256, 1024):
 # %% exercise="labkit.batching:has_decode_requests" points=0.5
 
 # %% experiment="truth_table"
-print(f"{'states':<24}{'prompts to compute':>20}{'tokens to make':>16}")
+rows = []
 for states in ([], ["queued"], ["prefill", "done"], ["decode", "done"], ["done", "done"]):
     answers = has_prefill_requests(states), has_decode_requests(states)
-    print(f"{', '.join(states) or 'none':<24}{answers[0]!s:>20}{answers[1]!s:>16}")
+    rows.append([", ".join(states) or "none", *map(str, answers)])
+Table(["states", "prompts to compute", "tokens to make"], rows)
 
 # %% [markdown]
 # ## 4. Does it fit?
@@ -546,7 +551,7 @@ for model in ("meta-llama/Llama-3.1-8B", "meta-llama/Llama-2-7b-hf"):
 
 # %% experiment="summary"
 mine = Formulas(latencies, goodput, padding_waste)
-print(summarize(h200_run, limits_s=(0.2, 0.01), formulas=mine))
+summarize(h200_run, limits_s=(0.2, 0.01), formulas=mine).table
 
 # %% [markdown]
 # ### How much tolerance?
@@ -558,13 +563,14 @@ print(summarize(h200_run, limits_s=(0.2, 0.01), formulas=mine))
 # %% experiment="tolerances"
 rng = random.Random(1)
 burst = [Job(i, rng.randint(16, 256), max_new=1) for i in range(400)]
-print(f"{'tolerance':>9}{'batches':>9}{'padding':>9}{'all prompts':>13}")
+rows = []
 for tolerance in (0, 4, 16, 64, 240):
     setup = Setup(prefill_batch=16, prefill_capacity=8192, tolerance=tolerance)
     run = serve(burst, setup, PrefillLoop(), DecodeLoop(), costs=costs)
     result, n_batches = summarize(run, formulas=mine), sum(1 for _ in run.events("prefill"))
-    cells = f"{tolerance:>9}{n_batches:>9}{result.padding_waste:>9.1%}"
-    print(f"{cells}{1e3 * result.seconds:>10.0f} ms")
+    cells = f"{result.padding_waste:.1%}", f"{1e3 * result.seconds:.0f} ms"
+    rows.append([tolerance, n_batches, *cells])
+Table(["tolerance", "batches", "padding", "all prompts"], rows)
 
 # %% [markdown]
 # A little tolerance is best. All prompts take 821 ms with a tolerance of 4 tokens and 966 ms
@@ -578,13 +584,14 @@ for tolerance in (0, 4, 16, 64, 240):
 
 # %% experiment="known_queue"
 each_s = costs.prefill_s([2000])
-one_by_one = Setup(prefill_batch=1, max_length=4096)
+one_by_one, rows = Setup(prefill_batch=1, max_length=4096), []
 for load in (0.2, 0.5, 0.8, 0.9):
     rate = load / each_s
     jobs = poisson(6000, rate, random.Random(1), n_input=[2000], n_output=[1])
     run = serve(jobs, one_by_one, PrefillLoop(), DecodeLoop(), costs=costs)
     measured, known = summarize(run, formulas=mine).ttft_s.mean, mean_ttft_md1(rate, each_s)
-    print(f"{load:.0%} busy: {1e3 * measured:6.1f} ms simulated, {1e3 * known:6.1f} ms known")
+    rows.append([f"{load:.0%}", f"{1e3 * measured:.1f}", f"{1e3 * known:.1f}"])
+Table(["busy", "simulated, ms", "by the formula, ms"], rows, "mean TTFT")
 
 # %% [markdown]
 # The simulator agrees with the formula within 2 %. Also, a server that is busy for 90 % of the
@@ -624,13 +631,16 @@ def longest_pause_s(run):
     return max(b.end_s - a.end_s for a, b in steps if set(a.ids) & set(b.ids))
 
 
-print(f"{'':>10}{'in time, 10 ms':>23}{'in time, 6 ms':>24}{'longest pause':>24}")
-print(f"{'requests/s':>10}" + f"{'separate':>12}{'together':>12}" * 3)
+in_time, pauses = [], []
 for rate in (4, 8, 12, 16):
     runs = [serve_long_prompts(rate, together) for together in (False, True)]
     shares = [part_in_time(run, limit_s) for limit_s in (0.010, 0.006) for run in runs]
-    pauses = [f"{1e3 * longest_pause_s(run):>9.1f} ms" for run in runs]
-    print(f"{rate:>10}" + "".join(f"{share:>12.0%}" for share in shares), *pauses, sep="")
+    in_time.append([rate, *(f"{share:.0%}" for share in shares)])
+    pauses.append([rate, *(f"{1e3 * longest_pause_s(run):.1f} ms" for run in runs)])
+ways = ["separate", "together"]
+limits = [f"{ms} ms, {way}" for ms in (10, 6) for way in ways]
+display(Table(["requests/s", *limits], in_time, "requests in time, by the limit of a token"))
+Table(["requests/s", *ways], pauses, "the longest pause between two tokens")
 
 # %% [markdown]
 # Look at 12 requests per second. If a token may take 10 ms, 99 % are in time with separate cards
@@ -743,6 +753,7 @@ predicted_ratio = {  # steps with static batches over steps with continuous batc
 # 16 slots in the same way. Do you get its numbers?
 
 # %% experiment="simulated_ratio"
+rows = []
 for n_slots, kind in ((4, "equal"), (4, "exponential"), (16, "exponential")):
     n, rng = 200 * n_slots, random.Random(3)
     lengths = [30] * n if kind == "equal" else exponential_lengths(n, 30, rng)
@@ -752,8 +763,8 @@ for n_slots, kind in ((4, "equal"), (4, "exponential"), (16, "exponential")):
         sum(1 for _ in serve(jobs, roomy, PrefillLoop(), loop).events("decode"))
         for loop in (StaticDecodeLoop(DecodeLoop()), DecodeLoop())
     ]
-    ratio, setting = n_steps[0] / n_steps[1], f"{kind} lengths, {n_slots} slots"
-    print(f"{setting:<30}{n_steps[0]:>7,} over {n_steps[1]:>6,} steps: {ratio:.2f}")
+    rows.append([kind, n_slots, *n_steps, f"{n_steps[0] / n_steps[1]:.2f}"])
+Table(["lengths", "slots", "steps, static", "steps, continuous", "ratio"], rows)
 
 # %% experiment="beside"
 jobs = [Job(i, 16, n) for i, n in enumerate(exponential_lengths(24, 12, random.Random(4)))]
@@ -768,10 +779,11 @@ timeline.draw_beside(beside)
 # %% experiment="sorted_lengths"
 lengths = exponential_lengths(1600, 30, random.Random(3))
 jobs = [Job(i, 8, max_new=1 + length) for i, length in enumerate(lengths)]
-roomy = Setup(prefill_batch=64, decode_batch=16, decode_capacity=10**6)
+roomy, rows = Setup(prefill_batch=64, decode_batch=16, decode_capacity=10**6), []
 for way in ("static", "static, grouped by length", "continuous", "continuous, longest first"):
     run = serve(jobs, roomy, PrefillLoop(), POLICIES[way](DecodeLoop()))
-    print(f"{way:<28}{sum(1 for _ in run.events('decode')):>7,} steps")
+    rows.append([way, sum(1 for _ in run.events("decode"))])
+Table(["policy", "steps"], rows)
 
 # %% [markdown]
 # The slots of a static batch become empty one by one, and at the end the last request has the
@@ -907,14 +919,16 @@ ways = {
     "continuous, 32 slots": (32, DecodeLoop()),
     "continuous, 128 slots": (128, DecodeLoop()),
 }
+rows = []
 for way, (n_slots, loop) in ways.items():
     setup = Setup(
         prefill_capacity=16_384, decode_capacity=800_000, decode_batch=n_slots, max_length=4096,
         tolerance=64,
     )  # fmt: skip
     result = summarize(serve(jobs, setup, PrefillLoop(), loop, costs=costs), formulas=mine)
-    print(f"{way:<24}{result.seconds:>8.1f} s{result.tokens_per_s:>9,.0f} tokens/s", end="")
-    print(f"{result.n_steps:>9,} steps, {result.occupancy:.0%} of the slots taken")
+    rates = f"{result.seconds:.1f}", f"{result.tokens_per_s:,.0f}"
+    rows.append([way, *rates, result.n_steps, f"{result.occupancy:.0%}"])
+Table(["policy", "seconds", "tokens/s", "steps", "slots taken"], rows)
 
 # %% [markdown]
 # The requests took 314 s, 43.7 s, 12.8 s and 6.8 s. The first gain is the batch: one reading of

@@ -57,6 +57,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 import torch
+from IPython.display import display
 from torch import Generator, Tensor
 
 from labkit.chance.source import scripted
@@ -76,6 +77,7 @@ from labkit.measuring.machine import ready, use_one_thread
 from labkit.measuring.profiles import PAIRS, profile
 from labkit.measuring.records import Provenance, Recorder, recorded_results
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
+from labkit.measuring.tables import Table
 from labkit.models.arguments import check_rows, check_sampling, check_start, cut_after
 from labkit.models.facts import gpus
 from labkit.models.prompts import prompts
@@ -177,10 +179,14 @@ target_probs = torch.tensor([0.50, 0.30, 0.15, 0.05])
 draft_probs = torch.tensor([0.70, 0.10, 0.15, 0.05])
 kept = torch.minimum(target_probs, draft_probs)
 again = (1 - kept.sum()) * residual(target_probs, draft_probs)
-print(f"{'':<6}{'target':>8}{'draft':>8}{'kept':>8}{'replaced':>10}{'together':>10}")
-for row in zip(words, target_probs, draft_probs, kept, again, kept + again, strict=True):
-    print(f"{row[0]:<6}{row[1]:>8.2f}{row[2]:>8.2f}{row[3]:>8.2f}{row[4]:>10.2f}{row[5]:>10.2f}")
-print(f"accepted: {kept.sum():.0%}")
+rows = [
+    [word, *(f"{each:.2f}" for each in probs)]
+    for word, *probs in zip(
+        words, target_probs, draft_probs, kept, again, kept + again, strict=True
+    )
+]
+headings = ["token", "target", "draft", "kept", "replaced", "together"]
+Table(headings, rows, f"accepted: {kept.sum():.0%}")
 
 # %% [markdown]
 # The probability that a drafted token is accepted is the sum of the minima, here 80 %. It is the
@@ -379,19 +385,18 @@ published_alpha = {2: 0.773, 3: 0.779, 5: 0.793, 7: 0.809}
 # %% exercise="labkit.speculative:best_gamma" points=0.5
 
 # %% experiment="tables"
-print("tokens per block")
-print(f"{'':>5}" + "".join(f"{f'γ = {gamma}':>9}" for gamma in (1, 2, 3, 5, 7, 10)))
+gammas, rows = (1, 2, 3, 5, 7, 10), []
 for alpha in (0.5, 0.6, 0.7, 0.8, 0.9):
-    cells = "".join(f"{expected_tokens(alpha, gamma):>9.2f}" for gamma in (1, 2, 3, 5, 7, 10))
-    print(f"{alpha:>5}{cells}")
-print("\nbest γ and speedup, by draft step / target step, verification as fast as a step")
-costs = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.78)
-print(f"{'':>5}" + "".join(f"{cost:>11}" for cost in costs))
+    rows.append([f"{alpha}", *(f"{expected_tokens(alpha, gamma):.2f}" for gamma in gammas)])
+display(Table(["α", *(f"γ = {gamma}" for gamma in gammas)], rows, "tokens per block"))
+costs, rows = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.78), []
 for alpha in (0.5, 0.6, 0.7, 0.8, 0.9):
     best = [best_gamma(alpha, cost, 1.0, lambda gamma: 1.0) for cost in costs]
     gain = [speedup(alpha, g, cost, 1.0, 1.0) for g, cost in zip(best, costs, strict=True)]
     cells = (f"{g} / {x:.2f}" if g else "none" for g, x in zip(best, gain, strict=True))
-    print(f"{alpha:>5}" + "".join(f"{cell:>11}" for cell in cells))
+    rows.append([f"{alpha}", *cells])
+title = "best γ / speedup, by draft step / target step, verification as fast as a step"
+Table(["α", *map(str, costs)], rows, title)
 
 # %% [markdown]
 # Look at the last column of the second table. A draft step takes 78 % of a target step there. Even
@@ -463,7 +468,7 @@ records = {**recorded_results("speculative-*.jsonl"), "here": recorder.record()}
 
 # %% experiment="steps"
 for record in records.values():
-    print(steps_table(record))
+    display(steps_table(record))
 speculative_figures.steps_by_model(records["speculative-h200"])
 
 # %% experiment="steps_here"
@@ -483,8 +488,8 @@ speculative_figures.verify_cost(records["speculative-h200"])
 # %% [markdown]
 # ### Speedups
 #
-# For each record there are two tables, with every pair at γ = 2, 3, 5 and 7: acceptance, and times.
-# The columns:
+# For each record there are three tables, with every pair at γ = 2, 3, 5 and 7: acceptance, times
+# and predictions. The columns:
 #
 # | column | meaning |
 # |---|---|
@@ -500,7 +505,7 @@ speculative_figures.verify_cost(records["speculative-h200"])
 
 # %% experiment="gains"
 for record in records.values():
-    print(gains_table(record, speedup))
+    display(gains_table(record, speedup))
 
 # %% experiment="gains_h200"
 speculative_figures.gains_by_gamma(records["speculative-h200"], speedup)
@@ -545,11 +550,13 @@ speculative_figures.residuals(records["here"], speedup)
 # its best γ, first in the course's record of a CPU and then on this machine:
 
 # %% experiment="sources_recorded"
+rows = []
 for gain in gains(records["speculative-cpu"], speedup, "by_source"):
     if (gain.row.model, gain.gamma) == ("tiny", 3):
         alpha, low, high = gain.alpha
         interval = f"{alpha:.2f} [{low:.2f}, {high:.2f}]"
-        print(f"{gain.row.setting:<23}α {interval}   speedup {gain.speedup[0]:.2f}")
+        rows.append([gain.row.setting, interval, f"{gain.speedup[0]:.2f}"])
+display(Table(["setting", "α", "speedup"], rows))
 speculative_sweep_figures.acceptance_by_source(records["speculative-cpu"], "tiny", speedup)
 
 # %% experiment="sources"
@@ -590,14 +597,14 @@ some = {"gammas": (1, 2, 4, 7, 10), "lengths": (64,), "n_per_source": 1, "n_samp
 for row in regimes(here, mine, **some, **done):
     recorder.save(row)
 records["here"] = recorder.record()
-print(regimes_table(records["here"], speedup))
+display(regimes_table(records["here"], speedup))
 speculative_sweep_figures.regimes(records["here"], speedup)
 
 # %% [markdown]
 # The course's record of a CPU has all ten γ, and texts of 128 tokens beside texts of 64:
 
 # %% experiment="regimes_recorded"
-print(regimes_table(records["speculative-cpu"], speedup))
+display(regimes_table(records["speculative-cpu"], speedup))
 speculative_sweep_figures.regimes(records["speculative-cpu"], speedup)
 
 # %% [markdown]
@@ -651,7 +658,7 @@ speculative_sweep_figures.regimes(records["speculative-cpu"], speedup)
 # so compare within a machine only.
 
 # %% experiment="machines"
-print(hardware_table(records, speedup))
+hardware_table(records, speedup)
 
 # %% [markdown]
 # ## 11. Another GPU
@@ -665,16 +672,16 @@ print(hardware_table(records, speedup))
 # %% experiment="two_gpus"
 cards = ("H200-SXM", "L4")
 fields = ("vram_marketed_GB", "bandwidth_GBps", "dense_bf16_tensor_TFLOPS", "compute_capability")
-for field in fields:
-    print(f"{field:<26}" + "".join(f"{gpus()[card][field]!s:>12}" for card in cards))
+facts = [[field, *(str(gpus()[card][field]) for card in cards)] for field in fields]
+display(Table(["data sheet", *cards], facts))
 found = sorted(gains(records["speculative-h200"], speedup), key=lambda gain: gain.speedup[0])
-print(f"\n{'setting':<25}{'GPU':<10}{'α':>6}{'eager':>8}{'no launches':>13}{'measured':>10}")
+rows = []
 for gain in (found[-1], found[0]):
     works = [ModelWork.of(model) for model in PAIRS[gain.row.model]]
     fed = (1, 1, gain.gamma + 1)
     for card in cards:
-        line = f"{gain.row.model + ', ' + gain.row.setting:<25}{card:<10}{gain.alpha[0]:>6.2f}"
-        for layer_s, width in ((0.75e-3, 8), (0.0, 13)):
+        cells = [gain.alpha[0]]
+        for layer_s in (0.75e-3, 0.0):
             target_s, draft_s, verify_s = (
                 max(
                     work.shape.n_layers * layer_s,
@@ -682,15 +689,18 @@ for gain in (found[-1], found[0]):
                 )
                 for work, n_fed in zip((*works, works[0]), fed, strict=True)
             )
-            line += f"{speedup(gain.alpha[0], gain.gamma, draft_s, target_s, verify_s):>{width}.2f}"
-        print(line + (f"{gain.speedup[0]:>10.2f}" if card == "H200-SXM" else f"{'-':>10}"))
+            cells.append(speedup(gain.alpha[0], gain.gamma, draft_s, target_s, verify_s))
+        measured = f"{gain.speedup[0]:.2f}" if card == "H200-SXM" else None
+        setting = f"{gain.row.model}, {gain.row.setting}"
+        rows.append([setting, card, *(f"{cell:.2f}" for cell in cells), measured])
+Table(["setting", "GPU", "α", "eager", "no launches", "measured"], rows, "speedup, predicted")
 
 # %% [markdown]
 # The next table has four GPUs and one pair, with the best γ for each:
 
 # %% experiment="four_cards"
 target_work, draft_work = (ModelWork.of(f"Qwen/Qwen3-{size}") for size in ("8B", "0.6B"))
-print("Qwen3-8B with Qwen3-0.6B, α = 0.78; ms of a draft step, a target step, a verification of 8")
+rows = []
 for card in ("L4", "A100-SXM-80GB", "H100-SXM", "H200-SXM"):
     machine = Roofline.of(card)
     for way, layer_s in (("eager", 0.75e-3), ("no launches", 0.0)):
@@ -703,8 +713,10 @@ for card in ("L4", "A100-SXM-80GB", "H100-SXM", "H200-SXM"):
         verify_s = step_s(target_work, 36, gamma + 1)
         gain = speedup(0.78, gamma, draft_s, target_s, verify_s) if gamma else 1.0
         times = [1e3 * each for each in (draft_s, target_s, step_s(target_work, 36, 8))]
-        print(f"{card:<15}{machine.bandwidth / 1e12:>5.2f} TB/s  {way:<12}", end="")
-        print("".join(f"{time:>7.2f}" for time in times), f"  best γ {gamma}: {gain:.2f}")
+        cells = f"{machine.bandwidth / 1e12:.2f}", way, *(f"{ms:.2f}" for ms in times)
+        rows.append([card, *cells, gamma, f"{gain:.2f}"])
+headings = ["GPU", "TB/s", "steps", "draft ms", "target ms", "verify 8, ms", "best γ", "speedup"]
+Table(headings, rows, "Qwen3-8B with Qwen3-0.6B, α = 0.78")
 
 # %% [markdown]
 # ### Written answer: two GPUs
@@ -762,7 +774,7 @@ for card in ("L4", "A100-SXM-80GB", "H100-SXM", "H200-SXM"):
 
 # %% experiment="batches"
 recorded = recorded_results("batched-*.jsonl")["batched-cpu"]
-print(gains_table(recorded, speedup, "batch_sweep"))
+display(gains_table(recorded, speedup, "batch_sweep"))
 speculative_sweep_figures.by_batch(recorded, speedup)
 
 # %% [markdown]
@@ -856,7 +868,7 @@ for parent, row in zip(parents := [-1, -1, 0, 0, 1, 1], ancestor_mask(parents), 
 # of 2 means two children at each node of that depth.
 
 # %% experiment="trees"
-print("widths     guesses in a tree   tokens written per call of the target")
+rows = []
 for widths in ([1, 1, 1], [2, 1, 1], [2, 2, 1]):
     own, blocks = {"distribution": distribution, "residual": residual}, []
     for seed, each in enumerate(prompts()[::4]):
@@ -864,7 +876,8 @@ for widths in ([1, 1, 1], [2, 1, 1], [2, 2, 1]):
         rng, text = Generator("cpu").manual_seed(seed), tokenizer(each.text)["input_ids"]
         speculative_tree(target, draft, text, 40, widths, rng=rng, blocks=blocks, **own)
     n_guesses = widths[0] * (1 + widths[1] * (1 + widths[2]))
-    print(f"{widths!s:<11}{n_guesses:<20}{5 * 40 / len(blocks):.2f}")
+    rows.append([str(widths), n_guesses, f"{5 * 40 / len(blocks):.2f}"])
+Table(["widths", "guesses in a tree", "tokens per call of the target"], rows)
 
 # %% [markdown]
 # With more guesses a call keeps more tokens. Each further guess brings less, and it costs a draft
@@ -886,10 +899,12 @@ speculation_player(distribution, residual, pair)
 # measured.
 
 # %% experiment="result"
+rows = []
 for gain in gains(records["speculative-h200"], speedup):
     eager, fast = gain.predicted["eager"], gain.predicted["captured"]
-    words = f"{gain.row.model:<14}γ = {gain.gamma}: α = {gain.alpha[0]:.2f}"
-    print(f"{words}, eager steps {eager:.2f}, captured {fast:.2f}, measured {gain.speedup[0]:.2f}")
+    numbers = gain.alpha[0], eager, fast, gain.speedup[0]
+    rows.append([gain.row.model, gain.gamma, *(f"{each:.2f}" for each in numbers)])
+Table(["pair", "γ", "α", "eager steps", "captured steps", "measured"], rows)
 
 # %% [markdown]
 # ## What you have shown

@@ -59,6 +59,7 @@ from collections.abc import Iterator
 from math import ceil
 
 import torch
+from IPython.display import display
 from torch import Tensor
 
 from labkit.checks import Checker
@@ -71,6 +72,7 @@ from labkit.labs.flash_attention.widget import tile_player
 from labkit.measuring.machine import ready, use_one_thread
 from labkit.measuring.profiles import profile
 from labkit.measuring.records import Provenance, Recorder, recorded_results
+from labkit.measuring.tables import Table
 from labkit.models.counted_memory import Memory, Traffic, attention_memory, tile_scores, tiles
 
 use_one_thread()  # several threads wait for each other when the machine is busy
@@ -320,9 +322,11 @@ homework = {"numbers_64000": 796_672, "numbers_65536": 663_552, "bytes_65536": 2
 # %% exercise="labkit.flash_attention:flash_flops" points=0.5
 
 # %% experiment="operations"
+rows = []
 for tile_kv in (32, 64, 128, 256, 512):
     more = flash_flops(4096, 64, tile_kv) / standard_flops(4096, 64) - 1
-    print(f"{tile_kv:>4} rows of K: {100 * more:+.2f} % operations")
+    rows.append([tile_kv, f"{100 * more:+.2f} %"])
+Table(["rows of K", "more operations"], rows)
 
 # %% [markdown]
 # So FlashAttention does about as many operations as standard attention. With 64 rows of K in a tile
@@ -340,16 +344,17 @@ for tile_kv in (32, 64, 128, 256, 512):
 # divided by the time of FlashAttention.
 
 # %% experiment="predicted_speedups"
-T4 = (8.1e12, 320e9)
-print(f"{'N':>6}{'reads':>12}{'speedup':>10}{'bytes':>10}{'overlap':>10}")
+T4, rows = (8.1e12, 320e9), []
 for n_rows in (1024, 2048, 4096, 8192):
     slow = standard_flops(n_rows, 64), 4 * sum(standard_traffic(n_rows, 64))
-    line = ""
+    gains = []
     for sram_bytes, which in ((256_000, 0), (65_536, 0), (65_536, 1)):
         _, tile_kv = tile_sizes(sram_bytes, 64, 4)
         fast = flash_flops(n_rows, 64, tile_kv), 4 * sum(flash_1_traffic(n_rows, 64, tile_kv))
-        line += f"{run_times(*slow, *T4)[which] / run_times(*fast, *T4)[which]:>10.6f}"
-    print(f"{n_rows:>6}{flash_1_traffic(n_rows, 64, 250).reads:>12,}{line}")
+        gains.append(run_times(*slow, *T4)[which] / run_times(*fast, *T4)[which])
+    reads = flash_1_traffic(n_rows, 64, 250).reads
+    rows.append([n_rows, reads, *(f"{gain:.6f}" for gain in gains)])
+Table(["N", "reads", "speedup", "bytes", "overlap"], rows)
 
 # %% [markdown]
 # Your functions work for every GPU. This table takes shared memory, FLOP/s and bandwidth from the
@@ -357,7 +362,7 @@ for n_rows in (1024, 2048, 4096, 8192):
 
 # %% experiment="cards"
 standard, flash_1 = (standard_traffic, standard_flops), (flash_1_traffic, flash_flops)
-print(flash_tables.cards_table(tile_sizes, standard, flash_1, run_times))
+flash_tables.cards_table(tile_sizes, standard, flash_1, run_times)
 
 # %% [markdown]
 # In float32 an A100 computes slowly. With overlap, computing takes longer than moving, also for
@@ -372,10 +377,12 @@ print(flash_tables.cards_table(tile_sizes, standard, flash_1, run_times))
 # %% exercise="labkit.flash_attention:least_tile" points=0.5
 
 # %% experiment="crossover"
+rows = []
 for head_dim in (64, 128, 256):
     tile_kv = tile_sizes(65_536, head_dim, 4)[1]
     least = least_tile(4096, head_dim)
-    print(f"D = {head_dim}: at least {least} rows; 64 KB hold {tile_kv} in float32")
+    rows.append([head_dim, least, tile_kv])
+display(Table(["D", "rows needed", "rows that 64 KB hold in float32"], rows))
 flash_figures.traffic_by_tile(standard_traffic, flash_1_traffic, flash_2_traffic, least_tile)
 
 # %% [markdown]
@@ -394,7 +401,7 @@ flash_figures.traffic_by_length(standard_traffic, flash_1_traffic, flash_2_traff
 # standard attention and 4.4 GB with FlashAttention. Our counts for the same sizes:
 
 # %% experiment="paper_anchor"
-print(flash_tables.gpt2_table(standard_traffic, flash_1_traffic))
+flash_tables.gpt2_table(standard_traffic, flash_1_traffic)
 
 # %% [markdown]
 # ## 8. The backward pass
@@ -430,7 +437,7 @@ for forward, (back, tile_rows) in ways.items():
 # | efficient, flash, cudnn | kernels that work tile by tile, as FlashAttention does |
 # | labkit | `labkit.engine.triton_flash`: the loops of your `flash_attention_2`, for GPUs |
 #
-# The cell measures them on this machine and saves the rows in `flash-here.jsonl`. Then it prints
+# The cell measures them on this machine and saves the rows in `flash-here.jsonl`. Then it shows
 # three tables for each record, that of an H200 first: times, peak memory, and lower bounds of the
 # times. There are three bounds:
 #
@@ -445,7 +452,8 @@ for row in sdpa(here, is_done=recorder.is_done):
     recorder.save(row)
 records = {**recorded_results("flash-*.jsonl"), "here": recorder.record()}
 for name, record in records.items():
-    print(f"{name}: {flash_tables.back_ends_table(record, standard_traffic, flash_2_traffic)}\n")
+    print(name)
+    display(flash_tables.back_ends_table(record, standard_traffic, flash_2_traffic))
 
 # %% experiment="back_ends_figure"
 flash_figures.back_ends(records["flash-h200"], standard_traffic, flash_2_traffic)

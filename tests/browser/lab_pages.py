@@ -25,6 +25,22 @@ ALL_RAN = r"""() => {
     return failed || (texts.length > 0 && texts.every(text => /\[\d+\]/.test(text)));
 }"""
 
+TOO_WIDE = """ours => [...document.querySelectorAll(ours)].flatMap(root => {
+    const cell = root.closest('.jp-Cell').getBoundingClientRect();
+    const isMeantTo = node => getComputedStyle(node).overflowX === 'auto' &&
+        !node.classList.contains('widget-box');  // a box of controls has to wrap
+    const scrolls = node => node !== root && (isMeantTo(node) || scrolls(node.parentElement));
+    return [root, ...root.querySelectorAll('*')]
+        .filter(node => node === root || !scrolls(node.parentElement))
+        .filter(node => node.getBoundingClientRect().right > cell.right + 1)
+        .map(node => node.outerHTML.slice(0, 200));
+})"""
+
+
+def beyond_their_cells(page, selector):
+    """What reaches beyond the right edge of its cell, of these elements and of all in them."""
+    return page.evaluate(TOO_WIDE, selector)
+
 
 def write_settings(folder):
     """Settings of JupyterLab, into its folder of configuration."""

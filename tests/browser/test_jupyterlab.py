@@ -6,7 +6,7 @@ That the other cells of every lab run is shown by tests/notebooks. Screenshots g
 import ast
 
 import pytest
-from lab_pages import close, picture
+from lab_pages import beyond_their_cells, close, picture
 from play import FIRST_CELL, with_small_experiments
 
 from autograder.builder.notebooks import cell_kind
@@ -101,4 +101,6 @@ def test_widgets_appear(lab_server, browser, screenshots, lab):
     picture(page, screenshots / f"{lab.name}-widgets.png")
     assert errors_on(page) == []
     assert page.locator(".jupyter-widgets").count() > 0
+    picture(page, screenshots / f"{lab.name}-widgets-900.png", width=900)
+    assert beyond_their_cells(page, ".jp-OutputArea-output .jupyter-widgets") == []
     close(page)

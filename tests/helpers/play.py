@@ -47,7 +47,7 @@ def small(profile):
 class PlayedCell:
     """A code cell that has run. texts: what it printed or showed as text; kinds: of its outputs.
 
-    report: the words of what it showed as HTML.
+    report: the words of what it showed as HTML. n_silent: pictures without alternative text.
     """
 
     name: str
@@ -56,6 +56,7 @@ class PlayedCell:
     texts: tuple[str, ...]
     kinds: tuple[str, ...]
     report: str
+    n_silent: int = 0
 
 
 def with_small_experiments(topic: str, notebook: dict) -> dict:
@@ -91,11 +92,13 @@ def play(
 
 
 def faults(played: Sequence[PlayedCell]) -> list[str]:
-    """A line for each cell that ended in an error or printed a table without rows."""
+    """A line for each cell that ended in an error, or showed an empty table or a silent picture."""
     found = []
     for cell in played:
         if cell.error:
             found.append(f"{cell.name}: {cell.error}")
+        if cell.n_silent:
+            found.append(f"{cell.name}: a picture without alternative text")
         found += [
             f"{cell.name}: an empty table: {text!r}"
             for text in cell.texts
@@ -110,7 +113,7 @@ def n_images(played: Sequence[PlayedCell]) -> int:
 
 
 def _played(cell: Mapping) -> PlayedCell:
-    error, report, texts, kinds = "", "", [], []
+    error, report, texts, kinds, n_silent = "", "", [], [], 0
     for output in cell["outputs"]:
         if output["output_type"] == "error":
             error = f"{output['ename']}: {output['evalue']}"
@@ -119,7 +122,10 @@ def _played(cell: Mapping) -> PlayedCell:
         else:
             kinds += output["data"]
             texts.append(output["data"].get("text/plain", ""))
-            report += re.sub("<[^>]*>", "", output["data"].get("text/html", ""))
+            html = output["data"].get("text/html", "")
+            report += re.sub("<[^>]*>", "", html)
+            has_picture = any(kind.startswith("image/") for kind in output["data"])
+            n_silent += has_picture and '<img alt="' not in html
     name = cell["metadata"].get("labkit", {}).get("name", cell["source"][:40])
     times = cell["metadata"].get("execution", {})
     begin, end = (
@@ -127,4 +133,4 @@ def _played(cell: Mapping) -> PlayedCell:
         for what in ("execute_input", "status.idle")
     )
     seconds = (end - begin).total_seconds() if begin and end else math.nan
-    return PlayedCell(name, seconds, error, tuple(texts), tuple(kinds), report)
+    return PlayedCell(name, seconds, error, tuple(texts), tuple(kinds), report, n_silent)

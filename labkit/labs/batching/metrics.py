@@ -17,6 +17,7 @@ from statistics import fmean, median
 from labkit import batching
 from labkit.labs.batching.log import DECODE, PREFILL, Run
 from labkit.labs.batching.workload import Job, Setup
+from labkit.measuring.tables import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,15 @@ class Summary:
     store_peak: int
     decode_peak: int
 
+    @property
+    def table(self) -> Table:
+        """What a run was, and how fast."""
+        return Table(["what", "value"], [*self._rows().items()])
+
     def __str__(self) -> str:
+        return "\n".join(f"{name:<12}{row}" for name, row in self._rows().items())
+
+    def _rows(self) -> dict[str, str]:
         n_left = self.n_requests - self.n_served - self.n_refused
         rows = {
             "requests": f"{self.n_served:,} served, {self.n_refused:,} refused, {n_left:,} left",
@@ -97,7 +106,7 @@ class Summary:
             ttft_s, tpot_s = self.limits_s
             within = f"TTFT up to {ttft_s:g} s and TPOT up to {tpot_s:g} s"
             rows["goodput"] = f"{self.goodput:.4g} requests/s with {within}"
-        return "\n".join(f"{name:<12}{row}" for name, row in rows.items())
+        return rows
 
 
 def summarize(

@@ -6,12 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
-import matplotlib.pyplot as plt
-import numpy
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.transforms import blended_transform_factory as blended
@@ -27,20 +25,20 @@ from labkit.labs.batching.log import (
     lanes,
     memory,
 )
-from labkit.measuring.plots import COLORS, FAMILY_COLORS, course_style
+from labkit.measuring.panels import SMALL, WIDTH, panels, say
+from labkit.measuring.plots import COLORS, GROUND, INK, CourseFigure
 
 MOST_LANES = 40
-WIDE = 10.5  # inches
 MOST_STEPS = 120  # as long as there are no more, every step is a piece of its own
-INK, RESERVED = "#333333", "#fbe9c6"
-THIN = {"waiting": "#a6a6a6", "paused": COLORS["cache"]}
+RESERVED = "#ecd2a3"
+THIN = {"waiting": "#8a8a8a", "paused": COLORS["cache"]}
 THICK = {
     "prefill": {"facecolor": COLORS["weights"]},
-    "padding": {"facecolor": "#bcd9ea", "hatch": "/////"},
-    "on its way": {"facecolor": FAMILY_COLORS[5]},
+    "padding": {"facecolor": "#a3c6de", "hatch": "/////"},
+    "on its way": {"facecolor": COLORS["other"]},
     "decode": {"facecolor": COLORS["cache"]},
     HELD: {"facecolor": RESERVED, "hatch": "/////"},
-    "idle": {"facecolor": "#efefef"},
+    "idle": {"facecolor": COLORS["free"]},
 }
 _DOT = {"marker": "o", "markersize": 3.6, "markeredgecolor": INK, "markeredgewidth": 0.8}
 MARKS = {
@@ -52,7 +50,7 @@ MARKS = {
 
 def draw(
     run: Run, title: str = "", *, now_s: float | None = None, end_s: float | None = None
-) -> Figure:
+) -> CourseFigure:
     """The lanes of the first requests, both servers, and the memory of the decode server.
 
     now_s: only what has happened until then. end_s: where the axis ends; by default with the run.
@@ -62,7 +60,7 @@ def draw(
     return _draw(runs, parts, _Pen.for_runs([run], now_s, end_s), {"idle", "padding"})
 
 
-def draw_beside(runs: Mapping[str, Run]) -> Figure:
+def draw_beside(runs: Mapping[str, Run]) -> CourseFigure:
     """Runs beside each other on one scale of time: their lanes, and the sizes of decode steps."""
     return _draw(runs, {_draw_decode: 0.8}, _Pen.for_runs([*runs.values()]), {"idle"})
 
@@ -107,40 +105,54 @@ class _Pen:
 
 def _draw(
     runs: Mapping[str, Run], parts: Mapping[Callable, float], pen: _Pen, others: set[str]
-) -> Figure:
+) -> CourseFigure:
     """A column for each run: its lanes, and the parts below, which have heights in inches."""
     shown = [dict(list(lanes(run).items())[:MOST_LANES]) for run in runs.values()]
     heights = [max(1.0, *(0.16 * len(each) for each in shown)), *parts.values()]
-    with course_style():
-        figure, grid = _grid(heights, len(runs))
-        for panels, each, (title, run) in zip(grid.T, shown, runs.items(), strict=True):
-            _draw_lanes(panels[0], pen, run, each)
-            panels[0].set_title(title)
-            for axes, part in zip(panels[1:], parts, strict=True):
+    with panels(len(heights), len(runs), **_grid(heights, len(runs))) as (figure, grid):
+        for column, each, (title, run) in zip(grid.T, shown, runs.items(), strict=True):
+            _draw_lanes(column[0], pen, run, each)
+            if len(runs) > 1:
+                column[0].set_title(title)
+            for axes, part in zip(column[1:], parts, strict=True):
                 part(axes, pen, run)
-            for axes in panels:
+            for axes in column:
                 _tidy(axes, pen)
-            panels[-1].set_xlabel("milliseconds" if pen.factor > 1 else "seconds")
+            column[-1].set_xlabel("milliseconds" if pen.factor > 1 else "seconds")
         for axes in grid[:, 1:].flat:
             axes.set_ylabel("")
         _draw_legend(figure, shown, runs.values(), pen, others)
-    plt.close(figure)
+        caption = "Each request has a lane. The bands below show what the servers did."
+        say(figure, _in_words(runs), caption=caption)
     return figure
 
 
-def _grid(heights: Sequence[float], n_columns: int) -> tuple[Figure, numpy.ndarray]:
+def _in_words(runs: Mapping[str, Run]) -> str:
+    """When the last request of each run ends."""
+    ends = [f"{_seconds(run.makespan_s)} for {name}" for name, run in runs.items()]
+    if len(ends) > 1:
+        return f"The same requests take {', '.join(ends)}"
+    ((name, run),) = runs.items()
+    return f"{name}: the last one ends after {_seconds(run.makespan_s)}"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{1e3 * seconds:,.0f} ms" if seconds < 2 else f"{seconds:.3g} s"
+
+
+def _grid(heights: Sequence[float], n_columns: int) -> dict[str, Any]:
     """Axes under each other, with margins in inches: a layout that need not be searched for."""
     gap = 0.16
-    high = sum(heights) + gap * len(heights) + 0.9
-    figure, grid = plt.subplots(
-        len(heights), n_columns, figsize=(WIDE, high), sharex=True, sharey="row", squeeze=False,
-        height_ratios=heights, gridspec_kw={
-            "left": 1.75 / WIDE, "right": 1 - 0.15 / WIDE, "wspace": 0.06 * n_columns,
-            "bottom": 0.5 / high, "top": 1 - 0.55 / high,
+    room = 0.6 + 0.25 * (n_columns > 1)  # for title, legend and the titles of columns
+    high = sum(heights) + gap * len(heights) + 0.5 + room
+    return {
+        "size": (WIDTH, high), "layout": None, "sharex": True, "sharey": "row",
+        "height_ratios": heights, "gridspec_kw": {
+            "left": 1.65 / WIDTH, "right": 1 - 0.15 / WIDTH, "wspace": 0.06 * n_columns,
+            "bottom": 0.5 / high, "top": 1 - room / high,
             "hspace": gap * len(heights) / sum(heights),
         },
-    )  # fmt: skip
-    return figure, grid
+    }  # fmt: skip
 
 
 def _tidy(axes: Axes, pen: _Pen) -> None:
@@ -177,7 +189,8 @@ def _draw_lanes(axes: Axes, pen: _Pen, run: Run, shown: Mapping[int, Sequence[Sp
         if places:
             axes.plot(*zip(*places, strict=True), linestyle="", clip_on=False, zorder=3, **look)
     axes.set_ylim(len(shown) - 0.3, -0.7)
-    axes.set_yticks(range(len(shown)), map(str, shown), fontsize=7, color="#888888")
+    step = 1 + (len(shown) > 12)  # every lane has a name if there is room
+    axes.set_yticks(range(0, len(shown), step), list(map(str, shown))[::step], fontsize=SMALL)
     of_all = f"\nthe first {len(shown)}\nof {len(run.jobs):,}"
     _label(axes, "requests" + (of_all if len(shown) < len(run.jobs) else ""))
 
@@ -236,7 +249,7 @@ def _fill(
         [(left, low), (left, low + height), (left + width, low + height), (left + width, low)]
         for left, low, width, height in bars
     ]
-    look = {"edgecolors": "white", "linewidths": edge, **THICK[kind]}
+    look = {"edgecolors": GROUND, "linewidths": edge, **THICK[kind]}
     axes.add_collection(PolyCollection(corners, **look), autolim=False)
 
 
@@ -251,7 +264,7 @@ def _limit(axes: Axes, limit: int, most: int) -> int:
 
 
 def _draw_legend(
-    figure: Figure,
+    figure: CourseFigure,
     shown: Iterable[Mapping[int, Sequence[Span]]],
     runs: Iterable[Run],
     pen: _Pen,
@@ -267,18 +280,19 @@ def _draw_legend(
     thin = {kind: color for kind, color in THIN.items() if kind in kinds}
     thick = {kind: look for kind, look in THICK.items() if kind in kinds}
     handles = [Line2D([], [], color=color, lw=1.2, label=kind) for kind, color in thin.items()]
-    handles += [Patch(edgecolor="white", label=kind, **look) for kind, look in thick.items()]
+    handles += [Patch(edgecolor=GROUND, label=kind, **look) for kind, look in thick.items()]
     handles += [
         Line2D([], [], linestyle="", label=label, **look)
         for what, (label, look) in MARKS.items()
         if what in events
     ]
     figure.legend(
-        handles=handles, loc="upper left", ncols=len(handles), fontsize=9, handlelength=1.2,
-        columnspacing=1.4, borderaxespad=0.2,
+        handles=handles, loc="upper left", ncols=len(handles), fontsize=SMALL, handlelength=1.2,
+        columnspacing=1.2, handletextpad=0.5, bbox_to_anchor=(0, 1 - 0.28 / figure.get_figheight()),
+        borderaxespad=0.2,
     )  # fmt: skip
 
 
 def _label(axes: Axes, text: str) -> None:
-    axes.set_ylabel(text, rotation=0, ha="right", va="center", fontsize=9, color=INK)
-    axes.yaxis.set_label_coords(1.2 / WIDE, 0.5, blended(axes.figure.transFigure, axes.transAxes))
+    axes.set_ylabel(text, rotation=0, ha="right", va="center", fontsize=SMALL, color=INK)
+    axes.yaxis.set_label_coords(1.2 / WIDTH, 0.5, blended(axes.figure.transFigure, axes.transAxes))

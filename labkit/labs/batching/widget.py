@@ -9,13 +9,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from matplotlib.figure import Figure
-
 from labkit.labs.batching import timeline
 from labkit.labs.batching.driver import Loop, serve
 from labkit.labs.batching.log import Run
 from labkit.labs.batching.policies import DynamicDecodeLoop, StaticDecodeLoop
 from labkit.labs.batching.workload import Job, RooflineCosts, Setup
+from labkit.measuring.plots import CourseFigure
 from labkit.measuring.roofline import ModelWork, Roofline
 from labkit.measuring.widgets import Control, Frames, has_widgets, player
 
@@ -41,7 +40,7 @@ def batching_player(prefill_loop: LoopMaker, decode_loop: LoopMaker) -> Any:
     if not has_widgets("one run instead of the player"):
         return draw(run_with(**CHOSEN))
 
-    def picture(run: Run, moment: int) -> Figure:
+    def picture(run: Run, moment: int) -> CourseFigure:
         return draw(run, None if moment == N_FRAMES else run.makespan_s * moment / N_FRAMES)
 
     controls = [
@@ -95,7 +94,7 @@ def output_lengths(spread: float) -> list[int]:
     return [min(LONGEST, 1 + round(length)) for length in drawn]
 
 
-def draw(run: Run, now_s: float | None = None) -> Figure:
+def draw(run: Run, now_s: float | None = None) -> CourseFigure:
     """The timeline of a run, with its throughput in the title."""
     n_tokens = sum(len(event.ids) for event in run.events("prefill", "decode"))
     model, seconds = MODEL.rpartition("/")[2], run.makespan_s

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
 from labkit.labs.cache_benchmark.records import (
@@ -14,11 +13,11 @@ from labkit.labs.cache_benchmark.records import (
     predicted_curve,
     settings_of,
 )
-from labkit.measuring.panels import WIDTH, draw_times, panels, say
-from labkit.measuring.plots import COLORS
+from labkit.measuring.panels import WIDTH, draw_times, name_ends, panels, say
+from labkit.measuring.plots import COLORS, CourseFigure
 from labkit.measuring.records import Record, Row, has_rows, with_rows
 
-LOOKS = {False: (COLORS["weights"], "without cache"), True: (COLORS["cache"], "with cache")}
+LOOKS = {False: (COLORS["plain"], "without cache"), True: (COLORS["cache"], "with cache")}
 
 
 def with_and_without(
@@ -26,48 +25,53 @@ def with_and_without(
     predicted_time_s: Callable[..., float] | None = None,
     scale: str = "log",
     settings: Sequence[str] = (),
-) -> Figure:
-    """Seconds by new tokens, with and without a cache: a panel per setting, or for those given.
+) -> CourseFigure:
+    """Seconds by new tokens, with and without a cache: a panel for each of at most three settings.
 
     Points are medians, bars hold the middle half of the samples; dashed lines are predicted.
-    scale: "linear" or "log", of both axes.
+    scale: "linear" or "log", of both axes. settings: by default the first two of the record.
     Raises: ValueError if the record has no such rows, or not that setting.
     """
-    shown = list(settings) or _settings(record)
-    n_rows = -(-len(shown) // 2)
-    size = (WIDTH, 1.0 + 2.5 * n_rows)
-    with panels(n_rows, min(2, len(shown)), size, sharex=True) as (figure, grid):
-        for axes in grid.flat[len(shown) :]:
-            axes.set_visible(False)
-        for axes, setting in zip(grid.flat, shown, strict=False):
+    shown = list(settings) or _settings(record)[:2]
+    with panels(1, len(shown), (WIDTH, 3.6), sharey=True) as (figure, (row,)):
+        for axes, setting in zip(row, shown, strict=True):
             _both_curves(axes, record, setting, predicted_time_s)
-            _scaled(axes, scale)
             axes.set_title(f"{setting}: {_model(record, setting)}", fontsize=9)
-        for row in grid:
-            row[0].set_ylabel("seconds")
-        for axes in grid[-1]:
             axes.set_xlabel("new tokens")
-        handles, labels = grid[0][0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower right", ncols=len(labels), fontsize=9)
-        curves = [dict(zip(*curve(record, shown[0], cached), strict=True)) for cached in LOOKS]
-        n_new = max(set(curves[0]) & set(curves[1]), default=None)
-        title = f"{shown[0]}, {n_new} new tokens: " if n_new else shown[0]
-        words = [
-            f"{each[n_new]:.3g} s {label}"
-            for each, (_, label) in zip(curves, LOOKS.values(), strict=True)
-            if n_new
-        ]
-        return say(figure, title + ", ".join(words), record.provenance)
+        row[0].set_ylabel("seconds")
+        caption = (
+            "Points are medians, bars the middle half of the runs. Dashed: predicted by "
+            "`predicted_time_s`."
+        )
+        say(figure, _in_words(record, shown[0]), record.provenance, caption)
+        for axes in row:
+            _scaled(axes, scale)
+        for axes in row:
+            name_ends(axes)
+    return figure
 
 
-def slopes_by_length(record: Record, slopes: Callable[..., Sequence]) -> Figure:
-    """Milliseconds per further token between neighbouring lengths: a panel per setting.
+def _in_words(record: Record, setting: str) -> str:
+    """Both times of a setting, at the greatest length that was measured both ways."""
+    curves = [dict(zip(*curve(record, setting, cached), strict=True)) for cached in LOOKS]
+    both = set(curves[0]) & set(curves[1])
+    if not both:
+        return setting
+    without, cached = (each[max(both)] for each in curves)
+    words = (
+        f"{max(both)} new tokens take {without:.3g} s without a cache and {cached:.3g} s with it"
+    )
+    return f"{setting}: {words}"
+
+
+def slopes_by_length(record: Record, slopes: Callable[..., Sequence]) -> CourseFigure:
+    """Milliseconds per further token between neighbouring lengths, for the first three settings.
 
     slopes(lengths, times_s) is the caller's. A slope that noise has made negative is left out.
     Raises: ValueError if the record has no such rows.
     """
-    settings = _settings(record)
-    with panels(1, len(settings), (WIDTH, 3.2), sharey=True) as (figure, (row,)):
+    settings = _settings(record)[:3]
+    with panels(1, len(settings), (WIDTH, 3.4), sharey=True) as (figure, (row,)):
         for axes, setting in zip(row, settings, strict=True):
             for use_cache, (color, label) in LOOKS.items():
                 lengths, times_s = curve(record, setting, use_cache)
@@ -81,13 +85,15 @@ def slopes_by_length(record: Record, slopes: Callable[..., Sequence]) -> Figure:
             _scaled(axes, "log")
             axes.set_xlabel("new tokens")
         row[0].set_ylabel("ms per further token")
+        caption = "Each point is the slope between two lengths that follow each other."
+        title = "The price of the next token, by how many tokens there are already"
+        say(figure, title, record.provenance, caption)
         handles, labels = row[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower right", ncols=2, fontsize=9)
-        title = "What the next token costs, by how many there are already"
-        return say(figure, title, record.provenance)
+    return figure
 
 
-def prefill_by_round(rows: Sequence[Row], title: str = "") -> Figure:
+def prefill_by_round(rows: Sequence[Row], title: str = "") -> CourseFigure:
     """Tokens computed, and the time until the first new token, of each question, both ways.
 
     rows: of the experiment multi_turn.
@@ -96,30 +102,28 @@ def prefill_by_round(rows: Sequence[Row], title: str = "") -> Figure:
     rows = [row for row in rows if row.experiment == "multi_turn" and row.is_ok]
     if not rows:
         raise ValueError("no row of the experiment multi_turn: measure it first")
-    with panels(1, 2, (9, 3.2)) as (figure, (both,)):
+    ms = {}
+    with panels(1, 2, (WIDTH, 3.2)) as (figure, (both,)):
         for use_cache, (color, _) in LOOKS.items():
             turns = [row for row in rows if row.use_cache == use_cache]
             places = [i + 0.4 * use_cache for i in range(len(turns))]
             label = "with prefix cache" if use_cache else "without"
-            heights = (
-                [row.counts["prefill_tokens"] for row in turns],
-                [1e3 * row.time_s for row in turns],
-            )
+            ms[label] = [1e3 * row.time_s for row in turns]
+            heights = [row.counts["prefill_tokens"] for row in turns], ms[label]
             for axes, each in zip(both, heights, strict=True):
                 axes.bar(places, each, 0.38, color=color, label=label)
-        both[0].set(title="Tokens of the prompt computed", ylabel="tokens")
-        both[1].set(title="Time to the first new token", ylabel="ms")
+        both[0].set(title="tokens of the prompt computed")
+        both[1].set(title="ms to the first new token")
         for axes in both:
             axes.set_xticks([i + 0.2 for i in range(len(turns))], [row.setting for row in turns])
             axes.grid(axis="x", visible=False)
         handles, labels = both[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper right", ncols=2)
-        if title:
-            figure.supxlabel(title, fontsize=8.5, color="#444444")
-    return figure
+        figure.legend(handles, labels, loc="outside lower right", ncols=2, fontsize=9)
+        last = " and ".join(f"{times[-1]:.0f} ms {label}" for label, times in ms.items() if times)
+        return say(figure, f"The last question waits {last}", title)
 
 
-def offloaded_steps(records: Mapping[str, Record]) -> Figure:
+def offloaded_steps(records: Mapping[str, Record]) -> CourseFigure:
     """Milliseconds of a decode step by the bytes that it brings over, measured and predicted.
 
     Predicted is the step without offloading, plus the bytes at the bandwidth of such copies; where
@@ -127,24 +131,27 @@ def offloaded_steps(records: Mapping[str, Record]) -> Figure:
     Raises: ValueError if no record has such rows.
     """
     records = with_rows(records, "offload")
-    with panels(1, len(records), (4.6 * len(records), 3.4)) as (figure, (row,)):
+    words = []
+    with panels(1, len(records), (WIDTH, 3.4)) as (figure, (row,)):
         for axes, (name, record) in zip(row, records.items(), strict=True):
             rows = [each for each in record.of("offload") if each.is_ok]
             places = range(len(rows))
             measured = [1e3 * each.time_s / each.n_new for each in rows]
             predicted = [_predicted_step_ms(each, measured[0]) for each in rows]
-            axes.bar(places, measured, 0.6, color=COLORS["weights"], label="measured")
-            axes.plot(places, predicted, "D", color=COLORS["cache"], label="predicted")
+            axes.bar(places, measured, 0.6, color=COLORS["cache"], label="measured")
+            axes.plot(places, predicted, "D", color=COLORS["reference"], label="predicted")
             labels = [each.setting.replace(", ", "\n") for each in rows]
             axes.set_xticks(places, labels)
-            axes.set(title=f"{name}: {rows[0].short_model}")
+            axes.set(title=f"{name}: {rows[0].short_model}", xlabel="layers offloaded")
             axes.grid(axis="x", visible=False)
-            axes.legend(loc="upper left")
+            axes.set_ylim(0, 1.25 * max(measured + predicted))
+            words.append(f"{max(measured) / measured[0]:.1f} times on {name}")
+        row[0].legend(loc="upper left", fontsize=9)
         row[0].set_ylabel("ms per decode step")
-    return figure
+        return say(figure, f"Offloading makes a step longer: {', '.join(words)}")
 
 
-def figures_of(records: Mapping[str, Record]) -> dict[str, Figure]:
+def figures_of(records: Mapping[str, Record]) -> dict[str, CourseFigure]:
     """Every figure of lab 3 that the records have rows for, by the name of its file."""
     from labkit.cache_benchmark import predicted_time_s, slopes
 
@@ -176,8 +183,7 @@ def _both_curves(
         is_known = record.of("roofline") and record.of("one_token_pass")
         if predicted_time_s is not None and rows and is_known:
             predicted = predicted_curve(record, setting, use_cache, predicted_time_s)
-            label = "predicted" if use_cache else None
-            axes.plot(*predicted, "--", color=COLORS["reference"], linewidth=1.2, label=label)
+            axes.plot(*predicted, "--", color=COLORS["reference"], linewidth=1.2)
 
 
 def _scaled(axes: Axes, scale: str) -> None:

@@ -1,16 +1,15 @@
 """How the cache grows, and when it pays: sliders for the lecture, on the student's own functions.
 
-It needs ipywidgets; without it the same numbers are printed as a table.
+It needs ipywidgets; without it there is a table of the same numbers.
 """
 
 from collections.abc import Callable
 from typing import Any
 
-from matplotlib.figure import Figure
-
-from labkit.measuring.panels import panels
-from labkit.measuring.plots import COLORS, GB
+from labkit.measuring.panels import WIDTH, panels, say
+from labkit.measuring.plots import COLORS, GB, CourseFigure
 from labkit.measuring.roofline import ModelWork, Roofline
+from labkit.measuring.tables import Table
 from labkit.measuring.widgets import Control, has_widgets, player
 from labkit.memory import weight_bytes
 from labkit.models.facts import gpus, models, vram_readings
@@ -30,12 +29,10 @@ def cache_growth(
     """Sliders for prompt, new tokens and launch time: seconds both ways, and the cache beside them.
 
     The functions are called as predicted_time_s(machine, work, n_prompt, n_new, use_cache,
-    launch_s, dtype) and kv_bytes_per_token(shape). Without ipywidgets: prints `growth_table` and
-    returns None.
+    launch_s, dtype) and kv_bytes_per_token(shape). Without ipywidgets: returns `growth_table`.
     """
     if not has_widgets("a table instead of the sliders"):
-        print(growth_table(predicted_time_s, kv_bytes_per_token, model, gpu))
-        return None
+        return growth_table(predicted_time_s, kv_bytes_per_token, model, gpu)
     return player(
         [
             [
@@ -43,7 +40,7 @@ def cache_growth(
                 Control("gpu", "card", gpu, list(gpus()), is_menu=True),
             ],
             [
-                Control("n_prompt", "prompt", 8, PROMPTS),
+                Control("n_prompt", "prompt", 4096, PROMPTS),
                 Control("n_new", "new tokens", 512, NEW_TOKENS),
                 Control("launch_ms", "launch, ms/layer", 0.75, LAUNCHES_MS),
             ],
@@ -58,18 +55,16 @@ def growth_table(
     kv_bytes_per_token: Callable[..., int],
     model: str = "meta-llama/Llama-3.1-8B",
     gpu: str = "H200-SXM",
-) -> str:
+) -> Table:
     """Predicted seconds with and without a cache, and the cache's size, for a few prompts."""
     shape = ModelShape.of(model)
-    lines = [
-        f"{model} on {gpu}, 64 new tokens, 0.75 ms to launch a layer",
-        f"{'prompt':>8}{'without':>12}{'with':>12}{'cache GB':>12}",
-    ]
+    rows = []
     for n_prompt in PROMPTS[::3]:
-        without, cached = _seconds(predicted_time_s, model, gpu, n_prompt, 64, 0.75)
+        times_s = _seconds(predicted_time_s, model, gpu, n_prompt, 64, 0.75)
         size = kv_bytes_per_token(shape) * (n_prompt + 64) / GB
-        lines.append(f"{n_prompt:>8,}{without:>10.3g} s{cached:>10.3g} s{size:>12.3f}")
-    return "\n".join(lines)
+        rows.append([n_prompt, *(f"{seconds:.3g} s" for seconds in times_s), f"{size:.3f}"])
+    title = f"{model} on {gpu}, 64 new tokens, 0.75 ms to launch a layer"
+    return Table(["prompt", "without cache", "with cache", "cache GB"], rows, title)
 
 
 def draw(
@@ -81,38 +76,46 @@ def draw(
     n_prompt: int,
     n_new: int,
     launch_ms: float,
-) -> Figure:
-    """Seconds by new tokens on the left; what weights and cache take of the card on the right."""
+) -> CourseFigure:
+    """Seconds by new tokens on the left; what weights and cache take of the card on the right.
+
+    The axis of new tokens and that of memory stay, whatever is chosen.
+    """
     lengths = [n for n in NEW_TOKENS if n <= n_new]
     pairs = [_seconds(predicted_time_s, model, gpu, n_prompt, n, launch_ms) for n in lengths]
     shape = ModelShape.of(model)
     cache_gb = [kv_bytes_per_token(shape) * (n_prompt + n) / GB for n in lengths]
     weights_gb, card_gb = weight_bytes(shape.n_params) / GB, vram_readings(gpu)["driver"][0] / GB
-    with panels(1, 2, (10, 3.6)) as (figure, ((seconds, memory),)):
-        for label, color, times_s in zip(
+    with panels(1, 2, (WIDTH, 3.8)) as (figure, ((seconds, memory),)):
+        for label, color, width, times_s in zip(
             ("without cache", "with cache"),
-            (COLORS["weights"], COLORS["cache"]),
+            (COLORS["plain"], COLORS["cache"]),
+            (4.0, 1.8),
             zip(*pairs, strict=True),
             strict=True,
-        ):
-            seconds.plot(lengths, times_s, "o-", color=color, label=label, ms=4)
+        ):  # the one below is wider, so that it can be seen where both are equal
+            seconds.plot(lengths, times_s, "o-", color=color, label=label, ms=4, lw=width)
         seconds.set(
-            xlabel="new tokens", ylabel="seconds, predicted", xlim=(0, None), ylim=(0, None)
+            xlabel="new tokens", title="seconds, predicted", xlim=(0, NEW_TOKENS[-1]),
+            ylim=(0, None),
+        )  # fmt: skip
+        seconds.legend(loc="upper left", fontsize=9)
+        sizes = {"weights": weights_gb, "cache": cache_gb[-1]}
+        left = 0.0
+        for key, size in sizes.items():
+            name = "KV cache" if key == "cache" else key
+            memory.barh(0, size, 0.5, left=left, color=COLORS[key], label=f"{name} {size:,.2f} GB")
+            left += size
+        memory.axvline(card_gb, color="black", linewidth=1.5, label=f"the card, {card_gb:.0f} GB")
+        memory.set(xlabel="GB", title="memory", yticks=[], ylim=(-0.6, 1.6))
+        memory.set_xlim(0, 1.05 * max(card_gb, left))
+        memory.legend(loc="upper left", fontsize=9)
+        without, cached = pairs[-1]
+        title = (
+            f"{model.rpartition('/')[2]} on {gpu}, prompt of {n_prompt:,}: {n_new} new tokens take "
+            f"{without:.3g} s without a cache, {cached:.3g} s with it"
         )
-        seconds.set_title(f"{model.rpartition('/')[2]} on {gpu}, prompt of {n_prompt:,}")
-        seconds.legend(loc="upper left")
-        memory.stackplot(
-            lengths,
-            [weights_gb] * len(lengths),
-            cache_gb,
-            colors=(COLORS["weights"], COLORS["cache"]),
-            labels=(f"weights {weights_gb:.1f} GB", f"KV cache, up to {cache_gb[-1]:.2f} GB"),
-        )
-        memory.axhline(card_gb, color="black", linewidth=1.5, label=f"the card, {card_gb:.0f} GB")
-        memory.set(xlabel="new tokens", ylabel="GB", title="Memory")
-        memory.set_ylim(0, 1.5 * (weights_gb + cache_gb[-1]))  # the card's line may lie above
-        memory.legend(loc="upper left")
-    return figure
+        return say(figure, title)
 
 
 def _seconds(

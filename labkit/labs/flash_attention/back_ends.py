@@ -3,21 +3,21 @@
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from labkit.labs.flash_attention.records import Point, Traffic, by_back_end, floors_ms, points
-from labkit.measuring.panels import WIDTH, panels, say
-from labkit.measuring.plots import COLORS
+from labkit.measuring.panels import SMALL, WIDTH, name_ends, panels, say
+from labkit.measuring.plots import COLORS, CourseFigure
 from labkit.measuring.records import Record
 
-BACK_END_COLORS = {
-    "plain": "#777777", "math": "black", "efficient": "#009e73", "flash": "#0072b2",
-    "cudnn": "#cc79a7", "labkit": "#e69f00",
+LOOKS = {  # those that write all scores, and those that work tile by tile
+    "plain": ("o-", COLORS["plain"]), "math": ("s-", COLORS["plain"]),
+    "efficient": ("o-", COLORS["method"]), "flash": ("s-", COLORS["method"]),
+    "cudnn": ("^-", COLORS["method"]), "labkit": ("D-", COLORS["method"]),
 }  # fmt: skip
-FLOORS = {  # by what takes the time: label, line, color
-    "products": ("products at\nthe peak rate", "--", COLORS["too much"]),
-    "scores moved": ("all scores moved", ":", "black"),
-    "tiles moved": ("tiles moved", ":", "#0072b2"),
+FLOORS = {  # by what takes the time: label and line
+    "products": ("products", "--"),
+    "scores moved": ("scores moved", ":"),
+    "tiles moved": ("tiles moved", "-."),
 }
 
 
@@ -25,7 +25,7 @@ def back_ends(
     record: Record,
     standard_traffic: Traffic | None = None,
     flash_2_traffic: Traffic | None = None,
-) -> Figure:
+) -> CourseFigure:
     """Time, time with the way back, and peak memory by length.
 
     Of the first head_dim of the record, not causal. Dashed: what the products take at the rate of
@@ -36,7 +36,7 @@ def back_ends(
     """
     forward, back = _forward_and_back(record)
     counts = (standard_traffic, flash_2_traffic)
-    with panels(1, 3, (WIDTH, 4.0)) as (figure, ((time, both, peak),)):
+    with panels(1, 3, (WIDTH, 4.4)) as (figure, ((time, both, peak),)):
         for axes, point, title in ((time, forward, "forward"), (both, back, "forward + backward")):
             if point is None:
                 axes.set_visible(False)
@@ -46,10 +46,15 @@ def back_ends(
             axes.set_title(f"ms, {title}")
         _draw_back_ends(peak, record, forward, "peak_bytes", 1e-6)
         peak.set_title("MB at the peak")
-        handles, labels = time.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside right upper", fontsize=8)
         source = f"{forward.label}, {forward.n_heads} heads; {record.provenance}"
-        return say(figure, _slowest_and_fastest(record, forward), source)
+        caption = (
+            "Grey back ends write all scores to memory, green ones work tile by tile. Red lines "
+            "show the least time of the products and of the moves."
+        )
+        say(figure, _slowest_and_fastest(record, forward), source, caption)
+        for axes in (time, both, peak):
+            name_ends(axes)
+    return figure
 
 
 def _slowest_and_fastest(record: Record, point: Point) -> str:
@@ -66,7 +71,7 @@ def _slowest_and_fastest(record: Record, point: Point) -> str:
 def logarithmic(axes: Axes, ticks: Sequence[int]) -> None:
     """Both axes, with these ticks to the right."""
     axes.set(xscale="log", yscale="log")
-    axes.set_xticks(ticks, [f"{n:,}" for n in ticks], fontsize=8)
+    axes.set_xticks(ticks, [f"{n:,}" for n in ticks], fontsize=SMALL)
     axes.yaxis.set_major_formatter("{x:,g}")
     axes.minorticks_off()
 
@@ -85,12 +90,12 @@ def _draw_back_ends(axes: Axes, record: Record, point: Point, field: str, factor
     lengths: set[int] = set()
     for name, rows in by_back_end(record, point).items():
         ok = {n: factor * getattr(row, field) for n, row in rows.items() if row.is_ok}
-        style = {"color": BACK_END_COLORS[name], "label": name, "markersize": 4}
-        axes.plot(list(ok), list(ok.values()), "o-", **style)
+        look, color = LOOKS[name]
+        axes.plot(list(ok), list(ok.values()), look, color=color, label=name, markersize=4, lw=1.5)
         for n in set(rows) - set(ok):
-            place = {"transform": axes.get_xaxis_transform(), "color": BACK_END_COLORS[name]}
+            place = {"transform": axes.get_xaxis_transform(), "color": color}
             axes.plot([n], [0.97], "x", **place)
-            axes.text(n, 0.92, rows[n].outcome, rotation=90, fontsize=7, va="top", **place)
+            axes.text(n, 0.92, rows[n].outcome, rotation=90, fontsize=SMALL, va="top", **place)
         lengths |= set(rows)
     logarithmic(axes, sorted(lengths)[:: 1 + len(lengths) // 4])
     axes.set_xlabel("tokens")
@@ -100,6 +105,6 @@ def _draw_floors(axes: Axes, record: Record, point: Point, *counts: Traffic | No
     lengths = sorted({n for rows in by_back_end(record, point).values() for n in rows})
     floors = [floors_ms(record, point, n, *counts) for n in lengths]
     for name in floors[0]:
-        label, line, color = FLOORS[name]
+        label, line = FLOORS[name]
         times = [each[name] for each in floors]
-        axes.plot(lengths, times, line, color=color, linewidth=1.3, label=label)
+        axes.plot(lengths, times, line, color=COLORS["too much"], linewidth=1.3, label=label)

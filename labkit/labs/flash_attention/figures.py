@@ -4,53 +4,57 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
-from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from labkit.labs.flash_attention.back_ends import back_ends, logarithmic
 from labkit.labs.flash_attention.records import Traffic
-from labkit.measuring.panels import panels
-from labkit.measuring.plots import COLORS
+from labkit.measuring.panels import SMALL, WIDTH, name_ends, panels, say, shade
+from labkit.measuring.plots import COLORS, CourseFigure
 from labkit.measuring.records import Record, has_rows
 from labkit.models.counted_memory import Access, Memory
 
-KINDS = {"load": COLORS["weights"], "store": COLORS["cache"]}
+KINDS = {"load": COLORS["weights"], "store": COLORS["other"]}
 ORDER = ("Q", "K", "V", "S", "P", "O", "l", "m", "L", "D", "dO", "dP", "dS", "dQ", "dK", "dV")
-WAY_COLORS = {"standard": "black", "FlashAttention": "#d55e00", "FlashAttention-2": "#0072b2"}
+WAY_COLORS = {
+    "standard": COLORS["plain"], "FlashAttention": COLORS["other"],
+    "FlashAttention-2": COLORS["method"],
+}  # fmt: skip
 CHIPS = ((65_536, 64, 4), (65_536, 128, 4), (232_448, 128, 2))  # bytes, head_dim, bytes a number
 LENGTHS = tuple(2**i for i in range(8, 15))
 
 
-def moves(memory: Memory, title: str = "") -> Figure:
+def moves(memory: Memory, title: str = "") -> CourseFigure:
     """Every move of a memory's log: a lane for each array, its rows upwards, time to the right.
 
     The width of a mark is how many numbers it moves, so that the right end is what was moved in
     all.
     """
     names = sorted({access.name for access in memory.accesses}, key=_place)
-    size = (9.5, 0.7 + 0.62 * max(2, len(names)))
-    with panels(1, 1, size, layout="tight") as (figure, ((axes,),)):
+    size = (WIDTH, 1.3 + 0.55 * max(2, len(names)))
+    with panels(1, 1, size) as (figure, ((axes,),)):
         lanes = {name: 1.2 * i * memory.n_rows for i, name in enumerate(reversed(names))}
         _draw_moves(axes, memory.accesses, lanes)
         for name, base in lanes.items():
             moved = [f"{kind} {n:,}" for kind in KINDS if (n := memory.numbers(kind)[name])]
             axes.text(
-                1.01, base + memory.n_rows / 2, "\n".join(moved), va="center", fontsize=7.5,
+                1.01, base + memory.n_rows / 2, "\n".join(moved), va="center", fontsize=SMALL,
                 transform=axes.get_yaxis_transform(),
             )  # fmt: skip
         axes.set_yticks([base + memory.n_rows / 2 for base in lanes.values()], list(lanes))
         axes.tick_params(axis="y", length=0)
         axes.grid(False)
         axes.spines["left"].set_visible(False)
-        axes.set(title=title, xlabel="numbers moved so far", xlim=(0, None))
+        axes.set(xlabel="numbers moved so far", xlim=(0, None))
         axes.set_ylim(-0.1 * memory.n_rows, 1.2 * max(1, len(lanes)) * memory.n_rows)
         axes.xaxis.set_major_formatter("{x:,.0f}")
         if not names:
             axes.text(0.5, 0.5, "nothing was moved", ha="center", transform=axes.transAxes)
             axes.set_xticks([])
         handles = [Patch(color=color, label=kind) for kind, color in KINDS.items()]
-        axes.legend(handles=handles, ncols=2, fontsize=8, loc="lower right", bbox_to_anchor=(1, 1))
-    return figure
+        figure.legend(handles=handles, ncols=2, fontsize=9, loc="outside lower right")
+        caption = "Each array has a lane. The width of a mark shows how many numbers it moves."
+        total = f"{memory.n_read:,} numbers read, {memory.n_written:,} written"
+        return say(figure, f"{title}: {total}" if title else total, caption=caption)
 
 
 def traffic_by_tile(
@@ -60,13 +64,13 @@ def traffic_by_tile(
     least_tile: Callable[[int, int], int | None],
     n_rows: int = 4096,
     head_dims: Sequence[int] = (64, 128),
-) -> Figure:
+) -> CourseFigure:
     """Numbers moved by the rows of the tile that decides, and where the first order wins.
 
     That is the tile of K for the first order of FlashAttention, and that of Q for the second.
     """
     tiles = [2**i for i in range(3, 11)]
-    with panels(1, len(head_dims), (5 * len(head_dims), 3.7), sharey=True) as (figure, (row,)):
+    with panels(1, len(head_dims), (WIDTH, 3.8), sharey=True) as (figure, (row,)):
         for axes, head_dim in zip(row, head_dims, strict=True):
             whole = sum(standard_traffic(n_rows, head_dim))
             ways = {
@@ -79,14 +83,18 @@ def traffic_by_tile(
                 axes.axvline(least, color=COLORS["reference"], linewidth=1, linestyle=":")
                 axes.annotate(
                     f"from {least} rows on\nthe first order\nmoves less", (least, whole / 1e6),
-                    (5, 14), textcoords="offset points", fontsize=8,
+                    (5, 14), textcoords="offset points", fontsize=SMALL,
                 )  # fmt: skip
             axes.set(
                 title=f"N = {n_rows:,}, D = {head_dim}",
                 xlabel="rows of a tile of K (of Q for FlashAttention-2)",
             )
         row[0].set_ylabel("million numbers moved")
-        row[0].legend(fontsize=8, loc="lower left")
+        least = {head_dim: least_tile(n_rows, head_dim) for head_dim in head_dims}
+        words = [f"{rows} rows with D = {head_dim}" for head_dim, rows in least.items() if rows]
+        title = f"FlashAttention moves less from {' and '.join(words)} on"
+        say(figure, title if words else "FlashAttention never moves less")
+        name_ends(row[-1])
     return figure
 
 
@@ -95,9 +103,10 @@ def traffic_by_length(
     flash_1_traffic: Traffic,
     flash_2_traffic: Traffic,
     tile_sizes: Callable[[int, int, int], tuple[int, int]],
-) -> Figure:
+) -> CourseFigure:
     """Numbers moved by the length of the text, with the tiles that three chips allow."""
-    with panels(1, len(CHIPS), (4.2 * len(CHIPS), 3.7), sharey=True) as (figure, (row,)):
+    words: dict[str, list[str]] = {}
+    with panels(1, len(CHIPS), (WIDTH, 4.0), sharey=True) as (figure, (row,)):
         for axes, (sram_bytes, head_dim, n_bytes) in zip(row, CHIPS, strict=True):
             tile_q, tile_kv = tile_sizes(sram_bytes, head_dim, n_bytes)
             sizes = [(n, head_dim) for n in LENGTHS]
@@ -108,19 +117,24 @@ def traffic_by_length(
             }
             _draw_ways(axes, LENGTHS, ways)
             for i, (name, totals) in enumerate(list(ways.items())[1:]):
-                words = f"{name}: {totals[-1] / ways['standard'][-1]:.2f} × standard"
-                place = {"transform": axes.transAxes, "ha": "right", "fontsize": 8}
-                axes.text(0.98, 0.11 - 0.08 * i, words, color=WAY_COLORS[name], **place)
-            axes.set(
-                title=f"D = {head_dim}, {sram_bytes / 1024:.0f} KiB, {n_bytes} bytes a number",
-                xlabel=f"tokens (tiles: {tile_q} rows of Q, {tile_kv} of K)",
-            )
+                ratio = totals[-1] / ways["standard"][-1]
+                words.setdefault(name, []).append(f"{ratio:.2f}")
+                place = {"transform": axes.transAxes, "ha": "right", "fontsize": SMALL}
+                color = shade(WAY_COLORS[name])
+                axes.text(0.98, 0.1 - 0.07 * i, f"{name}: {ratio:.2f} ×", color=color, **place)
+            axes.set_title(f"{n_bytes} bytes, D = {head_dim},\n{sram_bytes / 1024:.0f} KiB")
+            axes.set_xlabel(f"tokens\n(tiles: {tile_q} rows of Q, {tile_kv} of K)")
         row[0].set_ylabel("million numbers moved")
-        row[0].legend(fontsize=8, loc="upper left")
+        title = (
+            f"At {LENGTHS[-1]:,} tokens FlashAttention moves {', '.join(words['FlashAttention'])}"
+        )
+        say(figure, f"{title} of what standard attention moves")
+        handles, labels = row[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower right", ncols=3, fontsize=9)
     return figure
 
 
-def figures_of(records: Mapping[str, Record]) -> dict[str, Figure]:
+def figures_of(records: Mapping[str, Record]) -> dict[str, CourseFigure]:
     """Every figure of lab 7 that the records have rows for, by the name of its file."""
     shown = {name: record for name, record in records.items() if has_rows(record, "sdpa")}
     return {f"{name}-back-ends": back_ends(record) for name, record in shown.items()}
@@ -147,4 +161,4 @@ def _draw_ways(axes: Axes, x: Sequence[int], ways: Mapping[str, Sequence[int]]) 
     for name, totals in ways.items():
         millions = [total / 1e6 for total in totals]
         axes.plot(x, millions, "o-", color=WAY_COLORS[name], label=name, markersize=3.5)
-    logarithmic(axes, x)
+    logarithmic(axes, x[:: 1 + len(x) // 7])

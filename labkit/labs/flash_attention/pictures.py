@@ -3,16 +3,15 @@
 from collections.abc import Mapping, Sequence
 from textwrap import shorten
 
-import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
 from labkit.labs.flash_attention.moments import Moment, Softmax, softmax_of
-from labkit.measuring.plots import COLORS, course_style
+from labkit.measuring.panels import blank
+from labkit.measuring.plots import COLORS, GROUND, INK, CourseFigure
 from labkit.models.counted_memory import Memory
 
 WIDE, LETTERS, SMALLER = 11.5, 14, 11
@@ -21,19 +20,19 @@ PLACES = (
     (0.05, 0.47, 0.36, 0.36), (0.46, 0.47, 0.2, 0.36), (0.72, 0.47, 0.26, 0.36),
     (0.07, 0.09, 0.56, 0.24), (0.72, 0.09, 0.26, 0.24),
 )  # fmt: skip
-KINDS = {"load": COLORS["weights"], "store": COLORS["cache"]}
-HELD, INK, PALE = "#bfe3f7", "#222222", "#8a8a8a"
+KINDS = {"load": COLORS["weights"], "store": COLORS["other"]}
+HELD, PALE = "#bcd9ec", "#8a8a8a"
+DONE, NEW = "#86b9d9", COLORS["method"]
 GIVEN = ("Q", "K", "V")
-PAIRS = ListedColormap([COLORS["free"], "#8fc3e3", "#d55e00"])  # to come, done, now
+PAIRS = ListedColormap([COLORS["free"], DONE, NEW])  # to come, done, now
 
 
 def draw(
     memory: Memory, scores: Tensor, told: Sequence[Moment], n: int, query: int, title: str = ""
-) -> Figure:
+) -> CourseFigure:
     """The n-th of the moments told. scores (N N): of all pairs; query: whose softmax is shown."""
     moment = told[n]
-    with course_style(), plt.rc_context({"font.size": SMALLER, "axes.titlesize": LETTERS}):
-        figure = plt.figure(figsize=(WIDE, 7.2))
+    with blank((WIDE, 7.2), **{"font.size": SMALLER, "axes.titlesize": LETTERS}) as figure:
         far, chip, pairs, weights, moved = (figure.add_axes(place) for place in PLACES)
         _draw_far(far, memory, moment, _names(told))
         _draw_chip(chip, memory, moment)
@@ -41,22 +40,20 @@ def draw(
         _draw_softmax(weights, softmax_of(scores, moment, query), moment, query)
         _draw_moved(moved, told, n)
         _write(figure, title or _words(moment))
-    plt.close(figure)
     return figure
 
 
-def draw_nothing(words: str) -> Figure:
+def draw_nothing(words: str) -> CourseFigure:
     """A picture that says why there is none."""
-    with course_style():
-        figure = plt.figure(figsize=(WIDE, 1))
+    with blank((WIDE, 1)) as figure:
         _write(figure, words)
-    plt.close(figure)
     return figure
 
 
-def _write(figure: Figure, words: str) -> None:
+def _write(figure: CourseFigure, words: str) -> None:
     short = shorten(words, LINE, placeholder=" ...").replace("$", r"\$")
-    figure.text(0.02, 0.98, short, va="top", fontsize=LETTERS + 2, fontweight="bold")
+    look = {"ha": "left", "va": "top", "fontsize": LETTERS + 2, "fontweight": "bold"}
+    figure.suptitle(short, x=0.02, y=0.98, **look)
 
 
 def _words(moment: Moment) -> str:
@@ -76,7 +73,7 @@ def _draw_far(axes: Axes, memory: Memory, moment: Moment, names: Sequence[str]) 
         width = 1.0 if memory.arrays[name].dim() > 1 else 0.25
         holds = [name in GIVEN or _is_stored(moment, name, row) for row in range(memory.n_rows)]
         for row, is_there in enumerate(holds):
-            color = COLORS["free"] if is_there else "white"
+            color = COLORS["free"] if is_there else GROUND
             axes.add_patch(Rectangle((left, row), width, 1, facecolor=color))
         if name in moment.on_chip:
             _box(axes, left, moment.on_chip[name], width, HELD)
@@ -106,8 +103,8 @@ def _draw_chip(axes: Axes, memory: Memory, moment: Moment) -> None:
     for name, (start, stop) in held.items():
         color = KINDS[moment.kind] if name in moment.names else HELD
         size = (stop - start) * row_bytes
-        axes.add_patch(Rectangle((0, base), 1, size, facecolor=color, edgecolor="white"))
-        ink = "white" if color == KINDS["load"] else INK
+        axes.add_patch(Rectangle((0, base), 1, size, facecolor=color, edgecolor=GROUND))
+        ink = INK if color == HELD else "white"
         words = f"{name} {start} to {stop - 1}"
         axes.text(0.5, base + size / 2, words, ha="center", va="center", color=ink)
         base += size
@@ -138,7 +135,7 @@ def _draw_softmax(axes: Axes, softmax: Softmax | None, moment: Moment, query: in
     words = f"query {query}: no key yet"
     if softmax is not None:
         new = moment.is_new[query].tolist()
-        colors = ["#d55e00" if is_new else "#8fc3e3" for is_new in new]
+        colors = [NEW if is_new else DONE for is_new in new]
         axes.bar(range(len(new)), softmax.weights.tolist(), color=colors, width=0.9)
         words = f"query {query}: m = {softmax.maximum:.2f}, l = {softmax.total:.2f}"
         if softmax.rescaled < 1:

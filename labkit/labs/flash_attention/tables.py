@@ -1,12 +1,13 @@
-"""The tables of lab 7 as text: the paper's measurement beside our counts, and the back ends."""
+"""The tables of lab 7: the paper's measurement beside our counts, and the back ends."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from labkit.labs.flash_attention.backward import (
     flash_1_backward_traffic,
     standard_backward_traffic,
 )
 from labkit.labs.flash_attention.records import (
+    Point,
     Traffic,
     by_back_end,
     floors_ms,
@@ -14,13 +15,14 @@ from labkit.labs.flash_attention.records import (
 )
 from labkit.measuring.records import Record, Row
 from labkit.measuring.roofline import BYTES, Roofline
+from labkit.measuring.tables import Table, Tables
 from labkit.models.facts import gpus
 
 GPT2_HEADS, GPT2_ROWS, GPT2_HEAD_DIM = 64 * 16, 1024, 64  # 64 sequences of 16 heads
 GPT2_TILES = (256, 384, 512)
 
 
-def gpt2_table(standard_traffic: Traffic, flash_1_traffic: Traffic) -> str:
+def gpt2_table(standard_traffic: Traffic, flash_1_traffic: Traffic) -> Table:
     """What attention of GPT-2 medium moves there and back, as measured by the paper and counted.
 
     Source of the measurement: FlashAttention (arXiv:2205.14135), figure 2, left.
@@ -37,11 +39,11 @@ def gpt2_table(standard_traffic: Traffic, flash_1_traffic: Traffic) -> str:
         lines.append([name, *_gigabytes(forward, back)])
     title = "N = 1,024, D = 64, 16 heads, 64 sequences, 2 bytes a number; GB"
     note = (
-        "The paper's standard attention also has a mask and dropout. Both go over N x N numbers\n"
-        "again; our count leaves that out. The tiles of the paper's kernel vary: with 384 rows\n"
+        "The paper's standard attention also has a mask and dropout. Both go over N x N numbers "
+        "again; our count leaves that out. The tiles of the paper's kernel vary: with 384 rows "
         "our count is close to the measurement."
     )
-    return _text(title, ["", "forward", "backward", "both"], lines) + note
+    return Table(["", "forward", "backward", "both"], lines, title, note)
 
 
 def cards_table(
@@ -49,13 +51,13 @@ def cards_table(
     standard: tuple[Traffic, Callable[..., int]],
     flash_1: tuple[Traffic, Callable[..., int]],
     run_times: Callable[[float, float, float, float], tuple[float, float]],
-) -> str:
+) -> Table:
     """How much faster the first order is than standard attention, on every card of the facts.
 
     standard, flash_1: traffic and operations of either. Each card has its own shared memory, rates
     and bandwidth; "in turn": computing and moving one after the other, "overlap": at the same time.
     """
-    headings = ["", "KiB", "number", "rows of K", "in turn", "overlap"]
+    headings = ["card", "KiB", "number", "rows of K", "in turn", "overlap"]
     n_rows, head_dim = 4096, 64
     lines = []
     for card, facts in gpus().items():
@@ -73,16 +75,17 @@ def cards_table(
             ]
             gains = [f"{slow / fast:.2f}" for slow, fast in zip(*times, strict=True)]
             lines.append([card, str(kib), dtype, str(tile_kv), *gains])
-    return _text(f"N = {n_rows:,}, D = {head_dim}", headings, lines)
+    return Table(headings, lines, f"N = {n_rows:,}, D = {head_dim}")
 
 
 def back_ends_table(
     record: Record,
     standard_traffic: Traffic | None = None,
     flash_2_traffic: Traffic | None = None,
-) -> str:
+) -> Tables:
     """Three tables: times and peak memory of every back end, and lower bounds of the times.
 
+    First those of the forward pass without a mask; the same of all other points are folded.
     products: the matrix products alone. With the two functions also the time to move what they
     count, forward and not causal: all scores, and tiles with 128 rows of Q. A kernel that is faster
     than that has tiles from a cache: many programs load the same. The bounds need a known machine.
@@ -92,9 +95,27 @@ def back_ends_table(
     if not every:
         raise ValueError("the record has no rows of the experiment sdpa: measure it first")
     names = list(dict.fromkeys(name for point in every for name in by_back_end(record, point)))
-    counts = (standard_traffic, flash_2_traffic)
-    floors = list(floors_ms(record, every[0], 1, *counts))
+    where = f"{record.provenance}; 1 sequence of {every[0].n_heads} heads"
+    groups: dict[bool, list[Point]] = {False: [], True: []}
+    for point in every:
+        groups[point.is_causal or point.has_back].append(point)
+    found = []
+    for is_other, of_group in groups.items():
+        lines = _lines(record, of_group, names, standard_traffic, flash_2_traffic)
+        words = "with a mask or the way back" if is_other else where
+        for title, (columns, rows) in lines.items():
+            if rows and columns:
+                headings = ["", "N", *columns]
+                found.append(Table(headings, rows, f"{title}: {words}", is_folded=is_other))
+    return Tables(found)
+
+
+def _lines(
+    record: Record, every: Sequence[Point], names: Sequence[str], *counts: Traffic | None
+) -> dict[str, tuple[list[str], list[list[str]]]]:
+    """Columns and rows of the three tables, by title."""
     times, peaks, least = [], [], []
+    floors = list(floors_ms(record, every[0], 1, *counts)) if every else []
     for point in every:
         rows = by_back_end(record, point)
         for n_rows in dict.fromkeys(n for found in rows.values() for n in found):
@@ -103,15 +124,12 @@ def back_ends_table(
             known = floors_ms(record, point, n_rows, *counts)
             times.append([*place, *map(_milliseconds, line)])
             peaks.append([*place, *map(_megabytes, line)])
-            least.append([*place, *(f"{known[n]:.3g}" if n in known else "-" for n in floors)])
-    text = [
-        f"{record.provenance}; 1 sequence of {every[0].n_heads} heads",
-        _text("Time in ms", ["", "N", *names], times),
-        _text("Peak memory in MB", ["", "N", *names], peaks),
-    ]
-    if floors:
-        text.append(_text("Lower bounds of the time in ms", ["", "N", *floors], least))
-    return "\n".join(text)
+            least.append([*place, *(f"{known[n]:.3g}" for n in floors)])
+    return {
+        "Time in ms": (list(names), times),
+        "Peak memory in MB": (list(names), peaks),
+        "Lower bounds of the time in ms": (floors, least),
+    }
 
 
 def _gigabytes(forward: tuple[int, int], back: tuple[int, int]) -> list[str]:
@@ -127,13 +145,3 @@ def _milliseconds(row: Row | None) -> str:
 
 def _megabytes(row: Row | None) -> str:
     return "-" if row is None or row.peak_bytes is None else f"{row.peak_bytes / 1e6:,.1f}"
-
-
-def _text(title: str, headings: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    rows = [headings, *lines]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    text = [
-        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
-        for row in rows
-    ]
-    return "\n".join([title, *text]) + "\n"

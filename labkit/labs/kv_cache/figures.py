@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 
-import matplotlib.pyplot as plt
-from matplotlib.figure import Figure
-
-from labkit.measuring.plots import COLORS, course_style
+from labkit.measuring.panels import SMALL, WIDTH, name_ends, panels, say, with_bars
+from labkit.measuring.plots import COLORS, CourseFigure
 from labkit.measuring.timing import Timing
 
 
@@ -16,33 +14,32 @@ def cache_timing(
     token_ratios: Sequence[float],
     smaller: Sequence[float] = (),
     caption: str = "",
-) -> Figure:
+) -> CourseFigure:
     """Generation with and without a KV cache: seconds on the left, ratios on the right.
 
     token_ratios: how many times fewer tokens the cache processes, by count; smaller: the measured
     time ratios of a smaller model. Points are medians, bars hold the middle half of the runs.
     """
-    with course_style():
-        figure, (seconds, ratios) = plt.subplots(1, 2, figsize=(10.5, 4.2), layout="constrained")
+    measured = [a.median_s / b.median_s for a, b in zip(uncached, cached, strict=True)]
+    with panels(1, 2, (WIDTH, 4.0)) as (figure, ((seconds, ratios),)):
         for timings, color, label in (
-            (uncached, COLORS["weights"], "without cache"),
+            (uncached, COLORS["plain"], "without cache"),
             (cached, COLORS["cache"], "with cache"),
         ):
-            lows, highs = zip(*(timing.spread_s for timing in timings), strict=True)
-            medians = [timing.median_s for timing in timings]
-            seconds.plot(n_new, medians, "o-", color=color, label=label, markersize=4)
-            seconds.vlines(n_new, lows, highs, color=color, linewidth=5, alpha=0.3)
-        seconds.set(xlabel="new tokens", ylabel="seconds per generation", title="Time")
+            values = [(timing.median_s, *timing.spread_s) for timing in timings]
+            with_bars(seconds, n_new, values, label, color)
+        seconds.set(xlabel="new tokens", title="seconds per generation")
         seconds.set(xlim=(0, None), ylim=(0, None))
-        seconds.legend(loc="upper left")
-        measured = [a.median_s / b.median_s for a, b in zip(uncached, cached, strict=True)]
-        ratios.plot(n_new, token_ratios, "--", color=COLORS["reference"], label="tokens, counted")
-        ratios.plot(n_new, measured, "o-", color="#009e73", label="time, measured", markersize=4)
-        if smaller:
-            label = "time, smaller model"
-            ratios.plot(n_new, smaller, "s-", color="#cc79a7", label=label, markersize=4)
+        lines = {
+            "tokens": (token_ratios, "--", COLORS["reference"]),
+            "time": (measured, "o-", COLORS["method"]),
+            "time, smaller model": (smaller, "s-", COLORS["other"]),
+        }
+        for label, (heights, look, color) in lines.items():
+            if len(heights):
+                ratios.plot(n_new, heights, look, color=color, label=label, markersize=4)
         ratios.axhline(1, color="black", linewidth=1)
-        ratios.set(xscale="log", yscale="log", xlabel="new tokens", title="Without ÷ with cache")
+        ratios.set(xscale="log", yscale="log", xlabel="new tokens", title="without ÷ with cache")
         ratios.set_xticks(n_new, [str(n) for n in n_new])
         steps = [1, 2, 5, 10, 20, 50, 100, 200, 500]
         ratios.set_yticks(steps, [str(step) for step in steps])
@@ -54,12 +51,15 @@ def cache_timing(
             xytext=(0, -11),
             textcoords="offset points",
             ha="right",
-            fontsize=8.5,
-            color="#444444",
+            fontsize=SMALL,
         )
         ratios.set_ylim(0.5, 1.3 * max(token_ratios))
-        ratios.legend(loc="upper left")
-        if caption:
-            figure.supxlabel(caption, fontsize=8.5, color="#444444")
-    plt.close(figure)
+        title = (
+            f"{n_new[-1]} new tokens: {token_ratios[-1]:.0f} times fewer tokens through the model, "
+            f"{measured[-1]:.1f} times less time"
+        )
+        notes = "Points are medians, bars the middle half of the runs. Tokens are counted."
+        say(figure, title, caption, notes)
+        for axes in (seconds, ratios):
+            name_ends(axes)
     return figure

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from labkit.measuring.plots import COLORS, FAMILY_COLORS, GB, course_style
+from labkit.measuring.panels import SMALL, WIDTH, name_ends, panels, say
+from labkit.measuring.plots import COLORS, GB, GROUND, CourseFigure
+
+LENGTHS = [2**i for i in range(8, 18)]
 
 
 def kv_growth(
@@ -16,43 +17,59 @@ def kv_growth(
     kv_cache_bytes: Callable[..., int],
     cards: Mapping[str, int],
     batch_size: int = 1,
-) -> Figure:
+) -> CourseFigure:
     """How the KV cache of each model grows with the sequence, beside what whole cards hold.
 
     kv_cache_bytes(shape, n_tokens, batch_size) is the caller's; cards gives bytes by label. Models
     whose caches are equal share one line. Left on linear axes, right on logarithmic ones.
     """
-    lengths = [2**i for i in range(8, 18)]
     families: dict[tuple[int, ...], list[str]] = {}
     for shape in shapes:
-        sizes = tuple(kv_cache_bytes(shape, length, batch_size) for length in lengths)
+        sizes = tuple(kv_cache_bytes(shape, length, batch_size) for length in LENGTHS)
         families.setdefault(sizes, []).append(shape.name.rpartition("/")[2])
-    with course_style():
-        figure, (linear, log) = plt.subplots(1, 2, figsize=(10.5, 4.4), layout="constrained")
+    with panels(1, 2, (WIDTH, 4.0)) as (figure, ((linear, log),)):
         for axes in (linear, log):
-            for color, (sizes, names) in zip(FAMILY_COLORS, families.items(), strict=False):
+            for sizes, names in families.items():
                 gb = [size / GB for size in sizes]
-                axes.plot(lengths, gb, color=color, label=_common(names))
+                axes.plot(LENGTHS, gb, color=COLORS["cache"], label=_common(names), lw=1.6)
             for label, card_bytes in cards.items():
                 _card_line(axes, label, card_bytes / GB)
             axes.set_xlabel("tokens per sequence")
-        linear.set(ylabel="KV cache (GB)", title=f"{batch_size} sequences, linear axes")
-        linear.set(xlim=(0, lengths[-1]), ylim=(0, 1.15 * max(cards.values()) / GB))
+        linear.set(ylabel="KV cache (GB)", title="linear axes")
+        linear.set(xlim=(0, LENGTHS[-1]), ylim=(0, 1.15 * max(cards.values()) / GB))
         linear.set_xticks([0, 2**15, 2**16, 3 * 2**15, 2**17], ["0", "32k", "64k", "96k", "128k"])
         log.set(xscale="log", yscale="log", title="the same, logarithmic axes")
         log.set_xticks([2**i for i in (8, 10, 12, 14, 16)], ["256", "1k", "4k", "16k", "64k"])
         log.yaxis.set_major_formatter("{x:g}")
         log.minorticks_off()
-        handles, labels = log.get_legend_handles_labels()
-        log.legend(handles[::-1], labels[::-1], loc="lower right")
-    plt.close(figure)
+        caption = (
+            "Each line is the cache of one or more models with the same KV heads and layers. "
+            "Dashed: the memory of whole cards."
+        )
+        say(figure, _first_to_fill(families, cards, batch_size), caption=caption)
+        name_ends(log)
     return figure
 
 
-def vram_bar(weights_bytes: int, cache_bytes: int, card_bytes: int, title: str = "") -> Figure:
+def _first_to_fill(
+    families: Mapping[tuple[int, ...], Sequence[str]], cards: Mapping[str, int], batch_size: int
+) -> str:
+    """At which length the largest cache alone fills the smallest card."""
+    sizes = max(families, key=lambda each: each[-1])
+    card, room = min(cards.items(), key=lambda each: each[1])
+    filling = [length for length, size in zip(LENGTHS, sizes, strict=True) if size > room]
+    name = _common(families[sizes])
+    if not filling:
+        return f"{batch_size} sequences: no cache fills a card"
+    words = f"{batch_size} sequences: the cache of {name} fills a whole card"
+    return f"{words} ({card}) before {filling[0]:,} tokens"
+
+
+def vram_bar(
+    weights_bytes: int, cache_bytes: int, card_bytes: int, title: str = ""
+) -> CourseFigure:
     """One bar for a card: weights, KV cache, what is left, and in red what does not fit."""
-    with course_style():
-        figure, axes = plt.subplots(figsize=(9, 2.1), layout="constrained")
+    with panels(1, 1, (WIDTH, 2.3)) as (figure, ((axes,),)):
         start = 0.0
         for label, size in (("weights", weights_bytes), ("cache", cache_bytes)):
             inside = max(0.0, min(size, card_bytes - start))
@@ -61,7 +78,7 @@ def vram_bar(weights_bytes: int, cache_bytes: int, card_bytes: int, title: str =
             start += size
         _segment(axes, start, card_bytes - start, "free")
         axes.axvline(card_bytes / GB, color="black", linewidth=1.5)
-        axes.set(yticks=[], xlabel="GB (10^9 bytes)", title=title, ylim=(-0.6, 0.6))
+        axes.set(yticks=[], xlabel="GB (10^9 bytes)", ylim=(-0.6, 0.6))
         axes.set_xlim(0, 1.04 * max(card_bytes, start) / GB)
         axes.grid(False)
         axes.spines["left"].set_visible(False)
@@ -70,13 +87,14 @@ def vram_bar(weights_bytes: int, cache_bytes: int, card_bytes: int, title: str =
         )
         entries = [("weights", weights_bytes), ("cache", cache_bytes), room]
         names = {"cache": "KV cache", "too much": "does not fit:"}
+        words = [f"{names.get(label, label)} {size / GB:,.1f} GB" for label, size in entries]
         figure.legend(
             [Patch(**_look(label)) for label, _ in entries],
-            [f"{names.get(label, label)} {size / GB:,.1f} GB" for label, size in entries],
+            words,
             ncols=3,
             loc="outside lower left",
         )
-    plt.close(figure)
+        say(figure, f"{title}: {words[-1]}" if title else words[-1])
     return figure
 
 
@@ -89,7 +107,7 @@ def _segment(axes: Axes, start: float, size: float, label: str) -> None:
 def _look(label: str) -> dict[str, Any]:
     """Colour and hatching of a part, the same in the bar and in its legend."""
     hatch = "////" if label == "too much" else None
-    return {"facecolor": COLORS[label], "edgecolor": "white", "hatch": hatch}
+    return {"facecolor": COLORS[label], "edgecolor": GROUND, "hatch": hatch}
 
 
 def _card_line(axes: Axes, label: str, gb: float) -> None:
@@ -102,7 +120,7 @@ def _card_line(axes: Axes, label: str, gb: float) -> None:
         xytext=(0, 3),
         textcoords="offset points",
         color="#444444",
-        fontsize=8.5,
+        fontsize=SMALL,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from labkit.labs.memory.figures import vram_bar
+from labkit.measuring.tables import Table
 from labkit.measuring.widgets import Control, has_widgets, player
 from labkit.models.facts import gpus, models, vram_readings
 from labkit.models.shapes import ModelShape
@@ -25,12 +26,11 @@ def vram_calculator(
     """Sliders for model, card, batch and length, and a bar that turns red where it is too much.
 
     The functions are called as weight_bytes(n_params, bytes_per_param) and
-    kv_cache_bytes(shape, n_tokens, batch_size, bytes_per_number). Without ipywidgets: prints
-    `vram_table` and returns None.
+    kv_cache_bytes(shape, n_tokens, batch_size, bytes_per_number). Without ipywidgets: returns
+    `vram_table`.
     """
     if not has_widgets("a table instead of the calculator"):
-        print(vram_table(weight_bytes, kv_cache_bytes, gpu))
-        return None
+        return vram_table(weight_bytes, kv_cache_bytes, gpu)
     widths = {"4 bytes": 4, "2 bytes": 2, "1 byte": 1}
     lengths = [(f"{n:,}", n) for n in LENGTHS]
     return player(
@@ -53,24 +53,22 @@ def vram_calculator(
 
 def vram_table(
     weight_bytes: Callable[..., int], kv_cache_bytes: Callable[..., int], gpu: str = "L40S"
-) -> str:
+) -> Table:
     """Weights, cache and what is left on one card, a line per model."""
     card_bytes = _card_bytes(gpu)
-    lines = [
+    title = (
         f"{gpu}, {card_bytes / 1e9:.1f} GB, {TABLE_BATCH} sequences of {TABLE_LENGTH:,} tokens, "
-        "2 bytes per number",
-        f"{'model':<32}{'weights GB':>12}{'cache GB':>12}{'left GB':>12}",
-    ]
+        "2 bytes per number"
+    )
+    rows = []
     for name in _models():
         shape = ModelShape.of(name)
         weights = weight_bytes(shape.n_params, 2)
         cache = kv_cache_bytes(shape, TABLE_LENGTH, TABLE_BATCH, 2)
         left = card_bytes - weights - cache
-        note = "" if left >= 0 else "  does not fit"
-        lines.append(
-            f"{name:<32}{weights / 1e9:>12.2f}{cache / 1e9:>12.2f}{left / 1e9:>12.2f}{note}"
-        )
-    return "\n".join(lines)
+        sizes = [f"{size / 1e9:.2f}" for size in (weights, cache, left)]
+        rows.append([name, *sizes, "fits" if left >= 0 else "does not fit"])
+    return Table(["model", "weights GB", "cache GB", "left GB", ""], rows, title)
 
 
 def _draw(

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from labkit.labs.speculative.records import (
@@ -21,21 +20,21 @@ from labkit.labs.speculative.records import (
     step_s,
 )
 from labkit.labs.speculative.sweep_figures import acceptance_by_source, by_batch, regimes
-from labkit.measuring.panels import WIDTH, break_even, panels, say, with_bars
-from labkit.measuring.plots import COLORS, FAMILY_COLORS
+from labkit.measuring.panels import SMALL, WIDTH, break_even, name_ends, panels, say, with_bars
+from labkit.measuring.plots import COLORS, CourseFigure
 from labkit.measuring.profiles import PAIRS
 from labkit.measuring.records import Record, has_rows
 from labkit.models.tiny import facts_of
 
-SETTING_COLORS = {"eager": COLORS["weights"]} | dict.fromkeys(
-    ("captured", "lean", OWN), COLORS["cache"]
+SETTING_COLORS = {"eager": COLORS["plain"]} | dict.fromkeys(
+    ("captured", "lean", OWN), COLORS["method"]
 )
 FLOOR = "reading the weights"
 CLOSE = 0.15  # a prediction within this part of the measurement is a good one
 COLUMNS = 3
 
 
-def steps_by_model(record: Record) -> Figure:
+def steps_by_model(record: Record) -> CourseFigure:
     """Milliseconds of a one-token step: eager, by the engine, and the floor; a line per model.
 
     Raises: ValueError if the record has no such rows.
@@ -52,7 +51,7 @@ def steps_by_model(record: Record) -> Figure:
                 if not math.isnan(ms):
                     above = (0, -16) if setting == FLOOR else (0, 8)
                     where = {"xytext": above, "textcoords": "offset points", "ha": "center"}
-                    axes.annotate(f"{ms:.3g}", (ms, place), fontsize=8, color="#333333", **where)
+                    axes.annotate(f"{ms:.3g}", (ms, place), fontsize=SMALL, **where)
         names = [f"{_short(model)}, {_layers(model)}" for model in models]
         axes.set_yticks(range(len(models)), names)
         axes.set(xscale="log", xlabel="milliseconds of a step of one token")
@@ -68,10 +67,12 @@ def steps_by_model(record: Record) -> Figure:
             f"{1e3 * _step_or_floor_s(record, small, setting):.3g} ms {setting}"
             for setting in [*settings_of(record), FLOOR]
         ]
-        return say(figure, f"A step of {_short(small)}: {', '.join(words)}", record.provenance)
+        caption = "Each line is a model. The grey tick is the time to read its weights once."
+        title = f"A step of {_short(small)}: {', '.join(words)}"
+        return say(figure, title, record.provenance, caption)
 
 
-def verify_cost(record: Record) -> Figure:
+def verify_cost(record: Record) -> CourseFigure:
     """Seconds of a step over several tokens, in steps over one: what verification costs.
 
     Raises: ValueError if the record has no such rows.
@@ -90,12 +91,13 @@ def verify_cost(record: Record) -> Figure:
             costs.append(step_s(record, target, fastest, 8) / step_s(record, target, fastest))
         axes.set(xlabel="tokens in one step", ylabel="duration, in steps of one token")
         axes.set_ylim(0.8, max(1.3, axes.get_ylim()[1]))
-        axes.legend(fontsize=9)
         cost = max((cost for cost in costs if not math.isnan(cost)), default=math.nan)
-        return say(figure, f"Eight tokens take {cost:.2f} times as long as one", record.provenance)
+        say(figure, f"Eight tokens take {cost:.2f} times as long as one", record.provenance)
+        name_ends(axes)
+    return figure
 
 
-def gains_by_gamma(record: Record, speedup: Speedup | None = None) -> Figure:
+def gains_by_gamma(record: Record, speedup: Speedup | None = None) -> CourseFigure:
     """Speedup by gamma: a panel per pair; predictions are dashed.
 
     Bars: from the least to the greatest round. Raises: ValueError if the record has no such rows.
@@ -115,16 +117,21 @@ def gains_by_gamma(record: Record, speedup: Speedup | None = None) -> Figure:
             axes.set(xlabel="gamma", xticks=[gain.gamma for gain in found])
         for row in grid:
             row[0].set(ylabel="speedup", ylim=(0, None))
-        grid.flat[0].legend(fontsize=8)
         top = best(every)
         title = (
             f"The best: {top.row.model} at γ = {top.gamma} is {top.speedup[0]:.2f} times as fast "
             "as the target alone"
         )
-        return say(figure, title, f"{top.row.note}; {record.provenance}")
+        caption = (
+            "Points are measured, bars reach from the least to the greatest round. "
+            "Dashed: predicted by `speedup`."
+        )
+        say(figure, title, f"{top.row.note}; {record.provenance}", caption)
+        name_ends(grid.flat[len(by_pair) - 1])
+    return figure
 
 
-def residuals(record: Record, speedup: Speedup | None = None) -> Figure:
+def residuals(record: Record, speedup: Speedup | None = None) -> CourseFigure:
     """Measured speedup over the predicted one, by gamma; the band is 15 % to either side.
 
     Raises: ValueError if the record has no such rows.
@@ -132,24 +139,26 @@ def residuals(record: Record, speedup: Speedup | None = None) -> Figure:
     every = [gain for gain in gains(record, speedup) if gain.predicted]
     ratios = {id(gain): gain.speedup[0] / next(iter(gain.predicted.values())) for gain in every}
     with panels(1, 1, (WIDTH, 3.2)) as (figure, ((axes,),)):
-        for color, pair in zip(FAMILY_COLORS, _pairs(record), strict=False):
+        for mark, pair in zip("os^vD<>", _pairs(record), strict=False):
             line = [gain for gain in every if gain.row.model == pair]
             heights, gammas = [ratios[id(gain)] for gain in line], [gain.gamma for gain in line]
-            axes.plot(gammas, heights, "o-", color=color, label=pair, ms=5)
+            axes.plot(gammas, heights, f"{mark}-", color=COLORS["other"], label=pair, ms=5)
         axes.axhspan(1 - CLOSE, 1 + CLOSE, color=COLORS["free"])
         axes.text(0.01, 1 + CLOSE, "±15 %", fontsize=9, transform=axes.get_yaxis_transform())
         axes.set(xlabel="gamma", ylabel="measured / predicted")
         low, high = axes.get_ylim()
         axes.set_ylim(min(0.7, low), max(1.3, high))
-        axes.legend(fontsize=9, loc="lower right")
+        axes.set_xticks(sorted({gain.gamma for gain in every}))
         n_close = sum(abs(ratio - 1) <= CLOSE for ratio in ratios.values())
         title = f"{n_close} of {len(ratios)} predictions are within 15 % of the measured speedup"
-        return say(figure, title, record.provenance)
+        say(figure, title, record.provenance)
+        name_ends(axes)
+    return figure
 
 
-def figures_of(records: Mapping[str, Record]) -> dict[str, Figure]:
+def figures_of(records: Mapping[str, Record]) -> dict[str, CourseFigure]:
     """Every figure of lab 6 that the records have rows for, by the name of its file."""
-    drawings: dict[str, tuple[Callable[[Record], Figure], str]] = {
+    drawings: dict[str, tuple[Callable[[Record], CourseFigure], str]] = {
         "steps": (steps_by_model, "decode_steps"),
         "verify": (verify_cost, "decode_steps"),
         "residuals": (residuals, "speculation"),
@@ -171,7 +180,7 @@ def _draw_gains(axes: Axes, found: Sequence[Gain]) -> None:
     with_bars(axes, gammas, [gain.speedup for gain in found], "measured", "black")
     for setting in found[0].predicted:
         heights = [gain.predicted[setting] for gain in found]
-        label = f"predicted, {setting} steps"
+        label = f"by {setting} steps"
         axes.plot(gammas, heights, "--", color=SETTING_COLORS[setting], label=label)
     break_even(axes)
 

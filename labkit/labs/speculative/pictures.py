@@ -3,14 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 from torch import Tensor
 
 from labkit.labs.speculative.moments import Moment, Place
-from labkit.measuring.plots import COLORS, course_style
+from labkit.measuring.panels import blank
+from labkit.measuring.plots import COLORS, GROUND, INK, CourseFigure
 
 Name = Callable[[int], str]
 WIDE, LETTERS, SMALLER = 11.0, 15, 13
@@ -19,15 +18,15 @@ MONO = 0.602 * LETTERS / 72  # width of a letter in DejaVu Sans Mono, inches
 LEAST = 0.0005  # tokens less likely than this are not shown, unless they were drawn
 BAR = 0.42  # a token's two bars, inches
 ABOVE, BELOW, MARGIN = 0.5, 0.4, 0.5  # of a row of axes, and of the figure
-DRAFT, TARGET, LEFT = COLORS["cache"], COLORS["weights"], "#cc79a7"
-INK, PALE, GREEN = "#222222", "#8a8a8a", "#009e73"
+DRAFT, TARGET, LEFT = COLORS["other"], COLORS["weights"], COLORS["residual"]
+PALE, GREEN = "#5f6368", COLORS["method"]
 MARKS = {
-    "drafted": {"facecolor": "white", "edgecolor": DRAFT},
+    "drafted": {"facecolor": GROUND, "edgecolor": DRAFT},
     "accepted": {"facecolor": "#a5dccb", "edgecolor": GREEN},
-    "rejected": {"facecolor": "white", "edgecolor": COLORS["too much"]},
-    "unexamined": {"facecolor": "white", "edgecolor": PALE, "linestyle": "--"},
-    "resampled": {"facecolor": "#ecc8dc", "edgecolor": LEFT},
-    "bonus": {"facecolor": "#bfe3f7", "edgecolor": "#56b4e9"},
+    "rejected": {"facecolor": GROUND, "edgecolor": COLORS["too much"]},
+    "unexamined": {"facecolor": GROUND, "edgecolor": PALE, "linestyle": "--"},
+    "resampled": {"facecolor": "#d9d0ea", "edgecolor": LEFT},
+    "bonus": {"facecolor": "#bcd9ec", "edgecolor": TARGET},
 }
 TITLES = {
     "drafted": "The draft draws {}",
@@ -42,25 +41,26 @@ NOTES = {
 }
 
 
-def draw(moment: Moment, name: Name, n_bars: int = 7) -> Figure:
+def draw(moment: Moment, name: Name, n_bars: int = 7) -> CourseFigure:
     """One moment: the text so far, what both models say, and what decides."""
     return draw_block([moment], name, n_bars)
 
 
-def draw_block(moments: Sequence[Moment], name: Name, n_bars: int = 4) -> Figure:
+def draw_block(moments: Sequence[Moment], name: Name, n_bars: int = 4) -> CourseFigure:
     """Moments under each other, and the text as the last of them leaves it.
 
     name: of a token. n_bars: how many of the tokens are shown, from 2.
     """
     height = BAR * n_bars
     high = MARGIN + LINE * N_LINES + len(moments) * (ABOVE + height + BELOW) + MARGIN
-    with course_style(), plt.rc_context({"font.size": SMALLER, "axes.titlesize": LETTERS}):
-        figure = plt.figure(figsize=(WIDE, high))
+    with blank((WIDE, high), **{"font.size": SMALLER, "axes.titlesize": LETTERS}) as figure:
 
         def axes(left: float, top: float, width: float, height: float) -> Axes:
             place = (left / WIDE, 1 - (top + height) / high, width / WIDE, height / high)
             return figure.add_axes(place)
 
+        where = {"x": 0.2 / WIDE, "y": 1 - 0.15 / high, "ha": "left", "va": "top"}
+        figure.suptitle(_summary(moments[-1]), **where, fontsize=LETTERS, fontweight="bold")
         _draw_text(axes(0.2, MARGIN, WIDE - 0.4, LINE * N_LINES), moments[-1], name)
         top = MARGIN + LINE * N_LINES
         for moment in moments:
@@ -75,7 +75,6 @@ def draw_block(moments: Sequence[Moment], name: Name, n_bars: int = 4) -> Figure
                 _draw_coin(axes(6.9, top + height / 2 - 0.3, 3.8, 0.6), moment.place)
             top += height + BELOW
         _draw_legend(figure)
-    plt.close(figure)
     return figure
 
 
@@ -95,7 +94,6 @@ def _draw_text(axes: Axes, moment: Moment, name: Name) -> None:
     """The last lines of the text, each new token in a box that says what became of it."""
     axes.set(xlim=(0, WIDE - 0.4), ylim=(-N_LINES * LINE, 0))
     axes.axis("off")
-    axes.set_title(_summary(moment))
     rows: list[list[tuple[float, str, str]]] = [[]]
     x = left = 0.03
     for token, kind in moment.marks:
@@ -153,7 +151,7 @@ def _draw_coin(axes: Axes, place: Place) -> None:
     """The uniform as a line, on a ground that is green up to target / draft."""
     chance = min(1.0, place.ratio)
     axes.barh(0, chance, color=MARKS["accepted"]["facecolor"], height=1)
-    axes.barh(0, 1 - chance, left=chance, color="#f3c9d0", height=1, hatch="///", edgecolor="white")
+    axes.barh(0, 1 - chance, left=chance, color="#f3c9d0", height=1, hatch="///", edgecolor=GROUND)
     axes.plot([place.uniform] * 2, [-0.7, 0.7], color="black", linewidth=4, clip_on=False)
     sign = "<" if place.is_accepted else "\N{GREATER-THAN OR EQUAL TO}"
     _title(axes, f"uniform {_short(place.uniform)} {sign} {_short(place.ratio)}", pad=16)
@@ -183,13 +181,13 @@ def _bars(axes: Axes, probs: Tensor, tokens: Sequence[int], color: str, shift: f
 
 def _tidy(axes: Axes, n_bars: int, at_stake: int) -> None:
     """The axis of probabilities, and a ground behind the row that is at stake."""
-    axes.axhspan(at_stake - 0.5, at_stake + 0.5, color="#f0f0f0")
+    axes.axhspan(at_stake - 0.5, at_stake + 0.5, color=COLORS["free"])
     axes.set(xlim=(0, 1.1), ylim=(n_bars - 0.5, -0.5), xticks=[0, 0.5, 1], yticks=[])
     axes.tick_params(length=0)
     axes.grid(axis="y", visible=False)
 
 
-def _draw_legend(figure: Figure) -> None:
+def _draw_legend(figure: CourseFigure) -> None:
     both = [Patch(color=DRAFT, label="draft"), Patch(color=TARGET, label="target")]
     marks = [Patch(label=kind, linewidth=1.6, **look) for kind, look in MARKS.items()]
     figure.legend(

@@ -1,16 +1,14 @@
 """The figures of lab 6 from texts that were really written: by source, by regime, by batch."""
 
-from matplotlib.figure import Figure
-
 from labkit.labs.speculative.records import ALONE, Gain, Speedup, best, gains, token_s, words_of
-from labkit.measuring.panels import WIDTH, break_even, panels, say, with_bars
-from labkit.measuring.plots import COLORS, FAMILY_COLORS
+from labkit.measuring.panels import WIDTH, break_even, name_ends, panels, say, with_bars
+from labkit.measuring.plots import COLORS, CourseFigure
 from labkit.measuring.records import Record
 
 
 def acceptance_by_source(
     record: Record, pair: str = "tiny", speedup: Speedup | None = None
-) -> Figure:
+) -> CourseFigure:
     """alpha and speedup of each source of prompts, at the pair's best gamma.
 
     Raises: ValueError if the record has no such rows.
@@ -23,20 +21,22 @@ def acceptance_by_source(
         for axes, name, label in ((left, "alpha", "α"), (right, "speedup", "speedup")):
             middles, lows, highs = zip(*(getattr(gain, name) for gain in shown), strict=True)
             places = range(len(shown))
-            axes.bar(places, middles, 0.6, color=COLORS["cache"])
+            axes.bar(places, middles, 0.6, color=COLORS["other"])
             axes.vlines(places, lows, highs, color="black", linewidth=1.5)
             mean = getattr(chosen, name)[0]
             axes.axhline(mean, color=COLORS["reference"], ls="--", lw=1.2, label="all prompts")
             axes.set_xticks(places, sources)
             axes.grid(axis="x", visible=False)
             axes.set_title(f"{label} at γ = {chosen.gamma}")
-        right.legend(fontsize=9, loc="lower right")
+        handles, labels = right.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower right", fontsize=9)
         alphas = {gain.alpha[0]: source for gain, source in zip(shown, sources, strict=True)}
         title = f"α is highest for {alphas[max(alphas)]} and lowest for {alphas[min(alphas)]}"
-        return say(figure, title, record.provenance)
+        caption = "The bars hold 95 % of α, and the least and the greatest round of the speedup."
+        return say(figure, title, record.provenance, caption)
 
 
-def regimes(record: Record, speedup: Speedup | None = None) -> Figure:
+def regimes(record: Record, speedup: Speedup | None = None) -> CourseFigure:
     """Speedup by gamma: a panel per kind of prompt, a line per draft and number of new tokens.
 
     A ring marks the best gamma of a line; below the line of break-even drafting is a loss.
@@ -54,25 +54,32 @@ def regimes(record: Record, speedup: Speedup | None = None) -> Figure:
             lengths = list(dict.fromkeys(label.partition(", ")[2] for label in lines))
             for label, line in lines.items():
                 draft, _, length = label.partition(", ")
-                color = COLORS["weights"] if draft == "model" else COLORS["cache"]
+                color = COLORS["other"] if draft == "model" else COLORS["plain"]
                 style = "s--" if lengths.index(length) else "o-"
                 points = [(gain.gamma, gain.speedup[0]) for gain in line]
-                axes.plot(*zip(*points, strict=True), style, color=color, label=label, ms=3.5)
+                axes.plot(
+                    *zip(*points, strict=True), style, color=color, label=label, ms=3.5, lw=1.5
+                )
                 top = best(line)
                 axes.plot(top.gamma, top.speedup[0], "o", ms=11, mfc="none", mec=color)
             break_even(axes)
             axes.set(title=f"{kind} prompts", xlabel="gamma")
-        row[0].plot([], [], "o", ms=11, mfc="none", mec="black", label="best γ of a line")
         row[0].set_ylabel("speedup")
-        row[0].legend(fontsize=8)
         top = best(every)
         title = (
             f"The best: {top.speedup[0]:.2f} times as fast as the target alone, at γ = {top.gamma}"
         )
-        return say(figure, title, record.provenance)
+        caption = (
+            "A ring marks the best γ of a line. Below the red line, drafting takes longer than the "
+            "target alone."
+        )
+        say(figure, title, record.provenance, caption)
+        for axes in row:
+            name_ends(axes)
+    return figure
 
 
-def by_batch(record: Record, speedup: Speedup | None = None) -> Figure:
+def by_batch(record: Record, speedup: Speedup | None = None) -> CourseFigure:
     """alpha by the size of the batch, and tokens per second with the draft and without.
 
     Raises: ValueError if the record has no such rows.
@@ -81,18 +88,20 @@ def by_batch(record: Record, speedup: Speedup | None = None) -> Figure:
     sizes = [gain.row.batch_size for gain in every]
     alone = {r.batch_size: r for r in record.of("batch_sweep") if r.setting == ALONE}
     with panels(1, 2, (WIDTH, 3.2)) as (figure, ((left, right),)):
-        with_bars(left, sizes, [gain.alpha for gain in every], "alpha", COLORS["weights"])
+        with_bars(left, sizes, [gain.alpha for gain in every], "alpha", COLORS["other"])
         left.set(title="α", ylim=(0, 1))
         rates = {
             every[0].row.setting: [gain.row.batch_size / gain.token_s for gain in every],
             ALONE: [size / token_s(alone[size]) for size in sizes],
         }
-        for color, (label, heights) in zip(FAMILY_COLORS[1::2], rates.items(), strict=False):
+        colors = COLORS["other"], COLORS["plain"]
+        for color, (label, heights) in zip(colors, rates.items(), strict=True):
             right.plot(sizes, heights, "o-", color=color, label=label)
         right.set(title="tokens per second, all rows together", ylim=(0, None))
-        right.legend(fontsize=9)
         for axes in (left, right):
             axes.set(xlabel="texts in a batch", xticks=sizes)
         first, last = every[0].speedup[0], every[-1].speedup[0]
         title = f"Speedup: {first:.2f} with {sizes[0]} text, {last:.2f} with {sizes[-1]} texts"
-        return say(figure, title, record.provenance)
+        say(figure, title, record.provenance, "Bars hold 95 % of α.")
+        name_ends(right)
+    return figure

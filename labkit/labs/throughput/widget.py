@@ -1,23 +1,24 @@
 """A machine's roofline with measured passes on it, and a slider for the batch of a decode step.
 
-Without ipywidgets the same numbers are printed as a table.
+Without ipywidgets there is a table of the same numbers.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy
-from matplotlib.figure import Figure
 
 from labkit.measuring.bounds import machine_of
-from labkit.measuring.panels import panels
-from labkit.measuring.plots import COLORS
+from labkit.measuring.panels import SMALL, WIDTH, panels, say
+from labkit.measuring.plots import COLORS, CourseFigure
 from labkit.measuring.records import Record
 from labkit.measuring.roofline import BYTES, ModelWork, Roofline, ridge_point
+from labkit.measuring.tables import Table
 from labkit.measuring.widgets import Control, has_widgets, player
 
 BATCH_SIZES = tuple(2**i for i in range(11))
 N_CACHED = 64
+CHOSEN = COLORS["other"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +73,26 @@ def decode_point(model: str, batch_size: int, dtype: str, n_cached: int = N_CACH
     )
 
 
-def draw(record: Record, batch_size: int, model: str | None = None) -> Figure:
-    """The roofline of a record's machine, its measured passes, and a decode step of a batch."""
+def draw(record: Record, batch_size: int, model: str | None = None) -> CourseFigure:
+    """The roofline of a record's machine, its measured passes, and a decode step of a batch.
+
+    The axes have room for every batch of the slider, so that two of them can be compared.
+    """
     machine, _ = machine_of(record)
     dtype = record.provenance.dtype
-    model = model or _models_of(record)[0]
+    every = _models_of(record)
+    model = model or every[0]
     measured, chosen = points_of(record), decode_point(model, batch_size, dtype)
-    xs = [point.flops_per_byte for point in [*measured, chosen]]
+    ends = [decode_point(each, n, dtype) for each in every for n in (1, BATCH_SIZES[-1])]
     ridge = ridge_point(machine, dtype)
-    x = numpy.geomspace(min([*xs, ridge]) / 3, max([*xs, ridge]) * 3, 200)
-    with panels(1, 1, (8.5, 4.6)) as (figure, ((axes,),)):
-        axes.plot(x, _roof(machine, dtype, x) / 1e9, color="black")
+    xs = [ridge, *(point.flops_per_byte for point in [*measured, *ends])]
+    x = numpy.geomspace(min(xs) / 2, max(xs) * 2, 200)
+    with panels(1, 1, (WIDTH, 4.4)) as (figure, ((axes,),)):
+        axes.plot(x, _roof(machine, dtype, x) / 1e9, color="black", label="the roof")
         axes.axvline(ridge, color=COLORS["reference"], linestyle="--", linewidth=1)
         axes.annotate(
-            "ridge", (ridge, 0.02), xycoords=axes.get_xaxis_transform(), fontsize=8.5,
-            xytext=(4, 0), textcoords="offset points",
+            f"ridge, {ridge:.0f} FLOPs per byte", (ridge, 0.02), (-4, 0), ha="right",
+            fontsize=SMALL, xycoords=axes.get_xaxis_transform(), textcoords="offset points",
         )  # fmt: skip
         for is_step, color, label in (
             (False, COLORS["weights"], "forward passes, measured"),
@@ -96,22 +102,29 @@ def draw(record: Record, batch_size: int, model: str | None = None) -> Figure:
             places = [(point.flops_per_byte, point.flops_per_s / 1e9) for point in shown]
             axes.plot(*zip(*places, strict=True), "o", color=color, label=label)
         top = float(_roof(machine, dtype, numpy.array([chosen.flops_per_byte]))[0]) / 1e9
-        axes.vlines(chosen.flops_per_byte, 0, top, color=COLORS["too much"], linestyle=":")
-        axes.plot([chosen.flops_per_byte], [top], "D", color=COLORS["too much"], label=chosen.label)
-        axes.set(xscale="log", yscale="log", title=machine.name)
+        axes.set(xscale="log", yscale="log", xlim=(x[0], x[-1]))
+        axes.vlines(chosen.flops_per_byte, axes.get_ylim()[0], top, color=CHOSEN, linestyle=":")
+        axes.plot(
+            [chosen.flops_per_byte], [top], "D", color=CHOSEN, label=f"{chosen.label}, at best"
+        )
         axes.set(xlabel="FLOPs per byte that must move", ylabel="GFLOP per second")
-        axes.legend(loc="upper left", fontsize=8.5)
-    return figure
+        axes.legend(loc="lower right", fontsize=9, frameon=True, edgecolor="none")
+        side = "left" if chosen.flops_per_byte < ridge else "right"
+        waits = "memory" if side == "left" else "arithmetic"
+        title = (
+            f"Batch {batch_size}: {chosen.flops_per_byte:.3g} FLOPs per byte, {side} of the ridge: "
+            f"{waits} is the limit"
+        )
+        return say(figure, title, f"{machine.name}; {record.provenance}")
 
 
 def roofline_explorer(record: Record) -> Any:
     """A slider for the batch of a decode step, on the roofline with the measured passes.
 
-    Without ipywidgets: prints `roofline_table` and returns None.
+    Without ipywidgets: returns `roofline_table`.
     """
     if not has_widgets("a table instead of the picture"):
-        print(roofline_table(record))
-        return None
+        return roofline_table(record)
     models = _models_of(record)
     return player(
         [
@@ -123,19 +136,17 @@ def roofline_explorer(record: Record) -> Any:
     )
 
 
-def roofline_table(record: Record) -> str:
+def roofline_table(record: Record) -> Table:
     """Each measured pass: its FLOPs per byte, what it reached, and the share of the roof."""
     machine, _ = machine_of(record)
     dtype = record.provenance.dtype
-    lines = [f"{'pass':<44}{'FLOP/byte':>11}{'GFLOP/s':>11}{'of the roof':>13}"]
+    rows = []
     for point in points_of(record):
         top = float(_roof(machine, dtype, numpy.array([point.flops_per_byte]))[0])
         reached = point.flops_per_s
-        lines.append(
-            f"{point.label:<44}{point.flops_per_byte:>11.2f}{reached / 1e9:>11.2f}"
-            f"{reached / top:>12.1%}"
-        )
-    return "\n".join(lines)
+        numbers = f"{point.flops_per_byte:.2f}", f"{reached / 1e9:.2f}", f"{reached / top:.1%}"
+        rows.append([point.label, *numbers])
+    return Table(["pass", "FLOP/byte", "GFLOP/s", "of the roof"], rows, machine.name)
 
 
 def _roof(machine: Roofline, dtype: str, flops_per_byte: numpy.ndarray) -> numpy.ndarray:

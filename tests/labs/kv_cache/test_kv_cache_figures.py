@@ -10,6 +10,6 @@ def test_the_figure_has_both_curves_and_the_counted_ratio():
     figure = cache_timing([1, 8], slow, fast, [1.0, 6.5], smaller=[0.9, 1.5], caption="here")
     seconds, ratios = figure.axes
     assert [line.get_label() for line in seconds.lines] == ["without cache", "with cache"]
-    counted = next(line for line in ratios.lines if line.get_label() == "tokens, counted")
+    counted = next(line for line in ratios.lines if line.get_label() == "tokens")
     assert list(counted.get_ydata()) == [1.0, 6.5]
     assert png_bytes(figure).startswith(b"\x89PNG")

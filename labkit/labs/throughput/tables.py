@@ -1,0 +1,96 @@
+"""The tables of lab 2, made from records and data sheets alone."""
+
+import statistics
+
+from labkit.labs.throughput.records import floors_of_run
+from labkit.measuring.records import Record, Row
+from labkit.measuring.roofline import Roofline, pass_floor, ridge_point
+from labkit.measuring.tables import Table, Tables
+from labkit.models.facts import gpus
+from labkit.models.tiny import facts_of, has_facts
+
+PLACES = ("model", "batch", "in", "new")
+TIMES = ("n", "time s", "middle half", "events s")
+RATES = ("first", "tokens/s", "ms/seq", "ms/layer", "MFU")
+
+
+def table(record: Record, experiment: str) -> Tables:
+    """Two tables of an experiment's rows: times, and what follows from them.
+
+    What all rows share stands in the title; a column that no row has anything for is left out.
+    n: how many samples there are; of their times by the clock and by CUDA events the median stands
+    here. first: the run before them, cold, as a multiple of that. ms/seq: of a forward pass, shared
+    out among the batch. ms/layer: of one pass. MFU: FLOPs of all passes per second, as a share of
+    the machine's peak, which is the data sheet's, with TF32, or else the measured one.
+    """
+    rows = record.of(experiment)
+    lines = [_cells(row, record) for row in rows]
+    varied = [name for name in PLACES if len({line[name] for line in lines}) > 1] or ["model"]
+    notes = {row.note for row in rows if row.is_ok and row.note}
+    shared = [f"{name} {lines[0][name]}" for name in PLACES if lines and name not in varied]
+    if len(notes) == 1:
+        shared.append(*notes)
+    where = ", ".join([experiment, *shared, str(record.provenance)])
+    return Tables(
+        Table(headings, [[line.get(name) for name in headings] for line in lines], title)
+        for title, names in {where: TIMES, f"{experiment}, rates and ratios": RATES}.items()
+        if (headings := [*varied, *_filled(names, lines)])[len(varied) :]
+    )
+
+
+def cards_table(model: str, n_cached: int = 64, n_prompt: int = 8192) -> Table:
+    """What each card of the fact table takes at least for a pass in float16, by its data sheet."""
+    rows = []
+    for name in gpus():
+        card = Roofline.of(name)
+        step, prefill = (pass_floor(card, model, *n) for n in ((1, n_cached), (n_prompt, 0)))
+        rows.append(
+            [
+                name,
+                f"{card.bandwidth / 1e9:,.0f}",
+                f"{card.peak('float16') / 1e12:.0f}",
+                f"{ridge_point(card, 'float16'):.0f}",
+                f"{1e3 * step.seconds:.1f}",
+                f"{1e3 * prefill.seconds:.0f}",
+            ]
+        )
+    title = f"{model}, float16: a step after {n_cached} tokens, a prefill of {n_prompt:,} tokens"
+    return Table(["card", "GB/s", "TFLOP/s", "ridge", "step ms", "prefill ms"], rows, title)
+
+
+def _filled(names: tuple[str, ...], lines: list[dict[str, str]]) -> list[str]:
+    """The columns that some line has something for; all of them if there are no lines."""
+    return [name for name in names if not lines or any(line.get(name) for line in lines)]
+
+
+def _cells(row: Row, record: Record) -> dict[str, str]:
+    """What the tables say of a row, by their headings."""
+    cells = {
+        "model": row.short_model,
+        "batch": f"{row.batch_size}",
+        "in": f"{row.n_input:,}",
+        "new": f"{row.n_new}",
+    }
+    if not row.is_ok:
+        return cells | {"time s": ": ".join(filter(None, (row.outcome, row.note)))}
+    low, high = row.spread_s
+    cells |= {
+        "n": f"{len(row.samples_s)}",
+        "time s": f"{row.time_s:.4f}",
+        "middle half": f"{low:.4f} to {high:.4f}",
+    }
+    if row.events_s:
+        cells["events s"] = f"{statistics.median(row.events_s):.4f}"
+    if "first_s" in row.counts:
+        cells["first"] = f"{row.counts['first_s'] / row.time_s:.1f}x"
+    if row.n_new:
+        cells["tokens/s"] = f"{row.tokens_per_s:.1f}"
+    else:
+        cells["ms/seq"] = f"{1e3 * row.time_s / row.batch_size:.2f}"
+    if has_facts(row.model):
+        n_layers = facts_of(row.model)["num_hidden_layers"]
+        cells["ms/layer"] = f"{1e3 * row.time_s / max(1, row.n_new) / n_layers:.3f}"
+    if floors := floors_of_run(row, record):
+        computing_s = sum(floor.computing_s for floor in floors)
+        cells["MFU"] = f"{computing_s / row.time_s:.1%}"
+    return cells

@@ -1,0 +1,60 @@
+"""What a lab shows in JupyterLab can be seen by everybody: axe finds nothing that breaks WCAG 2 AA.
+
+On light and dark themes, on a wide and on a narrow page. Only what is ours is judged: reports of
+checks, tables, figures and the pictures of players. JupyterLab's own controls are not.
+"""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from lab_pages import beyond_their_cells, close, picture
+
+from autograder.builder.source import find_lab
+from autograder.proof.cheats import solved_notebook
+
+LAB = find_lab("memory")
+WIDTHS = (1280, 900)
+THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
+OURS = ".jp-OutputArea-output.jp-RenderedHTML, .jp-OutputArea-output .widget-html-content"
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
+CHANGE_THEME = "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})"
+IS_SHOWN = "theme => document.body.dataset.jpThemeName === theme"
+PICTURES = """ours => [...document.querySelectorAll(ours)].flatMap(root =>
+    [...root.querySelectorAll('img')].map(image => image.alt))"""
+
+
+@pytest.fixture(scope="module")
+def page(lab_server, browser):
+    """The lab as a student has it who made two mistakes."""
+    notebook = solved_notebook(LAB)
+    (answer,) = [cell for cell in notebook["cells"] if cell["source"].startswith("scaling = ")]
+    (exercise,) = [cell for cell in notebook["cells"] if "def longest_sequence" in cell["source"]]
+    answer["source"] = answer["source"].replace("55,", "5,", 1)
+    exercise["source"] = exercise["source"].replace("return max", "return 1 + max")
+    page = browser.new_page(viewport={"width": WIDTHS[0], "height": 900})
+    assert "5," in answer["source"] and "1 + max" in exercise["source"]
+    path = lab_server.put(LAB, notebook, "accessible", "accessible")
+    lab_server.run_all(page, path)
+    yield page
+    close(page)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_of_ours_breaks_wcag_aa(page, screenshots, theme, width):
+    page.set_viewport_size({"width": width, "height": 900})
+    page.evaluate(CHANGE_THEME, THEMES[theme])
+    page.wait_for_function(IS_SHOWN, arg=THEMES[theme])
+    page.wait_for_timeout(1000)
+    picture(page, screenshots / f"{LAB.name}-{theme}-{width}.png", width)
+    found = Axe().run(page, OURS, RULES)
+    wrong = [
+        (rule["id"], node["html"][:200], node["failureSummary"])
+        for rule in found.response["violations"]
+        for node in rule["nodes"]
+    ]
+    assert wrong == []
+    assert found.response["passes"]
+    assert beyond_their_cells(page, OURS) == []
+    alts = page.evaluate(PICTURES, OURS)
+    assert len(alts) >= 2
+    assert all(len(alt) > 20 for alt in alts)

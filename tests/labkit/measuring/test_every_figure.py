@@ -1,0 +1,139 @@
+"""Every figure can be read: letters are large enough, none lies on another, none is cut off.
+
+At 850 pixels, the width of a notebook's page.
+"""
+
+import runpy
+from itertools import combinations
+
+import matplotlib
+
+matplotlib.use("agg")
+
+import pytest
+from matplotlib.colors import to_rgb
+from matplotlib.text import Text
+
+from autograder.builder.source import REPOSITORY
+from labkit.measuring.plots import COLORS, GROUND, CourseFigure
+
+PAGE, LEAST_LETTERS, TOUCHING = 850, 9, 1.0  # pixels
+MOST_PANELS = 3
+LABS = sorted((REPOSITORY / "tests" / "labs").glob("*/every_figure.py"))
+
+
+def figures_of(lab):
+    return runpy.run_path(str(lab))["every_figure"]()
+
+
+def texts_of(figure):
+    """All words that are seen, with their boxes in pixels of the page."""
+    figure.set_dpi(PAGE / figure.get_size_inches()[0])
+    figure.draw_without_rendering()
+    unseen = {text for axes in figure.axes for text in unseen_of(axes)}
+    texts = [text for text in figure.findobj(Text) if text not in unseen]
+    return [
+        (text, text.get_window_extent())
+        for text in texts
+        if text.get_visible() and text.get_text().strip()
+    ]
+
+
+def unseen_of(axes):
+    """Texts of axes that are not drawn, and labels of ticks beyond the ends of an axis."""
+    if not axes.get_visible():
+        yield from axes.findobj(Text)
+    for axis in (axes.xaxis, axes.yaxis):
+        low, high = sorted(axis.get_view_interval())
+        if not axes.axison:
+            yield from axis.findobj(Text)
+        for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
+            if not low <= tick.get_loc() <= high:
+                yield from (tick.label1, tick.label2)
+
+
+def too_small(figure):
+    scale = PAGE / figure.get_size_inches()[0] / 72
+    return [
+        f"{text.get_text()!r} has {text.get_fontsize() * scale:.1f} pixels"
+        for text, _ in texts_of(figure)
+        if text.get_fontsize() * scale < LEAST_LETTERS
+    ]
+
+
+def on_each_other(figure):
+    return [
+        f"{one.get_text()!r} lies on {other.get_text()!r}"
+        for (one, box), (other, its) in combinations(texts_of(figure), 2)
+        if min(box.x1, its.x1) - max(box.x0, its.x0) > TOUCHING
+        and min(box.y1, its.y1) - max(box.y0, its.y0) > TOUCHING
+    ]
+
+
+def cut_off(figure):
+    page = figure.bbox
+    return [
+        f"{text.get_text()!r} is cut off"
+        for text, box in texts_of(figure)
+        if box.x0 < page.x0 - TOUCHING
+        or box.x1 > page.x1 + TOUCHING
+        or box.y0 < page.y0 - TOUCHING
+        or box.y1 > page.y1 + TOUCHING
+    ]
+
+
+def test_every_lab_with_figures_lists_them():
+    drawn = {path.parent.name for path in (REPOSITORY / "labkit" / "labs").glob("*/figures.py")}
+    assert drawn <= {path.parent.name for path in LABS}
+
+
+def n_beside(figure):
+    """How many panels stand in the fullest row."""
+    boxes = [axes.get_position() for axes in figure.axes if axes.get_visible()]
+    return max(sum(box.y0 < other.y1 and other.y0 < box.y1 for other in boxes) for box in boxes)
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda path: path.parent.name)
+def test_every_letter_of_every_figure_can_be_read(lab):
+    wrong, n_figures = [], 0
+    for name, figure in figures_of(lab):
+        n_figures += 1
+        for fault in (*too_small(figure), *on_each_other(figure), *cut_off(figure)):
+            wrong.append(f"{name}: {fault}")
+        if n_beside(figure) > MOST_PANELS:
+            wrong.append(f"{name}: {n_beside(figure)} panels beside each other")
+        if not isinstance(figure, CourseFigure) or not figure.get_suptitle():
+            wrong.append(f"{name}: no sentence that says what to see")
+        if not figure.alt.startswith(figure.get_suptitle().replace("\n", " ")):
+            wrong.append(f"{name}: no alternative text")
+        if figure.get_facecolor()[:3] != to_rgb(GROUND):
+            wrong.append(f"{name}: a ground of its own")
+    assert wrong == []
+    assert n_figures
+
+
+def luminance(color):
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(color)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("what", sorted(COLORS.keys() - {"free"}))
+def test_lines_have_a_contrast_of_three_on_the_ground(what):
+    ground, line = luminance(GROUND), luminance(COLORS[what])
+    assert (ground + 0.05) / (line + 0.05) >= 3
+
+
+def test_no_two_meanings_share_a_colour():
+    assert len(set(COLORS.values())) == len(COLORS)
+
+
+def test_a_notebook_shows_a_picture_with_words_and_a_caption():
+    _, figure = next(figures_of(LABS[0].parent.parent / "kv_cache" / "every_figure.py"))
+    data, metadata = figure._repr_mimebundle_()
+    assert data["text/html"].startswith("<figure")
+    assert f'alt="{figure.alt}"' in data["text/html"]
+    assert f"<figcaption>{figure.caption}</figcaption>" in data["text/html"]
+    assert "max-width:100%" in data["text/html"]
+    assert metadata["image/png"]["width"] == PAGE
+    assert "seconds per generation by new tokens" not in data["text/html"]
+    assert "seconds per generation, new tokens: without cache, with cache" in figure.alt

@@ -1,0 +1,36 @@
+"""Every figure of lab 5: those of the notebook and of its player, on recorded data."""
+
+import random
+from collections.abc import Iterator
+
+from labkit import batching
+from labkit.labs.batching import timeline
+from labkit.labs.batching import widget as batching_widget
+from labkit.labs.batching.driver import serve
+from labkit.labs.batching.policies import StaticDecodeLoop
+from labkit.labs.batching.workload import FixedCosts, Job, Setup, exponential_lengths
+from labkit.measuring.plots import CourseFigure
+
+
+def every_figure() -> Iterator[tuple[str, CourseFigure]]:
+    """Names and figures."""
+    jobs = [Job(i, 20 + i, max_new=2 + i % 7, arrival_s=i // 3) for i in range(8)]
+    jobs.append(Job(8, 900, 7, arrival_s=3))
+    small = Setup(prefill_batch=3, prefill_capacity=200, decode_batch=3, decode_capacity=120)
+    loops = batching.PrefillLoop(), batching.DecodeLoop()
+    run = serve(jobs, small, *loops, costs=FixedCosts(prefill=2, decode=1, transfer=0.5))
+    yield "first", timeline.draw(run, "Nine requests on small servers")
+    lengths = exponential_lengths(24, 12, random.Random(4))
+    jobs = [Job(i, 16, n) for i, n in enumerate(lengths)]
+    ways = {"static batches of 8": StaticDecodeLoop(loops[1]), "continuous, 8 slots": loops[1]}
+    runs = {
+        name: serve(jobs, Setup(prefill_batch=24, decode_batch=8), loops[0], loop,
+                    costs=FixedCosts(prefill=3))
+        for name, loop in ways.items()
+    }  # fmt: skip
+    yield "beside", timeline.draw_beside(runs)
+    run = batching_widget.simulate(
+        batching.PrefillLoop, batching.DecodeLoop, **batching_widget.CHOSEN
+    )
+    yield "player", batching_widget.draw(run)
+    yield "half of it", batching_widget.draw(run, run.makespan_s / 2)

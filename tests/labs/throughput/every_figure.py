@@ -1,0 +1,17 @@
+"""Every figure of lab 2: those of the notebook and of its player, on recorded data."""
+
+from collections.abc import Iterator
+
+from labkit.labs.throughput import figures as throughput_figures
+from labkit.labs.throughput import widget as roofline_widget
+from labkit.measuring.plots import CourseFigure
+from labkit.measuring.records import recorded_results
+
+
+def every_figure() -> Iterator[tuple[str, CourseFigure]]:
+    """Names and figures."""
+    records = recorded_results("throughput-*.jsonl")
+    yield from throughput_figures.figures_of(records).items()
+    for name, record in records.items():
+        for batch in (1, 64, 1024):
+            yield f"{name} roofline {batch}", roofline_widget.draw(record, batch)
