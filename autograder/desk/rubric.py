@@ -4,10 +4,14 @@ A rubric is the list below a line that begins with "Marking". An item begins wit
 them in parentheses; "for each of the two ..." stands for two items.
 """
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from autograder.builder.source import Lab
+if TYPE_CHECKING:
+    from autograder.builder.source import Lab
 
 _MARKING = re.compile(r"^\*?Marking\b(.*?):\*?$", re.MULTILINE)
 _ITEM = re.compile(r"^\* (.*(?:\n  .*)*)", re.MULTILINE)
@@ -71,10 +75,8 @@ def _parts(text: str) -> tuple[str, str, tuple[RubricItem, ...]]:
 
 
 def _items(text: str) -> list[RubricItem]:
-    if named := _EACH_NAMED.match(text):
-        n_times = len(named[1].split(";"))
-    else:
-        n_times = _n_times(text)
+    named = _EACH_NAMED.match(text)
+    n_times = len(named[1].split(";")) if named else _n_times(text)
     return [RubricItem(_numbered(text, i, n_times), _points(text)) for i in range(n_times)]
 
 

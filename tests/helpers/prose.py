@@ -24,12 +24,13 @@ PROGRAM = (
     "autograder/*.py",
     *(
         f"autograder/{part}/**/*.py"
-        for part in "course exports grading intake pages record".split()
+        for part in "course desk exports grading intake pages record".split()
     ),
     "autograder/builder/*.py",
     "autograder/judging/*.py",
     "autograder/proof/*.py",
     "autograder/pages/templates/*.html",
+    "autograder/desk/templates/*.html",
     "labkit/cli.py",
     *(f"labkit/{part}/*.py" for part in "bridge checks measuring tasks zoo".split()),
 )
