@@ -43,7 +43,8 @@ LABS = (
     "autograder/labs/papers/keys/*.toml",
 )
 NO_PROSE = re.compile(
-    r"\(\?[:!i]|\{\{|<!DOCTYPE|^\s*select |^\w[\w.]* = |^def |^Shapes:|^Source:|\btls:$",
+    r"\(\?[:!i]|\{\{|<!DOCTYPE|^\s*(?:select|create table) |^\w[\w.]* = "
+    r"|^def |^Shapes:|^Source:|\btls:$",
     re.MULTILINE,
 )
 
