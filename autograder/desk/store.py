@@ -151,6 +151,21 @@ class Store:
                 _set_points(book, act, item, item_after, item_before)
         return [Key(*row[:3]) for row in rows]
 
+    def split_students(self, lab: str, question: str) -> set[str]:
+        """Whose answers were taken out of their groups."""
+        with self._tables.reading() as book:
+            rows = book.execute(
+                "select student from desk_split where lab = ? and question = ?", (lab, question)
+            )
+            return {student for (student,) in rows}
+
+    def split(self, key: Key) -> None:
+        """Take an answer out of its group, or put it back."""
+        with self._tables.writing() as book:
+            where = "where lab = ? and question = ? and student = ?"
+            if not book.execute(f"delete from desk_split {where}", tuple(key)).rowcount:
+                book.execute("insert into desk_split values (?, ?, ?)", tuple(key))
+
     def add_item(self, lab: str, question: str, text: str, points: float, one_of: str) -> None:
         """Add an item to a rubric; one with the same text stays as it is."""
         with self._tables.writing() as book:
