@@ -295,7 +295,12 @@ def mark(
         list[str] | None, typer.Option(help="a person who marks; repeat it for more")
     ] = None,
     reader: Annotated[
-        list[str] | None, typer.Option(help="a person who may only read; repeat it for more")
+        list[str] | None,
+        typer.Option(help="a person who sees the overview alone; repeat it for more"),
+    ] = None,
+    appeals: Annotated[
+        Path | None,
+        typer.Option(help="questions of students, as CSV: lab, exercise, student, text"),
     ] = None,
     host: Host = "127.0.0.1",
     port: Port = 0,
@@ -306,12 +311,31 @@ def mark(
     import getpass
 
     from autograder.desk.guard import READER, Person
-    from autograder.desk.serve import Place, serve
+    from autograder.desk.serve import Place, serve, take_appeals
 
     people = [Person(name) for name in ta or [getpass.getuser()]]
     people += [Person(name, READER) for name in reader or []]
     with _refusals():
+        if appeals:
+            typer.echo(f"{take_appeals(out, appeals)} questions of students are read.")
         serve(out, people, Place(host, port, tls_cert, tls_key), typer.echo)
+
+
+@app.command()
+def overview(
+    out: Annotated[Path, typer.Argument(help="the output folder of a grading")],
+    host: Host = "127.0.0.1",
+    port: Port = 0,
+    tls_cert: Certificate = None,
+    tls_key: PrivateKey = None,
+) -> None:
+    """Show where the class is stuck, without names, in a browser."""
+    from autograder.desk.guard import READER, Person
+    from autograder.desk.serve import Place, serve
+
+    with _refusals():
+        place = Place(host, port, tls_cert, tls_key)
+        serve(out, [Person("overview", READER)], place, typer.echo)
 
 
 @app.command()

@@ -28,7 +28,7 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-store",
 }
-_PUBLIC = "/static/"
+_PUBLIC, _FOR_READERS = "/static/", ("/", "/overview")
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,14 @@ class Guard:
         if person is None:
             return _refusal("Open the address that the command printed. It holds your token.")
         request.scope["person"] = person
+        if person.role != MARKER and request.url.path not in _FOR_READERS:
+            return _refusal("You may only read the overview.")
         if request.method in ("GET", "HEAD"):
             return None
         return await self._form_refusal(request, person)
 
     async def _form_refusal(self, request: Request, person: Person) -> Response | None:
-        if person.role != MARKER:
-            return _refusal("You may read, but not mark.")
-        if request.headers.get("origin", self._origin) != self._origin:
+        if person.role != MARKER or request.headers.get("origin", self._origin) != self._origin:
             return _refusal("This form comes from another site.")
         body = b""
         async for part in request.stream():

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import uvicorn
 
+from autograder.desk.appeals import Appeals
 from autograder.desk.guard import Person
 from autograder.desk.server import make_app
+from autograder.desk.store import Store
+from autograder.desk.tables import Tables
 from autograder.errors import Refusal
 
 LOOPBACK = "127.0.0.1"
@@ -23,6 +26,12 @@ class Place:
     port: int = 0
     certificate: Path | None = None
     key: Path | None = None
+
+
+def take_appeals(out: Path, table: Path) -> int:
+    """Keep the questions of students that a CSV file holds; how many. Raises: Refusal."""
+    tables = Tables(out / "course" / "gradebook.db")
+    return Appeals(out, tables, Store(tables, ())).read(table)
 
 
 def serve(out: Path, people: Sequence[Person], place: Place, told: Callable[[str], None]) -> None:

@@ -1,28 +1,26 @@
 """The desk's pages: which request is answered by which page."""
 
-import secrets
-from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from autograder.desk.agreement import SecondMarks
 from autograder.desk.answers import Answer, Answers, Sheet
+from autograder.desk.appeals import Appeals
 from autograder.desk.guard import READER, Guard, Person
 from autograder.desk.marking import Desk, is_together, number, one
-from autograder.desk.shown import as_code, plain, shown
+from autograder.desk.render import page, static
+from autograder.desk.review import Review
 from autograder.desk.states import Item, State, points_of
 from autograder.desk.store import ConflictError, Store
 from autograder.desk.tables import Tables
 from autograder.errors import Refusal
 from autograder.record.marks import as_points
 
-STATIC = {"desk.js": "text/javascript", "desk.css": "text/css"}
 _SHEET = "/{lab:str}/{question:str}"
 
 
@@ -30,7 +28,10 @@ def make_app(out: Path, people: list[Person], origin: str) -> Guard:
     """The desk on an output folder. Raises: Refusal if nothing was graded."""
     tables = Tables(out / "course" / "gradebook.db")
     answers = Answers(out, tables.secret())
-    pages = Pages(Desk(answers, Store(tables, answers.questions())))
+    store = Store(tables, answers.questions())
+    desk = Desk(answers, store)
+    pages = Pages(desk)
+    review = Review(desk, SecondMarks(tables), Appeals(out, tables, store))
     routes = [
         Route("/", pages.home),
         Route("/static/{name:str}", static),
@@ -40,6 +41,13 @@ def make_app(out: Path, people: list[Person], origin: str) -> Guard:
         Route(f"/split{_SHEET}/{{name:str}}", pages.split, methods=["POST"]),
         Route(f"/rubric{_SHEET}", pages.rubric, methods=["GET", "POST"]),
         Route(f"/item{_SHEET}/{{item:int}}", pages.item, methods=["POST"]),
+    ]
+    routes += [
+        Route("/agreement", review.agreement),
+        Route(f"/second{_SHEET}", review.second, methods=["GET", "POST"]),
+        Route("/appeals", review.appeals, methods=["GET", "POST"]),
+        Route("/appeal/{number:int}", review.appeal, methods=["GET", "POST"]),
+        Route("/overview", review.overview),
     ]
     app = Starlette(routes=routes, exception_handlers={Refusal: _refused})
     return Guard(app, people, origin)
@@ -52,7 +60,9 @@ class Pages:
         self._desk = desk
 
     def home(self, request: Request) -> Response:
-        """All questions, and how far they are."""
+        """All questions, and how far they are; a reader has the overview."""
+        if request.scope["person"].role == READER:
+            return RedirectResponse("/overview", 303)
         rows = [(each, *self._desk.progress(each)) for each in self._desk.answers.questions()]
         return page(request, "home.html", rows=rows)
 
@@ -153,7 +163,7 @@ class Pages:
             answer=answer,
             items=items,
             state=state,
-            typed=_typed(state, items, question.points),
+            typed=typed_points(state, items, question.points),
             group=group,
             together=is_together(group),
             others=[sheet.answers[name] for name in group.members if name != answer.id],
@@ -165,6 +175,7 @@ class Pages:
             other=other,
             history=desk.store.history(answer.key),
             notice=notice,
+            is_second=False,
         )  # fmt: skip
 
     def _sheet(self, request: Request) -> Sheet:
@@ -181,32 +192,10 @@ class Pages:
         return answer
 
 
-def static(request: Request) -> Response:
-    """The desk's own script and style."""
-    name = request.path_params["name"]
-    if name not in STATIC:
-        raise HTTPException(404)
-    return Response(_static(name), media_type=STATIC[name])
-
-
-def page(request: Request, template: str, status: int = 200, **values: object) -> Response:
-    """A page with what every page has: its person, and the names that its forms carry."""
-    person = request.scope["person"]
-    common = {"person": person, "is_reader": person.role == READER}
-    text = (
-        _environment().get_template(template).render(**common, new_request=_new_request, **values)
-    )
-    return HTMLResponse(text.encode(errors="replace"), status)
-
-
-def _typed(state: State, items: list[Item], at_most: float) -> str:
+def typed_points(state: State, items: list[Item], at_most: float) -> str:
     """The points that a person typed; "" if they are the sum of the items."""
     total = points_of(state.items, {item.id: item.points for item in items}, at_most)
     return "" if state.items and state.points == total else as_points(state.points)
-
-
-def _new_request() -> str:
-    return secrets.token_hex(12)
 
 
 def _to(sheet: Sheet, name: str) -> Response:
@@ -215,24 +204,3 @@ def _to(sheet: Sheet, name: str) -> Response:
 
 def _refused(request: Request, refusal: Exception) -> Response:
     return PlainTextResponse(f"{refusal}\n", 409)
-
-
-@cache
-def _static(name: str) -> bytes:
-    return Path(__file__).with_name("static").joinpath(name).read_bytes()
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("autograder.desk"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    filters: dict[str, Callable] = {
-        "markdown": shown, "code": as_code, "plain": plain, "points": as_points
-    }  # fmt: skip
-    environment.filters |= filters
-    return environment

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 _GRADES = """
-    select submitted_assignment.student_id, grade.id, grade.manual_score, grade.needs_manual_grade,
+    select submitted_assignment.student_id, grade.id, grade.manual_score,
+           grade.needs_manual_grade or (grade.manual_score is null and grade.auto_score is null),
            comment.id, comment.manual_comment
       from assignment
       join submitted_assignment on submitted_assignment.assignment_id = assignment.id
@@ -97,7 +98,7 @@ def entries_of(
     rows = book.execute(_GRADES + (_ONE if who else ""), (lab, question, *who))
     return {
         name: Entry(
-            State(points, text or "", tuple(given.get(name, ())), bool(waits) or points is None),
+            State(points, text or "", tuple(given.get(name, ())), bool(waits)),
             grade,
             comment,
         )
@@ -109,7 +110,7 @@ def write_state(book: sqlite3.Connection, key: Key, entry: Entry, state: State) 
     """Write what an answer is given, in a transaction of the caller's."""
     book.execute(
         "update grade set manual_score = ?, needs_manual_grade = ? where id = ?",
-        (state.points, state.waits or state.points is None, entry.grade),
+        (state.points, state.waits, entry.grade),
     )
     if entry.comment:
         book.execute(

@@ -36,7 +36,7 @@ _HISTORY = """
 """
 _LAST_OF = """
     select id, item, item_before, item_after from desk_act as act
-     where who = ? and undoes is null
+     where who = ? and undoes is null and what not like 'appeal %'
        and not exists (select 1 from desk_act where undoes = act.id) order by id desc limit 1
 """
 
@@ -107,8 +107,10 @@ class Store:
         request: str,
         seen: Mapping[Key, str],
         what: str = "marked",
+        also: tuple[str, tuple] | None = None,
     ) -> bool:
-        """Give these answers these states. seen: the digests of what the author saw.
+        """Give these answers these states. seen: the digests of what the author saw; also: a
+        statement of the same transaction, with its values.
 
         Returns False if the request was carried out before. Raises: ConflictError.
         """
@@ -122,6 +124,8 @@ class Store:
             act = _act(book, who, request, what)
             for key, state in given.items():
                 _change(book, act, key, entries[key], state)
+            if also:
+                book.execute(*also)
         return True
 
     def undo(self, who: str, request: str) -> list[Key]:

@@ -9,12 +9,13 @@ import csv
 import io
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 from autograder.files import write_whole
 from autograder.record.by_hand import HandMark, marks_by_hand
+from autograder.record.decisions import Decision, decisions_of
 from autograder.record.folder import policy_of
 from autograder.record.results import ERROR, Result, read_results
 
@@ -46,6 +47,7 @@ class Mark:
     of: float
     remark: str = ""
     hand: tuple[HandMark, ...] = ()
+    decisions: tuple[Decision, ...] = ()
 
 
 def marks_of(out: Path, results: Sequence[Result] | None = None) -> list[Mark]:
@@ -55,15 +57,17 @@ def marks_of(out: Path, results: Sequence[Result] | None = None) -> list[Mark]:
     """
     bonus_at_most = policy_of(out, None).bonus_at_most
     rows = read_results(out / "results.jsonl") if results is None else results
-    by_hand = marks_by_hand(out / "course" / "gradebook.db", rows)
+    database = out / "course" / "gradebook.db"
+    by_hand, decided = marks_by_hand(database, rows), decisions_of(database)
     of: dict[str, float] = {}
     for result in rows:
         points = float(_sum([result.max_score, *result.written.values()]))
         of[result.lab] = max(points, of.get(result.lab, 0.0))  # a row of our errors knows none
-    return [
+    marks = [
         _mark(result, by_hand.get((result.lab, result.student), {}), of[result.lab], bonus_at_most)
         for result in sorted(rows, key=lambda result: (result.lab, result.student))
     ]
+    return [replace(mark, decisions=decided.get((mark.lab, mark.student), ())) for mark in marks]
 
 
 def write_marks(out: Path, results: Sequence[Result], marks: Iterable[Mark]) -> Path:

@@ -36,10 +36,10 @@ const keys = {
     items.forEach((item) => choose(item, false));
     points.value = "0";
   },
-  c: () => document.getElementById("comment").focus(),
+  c: () => document.getElementById("comment")?.focus(),
   p: () => points.select(),
   g: () => form.elements.together?.click(),
-  n: () => document.getElementById("skip").click(),
+  n: () => document.getElementById("skip")?.click(),
   u: () => send(document.getElementById("undo")),
   s: () => send(document.getElementById("split")),
 };

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import httpx
 import pytest
@@ -11,8 +12,9 @@ from typer.testing import CliRunner
 
 from autograder.builder.source import REPOSITORY
 from autograder.cli import app
+from autograder.grading.cluster.keys import write_keys
 
-SERVE = [sys.executable, "-u", "-m", "autograder", "mark"]
+SERVE = [sys.executable, "-u", "-m", "autograder"]
 
 
 @pytest.fixture(scope="module")
@@ -22,20 +24,51 @@ def out(tmp_path_factory):
     return out
 
 
-def test_the_command_prints_an_address_for_each_person_that_opens_the_desk(out):
-    people = ["--ta", "bea", "--reader", "lee"]
+@contextmanager
+def started(out, *options, command="mark"):
+    """The lines that the command prints first, one for each person."""
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
     with subprocess.Popen(
-        [*SERVE, out, *people], stdout=subprocess.PIPE, text=True, cwd=REPOSITORY, env=os.environ
+        [*SERVE, command, out, *options], stdout=subprocess.PIPE, text=True, env=environment
     ) as server:
         try:
-            first, second = server.stdout.readline(), server.stdout.readline()
-            assert first.startswith("bea, marker: http://127.0.0.1:")
-            assert second.startswith("lee, reader: http://127.0.0.1:")
-            address = first.split()[-1]
-            with httpx.Client(follow_redirects=True, trust_env=False, timeout=60) as client:
-                assert "01_memory: growth" in client.get(address).text
+            yield server.stdout
         finally:
             server.terminate()
+
+
+def home(address, **options):
+    with httpx.Client(follow_redirects=True, trust_env=False, timeout=60, **options) as client:
+        return client.get(address).text
+
+
+def test_the_command_prints_an_address_for_each_person_that_opens_the_desk(out):
+    with started(out, "--ta", "bea", "--reader", "lee") as printed:
+        first, second = printed.readline(), printed.readline()
+        assert first.startswith("bea, marker: http://127.0.0.1:")
+        assert second.startswith("lee, reader: http://127.0.0.1:")
+        assert "01_memory: growth" in home(first.split()[-1])
+
+
+def test_questions_of_students_are_read_from_a_table(out, tmp_path):
+    table = tmp_path / "appeals.csv"
+    table.write_text("lab,exercise,student,text\n01_memory,kv_table,ada,Why?\n")
+    with started(out, "--appeals", table) as printed:
+        assert printed.readline() == "1 questions of students are read.\n"
+
+
+def test_with_its_two_files_the_desk_speaks_tls(out, tmp_path):
+    folder = write_keys(tmp_path / "keys")
+    files = ["--tls-cert", folder / "certificate.pem", "--tls-key", folder / "key.pem"]
+    with started(out, "--host", "localhost", *files) as printed:
+        address = printed.readline().split()[-1]
+        assert address.startswith("https://localhost:")
+        assert "01_memory: growth" in home(address, verify=False)
+
+
+def test_the_overview_is_a_command_of_its_own(out):
+    with started(out, command="overview") as printed:
+        assert "Where the class is" in home(printed.readline().split()[-1])
 
 
 @pytest.mark.parametrize(
