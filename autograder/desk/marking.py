@@ -101,7 +101,7 @@ def state_from(form: Form, items: Sequence[Item], question: Question) -> State:
     if text:
         points = number(text)
         if points > question.points:
-            raise Refusal(f"This question has {question.points:g} points at most.")
+            raise Refusal(f"Give {question.points:g} at most.")
     else:
         worth = {item.id: item.points for item in chosen}
         points = points_of(worth, worth, question.points)

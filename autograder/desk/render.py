@@ -14,7 +14,11 @@ from autograder.desk.guard import READER
 from autograder.desk.shown import as_code, plain, shown
 from autograder.record.marks import as_points
 
-STATIC = {"desk.js": "text/javascript", "desk.css": "text/css"}
+STATIC = {
+    "desk.js": "text/javascript",
+    "overview.js": "text/javascript",
+    "desk.css": "text/css",
+}
 
 
 def static(request: Request) -> Response:

@@ -12,6 +12,7 @@ from autograder.desk.render import page
 from autograder.desk.states import State
 from autograder.errors import Refusal
 from autograder.pages.statistics import check_statistics, frequent_causes
+from autograder.record.results import CheckResult
 
 N_SHOWN = 5
 FEWEST = 3  # what fewer students share could point at one of them
@@ -84,15 +85,9 @@ class Review:
                 notice, status = str(refusal), 409
         key, state = self._appeals.state(appeal)
         cells = self._desk.answers.cells(appeal.lab, appeal.student)
-        checks = [
-            check
-            for result in self._desk.answers.results()
-            if (result.lab, result.student) == (appeal.lab, appeal.student)
-            for check in result.by_exercise.get(appeal.exercise, [])
-        ]
         return page(
             request, "appeal.html", status,
-            appeal=appeal, state=state, checks=checks, notice=notice,
+            appeal=appeal, state=state, checks=self._checks(appeal), notice=notice,
             source="".join(cells.get(appeal.exercise, {}).get("source", "")),
             history=self._desk.store.history(key),
         )  # fmt: skip
@@ -112,7 +107,24 @@ class Review:
     def _decide(self, request: Request, appeal: Appeal) -> None:
         form, who = request.scope["form"], request.scope["person"].name
         text = one(form, "points").strip()
-        points = number(text) if text else None
+        points, at_most = number(text) if text else None, self._points_of(appeal)
+        if points is not None and points > at_most:
+            raise Refusal(f"Give {at_most:g} at most.")
         reason, name, seen = (one(form, each) for each in ("reason", "request", "seen"))
         self._appeals.decide(appeal, points, reason, who, name, seen)
         self._appeals.write_page(appeal, self._desk.answers.results())
+
+    def _checks(self, appeal: Appeal) -> list[CheckResult]:
+        return [
+            check
+            for result in self._desk.answers.results()
+            if (result.lab, result.student) == (appeal.lab, appeal.student)
+            for check in result.by_exercise.get(appeal.exercise, [])
+        ]
+
+    def _points_of(self, appeal: Appeal) -> float:
+        """The most that the exercise or the written question earns."""
+        name = (appeal.lab, appeal.exercise)
+        written = [each for each in self._desk.answers.questions() if (each.lab, each.name) == name]
+        parts = [each.points for each in written]
+        return round(sum(parts or [check.max_points for check in self._checks(appeal)]), 4)

@@ -17,6 +17,7 @@ _MARKING = re.compile(r"^\*?Marking\b(.*?):\*?$", re.MULTILINE)
 _ITEM = re.compile(r"^\* (.*(?:\n  .*)*)", re.MULTILINE)
 _LESS = re.compile(r"\((\d+(?:\.\d+)?) instead of (\d+(?:\.\d+)?)\)")
 _IN_PARENTHESES = re.compile(r"\((\d+(?:\.\d+)?)(?:, or [^()]*)?\)\.?$")
+_OWN_POINTS = re.compile(r" \(\d+(?:\.\d+)?\)(?=\.?$)")
 _FIRST = re.compile(r"^(-?\d+(?:\.\d+)?) ")
 _EACH = re.compile(r"for each of the (?:other )?(two|three|four)\b")
 _EACH_NAMED = re.compile(r"^\S+ for each \w+: (.*)")
@@ -77,7 +78,9 @@ def _parts(text: str) -> tuple[str, str, tuple[RubricItem, ...]]:
 def _items(text: str) -> list[RubricItem]:
     named = _EACH_NAMED.match(text)
     n_times = len(named[1].split(";")) if named else _n_times(text)
-    return [RubricItem(_numbered(text, i, n_times), _points(text)) for i in range(n_times)]
+    words = _OWN_POINTS.sub("", _FIRST.sub("", text))  # the desk shows the points beside them
+    words = words[:1].upper() + words[1:]
+    return [RubricItem(_numbered(words, i, n_times), _points(text)) for i in range(n_times)]
 
 
 def _n_times(text: str) -> int:

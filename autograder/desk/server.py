@@ -64,7 +64,8 @@ class Pages:
         if request.scope["person"].role == READER:
             return RedirectResponse("/overview", 303)
         rows = [(each, *self._desk.progress(each)) for each in self._desk.answers.questions()]
-        return page(request, "home.html", rows=rows)
+        focused = next((each for each, n_done, n_all, _ in rows if n_done < n_all), None)
+        return page(request, "home.html", rows=rows, focused=focused)
 
     def next(self, request: Request) -> Response:
         """To the next answer that waits; home if none does."""

@@ -78,6 +78,8 @@ def test_a_question_of_a_student_gets_a_decision_that_the_feedback_page_shows(
     assert f"Why {exercise}?" in page.text
     no_reason = bea.post(page.url, data=fields_of_page(page) | {"points": points, "reason": " "})
     assert no_reason.status_code == 409
+    too_much = bea.post(page.url, data=fields_of_page(page) | {"points": "9", "reason": "x"})
+    assert "at most." in too_much.text
     decision = {"points": points, "reason": f"Because of {exercise}."}
     done = bea.post(page.url, data=fields_of_page(page) | decision)
     assert done.url.path == "/appeals"

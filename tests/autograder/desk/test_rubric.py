@@ -15,6 +15,7 @@ def test_the_items_that_earn_add_up_to_the_points_of_the_question(question):
     assert question.text
     assert "Marking" not in question.model
     assert len({item.text for item in question.items}) == len(question.items)
+    assert not [item.text for item in question.items if item.text[0].isdigit()]
 
 
 def test_an_item_that_takes_points_off_is_negative():
