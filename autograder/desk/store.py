@@ -70,18 +70,22 @@ class Store:
     """The marks of the written questions, for several people at once."""
 
     def __init__(self, tables: Tables, questions: Iterable[Question]) -> None:
-        """New items of the sources are added; those that people changed stay as they are."""
+        """The rubrics of these questions are known from now on."""
         self._tables = tables
-        self._questions = {(each.lab, each.name): each for each in questions}
-        with tables.writing() as book:
+        self._questions: dict[tuple[str, str], Question] = {}
+        self.know(questions)
+
+    def know(self, questions: Iterable[Question]) -> None:
+        """Take in questions; of their rubrics, items that people changed stay as they are."""
+        new = [each for each in questions if (each.lab, each.name) not in self._questions]
+        if not new:
+            return
+        with self._tables.writing() as book:
             book.executemany(
                 "insert or ignore into desk_item (lab, question, text, points) values (?, ?, ?, ?)",
-                [
-                    (*name, item.text, item.points)
-                    for name, each in self._questions.items()
-                    for item in each.items
-                ],
+                [(q.lab, q.name, item.text, item.points) for q in new for item in q.items],
             )
+        self._questions |= {(each.lab, each.name): each for each in new}
 
     def items(self, lab: str, question: str) -> list[Item]:
         """The rubric as it counts now."""

@@ -1,5 +1,7 @@
 """Marks of the desk: in nbgrader's tables, once each, with their history."""
 
+import csv
+import html
 import os
 import random
 import signal
@@ -12,9 +14,12 @@ import desk_store
 import pytest
 from desk_store import KEYS, LAB, STUDENTS
 from nbgrader.api import Gradebook
+from nbgrader.plugins import CsvExportPlugin
 from recorded import by_hand, record, result_of
+from typer.testing import CliRunner
 
 from autograder.builder.source import REPOSITORY, find_lab
+from autograder.cli import app
 from autograder.desk.rubric import questions_of
 from autograder.desk.states import Key, State
 from autograder.desk.store import ConflictError
@@ -55,6 +60,11 @@ def test_a_mark_agrees_in_the_desk_in_nbgrader_and_in_the_exports(out, store):
         assert (grade.score, grade.needs_manual_grade) == (0.75, False)
         assert book.find_comment("growth", LAB, LAB, "ada").comment == "Why quadratic?"
         assert book.find_submission(LAB, "ada").score == pytest.approx(11.5)
+        exporter = CsvExportPlugin(to=str(out / "nbgrader.csv"))
+        exporter.export(book)
+    table = csv.DictReader((out / "nbgrader.csv").read_text().splitlines())
+    (row,) = [row for row in table if row["student_id"] == "ada"]
+    assert (float(row["score"]), float(row["max_score"])) == (11.5, 12)
     assert {mark.student: mark.total for mark in marks_of(out)}["ada"] == 11.5
     export(out, Order("csv"), out / "marks-out.csv")
     assert "11.5" in (out / "marks-out.csv").read_text(encoding="utf-8-sig")
@@ -137,6 +147,16 @@ def test_items_and_history_survive_a_regrade_and_a_changed_answer_waits(out, sto
     assert [deed.after.points for deed in store.history(ADA)] == [0.25]
     give(store, BO, 0.25, item.id)
     assert not store.states(LAB, "growth")["bo"].waits
+
+
+def test_the_feedback_page_names_the_items_that_were_given(out, store):
+    first, second = store.items(LAB, "growth")[:2]
+    give(store, ADA, 0.25, first.id)
+    done = CliRunner().invoke(app, ["report", str(out)])
+    assert done.exit_code == 0, done.output
+    page = (out / "feedback" / LAB / "ada.html").read_text()
+    assert html.escape(first.text, quote=False) in page
+    assert html.escape(second.text, quote=False) not in page
 
 
 def test_items_that_people_changed_stay_when_the_desk_opens_again(out, store):
