@@ -54,7 +54,8 @@ class Review:
             return RedirectResponse("/agreement", 303)
         return page(
             request, "answer.html", 422 if notice else 200,
-            question=question, answer=sheet.answers[name], items=items, state=State(), typed="",
+            question=question, answer=sheet.answers[name], items=items, state=State(),
+            chosen=[], comment="", typed="",
             group=Group(ALONE, (name,)), together=False, others=[], n_waiting=0, is_split=False,
             n_done=0, n_all=SAMPLE, other=None, history=[], notice=notice, is_second=True,
         )  # fmt: skip

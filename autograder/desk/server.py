@@ -83,9 +83,12 @@ class Pages:
             return self._answer_page(request, sheet, answer)
         try:
             self._desk.mark(sheet, answer, request.scope["form"], who)
+        except ConflictError as conflict:
+            comment = one(request.scope["form"], "comment").strip()
+            lost = f" Your comment was: {comment}" if comment else ""
+            return self._answer_page(request, sheet, answer, f"{conflict}{lost}", 409)
         except Refusal as refusal:
-            status = 409 if isinstance(refusal, ConflictError) else 422
-            return self._answer_page(request, sheet, answer, str(refusal), status)
+            return self._answer_page(request, sheet, answer, str(refusal), 422)
         name = self._desk.next_waiting(sheet, who, answer.id)
         return _to(sheet, name) if name else RedirectResponse("/", 303)
 
@@ -152,6 +155,8 @@ class Pages:
         items = desk.store.items(question.lab, question.name)
         states = desk.store.states(question.lab, question.name)
         state = states.get(answer.key.student, State())
+        form = request.scope["form"] if status == 422 else {}
+        chosen = form.get("item", ()) if form else [str(item) for item in state.items]
         group, other = desk.group(sheet, answer), desk.opened_by(answer.id, who)
         desk.open(answer.id, who)
         waiting = {
@@ -166,7 +171,9 @@ class Pages:
             answer=answer,
             items=items,
             state=state,
-            typed=typed_points(state, items, question.points),
+            chosen=chosen,
+            comment=one(form, "comment") or state.comment,
+            typed=one(form, "points") or typed_points(state, items, question.points),
             group=group,
             together=is_together(group),
             others=[sheet.answers[name] for name in group.members if name != answer.id],

@@ -266,7 +266,8 @@ def _set_points(book: sqlite3.Connection, act: int, item: int, old: float, new: 
 def _conflict(book: sqlite3.Connection, key: Key, state: State) -> ConflictError:
     who, at = book.execute(_LAST, tuple(key)).fetchone() or ("Somebody", "")
     when = f" at {at[11:16]} UTC" if at else " in formgrader"
-    points = "no points" if state.points is None else f"{as_points(state.points)} points"
+    many = "" if state.points == 1 else "s"
+    points = "no points" if state.points is None else f"{as_points(state.points)} point{many}"
     return ConflictError(
         f"{who} changed this answer{when}: it has {points} now. Your mark is not saved; look again."
     )

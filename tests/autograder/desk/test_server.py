@@ -91,17 +91,19 @@ def test_two_people_with_one_answer_open_are_told_and_neither_mark_is_lost(desk,
         same = carl.get(page.url)
         assert "bea has this answer open, too." in same.text
         assert bea.post(page.url, data=fields(page) | {"points": "0.75"}).status_code == 200
-        late = carl.post(page.url, data=fields(same) | {"points": "0.25"})
+        late = carl.post(page.url, data=fields(same) | {"points": "0.25", "comment": "<b>Mine"})
     assert late.status_code == 409
     assert "bea changed this answer at" in late.text
     assert "it has 0.75 points now" in late.text
+    assert "Your comment was: &lt;b&gt;Mine" in late.text
 
 
 @pytest.mark.parametrize("points", ["", "2", "-1", "nan", "1e9", "x", "\0"])
 def test_a_form_that_gives_nothing_or_too_much_is_refused_with_a_sentence(bea, points):
     page = bea.get(answers_address())
-    refused = bea.post(page.url, data=fields(page) | {"points": points})
+    refused = bea.post(page.url, data=fields(page) | {"points": points, "comment": "Kept."})
     assert refused.status_code == 422
+    assert "Kept.</textarea>" in refused.text
     assert 'role="alert"' in refused.text
 
 
