@@ -45,7 +45,7 @@ class Sheet:
     def groups(self) -> dict[str, Group]:
         """The group of each answer, by id."""
         texts = {name: answer.text for name, answer in self.answers.items()}
-        groups = groups_of(texts, self.question.model)
+        groups = groups_of(texts, self.question.model, self.question.cell)
         return {name: group for group in groups for name in group.members}
 
 
@@ -104,8 +104,11 @@ class Answers:
         return {cell["metadata"]["nbgrader"]["grade_id"]: cell for cell in named}
 
     def _sheets(self, lab: str) -> dict[str, Sheet]:
-        students = [result.student for result in self.results() if result.lab == lab]
-        cells = {student: self.cells(lab, student) for student in students}
+        cells = {  # what could not be graded is no answer, not even a blank one
+            result.student: {} if result.score is None else self.cells(lab, result.student)
+            for result in self.results()
+            if result.lab == lab
+        }
         return {
             question.name: self._sheet(question, cells) for question in questions_of(find_lab(lab))
         }

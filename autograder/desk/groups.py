@@ -32,14 +32,14 @@ def normalised(text: str) -> str:
     return " ".join(re.sub(r"[^\w.%×/=+-]+|[.-](?!\d)", " ", folded).split())
 
 
-def groups_of(texts: Mapping[str, str], model: str) -> list[Group]:
-    """Every answer in exactly one group. model: the kit's own answer."""
+def groups_of(texts: Mapping[str, str], *models: str) -> list[Group]:
+    """Every answer in exactly one group. models: the kit's own answer, with and without rubric."""
     same: dict[str, list[str]] = {}
     for name, text in texts.items():
         same.setdefault(normalised(text)[:MOST_CHARS], []).append(name)
-    stub, own = normalised(WRITTEN_STUB), normalised(model)[:MOST_CHARS]
+    stub, own = normalised(WRITTEN_STUB), [normalised(model)[:MOST_CHARS] for model in models]
     blank = [name for text in ("", stub) for name in same.pop(text, [])]
-    copied = {text for text in same if own and fuzz.ratio(text, own) >= OWN_ENOUGH}
+    copied = {text for text in same if any(fuzz.ratio(text, each) >= OWN_ENOUGH for each in own)}
     groups = [Group(BLANK, tuple(blank))] if blank else []
     if copied:
         groups.append(Group(OWN, tuple(name for text in copied for name in same[text])))

@@ -34,7 +34,8 @@ class RubricItem:
 
 @dataclass(frozen=True)
 class Question:
-    """A written question. text: what students read above it; rules: how its rubric counts."""
+    """A written question. text: what students read above it; rules: how its rubric counts; cell:
+    model answer and rubric as the instructor's notebook has them."""
 
     lab: str
     name: str
@@ -43,6 +44,7 @@ class Question:
     model: str
     rules: str
     items: tuple[RubricItem, ...]
+    cell: str
 
 
 def questions_of(lab: Lab) -> list[Question]:
@@ -53,7 +55,9 @@ def questions_of(lab: Lab) -> list[Question]:
             above = cell.text
         elif cell.kind == "written":
             model, rules, items = _parts(cell.text)
-            found.append(Question(lab.name, cell.name, cell.points, above, model, rules, items))
+            found.append(
+                Question(lab.name, cell.name, cell.points, above, model, rules, items, cell.text)
+            )
     return found
 
 

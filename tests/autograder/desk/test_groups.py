@@ -11,21 +11,24 @@ LONG = (
     "sequence adds the same number of bytes, and nothing else is stored."
 )
 MODEL = "During training, gradients and optimizer states stand beside the weights in the memory."
+RUBRIC = "*Marking (1 point):*\n\n* *0.5 for gradients.*\n* *0.5 for the state of the optimizer.*"
+
+MODELS = (MODEL, f"{MODEL}\n\n{RUBRIC}")
 
 
 def kinds(texts):
-    return {name: group.kind for group in groups_of(texts, MODEL) for name in group.members}
+    return {name: group.kind for group in groups_of(texts, *MODELS) for name in group.members}
 
 
 def test_each_kind_of_group_is_found():
     texts = {
         "empty": " \n", "stub": WRITTEN_STUB, "a": LONG, "b": LONG.upper().replace(",", " ;"),
-        "c": LONG.replace("bytes", "byte"), "own": MODEL + "!", "d": "Linear.", "e": "linear",
-        "f": "Lineal", "g": "A wholly other answer.",
+        "c": LONG.replace("bytes", "byte"), "own": MODEL + "!", "all": f"{MODEL} {RUBRIC}",
+        "d": "Linear.", "e": "linear", "f": "Lineal", "g": "A wholly other answer.",
     }  # fmt: skip
     assert kinds(texts) == {
-        "empty": BLANK, "stub": BLANK, "a": NEAR, "b": NEAR, "c": NEAR, "own": OWN, "d": SAME,
-        "e": SAME, "f": ALONE, "g": ALONE,
+        "empty": BLANK, "stub": BLANK, "a": NEAR, "b": NEAR, "c": NEAR, "own": OWN, "all": OWN,
+        "d": SAME, "e": SAME, "f": ALONE, "g": ALONE,
     }  # fmt: skip
 
 
@@ -37,5 +40,5 @@ def test_other_numbers_make_another_short_answer():
 
 @given(st.dictionaries(st.text("abc", min_size=1), st.text(), max_size=20))
 def test_every_answer_is_in_one_group(texts):
-    members = [name for group in groups_of(texts, MODEL) for name in group.members]
+    members = [name for group in groups_of(texts, *MODELS) for name in group.members]
     assert sorted(members) == sorted(texts)

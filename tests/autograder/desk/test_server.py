@@ -6,6 +6,7 @@ import httpx
 import pytest
 from desk_server import answers_address, made_up_class, served, signed_in
 from desk_store import LAB
+from recorded import record, without_mark
 
 from autograder.record.marks import marks_of
 
@@ -16,6 +17,7 @@ N = 15
 def out(tmp_path_factory):
     out = tmp_path_factory.mktemp("desk")
     made_up_class(out, N)
+    record(out, [without_mark("student_x")])
     return out
 
 
@@ -125,6 +127,11 @@ def test_no_page_names_a_student(bea):
         assert "student0" not in text
 
 
+def test_a_file_that_could_not_be_read_is_reported_and_no_blank_answer(bea):
+    assert f"of {N}</td>" in (home := bea.get("/").text)
+    assert "1 file could not be read. Mark it in formgrader." in home
+
+
 def test_a_group_is_marked_together_and_what_was_split_off_is_not(bea, out):
     page = bea.get(answers_address("training_or_generation"))
     assert f"{N - 1} more in this group (left blank)" in page.text
@@ -133,7 +140,8 @@ def test_a_group_is_marked_together_and_what_was_split_off_is_not(bea, out):
     assert "more in this group" not in split.text
     after = bea.get(f"{answers_address('training_or_generation')}?after={page.url.path[-16:]}")
     bea.post(after.url, data=fields(after) | {"points": "0", "together": "1"})
-    read = [mark for mark in marks_of(out) if "training_or_generation" not in mark.waits_for]
+    marks = [mark for mark in marks_of(out) if mark.by_checks is not None]
+    read = [mark for mark in marks if "training_or_generation" not in mark.waits_for]
     assert len(read) == N - 1
 
 
