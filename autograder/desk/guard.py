@@ -5,6 +5,7 @@ No page may run a script or load a picture that the desk itself does not serve.
 
 import hashlib
 import hmac
+import re
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -52,7 +53,7 @@ class Guard:
         """origin: scheme, host and port of the address, such as http://127.0.0.1:8000."""
         self._app, self._people, self._origin = app, list(people), origin
         self._host = origin.partition("://")[2]
-        self._cookie = f"desk-{origin.rpartition(':')[2]}"
+        self._cookie = re.sub(r"\W", "-", f"desk-{self._host}")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request: refused, or passed on with its person and its form."""

@@ -48,7 +48,7 @@ def serve(out: Path, people: Sequence[Person], place: Place, told: Callable[[str
             raise Refusal(f"{file} does not exist")
     with closing(_listening(place)) as listening:
         scheme = "https" if place.certificate else "http"
-        origin = f"{scheme}://{place.host}:{listening.getsockname()[1]}"
+        origin = origin_of(scheme, place.host, listening.getsockname()[1])
         app = make_app(out, list(people), origin)
         for person in people:
             told(f"{person.name}, {person.role}: {origin}/?token={person.token}")
@@ -62,6 +62,12 @@ def serve(out: Path, people: Sequence[Person], place: Place, told: Callable[[str
             ssl_keyfile=place.key,
         )
         uvicorn.Server(config).run(sockets=[listening])
+
+
+def origin_of(scheme: str, host: str, port: int) -> str:
+    """The address as browsers send it: without the port that the scheme implies."""
+    is_implied = (scheme, port) in (("http", 80), ("https", 443))
+    return f"{scheme}://{host}" if is_implied else f"{scheme}://{host}:{port}"
 
 
 def _listening(place: Place) -> socket.socket:

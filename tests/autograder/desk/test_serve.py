@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from autograder.builder.source import REPOSITORY
 from autograder.cli import app
+from autograder.desk.serve import origin_of
 from autograder.grading.cluster.keys import write_keys
 
 SERVE = [sys.executable, "-u", "-m", "autograder"]
@@ -83,6 +84,11 @@ def test_what_is_not_safe_or_not_possible_is_refused_in_a_sentence(out, options,
     done = CliRunner().invoke(app, ["mark", str(out), *options])
     assert done.exit_code == 2
     assert sentence in done.output
+
+
+def test_browsers_leave_out_the_port_that_the_scheme_implies():
+    assert origin_of("https", "desk.example", 443) == "https://desk.example"
+    assert origin_of("http", "127.0.0.1", 443) == "http://127.0.0.1:443"
 
 
 def test_without_a_gradebook_there_is_nothing_to_mark(tmp_path):
