@@ -298,6 +298,62 @@ def integrity(
         typer.echo(write_integrity(out, name, _results_of(out, name), roster_of(out, roster)))
 
 
+Host = Annotated[str, typer.Option(help="an address that other machines reach; needs TLS")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="if not given, any that is free")]
+Certificate = Annotated[Path | None, typer.Option("--tls-cert", help="the certificate, as PEM")]
+PrivateKey = Annotated[Path | None, typer.Option("--tls-key", help="its key, as PEM")]
+
+
+@app.command()
+def mark(
+    out: Annotated[Path, typer.Argument(help="the output folder of a grading")],
+    ta: Annotated[
+        list[str] | None, typer.Option(help="a person who marks; repeat it for more")
+    ] = None,
+    reader: Annotated[
+        list[str] | None,
+        typer.Option(help="a person who sees the overview alone; repeat it for more"),
+    ] = None,
+    appeals: Annotated[
+        Path | None,
+        typer.Option(help="questions of students, as CSV: lab, exercise, student, text"),
+    ] = None,
+    host: Host = "127.0.0.1",
+    port: Port = 0,
+    tls_cert: Certificate = None,
+    tls_key: PrivateKey = None,
+) -> None:
+    """Mark written answers by rubric, in a browser."""
+    import getpass
+
+    from autograder.desk.guard import READER, Person
+    from autograder.desk.serve import Place, serve, take_appeals
+
+    people = [Person(name) for name in ta or [getpass.getuser()]]
+    people += [Person(name, READER) for name in reader or []]
+    with _refusals():
+        if appeals:
+            typer.echo(f"{take_appeals(out, appeals)} questions of students are read.")
+        serve(out, people, Place(host, port, tls_cert, tls_key), typer.echo)
+
+
+@app.command()
+def overview(
+    out: Annotated[Path, typer.Argument(help="the output folder of a grading")],
+    host: Host = "127.0.0.1",
+    port: Port = 0,
+    tls_cert: Certificate = None,
+    tls_key: PrivateKey = None,
+) -> None:
+    """Show where the class is stuck, without names, in a browser."""
+    from autograder.desk.guard import READER, Person
+    from autograder.desk.serve import Place, serve
+
+    with _refusals():
+        place = Place(host, port, tls_cert, tls_key)
+        serve(out, [Person("overview", READER)], place, typer.echo)
+
+
 @app.command()
 def export(
     out: Annotated[Path, typer.Argument(help="the output folder of a grading")],

@@ -8,13 +8,14 @@ the checks gave, and then the total, is rounded to the cent, halves up.
 import csv
 import io
 import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 from autograder.files import write_whole
 from autograder.record.by_hand import HandMark, marks_by_hand
+from autograder.record.decisions import Decision, decisions_of, reasons_of
 from autograder.record.folder import policy_of
 from autograder.record.results import ERROR, Result, read_results
 
@@ -31,7 +32,7 @@ class Mark:
     by_checks: the points of the checks, None if there are none; by_hand: the points that people
     gave; bonus: extra credit as far as it counts; waits_for: what a person has yet to read; total:
     all of it after `late_factor`, None while a person has to look; remark: why, and what lateness
-    took.
+    took; decisions and reasons: what the desk knows beside points, reasons by question.
     """
 
     lab: str
@@ -46,6 +47,8 @@ class Mark:
     of: float
     remark: str = ""
     hand: tuple[HandMark, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    reasons: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def marks_of(out: Path, results: Sequence[Result] | None = None) -> list[Mark]:
@@ -55,14 +58,21 @@ def marks_of(out: Path, results: Sequence[Result] | None = None) -> list[Mark]:
     """
     bonus_at_most = policy_of(out, None).bonus_at_most
     rows = read_results(out / "results.jsonl") if results is None else results
-    by_hand = marks_by_hand(out / "course" / "gradebook.db", rows)
+    database = out / "course" / "gradebook.db"
+    by_hand = marks_by_hand(database, rows)
+    decided, reasons = decisions_of(database), reasons_of(database)
     of: dict[str, float] = {}
     for result in rows:
         points = float(_sum([result.max_score, *result.written.values()]))
         of[result.lab] = max(points, of.get(result.lab, 0.0))  # a row of our errors knows none
-    return [
+    marks = [
         _mark(result, by_hand.get((result.lab, result.student), {}), of[result.lab], bonus_at_most)
         for result in sorted(rows, key=lambda result: (result.lab, result.student))
+    ]
+    return [
+        replace(mark, decisions=decided.get(name, ()), reasons=reasons.get(name, {}))
+        for mark in marks
+        for name in [(mark.lab, mark.student)]
     ]
 
 

@@ -24,12 +24,13 @@ PROGRAM = (
     "autograder/*.py",
     *(
         f"autograder/{part}/**/*.py"
-        for part in "course exports grading intake pages record".split()
+        for part in "course desk exports grading intake pages record".split()
     ),
     "autograder/builder/*.py",
     "autograder/judging/*.py",
     "autograder/proof/*.py",
     "autograder/pages/templates/*.html",
+    "autograder/desk/templates/*.html",
     "labkit/cli.py",
     *(f"labkit/{part}/*.py" for part in "bridge checks measuring tasks zoo".split()),
 )
@@ -42,7 +43,8 @@ LABS = (
     "autograder/labs/papers/keys/*.toml",
 )
 NO_PROSE = re.compile(
-    r"\(\?[:!i]|\{\{|<!DOCTYPE|^\s*select |^\w[\w.]* = |^def |^Shapes:|^Source:|\btls:$",
+    r"\(\?[:!i]|\{\{|<!DOCTYPE|^\s*(?:select|create table) |^\w[\w.]* = "
+    r"|^def |^Shapes:|^Source:|\btls:$",
     re.MULTILINE,
 )
 

@@ -1,0 +1,136 @@
+"""The written answers of an output folder, without names: what the desk shows.
+
+An answer's public name is made from a secret of the gradebook, so it says nothing of the student,
+and its order among the others is another one for every question.
+"""
+
+import hashlib
+import hmac
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from autograder.builder.source import Lab, find_lab
+from autograder.desk.groups import Group, groups_of
+from autograder.desk.rubric import Question, questions_of
+from autograder.desk.states import Key
+from autograder.record.results import Result, read_results
+
+_CODE_NAME = re.compile(r"`(\w+)`")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One student's answer. own: what the question names of this notebook, by name."""
+
+    id: str
+    key: Key
+    text: str
+    pictures: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    own: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Sheet:
+    """All answers to one question, in their order. unread: submissions without such a cell."""
+
+    question: Question
+    answers: dict[str, Answer]
+    unread: int
+
+    @cached_property
+    def groups(self) -> dict[str, Group]:
+        """The group of each answer, by id."""
+        texts = {name: answer.text for name, answer in self.answers.items()}
+        groups = groups_of(texts, self.question.model, self.question.cell)
+        return {name: group for group in groups for name in group.members}
+
+
+class Answers:
+    """The answers below an output folder; a lab is read when it is first asked for, and anew after
+    each grading."""
+
+    def __init__(self, out: Path, secret: str) -> None:
+        self._out, self._secret = out, secret.encode()
+        self._read: dict[str, tuple[int, dict[str, Sheet]]] = {}
+        self._results: tuple[int, list[Result]] = (0, [])
+
+    def results(self) -> list[Result]:
+        """The record as it is now."""
+        path = self._out / "results.jsonl"
+        stamp = path.stat().st_mtime_ns if path.exists() else 0
+        if self._results[0] != stamp:
+            self._results = (stamp, read_results(path))
+        return self._results[1]
+
+    def labs(self) -> list[Lab]:
+        """The labs that were graded."""
+        return [find_lab(name) for name in sorted({result.lab for result in self.results()})]
+
+    def questions(self) -> list[Question]:
+        """The written questions of these labs, in order."""
+        return [question for lab in self.labs() for question in questions_of(lab)]
+
+    def sheet(self, lab: str, question: str) -> Sheet | None:
+        """The answers to one question; None if there is no such question."""
+        results = self.results()
+        stamp, sheets = self._read.get(lab, (0, {}))
+        if lab not in {result.lab for result in results}:
+            return None
+        if stamp != self._results[0]:
+            sheets = self._sheets(lab)
+            self._read[lab] = (self._results[0], sheets)
+        return sheets.get(question)
+
+    def find(self, name: str) -> tuple[Sheet, Answer] | None:
+        """An answer by its public name."""
+        for question in self.questions():
+            sheet = self.sheet(question.lab, question.name)
+            if sheet and name in sheet.answers:
+                return sheet, sheet.answers[name]
+        return None
+
+    def cells(self, lab: str, student: str) -> dict[str, dict]:
+        """The cells of a student's graded notebook by name; none if it cannot be read."""
+        path = self._out / "course" / "autograded" / student / lab / f"{lab}.ipynb"
+        try:
+            cells = json.loads(path.read_bytes())["cells"]
+        except (OSError, ValueError, KeyError):
+            return {}
+        named = [cell for cell in cells if "nbgrader" in cell["metadata"]]
+        return {cell["metadata"]["nbgrader"]["grade_id"]: cell for cell in named}
+
+    def _sheets(self, lab: str) -> dict[str, Sheet]:
+        cells = {  # what could not be graded is no answer, not even a blank one
+            result.student: {} if result.score is None else self.cells(lab, result.student)
+            for result in self.results()
+            if result.lab == lab
+        }
+        return {
+            question.name: self._sheet(question, cells) for question in questions_of(find_lab(lab))
+        }
+
+    def _sheet(self, question: Question, cells: Mapping[str, dict[str, dict]]) -> Sheet:
+        answers = {}
+        for student, own in cells.items():
+            if question.name in own:
+                key = Key(question.lab, question.name, student)
+                answers[self._id(key)] = _answer(self._id(key), key, question, own)
+        return Sheet(question, dict(sorted(answers.items())), len(cells) - len(answers))
+
+    def _id(self, key: Key) -> str:
+        return hmac.new(self._secret, json.dumps(key).encode(), hashlib.sha256).hexdigest()[:16]
+
+
+def _answer(name: str, key: Key, question: Question, cells: Mapping[str, dict]) -> Answer:
+    cell = cells[question.name]
+    named = dict.fromkeys(_CODE_NAME.findall(question.text))
+    own = {each: _source(cells[each]) for each in named if each in cells}
+    return Answer(name, key, _source(cell), cell.get("attachments", {}), own)
+
+
+def _source(cell: Mapping) -> str:
+    return "".join(cell["source"])

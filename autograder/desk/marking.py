@@ -1,0 +1,129 @@
+"""What the desk does with a form: which answers it is about, and what they get."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from time import monotonic
+
+from autograder.desk.answers import Answer, Answers, Sheet
+from autograder.desk.groups import ALONE, BLANK, OWN, SAME, Group
+from autograder.desk.rubric import Question
+from autograder.desk.states import Item, State, points_of
+from autograder.desk.store import Store
+from autograder.errors import Refusal
+
+OPEN_S = 300.0
+Form = Mapping[str, Sequence[str]]
+
+
+class Desk:
+    """The answers of an output folder, the marks they have, and who has which one open."""
+
+    def __init__(self, answers: Answers, store: Store) -> None:
+        self.answers, self.store = answers, store
+        self._open: dict[str, tuple[str, float]] = {}
+
+    def progress(self, question: Question) -> tuple[int, int, int]:
+        """How many answers are read, how many there are, how many submissions have no such cell."""
+        sheet = self.answers.sheet(question.lab, question.name)
+        if sheet is None:
+            return 0, 0, 0
+        waiting = set(self._waiting(sheet))
+        return len(sheet.answers) - len(waiting), len(sheet.answers), sheet.unread
+
+    def next_waiting(self, sheet: Sheet, who: str, after: str = "") -> str | None:
+        """The next answer that waits for a person and that nobody else has open; from `after` on,
+        then from the first."""
+        waiting = [name for name in self._waiting(sheet) if not self.opened_by(name, who)]
+        later = [name for name in waiting if name > after]
+        return next(iter(later or [name for name in waiting if name != after]), None)
+
+    def _waiting(self, sheet: Sheet) -> Iterator[str]:
+        states = self.store.states(sheet.question.lab, sheet.question.name)
+        for name, answer in sheet.answers.items():
+            if states.get(answer.key.student, State()).waits:
+                yield name
+
+    def opened_by(self, name: str, who: str) -> str | None:
+        """Who else opened this answer in the last minutes."""
+        other, when = self._open.get(name, (who, 0.0))
+        return other if other != who and monotonic() - when < OPEN_S else None
+
+    def open(self, name: str, who: str) -> None:
+        """Remember that a person looks at an answer."""
+        if not self.opened_by(name, who):
+            self._open[name] = (who, monotonic())
+
+    def close(self, name: str, who: str) -> None:
+        """Forget it."""
+        if self._open.get(name, ("", 0.0))[0] == who:
+            del self._open[name]
+
+    def group(self, sheet: Sheet, answer: Answer) -> Group:
+        """The answers that are like this one, without those that were taken out of their group."""
+        split = self.store.split_students(sheet.question.lab, sheet.question.name)
+        if answer.key.student in split:
+            return Group(ALONE, (answer.id,))
+        found = sheet.groups[answer.id]
+        kept = tuple(name for name in found.members if sheet.answers[name].key.student not in split)
+        is_alone = len(kept) == 1 and found.kind not in (BLANK, OWN)
+        return Group(ALONE if is_alone else found.kind, kept)
+
+    def mark(self, sheet: Sheet, answer: Answer, form: Form, who: str) -> None:
+        """Give what a form says, to one answer or to all that wait in its group.
+
+        Raises: Refusal if the form gives nothing that can be given; ConflictError.
+        """
+        question = sheet.question
+        items = self.store.items(question.lab, question.name)
+        state = state_from(form, items, question)
+        given, states = {answer.key: state}, self.store.states(question.lab, question.name)
+        seen = {answer.key: one(form, "seen")}
+        if one(form, "together"):
+            for name in self.group(sheet, answer).members:
+                key = sheet.answers[name].key
+                if key != answer.key and states[key.student].waits:
+                    given[key] = state
+                    seen[key] = states[key.student].digest
+        what = "marked" if len(given) == 1 else f"marked in a group of {len(given)}"
+        self.store.give(given, who, one(form, "request"), seen, what)
+        self.close(answer.id, who)
+
+
+def state_from(form: Form, items: Sequence[Item], question: Question) -> State:
+    """The mark that a form gives. Raises: Refusal."""
+    known = {str(item.id): item for item in items}
+    chosen = [known[each] for each in form.get("item", ()) if each in known]
+    text, comment = one(form, "points").strip(), one(form, "comment").strip()
+    groups = [item.one_of for item in chosen if item.one_of]
+    if len(groups) != len(set(groups)):
+        raise Refusal("Choose one of the items that exclude each other.")
+    if not text and not chosen:
+        raise Refusal("Choose an item or type points. The key 0 gives no points.")
+    if text:
+        points = number(text)
+        if points > question.points:
+            raise Refusal(f"Give {question.points:g} at most.")
+    else:
+        worth = {item.id: item.points for item in chosen}
+        points = points_of(worth, worth, question.points)
+    return State(points, comment, tuple(sorted(item.id for item in chosen)), waits=False)
+
+
+def number(text: str, lowest: float = 0.0) -> float:
+    """A number of points that a person typed. Raises: Refusal."""
+    try:
+        value = round(float(text.replace(",", ".")), 4)
+    except ValueError:
+        value = float("nan")
+    if not lowest <= value <= 1000:
+        raise Refusal(f"Type a number of points from {lowest:g} on, not {text[:20]!r}.")
+    return value
+
+
+def one(form: Form, name: str) -> str:
+    """One field of a form; "" if it is not there."""
+    return (form.get(name) or [""])[0]
+
+
+def is_together(group: Group) -> bool:
+    """Whether marks go to the whole group unless the person says otherwise."""
+    return group.kind in (BLANK, SAME)

@@ -1,0 +1,131 @@
+"""Pages beside marking: second marks and agreement, students' questions, the overview."""
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from autograder.desk.agreement import SAMPLE, SecondMarks
+from autograder.desk.appeals import Appeal, Appeals
+from autograder.desk.groups import ALONE, Group
+from autograder.desk.marking import Desk, number, one, state_from
+from autograder.desk.render import page
+from autograder.desk.states import State
+from autograder.errors import Refusal
+from autograder.pages.statistics import check_statistics, frequent_causes
+from autograder.record.results import CheckResult
+
+N_SHOWN = 5
+FEWEST = 3  # what fewer students share could point at one of them
+
+
+class Review:
+    """One method for each page."""
+
+    def __init__(self, desk: Desk, seconds: SecondMarks, appeals: Appeals) -> None:
+        self._desk, self._seconds, self._appeals = desk, seconds, appeals
+
+    def agreement(self, request: Request) -> Response:
+        """How far two people agree, question by question."""
+        rows = [
+            (each, self._seconds.agreement(each.lab, each.name))
+            for each in self._desk.answers.questions()
+        ]
+        return page(request, "agreement.html", rows=rows, sample=SAMPLE)
+
+    def second(self, request: Request) -> Response:
+        """The next answer of the sample, without its first mark; a form gives the second one."""
+        names, who = request.path_params, request.scope["person"].name
+        sheet = self._desk.answers.sheet(names["lab"], names["question"])
+        if sheet is None:
+            raise HTTPException(404)
+        question, notice = sheet.question, ""
+        items = self._desk.store.items(question.lab, question.name)
+        if request.method == "POST":
+            form = request.scope["form"]
+            answer = sheet.answers.get(one(form, "answer"))
+            try:
+                points = state_from(form, items, question).points
+                if answer and points is not None:
+                    self._seconds.give(answer.key, who, points)
+            except Refusal as refusal:
+                notice = str(refusal)
+        name = self._seconds.next(sheet, who)
+        if name is None:
+            return RedirectResponse("/agreement", 303)
+        return page(
+            request, "answer.html", 422 if notice else 200,
+            question=question, answer=sheet.answers[name], items=items, state=State(),
+            chosen=[], comment="", typed="",
+            group=Group(ALONE, (name,)), together=False, others=[], n_waiting=0, is_split=False,
+            n_done=0, n_all=SAMPLE, other=None, history=[], notice=notice, is_second=True,
+        )  # fmt: skip
+
+    def appeals(self, request: Request) -> Response:
+        """All questions of students; a form adds one."""
+        notice = ""
+        if request.method == "POST":
+            form = request.scope["form"]
+            try:
+                fields = (one(form, name).strip() for name in ("lab", "exercise", "student"))
+                self._appeals.add(*fields, one(form, "text"))
+            except Refusal as refusal:
+                notice = str(refusal)
+        rows = self._appeals.all()
+        return page(request, "appeals.html", 422 if notice else 200, rows=rows, notice=notice)
+
+    def appeal(self, request: Request) -> Response:
+        """One question beside check, code and history; a form decides it."""
+        appeal, notice, status = self._appeals.find(request.path_params["number"]), "", 200
+        if appeal is None:
+            raise HTTPException(404)
+        if request.method == "POST":
+            try:
+                self._decide(request, appeal)
+                return RedirectResponse("/appeals", 303)
+            except Refusal as refusal:
+                notice, status = str(refusal), 409
+        key, state = self._appeals.state(appeal)
+        cells = self._desk.answers.cells(appeal.lab, appeal.student)
+        return page(
+            request, "appeal.html", status,
+            appeal=appeal, state=state, checks=self._checks(appeal), notice=notice,
+            source="".join(cells.get(appeal.exercise, {}).get("source", "")),
+            history=self._desk.store.history(key),
+        )  # fmt: skip
+
+    def overview(self, request: Request) -> Response:
+        """Where the class is stuck, and what it got wrong, without names; new on each load."""
+        labs = []
+        for lab in self._desk.answers.labs():
+            results = [each for each in self._desk.answers.results() if each.lab == lab.name]
+            checks = [each for each in check_statistics(results) if each.n >= FEWEST]
+            stuck = sorted(checks, key=lambda each: each.n_passed / each.n)[:N_SHOWN]
+            causes = [each for each in frequent_causes(results) if each.n >= FEWEST][:N_SHOWN]
+            stuck = [each for each in stuck if each.n_passed < each.n]
+            labs.append((lab.name, len(results), stuck, causes))
+        return page(request, "overview.html", labs=labs)
+
+    def _decide(self, request: Request, appeal: Appeal) -> None:
+        form, who = request.scope["form"], request.scope["person"].name
+        text = one(form, "points").strip()
+        points, at_most = number(text) if text else None, self._points_of(appeal)
+        if points is not None and points > at_most:
+            raise Refusal(f"Give {at_most:g} at most.")
+        reason, name, seen = (one(form, each) for each in ("reason", "request", "seen"))
+        self._appeals.decide(appeal, points, reason, who, name, seen)
+        self._appeals.write_page(appeal, self._desk.answers.results())
+
+    def _checks(self, appeal: Appeal) -> list[CheckResult]:
+        return [
+            check
+            for result in self._desk.answers.results()
+            if (result.lab, result.student) == (appeal.lab, appeal.student)
+            for check in result.by_exercise.get(appeal.exercise, [])
+        ]
+
+    def _points_of(self, appeal: Appeal) -> float:
+        """The most that the exercise or the written question earns."""
+        name = (appeal.lab, appeal.exercise)
+        written = [each for each in self._desk.answers.questions() if (each.lab, each.name) == name]
+        parts = [each.points for each in written]
+        return round(sum(parts or [check.max_points for check in self._checks(appeal)]), 4)

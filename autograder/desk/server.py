@@ -1,0 +1,216 @@
+"""The desk's pages: which request is answered by which page."""
+
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from autograder.desk.agreement import SecondMarks
+from autograder.desk.answers import Answer, Answers, Sheet
+from autograder.desk.appeals import Appeals
+from autograder.desk.guard import READER, Guard, Person
+from autograder.desk.marking import Desk, is_together, number, one
+from autograder.desk.render import page, static
+from autograder.desk.review import Review
+from autograder.desk.states import Item, State, points_of
+from autograder.desk.store import ConflictError, Store
+from autograder.desk.tables import Tables
+from autograder.errors import Refusal
+from autograder.record.marks import as_points
+
+_SHEET = "/{lab:str}/{question:str}"
+
+
+def make_app(out: Path, people: list[Person], origin: str) -> Guard:
+    """The desk on an output folder. Raises: Refusal if nothing was graded."""
+    tables = Tables(out / "course" / "gradebook.db")
+    answers = Answers(out, tables.secret())
+    store = Store(tables, answers.questions())
+    desk = Desk(answers, store)
+    pages = Pages(desk)
+    review = Review(desk, SecondMarks(tables), Appeals(out, tables, store))
+    routes = [
+        Route("/", pages.home),
+        Route("/static/{name:str}", static),
+        Route("/undo", pages.undo, methods=["POST"]),
+        Route(f"/next{_SHEET}", pages.next),
+        Route(f"/answer{_SHEET}/{{name:str}}", pages.answer, methods=["GET", "POST"]),
+        Route(f"/split{_SHEET}/{{name:str}}", pages.split, methods=["POST"]),
+        Route(f"/rubric{_SHEET}", pages.rubric, methods=["GET", "POST"]),
+        Route(f"/item{_SHEET}/{{item:int}}", pages.item, methods=["POST"]),
+    ]
+    routes += [
+        Route("/agreement", review.agreement),
+        Route(f"/second{_SHEET}", review.second, methods=["GET", "POST"]),
+        Route("/appeals", review.appeals, methods=["GET", "POST"]),
+        Route("/appeal/{number:int}", review.appeal, methods=["GET", "POST"]),
+        Route("/overview", review.overview),
+    ]
+    app = Starlette(routes=routes, exception_handlers={Refusal: _refused})
+    return Guard(app, people, origin)
+
+
+class Pages:
+    """One method for each page."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def home(self, request: Request) -> Response:
+        """All questions, and how far they are; a reader has the overview."""
+        if request.scope["person"].role == READER:
+            return RedirectResponse("/overview", 303)
+        questions = self._desk.answers.questions()
+        self._desk.store.know(questions)  # another lab may have been graded since the start
+        rows = [(each, *self._desk.progress(each)) for each in questions]
+        focused = next((each for each, n_done, n_all, _ in rows if n_done < n_all), None)
+        return page(request, "home.html", rows=rows, focused=focused)
+
+    def next(self, request: Request) -> Response:
+        """To the next answer that waits; home if none does."""
+        sheet, who = self._sheet(request), request.scope["person"].name
+        name = self._desk.next_waiting(sheet, who, request.query_params.get("after", ""))
+        return _to(sheet, name) if name else RedirectResponse("/", 303)
+
+    def answer(self, request: Request) -> Response:
+        """One answer beside its rubric; a form gives its mark and goes on."""
+        sheet = self._sheet(request)
+        answer, who = self._answer(request, sheet), request.scope["person"].name
+        if request.method == "GET":
+            return self._answer_page(request, sheet, answer)
+        try:
+            self._desk.mark(sheet, answer, request.scope["form"], who)
+        except ConflictError as conflict:
+            comment = one(request.scope["form"], "comment").strip()
+            lost = f" Your comment was: {comment}" if comment else ""
+            return self._answer_page(request, sheet, answer, f"{conflict}{lost}", 409)
+        except Refusal as refusal:
+            return self._answer_page(request, sheet, answer, str(refusal), 422)
+        name = self._desk.next_waiting(sheet, who, answer.id)
+        return _to(sheet, name) if name else RedirectResponse("/", 303)
+
+    def undo(self, request: Request) -> Response:
+        """Take back the person's last act, and show the answer it was about."""
+        keys = self._desk.store.undo(
+            request.scope["person"].name, one(request.scope["form"], "request")
+        )
+        for key in keys:
+            sheet = self._desk.answers.sheet(key.lab, key.question)
+            for answer in sheet.answers.values() if sheet else ():
+                if answer.key == key:
+                    return _to(sheet, answer.id)
+        return RedirectResponse("/", 303)
+
+    def split(self, request: Request) -> Response:
+        """Take an answer out of its group, or put it back."""
+        sheet = self._sheet(request)
+        answer = self._answer(request, sheet)
+        self._desk.store.split(answer.key)
+        return _to(sheet, answer.id)
+
+    def rubric(self, request: Request) -> Response:
+        """The items of a question, to be changed; a form adds one."""
+        sheet = self._sheet(request)
+        question, items = sheet.question, self._desk.store.items
+        if request.method == "POST":
+            form = request.scope["form"]
+            if text := one(form, "text").strip()[:500]:
+                points = number(one(form, "points"), lowest=-1000.0)
+                one_of = one(form, "one_of").strip()[:50]
+                self._desk.store.add_item(question.lab, question.name, text, points, one_of)
+            return RedirectResponse(f"/rubric/{question.lab}/{question.name}", 303)
+        return page(
+            request, "rubric.html", question=question, items=items(question.lab, question.name)
+        )
+
+    def item(self, request: Request) -> Response:
+        """New points of an item: first what they change, then the change."""
+        sheet, form = self._sheet(request), request.scope["form"]
+        item, points = request.path_params["item"], number(one(form, "points"), lowest=-1000.0)
+        question, notice = sheet.question, ""
+        known = {each.id for each in self._desk.store.items(question.lab, question.name)}
+        if item not in known:
+            raise HTTPException(404)
+        if (n_seen := one(form, "n_seen")).isdecimal():
+            try:
+                who = request.scope["person"].name
+                self._desk.store.set_points(item, points, who, one(form, "request"), int(n_seen))
+                return RedirectResponse(f"/rubric/{question.lab}/{question.name}", 303)
+            except ConflictError as conflict:
+                notice = str(conflict)
+        plan = self._desk.store.plan_points(item, points)
+        names = {answer.key: name for name, answer in sheet.answers.items()}
+        return page(
+            request, "item.html", 409 if notice else 200,
+            question=question, plan=plan, names=names, notice=notice,
+        )  # fmt: skip
+
+    def _answer_page(
+        self, request: Request, sheet: Sheet, answer: Answer, notice: str = "", status: int = 200
+    ) -> Response:
+        desk, question, who = self._desk, sheet.question, request.scope["person"].name
+        items = desk.store.items(question.lab, question.name)
+        states = desk.store.states(question.lab, question.name)
+        state = states.get(answer.key.student, State())
+        form = request.scope["form"] if status == 422 else {}
+        chosen = form.get("item", ()) if form else [str(item) for item in state.items]
+        group, other = desk.group(sheet, answer), desk.opened_by(answer.id, who)
+        desk.open(answer.id, who)
+        waiting = {
+            name for name, each in sheet.answers.items()
+            if states.get(each.key.student, State()).waits
+        }  # fmt: skip
+        return page(
+            request,
+            "answer.html",
+            status,
+            question=question,
+            answer=answer,
+            items=items,
+            state=state,
+            chosen=chosen,
+            comment=one(form, "comment") or state.comment,
+            typed=one(form, "points") or typed_points(state, items, question.points),
+            group=group,
+            together=is_together(group),
+            others=[sheet.answers[name] for name in group.members if name != answer.id],
+            n_waiting=sum(name in waiting for name in group.members if name != answer.id),
+            is_split=answer.key.student
+            in desk.store.split_students(question.lab, question.name),
+            n_done=len(sheet.answers) - len(waiting),
+            n_all=len(sheet.answers),
+            other=other,
+            history=desk.store.history(answer.key),
+            notice=notice,
+            is_second=False,
+        )  # fmt: skip
+
+    def _sheet(self, request: Request) -> Sheet:
+        names = request.path_params
+        sheet = self._desk.answers.sheet(names["lab"], names["question"])
+        if sheet is None:
+            raise HTTPException(404)
+        return sheet
+
+    def _answer(self, request: Request, sheet: Sheet) -> Answer:
+        answer = sheet.answers.get(request.path_params["name"])
+        if answer is None:
+            raise HTTPException(404)
+        return answer
+
+
+def typed_points(state: State, items: list[Item], at_most: float) -> str:
+    """The points that a person typed; "" if they are the sum of the items."""
+    total = points_of(state.items, {item.id: item.points for item in items}, at_most)
+    return "" if state.items and state.points == total else as_points(state.points)
+
+
+def _to(sheet: Sheet, name: str) -> Response:
+    return RedirectResponse(f"/answer/{sheet.question.lab}/{sheet.question.name}/{name}", 303)
+
+
+def _refused(request: Request, refusal: Exception) -> Response:
+    return PlainTextResponse(f"{refusal}\n", 409)

@@ -1,0 +1,273 @@
+"""Giving marks: every act is one transaction, has a name, an author and a time, and can be undone.
+
+A request carries a name of its own, so that one that is sent twice counts once. It also says what
+its author saw: if somebody changed the answer meanwhile, nothing is written and both are named.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from autograder.desk.rubric import Question
+from autograder.desk.states import (
+    Entry,
+    Item,
+    Key,
+    State,
+    entries_of,
+    items_of,
+    points_of,
+    write_state,
+)
+from autograder.desk.tables import Tables
+from autograder.errors import Refusal
+from autograder.record.marks import as_points
+
+_LAST = """
+    select desk_act.who, desk_act.at from desk_change
+      join desk_act on desk_act.id = desk_change.act
+     where lab = ? and question = ? and student = ? order by desk_act.id desc limit 1
+"""
+_HISTORY = """
+    select desk_act.at, desk_act.who, desk_act.what, before, after from desk_change
+      join desk_act on desk_act.id = desk_change.act
+     where lab = ? and question = ? and student = ? order by desk_act.id
+"""
+_LAST_OF = """
+    select id, item, item_before, item_after from desk_act as act
+     where who = ? and undoes is null and what not like 'appeal %'
+       and not exists (select 1 from desk_act where undoes = act.id) order by id desc limit 1
+"""
+
+
+class ConflictError(Refusal):
+    """Somebody else was faster; the message says who, when and what."""
+
+
+@dataclass(frozen=True)
+class Deed:
+    """One line of an answer's history."""
+
+    at: str
+    who: str
+    what: str
+    before: State
+    after: State
+
+
+@dataclass(frozen=True)
+class ItemChange:
+    """What new points of an item mean. kept: whose points a person overrode, so they stay."""
+
+    item: Item
+    points: float
+    changes: dict[Key, tuple[State, State]]
+    kept: int
+
+
+class Store:
+    """The marks of the written questions, for several people at once."""
+
+    def __init__(self, tables: Tables, questions: Iterable[Question]) -> None:
+        """The rubrics of these questions are known from now on."""
+        self._tables = tables
+        self._questions: dict[tuple[str, str], Question] = {}
+        self.know(questions)
+
+    def know(self, questions: Iterable[Question]) -> None:
+        """Take in questions; of their rubrics, items that people changed stay as they are."""
+        new = [each for each in questions if (each.lab, each.name) not in self._questions]
+        if not new:
+            return
+        with self._tables.writing() as book:
+            book.executemany(
+                "insert or ignore into desk_item (lab, question, text, points) values (?, ?, ?, ?)",
+                [(q.lab, q.name, item.text, item.points) for q in new for item in q.items],
+            )
+        self._questions |= {(each.lab, each.name): each for each in new}
+
+    def items(self, lab: str, question: str) -> list[Item]:
+        """The rubric as it counts now."""
+        with self._tables.reading() as book:
+            return items_of(book, lab, question)
+
+    def states(self, lab: str, question: str) -> dict[str, State]:
+        """What every student has for a question."""
+        with self._tables.reading() as book:
+            entries = entries_of(book, lab, question)
+        return {student: entry.state for student, entry in entries.items()}
+
+    def history(self, key: Key) -> list[Deed]:
+        """Everything that was done to an answer, first things first."""
+        with self._tables.reading() as book:
+            rows = book.execute(_HISTORY, tuple(key)).fetchall()
+        return [Deed(*row[:3], *map(State.from_json, row[3:])) for row in rows]
+
+    def give(
+        self,
+        given: Mapping[Key, State],
+        who: str,
+        request: str,
+        seen: Mapping[Key, str],
+        what: str = "marked",
+        also: tuple[str, tuple] | None = None,
+    ) -> bool:
+        """Give these answers these states. seen: the digests of what the author saw; also: a
+        statement of the same transaction, with its values.
+
+        Returns False if the request was carried out before. Raises: ConflictError.
+        """
+        with self._tables.writing() as book:
+            if _is_known(book, request):
+                return False
+            entries = {key: _entry(book, key) for key in given}
+            for key, digest in seen.items():
+                if entries[key].state.digest != digest:
+                    raise _conflict(book, key, entries[key].state)
+            act = _act(book, who, request, what)
+            for key, state in given.items():
+                _change(book, act, key, entries[key], state)
+            if also:
+                book.execute(*also)
+        return True
+
+    def undo(self, who: str, request: str) -> list[Key]:
+        """Take back a person's last act that stands; the answers it was about.
+
+        Raises: Refusal if there is none; ConflictError if somebody changed an answer since.
+        """
+        with self._tables.writing() as book:
+            if _is_known(book, request):
+                return []
+            last = book.execute(_LAST_OF, (who,)).fetchone()
+            if last is None:
+                raise Refusal("There is nothing to undo.")
+            undone, item, item_before, item_after = last
+            act = _act(book, who, request, "undone", undoes=undone)
+            rows = book.execute(
+                "select lab, question, student, before, after from desk_change where act = ?",
+                (undone,),
+            ).fetchall()
+            for *names, before, after in rows:
+                key = Key(*names)
+                entry = _entry(book, key)
+                if entry.state != State.from_json(after):
+                    raise _conflict(book, key, entry.state)
+                _change(book, act, key, entry, State.from_json(before))
+            if item is not None:
+                _set_points(book, act, item, item_after, item_before)
+        return [Key(*row[:3]) for row in rows]
+
+    def split_students(self, lab: str, question: str) -> set[str]:
+        """Whose answers were taken out of their groups."""
+        with self._tables.reading() as book:
+            rows = book.execute(
+                "select student from desk_split where lab = ? and question = ?", (lab, question)
+            )
+            return {student for (student,) in rows}
+
+    def split(self, key: Key) -> None:
+        """Take an answer out of its group, or put it back."""
+        with self._tables.writing() as book:
+            where = "where lab = ? and question = ? and student = ?"
+            if not book.execute(f"delete from desk_split {where}", tuple(key)).rowcount:
+                book.execute("insert into desk_split values (?, ?, ?)", tuple(key))
+
+    def add_item(self, lab: str, question: str, text: str, points: float, one_of: str) -> None:
+        """Add an item to a rubric; one with the same text stays as it is."""
+        with self._tables.writing() as book:
+            book.execute(
+                "insert or ignore into desk_item (lab, question, text, points, one_of) "
+                "values (?, ?, ?, ?, ?)",
+                (lab, question, text, points, one_of),
+            )
+
+    def plan_points(self, item: int, points: float) -> ItemChange:
+        """What would change if an item had these points. Raises: Refusal if it is unknown."""
+        with self._tables.reading() as book:
+            return self._plan(book, item, points)
+
+    def set_points(self, item: int, points: float, who: str, request: str, n_seen: int) -> bool:
+        """Give an item these points, and every answer that has it its new sum.
+
+        n_seen: how many changes its author saw. Raises: ConflictError if there are others now.
+        """
+        with self._tables.writing() as book:
+            if _is_known(book, request):
+                return False
+            plan = self._plan(book, item, points)
+            if len(plan.changes) != n_seen:
+                raise ConflictError("Answers were marked meanwhile. Look at the new list.")
+            act = _act(book, who, request, f"item now {as_points(points)}")
+            _set_points(book, act, item, plan.item.points, points)
+            for key, (_, after) in plan.changes.items():
+                _change(book, act, key, _entry(book, key), after)
+        return True
+
+    def _plan(self, book: sqlite3.Connection, item: int, points: float) -> ItemChange:
+        row = book.execute("select lab, question from desk_item where id = ?", (item,)).fetchone()
+        if row is None or row not in self._questions:
+            raise Refusal("This item does not exist.")
+        items = {each.id: each for each in items_of(book, *row)}
+        at_most = self._questions[row].points
+        old = {name: each.points for name, each in items.items()}
+        new = old | {item: points}
+        changes, kept = {}, 0
+        for student, entry in entries_of(book, *row).items():
+            state = entry.state
+            if item not in state.items or state.points is None:
+                continue
+            total = points_of(state.items, new, at_most)
+            if state.points != points_of(state.items, old, at_most):
+                kept += 1
+            elif total != state.points:
+                changes[Key(*row, student)] = (state, replace(state, points=total))
+        return ItemChange(items[item], points, changes, kept)
+
+
+def _entry(book: sqlite3.Connection, key: Key) -> Entry:
+    entry = entries_of(book, *key).get(key.student)
+    if entry is None:
+        raise Refusal("The gradebook does not have this answer any more. Open the page again.")
+    return entry
+
+
+def _is_known(book: sqlite3.Connection, request: str) -> bool:
+    return bool(book.execute("select 1 from desk_act where request = ?", (request,)).fetchone())
+
+
+def _act(
+    book: sqlite3.Connection, who: str, request: str, what: str, undoes: int | None = None
+) -> int:
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return book.execute(
+        "insert into desk_act (request, at, who, what, undoes) values (?, ?, ?, ?, ?)",
+        (request, now, who, what, undoes),
+    ).lastrowid
+
+
+def _change(book: sqlite3.Connection, act: int, key: Key, entry: Entry, state: State) -> None:
+    write_state(book, key, entry, state)
+    book.execute(
+        "insert into desk_change values (?, ?, ?, ?, ?, ?)",
+        (act, *key, entry.state.to_json(), state.to_json()),
+    )
+
+
+def _set_points(book: sqlite3.Connection, act: int, item: int, old: float, new: float) -> None:
+    book.execute("update desk_item set points = ? where id = ?", (new, item))
+    book.execute(
+        "update desk_act set item = ?, item_before = ?, item_after = ? where id = ?",
+        (item, old, new, act),
+    )
+
+
+def _conflict(book: sqlite3.Connection, key: Key, state: State) -> ConflictError:
+    who, at = book.execute(_LAST, tuple(key)).fetchone() or ("Somebody", "")
+    when = f" at {at[11:16]} UTC" if at else " in formgrader"
+    many = "" if state.points == 1 else "s"
+    points = "no points" if state.points is None else f"{as_points(state.points)} point{many}"
+    return ConflictError(
+        f"{who} changed this answer{when}: it has {points} now. Your mark is not saved; look again."
+    )

@@ -1,0 +1,85 @@
+"""The desk's tables beside nbgrader's in gradebook.db, and how a transaction on them is made.
+
+Points and comments stand in nbgrader's own tables alone. The desk's tables say why: the items of
+the rubric, the items that an answer was given, and every act with who and when. They name students,
+labs and questions, not rows of nbgrader's, so they outlive whatever grading does to those.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from autograder.errors import Refusal
+
+BUSY_S = 20.0
+SCHEMA = """
+create table if not exists desk_item (
+    id integer primary key, lab text not null, question text not null, text text not null,
+    points real not null, one_of text not null default '', unique (lab, question, text));
+create table if not exists desk_given (
+    lab text, question text, student text, item integer,
+    primary key (lab, question, student, item));
+create table if not exists desk_act (
+    id integer primary key, request text not null unique, at text not null, who text not null,
+    what text not null, item integer, item_before real, item_after real, undoes integer unique);
+create table if not exists desk_change (
+    act integer not null, lab text not null, question text not null, student text not null,
+    before text not null, after text not null, primary key (act, lab, question, student));
+create index if not exists desk_change_of on desk_change (lab, question, student);
+create table if not exists desk_split (
+    lab text, question text, student text, primary key (lab, question, student));
+create table if not exists desk_second (
+    lab text, question text, student text, who text, points real not null,
+    primary key (lab, question, student, who));
+create table if not exists desk_appeal (
+    id integer primary key, lab text not null, exercise text not null, student text not null,
+    text text not null, at text not null, decision text, reason text, who text, decided_at text,
+    unique (lab, exercise, student, text));
+create table if not exists desk_secret (value text not null);
+insert into desk_secret select lower(hex(randomblob(16)))
+    where not exists (select 1 from desk_secret);
+"""
+
+
+class Tables:
+    """The desk's tables in one gradebook; made if they are not there yet."""
+
+    def __init__(self, database: Path) -> None:
+        """Raises: Refusal if there is no gradebook."""
+        if not database.exists():
+            raise Refusal(f"{database} does not exist: grade first")
+        self._database = database
+        with self.writing() as book:
+            for statement in SCHEMA.split(";"):
+                book.execute(statement)
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection that sees one state of the gradebook."""
+        with closing(self._connection()) as book:
+            book.execute("begin")
+            yield book
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction with no other writer in between; all of it is on the disk, or nothing."""
+        with closing(self._connection()) as book:
+            book.execute("begin immediate")
+            try:
+                yield book
+                book.execute("commit")
+            except BaseException:
+                book.rollback()
+                raise
+
+    def secret(self) -> str:
+        """What the names of anonymous answers are made from; it stays with the gradebook."""
+        with self.reading() as book:
+            return book.execute("select value from desk_secret").fetchone()[0]
+
+    def _connection(self) -> sqlite3.Connection:
+        address = f"{self._database.resolve().as_uri()}?mode=rw"
+        book = sqlite3.connect(address, uri=True, timeout=BUSY_S, isolation_level=None)
+        book.execute("pragma synchronous = full")
+        return book

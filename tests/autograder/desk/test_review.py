@@ -1,0 +1,131 @@
+"""Second marks, students' questions about marks, and the overview that names nobody."""
+
+import pytest
+from desk_server import answers_address, served, signed_in
+from desk_store import LAB, open_store
+from recorded import record, result_of
+from test_server import fields, items
+from typer.testing import CliRunner
+
+from autograder.cli import app
+from autograder.desk.appeals import Appeals
+from autograder.desk.states import Key
+from autograder.desk.tables import Tables
+from autograder.errors import Refusal
+from autograder.record.marks import marks_of
+
+STUDENTS = ("annabel", "bertram", "christa", "dietmar")
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory):
+    out = tmp_path_factory.mktemp("review")
+    for student in STUDENTS:
+        fails = () if student == "annabel" else ("kv_table",)
+        record(out, [result_of(student, fails)], answers={"growth": f"{student[0]} times two"})
+    return out
+
+
+@pytest.fixture(scope="module")
+def desk(out):
+    with served(out, "bea", "carl", readers=["lee"]) as (origin, people):
+        yield origin, people
+
+
+@pytest.fixture
+def bea(desk):
+    with signed_in(desk[0], desk[1]["bea"]) as client:
+        yield client
+
+
+def mark_of(out, student):
+    return next(mark for mark in marks_of(out) if mark.student == student)
+
+
+def test_second_marks_are_blind_count_for_nobody_and_give_kappa(desk, bea, out):
+    page = bea.get(answers_address())
+    for n in (1, 1, 2, 2):
+        page = bea.post(page.url, data=fields(page) | {"item": items(page)[:n]})
+    before = [mark.by_hand for mark in marks_of(out)]
+    assert sorted(before) == [0.25, 0.25, 0.5, 0.5]
+    address = f"/second/{LAB}/growth"
+    assert bea.get(address).url.path == "/agreement"  # nobody checks their own marks
+    with signed_in(desk[0], desk[1]["carl"]) as carl:
+        page = carl.get(address)
+        for n in (1, 2, 2, 2):
+            assert "checked" not in page.text
+            assert "0.25 of 1" not in page.text
+            page = carl.post(address, data=fields(page) | {"item": items(page)[:n]})
+    assert page.url.path == "/agreement"
+    row = page.text[page.text.index(f"{LAB}: growth") :].partition("</tr>")[0]
+    assert "75 %" in row
+    assert ">0.5<" in row
+    assert [mark.by_hand for mark in marks_of(out)] == before
+
+
+@pytest.mark.parametrize(
+    ("exercise", "points"), [("kv_table", "0.5"), ("growth", "1"), ("weight_bytes", "")]
+)
+def test_a_question_of_a_student_gets_a_decision_that_the_feedback_page_shows(
+    bea, out, exercise, points
+):
+    form = {"lab": LAB, "exercise": exercise, "student": "bertram", "text": f"Why {exercise}?"}
+    before = mark_of(out, "bertram")
+    page = bea.get("/appeals")
+    page = bea.post("/appeals", data=fields_of_page(page) | form)
+    number = page.text.partition('href="/appeal/')[2].partition('"')[0]
+    page = bea.get(f"/appeal/{number}")
+    assert f"Why {exercise}?" in page.text
+    no_reason = bea.post(page.url, data=fields_of_page(page) | {"points": points, "reason": " "})
+    assert no_reason.status_code == 409
+    too_much = bea.post(page.url, data=fields_of_page(page) | {"points": "9", "reason": "x"})
+    assert "at most." in too_much.text
+    decision = {"points": points, "reason": f"Because of {exercise}."}
+    done = bea.post(page.url, data=fields_of_page(page) | decision)
+    assert done.url.path == "/appeals"
+    after = mark_of(out, "bertram")
+    given = {mark.name.removeprefix("check_"): mark.points for mark in after.hand}
+    assert given.get(exercise) == (float(points) if points else None)
+    assert (after.waits_for == before.waits_for) or exercise == "growth"
+    feedback = (out / "feedback" / LAB / "bertram.html").read_text()
+    assert f"Because of {exercise}." in feedback
+    done = CliRunner().invoke(app, ["report", str(out)])
+    assert done.exit_code == 0, done.output
+    assert (out / "feedback" / LAB / "bertram.html").read_text() == feedback
+
+
+def fields_of_page(page):
+    """The hidden fields of the only form of a page."""
+
+    parts = page.text.split('type="hidden" name="')[1:]
+    return {part.partition('"')[0]: part.split('value="')[1].partition('"')[0] for part in parts}
+
+
+def test_a_table_of_questions_is_read_once_and_its_faults_are_named(out, tmp_path):
+    tables = Tables(out / "course" / "gradebook.db")
+    appeals = Appeals(out, tables, open_store(out))
+    table = tmp_path / "appeals.csv"
+    table.write_text(f'lab,exercise,student,text\n{LAB},kv_table,christa,"One,\ntwo"\n')
+    n_before = len(appeals.all())
+    assert (appeals.read(table), appeals.read(table)) == (1, 1)
+    assert len(appeals.all()) == n_before + 1
+    assert Key(LAB, "check_kv_table", "christa") == appeals.state(appeals.all()[0])[0]
+    for text, fault in {
+        "lab,student\n01_memory,christa\n": "it has no exercise",
+        f"lab,exercise,student,text\n{LAB},kv_table,nobody,Why?\n": "nobody has no mark",
+        f"lab,exercise,student,text\n{LAB},kv_table,christa,\n": "has no text",
+    }.items():
+        table.write_text(text)
+        with pytest.raises(Refusal, match=fault):
+            appeals.read(table)
+
+
+def test_the_overview_says_where_the_class_is_stuck_and_names_nobody(desk):
+    with signed_in(desk[0], desk[1]["lee"]) as lee:
+        page = lee.get("/")
+        assert page.url.path == "/overview"
+        assert "kv_table" in page.text
+        assert "25 %" in page.text
+        assert not [student for student in STUDENTS if student in page.text]
+        for path in (answers_address(), "/appeals", "/agreement", f"/rubric/{LAB}/growth"):
+            assert lee.get(path).status_code == 403

@@ -1,0 +1,23 @@
+"""Rubrics are read from the notebooks' sources."""
+
+import pytest
+
+from autograder.builder.source import read_labs
+from autograder.desk.rubric import questions_of
+
+QUESTIONS = [question for lab in read_labs() for question in questions_of(lab)]
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda each: f"{each.lab}-{each.name}")
+def test_the_items_that_earn_add_up_to_the_points_of_the_question(question):
+    earned = sum(item.points for item in question.items if item.points > 0)
+    assert earned == pytest.approx(question.points)
+    assert question.text
+    assert "Marking" not in question.model
+    assert len({item.text for item in question.items}) == len(question.items)
+    assert not [item.text for item in question.items if item.text[0].isdigit()]
+
+
+def test_an_item_that_takes_points_off_is_negative():
+    gain = next(each for each in QUESTIONS if each.name == "gain")
+    assert [item.points for item in gain.items] == [0.25, 0.25, -0.1]

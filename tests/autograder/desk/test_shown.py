@@ -1,0 +1,70 @@
+"""Whatever an answer holds, its HTML runs nothing and loads nothing."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from desk_answers import HOSTILE
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.desk.shown import MOST_CHARS, as_code, shown
+
+PIXEL = {"picture-0": {"image/png": "iVBORw0KGgo="}, "picture-1": {"image/svg+xml": "<svg/>"}}
+
+
+class Found(HTMLParser):
+    """The tags and attributes of a page."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.attributes = set(), []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes += attrs
+
+
+def is_harmless(html):
+    found = Found(html)
+    links = [value for name, value in found.attributes if name == "href"]
+    sources = [value for name, value in found.attributes if name == "src"]
+    return (
+        not found.tags & {"script", "svg", "iframe", "style", "form", "input", "object", "math"}
+        and {name for name, _ in found.attributes}
+        <= {"href", "src", "alt", "rel", "class", "start"}
+        and all(re.match(r"https?:|mailto:|[^:]*$", link) for link in links)
+        and all(source.startswith("data:image/png;base64,") for source in sources)
+    )
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_answers_are_harmless(name):
+    html = shown(HOSTILE[name], PIXEL)
+    assert is_harmless(html)
+    assert len(html) < 40 * MOST_CHARS
+
+
+PIECES = (
+    "< > ( ) [ ] ! ` $ \\ : & # ; \" ' a script javascript: data: onload= href svg http://x".split()
+)
+
+
+@given(st.lists(st.sampled_from([*PIECES, " ", "\n", "attachment:picture-1"]), max_size=60))
+def test_any_mixture_is_harmless(pieces):
+    assert is_harmless(shown("".join(pieces), PIXEL))
+
+
+def test_markdown_formulas_and_pasted_pictures_are_shown():
+    html = shown("**so** $a_1 * b_2$ ![plot](attachment:picture-0) ![x](http://x/y.png)", PIXEL)
+    assert "<strong>so</strong>" in html
+    assert "a_1 * b_2" in html
+    assert 'src="data:image/png;base64,iVBORw0KGgo="' in html
+    assert "http://x/y.png" not in html
+
+
+def test_marks_that_turn_the_direction_are_seen_and_what_is_cut_is_reported():
+    assert "[U+202E]" in shown("a\u202eb")
+    assert "[U+2066]" in as_code("a\u2066b")
+    assert "5 more characters are not shown." in shown("a" * (MOST_CHARS + 5))

@@ -1,0 +1,118 @@
+"""The marking desk in a real browser, used by the keyboard alone."""
+
+import statistics
+
+import pytest
+from desk_answers import HOSTILE
+from desk_server import ANSWERS, LAB, answers_address, made_up_class, served
+from desk_store import open_store
+from test_pages import CONTRAST, TOO_WIDE
+
+from autograder.desk.answers import Answers
+from autograder.desk.tables import Tables
+
+N = 2 * len(HOSTILE) + 2 * len(ANSWERS)
+SIZES = {"wide": (1280, 900), "narrow": (900, 900)}
+UNNAMED = """() => [...document.querySelectorAll('input:not([type=hidden]), textarea, button, a')]
+    .filter(part => !(part.labels?.length || part.ariaLabel || part.textContent.trim()))
+    .map(part => part.outerHTML)"""
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory):
+    out = tmp_path_factory.mktemp("desk")
+    made_up_class(out, N)
+    return out
+
+
+@pytest.fixture(scope="module")
+def desk(out):
+    with served(out, "bea", "carl") as (origin, people):
+        yield origin, people
+
+
+@pytest.fixture
+def opened(desk, browser):
+    """A page of bea's, with the dialogs, errors and requests to elsewhere that it saw."""
+    origin, people = desk
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page, seen = context.new_page(), []
+    page.on("dialog", lambda dialog: (seen.append(dialog.message), dialog.dismiss()))
+    page.on("pageerror", lambda error: seen.append(str(error)))
+    page.on("request", lambda request: request.url.startswith((origin, "data:"))
+            or seen.append(request.url))  # fmt: skip
+    page.goto(f"{origin}/?token={people['bea'].token}")
+    yield page, seen
+    context.close()
+
+
+def press(page, *keys):
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def test_a_class_is_marked_by_keyboard_alone_and_no_answer_does_harm(opened, desk, out):
+    page, seen = opened
+    page.goto(desk[0] + answers_address())
+    strokes, addresses = [], set()
+    while "/answer/" in page.url:
+        assert page.url not in addresses
+        addresses.add(page.url)
+        keys = ("0",) if page.get_by_text("left blank", exact=True).count() else ("1", "2")
+        with page.expect_navigation():
+            press(page, *keys, "Enter")
+        strokes.append(len(keys) + 1)
+    assert seen == []
+    assert len(addresses) == len(HOSTILE) + len(ANSWERS)  # equal answers are marked once
+    assert statistics.median(strokes) <= 3
+    states = open_store(out).states(LAB, "growth")
+    assert [student for student, state in states.items() if state.waits] == []
+    assert {state.points for state in states.values()} == {0.0, 0.5}
+
+
+def test_keys_choose_items_override_points_write_a_comment_and_undo(opened, desk):
+    page, _ = opened
+    page.goto(desk[0] + answers_address("training_or_generation"))
+    press(page, "1", "3", "1")
+    assert page.locator("input[name=item]:checked").count() == 1
+    assert "the items give 0.5" in page.inner_text("#sum")
+    press(page, "a")
+    assert "the items give 1" in page.inner_text("#sum")
+    press(page, "p")
+    page.keyboard.type("0.8")
+    press(page, "Escape", "c")
+    page.keyboard.type("Say what is unknown. 1 2 3")
+    press(page, "Escape")
+    page.uncheck("input[name=together]")
+    first = page.url
+    with page.expect_navigation():
+        press(page, "Enter")
+    assert page.url != first
+    with page.expect_navigation():
+        press(page, "u")
+    assert page.url == first
+    assert page.input_value("#comment") == ""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_pages_fit_and_can_be_read(desk, out, browser, screenshots, size, theme):
+    origin, people = desk
+    width, height = SIZES[size]
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, color_scheme=theme
+    )  # fmt: skip
+    page = context.new_page()
+    page.goto(f"{origin}/?token={people['carl'].token}")
+    answers = Answers(out, Tables(out / "course" / "gradebook.db").secret())
+    named = answers.sheet(LAB, "growth").answers.values()
+    linear = next(each.id for each in named if each.text.startswith("The cache is **linear**"))
+    for name, address in {
+        "home": "/", "rubric": f"/rubric/{LAB}/growth", "answer": f"/answer/{LAB}/growth/{linear}"
+    }.items():  # fmt: skip
+        page.goto(origin + address)
+        page.screenshot(path=screenshots / f"desk_{name}_{size}_{theme}.png", full_page=True)
+        assert page.evaluate(TOO_WIDE) == []
+        assert [found for found in page.evaluate(CONTRAST) if found[0] < 4.5] == []
+        assert page.evaluate(UNNAMED) == []
+    context.close()
