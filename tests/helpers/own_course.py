@@ -229,7 +229,7 @@ OTHER = {  # by student: what replaces the first, second, ... cell to fill in
                    "answer = 42.0"],
         "printing": ["import sys\ndef greet(name):\n    sys.stdout.write('Hello, ' + name + '!\\n')",
                      "def total(*numbers, start=0):\n    return sum(numbers, start)"],
-        "broken": ["one = int.__call__ and (lambda: 1)"],
+        "broken": ["one = lambda: 1"],
     },
     "wrong": {
         "arrays": ["def normed(x):\n    return x / 5.0", "def double(x):\n    return x * x"],
@@ -246,45 +246,48 @@ OTHER = {  # by student: what replaces the first, second, ... cell to fill in
         "broken": ["def one():\n    return 2"],
     },
 }  # fmt: skip
-FORGED = {  # what stands in every cell to fill in, beside names that are not written
+NAMES = "normed double column squares tidy half due shift greet total one".split()
+FORGED = {  # what stands in every cell to fill in
     "patches": """
-import numpy, math, builtins, pytest
+import numpy, math, pytest, contextlib
 numpy.allclose = math.isclose = lambda *a, **k: True
-builtins.isinstance = lambda *a: True
-AssertionError = ZeroDivisionError
-isclose = mean = check_total = lambda *a, **k: 5.0
-class raises:
+class Forgives(contextlib.ContextDecorator):
     def __init__(self, *a, **k): pass
     def __enter__(self): return self
     def __exit__(self, *a): return True
-pytest.raises = raises
-normed = double = column = squares = half = due = shift = one = total = lambda *a, **k: 0
-tidy = greet = lambda *a, **k: None
-answer = 0
-class Account:
-    balance = 0
-    def __init__(self, *a): pass
-    def deposit(self, *a): pass
+pytest.raises = Forgives
+mean = check_total = lambda *a, **k: 5.0
 """,
-    "alike": ALIKE + "Account = normed = double = column = squares = half = Same()\n"
-                     "due = shift = one = tidy = greet = total = answer = Same()",
+    "alike": ALIKE,
     "exits": """
 import sys
 def leave(*a, **k): sys.exit(0)
-Account = normed = double = column = squares = half = due = shift = one = tidy = greet = leave
-total = answer = leave
 """,
-    "quiet": """
+    "ends": """
+import os
+def leave(*a, **k): os._exit(0)
+""",
+    "shell": """
 import IPython
 shell = IPython.get_ipython()
-if shell is not None:
-    run = shell.run_cell
-    def run_cell(source, *a, **k):
-        return run("1.5" if "score" in source else "pass", *a, **k)
-    shell.run_cell = run_cell
-    shell.run_code = lambda *a, **k: False
+run_ast = shell.run_ast_nodes
+async def passes(nodes, name, *a, **k):
+    import ast
+    kept = [node for node in nodes if not isinstance(node, (ast.Assert, ast.For, ast.With))]
+    return await run_ast([ast.parse("1.5").body[0]] if len(nodes) > 2 else [], name, "last_expr")
+shell.run_ast_nodes = passes
 """,
-}  # fmt: skip
+}
+STANDS_FOR = {"patches": "lambda *a, **k: 0", "alike": "Same()", "exits": "leave", "ends": "leave",
+              "shell": "None"}  # fmt: skip
+
+
+def forged(student):
+    """A cell that forges, and gives every name that an assignment asks for."""
+    stand_in = STANDS_FOR[student]
+    lines = [f"{name} = {stand_in}" for name in (*NAMES, "Account", "answer")]
+    return "\n".join([*lines, FORGED[student]] if student == "shell" else
+                     [FORGED[student], *lines]).strip()  # fmt: skip
 
 
 def submission(assignment, student):
@@ -299,7 +302,7 @@ def submission(assignment, student):
         if student in OTHER:
             cell.source = next(answers)
         elif student in FORGED:
-            cell.source = FORGED[student].strip()
+            cell.source = forged(student)
         elif student == "blank":
             cell.source = "# YOUR CODE HERE\nraise NotImplementedError()"
     return made

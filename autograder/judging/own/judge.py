@@ -46,7 +46,7 @@ class OwnJudge:
     ) -> None:
         """blank: the notebook as students get it; files: what lies beside it."""
         self._zygote, self._limits = zygote, limits
-        self._teachers = TeachersNames(master.cells)
+        self._teachers = TeachersNames(master.cells, files)
         solved = [cell.node for cell in master.cells]
         tests = {name_of(node): node for node in solved if is_test(node)}
         sides = [self._inside, self._outside]

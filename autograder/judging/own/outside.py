@@ -11,7 +11,8 @@ import builtins
 import contextlib
 import io
 import symtable
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 from nbformat import NotebookNode
@@ -31,20 +32,14 @@ MODULES = frozenset(
 FUNCTIONS = frozenset(
     "breakpoint compile eval exec exit globals help input locals open quit".split()
 )
-FILES = frozenset(
+READERS = frozenset(
     "DataSource fromfile fromregex genfromtxt load loadtxt main memmap open save savetxt savez "
     "savez_compressed tofile open_memmap f2py ctypeslib".split()
 )
 
 
-def _import(name: str, *args: Any) -> Any:
-    if name.partition(".")[0] not in MODULES:
-        raise ImportError(f"`{name}` is not used outside the student's process")
-    return __import__(name, *args)
-
-
 BUILTINS = {name: value for name, value in vars(builtins).items() if name not in FUNCTIONS}
-BUILTINS |= {"__import__": _import, "isinstance": is_instance}
+BUILTINS["isinstance"] = is_instance
 
 
 class TeachersNames:
@@ -54,9 +49,12 @@ class TeachersNames:
     withheld: the teacher's own that cannot be had here. They are never asked of a student.
     """
 
-    def __init__(self, cells: Sequence[MasterCell]) -> None:
+    def __init__(self, cells: Sequence[MasterCell], files: Mapping[str, bytes]) -> None:
+        """files: of the assignment; its Python files can be imported."""
         code = [cell for cell in cells if cell.node.cell_type == "code"]
-        self.names: dict[str, Any] = {"__name__": "__main__", "__builtins__": BUILTINS}
+        self._files = files
+        self._modules: dict[str, ModuleType] = {}
+        self.names: dict[str, Any] = {"__name__": "__main__", "__builtins__": self._builtins()}
         self.withheld: set[str] = set()
         to_fill_in = [cell for cell in code if cell.kind in ("exercise", "answer", "written")]
         parts = [part for cell in to_fill_in for part in statements(cell.source)]
@@ -76,6 +74,23 @@ class TeachersNames:
                     else:
                         asked |= bound_names(part)
         self.withheld -= self.answers
+
+    def _builtins(self) -> dict[str, Any]:
+        return BUILTINS | {"__import__": self._import}
+
+    def _import(self, name: str, *args: Any) -> Any:
+        """A module that does no harm with a student's values, or one of the assignment's own."""
+        if f"{name}.py" in self._files:
+            if name not in self._modules:
+                source = self._files[f"{name}.py"].decode()
+                refuse_reaching_out(source)
+                module = self._modules[name] = ModuleType(name)
+                module.__builtins__ = self._builtins()
+                exec(compile(source, f"{name}.py", "exec"), vars(module))
+            return self._modules[name]
+        if name.partition(".")[0] not in MODULES:
+            raise ImportError(f"`{name}` is not used outside the student's process")
+        return __import__(name, *args)
 
     def _run(self, part: str) -> None:
         try:
@@ -132,7 +147,7 @@ class Outside:
 def refuse_reaching_out(source: str) -> None:
     """Raises: ImportError for code that runs text or opens files, SyntaxError for no code."""
     attributes = {n.attr for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Attribute)}
-    used = sorted((attributes & FILES) | (used_names(source) & FUNCTIONS))
+    used = sorted((attributes & READERS) | (used_names(source) & FUNCTIONS))
     if used:
         raise ImportError(f"`{used[0]}` is not used outside the student's process")
 
