@@ -52,10 +52,15 @@ _own_judges: dict[str, OwnJudge] = {}  # by all that they rest on
 class ClearAnswers(ClearSolutions):
     """nbgrader's ClearSolutions, which also blanks the values of our answer cells."""
 
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        """Blank a notebook; any but a lab of ours has nbgrader's own stubs."""
+        if nb.metadata.get("labkit", {}).get("lab"):
+            self.code_stub = {**self.code_stub, "python": CODE_STUB}
+            self.text_stub = WRITTEN_STUB
+        return super().preprocess(nb, resources)
+
     def preprocess_cell(self, cell: Any, resources: Any, cell_index: int) -> tuple[Any, Any]:
         """Blank one cell."""
-        self.code_stub = {**self.code_stub, "python": CODE_STUB}
-        self.text_stub = WRITTEN_STUB
         if cell.metadata.get("labkit", {}).get("kind") != "answer":
             return super().preprocess_cell(cell, resources, cell_index)
         _, *lines, _ = cell.source.splitlines()

@@ -2,6 +2,7 @@
 
 import textwrap
 
+import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
 
 GIVEN, PLAIN, ANSWER, TEST = "given", "plain", "answer", "test"
@@ -180,6 +181,8 @@ ASSIGNMENTS = {
             """,
         ),
         (TEST, 1, "check_total(1, start=5)\ncheck_total()"),
+        (ANSWER, solution("expression = ''\nexpression = '6 * 7'")),
+        (TEST, 1, "assert eval(expression) == 42"),
     ],
     "broken": [
         (ANSWER, solution("def one():\n    return 1")),
@@ -227,8 +230,10 @@ OTHER = {  # by student: what replaces the first, second, ... cell to fill in
                    "    return datetime.date(year, 1, 1) + datetime.timedelta(days=days)",
                    "def shift(day, days):\n    return date.fromordinal(day.toordinal() + days)",
                    "answer = 42.0"],
-        "printing": ["import sys\ndef greet(name):\n    sys.stdout.write('Hello, ' + name + '!\\n')",
-                     "def total(*numbers, start=0):\n    return sum(numbers, start)"],
+        "printing": ["import sys\ndef greet(name):\n"
+                     "    sys.stdout.write('Hello, ' + name + '!\\n')",
+                     "def total(*numbers, start=0):\n    return sum(numbers, start)",
+                     "expression = '40 + 2'"],
         "broken": ["one = lambda: 1"],
     },
     "wrong": {
@@ -242,7 +247,7 @@ OTHER = {  # by student: what replaces the first, second, ... cell to fill in
         "values": ["def half(n):\n    return n / 2", "def due(year, days):\n    return None",
                    "def shift(day, days):\n    return day", "answer = 41"],
         "printing": ["def greet(name):\n    return f'Hello, {name}!'",
-                     "def total(*numbers):\n    return sum(numbers)"],
+                     "def total(*numbers):\n    return sum(numbers)", "expression = '6 + 7'"],
         "broken": ["def one():\n    return 2"],
     },
 }  # fmt: skip
@@ -309,15 +314,13 @@ def submission(assignment, student):
 
 
 def write_course(folder, config, students):
-    """A whole nbgrader course below `folder`."""
-    import nbformat
-
+    """A whole nbgrader course. students: of each assignment, by its name."""
     folder.mkdir(parents=True)
     (folder / "nbgrader_config.py").write_text(config)
-    for assignment, cells in ASSIGNMENTS.items():
-        places = [("source", notebook(cells))]
-        places += [(f"submitted/{one}", submission(assignment, one)) for one in students]
-        for place, made in places:
+    for assignment, names in students.items():
+        places = {"source": notebook(ASSIGNMENTS[assignment])}
+        places |= {f"submitted/{name}": submission(assignment, name) for name in names}
+        for place, made in places.items():
             path = folder / place / assignment
             path.mkdir(parents=True)
             nbformat.write(made, path / f"{assignment}.ipynb")

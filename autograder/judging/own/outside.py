@@ -26,8 +26,8 @@ from labkit.bridge.student import value_of
 
 MODULES = frozenset(
     "abc array bisect calendar cmath collections contextlib copy dataclasses datetime decimal enum "
-    "fractions functools hashlib heapq io itertools json math numbers numpy operator pytest random re "
-    "statistics string textwrap time types typing unittest warnings".split()
+    "fractions functools hashlib heapq io itertools json math numbers numpy operator pytest random "
+    "re statistics string textwrap time types typing unittest warnings".split()
 )
 FUNCTIONS = frozenset(
     "breakpoint compile eval exec exit globals help input locals open quit".split()
