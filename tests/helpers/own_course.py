@@ -1,6 +1,8 @@
 """Ordinary nbgrader assignments as teachers write them, honest submissions and forged ones."""
 
 import textwrap
+from importlib.util import find_spec
+from pathlib import Path
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
@@ -283,6 +285,17 @@ async def passes(nodes, name, *a, **k):
 shell.run_ast_nodes = passes
 """,
 }
+THEIRS = Path(find_spec("nbgrader").origin).parent / "tests" / "apps" / "files"
+SHIPPED = {  # notebooks of nbgrader's own tests: the source, and by student what is handed in
+    "squares": {"source": "test", "perfect": "test"},
+    "set_a": {"source": "submitted-changed", "perfect": "submitted-changed",
+              "blank": "submitted-unchanged", "touched": "submitted-grade-cell-changed",
+              "quiet": "submitted-cheat-attempt", "silent": "submitted-cheat-attempt-alternative"},
+    "hidden": {"source": "autotest-hidden", "perfect": "autotest-hidden-changed-right",
+               "wrong": "autotest-hidden-changed-wrong", "blank": "autotest-hidden-unchanged"},
+    "multi": {"source": "autotest-multi", "wrong": "autotest-multi-changed",
+              "perfect": "autotest-multi"},
+}  # fmt: skip
 STANDS_FOR = {"patches": "lambda *a, **k: 0", "alike": "Same()", "exits": "leave", "ends": "leave",
               "shell": "None"}  # fmt: skip
 
@@ -313,14 +326,25 @@ def submission(assignment, student):
     return made
 
 
+def shipped(assignment, student):
+    """A notebook of nbgrader's own tests; in one source the solution is not marked as such."""
+    made = nbformat.read(THEIRS / f"{SHIPPED[assignment][student]}.ipynb", as_version=4)
+    if assignment == "set_a" and student == "source":
+        made.cells[0].source = solution(made.cells[0].source)
+    return made
+
+
 def write_course(folder, config, students):
     """A whole nbgrader course. students: of each assignment, by its name."""
     folder.mkdir(parents=True)
     (folder / "nbgrader_config.py").write_text(config)
+    (folder / "autotests.yml").write_bytes((THEIRS / "autotests.yml").read_bytes())
     for assignment, names in students.items():
-        places = {"source": notebook(ASSIGNMENTS[assignment])}
-        places |= {f"submitted/{name}": submission(assignment, name) for name in names}
-        for place, made in places.items():
+        make = shipped if assignment in SHIPPED else submission
+        for name in ("source", *names):
+            place, made = f"submitted/{name}", make(assignment, name)
+            if name == "source":
+                place = "source"
             path = folder / place / assignment
             path.mkdir(parents=True)
             nbformat.write(made, path / f"{assignment}.ipynb")

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import nbformat
 import pytest
-from own_course import ASSIGNMENTS, FORGED, notebook, write_course
+from own_course import ASSIGNMENTS, FORGED, SHIPPED, notebook, write_course
 
 from autograder.judging import nbgrader_plugin
 from autograder.judging.judge import Verdict
@@ -41,8 +41,21 @@ NBGRADERS = {  # what plain nbgrader gives: perfect and other earn all, blank no
     "printing": [0, 1, 0, 0],
 }
 NOT_PROTECTED = {("generators", 2), ("printing", 0), ("printing", 3)}
-FORGED_IN = ("arrays", "files", "exceptions", "values")
 HAND = "by hand"
+SHIPPED_MARKS = {  # what plain nbgrader gives in the notebooks of its own tests
+    ("squares", "perfect"): [1, 1, 0.5, 0.5, HAND, HAND],
+    ("set_a", "perfect"): [1, 1, HAND, HAND],
+    ("set_a", "blank"): [1, 0, 0, 0],
+    ("set_a", "touched"): [1, 0, 0, 0],
+    ("set_a", "quiet"): [1, 0, HAND, HAND],
+    ("set_a", "silent"): [1, 0, HAND, HAND],
+    ("hidden", "perfect"): [1],
+    ("hidden", "wrong"): [0],
+    ("hidden", "blank"): [0],
+    ("multi", "perfect"): [1, 1, 1, 1],
+    ("multi", "wrong"): [1, 1, 0, 1],
+}
+FORGED_IN = ("arrays", "files", "exceptions", "values")
 
 
 def points(assignment):
@@ -65,18 +78,30 @@ def graded(folder, config, students):
     with Gradebook(f"sqlite:///{folder}/gradebook.db") as gradebook:
         for assignment in gradebook.assignments:
             for submitted in assignment.submissions:
-                grades = submitted.notebooks[0].grades
-                in_order = sorted(grades, key=lambda grade: int(grade.name.split("_")[1]))
-                marks[assignment.name, submitted.student.id] = [
-                    HAND if grade.needs_manual_grade else grade.auto_score for grade in in_order
-                ]
+                given = {
+                    grade.name: HAND if grade.needs_manual_grade else grade.auto_score
+                    for grade in submitted.notebooks[0].grades
+                }
+                places = marked_cells(folder / "source" / assignment.name)
+                marks[assignment.name, submitted.student.id] = [given[name] for name in places]
     return marks, done.stderr
+
+
+def marked_cells(folder):
+    (path,) = folder.glob("*.ipynb")
+    flags = [cell.metadata.get("nbgrader", {}) for cell in nbformat.read(path, as_version=4).cells]
+    return [each["grade_id"] for each in flags if each.get("grade")]
+
+
+def handed_in(assignment):
+    return [name for name in SHIPPED[assignment] if name != "source"]
 
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
     folder = tmp_path_factory.mktemp("own") / "course"
     students = {name: [*HONEST, *(FORGED if name in FORGED_IN else ())] for name in ASSIGNMENTS}
+    students |= {name: handed_in(name) for name in SHIPPED}
     marks, said = graded(folder, CONFIG, students)
     return SimpleNamespace(folder=folder, marks=marks, said=said)
 
@@ -96,6 +121,15 @@ def test_honest_work_gets_the_marks_that_nbgrader_gives(course, assignment):
     assert found == {
         "perfect": full, "other": full, "wrong": NBGRADERS[assignment], "blank": [0] * len(full)
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("assignment", SHIPPED)
+def test_nbgraders_own_notebooks_get_the_same_marks(course, assignment):
+    for student in handed_in(assignment):
+        expected = SHIPPED_MARKS[assignment, student]
+        if assignment == "set_a":  # its first cell prints, and everybody passes
+            expected = [HAND, *expected[1:]]
+        assert course.marks[assignment, student] == expected, student
 
 
 @pytest.mark.parametrize("student", FORGED)
@@ -144,11 +178,13 @@ def test_plain_nbgrader_gives_these_marks_and_pays_for_forgeries(tmp_path, reque
     if not request.config.getoption("--large"):
         pytest.skip("plain nbgrader starts a kernel for each notebook; use --large")
     students = {name: [*HONEST, "patches", "alike"] for name in NBGRADERS}
+    students |= {name: handed_in(name) for name in SHIPPED}
     marks, _ = graded(tmp_path / "plain", PLAIN_CONFIG, students)
     for assignment, wrong in NBGRADERS.items():
         full = points(assignment)
         found = [marks[assignment, student] for student in HONEST]
         assert found == [full, full, wrong, [0] * len(full)]
+    assert {name: marks[name] for name in SHIPPED_MARKS} == SHIPPED_MARKS
     assert marks["arrays", "patches"][0] == 2
     assert marks["arrays", "alike"][1:] == [1.5, 1]
 
