@@ -1,6 +1,5 @@
 """A notebook run cell by cell in a walled process, as nbgrader runs it."""
 
-import time
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -28,16 +27,21 @@ class Run:
         self._zygote, self._files, self._limits = zygote, files, limits
         self._sources = [SAY_SO]
         self._n_starts = 0
-        self._end = time.monotonic() + NOTEBOOK_S
+        self._spent_s = 0.0  # of the student's own time, by the children before this one
         self._child: Child | None = None
         self.problem = ""
         self._restart()
+
+    @property
+    def spent_s(self) -> float:
+        """The student's own time so far (see own_time)."""
+        return self._spent_s + (self._child.own_time.spent_s if self._child else 0.0)
 
     def cell(self, source: str) -> list[NotebookNode]:
         """Run a cell; its outputs, with an error whenever it did not come to its end."""
         if self.problem or self._child is None:
             return [_error("NotRun", self.problem)]
-        if time.monotonic() > self._end:
+        if self.spent_s > NOTEBOOK_S:
             self.problem = f"the notebook had used its {NOTEBOOK_S:g} s"
             return [_error("NotRun", self.problem)]
         try:
@@ -67,12 +71,13 @@ class Run:
     def close(self) -> None:
         """End the process."""
         if self._child is not None:
+            self._spent_s = self.spent_s
             self._child.end()
             self._child = None
 
     def _restart(self) -> None:
         self.close()
-        while not self.problem and self._n_starts < MAX_STARTS and time.monotonic() < self._end:
+        while not self.problem and self._n_starts < MAX_STARTS and self.spent_s <= NOTEBOOK_S:
             self._n_starts += 1
             self._child = self._zygote.spawn()
             if self._replay():

@@ -12,7 +12,10 @@ import pytest
 from own_course import ASSIGNMENTS, FORGED, SHIPPED, notebook, write_course
 
 from autograder.judging import nbgrader_plugin
+from autograder.judging.jobs import Limits
 from autograder.judging.judge import Verdict
+from autograder.judging.own import inside
+from autograder.judging.own.judge import OUTSIDE, Standing, _verdict
 from autograder.judging.own.mirrors import AskedStudent, Mirror, is_instance
 from autograder.judging.own.outside import Outside, TeachersNames
 from autograder.record.gradebook import CONFIG
@@ -198,6 +201,22 @@ def test_a_check_of_ours_that_breaks_leaves_the_cells_to_a_person(monkeypatch):
     execute._judge_lab(made, {"assignment": "a", "notebook": "n", "student": "s"}, [])
     judged = [cell.metadata.get("labkit", {}).get("judged") for cell in made.cells]
     assert judged == [None, HAND, HAND, HAND]
+
+
+def test_a_cell_without_time_left_is_no_0_but_waits_for_a_person():
+    ran = SimpleNamespace(ok=True, outputs=[], ended="")
+    child = SimpleNamespace(
+        run_cell=lambda *given: ran, end=lambda: None,
+        own_time=SimpleNamespace(spent_s=inside.NOTEBOOK_S - 1),
+    )  # fmt: skip
+    run = inside.Run(SimpleNamespace(spawn=lambda: child), {}, Limits())
+    assert run.cell("f = 1") == []
+    child.own_time.spent_s += 2
+    outputs = run.cell("assert f == 1")
+    test = notebook(ASSIGNMENTS["broken"]).cells[1]
+    judged = _verdict(test, Standing(OUTSIDE), outputs, [])
+    assert judged.how == HAND
+    assert judged.reason == "it did not run (NotRun: the notebook had used its 600 s)"
 
 
 @pytest.fixture
