@@ -3,33 +3,53 @@
 import ast
 import importlib.util
 import re
+import symtable
 from functools import lru_cache
 
-from labkit.checks.names import MAGIC, bound_names, used_names
-
-__all__ = ["MAGIC", "bound_names", "used_names"]  # the notebook's checks use them too
 DEFINITION = re.compile(r"^(?:async\s+def|def|class)\s+(\w+)|^(\w+)\s*=", re.MULTILINE)
+# Spaces and tabs alone: \s would go over all blank lines, and again from each of them.
+MAGIC = re.compile(r"^([ \t]*)[%!].*$", re.MULTILINE)
 CHECK_CALL = re.compile(r"check\([\"'](\w+)[\"'][^()\n]*\);?")
 MAX_CALL_CHARS = 200
 
 
 @lru_cache(maxsize=256)
 def defined_names(source: str) -> set[str]:
-    """The names that code binds at its top level; found by pattern if it does not parse.
-
-    Names of loops and `with` are among them: later cells may use them.
-    """
-    if _parse(source) is None:
+    """The names that code binds at its top level; found by pattern if it does not parse."""
+    tree = _parse(source)
+    if tree is None:
         return {name for pair in DEFINITION.findall(source) for name in pair if name}
-    return bound_names(source)
+    names: set[str] = set()
+    for node in tree.body:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                names.add(node.name)
+            case ast.Import() | ast.ImportFrom():
+                names |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+            case ast.Assign() | ast.AnnAssign():
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                names |= {name.id for target in targets for name in _names_in(target)}
+    return names
 
 
-def needed_names(source: str) -> set[str]:
-    """The global names that code reads, but for the variables of its own loops."""
-    tree = _parse(source) or ast.Module([], [])
-    loops = [node.target for node in tree.body if isinstance(node, ast.For)]
-    own = {node.id for target in loops for node in ast.walk(target) if isinstance(node, ast.Name)}
-    return used_names(source) - own
+def used_names(source: str) -> set[str]:
+    """The global names that code reads, in functions too; none if it does not parse."""
+    try:
+        table = symtable.symtable(MAGIC.sub(r"\1pass", source), "<cell>", "exec")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    names: set[str] = set()
+    tables = [table]
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        is_top = table.get_type() == "module"
+        names |= {
+            symbol.get_name()
+            for symbol in table.get_symbols()
+            if symbol.is_referenced() and (is_top or symbol.is_global())
+        }
+    return names
 
 
 def imported_modules(source: str) -> list[str]:
@@ -100,3 +120,7 @@ def _parse(source: str) -> ast.Module | None:
         return ast.parse(MAGIC.sub(r"\1pass", source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def _names_in(tree: ast.AST) -> list[ast.Name]:
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Name)]

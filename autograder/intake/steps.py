@@ -11,9 +11,9 @@ from autograder.names import (
     checked_exercise,
     defined_names,
     is_check_call,
-    needed_names,
     squeeze,
     statements,
+    used_names,
 )
 
 
@@ -121,9 +121,9 @@ class Plan:
         needed = {cell.name for cell in self.master.of_kind("exercise", "answer")}
         for step in steps:
             if id(step) not in idle:
-                needed |= needed_names(step.source)
+                needed |= used_names(step.source)
         for step in reversed(experiments):
             if defined_names(step.source) & needed:
                 idle.discard(id(step))
-                needed |= needed_names(step.source)
+                needed |= used_names(step.source)
         return [step for step in steps if id(step) not in idle]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from nbformat import NotebookNode
 
 from autograder.intake.steps import Step
-from autograder.names import defined_names, needed_names
+from autograder.names import defined_names, used_names
 
 MAX_ERROR_CHARS = 200
 OWN_LINE = re.compile(r"(?:ipython-input|Cell In).*?\bline (\d+)")
@@ -46,7 +46,7 @@ def needed_by_answers(steps: Sequence[Step]) -> set[int]:
     needed = {i for i, step in enumerate(steps) if step.is_marked}
     todo = list(needed)
     while todo:
-        used = needed_names(steps[todo.pop()].source)
+        used = used_names(steps[todo.pop()].source)
         new = [i for i, names in enumerate(defined) if names & used and i not in needed]
         needed.update(new)
         todo += new
