@@ -15,14 +15,13 @@ from autograder.intake.collect import Submission
 from autograder.intake.master import Master, MasterCell
 from autograder.intake.read import Unreadable, read_notebook
 from autograder.intake.rebuild import Rebuilt, rebuild
-from autograder.judging.asserts import given_namespace, play_asserts
 from autograder.judging.client import Zygote, ZygoteError
 from autograder.judging.jobs import Limits
 from autograder.judging.playing import Play, Playing, in_a_line
 from autograder.judging.session import Session
 from autograder.judging.shown import fill_outputs
 from autograder.labs import cases_of
-from autograder.names import defined_names, is_check_call
+from autograder.names import defined_names
 from autograder.record.results import (
     ERROR,
     GRADED,
@@ -32,7 +31,6 @@ from autograder.record.results import (
     Result,
     score_of,
 )
-from labkit.bridge.student import Student
 from labkit.checks.core import Check, Finding, checks_of, points_by_weight, share_of_points
 
 MAX_PROBLEMS = 4
@@ -182,28 +180,10 @@ class Judge:
 
 
 def _marked_cells(master: Master, seed: int) -> list[Marked]:
-    """The master's test cells with what they play: our checks, or the cell's own asserts."""
-    topic = master.topic
-    by_exercise = checks_of(topic) if topic else {}
-    cases = cases_of(topic, seed) if topic else {}
-    given = None
-    marked = []
-    for cell in master.of_kind("check"):
-        exercise = cell.name.removeprefix("check_")
-        if is_check_call(cell.source):
-            marked.append(Marked(cell, exercise, by_exercise[exercise], cases[exercise]))
-            continue
-        if given is None:
-            given = given_namespace(other.source for other in master.of_kind("given"))
-        marked.append(Marked(cell, exercise, [_assert_check(cell, given)], [None]))
-    return marked
-
-
-def _assert_check(cell: MasterCell, given: dict) -> Check:
-    def play(student: Student, case: None) -> None:
-        play_asserts(cell.source, given, student)
-
-    return Check(cell.name, cell.name, cell.name, "", 1, lambda case: True, play)
+    """The master's test cells with the checks that they play."""
+    by_exercise, cases = checks_of(master.topic), cases_of(master.topic, seed)
+    exercises = [(cell, cell.name.removeprefix("check_")) for cell in master.of_kind("check")]
+    return [Marked(cell, name, by_exercise[name], cases[name]) for cell, name in exercises]
 
 
 def _with_reason(finding: Finding, session: Session, unrun: dict[str, int]) -> Finding:

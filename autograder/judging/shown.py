@@ -20,11 +20,8 @@ def fill_outputs(
     ran: results of this run by place in the submission; submitted: the outputs that the student
     handed in, shown for cells that did not run here; checks: shown below the test cells.
     """
-    for node in notebook:
-        index = node.metadata.pop("submitted", None)
+    for node, index in clean_student_cells(notebook):
         if node.cell_type != "code":
-            if index is not None:
-                _show_text(node)
             continue
         node.outputs, node.execution_count = [], None
         if index in ran:
@@ -35,6 +32,15 @@ def fill_outputs(
             exercise = node.metadata["nbgrader"]["grade_id"].removeprefix("check_")
             node.outputs = check_outputs([c for c in checks if c.exercise == exercise])
             node.execution_count = 1
+
+
+def clean_student_cells(notebook: list[NotebookNode]) -> list[tuple[NotebookNode, int | None]]:
+    """Make the student's texts harmless; each cell with its place in the submission, or None."""
+    placed = [(node, node.metadata.pop("submitted", None)) for node in notebook]
+    for node, index in placed:
+        if node.cell_type != "code" and index is not None:
+            _show_text(node)
+    return placed
 
 
 def _show_text(node: NotebookNode) -> None:

@@ -1,0 +1,1 @@
+"""Assignments of a teacher's own: nbgrader's test cells, and what the judge makes of them."""
