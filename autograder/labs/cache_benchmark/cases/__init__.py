@@ -113,7 +113,7 @@ def _leaving(rng: random.Random) -> LeavingCase:
         launch_s,
         n_context,
         expected,
-        above_all_s=1.5 * floor_s(n_context),
+        above_all_s=floor_s(n_context),
         below_all_s=0.5 * floor_s(1),
         float32_expected=in_float32,
     )

@@ -55,6 +55,13 @@ lengths = range(1, n_context)
 
 # fails none_if_no_length_leaves_it
 
+# %% a floor equal to the launch time counts
+def leaves_launch_floor_at(machine, work, launch_s, n_context, dtype="float16"):
+    for n in range(1, n_context + 1):
+        if pass_floor(machine, work, n, dtype=dtype).seconds >= launch_s:
+            return n
+    return None
+
 # %% the context where none leaves
 # - return lengths[n_below] if n_below < len(lengths) else None
 return lengths[n_below] if n_below < len(lengths) else n_context

@@ -14,6 +14,66 @@ table, length = sorted(self.tables[sequence_id]), self.lengths[sequence_id]
 # - return keys[:, :length], values[:, :length]
 return keys[:, :length], keys[:, :length]
 
+# %% gathers in the order of the storage, and frees at the end of the queue
+class PagedCache:
+    def __init__(
+        self,
+        n_blocks: int,
+        block_size: int,
+        n_kv_heads: int,
+        head_dim: int,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        self.keys = torch.zeros(n_blocks, n_kv_heads, block_size, head_dim, dtype=dtype)
+        self.values = torch.zeros(n_blocks, n_kv_heads, block_size, head_dim, dtype=dtype)
+        self.block_size = block_size
+        self._free = list(range(n_blocks))
+        self._tables = {}
+        self._lengths = {}
+
+    @property
+    def n_free_blocks(self) -> int:
+        return len(self._free)
+
+    def append(self, sequence_id: int, keys: Tensor, values: Tensor) -> None:
+        length = self._lengths.get(sequence_id, 0)
+        table = self._tables.get(sequence_id, [])
+        n_new = keys.shape[1]
+        wanted = -(-(length + n_new) // self.block_size) - len(table)
+        if wanted > len(self._free):
+            raise MemoryError(f"{wanted} blocks wanted, {len(self._free)} free")
+        table = table + [self._free.pop(0) for _ in range(wanted)]
+        for t in range(n_new):
+            block, place = divmod(length + t, self.block_size)
+            self.keys[table[block], :, place] = keys[:, t]
+            self.values[table[block], :, place] = values[:, t]
+        self._tables[sequence_id] = table
+        self._lengths[sequence_id] = length + n_new
+
+    def gather(self, sequence_id: int) -> LayerCache:
+        table, length = self._tables[sequence_id], self._lengths[sequence_id]
+        keys = self.keys[sorted(table)].transpose(0, 1).flatten(1, 2)[:, :length]
+        values = self.values[sorted(table)].transpose(0, 1).flatten(1, 2)[:, :length]
+        return keys, values
+
+    def block_table(self, sequence_id: int) -> list[int]:
+        return list(self._tables[sequence_id])
+
+    def rewind(self, sequence_id: int, n_tokens: int) -> None:
+        length = self._lengths[sequence_id]
+        if not 0 <= n_tokens <= length:
+            raise ValueError(f"cannot rewind {n_tokens} of {length} tokens")
+        length -= n_tokens
+        table = self._tables[sequence_id]
+        keep = -(-length // self.block_size)
+        self._free.extend(table[keep:])
+        self._tables[sequence_id] = table[:keep]
+        self._lengths[sequence_id] = length
+
+    def free(self, sequence_id: int) -> None:
+        self._free.extend(self._tables.pop(sequence_id))
+        del self._lengths[sequence_id]
+
 # fails a_sequence_takes_just_enough_blocks
 
 # %% a new block for every append

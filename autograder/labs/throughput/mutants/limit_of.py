@@ -14,6 +14,17 @@ least_s = {
     "compute": computing_s,
 }
 
+# %% the time next to the step
+def limit_of(step_s, n_layers, launch_s_per_layer, moving_s, computing_s):
+    if step_s < max(moving_s, computing_s):
+        raise ValueError("too fast")
+    times_s = {
+        "launch": n_layers * launch_s_per_layer,
+        "memory": moving_s,
+        "compute": computing_s,
+    }
+    return min(times_s, key=lambda name: abs(step_s - times_s[name]))
+
 # fails many_bytes_wait_for_memory
 
 # %% memory under another name

@@ -73,7 +73,7 @@ def _batches(student: Student, case: BucketCase, n_most: int) -> list[list[int]]
     return batches
 
 
-@check("BucketQueue", "edges", hint="Divide by the width, round down.")
+@check("BucketQueue", "edges", hint="Divide by the width, round down.", gate=True)
 def a_batch_is_one_bucket(student: Student, case: BucketCase) -> None:
     """A batch holds lengths from i x width to (i + 1) x width - 1, and no others."""
     lengths = case.lengths
@@ -89,7 +89,7 @@ def a_batch_is_one_bucket(student: Student, case: BucketCase) -> None:
     expect_equal(taken, list(range(len(lengths))), "the requests taken, in all batches together")
 
 
-@check("BucketQueue", "many", "turns", hint="Of each bucket, look at the first.")
+@check("BucketQueue", "many", "turns", hint="Of each bucket, look at the first.", gate=True)
 def the_bucket_of_the_oldest_is_next(student: Student, case: BucketCase) -> None:
     """The next batch comes from the bucket with the oldest request of all."""
     waiting = set(range(len(case.lengths)))

@@ -32,6 +32,7 @@ def every_request_is_finished_once(event: Event, state: State) -> Faults:
     "decode, finish",
     hint="The token that comes with a request is its first.",
     weight=2,
+    gate=True,
 )
 def output_ends_where_it_should(event: Event, state: State) -> Faults:
     """Output ends with the end-of-text token or at the limit, the prefill's token counted."""
@@ -214,6 +215,7 @@ def decode_never_idles_beside_work(event: Event, state: State) -> Faults:
     "prefill, save, load, decode, end",
     hint="Keep a request that does not fit yet, and try it again.",
     weight=2,
+    gate=True,
 )
 def decode_serves_to_the_end(event: Event, state: State) -> Faults:
     """The run goes on until every request is finished or refused, and then ends."""

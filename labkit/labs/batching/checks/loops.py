@@ -127,6 +127,7 @@ def rule(
     *,
     hint: str,
     weight: float = 1,
+    gate: bool = False,
     also: tuple[Callable, ...] = (),
 ) -> Callable[[Callable], Callable]:
     """Mark a function as a rule of this name (`Rule.broken`), and make a check of it.
@@ -141,7 +142,7 @@ def rule(
         broken.rule = Rule(name, tuple(on.split(", ")), broken)
         rules = [each.rule for each in (broken, *also)]
 
-        @check(exercise, hint=hint, weight=weight, applies_to=is_workload)
+        @check(exercise, hint=hint, weight=weight, gate=gate, applies_to=is_workload)
         @wraps(broken)
         def play(student: Student, case: LoopCase | Together) -> None:
             if isinstance(case, Together):

@@ -29,7 +29,11 @@ class TransferCase:
         return student.transfer_s(self.n_tokens, self.bytes_per_token, self.bandwidth, latency_s)
 
 
-@check("transfer_s", hint="Tokens times bytes per token; the bandwidth is in bytes per second.")
+@check(
+    "transfer_s",
+    hint="Tokens times bytes per token; the bandwidth is in bytes per second.",
+    gate=True,
+)
 def every_byte_passes_the_link(student: Student, case: TransferCase) -> None:
     """On a link without latency, the bytes of all tokens take their time at its bandwidth."""
     slips = {
@@ -43,7 +47,7 @@ def every_byte_passes_the_link(student: Student, case: TransferCase) -> None:
     expect_number(got, case.moving_s, what, relative=SINGLE_PRECISION, factors=slips)
 
 
-@check("transfer_s", hint="One transfer: how often does it begin?")
+@check("transfer_s", hint="One transfer: how often does it begin?", gate=True)
 def the_latency_comes_once(student: Student, case: TransferCase) -> None:
     """The latency is added once, whatever the number of tokens."""
     without, got = (
@@ -81,7 +85,7 @@ def _is_single(case: LatencyCase) -> bool:
     return len(case.token_times_s) == 1
 
 
-@check("latencies", hint="How long does the client look at nothing?")
+@check("latencies", hint="How long does the client look at nothing?", gate=True)
 def ttft_begins_with_the_arrival(student: Student, case: LatencyCase) -> None:
     """The first number is the time from the arrival to the first token."""
     got = _pair(student, case)[0]
@@ -97,6 +101,7 @@ def ttft_begins_with_the_arrival(student: Student, case: LatencyCase) -> None:
     "latencies",
     hint="From the first token to the last one: how many came after the first?",
     applies_to=lambda case: not _is_single(case),
+    gate=True,
 )
 def tpot_is_the_mean_after_the_first(student: Student, case: LatencyCase) -> None:
     """The second number is the time from first to last token, over the tokens after the first."""
@@ -166,7 +171,7 @@ def _expect_goodput(student: Student, case: GoodputCase) -> None:
     expect_number(got, right, "goodput", relative=SINGLE_PRECISION, factors=slips, slips=numbers)
 
 
-@check("goodput", "mixed", hint="Of a fast first token and slow further ones?")
+@check("goodput", "mixed", hint="Of a fast first token and slow further ones?", gate=True)
 def both_limits_have_to_be_met(student: Student, case: GoodputCase) -> None:
     """A request counts if its TTFT and its TPOT are both within their limits."""
     _expect_goodput(student, case)

@@ -54,13 +54,14 @@ def _expect_waste(student: Student, case: PaddingCase) -> None:
     "padding_waste",
     "longest",
     hint="A batch is a rectangle: how many of its places hold no token of a prompt?",
+    gate=True,
 )
 def each_batch_is_padded_to_its_own_longest(student: Student, case: PaddingCase) -> None:
     """Waste is what prompts lack to the longest of their batch, over all that is computed."""
     _expect_waste(student, case)
 
 
-@check("padding_waste", "weights", hint="Add up first, divide once.")
+@check("padding_waste", "weights", hint="Add up first, divide once.", gate=True)
 def batches_count_by_their_tokens(student: Student, case: PaddingCase) -> None:
     """Of several batches all padding counts, over all that is computed: no mean of parts."""
     _expect_waste(student, case)

@@ -86,6 +86,7 @@ def only_what_cannot_run_is_refused(event: Event, state: State) -> Faults:
     "prefill",
     hint="A batch takes (its longest prompt) x (its requests) of `free_tokens`.",
     weight=2,
+    gate=True,
 )
 def prefill_memory_is_never_exceeded(event: Event, state: State) -> Faults:
     """What is held on the prefill server, padding included, fits its capacity."""

@@ -89,7 +89,11 @@ def _expect_oldest(queue: Queue, right: int, when: str) -> None:
         raise Wrong(f"the oldest {when}", expected=_named(right), got=_named(got))
 
 
-@check("RequestQueue", hint="Look from the front, and go on where the condition does not hold.")
+@check(
+    "RequestQueue",
+    hint="Look from the front, and go on where the condition does not hold.",
+    gate=True,
+)
 def the_oldest_that_fulfils_is_taken(student: Student, case: QueueCase) -> None:
     """Of those that fulfil the condition the oldest is taken, wherever it stands."""
     *earlier, late = case.ids
@@ -103,7 +107,11 @@ def the_oldest_that_fulfils_is_taken(student: Student, case: QueueCase) -> None:
     _expect_taken(case.build(student), case.ids, ids[0], why=why)
 
 
-@check("RequestQueue", hint="A request that was looked at and not taken must keep its place.")
+@check(
+    "RequestQueue",
+    hint="A request that was looked at and not taken must keep its place.",
+    gate=True,
+)
 def all_others_keep_their_places(student: Student, case: QueueCase) -> None:
     """After a search, found or not, all others stand in the order in which they came."""
     queue, ids = case.build(student), case.ids

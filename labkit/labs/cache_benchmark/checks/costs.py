@@ -67,7 +67,7 @@ def _passes(student: Student, case: PassesCase) -> list[list[Any]]:
     return [[number_in(number, "a count of a pass") for number in pair] for pair in pairs]
 
 
-@check("generation_passes", hint="Make one pass for each new token.")
+@check("generation_passes", hint="Make one pass for each new token.", gate=True)
 def every_pass_makes_one_token(student: Student, case: PassesCase) -> None:
     """The number of passes is n_new."""
     why = "No pass is fed the last new token." if case.n_new else ""
@@ -78,6 +78,7 @@ def every_pass_makes_one_token(student: Student, case: PassesCase) -> None:
     "generation_passes",
     hint="Feed the prompt and all new tokens so far in each pass.",
     applies_to=lambda case: case.n_new > 0 and not case.use_cache,
+    gate=True,
 )
 def without_a_cache_all_is_fed_again(student: Student, case: PassesCase) -> None:
     """Without a cache, each pass is fed the prompt and all new tokens so far."""
@@ -88,6 +89,7 @@ def without_a_cache_all_is_fed_again(student: Student, case: PassesCase) -> None
     "generation_passes",
     hint="Feed the prompt in the first pass. Then feed one token, with all others cached.",
     applies_to=lambda case: case.n_new > 0 and case.use_cache,
+    gate=True,
 )
 def with_a_cache_one_token_is_fed(student: Student, case: PassesCase) -> None:
     """With a cache, the prompt is fed once, and then one token in each pass."""
@@ -117,6 +119,7 @@ def _expect_flops(student: Student, case: CostCase, why: str = "") -> None:
     "generation_cost",
     hint="Pass n_cached of each pass to work.flops.",
     applies_to=lambda case: case.use_cache and case.n_prompt == 1 and case.width == 2,
+    gate=True,
 )
 def each_step_attends_to_what_is_cached(student: Student, case: CostCase) -> None:
     """The FLOPs of a decode step count its attention to all cached tokens."""
@@ -151,6 +154,7 @@ def without_a_cache_every_pass_is_a_prefill(student: Student, case: CostCase) ->
     "generation_cost",
     hint="Pass n_cached + n_fed tokens to work.moved_bytes, for each pass.",
     applies_to=lambda case: case.width == 2,
+    gate=True,
 )
 def every_pass_moves_weights_and_cache(student: Student, case: CostCase) -> None:
     """Each pass moves the weights, and keys and values of the cached and the fed tokens."""

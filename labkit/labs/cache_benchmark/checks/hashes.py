@@ -119,7 +119,12 @@ def equal_beginnings_have_equal_hashes(student: Student, case: HashCase) -> None
         raise Wrong("the hashes of a different prompt", expected="different", got="the same")
 
 
-@check("block_hashes", weight=2, hint="Hash a block together with the hash of the block before it.")
+@check(
+    "block_hashes",
+    weight=2,
+    hint="Hash a block together with the hash of the block before it.",
+    gate=True,
+)
 def a_hash_covers_everything_before_it(student: Student, case: HashCase) -> None:
     """A hash depends on all tokens before its block: a new first token changes every hash."""
     _expect_repeatable(student, case)
@@ -143,6 +148,7 @@ def a_hash_covers_everything_before_it(student: Student, case: HashCase) -> None
 @check(
     "block_hashes",
     hint="Hash every token of the block, in order, with a separator between numbers.",
+    gate=True,
 )
 def every_token_of_a_block_counts(student: Student, case: HashCase) -> None:
     """In a block, each token changes the hash, by its place and its whole number."""

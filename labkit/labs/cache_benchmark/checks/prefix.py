@@ -41,6 +41,7 @@ def _saved(student: Student, case: PrefixCase, cached: Any) -> Any:
     "longest_cached_prefix",
     "tail",
     hint="Multiply the number of blocks that are found by block_size.",
+    gate=True,
 )
 def cached_blocks_are_counted_in_tokens(student: Student, case: PrefixCase) -> None:
     """Each block that is found counts with all of its tokens."""
@@ -50,9 +51,7 @@ def cached_blocks_are_counted_in_tokens(student: Student, case: PrefixCase) -> N
 
 
 @check(
-    "longest_cached_prefix",
-    "gap",
-    hint="Stop at the first block that is not in cached.",
+    "longest_cached_prefix", "gap", hint="Stop at the first block that is not in cached.", gate=True
 )
 def the_first_miss_ends_it(student: Student, case: PrefixCase) -> None:
     """Blocks after the first missing block are not counted."""
@@ -69,6 +68,7 @@ def the_first_miss_ends_it(student: Student, case: PrefixCase) -> None:
     "longest_cached_prefix",
     "whole",
     hint="Leave at least one token to compute, and so the last block, if all are found.",
+    gate=True,
 )
 def one_token_is_left_to_compute(student: Student, case: PrefixCase) -> None:
     """If all blocks of a prompt are found, its last block is still computed."""
@@ -125,7 +125,9 @@ class OffloadCase:
         )
 
 
-@check("offload_step_s", hint="Divide each of the two parts by its own bandwidth, and add.")
+@check(
+    "offload_step_s", hint="Divide each of the two parts by its own bandwidth, and add.", gate=True
+)
 def transfers_in_turn_add_up(student: Student, case: OffloadCase) -> None:
     """Without overlap, the times of both transfers are added."""
     why = "In this model, offloaded bytes count for the link only."
@@ -133,7 +135,7 @@ def transfers_in_turn_add_up(student: Student, case: OffloadCase) -> None:
     expect_number(got, case.in_turn_s, "the seconds", relative=SINGLE_PRECISION, why=why)
 
 
-@check("offload_step_s", hint="Take the longer of the two transfers.")
+@check("offload_step_s", hint="Take the longer of the two transfers.", gate=True)
 def overlapping_transfers_take_the_longer(student: Student, case: OffloadCase) -> None:
     """With overlap, the step takes as long as the longer transfer."""
     got = student.offload_step_s(*case.arguments, overlap=True)

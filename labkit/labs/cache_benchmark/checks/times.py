@@ -5,6 +5,7 @@ runs, and what is expected comes with the case.
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from labkit.bridge.student import Proxy, Student, hold
 from labkit.checks.compare import expect_number, list_in, number_in, refuse_blank, show
@@ -88,6 +89,7 @@ def _expect_time(student: Student, case: TimeCase, why: str = "") -> None:
     "predicted_time_s",
     "floors",
     hint="Take the floor of each pass, and add the seconds.",
+    gate=True,
 )
 def each_pass_has_its_own_limit(student: Student, case: TimeCase) -> None:
     """Each pass takes the longer of its own moving and computing."""
@@ -96,11 +98,7 @@ def each_pass_has_its_own_limit(student: Student, case: TimeCase) -> None:
     )
 
 
-@check(
-    "predicted_time_s",
-    "launch",
-    hint="Take max(launch_s, floor) in each pass.",
-)
+@check("predicted_time_s", "launch", hint="Take max(launch_s, floor) in each pass.", gate=True)
 def no_pass_is_shorter_than_its_launch(student: Student, case: TimeCase) -> None:
     """A pass whose floor is below the launch time takes the launch time."""
     _expect_time(
@@ -131,19 +129,29 @@ def _leaves(student: Student, case: LeavingCase, launch_s: float, n_context: int
     return got
 
 
-@check("leaves_launch_floor_at", hint="Call pass_floor without cached tokens for each length.")
+def _expect_length(got: Any, expected: int, what: str, why: str = "") -> None:
+    if got is None:
+        raise Wrong(what, expected=show(expected), got="None")
+    expect_number(got, expected, what, why=why)
+
+
+@check(
+    "leaves_launch_floor_at",
+    hint="Call pass_floor without cached tokens for each length.",
+    gate=True,
+)
 def the_first_length_above_the_launch_is_found(student: Student, case: LeavingCase) -> None:
     """The result is the shortest length whose floor is above launch_s."""
     got = _leaves(student, case, case.launch_s, case.n_context)
     why = "A floor equal to the launch time is not longer than it."
-    expect_number(got, case.expected, "the length", why=why)
+    _expect_length(got, case.expected, "the length", why=why)
 
 
 @check("leaves_launch_floor_at", hint="Try the length n_context, too.")
 def the_last_length_of_the_context_counts(student: Student, case: LeavingCase) -> None:
     """n_context itself is one of the lengths."""
     got = _leaves(student, case, case.launch_s, case.expected)
-    expect_number(got, case.expected, "the length if the context ends there")
+    _expect_length(got, case.expected, "the length if the context ends there")
     within = number_in(_leaves(student, case, case.launch_s, case.n_context), "the length")
     if not within < case.n_context:
         what = "the length in a longer context"
@@ -167,7 +175,7 @@ def none_if_no_length_leaves_it(student: Student, case: LeavingCase) -> None:
 def one_token_can_be_too_long(student: Student, case: LeavingCase) -> None:
     """If moving the weights takes longer than launching, the result is 1."""
     got = _leaves(student, case, case.below_all_s, case.n_context)
-    expect_number(got, 1, "the length if every floor is above launch_s")
+    _expect_length(got, 1, "the length if every floor is above launch_s")
     longer = number_in(_leaves(student, case, case.launch_s, case.n_context), "the length")
     if not longer > 1:
         raise Wrong(
@@ -179,7 +187,7 @@ def one_token_can_be_too_long(student: Student, case: LeavingCase) -> None:
 def the_floor_of_the_dtype_is_taken(student: Student, case: LeavingCase) -> None:
     """The dtype changes the length: in float32 it is shorter."""
     got = _leaves(student, case, case.launch_s, case.n_context, dtype="float32")
-    expect_number(got, case.float32_expected, "the length in float32")
+    _expect_length(got, case.float32_expected, "the length in float32")
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +221,7 @@ def _expect_slopes(student: Student, case: SlopesCase, why: str) -> None:
     "slopes",
     hint="Divide the difference of two times by the difference of their lengths.",
     applies_to=lambda case: not case.order,
+    gate=True,
 )
 def slopes_are_rises_over_runs(student: Student, case: SlopesCase) -> None:
     """A slope is the difference of two times divided by the difference of two lengths."""

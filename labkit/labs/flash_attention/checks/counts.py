@@ -63,7 +63,9 @@ def standard_writes_three_matrices(student: Student, case: StandardCase) -> None
 
 
 @check(
-    "flash_1_traffic", hint="Add up what the inner loop loads, and multiply by the number of turns."
+    "flash_1_traffic",
+    hint="Add up what the inner loop loads, and multiply by the number of turns.",
+    gate=True,
 )
 def first_order_reads_its_state_in_every_turn(student: Student, case: TurnsCase) -> None:
     """FlashAttention-1 reads K and V once, and Q, O, l and m in every turn of the outer loop."""
@@ -86,6 +88,7 @@ def first_order_reads_its_state_in_every_turn(student: Student, case: TurnsCase)
 @check(
     "flash_1_traffic",
     hint="Add up what the inner loop stores, and multiply by the number of turns.",
+    gate=True,
 )
 def first_order_writes_its_state_in_every_turn(student: Student, case: TurnsCase) -> None:
     """Each turn of FlashAttention-1 writes O, l and m once."""
@@ -103,7 +106,9 @@ def first_order_writes_its_state_in_every_turn(student: Student, case: TurnsCase
     expect_moved(many - few, narrow - wide, what, slips)
 
 
-@check("flash_1_traffic", hint="Add the first store of O, l and m, before the first turn.")
+@check(
+    "flash_1_traffic", hint="Add the first store of O, l and m, before the first turn.", gate=True
+)
 def first_order_writes_before_it_reads(student: Student, case: TurnsCase) -> None:
     """O, l and m are also written once before the first turn; with one turn that makes twice."""
     _, right = case.right[0]
@@ -129,6 +134,7 @@ def first_order_takes_a_turn_for_a_tile_not_full(student: Student, case: TurnsCa
 @check(
     "flash_2_traffic",
     hint="Add up what the inner loop loads, and multiply by the number of tiles of Q.",
+    gate=True,
 )
 def second_order_reads_keys_in_every_turn(student: Student, case: TurnsCase) -> None:
     """FlashAttention-2 reads Q once, and K and V in every turn of the outer loop."""
@@ -144,7 +150,7 @@ def second_order_reads_keys_in_every_turn(student: Student, case: TurnsCase) -> 
         expect_moved(reads, right, f"numbers read {in_turns(turns)}", slips)
 
 
-@check("flash_2_traffic", hint="Count one store of O and one store of L for each row.")
+@check("flash_2_traffic", hint="Count one store of O and one store of L for each row.", gate=True)
 def second_order_writes_once(student: Student, case: TurnsCase) -> None:
     """FlashAttention-2 writes O and L once, however many turns there are."""
     vector, matrix = case.n_rows, case.n_rows * case.head_dim

@@ -47,7 +47,7 @@ def flash_1_takes_a_smaller_last_tile(student: Student, case: AttentionCase) -> 
     expect_any_length(student, case, "flash_attention_1")
 
 
-@_first("causal", weight=2, hint="Give `tile_scores` the first row of both tiles.")
+@_first("causal", weight=2, hint="Give `tile_scores` the first row of both tiles.", gate=True)
 def flash_1_hides_later_keys(student: Student, case: AttentionCase) -> None:
     """If is_causal, no query sees a key that comes after it."""
     expect_output_as_well(student, case, "flash_attention_1")
@@ -120,7 +120,7 @@ def flash_2_takes_a_smaller_last_tile(student: Student, case: AttentionCase) -> 
     expect_any_length(student, case, "flash_attention_2")
 
 
-@_second("causal", weight=2, hint="Give `tile_scores` the first row of both tiles.")
+@_second("causal", weight=2, hint="Give `tile_scores` the first row of both tiles.", gate=True)
 def flash_2_hides_later_keys(student: Student, case: AttentionCase) -> None:
     """If is_causal, no query sees a key that comes after it."""
     expect_output_as_well(student, case, "flash_attention_2")

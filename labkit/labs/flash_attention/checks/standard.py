@@ -30,7 +30,7 @@ def standard_output_is_attention(student: Student, case: AttentionCase) -> None:
     expect_output(student, case, "standard_attention")
 
 
-@_check("causal", weight=2, hint="Pass is_causal to `tile_scores`.")
+@_check("causal", weight=2, hint="Pass is_causal to `tile_scores`.", gate=True)
 def standard_hides_later_keys(student: Student, case: AttentionCase) -> None:
     """If is_causal, no query sees a key that comes after it."""
     expect_output_as_well(student, case, "standard_attention")

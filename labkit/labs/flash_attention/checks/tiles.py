@@ -37,7 +37,7 @@ class TileCase:
         return two_numbers_in(got, "the rows of both tiles")
 
 
-@check("tile_sizes", "full", hint="Make room for four tiles: of Q, K, V and O.")
+@check("tile_sizes", "full", hint="Make room for four tiles: of Q, K, V and O.", gate=True)
 def four_tiles_fill_the_chip(student: Student, case: TileCase) -> None:
     """With numbers of one byte, tile_kv rows take a quarter of the chip."""
     _, tile_kv = case.ask(student)
@@ -52,7 +52,7 @@ def four_tiles_fill_the_chip(student: Student, case: TileCase) -> None:
     expect_count(tile_kv, case.rows, "tile_kv", slips=slips)
 
 
-@check("tile_sizes", "width", hint="Divide sram_bytes by the bytes of one row.")
+@check("tile_sizes", "width", hint="Divide sram_bytes by the bytes of one row.", gate=True)
 def wider_numbers_make_shorter_tiles(student: Student, case: TileCase) -> None:
     """A tile has half as many rows if its numbers take twice as many bytes."""
     _, tile_kv = case.ask(student)

@@ -73,6 +73,7 @@ class AttendCase:
     "attend_cached",
     hint="Concatenate along the token axis, old tokens first, keys and values alike.",
     applies_to=lambda case: case.n_heads == case.n_kv_heads,
+    gate=True,
 )
 def new_keys_follow_the_cached_ones(student: Student, case: AttendCase) -> None:
     """The cache that comes back holds the cached tokens and then the new ones."""

@@ -126,7 +126,7 @@ def the_cache_is_handed_on(student: Student, case: GenerateCase) -> None:
         expect_pair(past[0], *forward.cache_of(i), f"of the past that call {i + 1} gets")
 
 
-@check("generate", hint="Row by row: the last position's logits, the most likely token.")
+@check("generate", hint="Row by row: the last position's logits, the most likely token.", gate=True)
 def tokens_continue_the_prompt_greedily(student: Student, case: GenerateCase) -> None:
     """Without `pick`, the prompt comes back with the tokens that greedy decoding appends."""
     got = student.generate(RecordedForward(case), case.prompt(), case.n_new)

@@ -6,13 +6,13 @@ It is about ownership: each block is free or belongs to one sequence, which gets
 import math
 import random
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from labkit.bridge.student import Student, hold
+from labkit.bridge.student import Student, StudentError, hold
 from labkit.checks.compare import expect_equal, expect_number, show, tensor_in
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import Store, expect_refusal
@@ -138,6 +138,24 @@ def gather_returns_the_tokens_in_order(student: Student, case: PagedCase) -> Non
         expect_pair(got, *lives[sequence_id], f"gathered after append {i}")
     _, got = cache.in_turn(("rewind", 7, 1), ("gather", 7))
     expect_pair(got, *lives[7][..., :-1, :], "gathered after rewind(7, 1)")
+    _expect_order_of_table(student, replace(case, n_blocks=5))
+
+
+def _expect_order_of_table(student: Student, case: PagedCase) -> None:
+    """A sequence that grows block by block, while another one takes and frees the blocks between.
+
+    So its blocks are not in the order of their numbers, even where the longest free one is next.
+    """
+    size, steps = case.block_size, []
+    tokens, other = case.tokens(3 * size), case.tokens(size, of=1)
+    for i, n_turns in enumerate((3, 2, 0)):
+        steps.append(("append", 1, *tokens[..., i * size : (i + 1) * size, :]))
+        steps += n_turns * [("append", 2, *other), ("free", 2)]
+    try:
+        *_, got = case.build(student).in_turn(*steps, ("gather", 1))
+    except StudentError:
+        return  # other checks are about blocks that are freed, and that run out
+    expect_pair(got, *tokens, "gathered after another sequence came and went")
 
 
 @check("PagedCache", hint="A new block is due when the last one is full and a token comes.")

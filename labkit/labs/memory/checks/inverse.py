@@ -168,6 +168,7 @@ def the_batch_shares_what_the_weights_leave(student: Student, case: LongestCase)
     "longest_sequence",
     "overhead",
     hint="Subtract overhead_bytes from the card, like the weights.",
+    gate=True,
 )
 def an_overhead_comes_off_first(student: Student, case: LongestCase) -> None:
     """The overhead is subtracted before the tokens are counted."""

@@ -183,6 +183,7 @@ def counts_the_heads_that_are_stored(student: Student, case: ShapeCase) -> None:
     "kv_bytes_per_token",
     hint="Take the width of a head from `shape.head_dim`.",
     applies_to=lambda case: case.has_own_head_dim and not case.shares_heads and case.width is None,
+    gate=True,
 )
 def takes_the_width_of_a_head_as_given(student: Student, case: ShapeCase) -> None:
     """The width of a head is head_dim, whatever d_model is."""

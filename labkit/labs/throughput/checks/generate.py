@@ -151,8 +151,7 @@ def _free(case: FixedCase) -> bool:
 
 @check(
     "generate_fixed", hint="`generate` returns prompt and new tokens. Cut off the prompt.",
-    applies_to=_free,
-)  # fmt: skip
+    applies_to=_free, gate=True)  # fmt: skip
 def the_new_tokens_alone_come_back(student: Student, case: FixedCase) -> None:
     """The function returns all new tokens, without the prompt."""
     played = play_of(student, case)
@@ -171,8 +170,7 @@ def the_new_tokens_alone_come_back(student: Student, case: FixedCase) -> None:
 @check(
     "generate_fixed", weight=1.5,
     hint="Set the smallest number of new tokens too, not only the largest.",
-    applies_to=lambda case: not _free(case),
-)  # fmt: skip
+    applies_to=lambda case: not _free(case), gate=True)  # fmt: skip
 def end_of_text_cannot_end_a_run(student: Student, case: FixedCase) -> None:
     """A model that would stop early still makes `n_new` tokens."""
     played = play_of(student, case)
@@ -187,7 +185,9 @@ def end_of_text_cannot_end_a_run(student: Student, case: FixedCase) -> None:
         )
 
 
-@check("generate_fixed", hint="Pass an attention mask of ones, with the shape of tokens.")
+@check(
+    "generate_fixed", hint="Pass an attention mask of ones, with the shape of tokens.", gate=True
+)
 def every_token_of_the_prompt_is_seen(student: Student, case: FixedCase) -> None:
     """The attention mask is all ones, one for each token of the prompt."""
     played = play_of(student, case)
@@ -206,7 +206,11 @@ def every_token_of_the_prompt_is_seen(student: Student, case: FixedCase) -> None
         raise Wrong("the attention mask", expected="only ones", got=f"other numbers: {n_hidden}")
 
 
-@check("generate_fixed", hint="Switch sampling off in your call: many models sample by default.")
+@check(
+    "generate_fixed",
+    hint="Switch sampling off in your call: many models sample by default.",
+    gate=True,
+)
 def decoding_is_greedy(student: Student, case: FixedCase) -> None:
     """Decoding is greedy: no sampling, one beam, and the cache is on."""
     call = play_of(student, case).call

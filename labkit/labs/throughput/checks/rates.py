@@ -150,6 +150,7 @@ SLOPE, HEIGHT = 1e-5, 1e-3
     "fit_steps",
     hint="Return the slope of the line as the second number.",
     applies_to=lambda case: case.is_exact,
+    gate=True,
 )
 def a_step_is_the_slope(student: Student, case: FitCase) -> None:
     """If the times are on a line, the second number is its slope."""
@@ -162,8 +163,7 @@ def a_step_is_the_slope(student: Student, case: FitCase) -> None:
 
 @check(
     "fit_steps", hint="Fit the times against n - 1: a run of n tokens has n - 1 steps.",
-    applies_to=lambda case: case.is_exact,
-)  # fmt: skip
+    applies_to=lambda case: case.is_exact, gate=True)  # fmt: skip
 def the_prefill_makes_the_first_token(student: Student, case: FitCase) -> None:
     """The first number is the value of the line at one new token."""
     prefill_s, step_s = _fitted(student, case)
@@ -179,8 +179,7 @@ def the_prefill_makes_the_first_token(student: Student, case: FitCase) -> None:
 
 @check(
     "fit_steps", hint="Fit all points by least squares, for example with numpy.polyfit.",
-    applies_to=lambda case: not case.is_exact,
-)  # fmt: skip
+    applies_to=lambda case: not case.is_exact, gate=True)  # fmt: skip
 def all_points_have_a_say(student: Student, case: FitCase) -> None:
     """If the times are not on a line, the fit is by least squares."""
 
@@ -302,20 +301,39 @@ def _has(right: str | None) -> Any:
     "limit_of",
     hint="Compare n_layers * launch_s_per_layer with the two floors.",
     applies_to=_has("launch"),
+    gate=True,
 )
 def many_layers_wait_for_launches(student: Student, case: LimitCase) -> None:
     """If launching all layers takes the longest, the limit is "launch"."""
     _expect_limit(student, case)
+    floor_s = max(case.moving_s, case.computing_s)
+    short = (1.1 * floor_s, case.n_layers, 5 * floor_s / case.n_layers)
+    try:
+        got = student.limit_of(*short, case.moving_s, case.computing_s)
+    except StudentError:
+        return  # another check is about what is refused
+    if str(got).strip().lower() != "launch":
+        what = "the limit of a step that is shorter than its launches"
+        why = "The longest of the three times is the limit. step_s does not decide it."
+        raise Wrong(what, expected='"launch"', got=show(got), why=why)
 
 
-@check("limit_of", hint='Return "memory" if moving_s is the longest.', applies_to=_has("memory"))
+@check(
+    "limit_of",
+    hint='Return "memory" if moving_s is the longest.',
+    applies_to=_has("memory"),
+    gate=True,
+)
 def many_bytes_wait_for_memory(student: Student, case: LimitCase) -> None:
     """If moving bytes takes the longest, the limit is "memory"."""
     _expect_limit(student, case)
 
 
 @check(
-    "limit_of", hint='Return "compute" if computing_s is the longest.', applies_to=_has("compute")
+    "limit_of",
+    hint='Return "compute" if computing_s is the longest.',
+    applies_to=_has("compute"),
+    gate=True,
 )
 def many_products_wait_for_compute(student: Student, case: LimitCase) -> None:
     """If computing takes the longest, the limit is "compute"."""

@@ -196,8 +196,7 @@ def out_of_memory_is_a_row_and_the_sweep_goes_on(student: Student, case: SweepCa
 @check(
     "sweep", weight=1.5,
     hint="Call free_memory() after the `except` block, not inside it.",
-    applies_to=_only("too_large"),
-)  # fmt: skip
+    applies_to=_only("too_large"), gate=True)  # fmt: skip
 def memory_is_freed_once_the_exception_is_gone(student: Student, case: SweepCase) -> None:
     """After each MemoryError, memory is freed once, when the exception no longer exists."""
     played = play_of(student, case)

@@ -131,7 +131,11 @@ def play_of(student: Student, case: TimerCase) -> Timed:
     return student.once(("time_runs", case), play)
 
 
-@check("time_runs", hint="Write two loops: one without the clock, then one that times each run.")
+@check(
+    "time_runs",
+    hint="Write two loops: one without the clock, then one that times each run.",
+    gate=True,
+)
 def warm_up_runs_come_first_and_are_not_timed(student: Student, case: TimerCase) -> None:
     """There are `n_warmup` untimed runs, then `n_repeats` timed runs, and no others."""
     timed = play_of(student, case)
