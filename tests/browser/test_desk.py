@@ -3,9 +3,8 @@
 import statistics
 
 import pytest
-from desk_answers import HOSTILE
 from desk_server import ANSWERS, LAB, answers_address, made_up_class, served
-from desk_store import open_store
+from desk_store import HOSTILE, open_store
 from test_pages import CONTRAST, TOO_WIDE
 
 from autograder.desk.answers import Answers

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 
 import httpx
 import uvicorn
-from desk_answers import HOSTILE
-from desk_store import LAB
+from desk_store import HOSTILE, LAB
 from recorded import record, result_of
 
 from autograder.desk.guard import READER, Person

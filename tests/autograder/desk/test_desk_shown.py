@@ -4,7 +4,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from desk_answers import HOSTILE
+from desk_store import HOSTILE
 from hypothesis import given
 from hypothesis import strategies as st
 
