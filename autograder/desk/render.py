@@ -1,18 +1,17 @@
 """How the desk's pages are made from templates; every text in them is escaped."""
 
 import secrets
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from autograder.desk.guard import READER
 from autograder.desk.shown import as_code, plain, shown
-from autograder.record.marks import as_points
+from autograder.pages.render import escaping
 
 STATIC = {
     "desk.js": "text/javascript",
@@ -50,15 +49,6 @@ def _static(name: str) -> bytes:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("autograder.desk"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    filters: dict[str, Callable] = {
-        "markdown": shown, "code": as_code, "plain": plain, "points": as_points
-    }  # fmt: skip
-    environment.filters |= filters
+    environment = escaping("autograder.desk")
+    environment.filters |= {"markdown": shown, "code": as_code, "plain": plain}
     return environment

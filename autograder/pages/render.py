@@ -14,16 +14,22 @@ def render_page(template: str, **values: object) -> bytes:
     return _environment().get_template(template).render(**values).encode(errors="replace")
 
 
-@cache
-def _environment() -> Environment:
+def escaping(package: str) -> Environment:
+    """The templates of a package: every text is escaped, and a name that is missing is an error."""
     environment = Environment(
-        loader=PackageLoader("autograder.pages"),
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["prose"] = lambda text: Markup(with_code(text))
     environment.filters["points"] = as_points
+    return environment
+
+
+@cache
+def _environment() -> Environment:
+    environment = escaping("autograder.pages")
+    environment.filters["prose"] = lambda text: Markup(with_code(text))
     environment.filters["from"] = lambda key, table: table.get(key, "")
     return environment
