@@ -1,10 +1,9 @@
 """Second marks, students' questions about marks, and the overview that names nobody."""
 
 import pytest
-from desk_server import answers_address, served, signed_in
+from desk_server import answers_address, fields, items, signed_in
 from desk_store import LAB, open_store
 from recorded import record, result_of
-from test_server import fields, items
 from typer.testing import CliRunner
 
 from autograder.cli import app
@@ -24,18 +23,6 @@ def out(tmp_path_factory):
         fails = () if student == "annabel" else ("kv_table",)
         record(out, [result_of(student, fails)], answers={"growth": f"{student[0]} times two"})
     return out
-
-
-@pytest.fixture(scope="module")
-def desk(out):
-    with served(out, "bea", "carl", readers=["lee"]) as (origin, people):
-        yield origin, people
-
-
-@pytest.fixture
-def bea(desk):
-    with signed_in(desk[0], desk[1]["bea"]) as client:
-        yield client
 
 
 def mark_of(out, student):

@@ -4,7 +4,7 @@ import re
 
 import httpx
 import pytest
-from desk_server import answers_address, made_up_class, served, signed_in
+from desk_server import answers_address, fields, items, made_up_class, signed_in
 from desk_store import LAB
 from recorded import record, without_mark
 
@@ -19,28 +19,6 @@ def out(tmp_path_factory):
     made_up_class(out, N)
     record(out, [without_mark("student_x")])
     return out
-
-
-@pytest.fixture(scope="module")
-def desk(out):
-    with served(out, "bea", "carl", readers=["lee"]) as (origin, people):
-        yield origin, people
-
-
-@pytest.fixture
-def bea(desk):
-    with signed_in(desk[0], desk[1]["bea"]) as client:
-        yield client
-
-
-def fields(page, form="mark"):
-    """The hidden fields of a form on a page."""
-    text = page.text[page.text.index(f'id="{form}"') :].partition("</form>")[0]
-    return dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', text))
-
-
-def items(page):
-    return re.findall(r'name="item" value="(\d+)"', page.text)
 
 
 def test_nobody_comes_in_without_a_token_and_other_hosts_are_refused(desk):
