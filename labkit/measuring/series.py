@@ -15,9 +15,8 @@ NOISE = 0.8  # a run with more work may come out this much faster before we doub
 WANDER = 0.05  # of the shorter run's time: by so much its steps may be slower than the longer's
 SLOW_PREFILL = 2.0  # steps that the prefill of a short prompt takes at most
 FEW_LENGTHS = 5  # a line through fewer says little
-BEND = (
-    0.01  # of the longest time: steps grow with the cache, so an honest line may begin below zero
-)
+# Of the longest time: steps grow with the cache, so an honest line may begin a little below zero.
+BEND = 0.01
 LENGTHS = {"n_new": "new tokens", "n_input": "prompt tokens"}
 
 
