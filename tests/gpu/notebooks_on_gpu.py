@@ -7,7 +7,8 @@ Ways: "as it is", the card at full speed; "15 GB, 7.5" and "22 GB, 8.0", the mem
 another compute capability told, as of a T4 and of a smaller Ampere card; "without Triton". All but
 the first run small experiments. Notebooks run side by side, so their times are only rough.
 
-Prints a line for each notebook: seconds, pictures, slowest cells, faults (errors, empty tables).
+Prints a line for each cell as it ends, so that a slow one shows although a limit ends the run, and
+one for each notebook: seconds, pictures, slowest cells, faults (errors, empty tables).
 The exit status is 1 if there are faults.
 """
 
@@ -20,7 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "helpers"))
 
-from play import FIRST_CELL, faults, n_images, play, with_small_experiments
+from play import FIRST_CELL, PlayedCell, faults, n_images, play, with_small_experiments
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 FULL = "as it is"
@@ -43,8 +44,8 @@ def pretend(n_bytes, capability):
             return getattr(card, name)
 
     def told(*device):
-        who = sys._getframe(1).f_globals["__name__"]
-        is_compiler = who.startswith("triton")  # it has to compile for the card that there is
+        callers = [sys._getframe(i).f_code.co_filename for i in (1, 2)]
+        is_compiler = any("/triton/" in name for name in callers)  # it compiles for the real card
         return real_capability(*device) if is_compiler else capability
 
     torch.cuda.get_device_properties = lambda *_: Card()
@@ -73,7 +74,7 @@ def played(path: Path, way: str) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "labkit").symlink_to(REPOSITORY / "labkit")
         (Path(folder) / "data").symlink_to(REPOSITORY / "data")
-        cells = play(notebook, Path(folder), first)
+        cells = play(notebook, Path(folder), first, tell=lambda cell: say(path.stem, cell))
     slowest = sorted(cells, key=lambda cell: -cell.seconds)[:3]
     return {
         "way": way,
@@ -83,6 +84,10 @@ def played(path: Path, way: str) -> dict:
         "slowest": {cell.name: round(cell.seconds, 1) for cell in slowest},
         "faults": faults(cells),
     }
+
+
+def say(notebook: str, cell: PlayedCell) -> None:
+    print(f"{notebook} {cell.name}: {cell.seconds:.1f} s {cell.error}", flush=True)
 
 
 def main() -> int:

@@ -8,7 +8,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -70,11 +70,15 @@ def with_small_experiments(topic: str, notebook: dict) -> dict:
 
 
 def play(
-    notebook: Mapping, folder: Path, first: Sequence[str] = (), environment: Mapping | None = None
+    notebook: Mapping,
+    folder: Path,
+    first: Sequence[str] = (),
+    environment: Mapping | None = None,
+    tell: Callable[[PlayedCell], None] | None = None,
 ) -> list[PlayedCell]:
     """Run all cells in a fresh kernel that begins in `folder`; errors do not stop it.
 
-    first: cells that run before the notebook's own.
+    first: cells that run before the notebook's own. tell: is called with each cell as it ends.
     """
     own = nbformat.from_dict(json.loads(json.dumps(notebook)))
     own.cells = [nbformat.v4.new_code_cell(source) for source in first] + own.cells
@@ -84,6 +88,7 @@ def play(
         allow_errors=True,
         resources={"metadata": {"path": str(folder)}},
         kernel_name="python3",
+        on_cell_executed=tell and (lambda cell, **_: tell(_played(cell))),
     )
     places = [place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place]
     others = [place for place in places if not (Path(place) / "labkit").exists()]
