@@ -305,6 +305,25 @@ PrivateKey = Annotated[Path | None, typer.Option("--tls-key", help="its key, as 
 
 
 @app.command()
+def forget(
+    out: Annotated[Path, typer.Argument(help="the output folder of a grading")],
+    student: Annotated[str, typer.Argument(help="the name, as in marks.csv")],
+) -> None:
+    """Delete all that a folder holds about one student."""
+    from autograder.record.forget import forget as deleted
+
+    with _refusals():
+        naming = deleted(out, student)
+    typer.echo(f"{student}: results, files, marks and the history of marking are deleted.")
+    for path in naming:
+        typer.echo(f"{path} still has the name {student}.")
+    if naming:
+        typer.echo(
+            f"`autograder report {out}` writes marks and pages again. Edit other files yourself."
+        )
+
+
+@app.command()
 def mark(
     out: Annotated[Path, typer.Argument(help="the output folder of a grading")],
     ta: Annotated[

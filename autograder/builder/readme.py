@@ -1,6 +1,7 @@
 """Tables in documents, made from the sources: nobody writes points, names and dates twice."""
 
 import ast
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,16 +10,23 @@ from autograder.builder.source import REPOSITORY, Lab, read_labs
 
 README = REPOSITORY / "README.md"
 COURSE_PAGE = REPOSITORY / "docs/course.md"
+LECTURERS = REPOSITORY / "docs/lecturers.md"
+_OPENING = re.compile(
+    r"After this lab you can\s+\* (?P<aims>.*?)\*\*You need\*\* (?P<needs>.*?)\. "
+    r".*?\*\*Time:\*\* (?P<hours>[\d.]+ to [\d.]+) hours",
+    re.DOTALL,
+)
 
 
 def documents() -> dict[Path, bytes]:
-    """README and the students' page, with their tables as they should be.
+    """README, the students' page and the lecturers', with their tables as they should be.
 
     Raises: ValueError if a document lacks the marks around a table.
     """
     return {
         README: filled(README, {"labs": _table()}),
         COURSE_PAGE: filled(COURSE_PAGE, page_tables()),
+        LECTURERS: filled(LECTURERS, {"lessons": _lessons()}),
     }
 
 
@@ -54,3 +62,19 @@ def summary(lab: Lab) -> str:
     """What students build: the first line of the package that ships beside the answers."""
     text = (REPOSITORY / f"labkit/labs/{lab.topic}/__init__.py").read_text(encoding="utf-8")
     return ast.get_docstring(ast.parse(text)).splitlines()[0].removesuffix(".")
+
+
+def _lessons() -> str:
+    """What students can do after each lab, what they need, and how many hours it takes."""
+    rows = ["| lab | after it, students can | they need | hours |", "|---|---|---|---|"]
+    for lab in read_labs():
+        found = _OPENING.search(lab.cells[0].text)
+        if not found:
+            rows.append(f"| {lab.name} | | | |")
+            continue
+        said = found.groupdict()
+        aims = [" ".join(aim.split()).rstrip(".;") for aim in said["aims"].split("\n* ")]
+        aims = " ".join(f"{aim[0].upper()}{aim[1:]}." for aim in aims)
+        needs, hours = (" ".join(said[name].split()) for name in ("needs", "hours"))
+        rows.append(f"| {lab.name} | {aims} | {needs} | {hours} |")
+    return "\n".join(rows) + "\n"

@@ -1,0 +1,77 @@
+"""Deleting what an output folder holds about one student, as a student may ask by law."""
+
+import re
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from autograder.errors import Refusal
+from autograder.record.gradebook import DATABASE
+from autograder.record.results import ResultLog
+
+COMPARISONS = ("similarity", "integrity")  # their pages name several students
+_SUBMISSIONS = "select id from submitted_assignment where student_id = :student"
+_NOTEBOOKS = f"select id from submitted_notebook where assignment_id in ({_SUBMISSIONS})"
+_OF_NBGRADER = (
+    f"delete from grade where notebook_id in ({_NOTEBOOKS})",
+    f"delete from comment where notebook_id in ({_NOTEBOOKS})",
+    f"delete from submitted_notebook where assignment_id in ({_SUBMISSIONS})",
+    "delete from submitted_assignment where student_id = :student",
+    "delete from student where id = :student",
+)
+_OF_THE_DESK = """
+    select sqlite_master.name from sqlite_master, pragma_table_info(sqlite_master.name) as field
+     where sqlite_master.type = 'table' and field.name = 'student'
+"""
+
+
+def forget(out: Path, student: str) -> list[Path]:
+    """Delete a student's results, files, marks and history of marking.
+
+    Returns: the files below `out` that still hold the name, such as the roster and the tables of
+    the class, which `autograder report` writes again. Raises: Refusal if the folder holds nothing
+    about this student; BusyError while somebody grades into it.
+    """
+    record = ResultLog(out / "results.jsonl")
+    try:
+        own = _files(out, student)
+        keys = [key for key in record.results if key[1] == student]
+        n_rows = _delete_rows(out / "course" / DATABASE, student)
+        if not (own or keys or n_rows):
+            raise Refusal(f"{out} holds nothing about {student!r}: write the name as in marks.csv")
+        for key in keys:
+            del record.results[key]
+        record.finish("", ())
+    finally:
+        record.close()
+    for path in [*own, *(page for name in COMPARISONS for page in (out / name).glob("*.html"))]:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    return [path for path in sorted(out.rglob("*")) if path.is_file() and _holds(path, student)]
+
+
+def _files(out: Path, student: str) -> list[Path]:
+    """The files and folders that are called as the student is, without what lies in these."""
+    found = [path for path in sorted(out.rglob("*")) if student in (path.name, path.stem)]
+    return [path for path in found if not any(parent in found for parent in path.parents)]
+
+
+def _delete_rows(database: Path, student: str) -> int:
+    """How many rows of the gradebook were about the student; their bytes leave the file, too."""
+    if not database.exists():
+        return 0
+    with closing(sqlite3.connect(database)) as book:
+        with book:
+            tables = [name for (name,) in book.execute(_OF_THE_DESK)]
+            deletions = [
+                *_OF_NBGRADER,
+                *(f"delete from {t} where student = :student" for t in tables),
+            ]
+            n_rows = sum(book.execute(each, {"student": student}).rowcount for each in deletions)
+        book.execute("vacuum")
+    return n_rows
+
+
+def _holds(path: Path, student: str) -> bool:
+    name = re.escape(student.encode())
+    return re.search(rb"(?<!\w)" + name + rb"(?!\w)", path.read_bytes()) is not None
