@@ -4,20 +4,30 @@ On light and dark themes, on a wide and on a narrow page. Only what is ours is j
 checks, tables, figures and the pictures of players. JupyterLab's own controls are not.
 """
 
+import re
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from lab_pages import beyond_their_cells, close, picture
 
-from autograder.builder.source import find_lab
+from autograder.builder.source import REPOSITORY, find_lab
 from autograder.proof.cheats import solved_notebook
 
 LAB = find_lab("memory")
 WIDTHS = (1280, 900)
+HAN = re.compile("[\u4e00-\u9fff]")
+WITH_CHINESE = [REPOSITORY / "docs/glossary.md", *(REPOSITORY / "data/papers").glob("*.toml")]
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
 OURS = ".jp-OutputArea-output.jp-RenderedHTML, .jp-OutputArea-output .widget-html-content"
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
 CHANGE_THEME = "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})"
 IS_SHOWN = "theme => document.body.dataset.jpThemeName === theme"
+DRAWN = """text => [...text].map(character => {
+    const paper = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+    paper.font = '24px sans-serif';
+    paper.fillText(character, 0, 40);
+    return String(paper.getImageData(0, 0, 40, 60).data);
+})"""
 PICTURES = """ours => [...document.querySelectorAll(ours)].flatMap(root =>
     [...root.querySelectorAll('img')].map(image => image.alt))"""
 
@@ -58,3 +68,13 @@ def test_nothing_of_ours_breaks_wcag_aa(page, screenshots, theme, width):
     alts = page.evaluate(PICTURES, OURS)
     assert len(alts) >= 2
     assert all(len(alt) > 20 for alt in alts)
+
+
+def test_each_chinese_character_of_the_labs_is_drawn_and_is_no_empty_box(browser):
+    text = "".join(path.read_text(encoding="utf-8") for path in WITH_CHINESE)
+    characters = sorted(set(HAN.findall(text)))
+    assert len(characters) > 300
+    page = browser.new_page()
+    drawn = page.evaluate(DRAWN, "".join(characters))
+    page.close()
+    assert len(set(drawn)) == len(characters)
