@@ -274,7 +274,7 @@ figures.forward_by_batch(records["yours"])
 # %% [markdown]
 # ## 6. Prefill and step
 #
-# On one core of a CPU, one new token takes 0.059 s and 64 tokens take 0.635 s. A straight line
+# On one core of a CPU, one new token takes 0.099 s and 64 tokens take 0.699 s. A straight line
 # through such times has a slope and a start. The slope is the time of one *step*. The value at one
 # new token is the *prefill*, because the prefill already makes the first token.
 
@@ -346,9 +346,9 @@ for name in recorded_results("throughput-*.jsonl"):
 three_models = {
     "record": "throughput-cpu",
     "ms_per_layer": {  # milliseconds of one step / layers
-        "small": 1.33,
-        "medium": 1.09,
-        "older": 1.27,
+        "small": 0.71,
+        "medium": 1.20,
+        "older": 1.36,
     },
     "without_shared_kv_heads": ["older"],  # of "small", "medium", "older"
 }
@@ -439,13 +439,13 @@ my_table = {
     "batch_size": 4,
     "n_input": 64,
     "rows": {
-        "1 new": {"time_s": 0.05896, "tokens_per_s": 67.85},
-        "4 new": {"time_s": 0.09356, "tokens_per_s": 171.02},
-        "16 new": {"time_s": 0.19752, "tokens_per_s": 324.03},
-        "64 new": {"time_s": 0.63511, "tokens_per_s": 403.08},
-        "256 new": {"time_s": 2.80191, "tokens_per_s": 365.46},
+        "1 new": {"time_s": 0.09932, "tokens_per_s": 40.27},
+        "4 new": {"time_s": 0.11455, "tokens_per_s": 139.67},
+        "16 new": {"time_s": 0.23363, "tokens_per_s": 273.94},
+        "64 new": {"time_s": 0.69945, "tokens_per_s": 366.00},
+        "256 new": {"time_s": 2.71705, "tokens_per_s": 376.88},
     },
-    "again": {"n_new": 64, "time_s": 0.6610},  # one of the rows, measured a second time
+    "again": {"n_new": 64, "time_s": 0.7180},  # one of the rows, measured a second time
 }
 
 # %% [markdown]
@@ -547,23 +547,24 @@ tables.cards_table("Qwen/Qwen3-8B")
 # %% [markdown] written="reflection" points=2
 # These are the answers for the record of one CPU core, with the H200 for comparison.
 #
-# *1.* With 1 to 16 prompt tokens, the time stays between 0.13 and 0.15 s. There are 16 passes of
+# *1.* With 1 to 16 prompt tokens, the time stays between 0.15 and 0.16 s. There are 16 passes of
 # about 9 ms, and the prefill is only one of them. From 128 tokens on the time grows. From 512 to
-# 2,048 tokens it grows from 0.83 to 4.4 s. This is more than in proportion, because attention has a
+# 2,048 tokens it grows from 1.03 to 5.6 s. This is more than in proportion, because attention has a
 # quadratic term. The throughput falls, because the same 64 tokens take more time. Long prompts are
 # limited by computing: their computing floor is the longest of the three times.
 #
-# *2.* The curve is nearly a line: 59 ms for the first token, and about 10 ms for each further
-# token. Throughput rises from 68 to 417 tokens/s at 128 new tokens, because more tokens share the
-# prefill. At 256 tokens it falls a little: the cache has grown, and each step copies it.
+# *2.* The curve is nearly a line: 99 ms for the first token, and about 10 ms for each further
+# token. Throughput rises from 40 to 366 tokens/s at 64 new tokens, because more tokens share the
+# prefill. Then it hardly rises: 377 tokens/s at 256. The steps now take nearly all of the time.
 #
-# *3.* A layer takes 1.09 ms in the medium model and 1.27 ms in the older one. In the small model
-# its only layer takes 1.33 ms, although it has about a fiftieth of the weights. So neither moving
-# nor computing decides. Each layer has a fixed cost, which this lab calls launching. (The small
-# model's layer also carries the cost of each step outside the layers.) On an H200 it is similar:
+# *3.* A layer takes 1.20 ms in the medium model and 1.36 ms in the older one. In the small model
+# its only layer takes 0.71 ms, although it has 24 times fewer weights. The floors of the medium
+# model's layer are 0.14 ms (moving) and 0.10 ms (computing). So neither moving nor computing
+# decides. Each layer has a fixed cost, which this lab calls launching. (The small model's layer
+# also carries the cost of each step outside the layers.) On an H200 it is similar:
 # 0.95 ms for Qwen3-1.7B and 1.19 ms for Qwen3-8B, although their floors differ by a factor of four.
 #
-# *4.* On one core, a pass takes 64 ms for one text and 456 ms for eight. It grows in proportion
+# *4.* On one core, a pass takes 91 ms for one text and 703 ms for eight. It grows in proportion
 # from the start, because computing is the limit. On the H200 it takes 27 to 32 ms for 1, 2 and 4
 # texts, because launching takes longer than computing. Then it takes 44 and 84 ms.
 #
