@@ -137,6 +137,11 @@ def lab_names() -> list[str]:
 
 
 def _sources() -> list[Path]:
+    if not SOURCES.is_dir():
+        raise ValueError(
+            f"the labs are not here: {SOURCES} is missing. autograder works in its repository: "
+            "clone it, and install it there with pip install --editable '.[grade]'"
+        )
     return sorted(SOURCES.glob("[0-9][0-9]_*.py"))
 
 

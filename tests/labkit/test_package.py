@@ -4,11 +4,13 @@ import io
 import os
 import subprocess
 import sys
+import tarfile
 import zipfile
 
 import pytest
 
 import labkit
+from autograder.builder import source
 from autograder.builder.editions import edition_of
 from autograder.builder.source import REPOSITORY, read_labs
 from labkit import cli
@@ -52,6 +54,29 @@ def test_the_wheels_alone_load_the_pair_and_write(tmp_path):
     printed = run(code, site, PYTHONPATH=site, PYTHONSAFEPATH="1", HF_HUB_OFFLINE="1")
     assert printed.startswith("tiny-target: 15,574,336 parameters, shipped weights")
     assert printed.count("--- ") == 5
+
+
+def test_a_source_distribution_holds_every_file_of_the_project(tmp_path):
+    tracked = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    ).stdout.rstrip("\0").split("\0")  # fmt: skip
+    for name in tracked:
+        path = tmp_path / "project" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes((REPOSITORY / name).read_bytes())
+    code = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    subprocess.run(command, cwd=tmp_path / "project", capture_output=True, check=True)
+    (packed,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(packed) as archive:
+        names = {member.name.partition("/")[2] for member in archive}
+    assert set(tracked) - names == set()
+
+
+def test_an_installed_grader_says_that_it_works_in_its_repository(monkeypatch, tmp_path):
+    monkeypatch.setattr(source, "SOURCES", tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="autograder works in its repository: clone it"):
+        source.find_lab("04")
 
 
 def test_every_command_is_in_the_readme(capsys):
