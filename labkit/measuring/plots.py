@@ -15,6 +15,8 @@ from typing import Any
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.text import Text
 from PIL import Image
 
 GROUND, INK = "#e4e7eb", "#222222"
@@ -60,6 +62,18 @@ GB = 10**9
 PIXELS = 100  # of a notebook's page, for an inch of a figure
 SHARPNESS = 2  # pixels of a picture for each of the page
 N_COLORS = 128
+PALE = (
+    "position:absolute;inset:0;width:100%;height:100%;opacity:.3;mix-blend-mode:darken;"
+    "pointer-events:none"
+)
+_STRIP = "const box = this.parentNode.nextElementSibling, wide = box.clientWidth"
+_BUTTONS = {  # what each does in the page, without a kernel
+    "\N{LEFTWARDS ARROW} back": f"{_STRIP}; box.scrollLeft -= wide",
+    "next \N{RIGHTWARDS ARROW}": f"{_STRIP}; box.scrollLeft += wide",
+    "play": f"{_STRIP}; clearInterval(box.timer); box.scrollLeft = 0; "
+    "box.timer = setInterval(() => { const left = box.scrollLeft; box.scrollLeft += wide; "
+    "if (!wide || box.scrollLeft === left) clearInterval(box.timer) }, 900)",
+}
 
 
 class CourseFigure(Figure):
@@ -73,15 +87,18 @@ class CourseFigure(Figure):
         panels = [_in_words(axes) for axes in self.axes if axes.get_visible()]
         return ". ".join(filter(None, [self.get_suptitle(), *panels])).replace("\n", " ")
 
-    def html(self, png: bytes) -> str:
-        """The figure as HTML, with this picture of it; no script, and colours of the theme."""
+    def html(self, png: bytes, ghost: bytes = b"") -> str:
+        """The figure as HTML, with this picture of it; no script, and colours of the theme.
+
+        ghost: a picture of the same size that lies pale over it.
+        """
         width = round(PIXELS * self.get_size_inches()[0])
         look = f"width:{width}px;max-width:100%;height:auto;border-radius:6px"
-        picture = (
-            f'<img alt="{escape(self.alt)}" style="{look}" '
-            f'src="data:image/png;base64,{b64encode(png).decode()}">'
-        )
-        caption = f"<figcaption>{escape(self.caption)}</figcaption>" if self.caption else ""
+        picture = _image(png, self.alt, look)
+        if ghost:
+            picture = f'<div style="position:relative">{picture}{_image(ghost, "", PALE)}</div>'
+        words = f"{self.caption} {'Pale: the choice before.' if ghost else ''}".strip()
+        caption = f"<figcaption>{escape(words)}</figcaption>" if words else ""
         return f'<figure style="margin:.4em 0;max-width:{width}px">{picture}{caption}</figure>'
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict, dict]:
@@ -113,8 +130,29 @@ def png_bytes(figure: Figure, sharpness: int = SHARPNESS) -> bytes:
     return small.getvalue()
 
 
+def ghost_bytes(earlier: CourseFigure, now: CourseFigure) -> bytes:
+    """What an earlier figure drew, as the bytes of a PNG file: no words, no axes.
+
+    Both have been drawn. Axes whose place or limits are not those of `now` are left out, because
+    they cannot be compared. Returns b"" if that is all of them. The earlier figure is used up.
+    """
+    if len(earlier.axes) != len(now.axes):
+        return b""
+    earlier.set_layout_engine("none")  # all stays where it was
+    for old, new in zip(earlier.axes, now.axes, strict=True):
+        old.set_visible(old.get_visible() and _frame(old) == _frame(new))
+        old.set_axis_off()
+    for words in earlier.findobj(lambda part: isinstance(part, Text | Legend)):
+        words.set_visible(False)
+    has_axes = any(axes.get_visible() for axes in earlier.axes)
+    return png_bytes(earlier, sharpness=1) if has_axes else b""
+
+
 def strip_html(figures: Sequence[CourseFigure]) -> str:
-    """Figures side by side as HTML that scrolls from one to the next; no script is needed."""
+    """Figures one beside the other as HTML: buttons play them or go from one to the next.
+
+    Where a page runs no scripts, the figures scroll.
+    """
     look = "flex:0 0 100%;min-width:0;scroll-snap-align:start"
     shown = [
         f'<div style="{look}">{figure.html(png_bytes(figure, sharpness=1))}</div>'
@@ -122,7 +160,11 @@ def strip_html(figures: Sequence[CourseFigure]) -> str:
     ]
     width = round(PIXELS * max(figure.get_size_inches()[0] for figure in figures))
     box = f"display:flex;overflow-x:auto;scroll-snap-type:x mandatory;max-width:{width}px"
-    return f'<div tabindex="0" style="{box}">{"".join(shown)}</div>'
+    buttons = "".join(
+        f'<button type="button" onclick="{escape(script)}">{label}</button> '
+        for label, script in _BUTTONS.items()
+    )
+    return f'<div><div>{buttons}</div><div tabindex="0" style="{box}">{"".join(shown)}</div></div>'
 
 
 def save(figures: Mapping[str, Figure], out: str | Path) -> list[Path]:
@@ -132,6 +174,17 @@ def save(figures: Mapping[str, Figure], out: str | Path) -> list[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(png_bytes(figure))
     return list(files)
+
+
+def _image(png: bytes, alt: str, look: str) -> str:
+    source = f"data:image/png;base64,{b64encode(png).decode()}"
+    return f'<img alt="{escape(alt)}" style="{look}" src="{source}">'
+
+
+def _frame(axes: Axes) -> tuple:
+    """Where axes lie, and what they span."""
+    ends = *axes.get_position().bounds, *axes.get_xlim(), *axes.get_ylim()
+    return tuple(f"{end:.6g}" for end in ends)
 
 
 def _in_words(axes: Axes) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from labkit.measuring.plots import CourseFigure, png_bytes, strip_html
+from labkit.measuring.plots import CourseFigure, ghost_bytes, png_bytes, strip_html
 
-N_SHOWN = 6  # moments that viewers without widgets get
+N_SHOWN = 12  # moments that viewers without widgets get
 READOUT_CHARS = 8  # a slider shows no more of its value
 
 
@@ -64,16 +64,16 @@ def player(
     """A box with columns of controls above a picture, for a notebook.
 
     play: what the controls choose, by name. picture: of what it gives, with the late choices by
-    name, and with the number of the moment as `moment` if there are `Frames`. still: the picture
-    for viewers that know no widgets; that of now by default. They also get some moments to scroll
-    through: a saved notebook can be played, too.
+    name, and with the number of the moment as `moment` if there are `Frames`. A picture of a whole
+    run shows the one before it, pale. still: the picture for viewers that know no widgets; that of
+    now by default. They also get some moments to play: a saved notebook is alive, too.
     """
     import ipywidgets
 
     width = {"width": f"{width_em}em", "max_width": "100%"}
     look = {"style": {"description_width": f"{label_em}em"}, "layout": width}
     image = ipywidgets.HTML(layout={"max_width": "100%"})
-    early, late, boxes, played = {}, {}, [], []
+    early, late, boxes, played, drawn = {}, {}, [], [], []
     button = frames = None
     for column in columns:
         rows = []
@@ -100,9 +100,12 @@ def player(
         places = {round(last * i / (N_SHOWN - 1)) for i in range(N_SHOWN)} if last else ()
         return [now(moment=place) for place in sorted(places)]
 
-    def show(_: Any = None) -> None:
-        figure = now()
-        image.value = figure.html(png_bytes(figure))
+    def show(_: Any = None, before: CourseFigure | None = None) -> None:
+        drawn[:] = [figure := now()]
+        png = png_bytes(figure)
+        is_one = not frames or frames.is_whole  # a moment is compared with no other run's
+        ghost = ghost_bytes(before, figure) if before and is_one else b""
+        image.value = figure.html(png, ghost)
 
     def play_again(_: Any = None) -> None:
         played[:] = [play(**{name: control.value for name, control in early.items()})]
@@ -112,7 +115,7 @@ def player(
             if is_first or not frames.is_whole:
                 start = button.max if frames.is_whole else frames.start(played[-1])
                 button.value = late["moment"].value = start
-        show()
+        show(before=drawn[-1] if drawn else None)
 
     play_again()
     for control in early.values():
@@ -146,7 +149,7 @@ def _with_still(
         def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict, dict]:
             data, metadata = still()._repr_mimebundle_()
             if shown := moments():
-                summary = f"{len(shown)} moments, side by side: scroll to the right"
+                summary = f"{len(shown)} moments: play them, or scroll to the right"
                 data["text/html"] += (
                     f"<details><summary>{summary}</summary>{strip_html(shown)}</details>"
                 )
