@@ -39,6 +39,7 @@ def start_judge(settings: SlotSettings) -> tuple[Judge, Zygote]:
     )
     zygote = Zygote(child)
     judge = Judge(master, zygote, settings, settings.seed, settings.exercises)
+    zygote.wait()  # both have imported torch, side by side
     return judge, zygote
 
 
