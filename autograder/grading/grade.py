@@ -22,7 +22,7 @@ from autograder.course.roster import Roster, RosterError
 from autograder.errors import Refusal
 from autograder.grading.attempts import Work, contents_of, counted_works, due_works, works_of
 from autograder.grading.fingerprint import grading_digest
-from autograder.grading.pool import Outcome, Slots, grade_side_by_side
+from autograder.grading.pool import Outcome, Slots
 from autograder.grading.scratch import scratch_folder
 from autograder.grading.spool import Shard, Spool
 from autograder.intake.collect import Submission, collect
@@ -66,12 +66,15 @@ def grade(lab: Lab, place: Path, out: Path, run: Run) -> list[Result]:
     Raises: NoSubmissions, PolicyError, NoWall, BusyError, GradebookError, ClusterError.
     """
     submissions = _submissions(lab, place, out, run)
-    with closing(ResultLog(out / "results.jsonl")) as log:
+    with closing(ResultLog(out / "results.jsonl")) as log, ExitStack() as stack:
         grading = Grading(lab, out, run)
+        known = grading.on_record(log.results.values())
+        if not (known or grading.spool.has_any):  # all are due: slots warm up from here on
+            grading.start_slots(len(submissions), stack)
         works = grading.works(submissions)
         students = {work.student for work in works}
         _check_absent(out, log, lab.name, students)
-        due = due_works(works, grading.on_record(log.results.values()))
+        due = due_works(works, known)
         return grading.bring_up(due, log, students)
 
 
@@ -101,13 +104,13 @@ class Grading:
         remember(out, run.policy, run.roster)
         self._policy = policy_of(out)
         self._seed = seed_of(out, run.seed)
-        self._kept: Slots | None = None
+        self._slots: Slots | None = None
         self.spool = Spool(out, lab.name)
 
-    def keep_slots(self, stack: ExitStack) -> None:
-        """Start slots for all that this grading will be given, until `stack` closes."""
-        slots = Slots(self._settings(stack), self._run.jobs)
-        self._kept = stack.enter_context(closing(slots))
+    def start_slots(self, n: int, stack: ExitStack) -> None:
+        """Start up to n slots for all that this grading will be given, until `stack` closes."""
+        if not self._run.cluster:
+            self._slots = self._new_slots(n, stack)
 
     def works(self, submissions: Sequence[Submission]) -> list[Work]:
         """The submissions by student."""
@@ -139,7 +142,7 @@ class Grading:
     def record(self, works: list[Work], log: ResultLog) -> None:
         """Grade these and write each to gradebook, page and log as soon as it is known."""
         with ExitStack() as stack:
-            outcomes = self.outcomes(contents_of(works), stack)  # slots warm up from here on
+            outcomes = self.outcomes(contents_of(works), stack)  # slots warm up at the latest now
             book = stack.enter_context(closing(CourseBook(self._out / "course")))
             book.add_assignment(self._lab.name, build_notebook(self._lab, "instructor"))
             for outcome in _shown(counted_works(works, outcomes), self._lab, len(works)):
@@ -170,14 +173,17 @@ class Grading:
         self, todo: list[Submission], stack: ExitStack, exercises: tuple[str, ...]
     ) -> Iterator[Outcome]:
         run = self._run
-        if self._kept is not None:
-            return self._kept.grade(todo)
-        settings = self._settings(stack, exercises)
-        if not run.cluster:
-            return grade_side_by_side(todo, settings, run.jobs)
-        from autograder.grading.cluster.grading import grade_on_cluster
+        if run.cluster:
+            from autograder.grading.cluster.grading import grade_on_cluster
 
-        return grade_on_cluster(todo, settings, run.cluster, run.cluster_keys)
+            settings = self._settings(stack, exercises)
+            return grade_on_cluster(todo, settings, run.cluster, run.cluster_keys)
+        slots = self._slots or self._new_slots(len(todo), stack, exercises)
+        return slots.grade(todo)
+
+    def _new_slots(self, n: int, stack: ExitStack, exercises: tuple[str, ...] = ()) -> Slots:
+        slots = Slots(self._settings(stack, exercises), min(n, self._run.jobs))
+        return stack.enter_context(closing(slots))
 
     def _settings(self, stack: ExitStack, exercises: tuple[str, ...] = ()) -> SlotSettings:
         """What slots are told; the files that it names stay until `stack` closes."""

@@ -51,16 +51,8 @@ class Outcome:
             raise ValueError(f"not an outcome: {error}") from error
 
 
-def grade_side_by_side(
-    todo: Sequence[Submission], settings: SlotSettings, jobs: int
-) -> Iterator[Outcome]:
-    """Grade with `jobs` slots at once, which start right away; yields outcomes as they come."""
-    with closing(Slots(settings, min(jobs, len(todo)))) as slots:
-        return slots.grade(todo)
-
-
 class Slots:
-    """Slots that start right away, and stay warm until they are closed."""
+    """Slots side by side that start right away, and stay warm until they are closed."""
 
     def __init__(self, settings: SlotSettings, jobs: int) -> None:
         self._waiting: queue.SimpleQueue[Submission | None] = queue.SimpleQueue()

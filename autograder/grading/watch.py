@@ -35,7 +35,7 @@ def watch(lab: Lab, place: Path, out: Path, run: Run) -> Iterator[list[Result]]:
         policy_of(out, run.policy)
     with ExitStack() as stack:
         grading = Grading(lab, out, run)
-        grading.keep_slots(stack)
+        grading.start_slots(run.jobs, stack)
         with closing(ResultLog(out / "results.jsonl")) as log:
             grading.record(grading.works([]), log)  # what a first round would have to prepare
             if log.results:
