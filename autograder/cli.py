@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -15,6 +15,7 @@ from autograder.builder.source import Lab, find_lab
 from autograder.errors import Refusal
 
 if TYPE_CHECKING:
+    from autograder.grading.grade import Run
     from autograder.record.results import Result
 
 app = typer.Typer(
@@ -186,6 +187,9 @@ def grade(
         str,
         typer.Option(metavar="I/N", help="grade part I of N; after all parts, grade once without"),
     ] = "",
+    watch: Annotated[
+        bool, typer.Option("--watch", help="stay, and grade what arrives in the folder")
+    ] = False,
     cluster: Annotated[str, typer.Option(metavar="ADDRESS", help="a Dask scheduler: tls://…")] = "",
     cluster_keys: Annotated[
         Path | None, typer.Option(help="folder that `cluster-keys` made")
@@ -204,7 +208,11 @@ def grade(
     run = Run(
         jobs, seed, policy, sandbox, roster=roster, cluster=cluster, cluster_keys=cluster_keys
     )
+    if watch and (shard or cluster):
+        _refuse("--watch grades all of a folder on this machine: leave out --shard and --cluster")
     with _refusals():
+        if watch:
+            _watch(_lab(lab), submissions, out, run)
         if shard:
             part = Shard.from_text(shard)
             results = grade_shard(_lab(lab), submissions, out, run, part)
@@ -216,6 +224,19 @@ def grade(
     typer.echo("\n".join([f"{counts(results)} {lines[0]}", *lines[1:]]))
     if any(result.status == ERROR for result in results):
         raise typer.Exit(1)
+
+
+def _watch(lab: Lab, place: Path, out: Path, run: Run) -> NoReturn:
+    """Tell each mark as soon as it is known, until the person stops it."""
+    from autograder.grading.told import one_mark
+    from autograder.grading.watch import watch
+
+    typer.echo(f"Grading what arrives in {place}. Ctrl-C stops it; the same command goes on.")
+    with suppress(KeyboardInterrupt):
+        for results in watch(lab, place, out, run):
+            for result in results:
+                typer.echo(one_mark(result))
+    raise typer.Exit
 
 
 @app.command("cluster-keys")

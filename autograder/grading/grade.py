@@ -9,6 +9,7 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from autograder.course.roster import Roster, RosterError
 from autograder.errors import Refusal
 from autograder.grading.attempts import Work, contents_of, counted_works, due_works, works_of
 from autograder.grading.fingerprint import grading_digest
-from autograder.grading.pool import Outcome, grade_side_by_side
+from autograder.grading.pool import Outcome, Slots
 from autograder.grading.scratch import scratch_folder
 from autograder.grading.spool import Shard, Spool
 from autograder.intake.collect import Submission, collect
@@ -65,17 +66,16 @@ def grade(lab: Lab, place: Path, out: Path, run: Run) -> list[Result]:
     Raises: NoSubmissions, PolicyError, NoWall, BusyError, GradebookError, ClusterError.
     """
     submissions = _submissions(lab, place, out, run)
-    with closing(ResultLog(out / "results.jsonl")) as log:
+    with closing(ResultLog(out / "results.jsonl")) as log, ExitStack() as stack:
         grading = Grading(lab, out, run)
+        known = grading.on_record(log.results.values())
+        if not (known or grading.spool.has_any):  # all are due: slots warm up from here on
+            grading.start_slots(len(submissions), stack)
         works = grading.works(submissions)
-        _check_absent(out, log, lab.name, {work.student for work in works})
-        due = due_works(works, grading.on_record(log.results.values()))
-        if due:
-            grading.record(due, log)
-        results = log.finish(lab.name, {work.student for work in works})
-        write_class(out, lab, results)
-        grading.spool.clear()
-        return [result for result in results if result.lab == lab.name]
+        students = {work.student for work in works}
+        _check_absent(out, log, lab.name, students)
+        due = due_works(works, known)
+        return grading.bring_up(due, log, students)
 
 
 def grade_shard(lab: Lab, place: Path, out: Path, run: Run, shard: Shard) -> list[Result]:
@@ -104,13 +104,22 @@ class Grading:
         remember(out, run.policy, run.roster)
         self._policy = policy_of(out)
         self._seed = seed_of(out, run.seed)
+        self._slots: Slots | None = None
         self.spool = Spool(out, lab.name)
+
+    def start_slots(self, n: int, stack: ExitStack) -> None:
+        """Start up to n slots for all that this grading will be given, until `stack` closes."""
+        if not self._run.cluster:
+            self._slots = self._new_slots(n, stack)
 
     def works(self, submissions: Sequence[Submission]) -> list[Work]:
         """The submissions by student."""
+        return works_of(submissions, self._lab.name, self._policy, self._common)
+
+    @cached_property
+    def _common(self) -> bytes:
         run = self._run
-        common = grading_digest(self._lab, self._seed, run.limits, walled=run.sandbox)
-        return works_of(submissions, self._lab.name, self._policy, common)
+        return grading_digest(self._lab, self._seed, run.limits, walled=run.sandbox)
 
     def on_record(self, rows: Iterable[Result]) -> dict[str, Result]:
         """The rows of this lab by student, as far as the gradebook has them, too."""
@@ -118,10 +127,22 @@ class Grading:
         own = [row for row in rows if row.lab == self._lab.name]
         return {row.student: row for row in own if row.student in students}
 
+    def bring_up(self, due: list[Work], log: ResultLog, students: set[str]) -> list[Result]:
+        """Grade what is due and write all that tells of the class; returns the lab's results.
+
+        students: whose rows stay.
+        """
+        if due:
+            self.record(due, log)
+        results = log.finish(self._lab.name, students)
+        write_class(self._out, self._lab, results)
+        self.spool.clear()
+        return [result for result in results if result.lab == self._lab.name]
+
     def record(self, works: list[Work], log: ResultLog) -> None:
         """Grade these and write each to gradebook, page and log as soon as it is known."""
         with ExitStack() as stack:
-            outcomes = self.outcomes(contents_of(works), stack)  # slots warm up from here on
+            outcomes = self.outcomes(contents_of(works), stack)  # slots warm up at the latest now
             book = stack.enter_context(closing(CourseBook(self._out / "course")))
             book.add_assignment(self._lab.name, build_notebook(self._lab, "instructor"))
             for outcome in _shown(counted_works(works, outcomes), self._lab, len(works)):
@@ -151,21 +172,30 @@ class Grading:
     def _start(
         self, todo: list[Submission], stack: ExitStack, exercises: tuple[str, ...]
     ) -> Iterator[Outcome]:
-        run, scratch = self._run, stack.enter_context(scratch_folder())
-        files = write_slot_files(self._lab, scratch)
-        settings = SlotSettings(
+        run = self._run
+        if run.cluster:
+            from autograder.grading.cluster.grading import grade_on_cluster
+
+            settings = self._settings(stack, exercises)
+            return grade_on_cluster(todo, settings, run.cluster, run.cluster_keys)
+        slots = self._slots or self._new_slots(len(todo), stack, exercises)
+        return slots.grade(todo)
+
+    def _new_slots(self, n: int, stack: ExitStack, exercises: tuple[str, ...] = ()) -> Slots:
+        slots = Slots(self._settings(stack, exercises), min(n, self._run.jobs))
+        return stack.enter_context(closing(slots))
+
+    def _settings(self, stack: ExitStack, exercises: tuple[str, ...] = ()) -> SlotSettings:
+        """What slots are told; the files that it names stay until `stack` closes."""
+        files = write_slot_files(self._lab, stack.enter_context(scratch_folder()))
+        return SlotSettings(
             lab=self._lab.name,
             **files,
             seed=self._seed,
             rung=self._rung,
-            **asdict(run.limits),
+            **asdict(self._run.limits),
             exercises=exercises,
         )
-        if not run.cluster:
-            return grade_side_by_side(todo, settings, run.jobs)
-        from autograder.grading.cluster.grading import grade_on_cluster
-
-        return grade_on_cluster(todo, settings, run.cluster, run.cluster_keys)
 
 
 def _submissions(lab: Lab, place: Path, out: Path, run: Run) -> list[Submission]:
@@ -224,7 +254,7 @@ def _names(roster: Roster, results: Iterable[Result]) -> dict[str, tuple[str, st
 
 
 def _shown(items: Iterable, lab: Lab, n: int) -> Iterable:
-    return tqdm(items, total=n, desc=lab.name, disable=None)
+    return tqdm(items, total=n, desc=lab.name, disable=None if n > 1 else True)
 
 
 def recorded(outcome: Outcome, book: CourseBook, out: Path) -> Result:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, replace
 
 from nbformat import NotebookNode, from_dict
@@ -51,40 +51,45 @@ class Outcome:
             raise ValueError(f"not an outcome: {error}") from error
 
 
-def grade_side_by_side(
-    todo: Sequence[Submission], settings: SlotSettings, jobs: int
-) -> Iterator[Outcome]:
-    """Grade with `jobs` slots at once, which start right away; yields outcomes as they come."""
-    waiting: queue.SimpleQueue[Submission] = queue.SimpleQueue()
-    done: queue.SimpleQueue[Outcome | BaseException] = queue.SimpleQueue()
-    for submission in todo:
-        waiting.put(submission)
-    cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    for number in range(max(1, min(jobs, len(todo)))):
-        cpu = cpus[number] if number < len(cpus) else None
-        own = replace(settings, uid=FIRST_UID + number, cpu=cpu)
-        worker = threading.Thread(target=_work, args=(waiting, done, own), daemon=True)
-        worker.start()
-    return (_taken(done) for _ in todo)
+class Slots:
+    """Slots side by side that start right away, and stay warm until they are closed."""
 
+    def __init__(self, settings: SlotSettings, jobs: int) -> None:
+        self._waiting: queue.SimpleQueue[Submission | None] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[Outcome | BaseException] = queue.SimpleQueue()
+        self._jobs = max(1, jobs)
+        cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+        for number in range(self._jobs):
+            cpu = cpus[number] if number < len(cpus) else None
+            own = replace(settings, uid=FIRST_UID + number, cpu=cpu)
+            threading.Thread(target=self._work, args=(own,), daemon=True).start()
 
-def _taken(done: queue.SimpleQueue) -> Outcome:
-    outcome = done.get()
-    if isinstance(outcome, BaseException):
-        raise outcome
-    return outcome
+    def grade(self, todo: Sequence[Submission]) -> Iterator[Outcome]:
+        """Grade these, from now on; yields outcomes as they come."""
+        for submission in todo:
+            self._waiting.put(submission)
+        return (self._taken() for _ in todo)
 
+    def close(self) -> None:
+        """End each slot once nothing waits."""
+        for _ in range(self._jobs):
+            self._waiting.put(None)
 
-def _work(waiting: queue.SimpleQueue, done: queue.SimpleQueue, settings: SlotSettings) -> None:
-    """Feed one slot until nothing waits."""
-    with closing(SteadySlot(settings)) as slot:
-        try:
-            while True:
-                done.put(slot.grade(waiting.get_nowait()))
-        except queue.Empty:
-            return
-        except BaseException as error:
-            done.put(error)
+    def _taken(self) -> Outcome:
+        outcome = self._done.get()
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    def _work(self, settings: SlotSettings) -> None:
+        """Feed one slot until the slots are closed."""
+        with closing(SteadySlot(settings)) as slot:
+            try:
+                slot.warm()
+                while (submission := self._waiting.get()) is not None:
+                    self._done.put(slot.grade(submission))
+            except BaseException as error:
+                self._done.put(error)
 
 
 class SteadySlot:
@@ -93,6 +98,11 @@ class SteadySlot:
     def __init__(self, settings: SlotSettings) -> None:
         self._settings = settings
         self._slot: Slot | None = None
+
+    def warm(self) -> None:
+        """Start the slot before there is anything to grade; what fails is tried again then."""
+        with suppress(SlotError):
+            self._slot = self._slot or Slot(self._settings)
 
     def grade(self, submission: Submission) -> Outcome:
         """The outcome, which is our error if slots fail again and again."""

@@ -51,6 +51,11 @@ class Spool:
     def __init__(self, out: Path, lab: str) -> None:
         self._folder = out / "outcomes" / lab
 
+    @property
+    def has_any(self) -> bool:
+        """Whether a shard has left something."""
+        return self._folder.exists()
+
     def put(self, key: str, outcome: Outcome) -> None:
         """Leave an outcome, whole or not at all."""
         write_whole(self._path(key), outcome.to_json().encode(), sync=True, shared=True)

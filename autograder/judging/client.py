@@ -43,14 +43,18 @@ __all__ = [
 class Zygote:
     """Makes children that have everything imported already.
 
-    It ends with this process, or with the thread that has made it. Raises: ZygoteError if it does
-    not start.
+    It ends with this process, or with the thread that has made it. Enter it, or `wait`, before the
+    first child.
     """
 
     def __init__(self, settings: ChildSettings) -> None:
         self._settings = settings
         self._process = ZygoteProcess(settings)
         self._children: list[Child] = []
+
+    def wait(self) -> None:
+        """Until everything is imported. Raises: ZygoteError if that fails."""
+        self._process.wait()
 
     def spawn(self) -> Child:
         """A fresh child, walled in and ready."""
@@ -65,6 +69,7 @@ class Zygote:
         self._process.close()
 
     def __enter__(self) -> Zygote:
+        self.wait()
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -64,6 +64,7 @@ class ZygoteProcess:
     """A running zygote. It ends with this process, and takes every child with it.
 
     Start it from a thread that lives as long as it should: its end is tied to that thread's.
+    `wait` before anything else: it imports for seconds, in which others can work.
     Raises, from every method: ZygoteError if it has ended.
     """
 
@@ -92,9 +93,13 @@ class ZygoteProcess:
             )
         self._socket = ours
         self._wire = TimedSocket(ours, _MAX_EVENT_BYTES)
+
+    def wait(self) -> None:
+        """Until it is ready; closed if it does not become so."""
+        limit_s = self._settings.start_s
         try:
-            if not self._hear(settings.start_s):
-                raise ZygoteError(f"the zygote is not ready after {settings.start_s:g} s")
+            if not self._hear(limit_s):
+                raise ZygoteError(f"the zygote is not ready after {limit_s:g} s")
         except ZygoteError:
             self.close()
             raise

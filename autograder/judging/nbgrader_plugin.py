@@ -197,6 +197,7 @@ def _own_zygote() -> Zygote:
         student_path=Path(scratch.name), preload=PRELOAD, rung=strongest_rung(), memory_mb=4096
     )
     zygote = Zygote(settings)
+    zygote.wait()
     atexit.register(scratch.cleanup)
     atexit.register(zygote.close)
     return zygote

@@ -39,6 +39,7 @@ def start_judge(settings: SlotSettings) -> tuple[Judge, Zygote]:
     )
     zygote = Zygote(child)
     judge = Judge(master, zygote, settings, settings.seed, settings.exercises)
+    zygote.wait()  # both have imported torch, side by side
     return judge, zygote
 
 
@@ -51,6 +52,7 @@ def _modules_of(master: Master) -> list[str]:
 def main() -> None:
     """Serve until the input ends."""
     die_with_parent()
+    gc.disable()  # until all is imported: it would walk all modules again and again
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever else prints must not break the lines
     settings = SlotSettings(**json.loads(sys.stdin.readline()))
@@ -60,7 +62,8 @@ def main() -> None:
     if settings.rung != "none":
         confine_judge(read_only=[Path("/")])
     gc.collect()
-    gc.freeze()  # what is imported stays: the collector need not walk it again and again
+    gc.freeze()
+    gc.enable()
     _say(out, {"ready": True, "versions": _versions(settings)})
     for line in sys.stdin:
         result, notebook = judge.grade(unpack_submission(json.loads(line)))

@@ -6,14 +6,17 @@ are for figures and tables; no mark depends on them.
 
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
 from labkit.measuring.device import synchronize
+from labkit.measuring.progress import with_time_left
 from labkit.measuring.records import middle_half
+
+Name = TypeVar("Name", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +45,16 @@ class Timing:
 
 
 def time_in_turns(
-    runs: Mapping[str, Callable[[], Any]], n_repeats: int = 5, n_warmup: int = 1
-) -> dict[str, Timing]:
+    runs: Mapping[Name, Callable[[], Any]], n_repeats: int = 5, n_warmup: int = 1, title: str = ""
+) -> dict[Name, Timing]:
     """Time each of `runs`, round by round: first all of them once, then all of them again.
 
     The first `n_warmup` rounds are not kept. Where there is a GPU, every sample waits for it
-    before the clock is read.
+    before the clock is read. title: of a bar that shows the time left; no bar if empty.
     """
-    samples: dict[str, list[float]] = {name: [] for name in runs}
-    for i in range(n_warmup + n_repeats):
+    samples: dict[Name, list[float]] = {name: [] for name in runs}
+    rounds = range(n_warmup + n_repeats)
+    for i in with_time_left(rounds, title, "round") if title else rounds:
         for name, run in runs.items():
             elapsed_s = _time_once(run)
             if i >= n_warmup:

@@ -49,6 +49,7 @@
 # %% given="setup"
 import itertools
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from IPython.display import display
@@ -370,17 +371,13 @@ def time_generation(config):
     def step(tokens, past):
         return forward_cached(model, tokens, past, attend_cached)
 
-    rows = [
-        timing.time_in_turns(
-            {
-                "without": lambda n=n: generate_uncached(model, tokens, n),
-                "with": lambda n=n: generate(step, tokens, n),
-            },
-            n_repeats=7,
-        )
-        for n in new_lengths
-    ]
-    return [row["without"] for row in rows], [row["with"] for row in rows]
+    ways = {
+        "without": lambda n: generate_uncached(model, tokens, n),
+        "with": lambda n: generate(step, tokens, n),
+    }
+    runs = {(way, n): partial(run, n) for n in new_lengths for way, run in ways.items()}
+    times = timing.time_in_turns(runs, n_repeats=7, title=f"d_model {config.d_model}")
+    return [[times[way, n] for n in new_lengths] for way in ways]
 
 
 uncached, cached = time_generation(larger)

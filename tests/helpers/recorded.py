@@ -1,13 +1,25 @@
-"""A graded output folder without the grading: made-up results, really recorded in a gradebook."""
+"""A graded output folder without the grading: made-up results, really recorded in a gradebook.
 
-from contextlib import closing
+So are gradings whose slots are made up: they run in forks, to be killed at any moment.
+"""
+
+import json
+import os
+import sqlite3
+import sys
+import traceback
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import cache
 
+import nbformat
+import pytest
 from nbgrader.api import Gradebook
 
 from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import find_lab
+from autograder.grading import fingerprint, grade
+from autograder.grading.pool import Outcome
 from autograder.record.gradebook import CourseBook
 from autograder.record.results import GRADED, CheckResult, Result, ResultLog, score_of
 from labkit.checks.core import checks_of, points_by_weight
@@ -72,3 +84,86 @@ def by_hand(out, student, name, points, bonus=None, comment=None, lab=LAB):
         if comment:
             book.find_comment(name, lab, lab, student).manual_comment = comment
         book.db.commit()
+
+
+def replayed(submission):
+    """What a slot would say: of cy's that nothing can be made of it, of the others some points."""
+    student, name = submission.student, submission.file_name
+    if student == "cy":
+        result = without_mark(student, file_name=name)
+    else:
+        result = result_of(student, ("kv_table",), file_name=name)
+    notebook = json.loads(submission.content)["cells"]
+    return Outcome(submission, result, [nbformat.from_dict(cell) for cell in notebook])
+
+
+class ReplayedSlots:
+    """Stands in for `Slots`."""
+
+    def __init__(self, settings, jobs):
+        pass
+
+    def grade(self, todo):
+        return map(replayed, todo)
+
+    def close(self):
+        pass
+
+
+@contextmanager
+def replayed_gradings():
+    """Gradings in this process and its forks start no slot; gives the patch, for more."""
+    files = {"master": "", "student_path": ""}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grade, "Slots", ReplayedSlots)
+        # forks share tqdm's lock: one that is killed while it holds it would stop all others
+        patch.setattr(grade, "tqdm", lambda items, **_: items)
+        patch.setattr(grade, "write_slot_files", lambda lab, folder: files)
+        patch.setattr(fingerprint, "build_notebook", cache(build_notebook))
+        patch.setattr(grade, "build_notebook", cache(build_notebook))
+        yield patch
+
+
+def fork(action):
+    """Start an action in a process of its own, with what it returns as exit status."""
+    process = os.fork()
+    if not process:
+        status = 98
+        try:
+            status = action()
+        except BaseException:
+            traceback.print_exc(file=sys.__stderr__)
+        finally:
+            os._exit(status)
+    return process
+
+
+def status_of(process):
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+def products(out):
+    """All that a grading leaves: its visible files by name, the gradebook by its rows."""
+    files = {
+        str(path.relative_to(out)): path.read_bytes()
+        for path in out.rglob("*")
+        if path.is_file() and path.name[0] != "." and path.name != "gradebook.db"
+    }
+    with closing(sqlite3.connect(out / "course" / "gradebook.db")) as book:
+        assert book.execute("pragma integrity_check").fetchall() == [("ok",)]
+        rows = book.execute(
+            "select student_id, base_cell.name, auto_score, manual_score, needs_manual_grade "
+            "from grade join base_cell on base_cell.id = cell_id "
+            "join submitted_notebook on submitted_notebook.id = grade.notebook_id "
+            "join submitted_assignment as handed on handed.id = submitted_notebook.assignment_id "
+            "order by 1, 2"
+        ).fetchall()
+    return files, rows
+
+
+def assert_same(out, expected):
+    files, rows = products(out)
+    assert sorted(files) == sorted(expected[0])
+    for name, content in files.items():
+        assert content == expected[0][name], name
+    assert rows == expected[1]

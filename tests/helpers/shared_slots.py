@@ -24,11 +24,19 @@ def shared_slots(folder):
         def slot_of(settings):
             return stack.enter_context(closing(pool.SteadySlot(settings)))
 
-        def graded(todo, settings, jobs):
-            slot = slot_of(replace(settings, uid=pool.FIRST_UID))
-            return (slot.grade(submission) for submission in todo)
+        class SharedSlots:
+            """Stands in for `Slots`."""
+
+            def __init__(self, settings, jobs):
+                self._slot = slot_of(replace(settings, uid=pool.FIRST_UID))
+
+            def grade(self, todo):
+                return map(self._slot.grade, todo)
+
+            def close(self):
+                """It stays warm for others."""
 
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         patch.setattr(grade, "write_slot_files", lambda lab, scratch: files_of(lab))
-        patch.setattr(grade, "grade_side_by_side", graded)
+        patch.setattr(grade, "Slots", SharedSlots)
         yield

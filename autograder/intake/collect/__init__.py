@@ -27,7 +27,14 @@ from autograder.intake.collect.layouts import (
 from autograder.intake.collect.people import submissions_of
 from autograder.intake.collect.submission import NoSubmissions, Submission, safe_name
 
-__all__ = ["NoSubmissions", "Submission", "collect", "safe_name", "student_in"]
+__all__ = [
+    "NoSubmissions",
+    "Submission",
+    "collect",
+    "collect_from",
+    "safe_name",
+    "student_in",
+]
 
 
 def collect(
@@ -41,12 +48,7 @@ def collect(
     """
     with ExitStack() as opened:
         files = _without_common_folder(files_at(place, opened, without), lab_name)
-        parcels = [
-            replace(parcel, delivery=delivery)
-            for delivery, exported in enumerate(_deliveries(files, lab_name, opened))
-            for parcel in _parcels(exported, lab_name)
-        ]
-        found = submissions_of(parcels, lab_name, roster)
+        found = collect_from(files, lab_name, roster)
     if not found:
         raise NoSubmissions(
             f"{place} holds no submission of {lab_name}: expected an export of Canvas, Moodle or "
@@ -54,6 +56,17 @@ def collect(
             "file per student"
         )
     return found
+
+
+def collect_from(files: list[File], lab_name: str, roster: Roster | None) -> list[Submission]:
+    """The submissions among the files of a class, none if there are none."""
+    with ExitStack() as opened:
+        parcels = [
+            replace(parcel, delivery=delivery)
+            for delivery, exported in enumerate(_deliveries(files, lab_name, opened))
+            for parcel in _parcels(exported, lab_name)
+        ]
+        return submissions_of(parcels, lab_name, roster)
 
 
 def _parcels(files: list[File], lab_name: str) -> list[Parcel]:

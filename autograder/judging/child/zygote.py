@@ -273,11 +273,13 @@ def main(plan: dict) -> None:
         wall.settle(settings)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     control = socket.socket(fileno=plan["control"])
+    gc.disable()  # while it walks what is imported nobody imports
     preload(settings.preload, settings.student_path)
     zygote = Zygote(settings, plan["scratch"], control)
     refuse_threads()
     gc.collect()
     gc.freeze()  # the collector would write to, and so copy, every page the children share
+    gc.enable()
     send(control, {"event": "ready"})
     zygote.serve()
     zygote.close()

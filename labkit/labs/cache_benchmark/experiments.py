@@ -28,6 +28,7 @@ from labkit.labs.cache_benchmark.runs import times_at, tokenize
 from labkit.measuring.bench import Bench
 from labkit.measuring.device import forget_peak, free_device_memory, has_room_for, peak_bytes
 from labkit.measuring.profiles import Profile
+from labkit.measuring.progress import with_time_left
 from labkit.measuring.records import OUT_OF_MEMORY, IsDone, Row, measured
 from labkit.models.prompts import long_prompt
 
@@ -59,7 +60,7 @@ def cache_or_not(
     length that one run would reach only after longest_run_s becomes a row that says so.
     Raises: ValueError for an unknown setting.
     """
-    for setting in settings:
+    for setting in with_time_left(settings, "with and without a cache", "setting"):
         if setting not in SETTINGS:
             raise ValueError(f"no setting is called {setting!r}; there are {', '.join(SETTINGS)}")
         role, is_long = SETTINGS[setting]
@@ -170,7 +171,9 @@ def multi_turn(
     n_characters = n_characters or (24_000 if profile.device == "cuda" else SHORT_DOCUMENT)
     for use_cache in (False, True):
         conversations = []
-        for _ in range(profile.n_warmup + profile.n_repeats):
+        title = "with a prefix cache" if use_cache else "without"
+        rounds = range(profile.n_warmup + profile.n_repeats)
+        for _ in with_time_left(rounds, title, "conversation"):
             cache = PrefixCache(*SIZES, block_hashes, longest_cached_prefix) if use_cache else None
             engine = Engine(model.model, cache)
             tokens = tokenize(model, document(n_characters))[0].tolist()

@@ -31,6 +31,7 @@ from labkit.measuring.device import (
 )
 from labkit.measuring.hardware import roofline_rows
 from labkit.measuring.profiles import Profile
+from labkit.measuring.progress import with_time_left
 from labkit.measuring.records import OUT_OF_MEMORY, IsDone, Row, measured
 from labkit.measuring.timing import time_in_turns
 
@@ -70,14 +71,17 @@ def sdpa(
     """
     sizes = sizes or (ON_GPU if profile.device == "cuda" else ON_CPU)
     yield from roofline_rows(profile, is_done)
-    for head_dim, is_causal, has_back in product(sizes.head_dims, (False, True), (False, True)):
-        point = Point(sizes.n_heads, head_dim, is_causal, has_back)
-        names = [name for name in BACK_ENDS if _runs_here(profile, name, point)]
-        for n_rows in sizes.lengths:
-            row = Row("sdpa", "-", 1, n_rows, 0, False, outcome="-", setting=str(point))
-            rows = [replace(row, model=name, counts=point.counts) for name in names]
-            rows = [row for row in rows if not is_done(row.key)]
-            yield from _measured(profile, point, rows, sizes.n_samples)
+    kinds = product(sizes.head_dims, (False, True), (False, True))
+    points = [Point(sizes.n_heads, *kind) for kind in kinds]
+    names = {
+        each: [name for name in BACK_ENDS if _runs_here(profile, name, each)] for each in points
+    }
+    lengths = list(product(points, sizes.lengths))
+    for point, n_rows in with_time_left(lengths, "attention by PyTorch", "length"):
+        row = Row("sdpa", "-", 1, n_rows, 0, False, outcome="-", setting=str(point))
+        rows = [replace(row, model=name, counts=point.counts) for name in names[point]]
+        rows = [row for row in rows if not is_done(row.key)]
+        yield from _measured(profile, point, rows, sizes.n_samples)
 
 
 def plain(queries: Tensor, keys: Tensor, values: Tensor, is_causal: bool) -> Tensor:

@@ -216,7 +216,7 @@ def _timed_steps(profile: Profile, rows: list[Row], n_samples: int) -> Iterator[
         rows = fast + rows
     n_steps = 5 if profile.device == "cuda" else 2  # of a sample: waiting for it counts for little
     runs = {key: partial(_steps, step, n_steps, eager) for key, step in runs.items()}
-    timings = time_in_turns(runs, n_samples, n_warmup=2)
+    timings = time_in_turns(runs, n_samples, n_warmup=2, title=f"steps of {name}")
     for row in rows:
         samples_s = [sample / n_steps for sample in timings[row.key].samples_s]
         yield measured(row, samples_s, counts)

@@ -21,8 +21,9 @@ from labkit.engine.decoder import Decoder
 from labkit.engine.sampling import warped
 from labkit.engine.weights import weights_of
 from labkit.labs.speculative.batched import speculative_batch
-from labkit.labs.speculative.records import counts_of
+from labkit.labs.speculative.records import ALONE, counts_of
 from labkit.measuring.profiles import Profile
+from labkit.measuring.progress import with_time_left
 from labkit.measuring.records import IsDone, Row, measured
 from labkit.models.prompts import prompts
 from labkit.models.sampling import Block
@@ -227,10 +228,10 @@ def play_in_turns(
     for way in ways:
         play(texts[0], min(N_WARM_UP, task.n_new), way, Played(), **words)
     played = [Played() for _ in ways]
-    for _ in range(task.n_samples):
-        for text in texts:
-            for way, seen in zip(ways, played, strict=True):
-                play(text, task.n_new, way, seen, **words)
+    rounds = [text for _ in range(task.n_samples) for text in texts]
+    for text in with_time_left(rounds, f"{ALONE} to {ways[-1].setting}", "text"):
+        for way, seen in zip(ways, played, strict=True):
+            play(text, task.n_new, way, seen, **words)
     return played
 
 

@@ -7,7 +7,7 @@ experiment that was interrupted goes on where it stopped.
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -24,6 +24,7 @@ from labkit.measuring.device import (
     synchronize,
 )
 from labkit.measuring.profiles import Profile
+from labkit.measuring.progress import with_time_left
 from labkit.measuring.records import OUT_OF_MEMORY, Row
 
 FORWARD_TOKENS = 256
@@ -195,18 +196,11 @@ def _sweep_generation(bench: Bench, experiment: str, role: str, points: Sequence
             bench.save(replace(rows[missed], note=str(error)))
         return
     sweeper = _Sweeper(bench, experiment, loaded)
-    bar = _with_bar(points, f"{experiment}, {rows[points[0]].short_model}")
-    sweeper.harness.sweep(bar, sweeper.measure, sweeper.save, free_device_memory, done)
+    title = f"{experiment}, {rows[points[0]].short_model}"
+    shown = with_time_left(points, title, "point")
+    sweeper.harness.sweep(shown, sweeper.measure, sweeper.save, free_device_memory, done)
     del sweeper
     free_device_memory()
-
-
-def _with_bar(points: Sequence[Point], title: str) -> Iterable[tuple]:
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        return points
-    return tqdm(points, desc=title, unit="point")
 
 
 def _size(point: Point) -> int:

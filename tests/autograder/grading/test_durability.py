@@ -5,7 +5,6 @@ Each grading is the command line in a fork of this process, which has everything
 """
 
 import errno
-import json
 import os
 import random
 import shutil
@@ -13,9 +12,8 @@ import signal
 import sqlite3
 import sys
 import time
-import traceback
 from contextlib import closing
-from functools import cache, partial
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -24,13 +22,11 @@ import nbgrader.api
 import pytest
 from faulty_disks import READ_ONLY, Faults, SmallDisk
 from nbgrader.api import Gradebook
-from recorded import result_of, without_mark
+from recorded import assert_same, fork, products, replayed_gradings, status_of
 
 from autograder import cli
 from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import find_lab
-from autograder.grading import fingerprint, grade
-from autograder.grading.pool import Outcome
 
 LAB = "01_memory"
 STUDENTS = ("ada", "cy")
@@ -47,32 +43,13 @@ def hand_in(folder, text):
         path.write_text(nbformat.writes(notebook))
 
 
-def replayed(todo, settings, jobs):
-    """What slots would say: of one that nothing can be made of it, of the others some points."""
-    for submission in todo:
-        student, name = submission.student, submission.file_name
-        if student == "cy":
-            result = without_mark(student, file_name=name)
-        else:
-            result = result_of(student, ("kv_table",), file_name=name)
-        notebook = json.loads(submission.content)["cells"]
-        yield Outcome(submission, result, [nbformat.from_dict(cell) for cell in notebook])
-
-
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
     """An output folder with an earlier grading and a mark by hand; then all hand in once more."""
     folder = tmp_path_factory.mktemp("durability")
     hand_in(folder / "first", "a first try")
     hand_in(folder / "second", "a second try")
-    files = {"master": "", "student_path": ""}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grade, "grade_side_by_side", replayed)
-        # forks share tqdm's lock: one that is killed while it holds it would stop all others
-        patch.setattr(grade, "tqdm", lambda items, **_: items)
-        patch.setattr(grade, "write_slot_files", lambda lab, folder: files)
-        patch.setattr(fingerprint, "build_notebook", cache(build_notebook))
-        patch.setattr(grade, "build_notebook", cache(build_notebook))
+    with replayed_gradings() as patch:
         for name in ("argv", "stdout", "stderr"):
             patch.setattr(sys, name, getattr(sys, name))  # to be put back
         assert command_line(folder / "first", folder / "graded") == 0
@@ -113,24 +90,6 @@ def command_line(submissions, out, said=None):
     return 99
 
 
-def fork(action):
-    """Start an action in a process of its own, with what it returns as exit status."""
-    process = os.fork()
-    if not process:
-        status = 98
-        try:
-            status = action()
-        except BaseException:
-            traceback.print_exc(file=sys.__stderr__)
-        finally:
-            os._exit(status)
-    return process
-
-
-def status_of(process):
-    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-
-
 def graded_again(course, out):
     return status_of(fork(lambda: command_line(course / "second", out)))
 
@@ -141,33 +100,6 @@ def assert_one_sentence(out):
     assert said.count("\n") == 1, said
     assert said.startswith("autograder: "), said
     assert "Traceback" not in said
-
-
-def products(out):
-    """All that a grading leaves: its visible files by name, the gradebook by its rows."""
-    files = {
-        str(path.relative_to(out)): path.read_bytes()
-        for path in out.rglob("*")
-        if path.is_file() and path.name[0] != "." and path.name != "gradebook.db"
-    }
-    with closing(sqlite3.connect(out / "course" / "gradebook.db")) as book:
-        assert book.execute("pragma integrity_check").fetchall() == [("ok",)]
-        rows = book.execute(
-            "select student_id, base_cell.name, auto_score, manual_score, needs_manual_grade "
-            "from grade join base_cell on base_cell.id = cell_id "
-            "join submitted_notebook on submitted_notebook.id = grade.notebook_id "
-            "join submitted_assignment as handed on handed.id = submitted_notebook.assignment_id "
-            "order by 1, 2"
-        ).fetchall()
-    return files, rows
-
-
-def assert_same(out, expected):
-    files, rows = products(out)
-    assert sorted(files) == sorted(expected[0])
-    for name, content in files.items():
-        assert content == expected[0][name], name
-    assert rows == expected[1]
 
 
 def test_a_grader_killed_at_100_moments_loses_and_doubles_nothing(course, undisturbed, tmp_path):

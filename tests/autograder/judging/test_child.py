@@ -613,7 +613,7 @@ def test_the_wrong_plan_is_our_error(student_path: Path, tmp_path: Path) -> None
         with pytest.raises(ZygoteError, match=reason):
             Zygote(
                 ChildSettings(student_path=student_path, preload=(module,), rung=WORKING_RUNGS[0])
-            )
+            ).wait()
 
 
 def test_a_dead_zygote_is_our_error(student_path: Path) -> None:

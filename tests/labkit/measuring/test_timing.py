@@ -1,5 +1,9 @@
 """Times are kept raw, and taken in turns."""
 
+import re
+import threading
+import time
+
 import pytest
 
 from labkit.measuring.timing import Timing, machine, time_in_turns
@@ -27,3 +31,12 @@ def test_median_and_middle_half_withstand_one_slow_run():
 
 def test_the_machine_is_named():
     assert "PyTorch" in machine()
+
+
+def test_a_title_shows_the_time_left_and_no_thread_stays(capsys):
+    n_threads = threading.active_count()
+    time_in_turns({"a nap": lambda: time.sleep(0.15)}, n_repeats=3, title="a title")
+    assert re.search(r"a title:.*2/4 \[\d\d:\d\d<\d\d:\d\d", capsys.readouterr().err)
+    time_in_turns({"nothing": lambda: None})
+    assert capsys.readouterr().err == ""
+    assert threading.active_count() == n_threads  # else no check could be played after it

@@ -30,6 +30,7 @@ os.wait()
 
 if __name__ == "__main__":
     zygote = Zygote(ChildSettings(student_path=Path(sys.argv[2]), rung=sys.argv[1]))
+    zygote.wait()
     child = zygote.spawn()
     child.run_cell(DAEMON)
     pids = processes.descendants(os.getpid())
