@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from autograder.desk.acts import ConflictError
 from autograder.desk.agreement import SecondMarks
 from autograder.desk.answers import Answer, Answers, Sheet
 from autograder.desk.appeals import Appeals
@@ -16,7 +17,7 @@ from autograder.desk.marking import Desk, is_together, number, one
 from autograder.desk.render import page, static
 from autograder.desk.review import Review
 from autograder.desk.states import Item, State, points_of
-from autograder.desk.store import ConflictError, Store
+from autograder.desk.store import Store
 from autograder.desk.tables import Tables
 from autograder.errors import Refusal
 from autograder.record.marks import as_points

@@ -31,6 +31,7 @@ function send(one) {
 
 const keys = {
   a: () => items.filter((item) => Number(item.dataset.points) > 0)
+    .sort((one, other) => one.dataset.points - other.dataset.points)
     .forEach((item) => choose(item, true)),
   0: () => {
     items.forEach((item) => choose(item, false));
