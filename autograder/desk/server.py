@@ -12,10 +12,11 @@ from autograder.desk.acts import ConflictError
 from autograder.desk.agreement import SecondMarks
 from autograder.desk.answers import Answer, Answers, Sheet
 from autograder.desk.appeals import Appeals
-from autograder.desk.guard import READER, Guard, Person
+from autograder.desk.guard import MARKER, READER, Guard, Person
 from autograder.desk.marking import Desk, is_together, number, one
 from autograder.desk.render import page, static
 from autograder.desk.review import Review
+from autograder.desk.shares import Shares
 from autograder.desk.states import Item, State, points_of
 from autograder.desk.store import Store
 from autograder.desk.tables import Tables
@@ -30,12 +31,13 @@ def make_app(out: Path, people: list[Person], origin: str) -> Guard:
     tables = Tables(out / "course" / "gradebook.db")
     answers = Answers(out, tables.secret())
     store = Store(tables, answers.questions())
-    desk = Desk(answers, store)
-    pages = Pages(desk)
+    desk = Desk(answers, store, Shares(tables))
+    pages = Pages(desk, [person.name for person in people if person.role == MARKER])
     review = Review(desk, SecondMarks(tables), Appeals(out, tables, store))
     routes = [
         Route("/", pages.home),
         Route("/static/{name:str}", static),
+        Route("/shares", pages.shares, methods=["GET", "POST"]),
         Route("/undo", pages.undo, methods=["POST"]),
         Route(f"/next{_SHEET}", pages.next),
         Route(f"/answer{_SHEET}/{{name:str}}", pages.answer, methods=["GET", "POST"]),
@@ -57,8 +59,9 @@ def make_app(out: Path, people: list[Person], origin: str) -> Guard:
 class Pages:
     """One method for each page."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, desk: Desk, names: list[str]) -> None:
+        """names: of the people who mark."""
+        self._desk, self._names = desk, names
 
     def home(self, request: Request) -> Response:
         """All questions, and how far they are; a reader has the overview."""
@@ -66,9 +69,27 @@ class Pages:
             return RedirectResponse("/overview", 303)
         questions = self._desk.answers.questions()
         self._desk.store.know(questions)  # another lab may have been graded since the start
-        rows = [(each, *self._desk.progress(each)) for each in questions]
-        focused = next((each for each, n_done, n_all, _ in rows if n_done < n_all), None)
-        return page(request, "home.html", rows=rows, focused=focused)
+        who = request.scope["person"].name
+        rows = [(each, self._desk.progress(each, who)) for each in questions]
+        focused = next((each for each, far in rows if far.n_own_done < far.n_own), None)
+        people = self._desk.shares.all()
+        return page(
+            request, "home.html", rows=rows, focused=focused, people=people, names=self._names
+        )
+
+    def shares(self, request: Request) -> Response:
+        """Who marks which question; a form changes it."""
+        questions = self._desk.answers.questions()
+        if request.method == "POST":
+            form = request.scope["form"]
+            chosen = {each: form.get(f"{each.lab}/{each.name}", ()) for each in questions}
+            self._desk.shares.give({
+                (each.lab, each.name): [name for name in names if name in self._names]
+                for each, names in chosen.items()
+            })  # fmt: skip
+            return RedirectResponse("/", 303)
+        people = self._desk.shares.all()
+        return page(request, "shares.html", questions=questions, people=people, names=self._names)
 
     def next(self, request: Request) -> Response:
         """To the next answer that waits; home if none does."""
