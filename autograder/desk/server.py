@@ -19,6 +19,7 @@ from autograder.desk.review import Review
 from autograder.desk.shares import Shares
 from autograder.desk.states import Item, State, points_of
 from autograder.desk.store import Store
+from autograder.desk.suggestions import Suggestions
 from autograder.desk.tables import Tables
 from autograder.errors import Refusal
 from autograder.record.marks import as_points
@@ -32,8 +33,9 @@ def make_app(out: Path, people: list[Person], origin: str) -> Guard:
     answers = Answers(out, tables.secret())
     store = Store(tables, answers.questions())
     desk = Desk(answers, store, Shares(tables))
-    pages = Pages(desk, [person.name for person in people if person.role == MARKER])
-    review = Review(desk, SecondMarks(tables), Appeals(out, tables, store))
+    suggestions = Suggestions(tables)
+    pages = Pages(desk, suggestions, [each.name for each in people if each.role == MARKER])
+    review = Review(desk, suggestions, SecondMarks(tables), Appeals(out, tables, store))
     routes = [
         Route("/", pages.home),
         Route("/static/{name:str}", static),
@@ -59,9 +61,9 @@ def make_app(out: Path, people: list[Person], origin: str) -> Guard:
 class Pages:
     """One method for each page."""
 
-    def __init__(self, desk: Desk, names: list[str]) -> None:
+    def __init__(self, desk: Desk, suggestions: Suggestions, names: list[str]) -> None:
         """names: of the people who mark."""
-        self._desk, self._names = desk, names
+        self._desk, self._suggestions, self._names = desk, suggestions, names
 
     def home(self, request: Request) -> Response:
         """All questions, and how far they are; a reader has the overview."""
@@ -208,6 +210,7 @@ class Pages:
             history=desk.store.history(answer.key),
             notice=notice,
             is_second=False,
+            suggested=self._suggestions.of(answer.key, answer.text),
         )  # fmt: skip
 
     def _sheet(self, request: Request) -> Sheet:

@@ -37,6 +37,8 @@ const keys = {
     items.forEach((item) => choose(item, false));
     points.value = "0";
   },
+  j: () => items.filter((item) => item.closest("label").querySelector("[data-suggested]"))
+    .forEach((item) => choose(item, true)),
   c: () => document.getElementById("comment")?.focus(),
   p: () => points.select(),
   g: () => form.elements.together?.click(),
