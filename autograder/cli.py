@@ -378,6 +378,48 @@ def mark(
 
 
 @app.command()
+def suggest(
+    out: Annotated[Path, typer.Argument(help="the output folder of a grading")],
+    lab: LabName,
+    judge: Annotated[str, typer.Option(help="an OpenAI-compatible address, such as .../v1")],
+    judge_model: Annotated[str, typer.Option(help="the name of the model at that address")],
+    judge_key_env: Annotated[
+        str | None, typer.Option(help="the environment variable that holds the key")
+    ] = None,
+    judge_price: Annotated[
+        tuple[float, float] | None, typer.Option(help="dollars per million tokens in and out")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="accept the cost without a question")] = False,
+) -> None:
+    """Let a judge model suggest rubric items for written answers. A person confirms each mark."""
+    import os
+
+    from tqdm import tqdm
+
+    from autograder.desk.suggest import Asking
+    from labkit.tasks.cost import Price, known_price
+    from labkit.tasks.judge import Judge
+
+    key = os.environ.get(judge_key_env) if judge_key_env else None
+    with _refusals():
+        try:
+            price = Price(*judge_price) if judge_price else known_price(judge_model)
+            client = Judge(judge, judge_model, api_key=key)
+        except ValueError as error:
+            raise Refusal(str(error)) from error
+        with client:
+            asking = Asking(out, _lab(lab).name, client)
+            typer.echo(f"{judge_model} at {client.base_url}: {asking.cost(price)}")
+            typer.echo("The answers leave this machine without the students' names.")
+            if not yes:
+                typer.confirm("Ask?", abort=True)
+            with tqdm(total=len(asking.todo), unit="answer") as bar:
+                n_unclear = asking.ask(bar.update)
+        n_told = len(asking.todo) - n_unclear
+        typer.echo(f"Texts with suggestions: {n_told}; without a clear reply: {n_unclear}.")
+
+
+@app.command()
 def overview(
     out: Annotated[Path, typer.Argument(help="the output folder of a grading")],
     host: Host = "127.0.0.1",

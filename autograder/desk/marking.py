@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from time import monotonic
+from typing import NamedTuple
 
 from autograder.desk.answers import Answer, Answers, Sheet
 from autograder.desk.groups import ALONE, BLANK, OWN, SAME, Group
 from autograder.desk.rubric import Question
+from autograder.desk.shares import Shares
 from autograder.desk.states import Item, State, points_of
 from autograder.desk.store import Store
 from autograder.errors import Refusal
@@ -14,25 +16,40 @@ OPEN_S = 300.0
 Form = Mapping[str, Sequence[str]]
 
 
+class Progress(NamedTuple):
+    """How many answers are read, of how many; of the person's own, the same; and how many
+    submissions have no such cell."""
+
+    n_done: int = 0
+    n_all: int = 0
+    n_own_done: int = 0
+    n_own: int = 0
+    n_unread: int = 0
+
+
 class Desk:
     """The answers of an output folder, the marks they have, and who has which one open."""
 
-    def __init__(self, answers: Answers, store: Store) -> None:
-        self.answers, self.store = answers, store
+    def __init__(self, answers: Answers, store: Store, shares: Shares) -> None:
+        self.answers, self.store, self.shares = answers, store, shares
         self._open: dict[str, tuple[str, float]] = {}
 
-    def progress(self, question: Question) -> tuple[int, int, int]:
-        """How many answers are read, how many there are, how many submissions have no such cell."""
+    def progress(self, question: Question, who: str) -> Progress:
+        """How far a question is, for everybody and for one person."""
         sheet = self.answers.sheet(question.lab, question.name)
         if sheet is None:
-            return 0, 0, 0
-        waiting = set(self._waiting(sheet))
-        return len(sheet.answers) - len(waiting), len(sheet.answers), sheet.unread
+            return Progress()
+        waiting, own = set(self._waiting(sheet)), self.shares.of(sheet, who)
+        n_all = len(sheet.answers)
+        return Progress(n_all - len(waiting), n_all, len(own - waiting), len(own), sheet.unread)
 
     def next_waiting(self, sheet: Sheet, who: str, after: str = "") -> str | None:
-        """The next answer that waits for a person and that nobody else has open; from `after` on,
-        then from the first."""
-        waiting = [name for name in self._waiting(sheet) if not self.opened_by(name, who)]
+        """The next answer that waits for this person and that nobody else has open; from `after`
+        on, then from the first."""
+        own = self.shares.of(sheet, who)
+        waiting = [
+            name for name in self._waiting(sheet) if name in own and not self.opened_by(name, who)
+        ]
         later = [name for name in waiting if name > after]
         return next(iter(later or [name for name in waiting if name != after]), None)
 

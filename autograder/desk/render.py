@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from autograder.desk.guard import READER
-from autograder.desk.shown import as_code, plain, shown
 from autograder.pages.render import escaping
+from autograder.pages.shown import as_code, plain
 
 STATIC = {
     "desk.js": "text/javascript",
@@ -50,5 +50,5 @@ def _static(name: str) -> bytes:
 @cache
 def _environment() -> Environment:
     environment = escaping("autograder.desk")
-    environment.filters |= {"markdown": shown, "code": as_code, "plain": plain}
+    environment.filters |= {"code": as_code, "plain": plain}
     return environment

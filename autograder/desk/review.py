@@ -10,6 +10,7 @@ from autograder.desk.groups import ALONE, Group
 from autograder.desk.marking import Desk, number, one, state_from
 from autograder.desk.render import page
 from autograder.desk.states import State
+from autograder.desk.suggestions import Suggestions
 from autograder.errors import Refusal
 from autograder.pages.statistics import check_statistics, frequent_causes
 from autograder.record.results import CheckResult
@@ -21,16 +22,21 @@ FEWEST = 3  # what fewer students share could point at one of them
 class Review:
     """One method for each page."""
 
-    def __init__(self, desk: Desk, seconds: SecondMarks, appeals: Appeals) -> None:
-        self._desk, self._seconds, self._appeals = desk, seconds, appeals
+    def __init__(
+        self, desk: Desk, suggestions: Suggestions, seconds: SecondMarks, appeals: Appeals
+    ) -> None:
+        self._desk, self._suggestions = desk, suggestions
+        self._seconds, self._appeals = seconds, appeals
 
     def agreement(self, request: Request) -> Response:
-        """How far two people agree, question by question."""
-        rows = [
-            (each, self._seconds.agreement(each.lab, each.name))
-            for each in self._desk.answers.questions()
-        ]
-        return page(request, "agreement.html", rows=rows, sample=SAMPLE)
+        """How far two people agree, question by question, and people and the judge."""
+        questions = self._desk.answers.questions()
+        rows, judged = (
+            [(each, found.agreement(each.lab, each.name)) for each in questions]
+            for found in (self._seconds, self._suggestions)
+        )
+        judged = [row for row in judged if row[1]]
+        return page(request, "agreement.html", rows=rows, judged=judged, sample=SAMPLE)
 
     def second(self, request: Request) -> Response:
         """The next answer of the sample, without its first mark; a form gives the second one."""
@@ -58,6 +64,7 @@ class Review:
             chosen=[], comment="", typed="",
             group=Group(ALONE, (name,)), together=False, others=[], n_waiting=0, is_split=False,
             n_done=0, n_all=SAMPLE, other=None, history=[], notice=notice, is_second=True,
+            suggested=None,
         )  # fmt: skip
 
     def appeals(self, request: Request) -> Response:

@@ -7,7 +7,7 @@ them in parentheses; "for each of the two ..." stands for two items.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _MARKING = re.compile(r"^\*?Marking\b(.*?):\*?$", re.MULTILINE)
 _ITEM = re.compile(r"^\* (.*(?:\n  .*)*)", re.MULTILINE)
+_ALTERNATIVE = re.compile(r"^  \* (.*(?:\n    .*)*)", re.MULTILINE)
 _LESS = re.compile(r"\((\d+(?:\.\d+)?) instead of (\d+(?:\.\d+)?)\)")
 _IN_PARENTHESES = re.compile(r"\((\d+(?:\.\d+)?)(?:, or [^()]*)?\)\.?$")
 _OWN_POINTS = re.compile(r" \(\d+(?:\.\d+)?\)(?=\.?$)")
@@ -26,10 +27,12 @@ _COUNTS = {"two": 2, "three": 3, "four": 4}
 
 @dataclass(frozen=True)
 class RubricItem:
-    """One line of a rubric: what earns, or costs, how many points."""
+    """One line of a rubric: what earns, or costs, how many points. one_of: items of one such name
+    exclude each other."""
 
     text: str
     points: float
+    one_of: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,10 +71,13 @@ def _parts(text: str) -> tuple[str, str, tuple[RubricItem, ...]]:
         return text.strip(), "", ()
     marking = text[match.end() :]
     n_times = _n_times(match[1])
-    texts = [" ".join(each.split()).strip("*") for each in _ITEM.findall(marking)]
-    items = [item for each in texts for item in _items(each)]
+    items = [item for each in _ITEM.findall(marking) for item in _items(each)]
     repeated = [
-        RubricItem(_numbered(item.text, i, n_times), item.points)
+        replace(
+            item,
+            text=_numbered(item.text, i, n_times),
+            one_of=item.one_of and _numbered(item.one_of, i, n_times),
+        )
         for i in range(n_times)
         for item in items
     ]
@@ -79,12 +85,21 @@ def _parts(text: str) -> tuple[str, str, tuple[RubricItem, ...]]:
     return text[: match.start()].strip(), beside, tuple(repeated)
 
 
-def _items(text: str) -> list[RubricItem]:
+def _items(entry: str) -> list[RubricItem]:
+    """The items of one entry of the list, which may be alternatives."""
+    if alternatives := _ALTERNATIVE.findall(entry):
+        one_of = _line(entry.partition("\n  * ")[0]).rstrip(":")
+        return [replace(i, one_of=one_of) for each in alternatives for i in _items(each)]
+    text = _line(entry)
     named = _EACH_NAMED.match(text)
     n_times = len(named[1].split(";")) if named else _n_times(text)
     words = _OWN_POINTS.sub("", _FIRST.sub("", text))  # the desk shows the points beside them
     words = words[:1].upper() + words[1:]
     return [RubricItem(_numbered(words, i, n_times), _points(text)) for i in range(n_times)]
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split()).strip("*")
 
 
 def _n_times(text: str) -> int:

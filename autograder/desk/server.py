@@ -8,15 +8,18 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from autograder.desk.acts import ConflictError
 from autograder.desk.agreement import SecondMarks
 from autograder.desk.answers import Answer, Answers, Sheet
 from autograder.desk.appeals import Appeals
-from autograder.desk.guard import READER, Guard, Person
+from autograder.desk.guard import MARKER, READER, Guard, Person
 from autograder.desk.marking import Desk, is_together, number, one
 from autograder.desk.render import page, static
 from autograder.desk.review import Review
+from autograder.desk.shares import Shares
 from autograder.desk.states import Item, State, points_of
-from autograder.desk.store import ConflictError, Store
+from autograder.desk.store import Store
+from autograder.desk.suggestions import Suggestions
 from autograder.desk.tables import Tables
 from autograder.errors import Refusal
 from autograder.record.marks import as_points
@@ -29,12 +32,14 @@ def make_app(out: Path, people: list[Person], origin: str) -> Guard:
     tables = Tables(out / "course" / "gradebook.db")
     answers = Answers(out, tables.secret())
     store = Store(tables, answers.questions())
-    desk = Desk(answers, store)
-    pages = Pages(desk)
-    review = Review(desk, SecondMarks(tables), Appeals(out, tables, store))
+    desk = Desk(answers, store, Shares(tables))
+    suggestions = Suggestions(tables)
+    pages = Pages(desk, suggestions, [each.name for each in people if each.role == MARKER])
+    review = Review(desk, suggestions, SecondMarks(tables), Appeals(out, tables, store))
     routes = [
         Route("/", pages.home),
         Route("/static/{name:str}", static),
+        Route("/shares", pages.shares, methods=["GET", "POST"]),
         Route("/undo", pages.undo, methods=["POST"]),
         Route(f"/next{_SHEET}", pages.next),
         Route(f"/answer{_SHEET}/{{name:str}}", pages.answer, methods=["GET", "POST"]),
@@ -56,8 +61,9 @@ def make_app(out: Path, people: list[Person], origin: str) -> Guard:
 class Pages:
     """One method for each page."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, desk: Desk, suggestions: Suggestions, names: list[str]) -> None:
+        """names: of the people who mark."""
+        self._desk, self._suggestions, self._names = desk, suggestions, names
 
     def home(self, request: Request) -> Response:
         """All questions, and how far they are; a reader has the overview."""
@@ -65,9 +71,27 @@ class Pages:
             return RedirectResponse("/overview", 303)
         questions = self._desk.answers.questions()
         self._desk.store.know(questions)  # another lab may have been graded since the start
-        rows = [(each, *self._desk.progress(each)) for each in questions]
-        focused = next((each for each, n_done, n_all, _ in rows if n_done < n_all), None)
-        return page(request, "home.html", rows=rows, focused=focused)
+        who = request.scope["person"].name
+        rows = [(each, self._desk.progress(each, who)) for each in questions]
+        focused = next((each for each, far in rows if far.n_own_done < far.n_own), None)
+        people = self._desk.shares.all()
+        return page(
+            request, "home.html", rows=rows, focused=focused, people=people, names=self._names
+        )
+
+    def shares(self, request: Request) -> Response:
+        """Who marks which question; a form changes it."""
+        questions = self._desk.answers.questions()
+        if request.method == "POST":
+            form = request.scope["form"]
+            chosen = {each: form.get(f"{each.lab}/{each.name}", ()) for each in questions}
+            self._desk.shares.give({
+                (each.lab, each.name): [name for name in names if name in self._names]
+                for each, names in chosen.items()
+            })  # fmt: skip
+            return RedirectResponse("/", 303)
+        people = self._desk.shares.all()
+        return page(request, "shares.html", questions=questions, people=people, names=self._names)
 
     def next(self, request: Request) -> Response:
         """To the next answer that waits; home if none does."""
@@ -186,6 +210,7 @@ class Pages:
             history=desk.store.history(answer.key),
             notice=notice,
             is_second=False,
+            suggested=self._suggestions.of(answer.key, answer.text),
         )  # fmt: skip
 
     def _sheet(self, request: Request) -> Sheet:

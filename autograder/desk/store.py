@@ -7,28 +7,22 @@ its author saw: if somebody changed the answer meanwhile, nothing is written and
 import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
-from autograder.desk.rubric import Question
-from autograder.desk.states import (
-    Entry,
-    Item,
-    Key,
-    State,
-    entries_of,
-    items_of,
-    points_of,
-    write_state,
+from autograder.desk.acts import (
+    ConflictError,
+    change,
+    conflict_of,
+    entry_of,
+    is_known,
+    new_act,
+    write_points,
 )
+from autograder.desk.rubric import Question
+from autograder.desk.states import Item, Key, State, entries_of, items_of, points_of
 from autograder.desk.tables import Tables
 from autograder.errors import Refusal
 from autograder.record.marks import as_points
 
-_LAST = """
-    select desk_act.who, desk_act.at from desk_change
-      join desk_act on desk_act.id = desk_change.act
-     where lab = ? and question = ? and student = ? order by desk_act.id desc limit 1
-"""
 _HISTORY = """
     select desk_act.at, desk_act.who, desk_act.what, before, after from desk_change
       join desk_act on desk_act.id = desk_change.act
@@ -39,10 +33,6 @@ _LAST_OF = """
      where who = ? and undoes is null and what not like 'appeal %'
        and not exists (select 1 from desk_act where undoes = act.id) order by id desc limit 1
 """
-
-
-class ConflictError(Refusal):
-    """Somebody else was faster; the message says who, when and what."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +72,9 @@ class Store:
             return
         with self._tables.writing() as book:
             book.executemany(
-                "insert or ignore into desk_item (lab, question, text, points) values (?, ?, ?, ?)",
-                [(q.lab, q.name, item.text, item.points) for q in new for item in q.items],
+                "insert or ignore into desk_item (lab, question, text, points, one_of) "
+                "values (?, ?, ?, ?, ?)",
+                [(q.lab, q.name, i.text, i.points, i.one_of) for q in new for i in q.items],
             )
         self._questions |= {(each.lab, each.name): each for each in new}
 
@@ -119,15 +110,15 @@ class Store:
         Returns False if the request was carried out before. Raises: ConflictError.
         """
         with self._tables.writing() as book:
-            if _is_known(book, request):
+            if is_known(book, request):
                 return False
-            entries = {key: _entry(book, key) for key in given}
+            entries = {key: entry_of(book, key) for key in given}
             for key, digest in seen.items():
                 if entries[key].state.digest != digest:
-                    raise _conflict(book, key, entries[key].state)
-            act = _act(book, who, request, what)
+                    raise conflict_of(book, key, entries[key].state)
+            act = new_act(book, who, request, what)
             for key, state in given.items():
-                _change(book, act, key, entries[key], state)
+                change(book, act, key, entries[key], state)
             if also:
                 book.execute(*also)
         return True
@@ -138,25 +129,25 @@ class Store:
         Raises: Refusal if there is none; ConflictError if somebody changed an answer since.
         """
         with self._tables.writing() as book:
-            if _is_known(book, request):
+            if is_known(book, request):
                 return []
             last = book.execute(_LAST_OF, (who,)).fetchone()
             if last is None:
                 raise Refusal("There is nothing to undo.")
             undone, item, item_before, item_after = last
-            act = _act(book, who, request, "undone", undoes=undone)
+            act = new_act(book, who, request, "undone", undoes=undone)
             rows = book.execute(
                 "select lab, question, student, before, after from desk_change where act = ?",
                 (undone,),
             ).fetchall()
             for *names, before, after in rows:
                 key = Key(*names)
-                entry = _entry(book, key)
+                entry = entry_of(book, key)
                 if entry.state != State.from_json(after):
-                    raise _conflict(book, key, entry.state)
-                _change(book, act, key, entry, State.from_json(before))
+                    raise conflict_of(book, key, entry.state)
+                change(book, act, key, entry, State.from_json(before))
             if item is not None:
-                _set_points(book, act, item, item_after, item_before)
+                write_points(book, act, item, item_after, item_before)
         return [Key(*row[:3]) for row in rows]
 
     def split_students(self, lab: str, question: str) -> set[str]:
@@ -194,15 +185,15 @@ class Store:
         n_seen: how many changes its author saw. Raises: ConflictError if there are others now.
         """
         with self._tables.writing() as book:
-            if _is_known(book, request):
+            if is_known(book, request):
                 return False
             plan = self._plan(book, item, points)
             if len(plan.changes) != n_seen:
                 raise ConflictError("Answers were marked meanwhile. Look at the new list.")
-            act = _act(book, who, request, f"item now {as_points(points)}")
-            _set_points(book, act, item, plan.item.points, points)
+            act = new_act(book, who, request, f"item now {as_points(points)}")
+            write_points(book, act, item, plan.item.points, points)
             for key, (_, after) in plan.changes.items():
-                _change(book, act, key, _entry(book, key), after)
+                change(book, act, key, entry_of(book, key), after)
         return True
 
     def _plan(self, book: sqlite3.Connection, item: int, points: float) -> ItemChange:
@@ -224,50 +215,3 @@ class Store:
             elif total != state.points:
                 changes[Key(*row, student)] = (state, replace(state, points=total))
         return ItemChange(items[item], points, changes, kept)
-
-
-def _entry(book: sqlite3.Connection, key: Key) -> Entry:
-    entry = entries_of(book, *key).get(key.student)
-    if entry is None:
-        raise Refusal("The gradebook does not have this answer any more. Open the page again.")
-    return entry
-
-
-def _is_known(book: sqlite3.Connection, request: str) -> bool:
-    return bool(book.execute("select 1 from desk_act where request = ?", (request,)).fetchone())
-
-
-def _act(
-    book: sqlite3.Connection, who: str, request: str, what: str, undoes: int | None = None
-) -> int:
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    return book.execute(
-        "insert into desk_act (request, at, who, what, undoes) values (?, ?, ?, ?, ?)",
-        (request, now, who, what, undoes),
-    ).lastrowid
-
-
-def _change(book: sqlite3.Connection, act: int, key: Key, entry: Entry, state: State) -> None:
-    write_state(book, key, entry, state)
-    book.execute(
-        "insert into desk_change values (?, ?, ?, ?, ?, ?)",
-        (act, *key, entry.state.to_json(), state.to_json()),
-    )
-
-
-def _set_points(book: sqlite3.Connection, act: int, item: int, old: float, new: float) -> None:
-    book.execute("update desk_item set points = ? where id = ?", (new, item))
-    book.execute(
-        "update desk_act set item = ?, item_before = ?, item_after = ? where id = ?",
-        (item, old, new, act),
-    )
-
-
-def _conflict(book: sqlite3.Connection, key: Key, state: State) -> ConflictError:
-    who, at = book.execute(_LAST, tuple(key)).fetchone() or ("Somebody", "")
-    when = f" at {at[11:16]} UTC" if at else " in formgrader"
-    many = "" if state.points == 1 else "s"
-    points = "no points" if state.points is None else f"{as_points(state.points)} point{many}"
-    return ConflictError(
-        f"{who} changed this answer{when}: it has {points} now. Your mark is not saved; look again."
-    )

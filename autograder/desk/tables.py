@@ -29,6 +29,11 @@ create table if not exists desk_change (
 create index if not exists desk_change_of on desk_change (lab, question, student);
 create table if not exists desk_split (
     lab text, question text, student text, primary key (lab, question, student));
+create table if not exists desk_share (
+    lab text, question text, who text, primary key (lab, question, who));
+create table if not exists desk_suggestion (
+    lab text, question text, student text, digest text, judge text, quotes text,
+    primary key (lab, question, student));
 create table if not exists desk_second (
     lab text, question text, student text, who text, points real not null,
     primary key (lab, question, student, who));

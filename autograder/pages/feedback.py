@@ -8,7 +8,7 @@ from pathlib import Path
 
 from autograder.files import write_whole
 from autograder.pages.cases import cell_of_finding
-from autograder.pages.evidence.handed_in import read_pieces
+from autograder.pages.evidence.handed_in import read_pictures, read_pieces
 from autograder.pages.own_code import Line, shown_lines
 from autograder.pages.render import render_page
 from autograder.record.by_hand import HandMark
@@ -19,7 +19,6 @@ from labkit.checks.card import MARKS
 from labkit.checks.handin import WRITTEN_STUB
 from labkit.checks.outline import outline_of
 
-MAX_ANSWER_CHARS = 20_000
 Told = Callable[[CheckResult], str]
 
 
@@ -59,12 +58,13 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Written:
-    """A written answer. text: "" if nothing was written."""
+    """A written answer. text: "" if nothing was written; pictures: those pasted, by name."""
 
     name: str
     title: str
     points: float
     text: str
+    pictures: Mapping[str, Mapping[str, str]]
     hand: HandMark | None
 
 
@@ -79,15 +79,21 @@ def write_feedback(
     told = attrgetter("told" if with_cases else "told_meanwhile")
     titles = titles_of(result.lab)
     hand = {each.exercise: each for each in mark.hand} if mark else {}
-    pieces = read_pieces(
-        folder / "course" / "autograded" / result.student / result.lab / f"{result.lab}.ipynb"
-    )
+    graded = folder / "course" / "autograded" / result.student / result.lab / f"{result.lab}.ipynb"
+    pieces, pictures = read_pieces(graded), read_pictures(graded)
     exercises = [
         _exercise(name, titles.get(name, ""), checks, pieces.get(name, []), hand.get(name), told)
         for name, checks in result.by_exercise.items()
     ]
     written = [
-        Written(name, titles.get(name, ""), points, _text(pieces, name), hand.get(name))
+        Written(
+            name,
+            titles.get(name, ""),
+            points,
+            _text(pieces, name),
+            pictures.get(name, {}),
+            hand.get(name),
+        )
         for name, points in result.written.items()
     ]
     path = folder / "feedback" / result.lab / f"{result.student}.html"
@@ -156,4 +162,4 @@ def _cells(folder: Path, result: Result) -> dict[str, str]:
 
 def _text(pieces: Mapping[str, list[str]], name: str) -> str:
     text = "\n".join(pieces.get(name, [])).strip()
-    return "" if text == WRITTEN_STUB else text[:MAX_ANSWER_CHARS]
+    return "" if text == WRITTEN_STUB else text

@@ -5,6 +5,7 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from autograder.pages.shown import shown
 from autograder.record.marks import as_points
 from labkit.checks.card import with_code
 
@@ -23,7 +24,7 @@ def escaping(package: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["points"] = as_points
+    environment.filters |= {"points": as_points, "markdown": shown}
     return environment
 
 

@@ -173,8 +173,9 @@ training_and_generation = {
 #
 # * *0.25 for training: gradients, state of the optimizer and activations, besides the weights.*
 # * *0.25 for generation: weights and a cache that grows with the tokens.*
-# * *0.5 if the length of the output, or the number of running requests, is what is unknown. "The
-#   cache grows" alone earns 0.25 of these.*
+# * *What is unknown, one of:*
+#   * *0.5 if it is the length of the output, or the number of running requests.*
+#   * *0.25 if the answer only says that the cache grows.*
 
 # %% [markdown]
 # ## 5. How large is a card?

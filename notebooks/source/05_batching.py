@@ -890,8 +890,9 @@ engine_parts = {
 #
 # * *The answer gives at least four of the six decisions, as the code makes them (0.35).*
 # * *It names an assumption that the code relies on (0.15).*
-# * *It names a change, a reason, and the number that it improves (0.5, or 0.25 without a
-#   number).*
+# * *The change, one of:*
+#   * *It names a change, a reason, and the number that it improves (0.5).*
+#   * *It names a change and a reason without a number (0.25).*
 
 # %% [markdown]
 # ## 13. Play with it

@@ -822,9 +822,11 @@ speculative_sweep_figures.by_batch(recorded, speedup)
 #
 # *Marking (1 point):*
 #
-# * *0.5 for the pseudo-code: one call of the target for all rows (0.25); n_kept, lengths and
-#   rewinds for each row, with an end for each row (0.25).*
-# * *0.5 for three difficulties with their consequence; 0.25 for two, or for three without one.*
+# * *0.25 if the pseudo-code calls the target once for all rows.*
+# * *0.25 if it has n_kept, lengths and rewinds for each row, with an end for each row.*
+# * *The difficulties, one of:*
+#   * *0.5 if the answer names three with their consequence.*
+#   * *0.25 if it names two, or three without a consequence.*
 
 # %% [markdown]
 # ## 13. Blocks of changing length, and trees

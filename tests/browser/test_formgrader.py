@@ -1,11 +1,16 @@
 """nbgrader's own formgrader on what we recorded: students, marks, and answers to be read."""
 
 import csv
+import subprocess
+import sys
 
 import pytest
+from desk_server import fields, served, signed_in
 from nbgrader.api import Gradebook
 
 from autograder.builder.source import find_lab
+from autograder.desk.answers import Answers
+from autograder.desk.tables import Tables
 from autograder.exports import Order, export
 from autograder.grading.grade import Run, grade
 from autograder.grading.regrade import plan_regrade
@@ -117,6 +122,39 @@ def test_a_mark_typed_in_formgrader_is_exported_and_outlives_regrading(
     assert exported(course)[0]["ada"] == "11.25"
     feedback = (out / "feedback" / LAB / "ada.html").read_text(encoding="utf-8")
     assert "Say what the unknown is." in feedback
+
+
+def mark_at_desk(out, student, marks):
+    """Give points and a comment on the desk's pages, as a person does."""
+    answers = Answers(out, Tables(out / "course" / "gradebook.db").secret())
+    with served(out, "bea") as (origin, people), signed_in(origin, people["bea"]) as bea:
+        for question, points in marks.items():
+            own = answers.sheet(LAB, question).answers.values()
+            (name,) = [each.id for each in own if each.key.student == student]
+            page = bea.get(f"/answer/{LAB}/{question}/{name}")
+            bea.post(page.url, data=fields(page) | {"points": points, "comment": "Well said."})
+            assert f"{points} of 1" in bea.get(page.url).text
+
+
+def test_a_mark_of_the_desk_agrees_in_formgrader_and_in_every_export(address, browser, course):
+    marks = {"growth": "0.75", "training_or_generation": "0.25"}
+    mark_at_desk(course.parent, "carol", marks)
+    page = browser.new_page(viewport={"width": 1200, "height": 800})
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}", "labkit") as book:
+        submission = book.find_submission_notebook(LAB, LAB, "carol").id
+    page.goto(f"{address}/formgrader/submissions/{submission}/")
+    for name, points in marks.items():
+        page.wait_for_selector(f"input.score#{name}", timeout=60_000)
+        page.wait_for_function("id => document.getElementById(id).value !== ''", arg=name)
+        assert page.input_value(f"input.score#{name}") == points
+        assert page.input_value(f"textarea#{name}-comment") == "Well said."
+    page.close()
+    command = [sys.executable, "-m", "nbgrader", "export", "--to", "nbgrader.csv"]
+    subprocess.run(command, cwd=course, check=True, capture_output=True)
+    with (course / "nbgrader.csv").open(newline="") as file:
+        (row,) = [row for row in csv.DictReader(file) if row["student_id"] == "carol"]
+    assert row["score"] == "8.0"
+    assert exported(course)[0]["carol"] == "8"
 
 
 def test_names_come_from_the_roster(address, browser, course):

@@ -1,7 +1,11 @@
-"""The desk's store of one lab, and a person who marks without end: `desk_store.py OUT NAME`."""
+"""The desk's store of one lab, hostile answers, and a person who marks without end:
+`desk_store.py OUT NAME`.
+"""
 
+import re
 import sys
 import time
+from html.parser import HTMLParser
 from pathlib import Path
 
 from autograder.desk.states import Key, State
@@ -24,6 +28,33 @@ HOSTILE = {
     "template": "{{ 7 * 7 }} {% raw %} ${alert(1)}",
     "null": "a\0b\ud800c",
 }
+
+
+class Found(HTMLParser):
+    """The tags and attributes of a page."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.attributes = set(), []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes += attrs
+
+
+def is_harmless(html):
+    """Whether it runs nothing and loads nothing but pasted pictures."""
+    found = Found(html)
+    links = [value for name, value in found.attributes if name == "href"]
+    sources = [value for name, value in found.attributes if name == "src"]
+    return (
+        not found.tags & {"script", "svg", "iframe", "style", "form", "input", "object", "math"}
+        and {name for name, _ in found.attributes}
+        <= {"href", "src", "alt", "rel", "class", "start"}
+        and all(re.match(r"https?:|mailto:|[^:]*$", link) for link in links)
+        and all(source.startswith("data:image/png;base64,") for source in sources)
+    )
 
 
 def open_store(out, questions=()):

@@ -31,11 +31,14 @@ function send(one) {
 
 const keys = {
   a: () => items.filter((item) => Number(item.dataset.points) > 0)
+    .sort((one, other) => one.dataset.points - other.dataset.points)
     .forEach((item) => choose(item, true)),
   0: () => {
     items.forEach((item) => choose(item, false));
     points.value = "0";
   },
+  j: () => items.filter((item) => item.closest("label").querySelector("[data-suggested]"))
+    .forEach((item) => choose(item, true)),
   c: () => document.getElementById("comment")?.focus(),
   p: () => points.select(),
   g: () => form.elements.together?.click(),

@@ -124,6 +124,18 @@ def read_pieces(path: Path) -> dict[str, list[str]]:
     return pieces
 
 
+def read_pictures(path: Path) -> dict[str, dict[str, dict[str, str]]]:
+    """The pictures that were pasted into the written answers of a graded notebook, by cell."""
+    pictures: dict[str, dict[str, dict[str, str]]] = {}
+    for cell in _cells(_json(_read(path))):
+        match cell:
+            case {"metadata": {"labkit": {"name": str(name)}}, "attachments": dict(pasted)}:
+                pictures[name] = {
+                    key: each for key, each in pasted.items() if isinstance(each, dict)
+                }
+    return pictures
+
+
 def lines_of(text: str) -> list[str]:
     """The lines of a text without white space, blank ones left out."""
     return [squeezed for line in text.splitlines() if (squeezed := squeeze(line))]

@@ -20,9 +20,9 @@ from typer.testing import CliRunner
 
 from autograder.builder.source import REPOSITORY, find_lab
 from autograder.cli import app
+from autograder.desk.acts import ConflictError
 from autograder.desk.rubric import questions_of
 from autograder.desk.states import Key, State
-from autograder.desk.store import ConflictError
 from autograder.errors import Refusal
 from autograder.exports import Order, export
 from autograder.record.marks import marks_of

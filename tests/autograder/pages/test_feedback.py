@@ -3,10 +3,13 @@
 import re
 from dataclasses import replace
 
+import pytest
 from classroom import LAB, hand_in, result, solved
+from desk_store import HOSTILE, is_harmless
 
 from autograder.pages.feedback import points_of, titles_of, write_feedback
 from autograder.pages.own_code import MAX_LINES, shown_lines
+from autograder.proof.cheats import cell_called
 from autograder.record.marks import HandMark, Mark
 from autograder.record.results import ERROR, UNGRADABLE, CheckResult
 
@@ -97,11 +100,12 @@ def test_an_undecided_exercise_waits_with_all_its_points():
 
 
 def test_a_written_answer_stands_with_its_mark_and_comment(tmp_path):
-    row = hand_in(tmp_path, "ann", solved(curve="It <b>bends</b>."), written={"curve": 1.0})
+    row = hand_in(tmp_path, "ann", solved(curve="It <b>*bends*</b>."), written={"curve": 1.0})
     hand = HandMark("curve", 0.5, 1.0, comment="Say why.")
     mark = Mark(LAB, "ann", row.status, 0.0, 0.5, 0.0, (), 1.0, 0.5, 1.0, hand=(hand,))
     page = page_of(tmp_path, row, mark)
-    assert "0.5 of 1 Say why. your answer It &lt;b&gt;bends&lt;/b&gt;." in words(page)
+    assert "0.5 of 1 Say why. your answer It &lt;b&gt; bends &lt;/b&gt;." in words(page)
+    assert "<em>bends</em>" in page
     empty = hand_in(tmp_path, "bob", solved(curve="*Write your answer here.*"))
     page = page_of(tmp_path, replace(empty, written={"curve": 1.0}))
     assert "Your notebook has no answer here." in page
@@ -130,3 +134,21 @@ def test_a_file_that_could_not_be_graded_has_a_page_for_the_student(tmp_path):
     ours = words(page_of(tmp_path, replace(row, status=ERROR, problem="Our error: x.")))
     assert "You made no mistake here" in ours
     assert "Our error: x." not in ours
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_answer_is_harmless_on_the_page(tmp_path, name):
+    clean = HOSTILE[name].encode(errors="replace").decode()
+    row = hand_in(tmp_path, "ann", solved(curve=clean), written={"curve": 1.0})
+    page = page_of(tmp_path, row)
+    answer = page.partition('<div class="answer" dir="auto">')[2].partition("</details>")[0]
+    assert is_harmless(answer.removesuffix("</div>"))
+    assert "default-src 'none'" in page
+    assert len(page) < 1_000_000
+
+
+def test_a_pasted_picture_stands_in_the_answer(tmp_path):
+    notebook = solved(curve="See ![plot](attachment:plot.png).")
+    cell_called(notebook, "curve")["attachments"] = {"plot.png": {"image/png": "iVBORw0KGgo="}}
+    row = hand_in(tmp_path, "ann", notebook, written={"curve": 1.0})
+    assert 'src="data:image/png;base64,iVBORw0KGgo="' in page_of(tmp_path, row)

@@ -1,4 +1,4 @@
-"""Answers as they stand on the desk's pages: Markdown without anything that runs or loads.
+"""Answers as pages show them: Markdown without anything that runs or loads.
 
 The text is cut to what a person reads, turned into HTML with all HTML in it escaped, and cleaned
 with nh3. Formulas stand as their text. Only pictures that were pasted into the answer are shown.

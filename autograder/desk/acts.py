@@ -1,0 +1,71 @@
+"""One act on marks, in a transaction of the caller's: who did what to which answers, and when."""
+
+import sqlite3
+from datetime import UTC, datetime
+
+from autograder.desk.states import Entry, Key, State, entries_of, write_state
+from autograder.errors import Refusal
+from autograder.record.marks import as_points
+
+_LAST = """
+    select desk_act.who, desk_act.at from desk_change
+      join desk_act on desk_act.id = desk_change.act
+     where lab = ? and question = ? and student = ? order by desk_act.id desc limit 1
+"""
+
+
+class ConflictError(Refusal):
+    """Somebody else was faster; the message says who, when and what."""
+
+
+def entry_of(book: sqlite3.Connection, key: Key) -> Entry:
+    """What an answer was given. Raises: Refusal if it is not in the gradebook."""
+    entry = entries_of(book, *key).get(key.student)
+    if entry is None:
+        raise Refusal("The gradebook does not have this answer any more. Open the page again.")
+    return entry
+
+
+def is_known(book: sqlite3.Connection, request: str) -> bool:
+    """Whether a request was carried out before."""
+    return bool(book.execute("select 1 from desk_act where request = ?", (request,)).fetchone())
+
+
+def new_act(
+    book: sqlite3.Connection, who: str, request: str, what: str, undoes: int | None = None
+) -> int:
+    """Note who does what now; the number of the act."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return book.execute(
+        "insert into desk_act (request, at, who, what, undoes) values (?, ?, ?, ?, ?)",
+        (request, now, who, what, undoes),
+    ).lastrowid
+
+
+def change(book: sqlite3.Connection, act: int, key: Key, entry: Entry, state: State) -> None:
+    """Give an answer a state, as a part of an act."""
+    write_state(book, key, entry, state)
+    book.execute(
+        "insert into desk_change values (?, ?, ?, ?, ?, ?)",
+        (act, *key, entry.state.to_json(), state.to_json()),
+    )
+
+
+def write_points(book: sqlite3.Connection, act: int, item: int, old: float, new: float) -> None:
+    """Give a rubric item its points, as a part of an act."""
+    book.execute("update desk_item set points = ? where id = ?", (new, item))
+    book.execute(
+        "update desk_act set item = ?, item_before = ?, item_after = ? where id = ?",
+        (item, old, new, act),
+    )
+
+
+def conflict_of(book: sqlite3.Connection, key: Key, state: State) -> ConflictError:
+    """What a person is told whose mark comes too late."""
+    who, at = book.execute(_LAST, tuple(key)).fetchone() or ("Somebody", "")
+    when = f" at {at[11:16]} UTC" if at else " in formgrader"
+    many = "" if state.points == 1 else "s"
+    points = "no points" if state.points is None else f"{as_points(state.points)} point{many}"
+    return ConflictError(
+        f"{who} changed this answer{when}: it has {points} now. Your mark is not saved; look again."
+    )
