@@ -11,10 +11,12 @@ import pytest
 
 from autograder.builder.source import read_labs
 from autograder.labs.known import mutants_of, solved_text, variants_of
-from autograder.names import used_names
 from autograder.proof.cheats import Sample, cell_called, sample_class
+from autograder.proof.cheats.clumsy import BORROWS
 from autograder.proof.demo import RUN, grade_class, is_as_expected
 from autograder.record.results import GRADED
+from labkit.checks.borrowed import borrowed
+from labkit.checks.names import used_names
 
 N_VARIANTS = 3  # submissions of a lab with right variants; each exercise has at least as many
 LARGE_CLASS = 60  # submissions that keep more than one slot busy
@@ -107,6 +109,13 @@ def test_every_sample_gets_the_mark_and_status_it_deserves(graded):
         if not is_as_expected(sample, result := graded.result(sample))
     }
     assert wrong == {}
+
+
+def test_an_answer_that_needs_a_loop_of_an_experiment_is_told_so(graded):
+    for sample in (each for each in graded.samples if each.about == BORROWS):
+        messages = {c.message for c in graded.result(sample).checks if c.exercise in sample.loses}
+        assert messages
+        assert all(message.endswith(borrowed("n_computed").sentences()) for message in messages)
 
 
 def test_every_mutant_fails_exactly_its_checks_and_hurts_only_what_calls_it(graded):
