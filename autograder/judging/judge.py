@@ -20,7 +20,7 @@ from autograder.judging.jobs import Limits
 from autograder.judging.playing import Play, Playing, in_a_line
 from autograder.judging.session import Session
 from autograder.judging.shown import fill_outputs
-from autograder.labs import cases_of
+from autograder.labs import cases_of, right_of
 from autograder.record.results import (
     ERROR,
     GRADED,
@@ -151,7 +151,8 @@ class Judge:
 
     def _judge(self, session: Session, unrun: dict[str, int]) -> Verdict:
         broken: list[str] = []
-        plays = [Play(check, one.cases) for one in self._marked for check in one.checks]
+        right = right_of(self._master.topic)
+        plays = [Play(check, one.cases, right) for one in self._marked for check in one.checks]
         played = Playing(session, broken).play_all(plays)
         experiments = experiments_of(self._master.topic)
         findings = iter(_with_reason(each, session, unrun, experiments) for each in played)

@@ -5,6 +5,7 @@ runs, and what is expected comes with the case.
 """
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from labkit.bridge.student import Proxy, Student, hold
@@ -74,6 +75,9 @@ class LeavingCase:
         )
 
 
+_time = partial(check, "predicted_time_s", parts=("generation_passes",))
+
+
 def _expect_time(student: Student, case: TimeCase, why: str = "") -> None:
     machine = case.machine.build(student)
     work = hold(student.ModelWork.of, case.model)
@@ -85,8 +89,7 @@ def _expect_time(student: Student, case: TimeCase, why: str = "") -> None:
     )
 
 
-@check(
-    "predicted_time_s",
+@_time(
     "floors",
     hint="Take the floor of each pass, and add the seconds.",
     gate=True,
@@ -98,7 +101,7 @@ def each_pass_has_its_own_limit(student: Student, case: TimeCase) -> None:
     )
 
 
-@check("predicted_time_s", "launch", hint="Take max(launch_s, floor) in each pass.", gate=True)
+@_time("launch", hint="Take max(launch_s, floor) in each pass.", gate=True)
 def no_pass_is_shorter_than_its_launch(student: Student, case: TimeCase) -> None:
     """A pass whose floor is below the launch time takes the launch time."""
     _expect_time(
@@ -108,13 +111,13 @@ def no_pass_is_shorter_than_its_launch(student: Student, case: TimeCase) -> None
     )
 
 
-@check("predicted_time_s", "uncached", hint="Pass use_cache to generation_passes.")
+@_time("uncached", hint="Pass use_cache to generation_passes.")
 def without_a_cache_passes_grow(student: Student, case: TimeCase) -> None:
     """Without a cache, each pass is a prefill, longer than the one before."""
     _expect_time(student, case)
 
 
-@check("predicted_time_s", "dtype", hint="Pass dtype to pass_floor.")
+@_time("dtype", hint="Pass dtype to pass_floor.")
 def floors_follow_the_dtype(student: Student, case: TimeCase) -> None:
     """The dtype decides the bytes of a number and the peak rate."""
     _expect_time(student, case)

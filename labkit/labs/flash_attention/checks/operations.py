@@ -189,14 +189,16 @@ class LeastCase:
             expect_count(got, self.right, "the least tile", why=why)
 
 
-@check("least_tile", "some", hint="Compare reads plus writes with reads plus writes.")
+_least = partial(check, "least_tile", parts=("standard_traffic", "flash_1_traffic"))
+
+
+@_least("some", hint="Compare reads plus writes with reads plus writes.")
 def the_least_tile_that_moves_less(student: Student, case: LeastCase) -> None:
     """least_tile is the smallest tile_kv with which FlashAttention-1 moves less in total."""
     case.expect(student, "Compare reads plus writes, with the first store of O, l and m.")
 
 
-@check(
-    "least_tile",
+@_least(
     "ends",
     hint="Try tiles from 1 to n_rows, n_rows included. Test with N = 1 and N = 2.",
 )
@@ -205,7 +207,7 @@ def a_tile_may_have_all_rows_or_not_exist(student: Student, case: LeastCase) -> 
     case.expect(student)
 
 
-@check("least_tile", "tie", weight=0.5, hint="Use `<`, not `<=`.")
+@_least("tie", weight=0.5, hint="Use `<`, not `<=`.")
 def as_much_is_not_less(student: Student, case: LeastCase) -> None:
     """A tile with which both algorithms move the same is not enough."""
     case.expect(

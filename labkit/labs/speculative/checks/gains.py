@@ -4,6 +4,7 @@ Those of prompt lookup, the acceptance rate and the best gamma come with them.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, number_in, show
@@ -86,7 +87,10 @@ class SpeedupCase:
         return number_in(student.speedup(*numbers), "the speedup")
 
 
-@check("speedup", gate=True, hint="A block takes gamma * draft_s + verify_s.")
+_speedup = partial(check, "speedup", parts=("expected_tokens",))
+
+
+@_speedup(gate=True, hint="A block takes gamma * draft_s + verify_s.")
 def a_block_takes_its_drafts_and_one_verification(student: Student, case: SpeedupCase) -> None:
     """A block takes gamma draft steps and one verification; with alpha 0 it adds one token."""
     got, right_s = case.ask(student, alpha=0.0, target_s=1.0), case.block_s
@@ -105,7 +109,7 @@ def a_block_takes_its_drafts_and_one_verification(student: Student, case: Speedu
     expect_number(got, 1 / right_s, what, relative=SINGLE_PRECISION, slips=slips)
 
 
-@check("speedup", hint="Multiply by the tokens of a block, from `expected_tokens`.")
+@_speedup(hint="Multiply by the tokens of a block, from `expected_tokens`.")
 def all_tokens_of_a_block_are_gained(student: Student, case: SpeedupCase) -> None:
     """The speedup is proportional to the tokens per block."""
     one, got = case.ask(student, alpha=0.0), case.ask(student)
@@ -116,7 +120,7 @@ def all_tokens_of_a_block_are_gained(student: Student, case: SpeedupCase) -> Non
     expect_number(got / one, case.n_tokens, what, relative=2 * SINGLE_PRECISION, why=why)
 
 
-@check("speedup", hint="Multiply by target_s, the time of a plain step.")
+@_speedup(hint="Multiply by target_s, the time of a plain step.")
 def plain_decoding_is_what_is_compared_with(student: Student, case: SpeedupCase) -> None:
     """The speedup is proportional to target_s."""
     one, got = case.ask(student, target_s=1.0), case.ask(student)
@@ -126,7 +130,7 @@ def plain_decoding_is_what_is_compared_with(student: Student, case: SpeedupCase)
     expect_number(got / one, case.target_s, what, relative=2 * SINGLE_PRECISION)
 
 
-@check("speedup", weight=0.5, hint="Call `expected_tokens`: it raises the ValueError.")
+@_speedup(weight=0.5, hint="Call `expected_tokens`: it raises the ValueError.")
 def no_speedup_without_a_probability(student: Student, case: SpeedupCase) -> None:
     """alpha outside [0, 1] or gamma below 0 raises ValueError here, too."""
     for name, value in (*(("alpha", alpha) for alpha in NO_CHANCE), ("gamma", -1)):
