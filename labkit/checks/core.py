@@ -26,7 +26,7 @@ from labkit.bridge.student import MissingName, Student, StudentError
 
 Play = Callable[[Student, Any], None]
 HIDDEN = "On a hidden case"
-GATE_SENTENCE = "The exercise is about this: without it, it earns at most half of its points."
+GATE_SENTENCE = "Without this, the exercise earns at most half of its points."
 UNDECIDED_SENTENCE = "This costs no points by itself. A person will look at it."
 
 

@@ -132,6 +132,7 @@ def each_step_attends_to_what_is_cached(student: Student, case: CostCase) -> Non
 @_cost(
     hint="Compute logits for one position in each pass.",
     applies_to=lambda case: case.use_cache and case.n_new == 1 and case.n_prompt > 1,
+    gate=True,
 )
 def prefill_needs_one_position_of_logits(student: Student, case: CostCase) -> None:
     """A prefill computes logits only for the last position."""
@@ -145,6 +146,7 @@ def prefill_needs_one_position_of_logits(student: Student, case: CostCase) -> No
 @_cost(
     hint="Use the passes of your generation_passes without a cache.",
     applies_to=lambda case: not case.use_cache and case.n_new > 1 and case.width == 2,
+    gate=True,
 )
 def without_a_cache_every_pass_is_a_prefill(student: Student, case: CostCase) -> None:
     """Without a cache, the FLOPs are those of one prefill per new token, each longer."""
@@ -165,6 +167,7 @@ def every_pass_moves_weights_and_cache(student: Student, case: CostCase) -> None
 @_cost(
     hint="Pass width to work.moved_bytes.",
     applies_to=lambda case: case.width != 2,
+    gate=True,
 )
 def the_width_of_numbers_is_an_argument(student: Student, case: CostCase) -> None:
     """The moved bytes are proportional to `width`."""

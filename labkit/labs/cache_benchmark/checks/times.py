@@ -111,13 +111,13 @@ def no_pass_is_shorter_than_its_launch(student: Student, case: TimeCase) -> None
     )
 
 
-@_time("uncached", hint="Pass use_cache to generation_passes.")
+@_time("uncached", hint="Pass use_cache to generation_passes.", gate=True)
 def without_a_cache_passes_grow(student: Student, case: TimeCase) -> None:
     """Without a cache, each pass is a prefill, longer than the one before."""
     _expect_time(student, case)
 
 
-@_time("dtype", hint="Pass dtype to pass_floor.")
+@_time("dtype", hint="Pass dtype to pass_floor.", gate=True)
 def floors_follow_the_dtype(student: Student, case: TimeCase) -> None:
     """The dtype decides the bytes of a number and the peak rate."""
     _expect_time(student, case)
@@ -150,7 +150,7 @@ def the_first_length_above_the_launch_is_found(student: Student, case: LeavingCa
     _expect_length(got, case.expected, "the length", why=why)
 
 
-@check("leaves_launch_floor_at", hint="Try the length n_context, too.")
+@check("leaves_launch_floor_at", hint="Try the length n_context, too.", gate=True)
 def the_last_length_of_the_context_counts(student: Student, case: LeavingCase) -> None:
     """n_context itself is one of the lengths."""
     got = _leaves(student, case, case.launch_s, case.expected)
@@ -161,7 +161,7 @@ def the_last_length_of_the_context_counts(student: Student, case: LeavingCase) -
         raise Wrong(what, expected=f"less than {case.n_context:,}", got=show(within))
 
 
-@check("leaves_launch_floor_at", hint="Return None if no floor is longer than launch_s.")
+@check("leaves_launch_floor_at", hint="Return None if no floor is longer than launch_s.", gate=True)
 def none_if_no_length_leaves_it(student: Student, case: LeavingCase) -> None:
     """If no pass takes longer than its launch, the result is None."""
     for launch_s, n_context in (
@@ -174,7 +174,7 @@ def none_if_no_length_leaves_it(student: Student, case: LeavingCase) -> None:
     number_in(_leaves(student, case, case.launch_s, case.n_context), "the length of the case")
 
 
-@check("leaves_launch_floor_at", hint="Begin with length 1.")
+@check("leaves_launch_floor_at", hint="Begin with length 1.", gate=True)
 def one_token_can_be_too_long(student: Student, case: LeavingCase) -> None:
     """If moving the weights takes longer than launching, the result is 1."""
     got = _leaves(student, case, case.below_all_s, case.n_context)
@@ -186,7 +186,7 @@ def one_token_can_be_too_long(student: Student, case: LeavingCase) -> None:
         )
 
 
-@check("leaves_launch_floor_at", hint="Pass dtype to pass_floor.")
+@check("leaves_launch_floor_at", hint="Pass dtype to pass_floor.", gate=True)
 def the_floor_of_the_dtype_is_taken(student: Student, case: LeavingCase) -> None:
     """The dtype changes the length: in float32 it is shorter."""
     got = _leaves(student, case, case.launch_s, case.n_context, dtype="float32")
@@ -237,6 +237,7 @@ def slopes_are_rises_over_runs(student: Student, case: SlopesCase) -> None:
     "slopes",
     hint="Sort the lengths first, together with their times.",
     applies_to=lambda case: bool(case.order),
+    gate=True,
 )
 def the_order_of_points_does_not_matter(student: Student, case: SlopesCase) -> None:
     """Lengths in any order give the slopes from the shortest to the longest."""

@@ -38,7 +38,11 @@ class OperationsCase:
         return one, twice
 
 
-@check("standard_flops", hint="Count n products and n - 1 sums for two vectors of n numbers.")
+@check(
+    "standard_flops",
+    hint="Count n products and n - 1 sums for two vectors of n numbers.",
+    gate=True,
+)
 def wider_rows_cost_two_products(student: Student, case: OperationsCase) -> None:
     """Both matrix products count, with 2 n - 1 operations for two vectors of n numbers."""
     (one, twice), right = case.ask(student), case.twice - case.one
@@ -55,6 +59,7 @@ def wider_rows_cost_two_products(student: Student, case: OperationsCase) -> None
 @check(
     "standard_flops",
     hint="Count five for each score: maximum, difference, exponential, sum, quotient.",
+    gate=True,
 )
 def each_score_costs_its_softmax(student: Student, case: OperationsCase) -> None:
     """The softmax takes five operations for each score."""
@@ -77,6 +82,7 @@ def _operations(student: Student, case: TurnsCase, tile: int) -> float:
 @check(
     "flash_flops",
     hint="Count 2 D - 1 and the four of the softmax for each score, and 2 D for the output.",
+    gate=True,
 )
 def pairs_cost_the_same_in_any_tiles(student: Student, case: TurnsCase) -> None:
     """The operations for each pair of a query and a key do not depend on the tiles."""
@@ -93,7 +99,7 @@ def pairs_cost_the_same_in_any_tiles(student: Student, case: TurnsCase) -> None:
     expect_count(2 * few - many, right, what, slips=slips)
 
 
-@check("flash_flops", hint="Add 4 D + 7 operations for each row of Q in each turn.")
+@check("flash_flops", hint="Add 4 D + 7 operations for each row of Q in each turn.", gate=True)
 def every_turn_merges_every_row(student: Student, case: TurnsCase) -> None:
     """Each turn merges each row of Q once, and sums over the rows of its own tile of K."""
     few, many = (_operations(student, case, tile) for tile in (case.wide, case.narrow))
@@ -108,7 +114,11 @@ def every_turn_merges_every_row(student: Student, case: TurnsCase) -> None:
     expect_count(many - few, right_many - right_few, what, slips=slips)
 
 
-@check("flash_flops", hint="Round the number of tiles up: 10 rows in tiles of 4 are 3 tiles.")
+@check(
+    "flash_flops",
+    hint="Round the number of tiles up: 10 rows in tiles of 4 are 3 tiles.",
+    gate=True,
+)
 def a_tile_not_full_is_merged_too(student: Student, case: TurnsCase) -> None:
     """A smaller last tile counts as one turn in the operations."""
     expect_rounded_up(case, lambda tile: _operations(student, case, tile), "operations")
@@ -136,7 +146,7 @@ class SecondsCase:
         return two_numbers_in(got, "the seconds")
 
 
-@check("run_times", hint="Divide work by speed for each part, and add the two.")
+@check("run_times", hint="Divide work by speed for each part, and add the two.", gate=True)
 def one_after_the_other_adds_up(student: Student, case: SecondsCase) -> None:
     """The first result is the seconds if computing and moving follow each other."""
     after_s, _ = case.ask(student)
@@ -149,7 +159,7 @@ def one_after_the_other_adds_up(student: Student, case: SecondsCase) -> None:
     _expect_seconds(after_s, case.after_s, "seconds, one after the other", slips=slips)
 
 
-@check("run_times", hint="Take the longer of the two times.")
+@check("run_times", hint="Take the longer of the two times.", gate=True)
 def overlapping_work_takes_as_long_as_the_slower(student: Student, case: SecondsCase) -> None:
     """The second result is the seconds if computing and moving overlap perfectly."""
     _, overlap_s = case.ask(student)
@@ -192,7 +202,7 @@ class LeastCase:
 _least = partial(check, "least_tile", parts=("standard_traffic", "flash_1_traffic"))
 
 
-@_least("some", hint="Compare reads plus writes with reads plus writes.")
+@_least("some", hint="Compare reads plus writes with reads plus writes.", gate=True)
 def the_least_tile_that_moves_less(student: Student, case: LeastCase) -> None:
     """least_tile is the smallest tile_kv with which FlashAttention-1 moves less in total."""
     case.expect(student, "Compare reads plus writes, with the first store of O, l and m.")
@@ -201,13 +211,14 @@ def the_least_tile_that_moves_less(student: Student, case: LeastCase) -> None:
 @_least(
     "ends",
     hint="Try tiles from 1 to n_rows, n_rows included. Test with N = 1 and N = 2.",
+    gate=True,
 )
 def a_tile_may_have_all_rows_or_not_exist(student: Student, case: LeastCase) -> None:
     """least_tile tries up to n_rows rows, and returns None if no tile is enough."""
     case.expect(student)
 
 
-@_least("tie", weight=0.5, hint="Use `<`, not `<=`.")
+@_least("tie", weight=0.5, hint="Use `<`, not `<=`.", gate=True)
 def as_much_is_not_less(student: Student, case: LeastCase) -> None:
     """A tile with which both algorithms move the same is not enough."""
     case.expect(

@@ -65,7 +65,7 @@ def wider_numbers_make_shorter_tiles(student: Student, case: TileCase) -> None:
         expect_number(narrower * width, tile_kv, what, relative=EXACT, why=why)
 
 
-@check("tile_sizes", "spare", hint="Round down: a part of a row does not fit.")
+@check("tile_sizes", "spare", hint="Round down: a part of a row does not fit.", gate=True)
 def a_row_fits_whole_or_not_at_all(student: Student, case: TileCase) -> None:
     """tile_kv counts whole rows only: it grows when the last byte of a row fits."""
     _, tile_kv = case.ask(student)
@@ -76,7 +76,10 @@ def a_row_fits_whole_or_not_at_all(student: Student, case: TileCase) -> None:
 
 
 @check(
-    "tile_sizes", "queries", hint="Take the smaller of tile_kv and head_dim, and return it first."
+    "tile_sizes",
+    "queries",
+    hint="Take the smaller of tile_kv and head_dim, and return it first.",
+    gate=True,
 )
 def scores_take_no_more_than_a_tile_of_keys(student: Student, case: TileCase) -> None:
     """tile_q, the first of the pair, is tile_kv but at most head_dim."""

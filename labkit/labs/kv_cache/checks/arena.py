@@ -104,7 +104,11 @@ def appends_of(student: Student, case: ArenaCase) -> list[Append]:
     return student.once(("ArenaCache", case), play)
 
 
-@check("ArenaCache", hint="Write at length..length+T, return the slices 0..length+T of that layer.")
+@check(
+    "ArenaCache",
+    hint="Write at length..length+T, return the slices 0..length+T of that layer.",
+    gate=True,
+)
 def append_returns_everything_cached(student: Student, case: ArenaCase) -> None:
     """`append` returns all that the layer holds, old tokens first, stored in the arena's dtype."""
     steps = [case.step_tokens(step, n_tokens) for step, n_tokens in enumerate(case.appends)]
@@ -114,7 +118,9 @@ def append_returns_everything_cached(student: Student, case: ArenaCase) -> None:
         expect_pair(append.got, *held, what)
 
 
-@check("ArenaCache", hint="Every layer appends in every step: when is the step complete?")
+@check(
+    "ArenaCache", hint="Every layer appends in every step: when is the step complete?", gate=True
+)
 def length_moves_once_per_step(student: Student, case: ArenaCase) -> None:
     """`length` counts tokens, not appends: it moves when the last layer has appended."""
     expect_number(case.build(student).length, 0, "the length of a new cache")
@@ -182,7 +188,7 @@ def views_show_the_arena_itself(student: Student, case: ArenaCase) -> None:
         )
 
 
-@check("ArenaCache", hint="Rewinding is one subtraction.")
+@check("ArenaCache", hint="Rewinding is one subtraction.", gate=True)
 def rewind_moves_only_the_pointer(student: Student, case: ArenaCase) -> None:
     """`rewind` lowers `length` and touches no number in the arena."""
     case = case.of_one_layer

@@ -195,6 +195,7 @@ def takes_the_width_of_a_head_as_given(student: Student, case: ShapeCase) -> Non
     "kv_bytes_per_token",
     hint="Multiply by bytes_per_number, not by 2 for the width.",
     applies_to=lambda case: case.width is not None,
+    gate=True,
 )
 def cached_numbers_may_be_narrower_or_wider(student: Student, case: ShapeCase) -> None:
     """The function uses bytes_per_number, which is not always 2."""

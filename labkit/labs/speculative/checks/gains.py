@@ -48,7 +48,12 @@ def each_token_counts_by_its_chance_to_stay(student: Student, case: TokensCase) 
     case.expect(student)
 
 
-@check("expected_tokens", "edge", hint="Test alpha = 1, alpha = 0 and gamma = 0; avoid 0 / 0.")
+@check(
+    "expected_tokens",
+    "edge",
+    hint="Test alpha = 1, alpha = 0 and gamma = 0; avoid 0 / 0.",
+    gate=True,
+)
 def the_ends_are_not_forgotten(student: Student, case: TokensCase) -> None:
     """alpha = 1 gives gamma + 1 tokens; alpha = 0 or gamma = 0 gives 1 token."""
     case.expect(student)
@@ -109,7 +114,7 @@ def a_block_takes_its_drafts_and_one_verification(student: Student, case: Speedu
     expect_number(got, 1 / right_s, what, relative=SINGLE_PRECISION, slips=slips)
 
 
-@_speedup(hint="Multiply by the tokens of a block, from `expected_tokens`.")
+@_speedup(hint="Multiply by the tokens of a block, from `expected_tokens`.", gate=True)
 def all_tokens_of_a_block_are_gained(student: Student, case: SpeedupCase) -> None:
     """The speedup is proportional to the tokens per block."""
     one, got = case.ask(student, alpha=0.0), case.ask(student)
@@ -120,7 +125,7 @@ def all_tokens_of_a_block_are_gained(student: Student, case: SpeedupCase) -> Non
     expect_number(got / one, case.n_tokens, what, relative=2 * SINGLE_PRECISION, why=why)
 
 
-@_speedup(hint="Multiply by target_s, the time of a plain step.")
+@_speedup(hint="Multiply by target_s, the time of a plain step.", gate=True)
 def plain_decoding_is_what_is_compared_with(student: Student, case: SpeedupCase) -> None:
     """The speedup is proportional to target_s."""
     one, got = case.ask(student, target_s=1.0), case.ask(student)

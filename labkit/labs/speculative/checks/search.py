@@ -61,19 +61,19 @@ def the_fastest_gamma_is_found(student: Student, case: BestCase) -> None:
     case.expect(student, "More tokens per block take more steps of the draft. Compare speedups.")
 
 
-@_best("dear", hint="Call verify_s(gamma) for each gamma.")
+@_best("dear", hint="Call verify_s(gamma) for each gamma.", gate=True)
 def each_gamma_has_its_own_verification(student: Student, case: BestCase) -> None:
     """Each gamma uses its own verify_s(gamma)."""
     case.expect(student, "A verification of more tokens may take longer: use verify_s(gamma).")
 
 
-@_best("hill", hint="Try all gammas, also after one that is worse.")
+@_best("hill", hint="Try all gammas, also after one that is worse.", gate=True)
 def a_worse_gamma_does_not_end_the_search(student: Student, case: BestCase) -> None:
     """The best gamma is found even if smaller gammas are worse or lose."""
     case.expect(student, "A better gamma may follow a worse one.")
 
 
-@_best("lost", hint="Return 0 if no speedup is above 1.")
+@_best("lost", hint="Return 0 if no speedup is above 1.", gate=True)
 def where_all_lose_nothing_is_drafted(student: Student, case: BestCase) -> None:
     """The answer is 0 if no gamma is faster than plain decoding."""
     case.expect(student, "No gamma has a speedup above 1 here: return 0.")
@@ -84,7 +84,7 @@ def where_all_lose_nothing_is_drafted(student: Student, case: BestCase) -> None:
         raise Wrong(what, expected="1 or more", got=show(got))
 
 
-@_best("last", hint="`range(1, max_gamma + 1)` includes max_gamma.")
+@_best("last", hint="`range(1, max_gamma + 1)` includes max_gamma.", gate=True)
 def the_search_ends_with_max_gamma(student: Student, case: BestCase) -> None:
     """All gammas from 1 to max_gamma are tried, and none above."""
     case.expect(student, "max_gamma is the last gamma to try.")

@@ -132,6 +132,7 @@ def _only(*names: str) -> Callable[[SweepCase], bool]:
     "sweep",
     hint="Loop over the points once. Save the samples of each point unchanged.",
     applies_to=_only(),
+    gate=True,
 )
 def each_point_is_measured_once_in_order(student: Student, case: SweepCase) -> None:
     """Each point is measured once, in order, and its samples are saved unchanged."""
@@ -247,7 +248,7 @@ def _expect_honest_count(student: Student) -> None:
         )
 
 
-@check("sweep", hint="Skip a point if it is in `done`.", applies_to=_only("done"))
+@check("sweep", hint="Skip a point if it is in `done`.", applies_to=_only("done"), gate=True)
 def finished_points_are_skipped(student: Student, case: SweepCase) -> None:
     """A point in `done` is not measured or saved again. All others are measured."""
     played = play_of(student, case)
@@ -264,6 +265,7 @@ def finished_points_are_skipped(student: Student, case: SweepCase) -> None:
 @check(
     "sweep", hint="Catch only MemoryError. Let every other error pass.",
     applies_to=_only("broken"),
+    gate=True,
 )  # fmt: skip
 def other_errors_pass_through(student: Student, case: SweepCase) -> None:
     """Any other error of measure ends the sweep. All rows before it are saved."""
@@ -290,6 +292,7 @@ def other_errors_pass_through(student: Student, case: SweepCase) -> None:
 @check(
     "sweep", weight=0.5, hint="Call save outside `try`.",
     applies_to=_only("unsaved"),
+    gate=True,
 )  # fmt: skip
 def errors_of_save_pass_through(student: Student, case: SweepCase) -> None:
     """An error of `save` ends the sweep, also if it is a MemoryError."""
