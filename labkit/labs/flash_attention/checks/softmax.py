@@ -74,6 +74,8 @@ def large_scores_do_not_overflow(student: Student, case: StepCase) -> None:
     for name, part in zip(NAMES[1:], (total, output), strict=True):
         if not part.isfinite().all():
             why = said_of(part, level_after(*case.parts())[NAMES.index(name)], case, name)
+            if part.isinf().any():  # several slips overflow alike
+                why = "An exponential overflows: its argument must not be above 0."
             bad = show(part[~part.isfinite()][0])
             raise Wrong(f"the {name}", expected="finite numbers", got=bad, why=why)
     if not (total > 0).all():

@@ -170,6 +170,7 @@ def views_show_the_arena_itself(student: Student, case: ArenaCase) -> None:
     returned = hold(cache.append, 0, before[0, 0], before[1, 0])
     views = [hold_item(returned, i) for i in (0, 1)]
     cache.rewind(n_tokens)
+    expect_number(cache.length, 0, f"the length after {n_tokens} tokens and rewind({n_tokens})")
     append_step(cache, after)
     shown, why = values_of(student, views), ""
     if is_pair(shown, before[:, 0]):
@@ -197,7 +198,9 @@ def rewind_moves_only_the_pointer(student: Student, case: ArenaCase) -> None:
     before = arenas(cache)
     length_before, _, length = cache.in_turn("length", ("rewind", n_tokens - 1), "length")
     expect_number(length_before, n_tokens, f"the length after {n_tokens} tokens")
-    expect_number(length, 1, f"the length after {n_tokens} tokens and rewind({n_tokens - 1})")
+    what = f"the length after {n_tokens} tokens and rewind({n_tokens - 1})"
+    slips = {n_tokens - 1: "rewind(n) takes n tokens off. It does not leave n tokens."}
+    expect_number(length, 1, what, slips=slips)
     why = "Forgotten tokens stay where they are until others are written over them."
     for got, old in zip(arenas(cache), before, strict=True):
         expect_unchanged(got, old, "the arena after a rewind", why=why)

@@ -192,6 +192,9 @@ POSITION_SLIPS = {
     "They start at the number of layers; `past[0][0].shape[2]` is the number of tokens.": (
         lambda step, case: case.n_layers if step.n_past else 0
     ),
+    "They start at the number of KV heads; `past[0][0].shape[2]` is the number of tokens.": (
+        lambda step, case: case.n_kv_heads if step.n_past else 0
+    ),
 }
 
 

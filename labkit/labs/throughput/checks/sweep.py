@@ -185,13 +185,19 @@ def out_of_memory_is_a_row_and_the_sweep_goes_on(student: Student, case: SweepCa
                 f"the row of {point}",
                 expected="saved",
                 got="nothing",
-                why="That a point does not fit is a result too.",
+                why=_why_no_row(point, played.measured(), case),
             )
         samples_s, outcome = rows[point]
         is_large = point in case.too_large
         expect_equal(outcome, OOM if is_large else "ok", f"the outcome of {point}")
         if is_large and numbers_in(samples_s, f"the samples of {point}"):
             raise Wrong(f"the samples of {point}", expected="none", got=show(samples_s))
+
+
+def _why_no_row(point: Any, measured: list, case: SweepCase) -> str:
+    if point not in measured:
+        return "The sweep ended before this point. After a MemoryError it goes on."
+    return "That a point does not fit is a result too." if point in case.too_large else ""
 
 
 @check(
