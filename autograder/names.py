@@ -3,22 +3,21 @@
 import ast
 import importlib.util
 import re
-import symtable
-from functools import lru_cache
 
-DEFINITION = re.compile(r"^(?:async\s+def|def|class)\s+(\w+)|^(\w+)\s*=", re.MULTILINE)
-# Spaces and tabs alone: \s would go over all blank lines, and again from each of them.
-MAGIC = re.compile(r"^([ \t]*)[%!].*$", re.MULTILINE)
+from labkit.checks.names import MAGIC, bound_names
+
 CHECK_CALL = re.compile(r"check\([\"'](\w+)[\"'][^()\n]*\);?")
 MAX_CALL_CHARS = 200
 
 
-@lru_cache(maxsize=256)
-def defined_names(source: str) -> set[str]:
-    """The names that code binds at its top level; found by pattern if it does not parse."""
+def assigned_names(source: str) -> set[str]:
+    """The names that code binds outside loops, conditions and `with`: for these experiments run.
+
+    What an experiment leaves in a loop is not among them. Most such loops measure for minutes.
+    """
     tree = _parse(source)
     if tree is None:
-        return {name for pair in DEFINITION.findall(source) for name in pair if name}
+        return set(bound_names(source))
     names: set[str] = set()
     for node in tree.body:
         match node:
@@ -29,26 +28,6 @@ def defined_names(source: str) -> set[str]:
             case ast.Assign() | ast.AnnAssign():
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                 names |= {name.id for target in targets for name in _names_in(target)}
-    return names
-
-
-def used_names(source: str) -> set[str]:
-    """The global names that code reads, in functions too; none if it does not parse."""
-    try:
-        table = symtable.symtable(MAGIC.sub(r"\1pass", source), "<cell>", "exec")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
-    names: set[str] = set()
-    tables = [table]
-    while tables:
-        table = tables.pop()
-        tables += table.get_children()
-        is_top = table.get_type() == "module"
-        names |= {
-            symbol.get_name()
-            for symbol in table.get_symbols()
-            if symbol.is_referenced() and (is_top or symbol.is_global())
-        }
     return names
 
 

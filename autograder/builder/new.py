@@ -10,7 +10,7 @@ from string import Template
 
 from autograder.builder.source import REPOSITORY, SOURCES, find_lab, lab_names
 from autograder.errors import Refusal
-from autograder.names import defined_names
+from labkit.checks.names import bound_names
 
 SKELETONS = Path(__file__).resolve().parent / "skeletons"
 PLAYS = {
@@ -60,7 +60,7 @@ def new_exercise(lab: str, name: str) -> list[Path]:
     if not answers.exists():
         raise Refusal(f"{found.name} has no labkit/{found.topic}.py: its answers are not code")
     _refuse_no_identifier(name)
-    taken = {cell.name for cell in found.cells} | defined_names(answers.read_text(encoding="utf-8"))
+    taken = {cell.name for cell in found.cells} | bound_names(answers.read_text(encoding="utf-8"))
     checks = REPOSITORY / f"labkit/labs/{found.topic}/checks/{_snake(name)}.py"
     if name in taken or checks.exists():
         raise Refusal(f"{found.name} already has something called {name}: take another name")

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from autograder.builder.source import REPOSITORY, Lab
+from labkit.checks.names import bound_names
 
 
 def outline_path(lab: Lab) -> Path:
@@ -12,7 +13,10 @@ def outline_path(lab: Lab) -> Path:
 
 
 def outline_bytes(lab: Lab) -> bytes:
-    """The lab's parts in order, each with the heading that it stands under."""
+    """The lab's parts in order, each with the heading that it stands under.
+
+    And the names that experiments bind, for the checks to see an answer that depends on one.
+    """
     parts, section = [], ""
     for cell in lab.cells:
         if cell.kind == "prose":
@@ -22,5 +26,9 @@ def outline_bytes(lab: Lab) -> bytes:
             parts.append(
                 {"name": cell.name, "kind": cell.kind, "points": cell.points, "section": section}
             )
-    outline = {"lab": lab.name, "parts": parts}
+    code = [cell for cell in lab.cells if cell.kind in ("given", "exercise", "answer")]
+    others = {name for cell in code for name in (cell.name, *bound_names(cell.text))}
+    texts = [cell.text for cell in lab.cells if cell.kind == "experiment"]
+    experiments = [" ".join(sorted(bound_names(text) - others)) for text in texts]
+    outline = {"lab": lab.name, "parts": parts, "experiments": [*filter(None, experiments)]}
     return (json.dumps(outline, ensure_ascii=False, indent=1) + "\n").encode()

@@ -17,11 +17,11 @@ from autograder.intake.steps import Plan, Step
 from autograder.labs import part_of
 from autograder.names import (
     checked_exercise,
-    defined_names,
     is_check_call,
     is_install_cell,
     squeeze,
 )
+from labkit.checks.names import bound_names
 
 
 @dataclass(frozen=True)
@@ -109,11 +109,11 @@ class _Match:
         return squeeze(cell.source) == squeeze(claimed.source) or is_check_call(cell.source)
 
     def _match_by_definition(self) -> None:
-        defined = {i: defined_names(self.submitted[i].source) for i in self._own}
+        defined = {i: bound_names(self.submitted[i].source) for i in self._own}
         for cell in self.master.of_kind("exercise", "answer"):
             if cell.name in self.places:
                 continue
-            wanted = defined_names(cell.source)
+            wanted = bound_names(cell.source)
             found = [i for i in self._own if wanted & defined[i]]
             if found:
                 self._take(cell, found, f"the cell {cell.name} was recognised by what it defines")
@@ -189,7 +189,7 @@ class _Match:
             place = self.best[cell.name]
             if place is None or self.submitted[place].is_code or cell.node.cell_type != "code":
                 continue
-            found |= dict.fromkeys(defined_names(cell.source), place)
+            found |= dict.fromkeys(bound_names(cell.source), place)
             self.notes.append(f"the cell {cell.name} is not a code cell, so it did not run")
         return found
 

@@ -8,13 +8,13 @@ from autograder.intake.master import Master, MasterCell
 from autograder.intake.read import SubmittedCell
 from autograder.names import (
     MAX_CALL_CHARS,
+    assigned_names,
     checked_exercise,
-    defined_names,
     is_check_call,
     squeeze,
     statements,
-    used_names,
 )
+from labkit.checks.names import bound_names, used_names
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Plan:
 
     def _note_rebound(self, name: str, later: list[Step]) -> None:
         for step in later:
-            if name in step.source and name in defined_names(step.source):
+            if name in step.source and name in bound_names(step.source):
                 place = f"cell {step.index + 1}"
                 self.notes.append(f"{place} defines {name} again: its answer cell counts")
 
@@ -94,7 +94,7 @@ class Plan:
         """A cell's code, by statement if it holds more than one answer."""
         source = self.submitted[index].source
         marked = {cell.name for cell in self.master.of_kind("exercise", "answer")}
-        if len(defined_names(source) & marked) < 2:
+        if len(bound_names(source) & marked) < 2:
             owner = self.owner.get(index)
             return [Step(source, index, owner is not None and owner.kind in ("exercise", "answer"))]
         return [Step(part, index) for part in statements(source) if not is_check_call(part)]
@@ -123,7 +123,7 @@ class Plan:
             if id(step) not in idle:
                 needed |= used_names(step.source)
         for step in reversed(experiments):
-            if defined_names(step.source) & needed:
+            if assigned_names(step.source) & needed:
                 idle.discard(id(step))
                 needed |= used_names(step.source)
         return [step for step in steps if id(step) not in idle]

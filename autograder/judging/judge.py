@@ -20,8 +20,7 @@ from autograder.judging.jobs import Limits
 from autograder.judging.playing import Play, Playing, in_a_line
 from autograder.judging.session import Session
 from autograder.judging.shown import fill_outputs
-from autograder.labs import cases_of
-from autograder.names import defined_names
+from autograder.labs import cases_of, right_of
 from autograder.record.results import (
     ERROR,
     GRADED,
@@ -31,7 +30,10 @@ from autograder.record.results import (
     Result,
     score_of,
 )
+from labkit.checks.borrowed import borrowed
 from labkit.checks.core import Check, Finding, checks_of, points_by_weight, share_of_points
+from labkit.checks.names import bound_names
+from labkit.checks.outline import experiments_of
 
 MAX_PROBLEMS = 4
 MISSING = re.compile(r"does not define (\w+)\.|NameError: name '(\w+)' is not defined")
@@ -75,7 +77,7 @@ class Judge:
         self._answers = {
             name: cell.name
             for cell in master.of_kind("answer")
-            for name in sorted(defined_names(cell.source))
+            for name in sorted(bound_names(cell.source))
         }
         written = {cell.name: cell.points for cell in master.of_kind("written")}
         self._written = dict(sorted(written.items()))  # as the record has them
@@ -149,9 +151,11 @@ class Judge:
 
     def _judge(self, session: Session, unrun: dict[str, int]) -> Verdict:
         broken: list[str] = []
-        plays = [Play(check, one.cases) for one in self._marked for check in one.checks]
+        right = right_of(self._master.topic)
+        plays = [Play(check, one.cases, right) for one in self._marked for check in one.checks]
         played = Playing(session, broken).play_all(plays)
-        findings = iter(_with_reason(finding, session, unrun) for finding in played)
+        experiments = experiments_of(self._master.topic)
+        findings = iter(_with_reason(each, session, unrun, experiments) for each in played)
         checks: list[CheckResult] = []
         for one in self._marked:
             found = [next(findings) for _ in one.checks]
@@ -186,17 +190,28 @@ def _marked_cells(master: Master, seed: int) -> list[Marked]:
     return [Marked(cell, name, by_exercise[name], cases[name]) for cell, name in exercises]
 
 
-def _with_reason(finding: Finding, session: Session, unrun: dict[str, int]) -> Finding:
+def _with_reason(
+    finding: Finding, session: Session, unrun: dict[str, int], experiments: Sequence[frozenset[str]]
+) -> Finding:
     """The finding with what became of the cell that should have defined a missing name."""
-    found = MISSING.search(finding.message)
-    name = found and (found[1] or found[2])
+    name = _missing_name(finding.message)
     if not name or finding.passed:
         return finding
     why = session.why_unbound(name)
     if not why and name in unrun:
         why = f"cell {unrun[name] + 1} should define it, but is not a code cell, so it did not run"
     told = f"{finding.message.rstrip('.')}: {why}." if why else finding.message
-    return replace(finding, message=told)
+    missing = _missing_name(why) or name
+    if not any(missing in names for names in experiments):
+        return replace(finding, message=told)
+    wrong = borrowed(missing)
+    return replace(finding, message=f"{told} {wrong.sentences()}", cause=wrong.cause)
+
+
+def _missing_name(text: str) -> str:
+    """The name that a message says is not defined; "" if it says of none."""
+    found = MISSING.search(text)
+    return found[1] or found[2] if found else ""
 
 
 def _open_verdicts(checks: list[CheckResult]) -> list[str]:

@@ -2,6 +2,7 @@
 
 import traceback
 from dataclasses import dataclass
+from types import ModuleType
 
 from autograder.judging.client import Overran, StudentEnded, UsedUp
 from autograder.judging.session import Session
@@ -14,10 +15,11 @@ MAX_SILENCES = 2
 
 @dataclass(frozen=True)
 class Play:
-    """A check and the cases it is played on."""
+    """A check and the cases it is played on. right: the lab's right functions, if it has some."""
 
     check: Check
     cases: list
+    right: ModuleType | None = None
 
 
 class Playing:
@@ -86,7 +88,7 @@ class Playing:
 def _play(play: Play, student: Student, broken: list[str]) -> Finding:
     check = play.check
     try:
-        return play_check(check, student, play.cases, hidden=True)
+        return play_check(check, student, play.cases, hidden=True, right=play.right)
     except StudentEnded:
         raise
     except WireError as error:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from nbformat import NotebookNode
 
 from autograder.intake.steps import Step
-from autograder.names import defined_names, used_names
+from labkit.checks.names import bound_names, used_names
 
 MAX_ERROR_CHARS = 200
 OWN_LINE = re.compile(r"(?:ipython-input|Cell In).*?\bline (\d+)")
@@ -30,7 +30,7 @@ def why_unbound(
     """What happened to the last step that binds `name`, by position; "" if all went well."""
     for position in reversed(range(len(steps))):
         step = steps[position]
-        if name not in step.source or name not in defined_names(step.source):
+        if name not in step.source or name not in bound_names(step.source):
             continue
         where = "a given cell" if step.index is None else f"cell {step.index + 1}"
         if position in left_out:
@@ -42,7 +42,7 @@ def why_unbound(
 
 def needed_by_answers(steps: Sequence[Step]) -> set[int]:
     """The positions of the answers, and of all that binds a name which one of these reads."""
-    defined = [defined_names(step.source) for step in steps]
+    defined = [bound_names(step.source) for step in steps]
     needed = {i for i, step in enumerate(steps) if step.is_marked}
     todo = list(needed)
     while todo:

@@ -6,6 +6,7 @@ outputs) and `samples` (submissions for the sample class).
 """
 
 import importlib
+import importlib.util
 import random
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,12 @@ def part_of(topic: str, name: str) -> ModuleType | None:
     if not topic or not (path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()):
         return None
     return importlib.import_module(f"autograder.labs.{topic}.{name}")
+
+
+def right_of(topic: str) -> ModuleType | None:
+    """The module of a lab's right functions; None if its answers are no code."""
+    name = f"labkit.{topic}"
+    return importlib.import_module(name) if importlib.util.find_spec(name) else None
 
 
 @cache

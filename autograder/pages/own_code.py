@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from autograder.names import MAGIC
+from labkit.checks.names import MAGIC
 
 MAX_LINES, MAX_CHARS = 200, 200
 FEWEST_FOLDED = 3

@@ -6,7 +6,7 @@ It trusts what it runs, so it is for our own mutants and variants, never for sub
 from collections.abc import Mapping
 
 from autograder.builder.source import Lab
-from autograder.labs import cases_of
+from autograder.labs import cases_of, right_of
 from autograder.labs.known import solved_text
 from labkit.bridge.local import local_student
 from labkit.checks.core import Finding, checks_of, play_check
@@ -19,7 +19,8 @@ def findings_for(
     checks = checks_of(lab.topic)
     student = local_student(namespace_of(lab, replaced))
     cases = cases_of(lab.topic, seed)[exercise]
-    return [play_check(check, student, cases) for check in checks[exercise]]
+    right = right_of(lab.topic)
+    return [play_check(check, student, cases, right=right) for check in checks[exercise]]
 
 
 def namespace_of(lab: Lab, replaced: Mapping[str, str] | None = None) -> dict:
@@ -38,4 +39,9 @@ def play_all(lab: Lab, namespace: Mapping[str, object], *, seed: int = 0) -> lis
     checks = checks_of(lab.topic)
     student = local_student(namespace)
     cases = cases_of(lab.topic, seed)
-    return [play_check(check, student, cases[name]) for name in checks for check in checks[name]]
+    right = right_of(lab.topic)
+    return [
+        play_check(check, student, cases[name], right=right)
+        for name in checks
+        for check in checks[name]
+    ]

@@ -67,7 +67,7 @@ class Executor:
             case "call":
                 return target(*args, **kwargs)
             case "call_with":
-                with _bound(self._namespace, args[0]):
+                with _bound(self._namespace, {n: _made(part) for n, part in args[0].items()}):
                     return target(*args[1:], **kwargs)
             case "scripted":
                 from labkit.chance.source import run_scripted
@@ -139,6 +139,14 @@ def _bound(namespace: Any, names: Mapping[str, Any]) -> Iterator[None]:
         for name in names:
             namespace.pop(name, None)
         namespace.update(before)
+
+
+def _made(part: Any) -> Any:
+    """A function of the check's; of a pair with a class, one whose results are of that class."""
+    if not isinstance(part, tuple):
+        return part
+    function, kind = part
+    return lambda *args, **kwargs: kind(*function(*args, **kwargs))
 
 
 def _step(owner: Any, step: str | tuple) -> Any:

@@ -21,11 +21,12 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, Self
 
+from labkit.bridge.helped import Helped
 from labkit.bridge.student import MissingName, Student, StudentError
 
 Play = Callable[[Student, Any], None]
 HIDDEN = "On a hidden case"
-GATE_SENTENCE = "The exercise is about this: without it, it earns at most half of its points."
+GATE_SENTENCE = "Without this, the exercise earns at most half of its points."
 UNDECIDED_SENTENCE = "This costs no points by itself. A person will look at it."
 
 
@@ -77,7 +78,7 @@ class Check:
     """One named check of one exercise; `weight` is its share of the exercise's points.
 
     gate: it asks for what the exercise is about; while it fails, all of the exercise's checks
-    together earn at most half of the points.
+    together earn at most half of the points. parts: other exercises that this one calls.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Check:
     applies_to: Callable[[Any], bool]
     play: Play
     gate: bool = False
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +137,14 @@ def check(
     weight: float = 1,
     applies_to: Callable[[Any], bool] | None = None,
     gate: bool = False,
+    parts: tuple[str, ...] = (),
 ) -> Callable[[Play], Play]:
     """Mark a function as a check of `exercise`.
 
     It plays the cases of these kinds (`case.kind`), or those for which `applies_to` holds; all
     cases if neither is given. `gate=True` marks what the exercise is about: while that check fails,
-    the exercise earns at most half of its points, however much the others have earned.
+    the exercise earns at most half of its points, however much the others have earned. What fails
+    with the student's own `parts` is played once more with right ones, if they are at hand.
     """
 
     def is_of_a_kind(case: Any) -> bool:
@@ -149,7 +153,15 @@ def check(
     def mark(play: Play) -> Play:
         claim = (play.__doc__ or "").strip().splitlines()[0]
         play.check = Check(
-            play.__name__, exercise, claim, hint, weight, applies_to or is_of_a_kind, play, gate
+            play.__name__,
+            exercise,
+            claim,
+            hint,
+            weight,
+            applies_to or is_of_a_kind,
+            play,
+            gate,
+            parts,
         )
         return play
 
@@ -190,19 +202,25 @@ def names_of_check_modules(topic: str) -> list[str]:
 
 
 def play_check(
-    check: Check, student: Student, cases: Sequence[Any], *, hidden: bool = False
+    check: Check,
+    student: Student,
+    cases: Sequence[Any],
+    *,
+    hidden: bool = False,
+    right: Any = None,
 ) -> Finding:
     """Play every case that applies, up to the first that goes wrong.
 
     `hidden` keeps the case itself out of the message, unless it is the student's own answer
-    (`is_own`). Raises: ValueError if no case applies, for then the check could not fail.
+    (`is_own`). right: holds the right functions, by the names of exercises.
+    Raises: ValueError if no case applies, for then the check could not fail.
     """
     applicable = [(i, case) for i, case in enumerate(cases) if check.applies_to(case)]
     if not applicable:
         raise ValueError(f"no case for the check {check.name} of {check.exercise}")
     for i, case in applicable:
         try:
-            check.play(student, case)
+            _play(check, student, case, right)
         except OnlyRead as read:
             return Finding(check, "read", str(read))
         except Unfinished as unfinished:
@@ -216,6 +234,20 @@ def play_check(
         except Wrong as wrong:
             return Finding.failed(check, wrong, _place_of(case, hidden), i)
     return Finding(check, "passed")
+
+
+def _play(check: Check, student: Student, case: Any, right: Any) -> None:
+    """Play a case; where it fails, once more with right parts, and only that counts."""
+    try:
+        check.play(student, case)
+    except (Wrong, StudentError) as own:
+        if right is None or not check.parts:
+            raise
+        helped = Helped(student, {name: getattr(right, name) for name in check.parts})
+        try:
+            check.play(helped, case)
+        except StudentError as error:
+            raise own if isinstance(own, Wrong) else error from None
 
 
 def _what_is_to_do(exercise: str, error: StudentError) -> str:

@@ -2,15 +2,26 @@
 
 import re
 import symtable
+from functools import lru_cache
 
-MAGIC = re.compile(r"^([ \t]*)[%!].*$", re.MULTILINE)  # \s would go over all blank lines
+DEFINITION = re.compile(r"^(?:async\s+def|def|class)\s+(\w+)|^(\w+)\s*=", re.MULTILINE)
+# Spaces and tabs alone: \s would go over all blank lines, and again from each of them.
+MAGIC = re.compile(r"^([ \t]*)[%!].*$", re.MULTILINE)
 
 
-def bound_names(source: str) -> set[str]:
-    """The global names that a cell binds, in loops and `with` too; none if it does not parse."""
+@lru_cache(maxsize=256)
+def bound_names(source: str) -> frozenset[str]:
+    """The global names that a cell binds, in loops and `with` too; by pattern if it does not parse.
+
+    Whether it binds them when it runs is another matter: a condition may be false.
+    """
     tables = _tables(source)
-    symbols = tables[0].get_symbols() if tables else []
-    return {each.get_name() for each in symbols if each.is_assigned() or each.is_imported()}
+    if not tables:
+        return frozenset(name for pair in DEFINITION.findall(source) for name in pair if name)
+    symbols = tables[0].get_symbols()
+    return frozenset(
+        each.get_name() for each in symbols if each.is_assigned() or each.is_imported()
+    )
 
 
 def used_names(source: str) -> set[str]:

@@ -36,6 +36,12 @@ def outline_of(topic: str) -> tuple[Part, ...]:
     return tuple(Part(**part) for part in _read(topic).get("parts", ()))
 
 
+@cache
+def experiments_of(topic: str) -> tuple[frozenset[str], ...]:
+    """The names that each experiment binds, and no other cell of the lab."""
+    return tuple(frozenset(names.split()) for names in _read(topic).get("experiments", ()))
+
+
 def lab_name(topic: str) -> str:
     """The lab's name with its number, such as "04_kv_cache"; "" if the lab was not built yet."""
     return _read(topic).get("lab", "")

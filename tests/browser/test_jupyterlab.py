@@ -11,7 +11,7 @@ from play import FIRST_CELL, with_small_experiments
 
 from autograder.builder.notebooks import cell_kind
 from autograder.builder.source import find_lab, read_labs
-from autograder.names import defined_names
+from autograder.names import assigned_names
 from autograder.proof.cheats import code_cell, solved_notebook
 
 IN_FULL = find_lab("memory")
@@ -42,7 +42,7 @@ def with_widgets_only(lab):
         source, kind = cell["source"], cell_kind(cell)
         is_needed = kind in ("given", "exercise")
         if kind == "experiment":
-            is_needed = bool(calls & used_names(source) or wanted & set(defined_names(source)))
+            is_needed = bool(calls & used_names(source) or wanted & assigned_names(source))
         if is_needed:
             kept.append(cell)
             wanted |= used_names(source)

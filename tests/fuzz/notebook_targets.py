@@ -13,7 +13,8 @@ from autograder.intake.rebuild import rebuild
 from autograder.judging.outputs import MAX_CHARS, clean_outputs, n_chars_of
 from autograder.judging.shown import fill_outputs
 from autograder.labs.papers.stored_answers import with_stored_answers
-from autograder.names import defined_names, squeeze
+from autograder.names import squeeze
+from labkit.checks.names import bound_names
 
 
 def play_notebook(content):
@@ -108,7 +109,7 @@ def check_nothing_lost(master, cells, rebuilt):
         parts = [step.source for step in rebuilt.steps if step.index == i]
         if cell.is_code and not set(parts) & given:
             assert parts
-            assert defined_names(cell.source) <= set().union(*map(defined_names, parts))
+            assert bound_names(cell.source) <= set().union(*map(bound_names, parts))
 
 
 def play_outputs(content):

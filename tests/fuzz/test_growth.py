@@ -18,10 +18,10 @@ from autograder.intake.collect import NoSubmissions, collect
 from autograder.intake.read import Unreadable, read_notebook
 from autograder.intake.rebuild import rebuild
 from autograder.judging.outputs import clean_outputs
-from autograder.names import defined_names
 from autograder.record.results import read_results
 from labkit.bridge.student import Student
 from labkit.bridge.wire import Decoder, WireError, receive
+from labkit.checks.names import bound_names
 
 LARGEST_RATIO = 9  # 4 is linear, 16 quadratic
 AT_ONCE_S = 0.05
@@ -106,7 +106,7 @@ def read_and_rebuild(content, name="work.ipynb"):
         read = read_notebook(content, name)
     except Unreadable:
         return
-    defined_names.cache_clear()
+    bound_names.cache_clear()
     for master in masters():
         rebuild(master, read)
 

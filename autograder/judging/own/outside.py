@@ -10,7 +10,6 @@ import ast
 import builtins
 import contextlib
 import io
-import symtable
 from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
@@ -21,8 +20,9 @@ from nbformat.v4 import new_output
 from autograder.intake.master import MasterCell
 from autograder.judging.client import StudentEnded
 from autograder.judging.own.mirrors import AskedStudent, Mirror, is_instance
-from autograder.names import statements, used_names
+from autograder.names import statements
 from labkit.bridge.student import value_of
+from labkit.checks.names import bound_names, used_names
 
 MODULES = frozenset(
     "abc array bisect calendar cmath collections contextlib copy dataclasses datetime decimal enum "
@@ -150,15 +150,6 @@ def refuse_reaching_out(source: str) -> None:
     used = sorted((attributes & READERS) | (used_names(source) & FUNCTIONS))
     if used:
         raise ImportError(f"`{used[0]}` is not used outside the student's process")
-
-
-def bound_names(source: str) -> set[str]:
-    """The names that code binds at its top level, in loops and conditions too."""
-    try:
-        table = symtable.symtable(source, "<cell>", "exec")
-    except (SyntaxError, ValueError):
-        return set()
-    return {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported()}
 
 
 def _run_cell(source: str, scope: dict[str, Any]) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 from autograder.intake.master import Master
 from autograder.intake.read import SubmittedCell
-from autograder.names import MAGIC, defined_names
+from labkit.checks.names import MAGIC, bound_names
 from labkit.labs.papers.answers import both, code_line, is_blank
 from labkit.labs.papers.items import item_of, items
 from labkit.labs.papers.store import answers_in
@@ -46,7 +46,7 @@ def _stored(cell: SubmittedCell, asked: set[str]) -> Iterator[tuple[str, str, An
     """Name, student id and answer of what is stored for the names that the cell is about."""
     if not asked or not cell.is_code or not cell.outputs:
         return
-    own = asked & (defined_names(cell.source) | set(cell.names))
+    own = asked & (bound_names(cell.source) | set(cell.names))
     last = {name: (name, by, answer) for name, by, answer in answers_in(cell.outputs)}
     yield from (stored for name, stored in last.items() if name in own)
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from autograder.names import MAGIC
+from labkit.checks.names import MAGIC
 
 SERVERS = frozenset(
     "vllm sglang lmdeploy tensorrt_llm llama_cpp mlc_llm exllamav2 ctranslate2 ollama "

@@ -138,6 +138,9 @@ FROM_AN_EXPERIMENT = (
     "}"
 )
 
+BORROWS = "an answer that uses what a loop of an experiment left"
+FROM_A_LOOP = 'tokens_found = {"other text": 4 * n_computed}'
+
 # It takes what it finds out of the container that it was only to look into.
 EMPTIES_THE_CACHE = (
     "def longest_cached_prefix(hashes, cached, n_tokens, block_size):\n"
@@ -187,6 +190,8 @@ SAMPLES = [
     Sample("olga", "03_cache_benchmark", "experiments that fail or never end", break_experiments),
     Sample("sven", "03_cache_benchmark", "an answer that needs an experiment",
            replace(FROM_AN_EXPERIMENT, "tokens_found")),
+    Sample("sina", "03_cache_benchmark", BORROWS,
+           replace(FROM_A_LOOP, "tokens_found"), ("tokens_found",)),
     Sample("tilda", "03_cache_benchmark", "numbers with units, a record of her own",
            tables_with_units, ("offload_plan", "speed_up")),
     Sample("uwe", "03_cache_benchmark", "a lookup that empties the cache",

@@ -8,12 +8,12 @@ from autograder.intake.master import read_master
 from autograder.intake.read import SubmittedCell
 from autograder.intake.rebuild import rebuild
 from autograder.names import (
-    defined_names,
+    assigned_names,
     imported_modules,
     is_check_call,
     statements,
-    used_names,
 )
+from labkit.checks.names import bound_names, used_names
 
 
 def node(kind, name, source, **nbgrader):
@@ -203,9 +203,13 @@ def test_names_are_read_without_running():
     source = (
         "import os.path, sys as s\ndef f(): pass\nclass C: pass\na, (b, c) = 1, (2, 3)\nd: int = 4"
     )
-    assert defined_names(source) == {"os", "s", "f", "C", "a", "b", "c", "d"}
-    assert defined_names("%pip install x\ny = !ls\nz = 1") >= {"z"}
-    assert defined_names("def broken(:\nx = 1") == {"broken", "x"}
+    for names_in in (bound_names, assigned_names):
+        assert names_in(source) == {"os", "s", "f", "C", "a", "b", "c", "d"}
+        assert names_in("%pip install x\ny = !ls\nz = 1") >= {"z"}
+        assert names_in("def broken(:\nx = 1") == {"broken", "x"}
+    loops = "for i in a:\n  b = i\nwith c as d: pass\nif e: f = 1\ntry: g = 1\nfinally: pass"
+    assert bound_names(loops) == {"i", "b", "d", "f", "g"}
+    assert assigned_names(loops) == set()
     assert used_names("def broken(:") == set()
     assert used_names("f(x + y.z)") == {"f", "x", "y"}
     assert used_names("def g(model):\n    tokens = model\n    return h(tokens)") == {"h"}

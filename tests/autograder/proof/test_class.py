@@ -11,23 +11,31 @@ import pytest
 
 from autograder.builder.source import read_labs
 from autograder.labs.known import mutants_of, solved_text, variants_of
-from autograder.names import used_names
 from autograder.proof.cheats import Sample, cell_called, sample_class
+from autograder.proof.cheats.clumsy import BORROWS
 from autograder.proof.demo import RUN, grade_class, is_as_expected
 from autograder.record.results import GRADED
+from labkit.checks.borrowed import borrowed
+from labkit.checks.core import checks_of
+from labkit.checks.names import used_names
 
 N_VARIANTS = 3  # submissions of a lab with right variants; each exercise has at least as many
 LARGE_CLASS = 60  # submissions that keep more than one slot busy
 CELL_S = 3.0  # the slowest cell that ends takes half a second; endless ones take all of it
 
 
-def names_behind(name, solved):
-    """This exercise and all that its solved cell uses, directly or through others."""
+def names_behind(name, solved, parts=frozenset()):
+    """This exercise and all that its solved cell uses, directly or through others but `parts`."""
     found, due = set(), [name]
     while due:
         found.add(name := due.pop())
-        due += (used_names(solved[name]) & solved.keys()) - found
+        due += (used_names(solved[name]) & solved.keys()) - found - parts
     return found
+
+
+def parts_of(checks):
+    """The other exercises that an exercise's checks have right ones of."""
+    return {name for check in checks for name in check.parts}
 
 
 def as_samples(lab, kind, answers):
@@ -109,8 +117,16 @@ def test_every_sample_gets_the_mark_and_status_it_deserves(graded):
     assert wrong == {}
 
 
+def test_an_answer_that_needs_a_loop_of_an_experiment_is_told_so(graded):
+    for sample in (each for each in graded.samples if each.about == BORROWS):
+        messages = {c.message for c in graded.result(sample).checks if c.exercise in sample.loses}
+        assert messages
+        assert all(message.endswith(borrowed("n_computed").sentences()) for message in messages)
+
+
 def test_every_mutant_fails_exactly_its_checks_and_hurts_only_what_calls_it(graded):
     solved = {cell.name: solved_text(cell) for cell in graded.lab.marked}
+    parts = {name: parts_of(checks) for name, checks in checks_of(graded.lab.topic).items()}
     wrong = {}
     for sample, mutants in graded.mutants:
         result = graded.result(sample)
@@ -118,7 +134,8 @@ def test_every_mutant_fails_exactly_its_checks_and_hurts_only_what_calls_it(grad
         failed = {(check.exercise, check.check) for check in result.checks if not check.passed}
         due = {(mutant.exercise, name) for mutant in mutants for name in mutant.caught_by}
         mutated = {mutant.exercise for mutant in mutants}
-        hurt = {name for name in solved if mutated & (names_behind(name, solved) - {name})}
+        used = {name: names_behind(name, solved, parts[name]) - {name} for name in solved}
+        hurt = {name for name, others in used.items() if mutated & others}
         more = {one for one in failed - due if one[0] not in hurt}
         if more or due - failed:
             wrong[sample.about] = (more, due - failed)

@@ -13,6 +13,7 @@ from autograder.builder.source import module_source, read_labs
 from autograder.labs.known import mutants_of, variants_of
 from autograder.proof.demo import RUN
 from autograder.proof.matrix import findings_for, namespace_of, play_all
+from labkit.checks.core import checks_of
 from labkit.measuring import records
 
 OTHER_SEED = RUN.seed + 1
@@ -68,6 +69,23 @@ def test_each_mutant_fails_exactly_the_checks_named_for_it(lab, mutant):
 def test_each_right_variant_earns_everything(lab, variant):
     replaced = {variant.exercise: variant.source}
     findings = findings_for(lab, variant.exercise, replaced, seed=OTHER_SEED)
+    assert [(f.check.name, f.message) for f in findings if not f.passed] == []
+
+
+def mistakes_in_parts():
+    """Wrong answers to exercises that others call, with each exercise that calls them."""
+    for lab in LABS.values():
+        checks = checks_of(lab.topic).items()
+        parts = {name: {part for one in some for part in one.parts} for name, some in checks}
+        for mutant in mutants_of(lab):
+            for caller in (name for name, called in parts.items() if mutant.exercise in called):
+                title = f"{lab.name}-{caller}-{mutant.exercise}-{mutant.title}"
+                yield pytest.param(lab, caller, mutant, id=title)
+
+
+@pytest.mark.parametrize(("lab", "caller", "mutant"), list(mistakes_in_parts()))
+def test_a_mistake_costs_nothing_where_it_is_called(lab, caller, mutant):
+    findings = findings_for(lab, caller, {mutant.exercise: mutant.source})
     assert [(f.check.name, f.message) for f in findings if not f.passed] == []
 
 

@@ -22,6 +22,10 @@ return link_s if overlap else resident_s + link_s
 
 # fails transfers_in_turn_add_up overlapping_transfers_take_the_longer
 
+# %% overlap the other way round
+# - return max(resident_s, link_s) if overlap else resident_s + link_s
+return resident_s + link_s if overlap else max(resident_s, link_s)
+
 # %% bandwidths changed places
 # - link_s = offloaded_bytes / link_bandwidth
 link_s, resident_s = offloaded_bytes / bandwidth, resident_s * bandwidth / link_bandwidth

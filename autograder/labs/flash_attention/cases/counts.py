@@ -104,23 +104,33 @@ def _least(rng: random.Random) -> list[LeastCase]:
     for n_rows, head_dim in sizes:
         kind = _kind_of(n_rows, head_dim)
         if kind and len(found[kind]) < 2:
-            right = flash.least_tile(n_rows, head_dim)
             name = kind if kind in ("some", "tie") else "ends"
-            found[kind].append(LeastCase(name, n_rows, head_dim, right))
+            found[kind].append(LeastCase(name, n_rows, head_dim, *_tiles(n_rows, head_dim)))
     return [LeastCase("ends", 1, rng.randint(1, 9), None), *chain(*found.values())]
+
+
+def _tiles(n_rows: int, head_dim: int) -> tuple[int | None, int | None, int | None]:
+    """The least tiles that move less, that read less, and that move as much or less."""
+    return (
+        _first(n_rows, head_dim, lambda flash_1, standard: flash_1.total < standard.total),
+        _first(n_rows, head_dim, lambda flash_1, standard: flash_1.reads < standard.reads),
+        _first(n_rows, head_dim, lambda flash_1, standard: flash_1.total <= standard.total),
+    )
+
+
+def _first(n_rows: int, head_dim: int, is_enough: Callable[[Traffic, Traffic], bool]) -> int | None:
+    """The least tile with which the traffic is enough beside the standard one."""
+    standard = flash.standard_traffic(n_rows, head_dim)
+    moved = ((t, flash.flash_1_traffic(n_rows, head_dim, t)) for t in range(1, n_rows + 1))
+    return next((tile for tile, each in moved if is_enough(each, standard)), None)
 
 
 def _kind_of(n_rows: int, head_dim: int) -> str:
     """What these sizes are a case of; nothing if a slip would find the right tile too."""
-    right, standard = flash.least_tile(n_rows, head_dim), flash.standard_traffic(n_rows, head_dim)
-    moved = [flash.flash_1_traffic(n_rows, head_dim, tile) for tile in range(1, n_rows + 1)]
-
-    def first(is_enough: Callable[[Traffic], bool]) -> int | None:
-        return next((tile for tile, each in enumerate(moved, 1) if is_enough(each)), None)
-
-    is_tied = any(each.total == standard.total for each in moved)
+    right, by_reads, as_much = _tiles(n_rows, head_dim)
+    is_tied = right != as_much
     once = n_rows * (head_dim + 2)
-    if right == first(lambda each: each.total - once < standard.total):
+    if right == _first(n_rows, head_dim, lambda mine, other: mine.total - once < other.total):
         return ""
     if right is None:
         return "" if is_tied else "none"
@@ -128,7 +138,7 @@ def _kind_of(n_rows: int, head_dim: int) -> str:
         return ""
     if right == n_rows:
         return "all" if n_rows > head_dim and not is_tied else ""
-    if right == first(lambda each: each.reads < standard.reads):
+    if right == by_reads:
         return ""
     if is_tied:
         return "tie" if right >= head_dim else ""

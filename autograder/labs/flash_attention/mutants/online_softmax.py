@@ -93,3 +93,7 @@ weights = (scores - maximum[:, None]).exp()
 # %% rescaled by the maximum of the tile
 # - rescaled = (maximum - level).exp()
 rescaled = (scores.amax(dim=-1) - level).exp()
+
+# %% weights without the maximum
+# - weights = (scores - level[:, None]).exp()
+weights = scores.exp()

@@ -110,3 +110,10 @@ tile_kv = max(1, sram_bytes // (4 * head_dim * bytes_per_number))
 # -     row_bytes = head_dim * bytes_per_number
 if tile_kv <= 1:
     row_bytes = head_dim * bytes_per_number
+
+# fails four_tiles_fill_the_chip wider_numbers_make_shorter_tiles a_row_fits_whole_or_not_at_all
+#   scores_take_no_more_than_a_tile_of_keys
+
+# %% the pair exchanged
+# - return min(tile_kv, head_dim), tile_kv
+return tile_kv, min(tile_kv, head_dim)

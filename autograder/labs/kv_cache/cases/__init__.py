@@ -48,7 +48,7 @@ def _attend_cases(rng: random.Random) -> list[AttendCase]:
 def _step_cases(rng: random.Random) -> list[StepCase]:
     chunks = (rng.randint(2, 4), 1, rng.randint(2, 3))
     return [
-        StepCase(chunks, n_layers=2, n_heads=4, n_kv_heads=2, batch=2, seed=_seed(rng)),
+        StepCase(chunks, n_layers=3, n_heads=4, n_kv_heads=2, batch=2, seed=_seed(rng)),
         StepCase((1,), n_layers=1, n_kv_heads=2, seed=_seed(rng)),
     ]
 

@@ -14,6 +14,10 @@ n_past = 0 if past is None else past[0][0].shape[2] + 1
 # - n_past = 0 if past is None else past[0][0].shape[2]
 n_past = 0 if past is None else len(past)
 
+# %% counts KV heads instead of cached tokens
+# - n_past = 0 if past is None else past[0][0].shape[2]
+n_past = 0 if past is None else past[0][0].shape[1]
+
 # fails each_layer_gets_its_own_past
 
 # %% every layer gets the first layer's past

@@ -91,17 +91,13 @@ def _rates(rng: random.Random) -> list[RateCase]:
     rng.shuffle(many)
     while statistics.median(many) in (many[0], many[3], many[-1]):  # in none of these places
         rng.shuffle(many)
-    even = many[:4] if _apart(many[:4]) else [1.5, 0.25, 4.0, 0.5]
+    low, second, *middle, last, high = sorted(n / 64 for n in rng.sample(range(10, 100), 8))
+    even = [second, low, *middle[1:3], middle[0], middle[3], high, last]  # no slip is another
     return [
         RateCase(size, n_new, samples, throughput.tokens_per_s(size, n_new, samples))
         for size in (batch_size, 1)
         for samples in (alone, tuple(many), tuple(even))
     ]
-
-
-def _apart(samples: list[float]) -> bool:
-    """Whether the median is none of the samples in the middle places."""
-    return statistics.median(samples) not in (statistics.fmean(samples[1:3]), *samples)
 
 
 def _fits(rng: random.Random) -> list[FitCase]:

@@ -66,6 +66,10 @@ return batch_size * n_new / samples_s[len(samples_s) // 2]
 
 # fails two_runs_may_be_in_the_middle
 
+# %% the lower of the two in the middle
+# - return batch_size * n_new / statistics.median(samples_s)
+return batch_size * n_new / statistics.median_low(samples_s)
+
 # %% the upper of the two in the middle
 # - return batch_size * n_new / statistics.median(samples_s)
 return batch_size * n_new / statistics.median_high(samples_s)

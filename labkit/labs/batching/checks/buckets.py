@@ -119,7 +119,7 @@ def _why_that_bucket(case: BucketCase, taken: int, waiting: set[int]) -> str:
     return f"That bucket is {names}." if names else ""
 
 
-@check("BucketQueue", "one", hint="In at one end, out at the other.")
+@check("BucketQueue", "one", hint="In at one end, out at the other.", gate=True)
 def within_a_bucket_the_oldest_come_first(student: Student, case: BucketCase) -> None:
     """Out of one bucket, requests come in the order in which they were added."""
     taken = [i for batch in _batches(student, case, 2) for i in batch]
@@ -129,7 +129,7 @@ def within_a_bucket_the_oldest_come_first(student: Student, case: BucketCase) ->
         raise Wrong("the order in which they come", expected=right, got=got)
 
 
-@check("BucketQueue", "one", hint="How many may come, how many are there?")
+@check("BucketQueue", "one", hint="How many may come, how many are there?", gate=True)
 def no_more_come_than_were_asked_for(student: Student, case: BucketCase) -> None:
     """`take` gives n_most requests if the bucket has so many, else all it has; the rest stays."""
     queue, n_left = case.build(student), len(case.lengths)
@@ -139,7 +139,9 @@ def no_more_come_than_were_asked_for(student: Student, case: BucketCase) -> None
         n_left -= got
 
 
-@check("BucketQueue", "rare", hint="When did its oldest come, not: when was it first used?")
+@check(
+    "BucketQueue", "rare", hint="When did its oldest come, not: when was it first used?", gate=True
+)
 def a_rare_length_does_not_starve(student: Student, case: BucketCase) -> None:
     """While others keep coming, a request of a rare length is next once it is the oldest."""
     n_added = 4

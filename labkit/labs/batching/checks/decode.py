@@ -46,7 +46,9 @@ def output_ends_where_it_should(event: Event, state: State) -> Faults:
             yield i, f"request {i} has all its {n_output} tokens, and gets one more"
 
 
-@_rule("decode memory", "load", hint="Add up what is reserved for all in memory.", weight=2)
+@_rule(
+    "decode memory", "load", hint="Add up what is reserved for all in memory.", weight=2, gate=True
+)
 def decode_memory_is_never_exceeded(event: Event, state: State) -> Faults:
     """What is reserved on the decode server fits its capacity."""
     n_held = sum((state.reserved | {event.ids[0]: event.tokens}).values())
@@ -57,7 +59,10 @@ def decode_memory_is_never_exceeded(event: Event, state: State) -> Faults:
 
 
 @_rule(
-    "reservation covers growth", "decode", hint="Reserve for the prompt and all that may follow."
+    "reservation covers growth",
+    "decode",
+    hint="Reserve for the prompt and all that may follow.",
+    gate=True,
 )
 def reservations_cover_growth(event: Event, state: State) -> Faults:
     """No KV cache outgrows what was reserved for it."""
@@ -75,6 +80,7 @@ def reservations_cover_growth(event: Event, state: State) -> Faults:
     "moved once, freed once",
     "load, free stored, free, decode, end",
     hint="Load, free in the store; at its end finish, free here.",
+    gate=True,
 )
 def caches_are_moved_and_freed_once(event: Event, state: State) -> Faults:
     """Each KV cache is loaded once, then freed in the store; freed here once, at its end."""

@@ -1,7 +1,8 @@
 """Bounds of both loops on crowds: in how few batches and steps is the work done?
 
 These are what the exercises are about, and each has one that is a gate: without batches of similar
-prompts `PrefillLoop` earns at most half, without continuous batching `DecodeLoop` does.
+prompts `PrefillLoop` earns at most half, without continuous batching `DecodeLoop` does. So does a
+loop that exceeds a memory or loses a KV cache.
 """
 
 from collections.abc import Sequence

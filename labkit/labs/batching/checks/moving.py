@@ -177,13 +177,13 @@ def both_limits_have_to_be_met(student: Student, case: GoodputCase) -> None:
     _expect_goodput(student, case)
 
 
-@check("goodput", "edge", hint="Is the limit itself within the limit?")
+@check("goodput", "edge", hint="Is the limit itself within the limit?", gate=True)
 def a_limit_just_met_is_met(student: Student, case: GoodputCase) -> None:
     """A request that takes exactly as long as a limit allows has met it."""
     _expect_goodput(student, case)
 
 
-@check("goodput", "time", hint="Requests per second.")
+@check("goodput", "time", hint="Requests per second.", gate=True)
 def good_requests_are_counted_per_second(student: Student, case: GoodputCase) -> None:
     """Goodput is the number of good requests over the seconds that it took."""
     _expect_goodput(student, case)

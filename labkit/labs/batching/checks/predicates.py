@@ -61,6 +61,7 @@ def _expect_left(predicate: Proxy, states: Sequence[str], right: bool, why: str)
     "has_prefill_requests",
     hint="Which states come before decode? One request is enough.",
     applies_to=lambda case: case.has_any("queued", "prefill"),
+    gate=True,
 )
 def one_request_before_decode_is_enough(student: Student, case: StatesCase) -> None:
     """True if any request is "queued" or in "prefill", whatever the others are; else false."""
@@ -72,6 +73,7 @@ def one_request_before_decode_is_enough(student: Student, case: StatesCase) -> N
     "has_prefill_requests",
     hint="Is the prefill of a request in decode still to be done?",
     applies_to=lambda case: not case.has_any("queued", "prefill") and case.has_any("decode"),
+    gate=True,
 )
 def requests_in_decode_need_no_prefill(student: Student, case: StatesCase) -> None:
     """False if all requests are in "decode" or "done"; true again with one more in the queue."""
@@ -99,6 +101,7 @@ def no_requests_need_no_prefill(student: Student, case: StatesCase) -> None:
     "has_decode_requests",
     hint="One request is enough, wherever it stands.",
     applies_to=lambda case: case.has_any("decode"),
+    gate=True,
 )
 def one_request_in_decode_is_enough(student: Student, case: StatesCase) -> None:
     """True if any request is in "decode", whatever the others are; not if all are "done"."""
@@ -110,6 +113,7 @@ def one_request_in_decode_is_enough(student: Student, case: StatesCase) -> None:
     "has_decode_requests",
     hint="May the decode loop end while requests are still in prefill?",
     applies_to=lambda case: case.has_any("queued", "prefill") and not case.has_any("decode"),
+    gate=True,
 )
 def requests_on_their_way_count_too(student: Student, case: StatesCase) -> None:
     """True if any request is "queued" or in "prefill", for it will come to decode; else false."""
@@ -159,13 +163,14 @@ def _expect_fit(student: Student, case: RoomCase, spare: int, why: str) -> None:
     "does_fit",
     hint="Is a memory that is full to the last token over-full?",
     applies_to=lambda case: len(case.in_memory) == 1,
+    gate=True,
 )
 def the_last_token_of_room_is_used(student: Student, case: RoomCase) -> None:
     """A request that fills the memory to the last token fits; one token more does not."""
     _expect_fit(student, case, 0, "Full is allowed, over-full is not.")
 
 
-@check("does_fit", hint="Each takes what was reserved for it.", applies_to=_is_crowded)
+@check("does_fit", hint="Each takes what was reserved for it.", applies_to=_is_crowded, gate=True)
 def everyone_in_memory_takes_its_own_room(student: Student, case: RoomCase) -> None:
     """Every request in memory takes its own size of the room, whatever the others take."""
     _expect_fit(student, case, 1, "The requests in memory take the sum of their sizes.")

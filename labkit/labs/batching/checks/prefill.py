@@ -101,6 +101,7 @@ def prefill_memory_is_never_exceeded(event: Event, state: State) -> Faults:
     "saved then freed once",
     "save, free, end",
     hint="For each request of a batch: save it if need be, then free it, once.",
+    gate=True,
 )
 def caches_are_saved_then_freed_once(event: Event, state: State) -> Faults:
     """Each KV cache that will be needed is saved once; each is freed once, after that."""
@@ -201,7 +202,13 @@ def nobody_is_passed_over(event: Event, state: State) -> Faults:
         yield oldest.id, f"{text} gone without it, where {patience} may"
 
 
-@_rule("storage", "save", hint="`storage_room()` must hold all prompts of the batch.", weight=2)
+@_rule(
+    "storage",
+    "save",
+    hint="`storage_room()` must hold all prompts of the batch.",
+    weight=2,
+    gate=True,
+)
 def the_store_is_never_exceeded(event: Event, state: State) -> Faults:
     """What waits between the servers fits `storage`: prefill does not run ahead without limit."""
     n_stored = sum((state.stored | {event.ids[0]: event.tokens}).values())

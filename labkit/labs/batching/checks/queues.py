@@ -133,7 +133,7 @@ def if_none_fulfils_none_is_taken(student: Student, case: QueueCase) -> None:
         _expect_taken(queue, [waiting], waiting, why=why)
 
 
-@check("RequestQueue", hint="A request that is taken out is no longer in the queue.")
+@check("RequestQueue", hint="A request that is taken out is no longer in the queue.", gate=True)
 def who_was_taken_is_gone(student: Student, case: QueueCase) -> None:
     """A request that was taken is not taken again, nor is the condition asked about it."""
     queue, taken = case.build(student), case.ids[1]
@@ -148,7 +148,11 @@ def who_was_taken_is_gone(student: Student, case: QueueCase) -> None:
         )
 
 
-@check("RequestQueue", hint="Counted from the front, of those that wait; more than wait is fine.")
+@check(
+    "RequestQueue",
+    hint="Counted from the front, of those that wait; more than wait is fine.",
+    gate=True,
+)
 def no_more_than_n_most_are_looked_at(student: Student, case: QueueCase) -> None:
     """With n_most, only that many are looked at from the front, and no later request is taken."""
     queue, ids = case.build(student), case.ids

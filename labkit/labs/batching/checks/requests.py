@@ -87,6 +87,7 @@ def _expect_limit(student: Student, case: RequestCase) -> None:
     "Request",
     hint="Two numbers bound it: which of them is smaller? 0 is a number too.",
     applies_to=lambda case: case.wanted is not None,
+    gate=True,
 )
 def a_wish_is_kept_within_max_length(student: Student, case: RequestCase) -> None:
     """With an output_length, the limit is that, or what max_length leaves beside the prompt."""
@@ -97,13 +98,19 @@ def a_wish_is_kept_within_max_length(student: Student, case: RequestCase) -> Non
     "Request",
     hint="output_length is None. What ends such a request at the latest?",
     applies_to=lambda case: case.wanted is None,
+    gate=True,
 )
 def without_a_wish_max_length_is_the_limit(student: Student, case: RequestCase) -> None:
     """Without an output_length, the limit is all that max_length leaves beside the prompt."""
     _expect_limit(student, case)
 
 
-@check("Request", hint="What may it come to, in all? That does not change.", applies_to=_runs)
+@check(
+    "Request",
+    hint="What may it come to, in all? That does not change.",
+    applies_to=_runs,
+    gate=True,
+)
 def the_size_is_prompt_and_limit(student: Student, case: RequestCase) -> None:
     """`size` is the prompt and the limit, however many of the tokens are there."""
     request = case.build(student)
@@ -121,7 +128,12 @@ def the_size_is_prompt_and_limit(student: Student, case: RequestCase) -> None:
     expect_number(request.size, right, "the size when it has a token", slips=slips)
 
 
-@check("Request", hint="One list per request. Which tokens belong into it?", applies_to=_runs)
+@check(
+    "Request",
+    hint="One list per request. Which tokens belong into it?",
+    applies_to=_runs,
+    gate=True,
+)
 def every_token_is_kept_in_order(student: Student, case: RequestCase) -> None:
     """`tokens` has every token that was added, in order, the end-of-text token too."""
     request, other = case.build(student), case.build(student)
@@ -164,6 +176,7 @@ def _is_late(request: Store, case: RequestCase) -> str:
     "Request",
     hint="Compare the number of its tokens with `limit`. The token of the prefill counts.",
     applies_to=lambda case: _runs(case) and not case.stops_after,
+    gate=True,
 )
 def the_last_allowed_token_makes_it_done(student: Student, case: RequestCase) -> None:
     """A request is "done" with the last token that it may get, and not before."""
@@ -174,6 +187,7 @@ def the_last_allowed_token_makes_it_done(student: Student, case: RequestCase) ->
     "Request",
     hint="The argument `eos` of add_token is the token that ends a text.",
     applies_to=lambda case: bool(case.stops_after),
+    gate=True,
 )
 def the_end_of_text_makes_it_done(student: Student, case: RequestCase) -> None:
     """A request is "done" with its end-of-text token, be it the first, and not before."""

@@ -6,6 +6,7 @@ is expected comes with the case.
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from labkit.bridge.student import Student, hold
@@ -55,6 +56,9 @@ class CostCase:
             f"{self.model}, {self.n_new} tokens after a prompt of {self.n_prompt}, {how} a cache, "
             f"{self.width} bytes per number"
         )
+
+
+_cost = partial(check, "generation_cost", parts=("generation_passes",))
 
 
 def _passes(student: Student, case: PassesCase) -> list[list[Any]]:
@@ -115,8 +119,7 @@ def _expect_flops(student: Student, case: CostCase, why: str = "") -> None:
     expect_number(got, case.flops, "the FLOPs", relative=SINGLE_PRECISION, why=why)
 
 
-@check(
-    "generation_cost",
+@_cost(
     hint="Pass n_cached of each pass to work.flops.",
     applies_to=lambda case: case.use_cache and case.n_prompt == 1 and case.width == 2,
     gate=True,
@@ -126,10 +129,10 @@ def each_step_attends_to_what_is_cached(student: Student, case: CostCase) -> Non
     _expect_flops(student, case)
 
 
-@check(
-    "generation_cost",
+@_cost(
     hint="Compute logits for one position in each pass.",
     applies_to=lambda case: case.use_cache and case.n_new == 1 and case.n_prompt > 1,
+    gate=True,
 )
 def prefill_needs_one_position_of_logits(student: Student, case: CostCase) -> None:
     """A prefill computes logits only for the last position."""
@@ -140,18 +143,17 @@ def prefill_needs_one_position_of_logits(student: Student, case: CostCase) -> No
     )
 
 
-@check(
-    "generation_cost",
+@_cost(
     hint="Use the passes of your generation_passes without a cache.",
     applies_to=lambda case: not case.use_cache and case.n_new > 1 and case.width == 2,
+    gate=True,
 )
 def without_a_cache_every_pass_is_a_prefill(student: Student, case: CostCase) -> None:
     """Without a cache, the FLOPs are those of one prefill per new token, each longer."""
     _expect_flops(student, case)
 
 
-@check(
-    "generation_cost",
+@_cost(
     hint="Pass n_cached + n_fed tokens to work.moved_bytes, for each pass.",
     applies_to=lambda case: case.width == 2,
     gate=True,
@@ -162,10 +164,10 @@ def every_pass_moves_weights_and_cache(student: Student, case: CostCase) -> None
     expect_number(got, case.moved_bytes, "the moved bytes", relative=SINGLE_PRECISION)
 
 
-@check(
-    "generation_cost",
+@_cost(
     hint="Pass width to work.moved_bytes.",
     applies_to=lambda case: case.width != 2,
+    gate=True,
 )
 def the_width_of_numbers_is_an_argument(student: Student, case: CostCase) -> None:
     """The moved bytes are proportional to `width`."""

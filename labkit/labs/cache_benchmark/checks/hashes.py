@@ -83,7 +83,11 @@ def _changed(tokens: Sequence[int], at: int, by: int = 1) -> list[int]:
     return changed
 
 
-@check("block_hashes", hint="Make len(tokens) // block_size hashes, in a list that may be empty.")
+@check(
+    "block_hashes",
+    hint="Make len(tokens) // block_size hashes, in a list that may be empty.",
+    gate=True,
+)
 def each_full_block_has_a_hash(student: Student, case: HashCase) -> None:
     """There is one hash for each full block, and none for the tokens at the end."""
     size = case.block_size
@@ -100,7 +104,7 @@ def each_full_block_has_a_hash(student: Student, case: HashCase) -> None:
             )
 
 
-@check("block_hashes", hint="Use only the block, the hash before it and the salt.")
+@check("block_hashes", hint="Use only the block, the hash before it and the salt.", gate=True)
 def equal_beginnings_have_equal_hashes(student: Student, case: HashCase) -> None:
     """Prompts with equal first blocks have equal hashes for these blocks."""
     whole = _full(student, case.tokens, case)
@@ -177,6 +181,7 @@ def every_token_of_a_block_counts(student: Student, case: HashCase) -> None:
     "block_hashes",
     hint="Use a longer hash, for example hashlib.sha256. 16 bits are not enough.",
     applies_to=lambda case: 1 < case.block_size <= 3,
+    gate=True,
 )
 def many_blocks_are_told_apart(student: Student, case: HashCase) -> None:
     """1,200 different blocks have 1,200 different hashes."""
@@ -208,7 +213,7 @@ def _n_bytes(one: Any) -> int:
     return (one.bit_length() + 7) // 8 if isinstance(one, int) else 8
 
 
-@check("block_hashes", hint="Put the salt into the hash of the first block.")
+@check("block_hashes", hint="Put the salt into the hash of the first block.", gate=True)
 def salts_keep_users_apart(student: Student, case: HashCase) -> None:
     """With a different salt all hashes differ. With the same salt all are equal."""
     plain, anna, bert = (_full(student, case.tokens, case, salt) for salt in ("", "anna", "bert"))

@@ -37,6 +37,23 @@ def _saved(student: Student, case: PrefixCase, cached: Any) -> Any:
     return student.longest_cached_prefix(list(case.hashes), cached, case.n_tokens, case.block_size)
 
 
+def _expect_saved(student: Student, case: PrefixCase) -> None:
+    """The tokens that are saved; a cause is named if it gives just the number that came."""
+    n_hits = sum(one in case.cached for one in case.hashes)
+    slips = {
+        case.expected / case.block_size: "These are blocks. Return tokens.",
+        n_hits * case.block_size: "A block is used only if all blocks before it are found.",
+    }
+    if case.kind == "whole":
+        slips |= {
+            case.n_tokens: "The cache keeps no logits. The model has to compute at least the last "
+            "token.",
+            case.n_tokens - 1: "Only whole blocks are saved. Leave out the last block.",
+        }
+    got = _saved(student, case, set(case.cached))
+    expect_number(got, case.expected, "the tokens that are saved", slips=slips)
+
+
 @check(
     "longest_cached_prefix",
     "tail",
@@ -45,9 +62,7 @@ def _saved(student: Student, case: PrefixCase, cached: Any) -> Any:
 )
 def cached_blocks_are_counted_in_tokens(student: Student, case: PrefixCase) -> None:
     """Each block that is found counts with all of its tokens."""
-    factors = {1 / case.block_size: "These are blocks. Return tokens."}
-    got = _saved(student, case, set(case.cached))
-    expect_number(got, case.expected, "the tokens that are saved", factors=factors)
+    _expect_saved(student, case)
 
 
 @check(
@@ -55,9 +70,7 @@ def cached_blocks_are_counted_in_tokens(student: Student, case: PrefixCase) -> N
 )
 def the_first_miss_ends_it(student: Student, case: PrefixCase) -> None:
     """Blocks after the first missing block are not counted."""
-    got = _saved(student, case, set(case.cached))
-    why = "A block is used only if all blocks before it are found."
-    expect_number(got, case.expected, "the tokens that are saved", why=why)
+    _expect_saved(student, case)
     filled = number_in(_saved(student, case, set(case.hashes)), "the tokens without the gap")
     if not filled > case.expected:
         what = "the tokens saved without the gap"
@@ -72,9 +85,7 @@ def the_first_miss_ends_it(student: Student, case: PrefixCase) -> None:
 )
 def one_token_is_left_to_compute(student: Student, case: PrefixCase) -> None:
     """If all blocks of a prompt are found, its last block is still computed."""
-    why = "The cache keeps no logits. The model has to compute at least the last token."
-    got = _saved(student, case, set(case.cached))
-    expect_number(got, case.expected, "the tokens that are saved", why=why)
+    _expect_saved(student, case)
     longer = student.longest_cached_prefix(
         list(case.hashes), set(case.cached), case.n_tokens + 1, case.block_size
     )
@@ -130,16 +141,22 @@ class OffloadCase:
 )
 def transfers_in_turn_add_up(student: Student, case: OffloadCase) -> None:
     """Without overlap, the times of both transfers are added."""
-    why = "In this model, offloaded bytes count for the link only."
+    twice = case.moved_bytes / case.bandwidth + case.offloaded_bytes / case.link_bandwidth
+    slips = {
+        case.overlapped_s: "That is the time with overlap.",
+        twice: "In this model, offloaded bytes count for the link only.",
+    }
     got = student.offload_step_s(*case.arguments)
-    expect_number(got, case.in_turn_s, "the seconds", relative=SINGLE_PRECISION, why=why)
+    expect_number(got, case.in_turn_s, "the seconds", relative=SINGLE_PRECISION, slips=slips)
 
 
 @check("offload_step_s", hint="Take the longer of the two transfers.", gate=True)
 def overlapping_transfers_take_the_longer(student: Student, case: OffloadCase) -> None:
     """With overlap, the step takes as long as the longer transfer."""
+    slips = {case.in_turn_s: "That is the time without overlap."}
     got = student.offload_step_s(*case.arguments, overlap=True)
-    expect_number(got, case.overlapped_s, "the seconds with overlap", relative=SINGLE_PRECISION)
+    what = "the seconds with overlap"
+    expect_number(got, case.overlapped_s, what, relative=SINGLE_PRECISION, slips=slips)
 
 
 @check(

@@ -5,12 +5,15 @@ runs, and what is expected comes with the case.
 """
 
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from labkit.bridge.student import Proxy, Student, hold
 from labkit.checks.compare import expect_number, list_in, number_in, refuse_blank, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusals
+from labkit.checks.slips import is_number
 from labkit.labs.cache_benchmark.checks.costs import LLAMA, SINGLE_PRECISION
 
 
@@ -74,6 +77,9 @@ class LeavingCase:
         )
 
 
+_time = partial(check, "predicted_time_s", parts=("generation_passes",))
+
+
 def _expect_time(student: Student, case: TimeCase, why: str = "") -> None:
     machine = case.machine.build(student)
     work = hold(student.ModelWork.of, case.model)
@@ -85,8 +91,7 @@ def _expect_time(student: Student, case: TimeCase, why: str = "") -> None:
     )
 
 
-@check(
-    "predicted_time_s",
+@_time(
     "floors",
     hint="Take the floor of each pass, and add the seconds.",
     gate=True,
@@ -98,7 +103,7 @@ def each_pass_has_its_own_limit(student: Student, case: TimeCase) -> None:
     )
 
 
-@check("predicted_time_s", "launch", hint="Take max(launch_s, floor) in each pass.", gate=True)
+@_time("launch", hint="Take max(launch_s, floor) in each pass.", gate=True)
 def no_pass_is_shorter_than_its_launch(student: Student, case: TimeCase) -> None:
     """A pass whose floor is below the launch time takes the launch time."""
     _expect_time(
@@ -108,13 +113,13 @@ def no_pass_is_shorter_than_its_launch(student: Student, case: TimeCase) -> None
     )
 
 
-@check("predicted_time_s", "uncached", hint="Pass use_cache to generation_passes.")
+@_time("uncached", hint="Pass use_cache to generation_passes.", gate=True)
 def without_a_cache_passes_grow(student: Student, case: TimeCase) -> None:
     """Without a cache, each pass is a prefill, longer than the one before."""
     _expect_time(student, case)
 
 
-@check("predicted_time_s", "dtype", hint="Pass dtype to pass_floor.")
+@_time("dtype", hint="Pass dtype to pass_floor.", gate=True)
 def floors_follow_the_dtype(student: Student, case: TimeCase) -> None:
     """The dtype decides the bytes of a number and the peak rate."""
     _expect_time(student, case)
@@ -129,10 +134,18 @@ def _leaves(student: Student, case: LeavingCase, launch_s: float, n_context: int
     return got
 
 
-def _expect_length(got: Any, expected: int, what: str, why: str = "") -> None:
+def _expect_length(got: Any, expected: int, what: str) -> None:
     if got is None:
         raise Wrong(what, expected=show(expected), got="None")
-    expect_number(got, expected, what, why=why)
+    expect_number(got, expected, what)
+
+
+def _length_found(student: Student, case: LeavingCase) -> float:
+    """The length of the case, whichever it is: there is one."""
+    got = _leaves(student, case, case.launch_s, case.n_context)
+    if got is None:
+        raise Wrong("the length in this context", expected="a number", got="None")
+    return number_in(got, "the length in this context")
 
 
 @check(
@@ -143,22 +156,21 @@ def _expect_length(got: Any, expected: int, what: str, why: str = "") -> None:
 def the_first_length_above_the_launch_is_found(student: Student, case: LeavingCase) -> None:
     """The result is the shortest length whose floor is above launch_s."""
     got = _leaves(student, case, case.launch_s, case.n_context)
-    why = "A floor equal to the launch time is not longer than it."
-    _expect_length(got, case.expected, "the length", why=why)
+    _expect_length(got, case.expected, "the length")
 
 
-@check("leaves_launch_floor_at", hint="Try the length n_context, too.")
+@check("leaves_launch_floor_at", hint="Try the length n_context, too.", gate=True)
 def the_last_length_of_the_context_counts(student: Student, case: LeavingCase) -> None:
     """n_context itself is one of the lengths."""
     got = _leaves(student, case, case.launch_s, case.expected)
     _expect_length(got, case.expected, "the length if the context ends there")
-    within = number_in(_leaves(student, case, case.launch_s, case.n_context), "the length")
+    within = _length_found(student, case)
     if not within < case.n_context:
         what = "the length in a longer context"
         raise Wrong(what, expected=f"less than {case.n_context:,}", got=show(within))
 
 
-@check("leaves_launch_floor_at", hint="Return None if no floor is longer than launch_s.")
+@check("leaves_launch_floor_at", hint="Return None if no floor is longer than launch_s.", gate=True)
 def none_if_no_length_leaves_it(student: Student, case: LeavingCase) -> None:
     """If no pass takes longer than its launch, the result is None."""
     for launch_s, n_context in (
@@ -167,23 +179,25 @@ def none_if_no_length_leaves_it(student: Student, case: LeavingCase) -> None:
     ):
         got = _leaves(student, case, launch_s, n_context)
         if got is not None:
-            raise Wrong("if no floor is above launch_s", expected="None", got=show(got))
-    number_in(_leaves(student, case, case.launch_s, case.n_context), "the length of the case")
+            is_equal = launch_s == case.above_all_s and is_number(got, n_context)
+            why = "A floor equal to the launch time is not longer than it." * is_equal
+            raise Wrong("if no floor is above launch_s", expected="None", got=show(got), why=why)
+    _length_found(student, case)
 
 
-@check("leaves_launch_floor_at", hint="Begin with length 1.")
+@check("leaves_launch_floor_at", hint="Begin with length 1.", gate=True)
 def one_token_can_be_too_long(student: Student, case: LeavingCase) -> None:
     """If moving the weights takes longer than launching, the result is 1."""
     got = _leaves(student, case, case.below_all_s, case.n_context)
     _expect_length(got, 1, "the length if every floor is above launch_s")
-    longer = number_in(_leaves(student, case, case.launch_s, case.n_context), "the length")
+    longer = _length_found(student, case)
     if not longer > 1:
         raise Wrong(
             "the length if launching takes longer", expected="more than 1", got=show(longer)
         )
 
 
-@check("leaves_launch_floor_at", hint="Pass dtype to pass_floor.")
+@check("leaves_launch_floor_at", hint="Pass dtype to pass_floor.", gate=True)
 def the_floor_of_the_dtype_is_taken(student: Student, case: LeavingCase) -> None:
     """The dtype changes the length: in float32 it is shorter."""
     got = _leaves(student, case, case.launch_s, case.n_context, dtype="float32")
@@ -208,13 +222,18 @@ class SlopesCase:
         return [self.n_new[i] for i in order], [self.times_s[i] for i in order]
 
 
-def _expect_slopes(student: Student, case: SlopesCase, why: str) -> None:
+def _expect_slopes(student: Student, case: SlopesCase) -> None:
     n = len(case.expected)
+    points = list(zip(*case.given, strict=True))
     slopes = list_in(student.slopes(*case.given), "the slopes", f"{n} numbers", n)
+    whole = "Do not divide a time by its length: it contains the prefill too."
+    slips = {time_s / length: whole for length, time_s in points}
+    for (n_one, one_s), (n_next, next_s) in pairwise(points):
+        slips[(next_s - one_s) / (n_next - n_one)] = "Sort the lengths, and their times with them."
     rounding = 1e-6 * max(case.times_s)  # of times in single precision
     for i, (one, expected) in enumerate(zip(slopes, case.expected, strict=True)):
         what = f"slope {i + 1}"
-        expect_number(one, expected, what, relative=1e-5, absolute=rounding, why=why)
+        expect_number(one, expected, what, relative=1e-5, absolute=rounding, slips=slips)
 
 
 @check(
@@ -225,19 +244,18 @@ def _expect_slopes(student: Student, case: SlopesCase, why: str) -> None:
 )
 def slopes_are_rises_over_runs(student: Student, case: SlopesCase) -> None:
     """A slope is the difference of two times divided by the difference of two lengths."""
-    _expect_slopes(
-        student, case, "Do not divide a time by its length: it contains the prefill too."
-    )
+    _expect_slopes(student, case)
 
 
 @check(
     "slopes",
     hint="Sort the lengths first, together with their times.",
     applies_to=lambda case: bool(case.order),
+    gate=True,
 )
 def the_order_of_points_does_not_matter(student: Student, case: SlopesCase) -> None:
     """Lengths in any order give the slopes from the shortest to the longest."""
-    _expect_slopes(student, case, "Sort the lengths, and their times with them.")
+    _expect_slopes(student, case)
 
 
 @check("slopes", hint="Raise ValueError in the three cases of the docstring.")

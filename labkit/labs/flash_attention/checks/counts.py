@@ -34,7 +34,11 @@ def expect_moved(got: float, right: float, what: str, slips: Mapping[float, str]
     expect_count(got, right, what, slips={**slips, right * 2: IN_BYTES, right * 4: IN_BYTES})
 
 
-@check("standard_traffic", hint="Go through `standard_attention` and add up what each load brings.")
+@check(
+    "standard_traffic",
+    hint="Go through `standard_attention` and add up what each load brings.",
+    gate=True,
+)
 def standard_reads_five_matrices(student: Student, case: StandardCase) -> None:
     """Standard attention reads Q and K, then S, then P and V."""
     n_rows, head_dim = case.n_rows, case.head_dim
@@ -49,7 +53,11 @@ def standard_reads_five_matrices(student: Student, case: StandardCase) -> None:
     expect_moved(reads, case.reads, "numbers read", slips)
 
 
-@check("standard_traffic", hint="Add up the sizes of all arrays that `standard_attention` stores.")
+@check(
+    "standard_traffic",
+    hint="Add up the sizes of all arrays that `standard_attention` stores.",
+    gate=True,
+)
 def standard_writes_three_matrices(student: Student, case: StandardCase) -> None:
     """Standard attention writes S, P and O."""
     n_rows, head_dim = case.n_rows, case.head_dim
@@ -121,7 +129,11 @@ def first_order_writes_before_it_reads(student: Student, case: TurnsCase) -> Non
     expect_moved(writes, right, "numbers written with one tile of K", slips)
 
 
-@check("flash_1_traffic", hint="Round the number of tiles up: 10 rows in tiles of 4 are 3 tiles.")
+@check(
+    "flash_1_traffic",
+    hint="Round the number of tiles up: 10 rows in tiles of 4 are 3 tiles.",
+    gate=True,
+)
 def first_order_takes_a_turn_for_a_tile_not_full(student: Student, case: TurnsCase) -> None:
     """A smaller last tile of K counts as one turn of FlashAttention-1."""
 
@@ -164,7 +176,11 @@ def second_order_writes_once(student: Student, case: TurnsCase) -> None:
         expect_moved(writes, right, f"numbers written {in_turns(turns)}", slips)
 
 
-@check("flash_2_traffic", hint="Round the number of tiles up: 10 rows in tiles of 4 are 3 tiles.")
+@check(
+    "flash_2_traffic",
+    hint="Round the number of tiles up: 10 rows in tiles of 4 are 3 tiles.",
+    gate=True,
+)
 def second_order_takes_a_turn_for_a_tile_not_full(student: Student, case: TurnsCase) -> None:
     """A smaller last tile of Q counts as one turn of FlashAttention-2."""
 

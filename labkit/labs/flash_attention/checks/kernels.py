@@ -1,9 +1,10 @@
-"""Checks of both orders of FlashAttention. What each is about, and earns at most half without:
+"""Checks of both orders of FlashAttention. What each is about:
 
 flash_attention_1: that output from tiles that fit the chip, with K and V loaded once.
 flash_attention_2: that output from tiles that fit the chip, with Q loaded once.
 
-A mask is asked for with even tiles, and a smaller last tile by a check of its own.
+Without a right output, or with a tile that does not fit, an exercise earns at most half. A mask is
+asked for with even tiles, and a smaller last tile by a check of its own.
 """
 
 from functools import partial
@@ -41,7 +42,13 @@ def flash_1_output_is_attention(student: Student, case: AttentionCase) -> None:
     expect_output(student, case, "flash_attention_1")
 
 
-@_first("ragged", "both", weight=2, hint="Use the row numbers that `tiles` gives for each tile.")
+@_first(
+    "ragged",
+    "both",
+    weight=2,
+    hint="Use the row numbers that `tiles` gives for each tile.",
+    gate=True,
+)
 def flash_1_takes_a_smaller_last_tile(student: Student, case: AttentionCase) -> None:
     """O is right for any length and any tiles, also if the last tile has fewer rows."""
     expect_any_length(student, case, "flash_attention_1")
@@ -53,13 +60,13 @@ def flash_1_hides_later_keys(student: Student, case: AttentionCase) -> None:
     expect_output_as_well(student, case, "flash_attention_1")
 
 
-@_first("large", hint="Subtract the maximum before every exp.")
+@_first("large", hint="Subtract the maximum before every exp.", gate=True)
 def flash_1_takes_large_scores(student: Student, case: AttentionCase) -> None:
     """O is right also if scores are near 10,000 or far below 0."""
     expect_output_as_well(student, case, "flash_attention_1")
 
 
-@_first("even", hint="Store l and m of all keys so far, as you store O.")
+@_first("even", hint="Store l and m of all keys so far, as you store O.", gate=True)
 def flash_1_leaves_totals_and_maxima(student: Student, case: AttentionCase) -> None:
     """At the end m holds each query's largest score, and l the sum of exp(score - m)."""
     watched = run_of(student, case, "flash_attention_1")
@@ -90,7 +97,7 @@ def flash_1_stores_no_more_than_needed(student: Student, case: AttentionCase) ->
     expect_stores(student, case, "flash_attention_1")
 
 
-@_first("causal", hint="Skip a pair if its last query comes before its first key.")
+@_first("causal", hint="Skip a pair if its last query comes before its first key.", gate=True)
 def flash_1_skips_what_nobody_sees(student: Student, case: AttentionCase) -> None:
     """If is_causal, the pairs of tiles that are masked entirely are skipped, and no others."""
     expect_skips(student, case, "flash_attention_1")
@@ -114,7 +121,13 @@ def flash_2_output_is_attention(student: Student, case: AttentionCase) -> None:
     expect_output(student, case, "flash_attention_2")
 
 
-@_second("ragged", "both", weight=2, hint="Use the row numbers that `tiles` gives for each tile.")
+@_second(
+    "ragged",
+    "both",
+    weight=2,
+    hint="Use the row numbers that `tiles` gives for each tile.",
+    gate=True,
+)
 def flash_2_takes_a_smaller_last_tile(student: Student, case: AttentionCase) -> None:
     """O is right for any length and any tiles, also if the last tile has fewer rows."""
     expect_any_length(student, case, "flash_attention_2")
@@ -126,13 +139,17 @@ def flash_2_hides_later_keys(student: Student, case: AttentionCase) -> None:
     expect_output_as_well(student, case, "flash_attention_2")
 
 
-@_second("large", hint="Subtract the maximum before every exp.")
+@_second("large", hint="Subtract the maximum before every exp.", gate=True)
 def flash_2_takes_large_scores(student: Student, case: AttentionCase) -> None:
     """O is right also if scores are near 10,000 or far below 0."""
     expect_output_as_well(student, case, "flash_attention_2")
 
 
-@_second("even", hint="Compute m + log(l). It is the same as log(exp(m) l), and does not overflow.")
+@_second(
+    "even",
+    hint="Compute m + log(l). It is the same as log(exp(m) l), and does not overflow.",
+    gate=True,
+)
 def flash_2_leaves_the_log_of_the_sum(student: Student, case: AttentionCase) -> None:
     """L holds the logarithm of each query's sum of exp(score)."""
     watched = run_of(student, case, "flash_attention_2")
@@ -164,7 +181,7 @@ def flash_2_stores_no_more_than_needed(student: Student, case: AttentionCase) ->
     expect_stores(student, case, "flash_attention_2")
 
 
-@_second("causal", hint="Skip a pair if its last query comes before its first key.")
+@_second("causal", hint="Skip a pair if its last query comes before its first key.", gate=True)
 def flash_2_skips_what_nobody_sees(student: Student, case: AttentionCase) -> None:
     """If is_causal, the pairs of tiles that are masked entirely are skipped, and no others."""
     expect_skips(student, case, "flash_attention_2")

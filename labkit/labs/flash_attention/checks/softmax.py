@@ -1,6 +1,7 @@
 """Checks of `online_softmax`.
 
-It is about bringing what was summed up to the new maximum; without that it earns at most half.
+It is about bringing what was summed up to the new maximum, for all scores and for queries without
+keys; without one of these it earns at most half.
 """
 
 from functools import partial
@@ -26,7 +27,11 @@ _check = partial(check, "online_softmax")
 
 
 @_check(
-    "first", "later", "unseen", hint="Take the larger of two numbers, for each query on its own."
+    "first",
+    "later",
+    "unseen",
+    hint="Take the larger of two numbers, for each query on its own.",
+    gate=True,
 )
 def the_maximum_is_that_of_each_query(student: Student, case: StepCase) -> None:
     """The new maximum is the largest score that each query has met so far."""
@@ -62,13 +67,15 @@ def the_output_is_brought_to_the_new_maximum(student: Student, case: StepCase) -
     expect_sum(student, case, "output")
 
 
-@_check("large", hint="Subtract the new maximum first, then take exp.")
+@_check("large", hint="Subtract the new maximum first, then take exp.", gate=True)
 def large_scores_do_not_overflow(student: Student, case: StepCase) -> None:
     """Scores of 10,000 and -10,000 give finite totals and outputs."""
     maximum, total, output = step_of(student, case)
     for name, part in zip(NAMES[1:], (total, output), strict=True):
         if not part.isfinite().all():
             why = said_of(part, level_after(*case.parts())[NAMES.index(name)], case, name)
+            if part.isinf().any():  # several slips overflow alike
+                why = "An exponential overflows: its argument must not be above 0."
             bad = show(part[~part.isfinite()][0])
             raise Wrong(f"the {name}", expected="finite numbers", got=bad, why=why)
     if not (total > 0).all():
@@ -79,7 +86,7 @@ def large_scores_do_not_overflow(student: Student, case: StepCase) -> None:
             expect_sum(student, case, which)
 
 
-@_check("unseen", hint="Subtract 0 where the new maximum is -inf: -inf - (-inf) is NaN.")
+@_check("unseen", hint="Subtract 0 where the new maximum is -inf: -inf - (-inf) is NaN.", gate=True)
 def queries_without_keys_stay_as_they_were(student: Student, case: StepCase) -> None:
     """Keys with a score of -inf add nothing, even if a query has seen no key at all."""
     for which in NAMES[1:]:

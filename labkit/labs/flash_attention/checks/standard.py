@@ -36,7 +36,7 @@ def standard_hides_later_keys(student: Student, case: AttentionCase) -> None:
     expect_output_as_well(student, case, "standard_attention")
 
 
-@_check("even", hint="Store the result of the softmax in P.")
+@_check("even", hint="Store the result of the softmax in P.", gate=True)
 def standard_weights_are_written(student: Student, case: AttentionCase) -> None:
     """P holds the weights of O: each row sums to 1."""
     arrays = run_of(student, case, "standard_attention").memory.arrays

@@ -194,6 +194,9 @@ def slips_of(case: StepCase, which: str) -> Iterator[tuple[str, Tensor]]:
         "The weights of the new tile use the old maximum. Subtract the new one.": (
             old * state + late_part
         ),
+        "The weights of the new tile are exp(score). Subtract the new maximum first.": (
+            old * state + (new.exp() @ tile if which == "output" else new.exp().sum(-1, True))
+        ),
         "The factor uses the largest score of the new tile. It should be exp(m - m_new).": (
             (top - level).exp()[:, None] * state + part
         ),

@@ -36,11 +36,19 @@ class TileCase:
         got = student.tile_sizes(self.sram_bytes + more, self.head_dim, width or self.width)
         return two_numbers_in(got, "the rows of both tiles")
 
+    def why(self, tile_q: float, tile_kv: float, otherwise: str = "") -> str:
+        """What is said of a wrong tile_kv: what both numbers show comes first."""
+        if tile_q > tile_kv:
+            return "tile_q comes first, and it is never larger than tile_kv."
+        if tile_kv == self.head_dim:
+            return "Only tile_q is at most head_dim."
+        return otherwise
+
 
 @check("tile_sizes", "full", hint="Make room for four tiles: of Q, K, V and O.", gate=True)
 def four_tiles_fill_the_chip(student: Student, case: TileCase) -> None:
     """With numbers of one byte, tile_kv rows take a quarter of the chip."""
-    _, tile_kv = case.ask(student)
+    tile_q, tile_kv = case.ask(student)
     four = "Four tiles lie on the chip: Q, K, V and O."
     slips = {
         case.rows * 4 // 3: four,
@@ -49,34 +57,39 @@ def four_tiles_fill_the_chip(student: Student, case: TileCase) -> None:
         case.rows // 4: "Use bytes_per_number: here it is 1.",
         case.rows * case.head_dim: "A row has head_dim numbers.",
     }
-    expect_count(tile_kv, case.rows, "tile_kv", slips=slips)
+    expect_count(tile_kv, case.rows, "tile_kv", slips=slips, why=case.why(tile_q, tile_kv))
 
 
 @check("tile_sizes", "width", hint="Divide sram_bytes by the bytes of one row.", gate=True)
 def wider_numbers_make_shorter_tiles(student: Student, case: TileCase) -> None:
     """A tile has half as many rows if its numbers take twice as many bytes."""
-    _, tile_kv = case.ask(student)
+    tile_q, tile_kv = case.ask(student)
     if not 1 <= tile_kv <= case.sram_bytes:
         raise Wrong("tile_kv", expected="rows that fit on the chip", got=show(tile_kv))
     for width in WIDTHS:
         _, narrower = case.ask(student, width=width)
-        why = "sram_bytes is in bytes: divide by bytes_per_number."
+        bytes_ignored = "sram_bytes is in bytes: divide by bytes_per_number."
+        why = case.why(tile_q, tile_kv, bytes_ignored if narrower == tile_kv else "")
         what = f"tile_kv times the bytes of a number, {width} instead of 1"
         expect_number(narrower * width, tile_kv, what, relative=EXACT, why=why)
 
 
-@check("tile_sizes", "spare", hint="Round down: a part of a row does not fit.")
+@check("tile_sizes", "spare", hint="Round down: a part of a row does not fit.", gate=True)
 def a_row_fits_whole_or_not_at_all(student: Student, case: TileCase) -> None:
     """tile_kv counts whole rows only: it grows when the last byte of a row fits."""
-    _, tile_kv = case.ask(student)
+    tile_q, tile_kv = case.ask(student)
+    why = case.why(tile_q, tile_kv, "Round down.")
     for more, rows, change in ((case.spare, 0, "a few bytes more"), (-1, -1, "one byte less")):
         _, other = case.ask(student, more=more)
         what = f"how many rows tile_kv gains with {change} on the chip"
-        expect_number(other - tile_kv, rows, what, relative=EXACT, why="Round down.")
+        expect_number(other - tile_kv, rows, what, relative=EXACT, why=why)
 
 
 @check(
-    "tile_sizes", "queries", hint="Take the smaller of tile_kv and head_dim, and return it first."
+    "tile_sizes",
+    "queries",
+    hint="Take the smaller of tile_kv and head_dim, and return it first.",
+    gate=True,
 )
 def scores_take_no_more_than_a_tile_of_keys(student: Student, case: TileCase) -> None:
     """tile_q, the first of the pair, is tile_kv but at most head_dim."""
@@ -86,7 +99,8 @@ def scores_take_no_more_than_a_tile_of_keys(student: Student, case: TileCase) ->
         tile_kv: "tile_q is at most head_dim.",
         case.head_dim: "tile_q is at most tile_kv.",
     }
-    expect_count(tile_q, most, "tile_q, the first of the pair", slips=slips)
+    why = case.why(tile_q, tile_kv)
+    expect_count(tile_q, most, "tile_q, the first of the pair", slips=slips, why=why)
 
 
 @check("tile_sizes", "full", weight=0.5, hint="Raise ValueError if tile_kv would be 0.")

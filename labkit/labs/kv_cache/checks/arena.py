@@ -104,7 +104,11 @@ def appends_of(student: Student, case: ArenaCase) -> list[Append]:
     return student.once(("ArenaCache", case), play)
 
 
-@check("ArenaCache", hint="Write at length..length+T, return the slices 0..length+T of that layer.")
+@check(
+    "ArenaCache",
+    hint="Write at length..length+T, return the slices 0..length+T of that layer.",
+    gate=True,
+)
 def append_returns_everything_cached(student: Student, case: ArenaCase) -> None:
     """`append` returns all that the layer holds, old tokens first, stored in the arena's dtype."""
     steps = [case.step_tokens(step, n_tokens) for step, n_tokens in enumerate(case.appends)]
@@ -114,7 +118,9 @@ def append_returns_everything_cached(student: Student, case: ArenaCase) -> None:
         expect_pair(append.got, *held, what)
 
 
-@check("ArenaCache", hint="Every layer appends in every step: when is the step complete?")
+@check(
+    "ArenaCache", hint="Every layer appends in every step: when is the step complete?", gate=True
+)
 def length_moves_once_per_step(student: Student, case: ArenaCase) -> None:
     """`length` counts tokens, not appends: it moves when the last layer has appended."""
     expect_number(case.build(student).length, 0, "the length of a new cache")
@@ -164,6 +170,7 @@ def views_show_the_arena_itself(student: Student, case: ArenaCase) -> None:
     returned = hold(cache.append, 0, before[0, 0], before[1, 0])
     views = [hold_item(returned, i) for i in (0, 1)]
     cache.rewind(n_tokens)
+    expect_number(cache.length, 0, f"the length after {n_tokens} tokens and rewind({n_tokens})")
     append_step(cache, after)
     shown, why = values_of(student, views), ""
     if is_pair(shown, before[:, 0]):
@@ -182,7 +189,7 @@ def views_show_the_arena_itself(student: Student, case: ArenaCase) -> None:
         )
 
 
-@check("ArenaCache", hint="Rewinding is one subtraction.")
+@check("ArenaCache", hint="Rewinding is one subtraction.", gate=True)
 def rewind_moves_only_the_pointer(student: Student, case: ArenaCase) -> None:
     """`rewind` lowers `length` and touches no number in the arena."""
     case = case.of_one_layer
@@ -191,7 +198,9 @@ def rewind_moves_only_the_pointer(student: Student, case: ArenaCase) -> None:
     before = arenas(cache)
     length_before, _, length = cache.in_turn("length", ("rewind", n_tokens - 1), "length")
     expect_number(length_before, n_tokens, f"the length after {n_tokens} tokens")
-    expect_number(length, 1, f"the length after {n_tokens} tokens and rewind({n_tokens - 1})")
+    what = f"the length after {n_tokens} tokens and rewind({n_tokens - 1})"
+    slips = {n_tokens - 1: "rewind(n) takes n tokens off. It does not leave n tokens."}
+    expect_number(length, 1, what, slips=slips)
     why = "Forgotten tokens stay where they are until others are written over them."
     for got, old in zip(arenas(cache), before, strict=True):
         expect_unchanged(got, old, "the arena after a rewind", why=why)

@@ -147,6 +147,7 @@ SLIPS = {
     hint="Which heads differ in keys and values? Only those need a place.",
     weight=0.5,
     applies_to=lambda case: case.n_heads > case.n_kv_heads,
+    gate=True,
 )
 def heads_are_cached_once_per_group(student: Student, case: AttendCase) -> None:
     """With grouped queries the cache has n_kv_heads heads, not n_heads."""

@@ -157,6 +157,7 @@ def _slip(tokens: Tensor, case: GenerateCase) -> str:
     "generate",
     hint="`pick` gets the logits (B V) of the last position, once per new token.",
     applies_to=lambda case: case.n_new > 0,
+    gate=True,
 )
 def sampled_tokens_equal_the_uncached_ones(student: Student, case: GenerateCase) -> None:
     """With a seeded sampler as `pick`, the tokens are those of the uncached baseline."""
@@ -181,6 +182,7 @@ def sampled_tokens_equal_the_uncached_ones(student: Student, case: GenerateCase)
     "generate",
     hint="Which is the last position that is fed to the model?",
     applies_to=lambda case: case.n_new > 0,
+    gate=True,
 )
 def what_exceeds_the_context_is_refused(student: Student, case: GenerateCase) -> None:
     """One position too many is a ValueError before any call; the last that fits is fine."""

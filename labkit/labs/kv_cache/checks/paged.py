@@ -158,7 +158,9 @@ def _expect_order_of_table(student: Student, case: PagedCase) -> None:
     expect_pair(got, *tokens, "gathered after another sequence came and went")
 
 
-@check("PagedCache", hint="A new block is due when the last one is full and a token comes.")
+@check(
+    "PagedCache", hint="A new block is due when the last one is full and a token comes.", gate=True
+)
 def a_sequence_takes_just_enough_blocks(student: Student, case: PagedCase) -> None:
     """A sequence owns ceil(length / block_size) blocks; the others are free."""
     cache, length = case.build(student), 0
@@ -181,7 +183,7 @@ def the_block_table_says_where_tokens_lie(student: Student, case: PagedCase) -> 
     expect_tokens_in_blocks(cache, case, {5: tokens})
 
 
-@check("PagedCache", hint="How many blocks do the remaining tokens need?")
+@check("PagedCache", hint="How many blocks do the remaining tokens need?", gate=True)
 def rewind_gives_emptied_blocks_back(student: Student, case: PagedCase) -> None:
     """`rewind` frees the blocks that it empties, and only those; too far is a ValueError."""
     length = case.block_size * 2 + 1
@@ -204,6 +206,7 @@ def rewind_gives_emptied_blocks_back(student: Student, case: PagedCase) -> None:
     "PagedCache",
     hint="Count the missing blocks before you take the first.",
     applies_to=in_full_precision,
+    gate=True,
 )
 def running_out_of_blocks_changes_nothing(student: Student, case: PagedCase) -> None:
     """Too few free blocks is a MemoryError that leaves every sequence and block as it was."""

@@ -105,7 +105,7 @@ def decoded_token_by_token(student: Student, case: RingCase) -> list[dict[str, A
     return student.once(("RingCache", case), play)
 
 
-@check("RingCache", hint="Slot = position % window; an empty slot has position -1.")
+@check("RingCache", hint="Slot = position % window; an empty slot has position -1.", gate=True)
 def positions_name_the_token_in_each_slot(student: Student, case: RingCase) -> None:
     """`positions` says which token lies in each slot, -1 for none, after every token."""
     for n_tokens, state in enumerate(decoded_token_by_token(student, case)):
@@ -121,7 +121,11 @@ def decoding_past_the_end_keeps_the_window(student: Student, case: RingCase) -> 
         expect_newest(state, case, tokens[..., :n_tokens, :], f"after {n_tokens}")
 
 
-@check("RingCache", hint="Where does the second half of a chunk go when the first reaches the end?")
+@check(
+    "RingCache",
+    hint="Where does the second half of a chunk go when the first reaches the end?",
+    gate=True,
+)
 def a_chunk_may_cross_the_end(student: Student, case: RingCase) -> None:
     """A chunk that reaches the last slot continues in the first, over the oldest tokens."""
     cache, chunks = case.build(student), case.crossing
@@ -130,7 +134,11 @@ def a_chunk_may_cross_the_end(student: Student, case: RingCase) -> None:
     expect_newest(state_of(cache), case, tokens, f"after chunks of {chunks}")
 
 
-@check("RingCache", hint="Drop what will be overwritten; where does the first kept token stand?")
+@check(
+    "RingCache",
+    hint="Drop what will be overwritten; where does the first kept token stand?",
+    gate=True,
+)
 def a_long_prompt_leaves_its_newest_tokens(student: Student, case: RingCase) -> None:
     """Of a chunk longer than the window the newest tokens remain, each in its slot."""
     cache, tokens = case.build(student), case.tokens(sum(case.chunks))
@@ -141,6 +149,7 @@ def a_long_prompt_leaves_its_newest_tokens(student: Student, case: RingCase) -> 
 @check(
     "RingCache",
     hint="Each token's position is one more than that of the token before it, also in a chunk.",
+    gate=True,
 )
 def positions_and_mask_follow_a_chunk(student: Student, case: RingCase) -> None:
     """After a chunk that crosses the end, or is too long, positions and mask are right as well."""

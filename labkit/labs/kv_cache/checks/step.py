@@ -192,6 +192,9 @@ POSITION_SLIPS = {
     "They start at the number of layers; `past[0][0].shape[2]` is the number of tokens.": (
         lambda step, case: case.n_layers if step.n_past else 0
     ),
+    "They start at the number of KV heads; `past[0][0].shape[2]` is the number of tokens.": (
+        lambda step, case: case.n_kv_heads if step.n_past else 0
+    ),
 }
 
 
@@ -235,7 +238,7 @@ def _past_slip(step: Step) -> str:
     )
 
 
-@check("forward_cached", hint="One entry per layer: what `attend` returned second.")
+@check("forward_cached", hint="One entry per layer: what `attend` returned second.", gate=True)
 def the_cache_has_one_entry_per_layer(student: Student, case: StepCase) -> None:
     """The cache that comes back lists what `attend` returned for layer 0, 1, ..."""
     for step in steps_of(student, case):
@@ -247,7 +250,11 @@ def the_cache_has_one_entry_per_layer(student: Student, case: StepCase) -> None:
             expect_pair(got, *step.caches[layer], f"that were returned for layer {layer}")
 
 
-@check("forward_cached", hint="embed, then for each block project, attend, merge, then unembed.")
+@check(
+    "forward_cached",
+    hint="embed, then for each block project, attend, merge, then unembed.",
+    gate=True,
+)
 def logits_are_those_of_the_uncached_model(student: Student, case: StepCase) -> None:
     """Fed in chunks, the model gives the logits of one forward over the whole sequence."""
     expected = case.model()(case.tokens())

@@ -109,6 +109,7 @@ def weights_fill_what_the_overhead_leaves(student: Student, case: LargestCase) -
     "largest_model",
     "width",
     hint="Divide by bytes_per_param, not by 2.",
+    gate=True,
 )
 def wider_parameters_leave_room_for_fewer(student: Student, case: LargestCase) -> None:
     """The function uses bytes_per_param, which is not always 2."""
@@ -116,7 +117,10 @@ def wider_parameters_leave_room_for_fewer(student: Student, case: LargestCase) -
 
 
 @check(
-    "largest_model", "plain", hint="Divide integers with `//`, which rounds down. `/` is not exact."
+    "largest_model",
+    "plain",
+    hint="Divide integers with `//`, which rounds down. `/` is not exact.",
+    gate=True,
 )
 def a_parameter_fits_whole_or_not_at_all(student: Student, case: LargestCase) -> None:
     """The result is a whole number of parameters, rounded down and exact."""
@@ -126,7 +130,10 @@ def a_parameter_fits_whole_or_not_at_all(student: Student, case: LargestCase) ->
 
 
 @check(
-    "largest_model", "full", hint="Return 0 if the room is negative, for instance with max(0, ...)."
+    "largest_model",
+    "full",
+    hint="Return 0 if the room is negative, for instance with max(0, ...).",
+    gate=True,
 )
 def a_full_card_holds_no_parameters(student: Student, case: LargestCase) -> None:
     """If the overhead is as large as the card, or larger, the result is 0."""
@@ -179,6 +186,7 @@ def an_overhead_comes_off_first(student: Student, case: LongestCase) -> None:
     "longest_sequence",
     "plain",
     hint="Divide integers with `//`, which rounds down. `/` is not exact.",
+    gate=True,
 )
 def a_token_fits_whole_or_not_at_all(student: Student, case: LongestCase) -> None:
     """The result is a whole number of tokens, rounded down and exact."""
@@ -191,6 +199,7 @@ def a_token_fits_whole_or_not_at_all(student: Student, case: LongestCase) -> Non
     "longest_sequence",
     "full",
     hint="Return 0 if the room is negative, for instance with max(0, ...).",
+    gate=True,
 )
 def no_room_means_no_tokens(student: Student, case: LongestCase) -> None:
     """If the weights fill the card, or do not fit, the result is 0."""

@@ -10,6 +10,7 @@ tokens, twice the bytes), so that one wrong function does not drag the next one 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from labkit.bridge.student import Proxy, Student, place, values_of
@@ -194,6 +195,7 @@ def takes_the_width_of_a_head_as_given(student: Student, case: ShapeCase) -> Non
     "kv_bytes_per_token",
     hint="Multiply by bytes_per_number, not by 2 for the width.",
     applies_to=lambda case: case.width is not None,
+    gate=True,
 )
 def cached_numbers_may_be_narrower_or_wider(student: Student, case: ShapeCase) -> None:
     """The function uses bytes_per_number, which is not always 2."""
@@ -210,8 +212,10 @@ def _check_token(student: Student, case: ShapeCase) -> None:
         expect_number(got, case.expected, "the bytes of one token", relative=ROUNDING)
 
 
-@check(
-    "kv_cache_bytes",
+_cache = partial(check, "kv_cache_bytes", parts=("kv_bytes_per_token",))
+
+
+@_cache(
     hint="Return what kv_bytes_per_token returns, if there is one token and one sequence.",
     gate=True,
 )
@@ -241,7 +245,7 @@ def one_token_is_the_unit(student: Student, case: CacheCase) -> None:
     expect_number(got, own, "the cache of one token", relative=ROUNDING, why=why)
 
 
-@check("kv_cache_bytes", hint="Multiply the bytes of one token by n_tokens.", gate=True)
+@_cache(hint="Multiply the bytes of one token by n_tokens.", gate=True)
 def grows_with_every_token(student: Student, case: CacheCase) -> None:
     """Each token adds the same bytes, and 0 tokens take 0 bytes."""
     shape = _place_shape(student, case.shape)
@@ -258,8 +262,7 @@ def grows_with_every_token(student: Student, case: CacheCase) -> None:
     expect_number(student.kv_cache_bytes(shape, 0), 0, "the bytes of an empty cache")
 
 
-@check(
-    "kv_cache_bytes",
+@_cache(
     hint="Multiply by batch_size: each sequence has its own keys and values.",
     gate=True,
 )
@@ -276,7 +279,7 @@ def every_sequence_keeps_its_own(student: Student, case: CacheCase) -> None:
     expect_number(batch, one * case.batch_size, what, relative=ROUNDING, slips=slips)
 
 
-@check("kv_cache_bytes", hint="Pass bytes_per_number to kv_bytes_per_token.")
+@_cache(hint="Pass bytes_per_number to kv_bytes_per_token.", gate=True)
 def hands_the_width_on(student: Student, case: CacheCase) -> None:
     """With 4-byte numbers the cache is twice as large as with 2-byte numbers, with 1-byte half."""
     shape = _place_shape(student, case.shape)

@@ -173,6 +173,7 @@ def each_token_has_the_targets_law(student: Student, case: SamplingCase) -> None
     "autoregressive",
     TOLD,
     hint="Pass temperature, top_k and top_p to `distribution`, also if one is 0.",
+    gate=True,
 )
 @isolated
 def temperature_top_k_and_top_p_count(student: Student, case: SamplingCase) -> None:
@@ -185,6 +186,7 @@ def temperature_top_k_and_top_p_count(student: Student, case: SamplingCase) -> N
     LAW,
     ENDS,
     hint="Stop after eos, and test with n_new = 0 and with eos as the first new token.",
+    gate=True,
 )
 @isolated
 def writing_ends_in_time(student: Student, case: SamplingCase) -> None:
@@ -192,7 +194,12 @@ def writing_ends_in_time(student: Student, case: SamplingCase) -> None:
     expect_all_in_time(student, case)
 
 
-@check("autoregressive", SURE, hint="Feed only the tokens after those that `n_cached()` counts.")
+@check(
+    "autoregressive",
+    SURE,
+    hint="Feed only the tokens after those that `n_cached()` counts.",
+    gate=True,
+)
 @isolated
 def each_token_is_fed_once(student: Student, case: SamplingCase) -> None:
     """Each new token takes one call, which feeds only what the cache lacks."""
@@ -208,7 +215,7 @@ def each_token_is_fed_once(student: Student, case: SamplingCase) -> None:
     expect_one_call_for_the_prompt(len(run.calls) - n_calls)
 
 
-@check("autoregressive", REPEATED, weight=0.5, hint="Pass rng to `sample`.")
+@check("autoregressive", REPEATED, weight=0.5, hint="Pass rng to `sample`.", gate=True)
 @isolated
 def rng_decides_about_each_token(student: Student, case: SamplingCase) -> None:
     """The same state of `rng` gives the same text, and another state another text."""

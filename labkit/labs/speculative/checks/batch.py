@@ -128,6 +128,7 @@ def each_row_has_the_law_that_it_has_alone(student: Student, case: BatchCase) ->
     "verify_batch",
     hint="Give `torch.rand` the shape (B, k).",
     applies_to=lambda case: not case.is_ragged and len(case.rows) > 1,
+    gate=True,
 )
 @isolated
 def rows_do_not_share_their_luck(student: Student, case: BatchCase) -> None:
@@ -156,6 +157,7 @@ def rows_do_not_share_their_luck(student: Student, case: BatchCase) -> None:
     "verify_batch",
     hint="Set draft_probs to 0 from n_drafted on: the residual is then the target.",
     applies_to=lambda case: case.is_ragged,
+    gate=True,
 )
 @isolated
 def a_row_ends_where_its_draft_ends(student: Student, case: BatchCase) -> None:

@@ -41,7 +41,11 @@ def the_text_has_the_targets_law(student: Student, case: SamplingCase) -> None:
 
 
 @check(
-    "speculative", LAW, ENDS, hint="Draft at most one token less than are wanted. Cut after eos."
+    "speculative",
+    LAW,
+    ENDS,
+    hint="Draft at most one token less than are wanted. Cut after eos.",
+    gate=True,
 )
 @isolated
 def the_text_ends_in_time(student: Student, case: SamplingCase) -> None:
@@ -53,6 +57,7 @@ def the_text_ends_in_time(student: Student, case: SamplingCase) -> None:
     "speculative",
     TOLD,
     hint="Call `distribution` with the same settings for both models.",
+    gate=True,
 )
 @isolated
 def both_models_are_told_how_to_sample(student: Student, case: SamplingCase) -> None:
@@ -74,6 +79,7 @@ def both_models_are_told_how_to_sample(student: Student, case: SamplingCase) -> 
     "speculative",
     GREEDY,
     hint="Run temperature 0 with a draft that differs, and compare with `autoregressive`.",
+    gate=True,
 )
 @isolated
 def greedy_text_is_the_targets(student: Student, case: SamplingCase) -> None:
@@ -95,6 +101,7 @@ def greedy_text_is_the_targets(student: Student, case: SamplingCase) -> None:
     REPEATED,
     weight=0.5,
     hint="Pass rng to `sample` and to `verify`.",
+    gate=True,
 )
 def rng_decides_about_the_text(student: Student, case: SamplingCase) -> None:
     """The same state of `rng` gives the same text, and another state another text."""

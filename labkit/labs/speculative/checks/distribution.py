@@ -76,19 +76,21 @@ def the_temperature_divides_the_logits(student: Student, case: DistributionCase)
     case.expect(student, "Divide the logits by the temperature before the softmax.")
 
 
-@check("distribution", "greedy", hint="Treat temperature 0 before you divide.")
+@check("distribution", "greedy", hint="Treat temperature 0 before you divide.", gate=True)
 def temperature_zero_is_certain(student: Student, case: DistributionCase) -> None:
     """At temperature 0 the largest logit has probability 1, and all others 0."""
     case.expect(student, "One token has probability 1, all others have 0.")
 
 
-@check("distribution", "top_k", hint="Set all others to 0, then divide by the sum.")
+@check("distribution", "top_k", hint="Set all others to 0, then divide by the sum.", gate=True)
 def top_k_keeps_the_most_likely(student: Student, case: DistributionCase) -> None:
     """Top-k keeps the k most likely tokens, the others get 0, and the sum is 1."""
     case.expect(student, "Divide the kept probabilities by their sum.")
 
 
-@check("distribution", "top_p", hint="Keep the token with which the sum reaches top_p, too.")
+@check(
+    "distribution", "top_p", hint="Keep the token with which the sum reaches top_p, too.", gate=True
+)
 def top_p_keeps_the_fewest_that_reach_it(student: Student, case: DistributionCase) -> None:
     """Top-p keeps the fewest most likely tokens with a sum of at least top_p; new sum 1."""
     why = "Keep a token if the more likely tokens before it sum to less than top_p."
@@ -99,6 +101,7 @@ def top_p_keeps_the_fewest_that_reach_it(student: Student, case: DistributionCas
     "distribution",
     "order",
     hint="Apply top-k to the result of the temperature, and top-p to that of top-k.",
+    gate=True,
 )
 def temperature_then_top_k_then_top_p(student: Student, case: DistributionCase) -> None:
     """The settings are applied in this order: temperature, top-k, top-p."""
@@ -125,7 +128,7 @@ def of_equal_tokens_the_first_are_kept(student: Student, case: DistributionCase)
     expect_equal(kept, wanted, "the tokens that are kept", why=why)
 
 
-@check("distribution", "rows", hint="Sort and sum over the last dimension, `dim=-1`.")
+@check("distribution", "rows", hint="Sort and sum over the last dimension, `dim=-1`.", gate=True)
 def each_row_is_a_distribution(student: Student, case: DistributionCase) -> None:
     """Each row of logits gives its own distribution."""
     logits = case.tensor()

@@ -47,7 +47,7 @@ def what_followed_is_copied(student: Student, case: LookupCase) -> None:
     case.expect(student, "The copy begins after all tokens of the match, and has gamma tokens.")
 
 
-@check("ngram_draft", "longest", hint="Look for `longest` tokens first.")
+@check("ngram_draft", "longest", hint="Look for `longest` tokens first.", gate=True)
 def the_longest_match_comes_first(student: Student, case: LookupCase) -> None:
     """A match of `longest` tokens is preferred to a shorter match."""
     case.expect(
@@ -55,21 +55,34 @@ def the_longest_match_comes_first(student: Student, case: LookupCase) -> None:
     )
 
 
-@check("ngram_draft", "shorter", hint="Try `longest` tokens, then one less, and so on down to 1.")
+@check(
+    "ngram_draft",
+    "shorter",
+    hint="Try `longest` tokens, then one less, and so on down to 1.",
+    gate=True,
+)
 def fewer_tokens_are_looked_for_then(student: Student, case: LookupCase) -> None:
     """If `longest` tokens have no match, fewer are tried, down to the last token alone."""
     case.expect(student, "`longest` tokens have no match here, but fewer tokens have one.")
 
 
 @check(
-    "ngram_draft", "earliest", hint="Search from the start of the text, and take the first match."
+    "ngram_draft",
+    "earliest",
+    hint="Search from the start of the text, and take the first match.",
+    gate=True,
 )
 def the_earliest_place_counts(student: Student, case: LookupCase) -> None:
     """Of several matches the earliest one counts."""
     case.expect(student, "There are several matches of this length. Take the first.")
 
 
-@check("ngram_draft", "end", hint="Slicing past the end of a list is fine: it gives fewer tokens.")
+@check(
+    "ngram_draft",
+    "end",
+    hint="Slicing past the end of a list is fine: it gives fewer tokens.",
+    gate=True,
+)
 def the_copy_ends_with_the_text(student: Student, case: LookupCase) -> None:
     """If fewer than gamma tokens come after the match, only those are copied."""
     case.expect(student, "The copy ends where the text ends.")
@@ -149,19 +162,29 @@ def what_was_not_examined_does_not_count(student: Student, case: BlocksCase) -> 
     case.expect(student, "Examined are the tokens up to the first rejected one.")
 
 
-@check("acceptance_rate", "full", hint="If all drafted tokens are accepted, count no rejected one.")
+@check(
+    "acceptance_rate",
+    "full",
+    hint="If all drafted tokens are accepted, count no rejected one.",
+    gate=True,
+)
 def a_block_accepted_whole_has_no_rejected_token(student: Student, case: BlocksCase) -> None:
     """If all drafted tokens are accepted, exactly these are examined."""
     case.expect(student, "In a block that is accepted whole, no token is rejected.")
 
 
-@check("acceptance_rate", "sum", hint="Add up over all blocks first, then divide once.")
+@check("acceptance_rate", "sum", hint="Add up over all blocks first, then divide once.", gate=True)
 def every_examined_token_weighs_the_same(student: Student, case: BlocksCase) -> None:
     """The rate is all accepted tokens divided by all examined ones, not a mean of ratios."""
     case.expect(student, "In a mean of ratios, short blocks and short texts count too much.")
 
 
-@check("acceptance_rate", "plain", hint="Count 0 examined tokens for a block with n_drafted = 0.")
+@check(
+    "acceptance_rate",
+    "plain",
+    hint="Count 0 examined tokens for a block with n_drafted = 0.",
+    gate=True,
+)
 def a_plain_step_examines_nothing(student: Student, case: BlocksCase) -> None:
     """A block without drafted tokens does not change the rate."""
     case.expect(student, "If nothing is drafted, nothing is examined.")

@@ -30,6 +30,7 @@ from labkit.labs.speculative.checks.seen import Seen, blocks_of, readings, verif
     "speculative",
     SURE,
     hint="Feed the last token and all drafted ones to the target in one call.",
+    gate=True,
 )
 @isolated
 def one_target_call_verifies_a_block(student: Student, case: SamplingCase) -> None:
@@ -55,6 +56,7 @@ def one_target_call_verifies_a_block(student: Student, case: SamplingCase) -> No
     "speculative",
     SURE,
     hint="If r tokens are still wanted, draft at most r - 1.",
+    gate=True,
 )
 @isolated
 def no_more_is_drafted_than_can_be_used(student: Student, case: SamplingCase) -> None:
@@ -83,6 +85,7 @@ def no_more_is_drafted_than_can_be_used(student: Student, case: SamplingCase) ->
     "speculative",
     SURE,
     hint="Rewind to the text without its last token, and no further.",
+    gate=True,
 )
 @isolated
 def no_model_is_fed_a_token_twice(student: Student, case: SamplingCase) -> None:
@@ -95,6 +98,7 @@ def no_model_is_fed_a_token_twice(student: Student, case: SamplingCase) -> None:
     SURE,
     weight=1.5,
     hint="After a full acceptance, feed the draft its own last token, too.",
+    gate=True,
 )
 @isolated
 def caches_hold_the_text_and_nothing_else(student: Student, case: SamplingCase) -> None:
@@ -131,7 +135,9 @@ def _expect_one_text(call: Call, text: tuple[int, ...], n_known: int) -> None:
     )
 
 
-@check("speculative", SURE, hint="Do not count the token that the target adds as accepted.")
+@check(
+    "speculative", SURE, hint="Do not count the token that the target adds as accepted.", gate=True
+)
 @isolated
 def every_block_is_reported(student: Student, case: SamplingCase) -> None:
     """`blocks` gets a `Block` for each block: n_drafted, n_accepted and position."""
@@ -165,6 +171,7 @@ def _misreported(reported: list, blocks: list[Seen], case: SamplingCase) -> Wron
     SILENT,
     weight=0.5,
     hint="Stop drafting in this block when the draft's row is all -inf.",
+    gate=True,
 )
 @isolated
 def a_draft_may_have_nothing_to_propose(student: Student, case: SamplingCase) -> None:
@@ -184,6 +191,7 @@ def a_draft_may_have_nothing_to_propose(student: Student, case: SamplingCase) ->
     ASKED,
     weight=0.5,
     hint="If `callable(gamma)`, call it once at the start of each block.",
+    gate=True,
 )
 @isolated
 def gamma_is_asked_for_before_each_block(student: Student, case: SamplingCase) -> None:

@@ -4,6 +4,7 @@ Those of prompt lookup, the acceptance rate and the best gamma come with them.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, number_in, show
@@ -47,7 +48,12 @@ def each_token_counts_by_its_chance_to_stay(student: Student, case: TokensCase) 
     case.expect(student)
 
 
-@check("expected_tokens", "edge", hint="Test alpha = 1, alpha = 0 and gamma = 0; avoid 0 / 0.")
+@check(
+    "expected_tokens",
+    "edge",
+    hint="Test alpha = 1, alpha = 0 and gamma = 0; avoid 0 / 0.",
+    gate=True,
+)
 def the_ends_are_not_forgotten(student: Student, case: TokensCase) -> None:
     """alpha = 1 gives gamma + 1 tokens; alpha = 0 or gamma = 0 gives 1 token."""
     case.expect(student)
@@ -86,7 +92,10 @@ class SpeedupCase:
         return number_in(student.speedup(*numbers), "the speedup")
 
 
-@check("speedup", gate=True, hint="A block takes gamma * draft_s + verify_s.")
+_speedup = partial(check, "speedup", parts=("expected_tokens",))
+
+
+@_speedup(gate=True, hint="A block takes gamma * draft_s + verify_s.")
 def a_block_takes_its_drafts_and_one_verification(student: Student, case: SpeedupCase) -> None:
     """A block takes gamma draft steps and one verification; with alpha 0 it adds one token."""
     got, right_s = case.ask(student, alpha=0.0, target_s=1.0), case.block_s
@@ -105,7 +114,7 @@ def a_block_takes_its_drafts_and_one_verification(student: Student, case: Speedu
     expect_number(got, 1 / right_s, what, relative=SINGLE_PRECISION, slips=slips)
 
 
-@check("speedup", hint="Multiply by the tokens of a block, from `expected_tokens`.")
+@_speedup(hint="Multiply by the tokens of a block, from `expected_tokens`.", gate=True)
 def all_tokens_of_a_block_are_gained(student: Student, case: SpeedupCase) -> None:
     """The speedup is proportional to the tokens per block."""
     one, got = case.ask(student, alpha=0.0), case.ask(student)
@@ -116,7 +125,7 @@ def all_tokens_of_a_block_are_gained(student: Student, case: SpeedupCase) -> Non
     expect_number(got / one, case.n_tokens, what, relative=2 * SINGLE_PRECISION, why=why)
 
 
-@check("speedup", hint="Multiply by target_s, the time of a plain step.")
+@_speedup(hint="Multiply by target_s, the time of a plain step.", gate=True)
 def plain_decoding_is_what_is_compared_with(student: Student, case: SpeedupCase) -> None:
     """The speedup is proportional to target_s."""
     one, got = case.ask(student, target_s=1.0), case.ask(student)
@@ -126,7 +135,7 @@ def plain_decoding_is_what_is_compared_with(student: Student, case: SpeedupCase)
     expect_number(got / one, case.target_s, what, relative=2 * SINGLE_PRECISION)
 
 
-@check("speedup", weight=0.5, hint="Call `expected_tokens`: it raises the ValueError.")
+@_speedup(weight=0.5, hint="Call `expected_tokens`: it raises the ValueError.")
 def no_speedup_without_a_probability(student: Student, case: SpeedupCase) -> None:
     """alpha outside [0, 1] or gamma below 0 raises ValueError here, too."""
     for name, value in (*(("alpha", alpha) for alpha in NO_CHANCE), ("gamma", -1)):

@@ -67,14 +67,14 @@ def what_the_target_has_more_is_left(student: Student, case: ResidualCase) -> No
     case.expect(got / got.sum(), "Set negative differences to 0, and leave positive ones.")
 
 
-@check("residual", "generic", hint="Divide by the sum of the positive differences.")
+@check("residual", "generic", hint="Divide by the sum of the positive differences.", gate=True)
 def the_residual_sums_to_one(student: Student, case: ResidualCase) -> None:
     """The residual is a distribution: it sums to 1."""
     total = case.ask(student).sum()
     expect_tensor(total, torch.ones(()), "the sum", why="Divide the differences by their sum.")
 
 
-@check("residual", "equal", hint="If the sum is 0, return the target: 0 / 0 is NaN.")
+@check("residual", "equal", hint="If the sum is 0, return the target: 0 / 0 is NaN.", gate=True)
 def equal_distributions_leave_the_target(student: Student, case: ResidualCase) -> None:
     """If both distributions are the same, the target is returned."""
     target, draft = case.pair()
@@ -98,7 +98,7 @@ def a_small_difference_counts_in_full(student: Student, case: ResidualCase) -> N
     expect_tensor(near / near.sum(), far / far.sum(), what, why=why, tolerance=1e-3)
 
 
-@check("residual", "rows", hint="Use `sum(-1, keepdim=True)`.")
+@check("residual", "rows", hint="Use `sum(-1, keepdim=True)`.", gate=True)
 def each_row_has_a_residual(student: Student, case: ResidualCase) -> None:
     """Each row has its own residual, for any number of dimensions."""
     target, draft = case.pair()

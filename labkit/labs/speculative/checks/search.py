@@ -1,6 +1,7 @@
 """Checks of `best_gamma`, part of `labkit.labs.speculative.checks`."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, number_in, show
@@ -51,25 +52,28 @@ class BestCase:
         expect_number(got, self.best, "the best gamma", why=why)
 
 
-@check("best_gamma", "inside", gate=True, hint="Compare speedups, not tokens per block.")
+_best = partial(check, "best_gamma", parts=("speedup", "expected_tokens"))
+
+
+@_best("inside", gate=True, hint="Compare speedups, not tokens per block.")
 def the_fastest_gamma_is_found(student: Student, case: BestCase) -> None:
     """The best gamma is the one with the largest speedup."""
     case.expect(student, "More tokens per block take more steps of the draft. Compare speedups.")
 
 
-@check("best_gamma", "dear", hint="Call verify_s(gamma) for each gamma.")
+@_best("dear", hint="Call verify_s(gamma) for each gamma.", gate=True)
 def each_gamma_has_its_own_verification(student: Student, case: BestCase) -> None:
     """Each gamma uses its own verify_s(gamma)."""
     case.expect(student, "A verification of more tokens may take longer: use verify_s(gamma).")
 
 
-@check("best_gamma", "hill", hint="Try all gammas, also after one that is worse.")
+@_best("hill", hint="Try all gammas, also after one that is worse.", gate=True)
 def a_worse_gamma_does_not_end_the_search(student: Student, case: BestCase) -> None:
     """The best gamma is found even if smaller gammas are worse or lose."""
     case.expect(student, "A better gamma may follow a worse one.")
 
 
-@check("best_gamma", "lost", hint="Return 0 if no speedup is above 1.")
+@_best("lost", hint="Return 0 if no speedup is above 1.", gate=True)
 def where_all_lose_nothing_is_drafted(student: Student, case: BestCase) -> None:
     """The answer is 0 if no gamma is faster than plain decoding."""
     case.expect(student, "No gamma has a speedup above 1 here: return 0.")
@@ -80,14 +84,13 @@ def where_all_lose_nothing_is_drafted(student: Student, case: BestCase) -> None:
         raise Wrong(what, expected="1 or more", got=show(got))
 
 
-@check("best_gamma", "last", hint="`range(1, max_gamma + 1)` includes max_gamma.")
+@_best("last", hint="`range(1, max_gamma + 1)` includes max_gamma.", gate=True)
 def the_search_ends_with_max_gamma(student: Student, case: BestCase) -> None:
     """All gammas from 1 to max_gamma are tried, and none above."""
     case.expect(student, "max_gamma is the last gamma to try.")
 
 
-@check(
-    "best_gamma",
+@_best(
     "tie",
     weight=0.5,
     hint="Replace the best gamma only if a speedup is larger, not if it is equal.",
@@ -97,8 +100,7 @@ def the_smallest_of_equals_is_taken(student: Student, case: BestCase) -> None:
     case.expect(student, "Two gammas have the same speedup here. Take the smaller.")
 
 
-@check(
-    "best_gamma",
+@_best(
     "inside",
     weight=0.5,
     hint="Call `speedup` or `expected_tokens`: it raises the ValueError.",

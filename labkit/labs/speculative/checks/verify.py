@@ -147,6 +147,7 @@ def a_rejected_token_is_replaced_by_the_residual(student: Student, case: VerifyC
     "verify",
     hint="Draw from `target_probs[-1]`, the row after the last drafted token.",
     applies_to=lambda case: case.k > 0 and min(case.kept) > 0,
+    gate=True,
 )
 @isolated
 def a_full_acceptance_gives_one_token_more(student: Student, case: VerifyCase) -> None:
@@ -175,6 +176,7 @@ def a_full_acceptance_gives_one_token_more(student: Student, case: VerifyCase) -
     weight=0.5,
     hint="With k = 0, return 0 and a token drawn from `target_probs[-1]`.",
     applies_to=lambda case: case.k == 0,
+    gate=True,
 )
 @isolated
 def without_drafts_it_is_a_plain_step(student: Student, case: VerifyCase) -> None:
@@ -190,6 +192,7 @@ def without_drafts_it_is_a_plain_step(student: Student, case: VerifyCase) -> Non
     weight=0.5,
     hint="Add nothing to a probability, and compare with `<`, not `<=`.",
     applies_to=lambda case: case.has_zeros,
+    gate=True,
 )
 @isolated
 def what_the_target_excludes_never_comes(student: Student, case: VerifyCase) -> None:

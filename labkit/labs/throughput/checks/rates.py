@@ -66,6 +66,7 @@ def the_median_run_counts(student: Student, case: RateCase) -> None:
 @check(
     "tokens_per_s", weight=0.5, hint="Sort the times. Take the mean of the two in the middle.",
     applies_to=lambda case: len(case.samples_s) % 2 == 0,
+    gate=True,
 )  # fmt: skip
 def two_runs_may_be_in_the_middle(student: Student, case: RateCase) -> None:
     """With an even number of runs, the median is the mean of the two middle times."""
@@ -344,6 +345,7 @@ def many_products_wait_for_compute(student: Student, case: LimitCase) -> None:
     "limit_of",
     hint="Raise ValueError if step_s is below moving_s or below computing_s.",
     applies_to=_has(None),
+    gate=True,
 )
 def a_step_below_its_floor_is_refused(student: Student, case: LimitCase) -> None:
     """Only a step_s below moving_s or below computing_s raises ValueError."""

@@ -132,6 +132,7 @@ def _only(*names: str) -> Callable[[SweepCase], bool]:
     "sweep",
     hint="Loop over the points once. Save the samples of each point unchanged.",
     applies_to=_only(),
+    gate=True,
 )
 def each_point_is_measured_once_in_order(student: Student, case: SweepCase) -> None:
     """Each point is measured once, in order, and its samples are saved unchanged."""
@@ -184,13 +185,19 @@ def out_of_memory_is_a_row_and_the_sweep_goes_on(student: Student, case: SweepCa
                 f"the row of {point}",
                 expected="saved",
                 got="nothing",
-                why="That a point does not fit is a result too.",
+                why=_why_no_row(point, played.measured(), case),
             )
         samples_s, outcome = rows[point]
         is_large = point in case.too_large
         expect_equal(outcome, OOM if is_large else "ok", f"the outcome of {point}")
         if is_large and numbers_in(samples_s, f"the samples of {point}"):
             raise Wrong(f"the samples of {point}", expected="none", got=show(samples_s))
+
+
+def _why_no_row(point: Any, measured: list, case: SweepCase) -> str:
+    if point not in measured:
+        return "The sweep ended before this point. After a MemoryError it goes on."
+    return "That a point does not fit is a result too." if point in case.too_large else ""
 
 
 @check(
@@ -247,7 +254,7 @@ def _expect_honest_count(student: Student) -> None:
         )
 
 
-@check("sweep", hint="Skip a point if it is in `done`.", applies_to=_only("done"))
+@check("sweep", hint="Skip a point if it is in `done`.", applies_to=_only("done"), gate=True)
 def finished_points_are_skipped(student: Student, case: SweepCase) -> None:
     """A point in `done` is not measured or saved again. All others are measured."""
     played = play_of(student, case)
@@ -264,6 +271,7 @@ def finished_points_are_skipped(student: Student, case: SweepCase) -> None:
 @check(
     "sweep", hint="Catch only MemoryError. Let every other error pass.",
     applies_to=_only("broken"),
+    gate=True,
 )  # fmt: skip
 def other_errors_pass_through(student: Student, case: SweepCase) -> None:
     """Any other error of measure ends the sweep. All rows before it are saved."""
@@ -290,6 +298,7 @@ def other_errors_pass_through(student: Student, case: SweepCase) -> None:
 @check(
     "sweep", weight=0.5, hint="Call save outside `try`.",
     applies_to=_only("unsaved"),
+    gate=True,
 )  # fmt: skip
 def errors_of_save_pass_through(student: Student, case: SweepCase) -> None:
     """An error of `save` ends the sweep, also if it is a MemoryError."""

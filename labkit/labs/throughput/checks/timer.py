@@ -195,6 +195,7 @@ def the_device_is_idle_when_a_sample_ends(student: Student, case: TimerCase) -> 
     "time_runs",
     weight=1.5,
     hint="Append one difference of two clock values for each run. Return the list.",
+    gate=True,
 )
 def samples_are_raw_one_per_run(student: Student, case: TimerCase) -> None:
     """The function returns the seconds of each run, in order."""
