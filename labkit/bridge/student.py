@@ -23,6 +23,7 @@ from labkit.bridge.executor import MAX_KINDS, MAX_NAME_CHARS, MAX_TRACE_FRAMES, 
 from labkit.bridge.wire import Decoder, Encoder, WireError
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable)
 
 
 class StudentError(Exception):
@@ -61,6 +62,15 @@ class Offer:
 
     call: Callable[..., Any] | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+def silent(function: F) -> F:
+    """Mark a function of the check's that returns None and only looks at plain values.
+
+    The student's code need not wait for it. What it raises may reach the check later.
+    """
+    function.is_silent = True
+    return function
 
 
 class Channel(Protocol):
@@ -178,11 +188,12 @@ class Student:
                 raise TypeError("an Offer's attributes are plain values, callables and offers")
             call = None
             if value.call is not None:
-                call = self._to_handle(value.call, callbacks)["$callback"]
+                call = self._to_handle(value.call, callbacks)
             return {"$offer": [call, attributes]}
         if callable(value):
             callbacks.append(value)
-            return {"$callback": len(callbacks) - 1}
+            tag = "$silent" if getattr(value, "is_silent", False) else "$callback"
+            return {tag: len(callbacks) - 1}
         raise TypeError(f"a {type(value).__name__} cannot be passed to the student's code")
 
     def _from_handle(self, tag: str, payload: Any) -> Proxy:

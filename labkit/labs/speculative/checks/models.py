@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import torch
 from torch import Generator, Tensor
 
-from labkit.bridge.student import Offer
+from labkit.bridge.student import Offer, silent
 from labkit.models.transformer import Transformer, TransformerConfig
 
 
@@ -155,6 +155,7 @@ class OfferedModel:
         self._cache += fed
         return self._mind.logits_of(self._cache, len(fed))
 
+    @silent
     def rewind(self, n_cached: Any) -> None:
         """Forget all but the first tokens. Raises: ValueError if there are fewer."""
         self._tape.spend()
