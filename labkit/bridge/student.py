@@ -15,7 +15,7 @@ code gets a stand-in whose calls come back as callbacks. So what the check count
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -23,7 +23,6 @@ from labkit.bridge.executor import MAX_KINDS, MAX_NAME_CHARS, MAX_TRACE_FRAMES, 
 from labkit.bridge.wire import Decoder, Encoder, WireError
 
 T = TypeVar("T")
-F = TypeVar("F", bound=Callable)
 
 
 class StudentError(Exception):
@@ -57,20 +56,13 @@ class Offer:
     """An object of the check's that a student's function may use.
 
     The student sees `attributes` (values, callables or further offers) and may call the object
-    itself if `call` is given. Every call runs on the check's side.
+    itself if `call` is given. Every call runs on the check's side. silent: names of those that
+    return None and look at plain values only, so that the student's code need not wait.
     """
 
     call: Callable[..., Any] | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
-
-
-def silent(function: F) -> F:
-    """Mark a function of the check's that returns None and only looks at plain values.
-
-    The student's code need not wait for it. What it raises may reach the check later.
-    """
-    function.is_silent = True
-    return function
+    silent: Collection[str] = ()
 
 
 class Channel(Protocol):
@@ -184,6 +176,8 @@ class Student:
         if isinstance(value, Offer):
             encoder = Encoder(lambda inner: self._to_handle(inner, callbacks))
             attributes = {name: encoder.encode(item) for name, item in value.attributes.items()}
+            for name in attributes.keys() & value.silent:
+                attributes[name] = {"$silent": attributes[name]["$callback"]}
             if encoder.blobs:
                 raise TypeError("an Offer's attributes are plain values, callables and offers")
             call = None
@@ -192,8 +186,7 @@ class Student:
             return {"$offer": [call, attributes]}
         if callable(value):
             callbacks.append(value)
-            tag = "$silent" if getattr(value, "is_silent", False) else "$callback"
-            return {tag: len(callbacks) - 1}
+            return {"$callback": len(callbacks) - 1}
         raise TypeError(f"a {type(value).__name__} cannot be passed to the student's code")
 
     def _from_handle(self, tag: str, payload: Any) -> Proxy:

@@ -11,7 +11,7 @@ from autograder.judging.channel import RemoteChannel
 from autograder.judging.client import ChildSettings, Misplayed, Zygote
 from autograder.judging.ends import Tampered
 from autograder.judging.walled import Child
-from labkit.bridge.student import Offer, scripted, silent, value_of
+from labkit.bridge.student import Offer, scripted, value_of
 from labkit.chance.paths import NotRepeatable
 from labkit.checks.law import Law, exact_law, offered
 
@@ -59,14 +59,13 @@ class Model:
         self.tape.append(list(text))
         return random.Random(str(text)).choices([0.25, 0.5, 1.0], k=2)
 
-    @silent
     def note(self, length: int) -> None:
         if length > 2:
             raise ValueError("this is never noted")
         self.tape.append(length)
 
     def offer(self) -> Offer:
-        return Offer(attributes={"probs": self.asked, "note": self.note})
+        return Offer(attributes={"probs": self.asked, "note": self.note}, silent=["note"])
 
     def asked(self, text: list[int]) -> object:
         return torch.tensor(self.probs(text), dtype=torch.float64)

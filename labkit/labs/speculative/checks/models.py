@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import torch
 from torch import Generator, Tensor
 
-from labkit.bridge.student import Offer, silent
+from labkit.bridge.student import Offer
 from labkit.models.transformer import Transformer, TransformerConfig
 
 
@@ -133,7 +133,8 @@ class OfferedModel:
     def offer(self) -> Offer:
         """What the student's code gets for it."""
         calls = {"n_cached": self.n_cached, "feed": self.feed, "rewind": self.rewind}
-        return Offer(attributes={"vocab_size": self._mind.vocab_size, **calls})
+        attributes = {"vocab_size": self._mind.vocab_size, **calls}
+        return Offer(attributes=attributes, silent=["rewind"])
 
     def n_cached(self) -> int:
         """Tokens in the cache."""
@@ -155,7 +156,6 @@ class OfferedModel:
         self._cache += fed
         return self._mind.logits_of(self._cache, len(fed))
 
-    @silent
     def rewind(self, n_cached: Any) -> None:
         """Forget all but the first tokens. Raises: ValueError if there are fewer."""
         self._tape.spend()
