@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from autograder.judging.ahead import NOTHING, Ahead
+from autograder.judging.ends import Misplayed, Overran, StudentEnded, Tampered, UsedUp
 from autograder.judging.own_time import OwnTime
 from autograder.judging.timed_socket import Silence, TimedSocket
 from labkit.bridge.executor import MAX_KINDS
@@ -22,35 +24,6 @@ from labkit.bridge.wire import WireError, receive, send
 _ID_BITS = 53
 CALLBACK_SHARE = 3  # an endless loop of callbacks keeps us busy, and waits for nothing
 _ABANDON_S = 1.0
-
-
-class StudentEnded(Exception):
-    """The student's process gave no answer to a request, and was ended if it had not ended itself.
-
-    The message says why, in words for a TA and the student. settled: what had to be ended has been.
-    """
-
-    settled = False
-
-
-class ChildDied(StudentEnded):
-    """The student's process ended: by itself, by a crash, or over a limit of the wall."""
-
-
-class ForkDied(ChildDied):
-    """Only the fork that ran this check ended; the student's process is as it was before."""
-
-
-class Overran(StudentEnded):
-    """No answer came in time."""
-
-
-class UsedUp(Overran):
-    """Each call came back in time; together they took too long, so nothing is said of any."""
-
-
-class Tampered(StudentEnded):
-    """It sent what no honest child sends: a forged, stale or malformed frame."""
 
 
 @dataclass
@@ -98,27 +71,29 @@ class RemoteChannel:
         self._wire = TimedSocket(sock, max_bytes, other, own_time)
         self._budget = budget
         self._own_time = own_time
+        self._left: Ahead | None = None  # done ahead of the next request
+        self._n_under_way = 0
 
     def converse(
         self, message: dict, blobs: list, callbacks: list[Callable[..., Any]], student: Student,
-        limit_s: float,
+        limit_s: float, may_run_ahead: bool = False,
     ) -> tuple[dict, memoryview]:  # fmt: skip
         """Ask, answer the callbacks that come first, return the reply and its blob."""
-        request_id = new_id()
-        callback_s = CALLBACK_SHARE * limit_s
         with self._clock(limit_s):
-            self._send({**message, "id": request_id}, blobs)
+            under_way = self._under_way(message, blobs, may_run_ahead)
+            left_s = CALLBACK_SHARE * limit_s
             while True:
-                reply, blob = self._receive(request_id)
-                if "callback" not in reply:
-                    return _bounded(reply), blob
+                if under_way.last is None:
+                    self._hear(under_way)
                 started = time.process_time()
-                self._answer(request_id, reply, blob, callbacks, student)
+                reply = self._look(under_way, callbacks, student)
                 took_s = time.process_time() - started
                 self._budget.spend(0.0, took_s)
                 self._own_time.spent_s += took_s
-                callback_s -= took_s
-                if callback_s < 0:
+                left_s -= took_s
+                if reply is not None:
+                    return reply
+                if left_s < 0:
                     raise Overran("it called back for too long")
 
     def tell(self, message: dict, limit_s: float, blobs: list = ()) -> int:
@@ -163,6 +138,41 @@ class RemoteChannel:
         except ConnectionError as error:
             raise EOFError(str(error)) from error
 
+    def _under_way(self, message: dict, blobs: list, may_run_ahead: bool) -> Ahead:
+        """The request as it was performed ahead, or else sent now."""
+        left, self._left = self._left, None
+        under_way = Ahead((message, b"".join(blobs)), new_id())
+        if left is not None:
+            if left.request != under_way.request:
+                raise Misplayed("it ran ahead of what was asked")
+            return left
+        is_first = may_run_ahead and not self._n_under_way
+        more = {"id": under_way.request_id, **({"ahead": True} if is_first else {})}
+        self._send({**message, **more}, blobs)
+        return under_way
+
+    def _look(
+        self, under_way: Ahead, callbacks: list, student: Student
+    ) -> tuple[dict, memoryview] | None:
+        """Go through what has come: the reply, or None once a callback is answered."""
+        self._left = under_way
+        try:
+            early = under_way.replay(callbacks, student)
+        except WireError as error:
+            raise Tampered(f"the process sent an unreadable callback ({error})") from error
+        if early is not None:
+            return _bounded(early[0]), early[1]
+        self._left, (message, blob) = None, under_way.last
+        under_way.last = None
+        if "callback" not in message:
+            return _bounded(message), blob
+        self._n_under_way += 1
+        try:
+            self._answer(under_way.request_id, message, blob, callbacks, student)
+        finally:
+            self._n_under_way -= 1
+        return None
+
     def _receive(self, request_id: int) -> tuple[dict, memoryview]:
         try:
             message, blob = receive(self._wire)
@@ -174,11 +184,22 @@ class RemoteChannel:
             raise Tampered("the process sent a message that answers no request")
         return message, blob
 
+    def _hear(self, under_way: Ahead) -> None:
+        message, blob = self._receive(under_way.request_id)
+        try:
+            under_way.hear(message, blob)
+        except WireError as error:
+            raise Tampered(f"the process sent an unreadable message ({error})") from error
+
     def _answer(
         self, request_id: int, message: dict, blob: memoryview, callbacks: list, student: Student
     ) -> None:
         try:
-            answer, blobs = answer_callback(message, blob, callbacks, student)
+            answer, blobs = (
+                NOTHING
+                if message["callback"] is None
+                else answer_callback(message, blob, callbacks, student)
+            )
         except WireError as error:
             raise Tampered(f"the process sent an unreadable callback ({error})") from error
         except StudentEnded:
@@ -194,7 +215,8 @@ class RemoteChannel:
 
     def _abandon(self, request_id: int) -> None:
         """Bring a conversation to its end, so that the next request finds a quiet channel."""
-        refusal = {"ok": False, "kind": "RuntimeError", "message": "the check has ended"}
+        message = "the check has ended"
+        refusal = {"ok": False, "kind": "RuntimeError", "message": message, "ended": True}
         self._wire.remaining_s = min(self._wire.remaining_s, _ABANDON_S)
         reply: dict = {"callback": None}
         while "callback" in reply:

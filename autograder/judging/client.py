@@ -6,21 +6,22 @@
         with child.forked(), child.deadline(20):
             child.student.double(21)
 
-What a student's code does to its own process is a `StudentEnded` (see channel). A `ZygoteError` is
+What a student's code does to its own process is a `StudentEnded` (see ends). A `ZygoteError` is
 ours, and costs nobody a point.
 """
 
 from __future__ import annotations
 
-from autograder.judging.channel import (
+from autograder.judging.control import Ending, ZygoteError, ZygoteProcess
+from autograder.judging.ends import (
     ChildDied,
     ForkDied,
+    Misplayed,
     Overran,
     StudentEnded,
     Tampered,
     UsedUp,
 )
-from autograder.judging.control import Ending, ZygoteError, ZygoteProcess
 from autograder.judging.wall import ChildSettings
 from autograder.judging.walled import CellResult, Child
 
@@ -31,6 +32,7 @@ __all__ = [
     "ChildSettings",
     "Ending",
     "ForkDied",
+    "Misplayed",
     "Overran",
     "StudentEnded",
     "Tampered",

@@ -13,16 +13,9 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from autograder.judging.channel import (
-    Budget,
-    ChildDied,
-    ForkDied,
-    Overran,
-    RemoteChannel,
-    StudentEnded,
-    clean_text,
-)
+from autograder.judging.channel import Budget, RemoteChannel, clean_text
 from autograder.judging.control import Ending, ZygoteError, ZygoteProcess, in_words
+from autograder.judging.ends import ChildDied, ForkDied, Overran, StudentEnded
 from autograder.judging.outputs import clean_outputs, n_chars_of
 from autograder.judging.own_time import OwnTime
 from autograder.judging.timed_socket import OtherSpoke
@@ -48,8 +41,9 @@ class Child:
 
     student: what its names stand for; names_of: the exercise with whose names they do, as they
     stood after its cell, "" for those of now; own_time: what it has taken so far; forks: whether
-    the last `forked()` did fork; alive: whether it can be used still. Raises: StudentEnded from
-    every method that waits for it.
+    the last `forked()` did fork; alive: whether it can be used still; may_run_ahead: whether forks
+    may do what will be asked next (see ahead). Raises: StudentEnded from every method that waits
+    for it.
     """
 
     def __init__(self, process: ZygoteProcess, settings: ChildSettings) -> None:
@@ -66,6 +60,7 @@ class Child:
         self._n_chars_left = settings.max_output_chars
         self.forks = True
         self.names_of = ""
+        self.may_run_ahead = False
         self.student = Student(self)
         self.seconds = self._wait_until_ready(nonce)
         self.own_time.start()
@@ -161,7 +156,8 @@ class Child:
             limit_s = self._settings.call_s
             if self.names_of:
                 message = {**message, "names_of": self.names_of}
-            return channel.converse(message, blobs, callbacks, self.student, limit_s)
+            ahead = self.may_run_ahead and self._fork is not None
+            return channel.converse(message, blobs, callbacks, self.student, limit_s, ahead)
 
     def kill(self) -> Ending:
         """End it at once."""

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from labkit.bridge.ahead import Ahead
 from labkit.bridge.wire import Decoder, Encoder, WireError
 
 MAX_MESSAGE_CHARS = 2000
@@ -40,9 +41,28 @@ class Executor:
         self._namespace = namespace
         self._call_back = call_back
         self._held: list[Any] = []
+        self._ahead: Ahead | None = None
 
     def handle(self, message: dict, blob: bytes) -> tuple[dict, list]:
-        """Perform one request. Returns the reply and its blobs; never raises for student code."""
+        """Perform one request. Returns the reply and its blobs; never raises for student code.
+
+        A request that says `ahead` may be performed in advance as often as it will come again.
+        """
+        outer, self._ahead = self._ahead, None
+        if message.pop("ahead", False):
+            self._ahead = Ahead(self._call_back)
+        try:
+            reply, blobs = self._handle(message, blob)
+            if self._ahead is None:
+                return reply, blobs
+            while self._ahead.goes_on(reply):
+                self._ahead.note({"reply": reply}, blobs)
+                reply, blobs = self._handle(message, blob)
+            return self._ahead.last(reply, blobs)
+        finally:
+            self._ahead = outer
+
+    def _handle(self, message: dict, blob: bytes) -> tuple[dict, list]:
         encoder = Encoder(self._to_handle)
         try:
             decoder = Decoder(blob, self._from_handle)
@@ -72,6 +92,8 @@ class Executor:
             case "scripted":
                 from labkit.chance.source import run_scripted
 
+                if self._ahead is not None and hasattr(args[0], "limits"):
+                    self._ahead.follow(args[0])
                 return run_scripted(args[0], target, *args[1:], **kwargs)
             case "attribute":
                 return getattr(target, message["name"])
@@ -102,12 +124,12 @@ class Executor:
             case "$method":
                 (held,), name = payload[0].items(), payload[1]
                 return partial(_call_method, self._from_handle(*held), name)
-            case "$callback":
-                return _Callback(self._run_callback, payload)
+            case "$callback" | "$silent":
+                return _Callback(self._run_callback, payload, tag == "$silent")
             case "$offer":
                 call, attributes = payload
                 return _stand_in(
-                    self._from_handle("$callback", call) if call is not None else None,
+                    self._decode_plain(call) if call is not None else None,
                     {name: self._decode_plain(item) for name, item in attributes.items()},
                 )
         raise WireError(f"unexpected {tag}")
@@ -115,14 +137,17 @@ class Executor:
     def _decode_plain(self, item: Any) -> Any:
         return Decoder(b"", self._from_handle).decode(item)
 
-    def _run_callback(self, index: int, args: tuple, kwargs: dict) -> Any:
+    def _run_callback(self, index: int, is_silent: bool, args: tuple, kwargs: dict) -> Any:
         encoder = Encoder(self._to_handle)
         message = {
             "callback": index,
             "args": [encoder.encode(arg) for arg in args],
             "kwargs": {name: encoder.encode(arg) for name, arg in kwargs.items()},
         }
-        reply, blob = self._call_back(message, encoder.blobs)
+        if self._ahead is None:
+            reply, blob = self._call_back(message, encoder.blobs)
+        else:
+            reply, blob = self._ahead.answer(message, encoder.blobs, is_silent)
         if not reply["ok"]:
             raise _EXCEPTIONS.get(reply["kind"], RuntimeError)(reply["message"])
         return Decoder(blob, self._from_handle).decode(reply["value"])
@@ -164,12 +189,13 @@ def _call_method(owner: Any, name: str, *args: Any, **kwargs: Any) -> Any:
 class _Callback:
     """Stands, in the student's process, for a function of the check's."""
 
-    def __init__(self, run: Callable, index: int) -> None:
+    def __init__(self, run: Callable, index: int, is_silent: bool) -> None:
         self._run = run
-        self._index = index
+        self.index = index
+        self._is_silent = is_silent
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._run(self._index, args, kwargs)
+        return self._run(self.index, self._is_silent, args, kwargs)
 
 
 class _StandIn:

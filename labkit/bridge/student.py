@@ -15,7 +15,7 @@ code gets a stand-in whose calls come back as callbacks. So what the check count
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -56,11 +56,13 @@ class Offer:
     """An object of the check's that a student's function may use.
 
     The student sees `attributes` (values, callables or further offers) and may call the object
-    itself if `call` is given. Every call runs on the check's side.
+    itself if `call` is given. Every call runs on the check's side. silent: names of those that
+    return None and look at plain values only, so that the student's code need not wait.
     """
 
     call: Callable[..., Any] | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    silent: Collection[str] = ()
 
 
 class Channel(Protocol):
@@ -174,11 +176,13 @@ class Student:
         if isinstance(value, Offer):
             encoder = Encoder(lambda inner: self._to_handle(inner, callbacks))
             attributes = {name: encoder.encode(item) for name, item in value.attributes.items()}
+            for name in attributes.keys() & value.silent:
+                attributes[name] = {"$silent": attributes[name]["$callback"]}
             if encoder.blobs:
                 raise TypeError("an Offer's attributes are plain values, callables and offers")
             call = None
             if value.call is not None:
-                call = self._to_handle(value.call, callbacks)["$callback"]
+                call = self._to_handle(value.call, callbacks)
             return {"$offer": [call, attributes]}
         if callable(value):
             callbacks.append(value)

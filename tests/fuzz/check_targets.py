@@ -15,7 +15,7 @@ from frame_targets import Tape
 from hypothesis import strategies as st
 
 from autograder.builder.source import read_labs
-from autograder.judging.channel import StudentEnded
+from autograder.judging.ends import StudentEnded
 from autograder.labs import cases_of
 from labkit.bridge.student import Student, answer_callback
 from labkit.bridge.wire import WireError, receive

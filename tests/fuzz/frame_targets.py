@@ -11,7 +11,8 @@ import torch
 from frame_inputs import ID
 
 from autograder.judging import channel
-from autograder.judging.channel import Budget, RemoteChannel, StudentEnded
+from autograder.judging.channel import Budget, RemoteChannel
+from autograder.judging.ends import StudentEnded
 from autograder.judging.own_time import OwnTime
 from autograder.judging.timed_socket import OtherSpoke
 from labkit.bridge.executor import Executor

@@ -19,8 +19,9 @@ from sampler_faults import (
 
 from labkit.bridge.local import local_student
 from labkit.bridge.student import scripted as ask_scripted
+from labkit.chance.paths import NotRepeatable
 from labkit.chance.source import scripted
-from labkit.checks.law import NotRepeatable, exact_law, text_law
+from labkit.checks.law import exact_law, offered, text_law
 
 PROMPT = [1, 0]
 REFERENCE = assembled(Parts())
@@ -215,6 +216,6 @@ def test_the_source_may_sit_behind_a_students_wall():
     namespace = {}
     exec(STUDENT, namespace)
     student = local_student(namespace)
-    law = exact_law(lambda source: ask_scripted(student.sample, source.offer(), 0.5))
+    law = exact_law(lambda source: ask_scripted(student.sample, offered(source), 0.5))
     expected = {(1, 0): 0.05, (1, 1): 0.2, (0, 0): 0.15, (0, 1): 0.6}
     assert law.probabilities == pytest.approx(expected)

@@ -30,6 +30,7 @@ OFFERED = {
         *("load_kv", "free_stored", "decode_step", "finish", "free_kv"),
     ),
 }
+SILENT = ("save_kv", "free_kv", "finish", "refuse", "load_kv", "free_stored")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,8 @@ def _play(student: Student, case: LoopCase, exercise: str) -> Run:
     def offered(server: Server) -> Any:
         if (server.name == PREFILL) != is_prefill:
             return server
-        return Offer(attributes={name: getattr(server, name) for name in OFFERED[exercise]})
+        attributes = {name: getattr(server, name) for name in OFFERED[exercise]}
+        return Offer(attributes=attributes, silent=SILENT)
 
     run = serve(
         case.jobs,

@@ -55,7 +55,8 @@ class WatchedMemory:
     def offer(self) -> Offer:
         """What the student's function gets for it."""
         sizes = {"n_rows": self.memory.n_rows, "head_dim": self.memory.head_dim}
-        return Offer(attributes={**sizes, "load": self.load, "store": self.store})
+        attributes = {**sizes, "load": self.load, "store": self.store}
+        return Offer(attributes=attributes, silent=["store"])
 
     def load(self, name: Any, start: Any = 0, stop: Any = None) -> Tensor:
         """As `Memory.load`, with every refusal as one that reaches the student in words."""

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from labkit.bridge.student import StudentError
+from labkit.chance.paths import NotRepeatable
 from labkit.checks.core import Wrong
 from labkit.checks.law import Law as ExactLaw
-from labkit.checks.law import NotRepeatable, Outcome, RandomSource, exact_law
+from labkit.checks.law import Outcome, RandomSource, exact_law
 
 MAX_PATHS = 3_000  # three times what the most wasteful right sampler needs
 TOLERANCE = 2e-5  # what single precision leaves of a small residual

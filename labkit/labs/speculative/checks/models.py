@@ -133,7 +133,8 @@ class OfferedModel:
     def offer(self) -> Offer:
         """What the student's code gets for it."""
         calls = {"n_cached": self.n_cached, "feed": self.feed, "rewind": self.rewind}
-        return Offer(attributes={"vocab_size": self._mind.vocab_size, **calls})
+        attributes = {"vocab_size": self._mind.vocab_size, **calls}
+        return Offer(attributes=attributes, silent=["rewind"])
 
     def n_cached(self) -> int:
         """Tokens in the cache."""

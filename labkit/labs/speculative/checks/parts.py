@@ -12,7 +12,7 @@ from typing import Any
 from labkit.bridge.student import Offer, Student, StudentError, scripted
 from labkit.chance.source import run_scripted
 from labkit.checks.core import Play, Wrong
-from labkit.checks.law import RandomSource
+from labkit.checks.law import RandomSource, offered
 
 PARTS = {
     "autoregressive": ("distribution",),
@@ -72,7 +72,7 @@ def call(
         more["seeds"] = list(seeds)
     function = getattr(student, name)
     if source is not None:
-        return scripted(function, source.offer(**more), *args, **kwargs)
+        return scripted(function, offered(source, **more), *args, **kwargs)
     return (partial(scripted, function, Offer(attributes=more)) if more else function)(
         *args, **kwargs
     )

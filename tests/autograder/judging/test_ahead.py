@@ -1,0 +1,136 @@
+"""What runs ahead is looked at as if it had not, and saves nearly all messages."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+
+from autograder.judging.channel import RemoteChannel
+from autograder.judging.client import ChildSettings, Misplayed, Zygote
+from autograder.judging.ends import Tampered
+from autograder.judging.walled import Child
+from labkit.bridge.student import Offer, scripted, value_of
+from labkit.chance.paths import NotRepeatable
+from labkit.checks.law import Law, exact_law, offered
+
+SAMPLERS = """
+import torch
+
+def kept(model):
+    "Three tokens, each by two questions to a model and one to chance."
+    text = []
+    for _ in range(3):
+        model.note(len(text))
+        weights = model.probs(text)
+        text.append(int(torch.multinomial(weights, 1)) + 2 * int(torch.rand(1) < 0.25))
+    return text
+
+n_calls = 0
+
+def forgetful(model):
+    global n_calls
+    n_calls += 1
+    return [int(torch.rand(1) < 0.25), int(torch.rand(1) < 1 / (2 + n_calls))]
+"""
+
+
+@pytest.fixture(scope="module")
+def zygote():
+    with Zygote(ChildSettings(student_path=".", preload=("torch",), rung="none")) as zygote:
+        yield zygote
+
+
+@pytest.fixture
+def child(zygote: Zygote):
+    with zygote.spawn() as child:
+        child.run_cell(SAMPLERS)
+        yield child
+
+
+class Model:
+    """Notes what it is asked, and what it is told."""
+
+    def __init__(self) -> None:
+        self.tape: list = []
+
+    def probs(self, text: list[int]) -> list[float]:
+        self.tape.append(list(text))
+        return random.Random(str(text)).choices([0.25, 0.5, 1.0], k=2)
+
+    def note(self, length: int) -> None:
+        if length > 2:
+            raise ValueError("this is never noted")
+        self.tape.append(length)
+
+    def offer(self) -> Offer:
+        return Offer(attributes={"probs": self.asked, "note": self.note}, silent=["note"])
+
+    def asked(self, text: list[int]) -> object:
+        return torch.tensor(self.probs(text), dtype=torch.float64)
+
+
+def law_of(child: Child, sampler: str, ahead: bool) -> tuple[Law, list]:
+    """Its law, and the tapes of all runs."""
+    tapes = []
+
+    def play(source):
+        model = Model()
+        tapes.append(model.tape)
+        return scripted(getattr(child.student, sampler), offered(source), model.offer())
+
+    with child.forked():
+        child.may_run_ahead = ahead
+        return exact_law(play), tapes
+
+
+def test_a_law_and_all_that_was_asked_are_the_same(child, monkeypatch):
+    heard = []
+    hear = RemoteChannel._hear
+    monkeypatch.setattr(RemoteChannel, "_hear", lambda *args: (heard.append(1), hear(*args))[1])
+    plain = law_of(child, "kept", ahead=False)
+    n_plain = len(heard)
+    assert law_of(child, "kept", ahead=True) == plain
+    assert plain[0].n_paths == len(plain[1]) > 50
+    assert 10 * (len(heard) - n_plain) < n_plain
+
+
+def test_a_sampler_that_remembers_is_found_one_message_at_a_time(child):
+    with pytest.raises((Misplayed, NotRepeatable)):
+        law_of(child, "forgetful", ahead=True)
+    with pytest.raises(NotRepeatable):
+        law_of(child, "forgetful", ahead=False)
+
+
+@pytest.mark.parametrize(
+    ("lie", "ends"),
+    [
+        ("lambda *_: ({'ok': True, 'value': 1}, b'')", Misplayed),
+        ("lambda self, *_: self._events.extend([{'n_bytes': 1 << 40}])", Tampered),
+        ("lambda self, *_: self._events.extend([{'n_bytes': 0}] * 1000)", Tampered),
+    ],
+)
+def test_a_side_that_lies_about_what_it_was_answered_is_found(child, lie, ends):
+    child.run_cell(f"import labkit.bridge.ahead as a; a.Ahead._own_answer = {lie}")
+    with pytest.raises(ends):
+        law_of(child, "kept", ahead=True)
+
+
+def test_what_was_done_ahead_is_for_the_same_request_only(child):
+    def play(source):
+        scripted(child.student.kept, offered(source), Model().offer())
+        return value_of(child.student.n_calls), 0
+
+    with child.forked():
+        child.may_run_ahead = True
+        with pytest.raises(Misplayed):
+            exact_law(play)
+
+
+def test_what_a_silent_function_raises_is_found(child):
+    child.run_cell("def loud(model):\n    model.note(7)\n    return 1")
+    with child.forked():
+        child.may_run_ahead = True
+        with pytest.raises(Misplayed):
+            child.student.loud(Model().offer())
