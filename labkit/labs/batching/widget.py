@@ -85,7 +85,7 @@ def simulate(
 
 
 def output_lengths(spread: float) -> list[int]:
-    """The answers' lengths: all alike without spread, of an exponential law with a spread of 1."""
+    """The answers' lengths: all alike without spread, exponential with a spread of 1."""
     rng = random.Random(3)
     if not spread:
         return [MEAN_OUTPUT] * N_REQUESTS

@@ -120,7 +120,7 @@ def poisson(
 
 
 def exponential_lengths(n: int, mean: float, rng: random.Random) -> list[int]:
-    """Output lengths from an exponential law, rounded up: many short ones, a few very long."""
+    """Output lengths, exponential and rounded up: many short ones, a few very long."""
     return [1 + int(rng.expovariate(1 / mean)) for _ in range(n)]
 
 
@@ -180,6 +180,21 @@ class RooflineCosts:
         flops = n_sequences * self.work.flops(1, mean, 1)
         moved = self.work.moved_bytes(mean + 1, n_sequences, BYTES[self.dtype])
         return self._pass_s(flops, moved)
+
+    def mixed_s(
+        self, n_sequences: int, n_cached: int, pieces: Sequence[tuple[int, int, bool]]
+    ) -> float:
+        """Of one pass: a step as in `decode_s`, together with pieces of prompts.
+
+        pieces: (tokens, tokens of this prompt before them, whether the prompt ends here).
+        """
+        mean = max(1, n_cached // n_sequences) if n_sequences else 0
+        flops = n_sequences * self.work.flops(1, mean, 1)
+        flops += sum(self.work.flops(n, n_before, int(ends)) for n, n_before, ends in pieces)
+        width = BYTES[self.dtype]
+        moved = self.work.moved_bytes(mean + 1 if n_sequences else 0, n_sequences, width)
+        kept = sum(n + n_before for n, n_before, _ in pieces)
+        return self._pass_s(flops, moved + kept * kv_bytes_per_token(self.work.shape, width))
 
     def transfer_s(self, n_tokens: int) -> float:
         width = BYTES[self.dtype]

@@ -6,10 +6,20 @@ from collections.abc import Iterator
 from labkit import batching
 from labkit.labs.batching import timeline
 from labkit.labs.batching import widget as batching_widget
+from labkit.labs.batching.chunked import serve_chunked
 from labkit.labs.batching.driver import serve
+from labkit.labs.batching.pauses import draw_pauses
 from labkit.labs.batching.policies import StaticDecodeLoop
-from labkit.labs.batching.workload import FixedCosts, Job, Setup, exponential_lengths
+from labkit.labs.batching.workload import (
+    FixedCosts,
+    Job,
+    RooflineCosts,
+    Setup,
+    exponential_lengths,
+    poisson,
+)
 from labkit.measuring.plots import CourseFigure
+from labkit.measuring.roofline import ModelWork, Roofline
 
 
 def every_figure() -> Iterator[tuple[str, CourseFigure]]:
@@ -29,6 +39,15 @@ def every_figure() -> Iterator[tuple[str, CourseFigure]]:
         for name, loop in ways.items()
     }  # fmt: skip
     yield "beside", timeline.draw_beside(runs)
+    costs = RooflineCosts(Roofline.of("H200-SXM"), ModelWork.of("meta-llama/Llama-3.1-8B"))
+    long = Setup(prefill_capacity=20_000, decode_capacity=600_000, max_length=8192)
+    jobs = poisson(40, 6, random.Random(1), n_input=range(3000, 5001), n_output=range(5, 300))
+    runs = {
+        "separate": serve(jobs, long, *loops, costs=costs),
+        "together": serve(jobs, long, *loops, costs=costs, shared=True),
+        "chunked": serve_chunked(jobs, long, costs),
+    }
+    yield "pauses", draw_pauses(runs)
     run = batching_widget.simulate(
         batching.PrefillLoop, batching.DecodeLoop, **batching_widget.CHOSEN
     )
