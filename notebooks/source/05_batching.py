@@ -684,7 +684,7 @@ display(compare([separate, together, chunked]))
 pauses.draw_pauses({way.__name__: way(12) for way in (separate, together, chunked)})
 
 # %% [markdown]
-# At 12 requests per second the longest pause is 8.5 ms instead of 553 ms together, and at 16 all
+# At 12 requests per second the longest pause is 8.5 ms instead of 553 ms together. At 16, all
 # requests are in time for a limit of 10 ms, because both cards share all the work. For a limit of 6
 # ms the pieces are too large: 90 % are in time at 12 per second, and 73 % at 16. A budget of 256
 # tokens would help here, but our times are floors. On a real card a small piece uses the chip less
