@@ -28,8 +28,8 @@ from labkit.labs.cache_benchmark.runs import times_at, tokenize
 from labkit.measuring.bench import Bench
 from labkit.measuring.device import forget_peak, free_device_memory, has_room_for, peak_bytes
 from labkit.measuring.profiles import Profile
-from labkit.measuring.progress import with_time_left
 from labkit.measuring.records import OUT_OF_MEMORY, IsDone, Row, measured
+from labkit.measuring.timing import with_time_left
 from labkit.models.prompts import long_prompt
 
 SETTINGS = {  # of the experiment with and without a cache: role, and whether the prompt is long
