@@ -205,7 +205,8 @@ def invalidation(
     """
     model = zoo.load_for_timing("instruct", profile)
     prompts = edited_prompts(n_characters)
-    for setting, text in {"first": prompts["same"], **prompts}.items():
+    texts = {"first": prompts["same"], **prompts}
+    for setting, text in with_time_left(list(texts.items()), "edited prompts", "prompt"):
         answers = []
         for _ in range(profile.n_warmup + profile.n_repeats):
             engine = Engine(model.model, PrefixCache(*SIZES, block_hashes, longest_cached_prefix))
