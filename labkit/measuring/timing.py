@@ -6,16 +6,16 @@ are for figures and tables; no mark depends on them.
 
 import statistics
 import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import torch
 
 from labkit.measuring.device import synchronize
-from labkit.measuring.progress import with_time_left
 from labkit.measuring.records import middle_half
 
+T = TypeVar("T")
 Name = TypeVar("Name", bound=Hashable)
 
 
@@ -60,6 +60,14 @@ def time_in_turns(
             if i >= n_warmup:
                 samples[name].append(elapsed_s)
     return {name: Timing(tuple(kept)) for name, kept in samples.items()}
+
+
+def with_time_left(steps: Sequence[T], title: str, unit: str) -> Iterable[T]:
+    """The steps, with a bar that shows how much time is left while one goes through them."""
+    from tqdm.auto import tqdm  # brings ipywidgets
+
+    tqdm.monitor_interval = 0  # a process with its thread could not be forked for a check
+    return tqdm(steps, title, unit=unit, leave=False)
 
 
 def machine() -> str:

@@ -28,8 +28,8 @@ from labkit.labs.cache_benchmark.runs import times_at, tokenize
 from labkit.measuring.bench import Bench
 from labkit.measuring.device import forget_peak, free_device_memory, has_room_for, peak_bytes
 from labkit.measuring.profiles import Profile
-from labkit.measuring.progress import with_time_left
 from labkit.measuring.records import OUT_OF_MEMORY, IsDone, Row, measured
+from labkit.measuring.timing import with_time_left
 from labkit.models.prompts import long_prompt
 
 SETTINGS = {  # of the experiment with and without a cache: role, and whether the prompt is long
@@ -205,7 +205,8 @@ def invalidation(
     """
     model = zoo.load_for_timing("instruct", profile)
     prompts = edited_prompts(n_characters)
-    for setting, text in {"first": prompts["same"], **prompts}.items():
+    texts = {"first": prompts["same"], **prompts}
+    for setting, text in with_time_left(list(texts.items()), "edited prompts", "prompt"):
         answers = []
         for _ in range(profile.n_warmup + profile.n_repeats):
             engine = Engine(model.model, PrefixCache(*SIZES, block_hashes, longest_cached_prefix))

@@ -31,9 +31,8 @@ from labkit.measuring.device import (
 )
 from labkit.measuring.hardware import roofline_rows
 from labkit.measuring.profiles import Profile
-from labkit.measuring.progress import with_time_left
 from labkit.measuring.records import OUT_OF_MEMORY, IsDone, Row, measured
-from labkit.measuring.timing import time_in_turns
+from labkit.measuring.timing import time_in_turns, with_time_left
 
 SAMPLE_S = 4e-3  # a sample has as many runs as take this long
 MOST_RUNS = 50

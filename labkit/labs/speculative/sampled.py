@@ -23,8 +23,8 @@ from labkit.engine.weights import weights_of
 from labkit.labs.speculative.batched import speculative_batch
 from labkit.labs.speculative.records import ALONE, counts_of
 from labkit.measuring.profiles import Profile
-from labkit.measuring.progress import with_time_left
 from labkit.measuring.records import IsDone, Row, measured
+from labkit.measuring.timing import with_time_left
 from labkit.models.prompts import prompts
 from labkit.models.sampling import Block
 

@@ -24,8 +24,8 @@ from labkit.measuring.device import (
     synchronize,
 )
 from labkit.measuring.profiles import Profile
-from labkit.measuring.progress import with_time_left
 from labkit.measuring.records import OUT_OF_MEMORY, Row
+from labkit.measuring.timing import with_time_left
 
 FORWARD_TOKENS = 256
 Point = tuple[int, int, int]  # batch size, tokens in, new tokens

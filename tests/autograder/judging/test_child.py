@@ -117,6 +117,10 @@ def test_magics_and_files_work(child: Child) -> None:
     assert value_of(child.student.total) == 6
 
 
+def test_garbage_is_collected_although_imports_went_without(child: Child) -> None:
+    run(child, "import gc\nassert gc.isenabled()\nassert gc.get_freeze_count() > 0")
+
+
 def test_an_error_is_an_output_and_no_end(child: Child) -> None:
     result = child.run_cell("x = 1\nprint('before')\n1 / 0")
     assert not result.ok
