@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 
 from autograder.builder.source import Lab, find_lab
 from autograder.desk.groups import Group, groups_of
@@ -57,6 +58,13 @@ class Answers:
         self._out, self._secret = out, secret.encode()
         self._read: dict[str, tuple[int, dict[str, Sheet]]] = {}
         self._results: tuple[int, list[Result]] = (0, [])
+        self._lock = Lock()
+
+    def read_all(self) -> None:
+        """Read every answer and its group, so that no question has to wait for it."""
+        for question in self.questions():
+            if sheet := self.sheet(question.lab, question.name):
+                _ = sheet.groups
 
     def results(self) -> list[Result]:
         """The record as it is now."""
@@ -77,12 +85,13 @@ class Answers:
     def sheet(self, lab: str, question: str) -> Sheet | None:
         """The answers to one question; None if there is no such question."""
         results = self.results()
-        stamp, sheets = self._read.get(lab, (0, {}))
         if lab not in {result.lab for result in results}:
             return None
-        if stamp != self._results[0]:
-            sheets = self._sheets(lab)
-            self._read[lab] = (self._results[0], sheets)
+        with self._lock:
+            stamp, sheets = self._read.get(lab, (0, {}))
+            if stamp != self._results[0]:
+                sheets = self._sheets(lab)
+                self._read[lab] = (self._results[0], sheets)
         return sheets.get(question)
 
     def find(self, name: str) -> tuple[Sheet, Answer] | None:

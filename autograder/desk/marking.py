@@ -34,14 +34,24 @@ class Desk:
         self.answers, self.store, self.shares = answers, store, shares
         self._open: dict[str, tuple[str, float]] = {}
 
-    def progress(self, question: Question, who: str) -> Progress:
-        """How far a question is, for everybody and for one person."""
-        sheet = self.answers.sheet(question.lab, question.name)
-        if sheet is None:
-            return Progress()
-        waiting, own = set(self._waiting(sheet)), self.shares.of(sheet, who)
-        n_all = len(sheet.answers)
-        return Progress(n_all - len(waiting), n_all, len(own - waiting), len(own), sheet.unread)
+    def progress(self, who: str) -> list[tuple[Question, Progress]]:
+        """How far each question is, for everybody and for one person.
+
+        Notebooks are read only for questions that are given to some people.
+        """
+        waiting, given = self.store.waiting(), self.shares.all()
+        rows = []
+        for question in self.answers.questions():
+            name = (question.lab, question.name)
+            handed_in = [each for each in self.answers.results() if each.lab == question.lab]
+            everybody = {each.student for each in handed_in if each.score is not None}
+            own = everybody
+            if name in given and (sheet := self.answers.sheet(*name)):
+                own = {sheet.answers[each].key.student for each in self.shares.of(sheet, who)}
+            wait = waiting.get(name, set())
+            far = (everybody - wait, everybody, own - wait, own)
+            rows.append((question, Progress(*map(len, far), len(handed_in) - len(everybody))))
+        return rows
 
     def next_waiting(self, sheet: Sheet, who: str, after: str = "") -> str | None:
         """The next answer that waits for this person and that nobody else has open; from `after`

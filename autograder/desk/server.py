@@ -1,6 +1,7 @@
 """The desk's pages: which request is answered by which page."""
 
 from pathlib import Path
+from threading import Thread
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -24,6 +25,7 @@ from autograder.desk.tables import Tables
 from autograder.errors import Refusal
 from autograder.record.marks import as_points
 
+READING = "desk reads all answers"
 _SHEET = "/{lab:str}/{question:str}"
 
 
@@ -32,6 +34,7 @@ def make_app(out: Path, people: list[Person], origin: str) -> Guard:
     tables = Tables(out / "course" / "gradebook.db")
     answers = Answers(out, tables.secret())
     store = Store(tables, answers.questions())
+    Thread(target=answers.read_all, name=READING, daemon=True).start()
     desk = Desk(answers, store, Shares(tables))
     suggestions = Suggestions(tables)
     pages = Pages(desk, suggestions, [each.name for each in people if each.role == MARKER])
@@ -72,7 +75,7 @@ class Pages:
         questions = self._desk.answers.questions()
         self._desk.store.know(questions)  # another lab may have been graded since the start
         who = request.scope["person"].name
-        rows = [(each, self._desk.progress(each, who)) for each in questions]
+        rows = self._desk.progress(who)
         focused = next((each for each, far in rows if far.n_own_done < far.n_own), None)
         people = self._desk.shares.all()
         return page(

@@ -38,7 +38,9 @@ class Shares:
 
     def of(self, sheet: Sheet, who: str) -> set[str]:
         """The names of a question's answers that a person is to mark."""
-        people = self.all().get((sheet.question.lab, sheet.question.name), [who])
+        people = self.all().get((sheet.question.lab, sheet.question.name))
+        if people is None:
+            return set(sheet.answers)
         return {name for name in sheet.answers if _owner(sheet, name, people) == who}
 
 

@@ -22,6 +22,15 @@ _GRADES = """
                and commented.name = base_cell.name)
      where assignment.name = ? and base_cell.name = ?
 """
+_WAITING = """
+    select assignment.name, base_cell.name, submitted_assignment.student_id
+      from assignment
+      join submitted_assignment on submitted_assignment.assignment_id = assignment.id
+      join submitted_notebook on submitted_notebook.assignment_id = submitted_assignment.id
+      join grade on grade.notebook_id = submitted_notebook.id
+      join base_cell on base_cell.id = grade.cell_id
+     where grade.needs_manual_grade or (grade.manual_score is null and grade.auto_score is null)
+"""
 _ONE = " and submitted_assignment.student_id = ?"
 
 
@@ -104,6 +113,11 @@ def entries_of(
         )
         for name, grade, points, waits, comment, text in rows
     }
+
+
+def waiting_of(book: sqlite3.Connection) -> Iterable[tuple[str, str, str]]:
+    """Lab, question and student of each answer that waits for a person."""
+    return book.execute(_WAITING)
 
 
 def write_state(book: sqlite3.Connection, key: Key, entry: Entry, state: State) -> None:

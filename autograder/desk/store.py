@@ -18,7 +18,7 @@ from autograder.desk.acts import (
     write_points,
 )
 from autograder.desk.rubric import Question
-from autograder.desk.states import Item, Key, State, entries_of, items_of, points_of
+from autograder.desk.states import Item, Key, State, entries_of, items_of, points_of, waiting_of
 from autograder.desk.tables import Tables
 from autograder.errors import Refusal
 from autograder.record.marks import as_points
@@ -88,6 +88,14 @@ class Store:
         with self._tables.reading() as book:
             entries = entries_of(book, lab, question)
         return {student: entry.state for student, entry in entries.items()}
+
+    def waiting(self) -> dict[tuple[str, str], set[str]]:
+        """Whose answers wait for a person, by lab and question."""
+        found: dict[tuple[str, str], set[str]] = {}
+        with self._tables.reading() as book:
+            for lab, question, student in waiting_of(book):
+                found.setdefault((lab, question), set()).add(student)
+        return found
 
     def history(self, key: Key) -> list[Deed]:
         """Everything that was done to an answer, first things first."""

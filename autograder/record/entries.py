@@ -7,6 +7,7 @@ for the first, and for a submission load every row as an object and commit sever
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import nbgrader
@@ -28,7 +29,7 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Session
 
 _GRADED, _COMMENTED = ("GradeCell", "TaskCell"), ("SolutionCell", "TaskCell")
-_GRADES = Grade.__table__
+_GRADES, _SUBMITTED = Grade.__table__, SubmittedAssignment.__table__
 
 
 @dataclass
@@ -86,8 +87,9 @@ class Entries:
         )  # fmt: skip
 
     @contextmanager
-    def of(self, student: str) -> Iterator[list[Entry]]:
-        """The student's entries, made if this is their first submission.
+    def of(self, student: str, handed_in: datetime | None = None) -> Iterator[list[Entry]]:
+        """The student's entries, made if this is their first submission. handed_in: in UTC, as
+        nbgrader keeps it; None if it is unknown.
 
         What they say of automatic points and of waiting is written in the end. Nobody else writes
         in between: what a person gives in that moment comes before all of it, or after.
@@ -98,6 +100,12 @@ class Entries:
             entries = self._read(student) or self._made(student)
             yield entries
             self._write(entries)
+            self._session.execute(
+                update(_SUBMITTED)
+                .where(_SUBMITTED.c.assignment_id == self._assignment)
+                .where(_SUBMITTED.c.student_id == student)
+                .values(timestamp=handed_in and handed_in.replace(tzinfo=None))
+            )
             self._session.commit()
         except BaseException:
             self._session.rollback()

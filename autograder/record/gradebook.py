@@ -15,14 +15,17 @@ import sqlite3
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbformat import NotebookNode
 
 from autograder.builder.notebooks import to_bytes
+from autograder.course.times import instant
 from autograder.errors import Refusal
 from autograder.files import write_whole
+from autograder.record.folder import policy_of
 from autograder.record.notes import notes_cells
 from autograder.record.results import Result
 
@@ -77,6 +80,7 @@ c.HTMLExporter.extra_template_basedirs = [f"{_ours}/templates", f"{_formgrader}/
 
 
 DATABASE = "gradebook.db"
+TIME = "%Y-%m-%d %H:%M:%S.%f UTC"
 STUDENTS_OF = """
     select student_id from submitted_assignment
     join assignment on assignment.id = submitted_assignment.assignment_id
@@ -102,6 +106,7 @@ class CourseBook:
                 _make(database)
             self._gradebook = _open(database)
         self._entries: dict[str, Entries] = {}  # by lab
+        self._zone = policy_of(self.folder.parent).timezone
 
     def add_assignment(self, lab: str, instructor: NotebookNode) -> None:
         """Make `lab` known to the gradebook, with nbgrader's own generate_assignment.
@@ -132,10 +137,16 @@ class CourseBook:
 
         A mark given by hand stays; where the answer has changed since, it waits to be confirmed.
         """
+        is_notebook = result.file_name.endswith(".ipynb")
+        handed_in = instant(result.submitted_at, self._zone) if is_notebook else None
         with _sentences(self.folder / DATABASE):
-            self._record_marks(result, self._unchanged(result, notebook, submitted))
-        if result.file_name.endswith(".ipynb"):
-            write_whole(self._path("submitted", result), submitted)
+            self._record_marks(result, handed_in, self._unchanged(result, notebook, submitted))
+        if is_notebook:
+            path = self._path("submitted", result)
+            write_whole(path, submitted)
+            path.with_name("timestamp.txt").unlink(missing_ok=True)
+            if handed_in:  # formgrader compares it with the database's
+                write_whole(path.with_name("timestamp.txt"), f"{handed_in:{TIME}}".encode())
         shown = {"nbformat": 4, "nbformat_minor": 5, "metadata": {},
                  "cells": notes_cells(result) + notebook}  # fmt: skip
         write_whole(self._path("autograded", result), json.dumps(shown).encode())
@@ -161,14 +172,16 @@ class CourseBook:
             return set()
         return {name for name, source in _sources(cells).items() if before.get(name) == source}
 
-    def _record_marks(self, result: Result, unchanged: set[str]) -> None:
+    def _record_marks(
+        self, result: Result, handed_in: datetime | None, unchanged: set[str]
+    ) -> None:
         if result.lab not in self._entries:
             from autograder.record.entries import Entries  # nbgrader takes seconds, see _open
 
             self._entries[result.lab] = Entries(self._gradebook.db, result.lab)
         points = {name: sum(check.points for check in checks)
                   for name, checks in result.by_exercise.items()}  # fmt: skip
-        with self._entries[result.lab].of(result.student) as entries:
+        with self._entries[result.lab].of(result.student, handed_in) as entries:
             for entry in entries:
                 exercise = entry.name.removeprefix("check_")
                 by_hand = entry.name in result.written

@@ -20,7 +20,7 @@ from tqdm import tqdm
 from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import Lab, read_labs
 from autograder.desk.guard import Guard, Person
-from autograder.desk.server import make_app
+from autograder.desk.server import READING, make_app
 from autograder.proof.bench.measure import host
 from autograder.record.gradebook import CourseBook
 from autograder.record.results import GRADED, Result, ResultLog
@@ -59,7 +59,11 @@ def measured(n_students: int) -> dict:
     person = Person("bench")
     with socket.create_server(("127.0.0.1", 0)) as listening:
         origin = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        start = time.perf_counter()
         app = Timed(make_app(OUT, [person], origin))
+        for each in (thread for thread in threading.enumerate() if thread.name == READING):
+            each.join()
+        read_s = time.perf_counter() - start
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
@@ -69,16 +73,22 @@ def measured(n_students: int) -> dict:
         finally:
             server.should_exit = True
             thread.join()
-    return {"n_answers": n_answers, **steps}
+    return {"n_answers": n_answers, "all_read_s": round(read_s, 2), **steps}
 
 
 def marked(client: httpx.Client, person: Person, labs: list[Lab], app: Timed) -> dict:
     """Open the desk and mark answers of the first questions one after the other."""
     names = [(lab.name, cell.name) for lab in labs for cell in lab.cells if cell.kind == "written"]
-    client.get("/", params={"token": person.token})
-    before = app.seconds
-    client.get("/").raise_for_status()
-    home_ms = 1000 * (app.seconds - before)
+    times = []
+    for address in (
+        f"/?token={person.token}",
+        "/",
+        *(f"/next/{lab}/{name}" for lab, name in names),
+    ):
+        before = app.seconds
+        client.get(address).raise_for_status()
+        times.append(1000 * (app.seconds - before))
+    first_ms, home_ms, *opened_ms = times
     seconds = []
     for lab, question in names:
         page = client.get(f"/next/{lab}/{question}")
@@ -89,7 +99,10 @@ def marked(client: httpx.Client, person: Person, labs: list[Lab], app: Timed) ->
             seconds.append(app.seconds - before)
             page.raise_for_status()
     return {
+        "first_page_ms": round(first_ms, 1),
         "home_ms": round(home_ms, 1),
+        "open_question_ms_median": round(median(opened_ms), 1),
+        "open_question_ms_most": round(max(opened_ms), 1),
         "next_ms_median": round(1000 * median(seconds), 1),
         "next_ms_95_percent": round(1000 * quantiles(seconds, n=20)[-1], 1),
     }

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from nbgrader.apps.api import NbGraderAPI
+from nbgrader.coursedir import CourseDirectory
 from recorded import LAB, by_hand, record, result_of
 
 from autograder.builder.notebooks import build_notebook, to_bytes
@@ -102,3 +104,16 @@ def test_feedback_shows_marks_and_comments(course, said):
     assert "(Score: 10.75 / 12.0)" in " ".join(unescape(pages["ada"]).split())
     assert "Why not" in pages["ada"]
     assert "(Score: 7.0 / 12.0)" in " ".join(unescape(pages["carol"]).split())
+
+
+def test_formgrader_shows_when_work_was_handed_in(tmp_path):
+    (tmp_path / "policy.toml").write_text('timezone = "Asia/Taipei"\n')
+    times = {"ada": "2026-10-15T23:59:58+00:00", "bo": "2026-10-16T07:59:58", "cy": ""}
+    record(tmp_path, [result_of(name, submitted_at=time) for name, time in times.items()])
+    api = NbGraderAPI(CourseDirectory(root=str(tmp_path / "course")))
+    shown = {each["student"]: each for each in api.get_submissions(LAB)}
+    stamps = {name: each["timestamp"] for name, each in shown.items()}
+    assert stamps == {"ada": "2026-10-15T23:59:58", "bo": "2026-10-15T23:59:58", "cy": None}
+    assert api.get_autograded_students(LAB) == set(times)
+    record(tmp_path, [result_of("ada", submitted_at="")])
+    assert api.get_autograded_students(LAB) == set(times)
