@@ -92,7 +92,7 @@ def greedy_text_is_the_targets(student: Student, case: SamplingCase) -> None:
     if case.draft is case.target and was_rejected(run, case):
         raise Wrong(
             "a drafted token was rejected, with the target itself as the draft",
-            why="At temperature 0 the draft must propose its most likely token.",
+            why="The draft was fed another text, or has another temperature.",
         )
 
 

@@ -10,6 +10,7 @@ from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, number_in, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal, expect_refusals
+from labkit.checks.slips import is_number, told
 from labkit.labs.speculative.checks.drafts import SINGLE_PRECISION
 from labkit.labs.speculative.checks.search import NO_CHANCE
 
@@ -33,13 +34,14 @@ class TokensCase:
         relative = SINGLE_PRECISION if self.kind == "edge" or self.alpha < 0.99 else NEAR_ONE
         alpha, gamma, right = self.alpha, self.gamma, self.n_tokens
         slips = {
-            1 + gamma * alpha: "A token counts only if all tokens before it are accepted.",
-            right - 1: "Add the token that the target adds.",
-            right - alpha**gamma: "The last power is missing: add up to alpha^gamma.",
-            (gamma + 1) * alpha: "The token that the target adds always counts: begin with 1.",
+            "A token counts only if all tokens before it are accepted.": 1 + gamma * alpha,
+            "Add the token that the target adds.": right - 1,
+            "The last power is missing: add up to alpha^gamma.": right - alpha**gamma,
+            "The token that the target adds always counts: begin with 1.": (gamma + 1) * alpha,
         }
         got = student.expected_tokens(alpha, gamma)
-        expect_number(got, right, "tokens per block", relative=relative, slips=slips)
+        why = told(slip for slip, number in slips.items() if is_number(got, number))
+        expect_number(got, right, "tokens per block", relative=relative, why=why)
 
 
 @check("expected_tokens", "between", gate=True, hint="Add up 1, alpha, alpha^2, ..., alpha^gamma.")

@@ -1,0 +1,25 @@
+"""Most wrong answers get messages that no other wrong answer to the exercise gets."""
+
+from autograder.builder.source import find_lab
+from autograder.labs.known import Mutant, mutants_of
+from autograder.proof import messages
+
+
+def test_nine_of_ten_wrong_answers_of_a_lab_are_told_apart():
+    lab = find_lab("memory")
+    alike = messages.not_told_apart(lab)
+    assert 0 < len(alike) < 0.1 * len(mutants_of(lab))
+
+
+def test_numbers_alone_tell_no_two_apart(monkeypatch, capsys):
+    texts = ("a_parameter = 7", "a_parameter = 8", "raise KeyError")
+    sources = [f"def weight_bytes(*args):\n    {text}\n    return a_parameter" for text in texts]
+    made = [
+        Mutant("weight_bytes", text, (), source)
+        for text, source in zip(texts, sources, strict=True)
+    ]
+    monkeypatch.setattr(messages, "mutants_of", lambda lab: made)
+    assert messages.not_told_apart(find_lab("memory")) == made[:2]
+    messages.main(["01_memory"])
+    out = capsys.readouterr().out
+    assert "01_memory: 1 of 3 wrong answers (33%)" in out and texts[0] in out
