@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -44,6 +45,7 @@ def common(
     """Options that stand before the command."""
 
 
+ONLY_UNIX = ("fcntl", "resource")
 LabName = Annotated[str, typer.Argument(help="a lab: 04_kv_cache, kv_cache or 04")]
 
 
@@ -505,4 +507,12 @@ def _refuse(reason: object) -> NoReturn:
 
 def main() -> None:
     """Entry point."""
-    app()
+    try:
+        app()
+    except ModuleNotFoundError as missing:
+        if missing.name not in ONLY_UNIX:
+            raise
+        sys.exit(
+            "autograder: this command runs students' code, which needs Linux: use WSL2 or a "
+            "container (docs/platforms.md). Reading, marking and exporting work here."
+        )
