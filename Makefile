@@ -1,9 +1,10 @@
 # Every target sets itself up: it needs python3 (3.11 or newer) with venv and pip, make and git.
 VENV   := .venv
 PYTHON := $(VENV)/bin/python
+BASE   := python3
 READY  := $(VENV)/.ready
 
-.PHONY: demo test test-long test-oldest lab build bench fuzz figures clean
+.PHONY: demo test test-long test-oldest lab build bench fuzz figures image dist clean
 
 SECONDS ?= 60
 
@@ -43,11 +44,18 @@ fuzz: $(READY)  ## what reads hostile bytes, each part for SECONDS; guided by co
 figures: $(READY)  ## redraw every figure of the labs from data/results into build/figures
 	$(PYTHON) -m labkit figures data/results build/figures
 
+image:  ## a container that grades: on macOS, on Windows, or where the system's Python is too old
+	docker build --file Containerfile --tag labkit .
+
+dist:  ## sdist and wheel of the whole project, below build/dist; needs no network
+	$(PYTHON) -m build --no-isolation --outdir build/dist
+
 clean:
 	rm -rf build $(VENV)
 
 $(READY): pyproject.toml constraints.txt
-	python3 -m venv $(VENV)
+	@$(BASE) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "This needs Python 3.11 or newer. If you have one, give its command: make BASE=python3.12")'
+	$(BASE) -m venv --clear $(VENV)
 	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[grade,cluster,dev]'
 	touch $@
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import platform
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
@@ -46,6 +47,7 @@ def common(
     """Options that stand before the command."""
 
 
+ONLY_UNIX = ("fcntl", "resource")
 LabName = Annotated[str, typer.Argument(help="a lab: 04_kv_cache, kv_cache or 04")]
 
 
@@ -93,27 +95,52 @@ def build(
         "build"
     ),
 ) -> None:
-    """Build the notebooks and the student's labkit."""
+    """Build the notebooks and the student's labkit. Refuse a lab whose solution loses points."""
     from autograder.builder.course import build_course, stale_files
+    from autograder.builder.source import read_course, read_labs
+    from autograder.labs.complete import missing_parts, unproven_parts
+    from autograder.proof.reference import refuse_lost_points
 
     if not check:
         with _refusals():
             for path in build_course(out):
                 typer.echo(path)
+            for lab in read_labs():
+                refuse_lost_points(lab, out)
         return
-    from autograder.builder.source import read_labs
-    from autograder.labs.complete import missing_parts
-
     with _refusals():
         stale = stale_files()
     problems = [
         f"{path.name} differs from what the sources build: run `autograder build`" for path in stale
     ]
-    problems += [sentence for lab in read_labs() for sentence in missing_parts(lab)]
+    own = read_course().own
+    for lab in read_labs():
+        missing = list(missing_parts(lab))
+        unproven = [] if missing else list(unproven_parts(lab))
+        problems += missing
+        if lab.name not in own:
+            problems += unproven
+            continue
+        for sentence in unproven:
+            typer.echo(f"Warning: {sentence}", err=True)
     for problem in problems:
         typer.echo(problem, err=True)
     if problems:
         raise typer.Exit(1)
+
+
+@app.command("check")
+def check_lab(lab: LabName) -> None:
+    """Play a lab's own solution: on open and hidden cases, then its notebook from top to bottom."""
+    from autograder.proof.reference import lost_points, stopped_cell
+
+    found = _lab(lab)
+    problems = list(lost_points(found)) or list(stopped_cell(found))
+    for problem in problems:
+        typer.echo(problem, err=True)
+    if problems:
+        raise typer.Exit(1)
+    typer.echo(f"{found.name}: the solution earns every point, and each cell of its notebook runs.")
 
 
 @app.command()
@@ -138,6 +165,7 @@ def release(
     from autograder.builder.course import release_lab
     from autograder.builder.site import write_site
     from autograder.builder.source import read_course, read_labs
+    from autograder.proof.reference import refuse_lost_points
 
     address = (read_course().address if url is None else url).rstrip("/")
     if address and "://" not in address:
@@ -148,6 +176,8 @@ def release(
         _refuse("--revise compares with a site: give its folder with --to")
     with _refusals():
         labs = read_labs() if everything else [_lab(lab)]
+        for each in labs:
+            refuse_lost_points(each, Path("build"))
         if to is not None:
             paths = write_site(to, labs, address, revise=revise, explained=explained)
         else:
@@ -204,6 +234,7 @@ def grade(
     from autograder.grading.grade import Run, Shard, grade_shard
     from autograder.grading.grade import grade as grade_lab
     from autograder.grading.told import counts, places
+    from autograder.proof.reference import refuse_lost_points
     from autograder.record.results import ERROR
 
     run = Run(
@@ -212,6 +243,7 @@ def grade(
     if watch and (shard or cluster):
         _refuse("--watch grades all of a folder on this machine: leave out --shard and --cluster")
     with _refusals():
+        refuse_lost_points(_lab(lab), out)
         if watch:
             _watch(_lab(lab), submissions, out, run)
         if shard:
@@ -559,4 +591,12 @@ def _refuse(reason: object) -> NoReturn:
 def main() -> None:
     """Entry point."""
     gc.set_threshold(100_000, 50, 100)  # else a third of a short grading goes into collecting
-    app()
+    try:
+        app()
+    except ModuleNotFoundError as missing:
+        if missing.name not in ONLY_UNIX:
+            raise
+        sys.exit(
+            "autograder: this command runs students' code, which needs Linux: use WSL2 or a "
+            "container (docs/platforms.md). Reading, marking and exporting work here."
+        )

@@ -7,8 +7,10 @@ from importlib.metadata import requires, version
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from recorded import LAB, result_of
 
 from autograder.builder.source import REPOSITORY
+from autograder.record.results import ResultLog
 
 AS_ON_WINDOWS = """
 import importlib, os, pkgutil, signal, sys
@@ -33,6 +35,21 @@ for module in pkgutil.walk_packages(labkit.__path__, "labkit."):
     except ModuleNotFoundError as missing:
         assert missing.name == "triton", missing  # for GPUs
 print(sum(name.startswith("labkit.") for name in sys.modules))
+"""
+
+MARKS_ON_WINDOWS = """
+import os, sys
+
+import IPython, jupytext, nbclient, nbgrader.api, sqlalchemy, torch, typer
+
+for name in ("fcntl", "grp", "pwd", "resource", "termios"):
+    sys.modules[name] = None
+for name in ("fork", "getuid", "sched_getaffinity", "sched_setaffinity"):
+    delattr(os, name)
+
+from autograder.cli import main
+
+main()
 """
 
 
@@ -74,3 +91,32 @@ def test_students_code_imports_without_what_only_unix_has():
     done = subprocess.run(run, capture_output=True, text=True, cwd=REPOSITORY)
     assert done.returncode == 0, done.stderr[-2000:]
     assert int(done.stdout) > 100
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    out = tmp_path_factory.mktemp("out")
+    log = ResultLog(out / "results.jsonl")
+    log.append(result_of("ann", written={}))
+    log.finish(LAB, {"ann"})
+    log.close()
+    return out
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "says"),
+    [
+        (["report", "OUT"], 0, "report.html"),
+        (["export", "OUT", "-o", "OUT/table.csv"], 0, "table.csv"),
+        (["integrity", "OUT", LAB], 0, "integrity"),
+        (["build", "--help"], 0, "notebooks"),
+        (["grade", LAB, "OUT", "-o", "OUT/new"], 1, "needs Linux: use WSL2 or a container"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_marks_are_read_and_exported_without_what_only_unix_has(graded, command, status, says):
+    arguments = [part.replace("OUT", str(graded)) for part in command]
+    run = [sys.executable, "-W", "ignore", "-c", MARKS_ON_WINDOWS, *arguments]
+    done = subprocess.run(run, capture_output=True, text=True, cwd=REPOSITORY)
+    assert (done.returncode, "Traceback" in done.stderr) == (status, False), done.stderr[-2000:]
+    assert says in done.stdout + done.stderr

@@ -15,7 +15,7 @@ says what it is, what it is called and what it is worth.
 import importlib.util
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -83,12 +83,14 @@ class Course:
     """What every notebook of the course shares; one place, `notebooks/course.toml`.
 
     address: where releases lie, "" if nowhere; revisions: by lab, how often it was released anew;
+    own: labs that are not the kit's;
     page: rows for students; counts_as: points of the final mark by lab; policy: as it stands there.
     """
 
     title: str
     address: str = ""
     revisions: Mapping[str, int] = field(default_factory=dict)
+    own: Sequence[str] = ()
     page: Mapping[str, str] = field(default_factory=dict)
     counts_as: Mapping[str, float] = field(default_factory=dict)
     policy: Mapping[str, Any] = field(default_factory=dict)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.builder.source import REPOSITORY, SOURCES, find_lab, read_labs
+from autograder.builder.source import REPOSITORY, SOURCES, find_lab, read_course, read_labs
 from autograder.labs import cases_of, complete, part_of
-from autograder.labs.complete import missing_parts
+from autograder.labs.complete import missing_parts, unproven_parts
 
 MISSING = {
     "checks": "04_kv_cache has no checks: add labkit/labs/kv_cache/checks/__init__.py",
@@ -54,6 +54,8 @@ def test_the_same_seed_gives_the_same_hidden_cases():
 @pytest.mark.parametrize("lab", read_labs(), ids=lambda lab: lab.name)
 def test_no_lab_misses_a_part(lab):
     assert list(missing_parts(lab)) == []
+    if lab.name not in read_course().own:
+        assert list(unproven_parts(lab)) == []
 
 
 @pytest.mark.parametrize("part", MISSING)
@@ -87,7 +89,11 @@ def test_what_a_lab_misses_is_said_with_the_file_to_add(part, monkeypatch):
         "an exercise of that name": ("stray_files", lambda lab: stray),
     }[part]
     monkeypatch.setattr(complete, name, instead)
-    assert list(missing_parts(find_lab("kv_cache"))) == [MISSING[part]]
+    lab = find_lab("kv_cache")
+    is_needed = part not in ("a right answer", "a wrong answer", "an exercise of that name")
+    assert list(missing_parts(lab)) == ([MISSING[part]] if is_needed else [])
+    if part not in ("checks", "a check"):
+        assert list(unproven_parts(lab)) == ([] if is_needed else [MISSING[part]])
 
 
 @pytest.mark.parametrize("lab", ["08_papers", "04_kv_cache"])

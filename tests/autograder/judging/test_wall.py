@@ -252,6 +252,23 @@ def test_without_any_rung_one_sentence_says_what_is_missing(
         strongest_rung()
 
 
+def test_in_a_container_that_forbids_namespaces_landlock_takes_over() -> None:
+    """The calls that Docker's default profile refuses to a container without CAP_SYS_ADMIN."""
+    ask = (
+        "from autograder.judging.wall import seccomp, strongest_rung, why_not\n"
+        "rules = [seccomp._refuse(name) for name in seccomp.ESCAPE]\n"
+        "rules.append(seccomp._refuse('clone3', 38))\n"
+        "new = seccomp._bits(seccomp._NEW_NAMESPACES, seccomp._fail(), seccomp._allow())\n"
+        "rules.append(seccomp._on_argument('clone', 0, new))\n"
+        "seccomp.install(seccomp._program(rules))\n"
+        "print(why_not('namespaces') and strongest_rung())\n"
+    )
+    for place in places():
+        uid, rung = place.split()
+        if rung == "landlock":
+            assert run_as(int(uid), "-c", ask).split() == ["landlock"]
+
+
 @pytest.mark.parametrize("system, processor", [("darwin", "arm64"), ("linux", "riscv64")])
 def test_an_unknown_machine_is_refused_by_name(
     monkeypatch: pytest.MonkeyPatch, system: str, processor: str
