@@ -12,6 +12,7 @@ the next message. There the check's own functions run as ever, so they count eve
 every answer of chance. Nothing is known here that this process was not told before.
 """
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -32,6 +33,7 @@ class Ahead:
     def __init__(self, call_back: Callable[[dict, list], Answer]) -> None:
         self._call_back = call_back
         self._lock = threading.RLock()  # students start threads
+        self._open = contextlib.ExitStack()
         self._is_ended = False
         self._forks: list[Fork] = []
         self._source: RandomSource | None = None
@@ -46,11 +48,21 @@ class Ahead:
         self._blobs: list[bytes] = []
         self._since = time.monotonic()
 
-    def follow(self, offer: Any) -> None:
-        """Begin a path with a source that takes the place of the one that is offered."""
+    def run(self, offer: Any, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
+        """`run_scripted` on the next path, by a source in the place of the one that is offered."""
+        from labkit.chance.source import in_words, names_of, scripted
+
+        if self._source is None:  # it is set up for all paths
+            self._open.enter_context(scripted(offer, *names_of(function)))
         self._source = RandomSource(self._forks, *offer.limits)
         self._own = {getattr(offer, name).index: getattr(self._source, name) for name in QUESTIONS}
         self._before, self._run, self._is_as_before = self._run, [], True
+        with in_words():
+            return function(*args, **kwargs)
+
+    def close(self) -> None:
+        """Let chance be chance again."""
+        self._open.close()
 
     def goes_on(self, reply: dict) -> bool:
         """Whether another path follows; the choices are then set to it."""

@@ -60,6 +60,8 @@ class Executor:
                 reply, blobs = self._handle(message, blob)
             return self._ahead.last(reply, blobs)
         finally:
+            if self._ahead is not None:
+                self._ahead.close()
             self._ahead = outer
 
     def _handle(self, message: dict, blob: bytes) -> tuple[dict, list]:
@@ -93,7 +95,7 @@ class Executor:
                 from labkit.chance.source import run_scripted
 
                 if self._ahead is not None and hasattr(args[0], "limits"):
-                    self._ahead.follow(args[0])
+                    return self._ahead.run(args[0], target, *args[1:], **kwargs)
                 return run_scripted(args[0], target, *args[1:], **kwargs)
             case "attribute":
                 return getattr(target, message["name"])
