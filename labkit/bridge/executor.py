@@ -129,10 +129,11 @@ class Executor:
             case "$callback" | "$silent":
                 return _Callback(self._run_callback, payload, tag == "$silent")
             case "$offer":
-                call, attributes = payload
+                call, attributes, answers = payload
                 return _stand_in(
                     self._decode_plain(call) if call is not None else None,
                     {name: self._decode_plain(item) for name, item in attributes.items()},
+                    dict(answers),
                 )
         raise WireError(f"unexpected {tag}")
 
@@ -198,13 +199,15 @@ class _StandIn:
 
 class _CallableStandIn(_StandIn):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and type(args[0]) is int and args[0] in self._answers and not kwargs:
+            return self._answers[args[0]]
         return self._call(*args, **kwargs)
 
 
-def _stand_in(call: Callable | None, attributes: dict) -> _StandIn:
+def _stand_in(call: Callable | None, attributes: dict, answers: dict) -> _StandIn:
     stand_in = _StandIn() if call is None else _CallableStandIn()
     if call is not None:
-        stand_in._call = call
+        stand_in._call, stand_in._answers = call, answers
     vars(stand_in).update(attributes)
     return stand_in
 

@@ -57,12 +57,14 @@ class Offer:
 
     The student sees `attributes` (values, callables or further offers) and may call the object
     itself if `call` is given. Every call runs on the check's side. silent: names of those that
-    return None and look at plain values only, so that the student's code need not wait.
+    return None and look at plain values only, so that the student's code need not wait. answers:
+    what `call` answers to whole numbers, if that is no secret and nobody counts.
     """
 
     call: Callable[..., Any] | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
     silent: Collection[str] = ()
+    answers: Mapping[int, float] = field(default_factory=dict, repr=False)
 
 
 class Channel(Protocol):
@@ -183,7 +185,7 @@ class Student:
             call = None
             if value.call is not None:
                 call = self._to_handle(value.call, callbacks)
-            return {"$offer": [call, attributes]}
+            return {"$offer": [call, attributes, list(value.answers.items())]}
         if callable(value):
             callbacks.append(value)
             return {"$callback": len(callbacks) - 1}
