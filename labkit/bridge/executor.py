@@ -66,6 +66,8 @@ class Executor:
 
     def _handle(self, message: dict, blob: bytes) -> tuple[dict, list]:
         encoder = Encoder(self._to_handle)
+        if self._ahead is not None:
+            self._ahead.hear(message)
         try:
             decoder = Decoder(blob, self._from_handle)
             if message["op"] == "in_turn":
