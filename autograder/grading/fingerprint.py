@@ -53,7 +53,8 @@ def marking_files(lab: Lab) -> set[Path]:
         for path in REPOSITORY.glob(pattern.format(topic=lab.topic))
     ]
     modules = _imported((*JUDGING, *parts, *walked, *answers))
-    data = {path for tree in modules.values() for path in _data_read(tree)}
+    naming = (tree for path, tree in modules.items() if "data_path" in path.read_text("utf-8"))
+    data = {path for tree in naming for path in _data_read(tree)}
     return modules.keys() | data | set(REPOSITORY.glob(f"autograder/labs/{lab.topic}/**/*.toml"))
 
 
@@ -94,12 +95,21 @@ def _imported(roots: Iterable[str]) -> dict[Path, ast.Module]:
 
 
 def _imports(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All statements below a node. Expressions are left alone: they are nine tenths of a module."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        below = getattr(node, name, ())
+        for each in below if isinstance(below, list) else ():
+            yield each
+            yield from _statements(each)
 
 
 def _data_read(tree: ast.Module) -> Iterator[Path]:

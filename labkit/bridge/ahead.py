@@ -4,6 +4,7 @@ Every callback that waits for its answer costs more than the student's own code.
 says that it may be performed ahead, this side answers by itself
 
 - a callback that is `silent`: its answer is always None;
+- a question without arguments whose answer was told with the last message;
 - a question to a random source: the paths are followed in one fixed order, depth first;
 - a question that was asked in the path before, after the same questions with the same answers.
 
@@ -12,6 +13,7 @@ the next message. There the check's own functions run as ever, so they count eve
 every answer of chance. Nothing is known here that this process was not told before.
 """
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -22,6 +24,7 @@ from labkit.chance.paths import Fork, NotRepeatable, RandomSource, next_path
 
 QUESTIONS = ("choose", "uniform", "is_below")
 MAX_EVENTS, MAX_S = 200, 0.05  # without a word to the other side
+ANSWER = {"ok", "value", "kind", "message"}
 NONE = ({"ok": True, "value": None}, b"")
 Answer = tuple[dict, bytes]
 
@@ -32,6 +35,7 @@ class Ahead:
     def __init__(self, call_back: Callable[[dict, list], Answer]) -> None:
         self._call_back = call_back
         self._lock = threading.RLock()  # students start threads
+        self._open = contextlib.ExitStack()
         self._is_ended = False
         self._forks: list[Fork] = []
         self._source: RandomSource | None = None
@@ -39,6 +43,7 @@ class Ahead:
         self._run: list[tuple] = []  # questions and answers of this path
         self._before: list[tuple] = []  # and of the path before
         self._is_as_before = False
+        self._told: dict[int, Any] = {}  # by callback, until something may have changed it
         self._begin()
 
     def _begin(self) -> None:
@@ -46,11 +51,25 @@ class Ahead:
         self._blobs: list[bytes] = []
         self._since = time.monotonic()
 
-    def follow(self, offer: Any) -> None:
-        """Begin a path with a source that takes the place of the one that is offered."""
+    def hear(self, message: dict) -> None:
+        """Take in what is told along with a message."""
+        self._told = dict(message.get("told", ()))
+
+    def run(self, offer: Any, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
+        """`run_scripted` on the next path, by a source in the place of the one that is offered."""
+        from labkit.chance.source import in_words, names_of, scripted
+
+        if self._source is None:  # it is set up for all paths
+            self._open.enter_context(scripted(offer, *names_of(function)))
         self._source = RandomSource(self._forks, *offer.limits)
         self._own = {getattr(offer, name).index: getattr(self._source, name) for name in QUESTIONS}
         self._before, self._run, self._is_as_before = self._run, [], True
+        with in_words():
+            return function(*args, **kwargs)
+
+    def close(self) -> None:
+        """Let chance be chance again."""
+        self._open.close()
 
     def goes_on(self, reply: dict) -> bool:
         """Whether another path follows; the choices are then set to it."""
@@ -66,19 +85,22 @@ class Ahead:
         """What the other side answers to a callback; it is asked only where that is not known."""
         with self._lock:
             question = (message, b"".join(blobs))
-            answer = None
-            if is_silent:
-                answer = NONE
-            elif message["callback"] in self._own:
+            index, answer = message["callback"], None
+            if index in self._own:
                 answer = self._own_answer(message, question[1])
+            elif index in self._told and not (message["args"] or message["kwargs"]):
+                answer = {"ok": True, "value": self._told.pop(index)}, b""
+            elif is_silent:
+                answer, self._told = NONE, {}
             elif self._is_as_before and self._known() and self._known()[0] == question:
-                answer = self._known()[1]
+                answer, self._told = self._known()[1], dict(self._known()[2])
             if answer is None:
                 answer = self._ask(message, blobs)
             else:
                 self.note({**message, "assumed": None if answer[1] else answer[0]}, blobs)
-            self._is_as_before = self._is_as_before and self._known() == (question, answer)
-            self._run.append((question, answer))
+            known = self._known() or ()
+            self._is_as_before = self._is_as_before and known[:2] == (question, answer)
+            self._run.append((question, answer, dict(self._told)))
             return answer
 
     def note(self, event: dict, blobs: list) -> None:
@@ -97,7 +119,10 @@ class Ahead:
         reply, blob = self._call_back(asked, [*self._blobs, *blobs])
         self._is_ended = self._is_ended or "ended" in reply
         self._begin()
-        return {key: reply[key] for key in reply.keys() - {"id", "answer"}}, bytes(blob)
+        if message["callback"] is not None:
+            self.hear(reply)
+        answer = {key: reply[key] for key in reply.keys() & ANSWER}
+        return answer, bytes(blob)
 
     def _known(self) -> tuple | None:
         i = len(self._run)

@@ -60,10 +60,14 @@ class Executor:
                 reply, blobs = self._handle(message, blob)
             return self._ahead.last(reply, blobs)
         finally:
+            if self._ahead is not None:
+                self._ahead.close()
             self._ahead = outer
 
     def _handle(self, message: dict, blob: bytes) -> tuple[dict, list]:
         encoder = Encoder(self._to_handle)
+        if self._ahead is not None:
+            self._ahead.hear(message)
         try:
             decoder = Decoder(blob, self._from_handle)
             if message["op"] == "in_turn":
@@ -93,7 +97,7 @@ class Executor:
                 from labkit.chance.source import run_scripted
 
                 if self._ahead is not None and hasattr(args[0], "limits"):
-                    self._ahead.follow(args[0])
+                    return self._ahead.run(args[0], target, *args[1:], **kwargs)
                 return run_scripted(args[0], target, *args[1:], **kwargs)
             case "attribute":
                 return getattr(target, message["name"])
@@ -127,10 +131,11 @@ class Executor:
             case "$callback" | "$silent":
                 return _Callback(self._run_callback, payload, tag == "$silent")
             case "$offer":
-                call, attributes = payload
+                call, attributes, answers = payload
                 return _stand_in(
                     self._decode_plain(call) if call is not None else None,
                     {name: self._decode_plain(item) for name, item in attributes.items()},
+                    dict(answers),
                 )
         raise WireError(f"unexpected {tag}")
 
@@ -204,13 +209,15 @@ class _StandIn:
 
 class _CallableStandIn(_StandIn):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and type(args[0]) is int and args[0] in self._answers and not kwargs:
+            return self._answers[args[0]]
         return self._call(*args, **kwargs)
 
 
-def _stand_in(call: Callable | None, attributes: dict) -> _StandIn:
+def _stand_in(call: Callable | None, attributes: dict, answers: dict) -> _StandIn:
     stand_in = _StandIn() if call is None else _CallableStandIn()
     if call is not None:
-        stand_in._call = call
+        stand_in._call, stand_in._answers = call, answers
     vars(stand_in).update(attributes)
     return stand_in
 

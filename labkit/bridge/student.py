@@ -57,12 +57,29 @@ class Offer:
 
     The student sees `attributes` (values, callables or further offers) and may call the object
     itself if `call` is given. Every call runs on the check's side. silent: names of those that
-    return None and look at plain values only, so that the student's code need not wait.
+    return None and look at plain values only, so that the student's code need not wait. answers:
+    what `call` answers to whole numbers, if that is no secret and nobody counts. peeks: by name,
+    what a callable without arguments would answer now; it is told with every message.
     """
 
     call: Callable[..., Any] | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
     silent: Collection[str] = ()
+    answers: Mapping[int, float] = field(default_factory=dict, repr=False)
+    peeks: Mapping[str, Callable[[], Any]] = field(default_factory=dict, repr=False)
+
+
+class Callbacks(list):
+    """The functions of one request that the student's code may call, and what can be told now."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.peeks: dict[int, Callable[[], Any]] = {}
+
+    def told(self) -> dict[str, list]:
+        """What to tell along with a message: plain values by the number of the callback."""
+        values = [[index, Encoder().encode(peek())] for index, peek in self.peeks.items()]
+        return {"told": values} if values else {}
 
 
 class Channel(Protocol):
@@ -149,7 +166,7 @@ class Student:
         hold: bool = False,
     ) -> Any:
         """One request. `hold` leaves the result in the student's process, behind a proxy."""
-        callbacks: list[Callable[..., Any]] = []
+        callbacks = Callbacks()
         encoder = Encoder(lambda value: self._to_handle(value, callbacks))
         message: dict[str, Any] = {"op": op, "hold": hold}
         if target is not None:
@@ -160,6 +177,7 @@ class Student:
             message["kwargs"] = {key: encoder.encode(arg) for key, arg in kwargs.items()}
         if name is not None:
             message["name"] = name
+        message |= callbacks.told()
         reply, blob = self._channel.request(message, encoder.blobs, callbacks)
         if reply.get("ok") is not True:
             raise _student_error(reply)
@@ -178,12 +196,14 @@ class Student:
             attributes = {name: encoder.encode(item) for name, item in value.attributes.items()}
             for name in attributes.keys() & value.silent:
                 attributes[name] = {"$silent": attributes[name]["$callback"]}
+            for name, peek in value.peeks.items():
+                callbacks.peeks[attributes[name]["$callback"]] = peek
             if encoder.blobs:
                 raise TypeError("an Offer's attributes are plain values, callables and offers")
             call = None
             if value.call is not None:
                 call = self._to_handle(value.call, callbacks)
-            return {"$offer": [call, attributes]}
+            return {"$offer": [call, attributes, list(value.answers.items())]}
         if callable(value):
             callbacks.append(value)
             return {"$callback": len(callbacks) - 1}

@@ -47,13 +47,19 @@ def scripted(source: Source, *namespaces: dict[str, Any]) -> Iterator[None]:
     `numpy.random` or to numpy generators follow too. Everything is as before afterwards.
     Raises: CannotFollow, inside, at what cannot be followed.
     """
-    with replaced_modules(source, namespaces), _Scripted(source):
-        try:
-            yield
-        except TypeError as error:
-            if STAND_IN_FLOAT in str(error):
-                raise CannotFollow("dtype=float, which torch calls torch.float64") from error
-            raise
+    with replaced_modules(source, namespaces), _Scripted(source), in_words():
+        yield
+
+
+@contextlib.contextmanager
+def in_words() -> Iterator[None]:
+    """Say which use of a random number inside cannot be followed, where only torch complains."""
+    try:
+        yield
+    except TypeError as error:
+        if STAND_IN_FLOAT in str(error):
+            raise CannotFollow("dtype=float, which torch calls torch.float64") from error
+        raise
 
 
 def run_scripted(source: Any, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
@@ -64,8 +70,7 @@ def run_scripted(source: Any, function: Callable, /, *args: Any, **kwargs: Any) 
     (`labkit.chance.seeds.seeded`). `parts`, if it has any, stand for the names that they have in
     that module or notebook. Raises: as `scripted`.
     """
-    names = getattr(function, "__globals__", None)
-    namespaces = [names] if type(names) is dict else []
+    namespaces = names_of(function)
     parts = getattr(source, "parts", None)
     with contextlib.ExitStack() as stack:
         for namespace in namespaces if parts else ():
@@ -75,6 +80,12 @@ def run_scripted(source: Any, function: Callable, /, *args: Any, **kwargs: Any) 
         elif hasattr(source, "seeds"):
             kwargs["rng"] = stack.enter_context(seeded(*source.seeds))
         return function(*args, **kwargs)
+
+
+def names_of(function: Callable) -> list[dict[str, Any]]:
+    """The names of a function's module or notebook, if it has any."""
+    names = getattr(function, "__globals__", None)
+    return [names] if type(names) is dict else []
 
 
 @contextlib.contextmanager

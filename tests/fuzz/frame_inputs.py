@@ -43,7 +43,9 @@ handles = st.tuples(counts, st.text(max_size=4), st.booleans()).map(list)
 known_names = st.sampled_from("area call odd raise_odd cyclic items table nothing".split())
 owners = st.one_of(known_names.map(lambda name: {"$name": name}), tagged("$handle", counts))
 attributes = st.sampled_from(["real", "shape", "__len__", 5])
-offers = st.sampled_from([[0, {"a": 1}], [None, {}], [1, {"b": {"$name": "area"}}], []])
+offers = st.sampled_from(
+    [[0, {"a": 1}, [[1, 2]]], [None, {}, []], [1, {"b": {"$name": "area"}}, [0]], [0, {}], []]
+)
 TAGS = """
 $tuple $dict $set $tensor $array $bytes $int $float $complex $dtype $handle $name $callback $offer
 $item $method

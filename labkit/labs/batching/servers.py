@@ -66,8 +66,12 @@ class Server:
     def arrivals(self) -> list[dict]:
         """The requests that have come since it was last asked, oldest first."""
         self._poll()
-        ready, self._ready = self._ready, []
-        return [self._described(self.run.jobs[i]) for i in ready]
+        ready, self._ready = self.ready(), []
+        return ready
+
+    def ready(self) -> list[dict]:
+        """What `arrivals` would answer, without asking."""
+        return [self._described(self.run.jobs[i]) for i in self._ready]
 
     def now(self) -> float:
         """Seconds since the beginning."""

@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from autograder.judging.channel import RemoteChannel
-from autograder.judging.client import ChildSettings, Misplayed, Zygote
+from autograder.judging.client import ChildSettings, Misplayed, StudentEnded, Zygote
 from autograder.judging.ends import Tampered
+from autograder.judging.steady import SteadyAnswers
 from autograder.judging.walled import Child
 from labkit.bridge.student import Offer, scripted, value_of
 from labkit.chance.paths import NotRepeatable
@@ -22,6 +23,7 @@ def kept(model):
     "Three tokens, each by two questions to a model and one to chance."
     text = []
     for _ in range(3):
+        n = model.size() + model.size()
         model.note(len(text))
         weights = model.probs(text)
         text.append(int(torch.multinomial(weights, 1)) + 2 * int(torch.rand(1) < 0.25))
@@ -64,8 +66,14 @@ class Model:
             raise ValueError("this is never noted")
         self.tape.append(length)
 
-    def offer(self) -> Offer:
-        return Offer(attributes={"probs": self.asked, "note": self.note}, silent=["note"])
+    def size(self) -> int:
+        self.tape.append("size")
+        return len(self.tape) - 1
+
+    def offer(self, peek: int = 0) -> Offer:
+        attributes = {"probs": self.asked, "note": self.note, "size": self.size}
+        peeks = {"size": lambda: len(self.tape) + peek}
+        return Offer(attributes=attributes, silent=["note"], peeks=peeks)
 
     def asked(self, text: list[int]) -> object:
         return torch.tensor(self.probs(text), dtype=torch.float64)
@@ -126,6 +134,23 @@ def test_what_was_done_ahead_is_for_the_same_request_only(child):
         child.may_run_ahead = True
         with pytest.raises(Misplayed):
             exact_law(play)
+
+
+def test_who_asks_for_nothing_again_and_again_is_ended(child):
+    loop = "while True: self._call_back({'callback': None}, [])"
+    child.run_cell(f"import labkit.bridge.executor as e\ndef handle(self, *_):\n    {loop}")
+    child.run_cell("e.Executor.handle = handle\nx = 1")
+    with child.forked(), child.deadline(0.3), pytest.raises(StudentEnded):
+        SteadyAnswers().over(child).look_at(["x"])
+
+
+def test_what_was_told_must_be_the_answer(child):
+    child.run_cell("def size(model):\n    return model.size()")
+    with child.forked():
+        child.may_run_ahead = True
+        assert child.student.size(Model().offer()) == 0
+        with pytest.raises(Misplayed):
+            child.student.size(Model().offer(peek=1))
 
 
 def test_what_a_silent_function_raises_is_found(child):

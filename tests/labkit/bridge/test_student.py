@@ -146,6 +146,14 @@ def test_an_offer_shows_attributes_calls_and_nested_offers():
     assert STUDENT.use(model) == (-3, 2, 25, [1, 2])
 
 
+def test_answers_that_an_offer_brings_along_cost_no_call():
+    asked = []
+    offer = Offer(call=lambda x: asked.append(x) or -x, answers={1: 2.5})
+    student = local_student({"four": lambda f: [f(1), f(3), f(True), f(1.0)]})
+    assert student.four(offer) == [2.5, -3, -1, -1.0]
+    assert asked == [3, True, 1.0]
+
+
 def test_errors_of_student_code_are_plain_data():
     with pytest.raises(StudentError, match="IndexError") as caught:
         STUDENT.fail()

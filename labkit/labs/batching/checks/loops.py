@@ -30,6 +30,7 @@ OFFERED = {
         *("load_kv", "free_stored", "decode_step", "finish", "free_kv"),
     ),
 }
+RULES: dict[str, list[Rule]] = {}  # by exercise: a log is read once for all of them
 SILENT = ("save_kv", "free_kv", "finish", "refuse", "load_kv", "free_stored")
 
 
@@ -103,7 +104,7 @@ def _play(student: Student, case: LoopCase, exercise: str) -> Run:
         if (server.name == PREFILL) != is_prefill:
             return server
         attributes = {name: getattr(server, name) for name in OFFERED[exercise]}
-        return Offer(attributes=attributes, silent=SILENT)
+        return Offer(attributes=attributes, silent=SILENT, peeks={"arrivals": server.ready})
 
     run = serve(
         case.jobs,
@@ -142,6 +143,7 @@ def rule(
 
     def mark(broken: Callable) -> Callable:
         broken.rule = Rule(name, tuple(on.split(", ")), broken)
+        RULES.setdefault(exercise, []).append(broken.rule)
         rules = [each.rule for each in (broken, *also)]
 
         @check(exercise, hint=hint, weight=weight, gate=gate, applies_to=is_workload)
@@ -151,7 +153,9 @@ def rule(
                 runs = [run_of(student, each, exercise) for each in case.workloads]
                 return expect_work(runs, exercise, broken.rule.on)
             run = run_of(student, case, exercise)
-            found = faults_of(run, rules)
+            found = student.once(
+                ("faults", exercise, case), lambda: faults_of(run, RULES[exercise])
+            )
             for each in rules:
                 if each.name in found:
                     raise Wrong(in_words(run, found[each.name]), cause=each.claim)

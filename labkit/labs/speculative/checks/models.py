@@ -134,7 +134,8 @@ class OfferedModel:
         """What the student's code gets for it."""
         calls = {"n_cached": self.n_cached, "feed": self.feed, "rewind": self.rewind}
         attributes = {"vocab_size": self._mind.vocab_size, **calls}
-        return Offer(attributes=attributes, silent=["rewind"])
+        peeks = {"n_cached": lambda: len(self._cache)}
+        return Offer(attributes=attributes, silent=["rewind"], peeks=peeks)
 
     def n_cached(self) -> int:
         """Tokens in the cache."""

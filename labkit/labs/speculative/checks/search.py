@@ -1,13 +1,15 @@
 """Checks of `best_gamma`, part of `labkit.labs.speculative.checks`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from labkit.bridge.student import Student
+from labkit.bridge.student import Offer, Student
 from labkit.checks.compare import expect_number, number_in, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusals
 
+N_ANSWERS = 65  # to each gamma up to the largest that is tried
 NO_CHANCE = (1.03, -0.25, 2.0)  # what some report as an acceptance rate
 
 
@@ -47,12 +49,17 @@ class BestCase:
     def expect(self, student: Student, why: str) -> None:
         """Raise Wrong unless the student finds this gamma."""
         last = () if self.max_gamma is None else (self.max_gamma,)
-        times = (self.draft_s, self.target_s, self.verify_s)
+        times = (self.draft_s, self.target_s, offered(self.verify_s))
         got = student.best_gamma(self.alpha, *times, *last)
         expect_number(got, self.best, "the best gamma", why=why)
 
 
 _best = partial(check, "best_gamma", parts=("speedup", "expected_tokens"))
+
+
+def offered(verify_s: Callable[[int], float]) -> Offer:
+    """The function with its values for every gamma that anybody tries."""
+    return Offer(verify_s, answers={gamma: verify_s(gamma) for gamma in range(N_ANSWERS)})
 
 
 @_best("inside", gate=True, hint="Compare speedups, not tokens per block.")
@@ -78,7 +85,7 @@ def where_all_lose_nothing_is_drafted(student: Student, case: BestCase) -> None:
     """The answer is 0 if no gamma is faster than plain decoding."""
     case.expect(student, "No gamma has a speedup above 1 here: return 0.")
     target_s, draft_s = case.target_s, case.target_s / 1000
-    got = student.best_gamma(case.alpha, draft_s, target_s, lambda _: target_s)
+    got = student.best_gamma(case.alpha, draft_s, target_s, offered(lambda _: target_s))
     if not number_in(got, "the best gamma") > 0:
         what = f"the best gamma if draft_s is {draft_s:g}"
         raise Wrong(what, expected="1 or more", got=show(got))
