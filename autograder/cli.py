@@ -106,7 +106,7 @@ def build(
             for path in build_course(out):
                 typer.echo(path)
             for lab in read_labs():
-                refuse_lost_points(lab, out)
+                refuse_lost_points(lab)
         return
     with _refusals():
         stale = stale_files()
@@ -177,7 +177,7 @@ def release(
     with _refusals():
         labs = read_labs() if everything else [_lab(lab)]
         for each in labs:
-            refuse_lost_points(each, Path("build"))
+            refuse_lost_points(each)
         if to is not None:
             paths = write_site(to, labs, address, revise=revise, explained=explained)
         else:
@@ -243,7 +243,7 @@ def grade(
     if watch and (shard or cluster):
         _refuse("--watch grades all of a folder on this machine: leave out --shard and --cluster")
     with _refusals():
-        refuse_lost_points(_lab(lab), out)
+        refuse_lost_points(_lab(lab))
         if watch:
             _watch(_lab(lab), submissions, out, run)
         if shard:

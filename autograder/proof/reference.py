@@ -1,14 +1,14 @@
 """Whether a lab gives its own solution full marks: what must hold before students get the lab.
 
 The solution is trusted and runs without the wall: its cells in this process, its notebook in a
-kernel. A folder remembers by digest which labs hold, so `build` and `grade` play each only once.
+kernel. `HOLDS` remembers by digest which labs hold, so each is played once after a change.
 """
 
 import io
 import json
 import os
 from collections.abc import Iterator
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,7 +16,7 @@ import nbformat
 from nbclient import NotebookClient
 
 from autograder.builder.notebooks import build_notebook, cell_name
-from autograder.builder.source import Lab
+from autograder.builder.source import REPOSITORY, Lab
 from autograder.builder.wheel import write_folder
 from autograder.errors import Refusal
 from autograder.files import write_whole
@@ -28,6 +28,7 @@ from autograder.proof.matrix import play_all
 from labkit.checks.core import open_cases_of
 
 SEED = 0
+HOLDS = REPOSITORY / "build" / "holds"
 EARNED = ("passed", "read")  # an answer whose key only the grader has is read
 
 
@@ -86,18 +87,16 @@ def stopped_cell(lab: Lab) -> Iterator[str]:
                 return
 
 
-def refuse_lost_points(lab: Lab, folder: Path, seed: int = SEED) -> None:
-    """Refuse a lab whose solution loses a point; `folder` remembers the labs that hold.
-
-    Raises: Refusal naming each cell and check.
-    """
+def refuse_lost_points(lab: Lab, seed: int = SEED) -> None:
+    """Refuse a lab whose solution loses a point. Raises: Refusal naming each cell and check."""
     digest = grading_digest(lab, seed, Limits(), walled=False)
-    held = folder / ".holds" / lab.name
+    held = HOLDS / lab.name
     if held.exists() and held.read_bytes() == digest:
         return
     if problems := list(lost_points(lab, seed)):
         raise Refusal("\n".join([f"the solution of {lab.name} loses points:", *problems]))
-    write_whole(held, digest)
+    with suppress(OSError):  # a place where nobody may write is asked again
+        write_whole(held, digest)
 
 
 def _said(error: Exception) -> str:

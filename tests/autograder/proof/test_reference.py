@@ -41,15 +41,16 @@ def test_a_lab_that_loses_points_is_refused_and_one_that_holds_is_played_once(
     tmp_path, monkeypatch
 ):
     played = []
+    monkeypatch.setattr(reference, "HOLDS", tmp_path)
     monkeypatch.setattr(reference, "lost_points", lambda lab, seed: played.append(lab) or [])
     for _ in range(2):
-        reference.refuse_lost_points(LAB, tmp_path)
+        reference.refuse_lost_points(LAB)
     assert len(played) == 1
     other = changed("setup", lambda text: f"{text}\n")
     monkeypatch.setattr(reference, "lost_points", lambda lab, seed: ["a sentence"])
     for _ in range(2):
         with pytest.raises(Refusal, match="loses points:\na sentence"):
-            reference.refuse_lost_points(replace(other, name="04_kv_cache"), tmp_path)
+            reference.refuse_lost_points(replace(other, name="04_kv_cache"))
 
 
 def test_a_cell_of_the_notebook_that_stops_is_named():
