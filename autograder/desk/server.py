@@ -23,6 +23,7 @@ from autograder.desk.store import Store
 from autograder.desk.suggestions import Suggestions
 from autograder.desk.tables import Tables
 from autograder.errors import Refusal
+from autograder.pages.formulas import drawn
 from autograder.record.marks import as_points
 
 READING = "desk reads all answers"
@@ -34,7 +35,7 @@ def make_app(out: Path, people: list[Person], origin: str) -> Guard:
     tables = Tables(out / "course" / "gradebook.db")
     answers = Answers(out, tables.secret())
     store = Store(tables, answers.questions())
-    Thread(target=answers.read_all, name=READING, daemon=True).start()
+    Thread(target=_prepare, args=(answers,), name=READING, daemon=True).start()
     desk = Desk(answers, store, Shares(tables))
     suggestions = Suggestions(tables)
     pages = Pages(desk, suggestions, [each.name for each in people if each.role == MARKER])
@@ -234,6 +235,12 @@ def typed_points(state: State, items: list[Item], at_most: float) -> str:
     """The points that a person typed; "" if they are the sum of the items."""
     total = points_of(state.items, {item.id: item.points for item in items}, at_most)
     return "" if state.items and state.points == total else as_points(state.points)
+
+
+def _prepare(answers: Answers) -> None:
+    """What takes seconds, done while the first page is looked at."""
+    drawn("x")
+    answers.read_all()
 
 
 def _to(sheet: Sheet, name: str) -> Response:
