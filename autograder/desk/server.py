@@ -14,17 +14,16 @@ from autograder.desk.agreement import SecondMarks
 from autograder.desk.answers import Answer, Answers, Sheet
 from autograder.desk.appeals import Appeals
 from autograder.desk.guard import MARKER, READER, Guard, Person
-from autograder.desk.marking import Desk, is_together, number, one
+from autograder.desk.marking import Desk, is_together, number, one, typed_points
 from autograder.desk.render import page, static
 from autograder.desk.review import Review
 from autograder.desk.shares import Shares
-from autograder.desk.states import Item, State, points_of
+from autograder.desk.states import State
 from autograder.desk.store import Store
 from autograder.desk.suggestions import Suggestions
 from autograder.desk.tables import Tables
 from autograder.errors import Refusal
 from autograder.pages.formulas import drawn
-from autograder.record.marks import as_points
 
 READING = "desk reads all answers"
 _SHEET = "/{lab:str}/{question:str}"
@@ -229,12 +228,6 @@ class Pages:
         if answer is None:
             raise HTTPException(404)
         return answer
-
-
-def typed_points(state: State, items: list[Item], at_most: float) -> str:
-    """The points that a person typed; "" if they are the sum of the items."""
-    total = points_of(state.items, {item.id: item.points for item in items}, at_most)
-    return "" if state.items and state.points == total else as_points(state.points)
 
 
 def _prepare(answers: Answers) -> None:
