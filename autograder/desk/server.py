@@ -53,6 +53,7 @@ def make_app(out: Path, people: list[Person], origin: str) -> Guard:
     routes += [
         Route("/agreement", review.agreement),
         Route(f"/second{_SHEET}", review.second, methods=["GET", "POST"]),
+        Route("/outputs/{name:str}", review.outputs),
         Route("/appeals", review.appeals, methods=["GET", "POST"]),
         Route("/appeal/{number:int}", review.appeal, methods=["GET", "POST"]),
         Route("/overview", review.overview),
