@@ -16,6 +16,7 @@ from threading import Lock
 
 from autograder.builder.source import Lab, find_lab
 from autograder.desk.groups import Group, groups_of
+from autograder.desk.outputs import Output, outputs_of
 from autograder.desk.rubric import Question, questions_of
 from autograder.desk.states import Key
 from autograder.record.results import Result, read_results
@@ -111,6 +112,10 @@ class Answers:
             return {}
         named = [cell for cell in cells if "nbgrader" in cell["metadata"]]
         return {cell["metadata"]["nbgrader"]["grade_id"]: cell for cell in named}
+
+    def outputs(self, answer: Answer) -> list[Output]:
+        """The tables and figures of an answer's notebook."""
+        return outputs_of(self._out, answer.key)
 
     def _sheets(self, lab: str) -> dict[str, Sheet]:
         cells = {  # what could not be graded is no answer, not even a blank one

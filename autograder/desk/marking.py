@@ -11,6 +11,7 @@ from autograder.desk.shares import Shares
 from autograder.desk.states import Item, State, points_of
 from autograder.desk.store import Store
 from autograder.errors import Refusal
+from autograder.record.marks import as_points
 
 OPEN_S = 300.0
 Form = Mapping[str, Sequence[str]]
@@ -133,6 +134,12 @@ def state_from(form: Form, items: Sequence[Item], question: Question) -> State:
         worth = {item.id: item.points for item in chosen}
         points = points_of(worth, worth, question.points)
     return State(points, comment, tuple(sorted(item.id for item in chosen)), waits=False)
+
+
+def typed_points(state: State, items: Sequence[Item], at_most: float) -> str:
+    """The points that a person typed; "" if they are the sum of the items."""
+    total = points_of(state.items, {item.id: item.points for item in items}, at_most)
+    return "" if state.items and state.points == total else as_points(state.points)
 
 
 def number(text: str, lowest: float = 0.0) -> float:

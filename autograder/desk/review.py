@@ -67,6 +67,17 @@ class Review:
             suggested=None,
         )  # fmt: skip
 
+    def outputs(self, request: Request) -> Response:
+        """The tables and figures of an answer's notebook."""
+        found = self._desk.answers.find(request.path_params["name"])
+        if found is None:
+            raise HTTPException(404)
+        sheet, answer = found
+        outputs = self._desk.answers.outputs(answer)
+        return page(
+            request, "outputs.html", question=sheet.question, answer=answer, outputs=outputs
+        )
+
     def appeals(self, request: Request) -> Response:
         """All questions of students; a form adds one."""
         notice = ""

@@ -14,16 +14,16 @@ from autograder.desk.agreement import SecondMarks
 from autograder.desk.answers import Answer, Answers, Sheet
 from autograder.desk.appeals import Appeals
 from autograder.desk.guard import MARKER, READER, Guard, Person
-from autograder.desk.marking import Desk, is_together, number, one
+from autograder.desk.marking import Desk, is_together, number, one, typed_points
 from autograder.desk.render import page, static
 from autograder.desk.review import Review
 from autograder.desk.shares import Shares
-from autograder.desk.states import Item, State, points_of
+from autograder.desk.states import State
 from autograder.desk.store import Store
 from autograder.desk.suggestions import Suggestions
 from autograder.desk.tables import Tables
 from autograder.errors import Refusal
-from autograder.record.marks import as_points
+from autograder.pages.formulas import drawn
 
 READING = "desk reads all answers"
 _SHEET = "/{lab:str}/{question:str}"
@@ -34,7 +34,7 @@ def make_app(out: Path, people: list[Person], origin: str) -> Guard:
     tables = Tables(out / "course" / "gradebook.db")
     answers = Answers(out, tables.secret())
     store = Store(tables, answers.questions())
-    Thread(target=answers.read_all, name=READING, daemon=True).start()
+    Thread(target=_prepare, args=(answers,), name=READING, daemon=True).start()
     desk = Desk(answers, store, Shares(tables))
     suggestions = Suggestions(tables)
     pages = Pages(desk, suggestions, [each.name for each in people if each.role == MARKER])
@@ -53,6 +53,7 @@ def make_app(out: Path, people: list[Person], origin: str) -> Guard:
     routes += [
         Route("/agreement", review.agreement),
         Route(f"/second{_SHEET}", review.second, methods=["GET", "POST"]),
+        Route("/outputs/{name:str}", review.outputs),
         Route("/appeals", review.appeals, methods=["GET", "POST"]),
         Route("/appeal/{number:int}", review.appeal, methods=["GET", "POST"]),
         Route("/overview", review.overview),
@@ -230,10 +231,10 @@ class Pages:
         return answer
 
 
-def typed_points(state: State, items: list[Item], at_most: float) -> str:
-    """The points that a person typed; "" if they are the sum of the items."""
-    total = points_of(state.items, {item.id: item.points for item in items}, at_most)
-    return "" if state.items and state.points == total else as_points(state.points)
+def _prepare(answers: Answers) -> None:
+    """What takes seconds, done while the first page is looked at."""
+    drawn("x")
+    answers.read_all()
 
 
 def _to(sheet: Sheet, name: str) -> Response:

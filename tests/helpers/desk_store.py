@@ -51,7 +51,7 @@ def is_harmless(html):
     return (
         not found.tags & {"script", "svg", "iframe", "style", "form", "input", "object", "math"}
         and {name for name, _ in found.attributes}
-        <= {"href", "src", "alt", "rel", "class", "start"}
+        <= {"href", "src", "alt", "rel", "class", "start", "height"}
         and all(re.match(r"https?:|mailto:|[^:]*$", link) for link in links)
         and all(source.startswith("data:image/png;base64,") for source in sources)
     )

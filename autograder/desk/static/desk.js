@@ -42,6 +42,7 @@ const keys = {
   c: () => document.getElementById("comment")?.focus(),
   p: () => points.select(),
   g: () => form.elements.together?.click(),
+  f: () => document.getElementById("outputs").click(),
   n: () => document.getElementById("skip")?.click(),
   u: () => send(document.getElementById("undo")),
   s: () => send(document.getElementById("split")),

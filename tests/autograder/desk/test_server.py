@@ -1,13 +1,16 @@
 """The desk's pages: who may see them, what a form does, and what hostile requests do not."""
 
+import json
 import re
 
 import httpx
 import pytest
 from desk_server import answers_address, fields, items, made_up_class, signed_in
-from desk_store import LAB
-from recorded import record, without_mark
+from desk_store import LAB, is_harmless
+from recorded import record, result_of, without_mark
 
+from autograder.desk.answers import Answers
+from autograder.desk.tables import Tables
 from autograder.record.marks import marks_of
 
 N = 15
@@ -19,6 +22,11 @@ def out(tmp_path_factory):
     made_up_class(out, N)
     record(out, [without_mark("student_x")])
     return out
+
+
+def names_of(out):
+    answers = Answers(out, Tables(out / "course" / "gradebook.db").secret())
+    return list(answers.sheet(LAB, "growth").answers)
 
 
 def test_nobody_comes_in_without_a_token_and_other_hosts_are_refused(desk):
@@ -137,3 +145,24 @@ def test_new_points_of_an_item_are_shown_before_they_are_given(bea):
     assert stale.status_code == 409
     assert bea.post(address, data=form).url.path == f"/rubric/{LAB}/growth"
     assert "0.5 of 1" in bea.get(page.url).text
+
+
+def test_tables_and_figures_of_the_students_notebook_are_shown_and_run_nothing(bea, out):
+    def cell(*outputs):
+        return {"metadata": {"labkit": {"kind": "experiment", "name": "<i>x"}}, "outputs": outputs}
+
+    cells = [
+        cell({"data": {"text/plain": ["12 ", "ms"], "text/html": "<script>1</script>"}}, 7),
+        cell({"data": {"image/png": "iVBORw0KGgo=\n"}}, {"text": "<b>log"}, {"data": 3}),
+        cell({"data": {"image/png": '"onerror="1'}}), None, {"outputs": [1]},
+    ]  # fmt: skip
+    content = json.dumps({"cells": cells}).encode()
+    record(out, [result_of("student000")], answers={"growth": "With a figure."}, submitted=content)
+    page = bea.get(f"{answers_address()}")
+    pages = [bea.get(f"/outputs/{name}").text for name in names_of(out)]
+    (shown,) = [each for each in pages if "12 ms" in each]
+    assert 'src="data:image/png;base64,iVBORw0KGgo="' in shown
+    assert "&lt;b&gt;log" in shown
+    assert is_harmless(shown.partition("checked them.")[2].partition("</main>")[0])
+    assert 'href="/outputs/' in page.text
+    assert bea.get("/outputs/nobody").status_code == 404
