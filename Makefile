@@ -47,7 +47,8 @@ figures: $(READY)  ## redraw every figure of the labs from data/results into bui
 image:  ## a container that grades: on macOS, on Windows, or where the system's Python is too old
 	docker build --file Containerfile --tag labkit .
 
-dist:  ## sdist and wheel of the whole project, below build/dist; needs no network
+dist: $(READY)  ## sdist and wheel of the whole project, below build/dist
+	$(PYTHON) -m pip install --quiet build setuptools
 	$(PYTHON) -m build --no-isolation --outdir build/dist
 
 clean:
