@@ -239,8 +239,11 @@ Table(["record", "setting", "cache", "new", "predicted s", "measured s", "ratio"
 #   baseline took 29 ms. A minute later steps took 21 ms. So a ratio of 0.8 is not surprising. Also,
 #   most H200 curves were measured only once.
 #
-# The most important result: on the H200, 512 tokens of an 8B model take 11.6 s without a cache and
-# 11.9 s *with* one. The cache saves no time while launching takes the longest.
+# The most important result: on the H200, 512 tokens of an 8B model take
+# {measured:cache-h200 cache_or_not setting=baseline n_new=512 use_cache=False | s .1f} s
+# without a cache and
+# {measured:cache-h200 cache_or_not setting=baseline n_new=512 use_cache=True | s .1f} s
+# *with* one. The cache saves no time while launching takes the longest.
 #
 # ### Slopes
 #
@@ -318,7 +321,9 @@ speed_up = {
 # times as large (524,288 bytes per token instead of 131,072), because each query head has its own
 # KV head. This shows only when the cache is so long that reading it takes longer than launching.
 #
-# *5.* On one core, 512 tokens of the smaller model take 0.52 s without a cache. My prediction is
+# *5.* On one core, 512 tokens of the smaller model take
+# {measured:cache-cpu cache_or_not setting=smaller n_new=512 use_cache=False | s .2f} s
+# without a cache. My prediction is
 # 0.22 s, a ratio of 2.4. The floors assume peak FLOP/s and that each number moves once. Operations
 # on tensors this narrow reach less, and they write intermediate results to memory.
 #
