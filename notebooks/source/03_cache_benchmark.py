@@ -236,7 +236,8 @@ Table(["record", "setting", "cache", "new", "predicted s", "measured s", "ratio"
 #   leave out. For example, operations write their results to memory and read them again, or
 #   attention copies its keys in each step.
 # * **The launch time.** It is measured, and it varies. On the H200 the one-token pass of the
-#   baseline took 29 ms. A minute later steps took 21 ms. So a ratio of 0.8 is not surprising. Also,
+#   baseline took {measured:cache-h200 one_token_pass setting=baseline | ms .0f} ms. A minute later
+#   steps took 21 ms. So a ratio of 0.8 is not surprising. Also,
 #   most H200 curves were measured only once.
 #
 # The most important result: on the H200, 512 tokens of an 8B model take
@@ -505,7 +506,8 @@ Table(["record", "offloaded", "MB per step", "predicted ms", "measured ms"], lin
 
 # %% [markdown]
 # On the H200, half of the layers should cost 25 ms for the step and 51 ms for the copies. Together
-# they cost 57 ms, although we did not ask for overlap. The 25 ms are the *host's*: it launches the
+# they cost {measured:cache-h200 offload setting=half | ms/16 .0f} ms, although we did not ask for
+# overlap. The 25 ms are the *host's*: it launches the
 # next kernels while the copies run. So add two times only if both use the same device. If not, the
 # two overlap and the longer one counts.
 

@@ -640,7 +640,9 @@ speculative_sweep_figures.regimes(records["speculative-cpu"], speedup)
 # (α + ... + α^γ) / γ.
 #
 # *2.* The 1.7B draft is accepted more often (α = 0.84 against 0.78 at γ = 3) and gains less (1.52
-# against 1.71). Its step takes 1.20 ms against 0.70, that is 0.30 against 0.17 of a target step.
+# against 1.71). Its step takes
+# {measured:speculative-h200 decode_steps model=Qwen3-1.7B n_input=1 setting=captured | ms .2f} ms
+# against 0.70, that is 0.30 against 0.17 of a target step.
 # Its best γ is 3, and the curve then falls; the cheaper draft still rises a little up to γ = 7.
 #
 # *3.* At γ = 7 the Llama pair and the 1.7B pair have the same α (0.84), and the gains are 1.82 and

@@ -1,12 +1,21 @@
 """Measured numbers in the prose are those of the records."""
 
 import re
+import tomllib
+from pathlib import Path
 
+import jupytext
 import pytest
 
 from autograder.builder.measured import TAG, fill
 from autograder.builder.source import SOURCES, read_labs
 from labkit.measuring.records import recorded_results
+
+STATED = tomllib.loads((Path(__file__).parent / "stated_numbers.toml").read_text(encoding="utf-8"))
+NUMBER = re.compile(
+    r"(?<![\w.,/])-?\d[\d.,]*(?: (?:to|and) \d[\d.,]*)? "
+    r"(?:ms|µs|s|tokens/s|TFLOP/s|GB/s)(?![\w/])"
+)
 
 
 def test_a_mark_becomes_the_median_of_its_row():
@@ -47,3 +56,13 @@ def test_a_marked_number_has_its_unit_beside_it():
             unit = re.search(r"\| (s|ms|tokens/s)\b(?!/s)", found[0])[1]
             after = TAG.sub("", prose[found.end() :])[:160]
             assert re.search(r"(?<![\w/])(tokens/s|ms|s)(?![\w/])", after)[1] == unit, found[0]
+
+
+@pytest.mark.parametrize("path", sorted(SOURCES.glob("*.py")), ids=lambda path: path.stem)
+def test_every_duration_and_rate_is_marked_or_listed_with_its_origin(path):
+    cells = jupytext.reads(path.read_text(encoding="utf-8"), fmt="py:percent").cells
+    prose = [TAG.sub("@", cell.source) for cell in cells if cell.cell_type == "markdown"]
+    found = {number for text in prose for number in NUMBER.findall(" ".join(text.split()))}
+    listed = STATED.get(path.stem, {})
+    assert set(listed) <= {"given", "computed", "derived", "unrecorded"}
+    assert found == {number for numbers in listed.values() for number in numbers}
