@@ -10,6 +10,8 @@ says what it is, what it is called and what it is worth.
     # %% item="q16_numbers" points=0.25                         an item of data/papers, from its key
     # %% [markdown] written="growth" points=2                   the model answer in prose
     # %% experiment="kv_growth"                                 code to run and change, never marked
+
+Prose takes its measured numbers from the records; see `measured`.
 """
 
 import importlib.util
@@ -24,6 +26,7 @@ from typing import Any
 import jupytext
 
 from autograder.builder.blank import Target, parse_target
+from autograder.builder.measured import fill
 from autograder.labs import part_of
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
@@ -161,6 +164,8 @@ def read_lab(path: Path) -> Lab:
 
 def _read_cell(path: Path, index: int, cell: dict) -> Cell:
     metadata, text = cell["metadata"], cell["source"]
+    if cell["cell_type"] == "markdown":
+        text = fill(text)
     kinds = [kind for kind in KINDS if kind in metadata]
     where = f"{path.name}, cell {index}"
     unknown = set(metadata) - {*KINDS, "points", "lines_to_next_cell"}  # the last is jupytext's

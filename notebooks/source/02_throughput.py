@@ -41,7 +41,9 @@
 #
 # **Hand in** this notebook. Before that, run all cells and save it.
 #
-# **The problem.** Generating 512 tokens took 42 s the first time and 12 s the second time, with the
+# **The problem.** Generating 512 tokens took 42 s the first time and
+# {measured:cache-h200 cache_or_not setting=baseline n_new=512 use_cache=True | s .0f} s
+# the second time, with the
 # same model on the same H200. You cannot see from such a number whether it is wrong. So this lab
 # measures with care, and compares each number with the least time that physics allows.
 #
@@ -274,7 +276,8 @@ figures.forward_by_batch(records["yours"])
 # %% [markdown]
 # ## 6. Prefill and step
 #
-# On one core of a CPU, one new token takes 0.099 s and 64 tokens take 0.699 s. A straight line
+# On one core of a CPU, one new token takes {measured:throughput-cpu output_sweep n_new=1 | s .3f} s
+# and 64 tokens take {measured:throughput-cpu output_sweep n_new=64 | s .3f} s. A straight line
 # through such times has a slope and a start. The slope is the time of one *step*. The value at one
 # new token is the *prefill*, because the prefill already makes the first token.
 
@@ -294,7 +297,8 @@ Table(["record", "model", "prefill ms", "step ms", "R²"], fits)
 
 # %% [markdown]
 # Look at the H200's line. It says that the prefill takes 7 ms. But the row with one new token took
-# 38 ms, and this row *is* a prefill. The slope is right: the rows take about 33 ms for each token.
+# {measured:throughput-h200 output_sweep n_new=1 | ms .0f} ms, and this row *is* a prefill. The
+# slope is right: the rows take about 33 ms for each token.
 # The start of the line is wrong, because the long rows decide where it lies. The five runs with 256
 # new tokens took between 8.0 and 9.8 s. If their median moves by 1 %, it moves by 85 ms. So take
 # the step from the slope, and the prefill from the row with one new token. R² does not show the
@@ -547,26 +551,47 @@ tables.cards_table("Qwen/Qwen3-8B")
 # %% [markdown] written="reflection" points=2
 # These are the answers for the record of one CPU core, with the H200 for comparison.
 #
-# *1.* With 1 to 16 prompt tokens, the time stays between 0.15 and 0.16 s. There are 16 passes of
+# *1.* With 1 to 16 prompt tokens, the time stays between
+# {measured:throughput-cpu input_sweep n_input=1 | s .2f}
+# and {measured:throughput-cpu input_sweep n_input=16 | s .2f} s. There are 16 passes of
 # about 9 ms, and the prefill is only one of them. From 128 tokens on the time grows. From 512 to
-# 2,048 tokens it grows from 1.03 to 5.6 s. This is more than in proportion, because attention has a
+# 2,048 tokens it grows from {measured:throughput-cpu input_sweep n_input=512 | s .2f}
+# to {measured:throughput-cpu input_sweep n_input=2048 | s .1f} s. This is more than in proportion,
+# because attention has a
 # quadratic term. The throughput falls, because the same 64 tokens take more time. Long prompts are
 # limited by computing: their computing floor is the longest of the three times.
 #
-# *2.* The curve is nearly a line: 99 ms for the first token, and about 10 ms for each further
-# token. Throughput rises from 40 to 366 tokens/s at 64 new tokens, because more tokens share the
-# prefill. Then it hardly rises: 377 tokens/s at 256. The steps now take nearly all of the time.
+# *2.* The curve is nearly a line:
+# {measured:throughput-cpu output_sweep n_new=1 | ms .0f} ms for the first token, and about 10 ms
+# for each further
+# token. Throughput rises from {measured:throughput-cpu output_sweep n_new=1 | tokens/s .0f}
+# to {measured:throughput-cpu output_sweep n_new=64 | tokens/s .0f} tokens/s at 64 new tokens,
+# because more tokens share the
+# prefill. Then it hardly rises:
+# {measured:throughput-cpu output_sweep n_new=256 | tokens/s .0f} tokens/s at 256. The steps now
+# take nearly all of the time.
 #
-# *3.* A layer takes 1.20 ms in the medium model and 1.36 ms in the older one. In the small model
-# its only layer takes 0.71 ms, although it has 24 times fewer weights. The floors of the medium
+# *3.* A layer takes {measured:throughput-cpu three_models model=tiny-target | ms/192 .2f} ms
+# in the medium model and {measured:throughput-cpu three_models model=tiny-mha | ms/192 .2f} ms
+# in the older one. In the small model
+# its only layer takes {measured:throughput-cpu three_models model=tiny-draft | ms/16 .2f} ms,
+# although it has 24 times fewer weights. The floors of the medium
 # model's layer are 0.14 ms (moving) and 0.10 ms (computing). So neither moving nor computing
 # decides. Each layer has a fixed cost, which this lab calls launching. (The small model's layer
 # also carries the cost of each step outside the layers.) On an H200 it is similar:
-# 0.95 ms for Qwen3-1.7B and 1.19 ms for Qwen3-8B, although their floors differ by a factor of four.
+# {measured:throughput-h200 three_models model=Qwen3-1.7B | ms/1792 .2f} ms for Qwen3-1.7B
+# and {measured:throughput-h200 three_models model=Qwen3-8B | ms/2304 .2f} ms for Qwen3-8B, although
+# their floors differ by a factor of four.
 #
-# *4.* On one core, a pass takes 91 ms for one text and 703 ms for eight. It grows in proportion
-# from the start, because computing is the limit. On the H200 it takes 27 to 32 ms for 1, 2 and 4
-# texts, because launching takes longer than computing. Then it takes 44 and 84 ms.
+# *4.* On one core, a pass takes {measured:throughput-cpu forward_by_batch batch_size=1 | ms .0f} ms
+# for one text and {measured:throughput-cpu forward_by_batch batch_size=8 | ms .0f} ms for eight. It
+# grows in proportion
+# from the start, because computing is the limit. On the H200 it takes
+# {measured:throughput-h200 forward_by_batch batch_size=4 | ms .0f}
+# to {measured:throughput-h200 forward_by_batch batch_size=1 | ms .0f} ms for 1, 2 and 4
+# texts, because launching takes longer than computing. Then it takes
+# {measured:throughput-h200 forward_by_batch batch_size=8 | ms .0f}
+# and {measured:throughput-h200 forward_by_batch batch_size=16 | ms .0f} ms.
 #
 # *Marking (2 points). Fast numbers earn nothing:*
 #

@@ -236,11 +236,15 @@ Table(["record", "setting", "cache", "new", "predicted s", "measured s", "ratio"
 #   leave out. For example, operations write their results to memory and read them again, or
 #   attention copies its keys in each step.
 # * **The launch time.** It is measured, and it varies. On the H200 the one-token pass of the
-#   baseline took 29 ms. A minute later steps took 21 ms. So a ratio of 0.8 is not surprising. Also,
+#   baseline took {measured:cache-h200 one_token_pass setting=baseline | ms .0f} ms. A minute later
+#   steps took 21 ms. So a ratio of 0.8 is not surprising. Also,
 #   most H200 curves were measured only once.
 #
-# The most important result: on the H200, 512 tokens of an 8B model take 11.6 s without a cache and
-# 11.9 s *with* one. The cache saves no time while launching takes the longest.
+# The most important result: on the H200, 512 tokens of an 8B model take
+# {measured:cache-h200 cache_or_not setting=baseline n_new=512 use_cache=False | s .1f} s
+# without a cache and
+# {measured:cache-h200 cache_or_not setting=baseline n_new=512 use_cache=True | s .1f} s
+# *with* one. The cache saves no time while launching takes the longest.
 #
 # ### Slopes
 #
@@ -318,7 +322,9 @@ speed_up = {
 # times as large (524,288 bytes per token instead of 131,072), because each query head has its own
 # KV head. This shows only when the cache is so long that reading it takes longer than launching.
 #
-# *5.* On one core, 512 tokens of the smaller model take 0.52 s without a cache. My prediction is
+# *5.* On one core, 512 tokens of the smaller model take
+# {measured:cache-cpu cache_or_not setting=smaller n_new=512 use_cache=False | s .2f} s
+# without a cache. My prediction is
 # 0.22 s, a ratio of 2.4. The floors assume peak FLOP/s and that each number moves once. Operations
 # on tensors this narrow reach less, and they write intermediate results to memory.
 #
@@ -500,7 +506,8 @@ Table(["record", "offloaded", "MB per step", "predicted ms", "measured ms"], lin
 
 # %% [markdown]
 # On the H200, half of the layers should cost 25 ms for the step and 51 ms for the copies. Together
-# they cost 57 ms, although we did not ask for overlap. The 25 ms are the *host's*: it launches the
+# they cost {measured:cache-h200 offload setting=half | ms/16 .0f} ms, although we did not ask for
+# overlap. The 25 ms are the *host's*: it launches the
 # next kernels while the copies run. So add two times only if both use the same device. If not, the
 # two overlap and the longer one counts.
 

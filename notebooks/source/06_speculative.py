@@ -475,10 +475,17 @@ speculative_figures.steps_by_model(records["speculative-h200"])
 speculative_figures.steps_by_model(records["here"])
 
 # %% [markdown]
-# On the H200, an eager step takes 20 ms with 0.6 billion parameters, and 27 ms with 8 billion. The
+# On the H200, an eager step takes
+# {measured:speculative-h200 decode_steps model=Qwen3-0.6B n_input=1 setting=eager | ms .0f} ms
+# with 0.6 billion parameters, and
+# {measured:speculative-h200 decode_steps model=Qwen3-8B n_input=1 setting=eager | ms .0f} ms with 8
+# billion. The
 # floors are 0.28 and 3.6 ms. So the time is not the time of reading weights. It is the time of
 # launching 28 or 36 layers: 0.72 and 0.74 ms for each. The draft takes three quarters of the
-# target's time. Captured, the same models take 0.70 and 4.06 ms, so the draft takes one sixth.
+# target's time. Captured, the same models take
+# {measured:speculative-h200 decode_steps model=Qwen3-0.6B n_input=1 setting=captured | ms .2f}
+# and {measured:speculative-h200 decode_steps model=Qwen3-8B n_input=1 setting=captured | ms .2f}
+# ms, so the draft takes one sixth.
 #
 # A verification is nearly free when captured: eight tokens take 1.12 times as long as one.
 
@@ -516,7 +523,9 @@ speculative_figures.gains_by_gamma(records["here"], speedup)
 # %% [markdown]
 # With captured steps the H200 reaches 1.79 (0.6B draft, γ = 7), 1.52 (1.7B draft, γ = 3) and 1.82
 # (Llama, γ = 7). The 1.7B draft is right more often than the 0.6B draft: at γ = 3, α is 0.84
-# against 0.78. It still gains less, because its step takes 1.20 ms, and that of the 0.6B draft
+# against 0.78. It still gains less, because its step takes
+# {measured:speculative-h200 decode_steps model=Qwen3-1.7B n_input=1 setting=captured | ms .2f} ms,
+# and that of the 0.6B draft
 # 0.70.
 #
 # With eager steps the prediction for the H200 is 0.65 to 0.91 for the two Qwen pairs: a loss. For
@@ -631,11 +640,16 @@ speculative_sweep_figures.regimes(records["speculative-cpu"], speedup)
 # (α + ... + α^γ) / γ.
 #
 # *2.* The 1.7B draft is accepted more often (α = 0.84 against 0.78 at γ = 3) and gains less (1.52
-# against 1.71). Its step takes 1.20 ms against 0.70, that is 0.30 against 0.17 of a target step.
+# against 1.71). Its step takes
+# {measured:speculative-h200 decode_steps model=Qwen3-1.7B n_input=1 setting=captured | ms .2f} ms
+# against 0.70, that is 0.30 against 0.17 of a target step.
 # Its best γ is 3, and the curve then falls; the cheaper draft still rises a little up to γ = 7.
 #
 # *3.* At γ = 7 the Llama pair and the 1.7B pair have the same α (0.84), and the gains are 1.82 and
-# 1.45. The drafts take 0.81 and 1.20 ms, with targets of about 4 ms: the Llama draft has 16 layers,
+# 1.45. The drafts take
+# {measured:speculative-h200 decode_steps model=Llama-3.2-1B n_input=1 setting=captured | ms .2f}
+# and {measured:speculative-h200 decode_steps model=Qwen3-1.7B n_input=1 setting=captured | ms .2f}
+# ms, with targets of about 4 ms: the Llama draft has 16 layers,
 # the Qwen draft 28. (The rates are scripted, so only the durations differ here.)
 #
 # *4.* Measure α on the service's own prompts (accepted / examined), a draft step, a target step,

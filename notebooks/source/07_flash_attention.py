@@ -480,11 +480,20 @@ flash_figures.back_ends(records["here"], standard_traffic, flash_2_traffic)
 # either way.
 #
 # *2.* Standard attention also moves 4 N² numbers. That takes 8.4 ms at the full bandwidth. "plain"
-# needs 17 ms and "math" 65 ms. The tiles need 2.1 ms of moving and the products 1.4 ms;
-# the FlashAttention kernels take 2.4 to 3.7 ms.
+# needs
+# {measured:flash-h200 sdpa model=plain n_input=16384 setting=D_64 | ms .0f} ms
+# and "math" {measured:flash-h200 sdpa model=math n_input=16384 setting=D_64 | ms .0f} ms. The tiles
+# need 2.1 ms of moving and the products 1.4 ms;
+# the FlashAttention kernels take
+# {measured:flash-h200 sdpa model=cudnn n_input=16384 setting=D_64 | ms .1f} to
+# {measured:flash-h200 sdpa model=flash n_input=16384 setting=D_64 | ms .1f} ms.
 #
-# *3.* At D = 64, "cudnn" takes 2.36 ms, close to both bounds (moving 2.1, products 1.44), so this
-# row alone does not decide. At D = 128 it takes 3.32 ms; the products alone need 2.87 ms, and
+# *3.* At D = 64, "cudnn" takes
+# {measured:flash-h200 sdpa model=cudnn n_input=16384 setting=D_64 | ms .2f} ms, close to both
+# bounds (moving 2.1, products 1.44), so this
+# row alone does not decide. At D = 128 it takes
+# {measured:flash-h200 sdpa model=cudnn n_input=16384 setting=D_128 | ms .2f} ms; the products alone
+# need 2.87 ms, and
 # "tiles moved" would be 4.21 ms. The kernel is faster than our count of moves allows. So many tiles
 # do not come from the large memory, but from the L2 cache: many programs load the same tiles of K
 # and V at about the same time. The time is that of computing.
@@ -502,8 +511,10 @@ flash_figures.back_ends(records["here"], standard_traffic, flash_2_traffic)
 #
 # Your `flash_attention_2` gives the output of standard attention without storing one score. For
 # your 96 tokens it moves 21,600 numbers, and standard attention 43,008. The checks proved your
-# formulas, so you can count for any chip. On an H200, at 16,384 tokens, the best kernel takes 2.4
-# ms and PyTorch's standard attention 65 ms.
+# formulas, so you can count for any chip. On an H200, at 16,384 tokens, the best kernel takes
+# {measured:flash-h200 sdpa model=cudnn n_input=16384 setting=D_64 | ms .1f}
+# ms and PyTorch's standard attention
+# {measured:flash-h200 sdpa model=math n_input=16384 setting=D_64 | ms .0f} ms.
 #
 # **Read next**
 #

@@ -17,6 +17,7 @@ from typing import Any
 
 import pyphen
 
+from autograder.builder.measured import fill
 from autograder.builder.source import REPOSITORY, read_labs
 
 DOCS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "data/README.md")
@@ -89,7 +90,7 @@ def _read(path: Path) -> Iterator[Sentence]:
     elif path.suffix == ".toml":
         passages = toml_passages(tomllib.loads(text), text)
     elif path.parent.name == "source":
-        passages = notebook_passages(text)
+        passages = notebook_passages(fill(text))
     else:
         passages = python_passages(text, path)
     for line, passage in passages:

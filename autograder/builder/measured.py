@@ -1,0 +1,54 @@
+"""Measured numbers in a lab's prose: the builder reads them from the records.
+
+    {measured:throughput-cpu output_sweep n_new=1 | s .3f}
+
+This becomes the median time of the one row of `data/results/throughput-cpu.jsonl` that fits, in
+seconds and with three digits: 0.099. `ms/12` divides by twelve, `tokens/s` is the throughput.
+"""
+
+import re
+from functools import cache
+
+from labkit.measuring.records import Record, Row, recorded_results
+
+TAG = re.compile(r"\{measured:(.*?)\}")
+_PARTS = re.compile(r"(\S+) (\w+)((?: \w+=\S+)*) \| (s|ms|tokens/s)(?:/(\d+))? (\.\d+f|,\.0f)")
+
+
+def fill(text: str) -> str:
+    """The text with each mark replaced by its number.
+
+    Raises: ValueError for a mark that cannot be read, or that does not fit exactly one row.
+    """
+    return TAG.sub(lambda found: _number(found[1]), text)
+
+
+def _number(mark: str) -> str:
+    parts = _PARTS.fullmatch(mark)
+    if parts is None:
+        raise ValueError(f"a mark is 'record experiment field=value | unit digits', not {mark!r}")
+    name, experiment, fields, unit, share, digits = parts.groups()
+    record = _records().get(name)
+    if record is None:
+        raise ValueError(f"{mark!r}: there is no record {name}")
+    wanted = dict(each.split("=") for each in fields.split())
+    rows = [row for row in record.of(experiment) if row.is_ok and _fits(row, wanted)]
+    if len(rows) != 1:
+        raise ValueError(f"{mark!r} fits {len(rows)} rows of {name}, not one")
+    value = rows[0].tokens_per_s if unit == "tokens/s" else rows[0].time_s
+    if value is None:
+        raise ValueError(f"{mark!r}: the row made no new tokens")
+    return format((1e3 if unit == "ms" else 1) * value / int(share or 1), digits)
+
+
+def _fits(row: Row, wanted: dict[str, str]) -> bool:
+    names = {"model": "short_model"}
+    return all(
+        str(getattr(row, names.get(field, field))).replace(" ", "_") == value
+        for field, value in wanted.items()
+    )
+
+
+@cache
+def _records() -> dict[str, Record]:
+    return recorded_results()
