@@ -1,9 +1,9 @@
-"""The exact law of a sampler: every outcome with its probability, without any statistics.
+"""The exact distribution of a sampler: every outcome with its probability, without any statistics.
 
 `exact_law(play)` runs `play(source)` again and again, once for each way in which the random choices
 can fall, depth first. The sampler's random numbers reach `source` through labkit.chance.source; a
 uniform is known only by the interval that the answers so far have left of it, so that two questions
-about one uniform agree. What the law of the reference must be, `text_law` computes from the model's
+about one uniform agree. `text_law` computes the reference's distribution from the model's
 distributions alone.
 """
 
@@ -68,11 +68,11 @@ def exact_law(
     max_forks: int = 400,
     least_probability: float = 1e-15,
 ) -> Law:
-    """The law of what `play(source)` returns, a sequence of whole numbers.
+    """The distribution of what `play(source)` returns, a sequence of whole numbers.
 
     `play` must start from the same state each time, and let `source` decide all that is random.
     After `max_paths` runs it stops. A run is given up after `max_forks` choices, or when it has
-    become less probable than `least_probability`. The law's `missing` tells what that left out.
+    become less probable than `least_probability`. Its `missing` says what that left out.
     Raises: NotRepeatable if a run differs although the choices fell the same way; what `play` does.
     """
     shares: dict[Outcome, list[float]] = defaultdict(list)
@@ -109,7 +109,7 @@ def _outcome(play: Callable[[RandomSource], Sequence[int]], source: RandomSource
 def text_law(
     next_probs: Callable[[Outcome], Sequence[float]], n_new: int, eos: int | None = None
 ) -> dict[Outcome, float]:
-    """The law of `n_new` tokens drawn one by one, where a text ends after the token `eos`.
+    """The distribution of `n_new` tokens drawn one by one, where a text ends after the token `eos`.
 
     `next_probs(tokens)` are the probabilities of the next token after the new tokens so far.
     """

@@ -17,7 +17,7 @@ NEVER = float("-inf")
 def warped(
     logits: Tensor, temperature: float, top_k: int | None = None, top_p: float | None = None
 ) -> Tensor:
-    """Logits (... V) of the law that tokens follow: temperature, then top_k, then top_p.
+    """Logits (... V) of the distribution that tokens follow: temperature, then top_k, then top_p.
 
     temperature 0 leaves the largest alone. top_p keeps the fewest tokens that have that much.
     Logits that are not numbers stay so.

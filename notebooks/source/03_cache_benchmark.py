@@ -305,8 +305,8 @@ speed_up = {
 # curve is a straight line. Without a cache each pass is fed everything. On one CPU core the passes
 # soon take longer than their fixed cost, and the curve bends upwards. At 512 tokens a further token
 # costs 154 ms without a cache and 7.1 ms with one. On the H200 both curves are the same line: 21 ms
-# per further token with a cache, and 21 to 24 ms without. Up to 1,650 tokens, launching takes the
-# longest.
+# per further token with a cache, and 21 to 24 ms without. The prediction is that launching takes
+# the longest up to 1,650 tokens. The record of the baseline ends at 519, so it does not test this.
 #
 # *2.* With the long prompt, a pass without a cache is fed the whole prompt, and computing is the
 # limit. All passes are about equally long, so the curve is a straight line. Its slope is one

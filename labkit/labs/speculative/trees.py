@@ -4,7 +4,7 @@ A tree is a list of parents: node i stands behind node parents[i] < i; -1 for a 
 Node 0 is the last token of the text, which is in no cache; every other node is a guess at what
 follows its parent. Children are tried one after the other. Each remembers the distribution it was
 drawn from, and a rejected one changes what the next is compared with; so the text keeps the
-target's law.
+target's distribution.
 
 Source: SpecInfer (arXiv:2305.09781), Algorithm 2. There children are tried in random order; any
 order does that was fixed without a look at the tokens, such as that in which they were drawn.
@@ -108,7 +108,7 @@ def expand(
     The same token may be drawn twice. At temperature 0 nothing is drawn: the children are the most
     likely tokens of those that the draft holds possible, and each has a one-hot distribution. So
     child x is accepted with the target's probability of x; target(x) / draft(x) would change the
-    law. The draft's cache holds a part of the text from its beginning, but not all of it;
+    distribution. The draft's cache holds a part of the text from its beginning, but not all of it;
     afterwards it holds the text, if any width was asked for.
 
     Raises: ValueError for a width below 1.

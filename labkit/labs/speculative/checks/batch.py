@@ -75,7 +75,7 @@ class BatchCase:
         return tuple(chain.from_iterable(zip(*columns, strict=True)))
 
     def found(self, student: Student) -> Found:
-        """The law of what the student's code returns, played once for all checks."""
+        """The distribution of what the student's code returns, played once for all checks."""
         return student.once(("verify_batch", self), lambda: found_law(partial(self.play, student)))
 
     def play(self, student: Student, source: RandomSource | None) -> Outcome:
@@ -100,7 +100,7 @@ def part_of_row(i: int) -> Callable[[Outcome], Outcome]:
 
 
 def row_claim(case: BatchCase, i: int, law: Law, why: str) -> Claim:
-    """That a row has this law."""
+    """That a row has this distribution."""
     k = case.rows[i].k
     return Claim(
         f"the probability that row {i} keeps {{}} of {k}, and token {{}} follows", law, {}, why

@@ -25,7 +25,7 @@ class VerifyCase:
     """A block of drafted tokens, and what should become of it.
 
     draft, target: rows of probabilities. kept: the chance of each token to be kept once those
-    before it were. after: the law of the token that follows 0, 1, ... kept ones. right: has the
+    before it were. after: the distribution of the token after 0, 1, ... kept ones. right: has the
     right functions as attributes; None in open cases.
     """
 
@@ -57,7 +57,7 @@ class VerifyCase:
 
     @property
     def n_kept_law(self) -> dict[Outcome, float]:
-        """The law of how many tokens are kept."""
+        """The distribution of how many tokens are kept."""
         return leading_law(self.kept)
 
     def alone(self, i: int) -> VerifyCase:
@@ -90,7 +90,7 @@ class VerifyCase:
         return self.outcome_in(call(student, "verify", *given, source=source))
 
     def found(self, student: Student) -> Found:
-        """The law of what the student's code returns, played once for all checks."""
+        """The distribution of what the student's code returns, played once for all checks."""
         return student.once(
             ("verify", self), lambda: found_law(lambda source: self.play(student, source))
         )

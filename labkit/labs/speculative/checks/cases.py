@@ -46,13 +46,13 @@ class SamplingCase:
         return self.settings.get("eos")
 
     def offered(self, mind: Mind) -> Mind:
-        """The model that a sampler gets: where the law is looked at, nothing forks past the end."""
+        """The model of a sampler. Where its distribution counts, nothing forks past the end."""
         if self.kind not in (LAW, TOLD):
             return mind
         return Decided(mind, len(self.prompt), self.end, self.eos)
 
     def law(self) -> dict[Outcome, float]:
-        """The law that the new tokens must have."""
+        """The distribution that the new tokens must have."""
         told = {name: value for name, value in self.settings.items() if name != "eos"}
 
         def following(new: Outcome) -> list[float]:

@@ -25,11 +25,11 @@ Play = Callable[[RandomSource | None], Outcome]
 
 
 class Unfollowed(Wrong):
-    """What the student's code draws cannot be followed, so its law is not known."""
+    """What the student's code draws cannot be followed, so its distribution is not known."""
 
 
 def followed(play: Play, **limits: float) -> ExactLaw:
-    """The exact law of `play(source)`, over all that the source may say; None: real random numbers.
+    """The exact distribution of `play(source)`, over all answers of the source; None: real ones.
 
     limits: as those of `exact_law`. Raises: Unfollowed where it cannot be had; what `play` raises.
     """
@@ -78,7 +78,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a law should be. what: in words, with {} for what the outcome consists of.
+    """What a distribution should be. what: in words, with {} for what the outcome consists of.
 
     slips: laws that known mistakes have, by the sentence that names the mistake.
     """
@@ -89,7 +89,7 @@ class Claim:
     why: str = ""
 
     def expect(self, weights: Law) -> None:
-        """Raise Wrong unless the weights go by the law."""
+        """Raise Wrong unless the weights go by the distribution."""
         total = math.fsum(weights.values())
         if total < TOLERANCE:
             often, share = max(self.law.items(), key=lambda item: item[1])
@@ -135,7 +135,7 @@ def gathered(weights: Law, key: Callable[[Outcome], Outcome]) -> dict[Outcome, f
 
 
 def row_law(probs: Any) -> dict[Outcome, float]:
-    """The law of one token, from its probabilities."""
+    """The distribution of one token, from its probabilities."""
     return {(token,): float(share) for token, share in enumerate(probs)}
 
 

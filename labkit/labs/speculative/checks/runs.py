@@ -41,7 +41,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What a sampler does: its law and every run."""
+    """What a sampler does: its distribution and every run."""
 
     law: Law
     runs: list[Run]
@@ -125,7 +125,7 @@ def _token_in(token: Any, got: Any) -> int:
 
 
 def every_run(student: Student, case: SamplingCase) -> Played:
-    """The law of a case and its runs, played once for all checks. Raises: as `followed`."""
+    """The distribution and the runs of a case, played once for all. Raises: as `followed`."""
     played = student.once(("all", case), lambda: _followed_or_not(student, case))
     if isinstance(played, Unfollowed):
         raise played
@@ -178,7 +178,7 @@ def _follow(student: Student, case: SamplingCase) -> Played:
 
 
 def expect_law(student: Student, case: SamplingCase) -> None:
-    """The new tokens have the law of the target, whatever follows where the text should end."""
+    """The new tokens have the target's distribution, whatever follows where the text should end."""
     law, expected = every_run(student, case).law, case.law()
     worst, surplus = law.worst(expected)
     if abs(surplus) <= TOLERANCE:
