@@ -143,8 +143,8 @@ def rule(
 
     def mark(broken: Callable) -> Callable:
         broken.rule = Rule(name, tuple(on.split(", ")), broken)
-        RULES.setdefault(exercise, []).append(broken.rule)
         rules = [each.rule for each in (broken, *also)]
+        RULES.setdefault(exercise, []).extend(rules)
 
         @check(exercise, hint=hint, weight=weight, gate=gate, applies_to=is_workload)
         @wraps(broken)
