@@ -50,9 +50,14 @@ def exchanged(place, student, content):
     """Where nbgrader's exchange has what a student handed in."""
     folder = place / f"{student}+{LAB}+2026-11-02 10:00:00 UTC+abc"
     folder.mkdir(parents=True)
-    (folder / f"{LAB}.ipynb").write_bytes(content)
     (folder / "timestamp.txt").write_text("2026-11-02 10:00:00 UTC")
+    (folder / f"{LAB}.ipynb").write_bytes(content)  # last: the folder is whole from now on
     return folder
+
+
+def hear_ctrl_c():
+    """Also below a shell that has put these tests into the background, deaf to Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def rows(out):
@@ -114,7 +119,7 @@ def test_real_slots_stay_warm_and_give_the_marks_of_a_plain_grading(tmp_path):
         process.wait()
         subprocess.run([*command, tmp_path / "plain"], check=True, stdout=subprocess.DEVNULL)
         expected = real_products(tmp_path / "plain")
-        process = subprocess.Popen([*command, out, "--watch"], stdout=said)
+        process = subprocess.Popen([*command, out, "--watch"], stdout=said, preexec_fn=hear_ctrl_c)
         until(lambda: real_products(out) == expected)
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE_S) == 0
