@@ -33,7 +33,7 @@ import torch
 
 def pretend(n_bytes, capability):
     card = torch.cuda.get_device_properties(0)
-    real_capability = torch.cuda.get_device_capability
+    real_capability = (card.major, card.minor)
     torch.cuda.set_per_process_memory_fraction(n_bytes / card.total_memory)
 
     class Card:
@@ -46,7 +46,7 @@ def pretend(n_bytes, capability):
     def told(*device):
         callers = [sys._getframe(i).f_code.co_filename for i in (1, 2)]
         is_compiler = any("/triton/" in name for name in callers)  # it compiles for the real card
-        return real_capability(*device) if is_compiler else capability
+        return real_capability if is_compiler else capability
 
     torch.cuda.get_device_properties = lambda *_: Card()
     torch.cuda.get_device_capability = told
