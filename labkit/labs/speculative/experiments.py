@@ -27,7 +27,7 @@ from labkit.labs.speculative.sampled import (
     play_batch,
     written,
 )
-from labkit.labs.speculative.scripted import N_POSITIONS, scripted
+from labkit.labs.speculative.scripted import N_POSITIONS, PUBLISHED, by_transformers, scripted
 from labkit.measuring.device import free_device_memory
 from labkit.measuring.machine import available_memory_bytes
 from labkit.measuring.profiles import PAIRS, Profile
@@ -89,6 +89,22 @@ def speculation(
             n_samples = task.get("n_samples", profile.n_repeats)
             rows = scripted(profile, pair, wanted, own, n_samples, is_done)
         row = Row("speculation", pair, 1, N_CACHED, 0, True, outcome="-")
+        yield from _unless_too_large(row, rows)
+
+
+def eager_speculation(
+    profile: Profile,
+    samplers: Samplers | None = None,
+    *,
+    n_new: int = 48,
+    n_samples: int = 10,
+    is_done: IsDone = lambda key: False,
+) -> Iterator[Row]:
+    """As `speculation`, by transformers' eager steps, for the pairs with published acceptance."""
+    task, own = Task(n_new=n_new, n_samples=n_samples), samplers or Samplers.reference()
+    for pair in (pair for pair in profile.pairs if pair in PUBLISHED):
+        rows = by_transformers("eager_speculation", profile, pair, {}, own, task, is_done)
+        row = Row("eager_speculation", pair, 1, N_CACHED, 0, True, outcome="-")
         yield from _unless_too_large(row, rows)
 
 
@@ -242,5 +258,6 @@ def _into_record(experiment: Callable[..., Iterator[Row]]) -> Callable[..., None
 
 
 EXPERIMENTS = {  # by the name that `labkit measure` takes
-    each.__name__: _into_record(each) for each in (decode_steps, speculation, regimes, batch_sweep)
+    each.__name__: _into_record(each)
+    for each in (decode_steps, speculation, eager_speculation, regimes, batch_sweep)
 }

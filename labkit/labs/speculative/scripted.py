@@ -40,7 +40,7 @@ PUBLISHED: Mapping[str, Ratios] = {  # of three pairs, as the homework's tables 
 N_POSITIONS = 1024
 N_BLOCKS = 80
 N_ALONE = 200  # tokens of a run without a draft
-N_EAGER = 12  # blocks of a run by transformers, which takes longer
+N_EAGER = 12  # blocks of the script of a run by transformers, which takes longer
 DRAFTED, OTHER = 1, 2  # the token that a scripted draft proposes; the target's, where it disagrees
 
 
@@ -56,14 +56,18 @@ def scripted(
 
     ratios: accepted / drafted by gamma, where none are published for the pair.
     """
-    source = "published" if pair in PUBLISHED else "another pair's"
-    ratios = PUBLISHED.get(pair, ratios)
-    note = f"random weights, {source} acceptance scripted"
     known = all(config_of(name).model_type in KNOWN for name in PAIRS[pair])
     if known and profile.device == "cuda":
-        yield from _by_engine(profile, pair, ratios, note, n_samples, is_done)
+        yield from _by_engine(profile, pair, *_script(pair, ratios), n_samples, is_done)
     else:
-        yield from _by_transformers(profile, pair, ratios, note, samplers, n_samples, is_done)
+        task = Task(n_new=2 * N_EAGER, n_samples=n_samples)
+        yield from by_transformers("speculation", profile, pair, ratios, samplers, task, is_done)
+
+
+def _script(pair: str, ratios: Ratios) -> tuple[Ratios, str]:
+    """The rates of a pair, published where there are some, and what a row says of them."""
+    source = "published" if pair in PUBLISHED else "another pair's"
+    return PUBLISHED.get(pair, ratios), f"random weights, {source} acceptance scripted"
 
 
 def _by_engine(
@@ -87,21 +91,21 @@ def _by_engine(
         yield measured(row, timings[row.setting].samples_s, row.counts, peak_bytes())
 
 
-def _by_transformers(
+def by_transformers(
+    experiment: str,
     profile: Profile,
     pair: str,
     ratios: Ratios,
-    note: str,
     samplers: Samplers,
-    n_samples: int,
+    task: Task,
     is_done: IsDone,
 ) -> Iterator[Row]:
-    """Eager steps. All ways make as many tokens, so the last blocks of a script may be left."""
+    """As `scripted`, with eager steps. All ways make as many tokens, so a script may be cut."""
+    ratios, note = _script(pair, ratios)
     text = Text("scripted", "", (DRAFTED,) * N_CACHED)
-    task = Task(n_new=2 * N_EAGER, n_samples=n_samples)
     ways = [Way(ALONE, 0), *(Way(f"gamma {gamma}", gamma) for gamma in ratios)]
     rows = [
-        replace(task.row("speculation", pair, [text], way.setting), note=f"{note}, eager")
+        replace(task.row(experiment, pair, [text], way.setting), note=f"{note}, eager")
         for way in ways
     ]
     if all(is_done(row.key) for row in rows):
