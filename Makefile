@@ -3,7 +3,7 @@ VENV   := .venv
 PYTHON := $(VENV)/bin/python
 READY  := $(VENV)/.ready
 
-.PHONY: demo test test-long test-oldest lab build site bench fuzz figures clean
+.PHONY: demo test test-long test-oldest lab build bench fuzz figures clean
 
 SECONDS ?= 60
 
@@ -30,6 +30,7 @@ lab: $(READY)  ## JupyterLab on the student notebooks
 build: $(READY)  ## student notebooks in place; instructor notebooks and wheels below build/
 	$(PYTHON) -m autograder build
 
+.PHONY: site
 site: $(READY)  ## the web site of the project, below build/site; docs/site.md says how to publish it
 	rm -rf build/site
 	$(PYTHON) -m autograder.builder.website build/site
@@ -52,7 +53,7 @@ clean:
 
 $(READY): pyproject.toml constraints.txt
 	python3 -m venv $(VENV)
-	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[grade,cluster,site,dev]'
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[grade,cluster,dev]'
 	touch $@
 
 $(VENV)/.browser: $(READY)
