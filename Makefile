@@ -31,6 +31,11 @@ lab: $(READY)  ## JupyterLab on the student notebooks
 build: $(READY)  ## student notebooks in place; instructor notebooks and wheels below build/
 	$(PYTHON) -m autograder build
 
+.PHONY: site
+site: $(READY)  ## the web site of the project, below build/site; docs/site.md says how to publish it
+	rm -rf build/site
+	$(PYTHON) -m autograder.builder.website build/site
+
 bench: $(READY)  ## cost of grading beside plain nbgrader and by class size; speed of pair, serving, engine
 	$(PYTHON) -m autograder.proof.bench
 	$(PYTHON) -m training.bench

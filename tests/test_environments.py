@@ -65,7 +65,7 @@ def test_conda_installs_what_make_installs():
     assert " ".join(pip).split() == options[options.index("--constraint") :]
 
 
-@pytest.mark.parametrize("extra", ["", "widgets", "grade", "cluster", "dev"])
+@pytest.mark.parametrize("extra", ["", "widgets", "grade", "cluster", "site", "dev"])
 def test_the_pinned_versions_meet_every_requirement(extra):
     wanted = [Requirement(line) for line in requires("labkit")]
     of_extra = [

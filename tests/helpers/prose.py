@@ -28,6 +28,7 @@ PROGRAM = (
         for part in "course desk exports grading intake pages record".split()
     ),
     "autograder/builder/*.py",
+    "autograder/builder/website/*.py",
     "autograder/judging/*.py",
     "autograder/proof/*.py",
     "autograder/pages/templates/*.html",

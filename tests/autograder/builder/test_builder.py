@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 import zipfile
-from functools import cache
 from itertools import pairwise
 
 import nbformat
@@ -27,9 +26,10 @@ from autograder.builder.blank import (
 )
 from autograder.builder.course import stale_files
 from autograder.builder.editions import data_wheel, edition_of
+from autograder.builder.leaks import lines_of, telling_lines
 from autograder.builder.notebooks import build_notebook, cell_kind, cell_name, to_bytes
 from autograder.builder.source import module_source, read_lab, read_labs
-from autograder.builder.wheel import blanked_names, student_files
+from autograder.builder.wheel import student_files
 from autograder.judging.nbgrader_plugin import ClearAnswers
 
 MODULE = '''\
@@ -182,29 +182,9 @@ def released_texts(lab):
 
 @pytest.mark.parametrize("lab", LABS, ids=LAB_IDS)
 def test_no_line_of_an_answer_is_in_anything_a_student_gets(lab):
-    answers = set()
-    for module, blanked in blanked_names(lab, LABS).items():
-        answers |= solution_lines(module_source(module), blanked)
-    for other in LABS:
-        if other.number >= lab.number:
-            texts = [cell.text for cell in other.cells if cell.kind in ("answer", "written")]
-            blank = {normalise(line) for text in texts for line in _blank(text).splitlines()}
-            answers |= {normalise(line) for text in texts for line in text.splitlines()} - blank
-    telling = {line for line in answers if len(line) > 12}
+    telling = telling_lines(lab, LABS)
     for name, text in released_texts(lab).items():
-        assert telling & normalised(text) == set(), name
-
-
-@cache  # most files are the same for all labs
-def normalised(text):
-    return frozenset(normalise(line) for line in text.splitlines())
-
-
-def _blank(text):
-    try:
-        return blank_values(text)
-    except SyntaxError:
-        return ""
+        assert telling & lines_of(text) == set(), name
 
 
 @pytest.mark.parametrize("lab", LABS, ids=LAB_IDS)
