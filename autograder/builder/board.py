@@ -1,4 +1,4 @@
-"""A white board for a lab's picture: boxes, arrows and words, in the colours of the figures."""
+"""A board for a lab's picture: boxes, arrows and words, in the colours of the figures."""
 
 from pathlib import Path
 
@@ -7,15 +7,16 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
+from labkit.measuring.plots import GROUND, INK
+
 GREY, BLUE, ORANGE, GREEN, RED = "#d0d5dd", "#9ecbee", "#f7c873", "#8fd6b4", "#f2a391"
-INK = "#1f2933"
 
 
 class Board:
     """100 units wide, `height` units high; y grows upwards."""
 
     def __init__(self, height: float) -> None:
-        self.figure = Figure(figsize=(8.5, 8.5 * height / 100), facecolor="white", dpi=150)
+        self.figure = Figure(figsize=(8.5, 8.5 * height / 100), facecolor=GROUND, dpi=150)
         self.axes = self.figure.add_axes((0, 0, 1, 1))
         self.axes.set(xlim=(0, 100), ylim=(0, height))
         self.axes.axis("off")

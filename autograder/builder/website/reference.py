@@ -6,9 +6,6 @@ from collections.abc import Iterator
 from autograder.builder.source import REPOSITORY, SOURCES, read_labs
 
 MODULE = """\
-{name}
-{line}
-
 .. automodule:: {name}
    :members:
    :member-order: bysource
@@ -46,7 +43,8 @@ def _page_of(module: str) -> str:
 
 
 def _page(name: str, modules: list[str]) -> str:
-    whole = [f"{name}\n{'=' * len(name)}\n"]
+    parts = [f"{name}\n{'=' * len(name)}\n"]
     for module in modules:
-        whole.append(MODULE.format(name=module, line="-" * len(module)))
-    return "\n".join(whole)
+        heading = f"{module}\n{'-' * len(module)}\n" if module != name else ""
+        parts += [heading, MODULE.format(name=module)]
+    return "\n".join(parts)
