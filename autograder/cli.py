@@ -7,6 +7,7 @@ import platform
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -243,15 +244,17 @@ def grade(
     if watch and (shard or cluster):
         _refuse("--watch grades all of a folder on this machine: leave out --shard and --cluster")
     with _refusals():
-        refuse_lost_points(_lab(lab))
+        check_lab = partial(refuse_lost_points, _lab(lab))
         if watch:
+            check_lab()
             _watch(_lab(lab), submissions, out, run)
         if shard:
+            check_lab()
             part = Shard.from_text(shard)
             results = grade_shard(_lab(lab), submissions, out, run, part)
             lines = ["Grade once more without --shard when all shards are done"]
         else:
-            results = grade_lab(_lab(lab), submissions, out, run)
+            results = grade_lab(_lab(lab), submissions, out, run, check_lab)
             lines = [f"Marks: {out / 'marks.csv'}", *places(out, results)]
             _tell_strangers(out, _lab(lab).name, [result.student for result in results])
     typer.echo("\n".join([f"{counts(results)} {lines[0]}", *lines[1:]]))

@@ -144,7 +144,8 @@ class ArenaCache:
         pair of (B Hkv length+T D), which are views of the arenas: no cached
         number is copied.
         Raises: ValueError, with nothing changed, if the arena has no room for
-        T more tokens, such as "cannot append 5 tokens: 60 of 64 cached".
+        T more tokens. The text is free, such as "cannot append 5 tokens: 60 of
+        64 cached".
         """
         n_layers, capacity, n_new = self.keys.shape[0], self.keys.shape[3], keys.shape[2]
         start, end = self.length, self.length + n_new
@@ -249,7 +250,7 @@ class PagedCache:
         return len(self.free_blocks)
 
     def append(self, sequence_id: int, keys: Tensor, values: Tensor) -> None:
-        """Add T tokens at the end of a sequence; its first tokens bring it into being.
+        """Add T tokens at the end of a sequence. The first append creates the sequence.
 
         Shapes: keys and values (Hkv T D), of the storage's dtype, T at least
         1.
@@ -281,8 +282,10 @@ class PagedCache:
         return list(self.tables[sequence_id])
 
     def rewind(self, sequence_id: int, n_tokens: int) -> None:
-        """Forget a sequence's last `n_tokens`, if need be all; blocks left empty become free.
+        """Forget a sequence's last `n_tokens`; blocks that are empty then become free.
 
+        After a rewind of all its tokens, the sequence is empty, with an empty
+        block table.
         Raises: ValueError, with nothing changed, unless 0 <= n_tokens <=
         length.
         """
@@ -296,6 +299,6 @@ class PagedCache:
         self.lengths[sequence_id] = length - n_tokens
 
     def free(self, sequence_id: int) -> None:
-        """Forget a sequence; all its blocks become free, and its id may be used anew."""
+        """Forget a sequence. All its blocks become free, and its id can be used again."""
         self.free_blocks += self.tables.pop(sequence_id)
         del self.lengths[sequence_id]

@@ -58,6 +58,17 @@ def build_notebook(lab: Lab, edition: str, first_cell: str = "") -> NotebookNode
     Cells that nbgrader knows are named after the source: an exercise keeps its own name, its checks
     are called `check_<name>`. first_cell: that of a release, if it is not the repository's own.
     """
+    notebook = plain_notebook(lab, edition, first_cell)
+    from nbgrader.preprocessors import ComputeChecksums, LockCells  # takes half a second
+
+    notebook, resources = LockCells().preprocess(notebook, {})
+    if edition == "student":  # nbgrader takes an answer with its checksum for one not given
+        notebook, resources = ComputeChecksums().preprocess(notebook, resources)
+    return notebook
+
+
+def plain_notebook(lab: Lab, edition: str, first_cell: str = "") -> NotebookNode:
+    """As `build_notebook`, without what only nbgrader needs: locks and checksums."""
     if edition not in ("student", "instructor"):
         raise ValueError(f'an edition is "student" or "instructor", got {edition!r}')
     cells = []
@@ -72,15 +83,9 @@ def build_notebook(lab: Lab, edition: str, first_cell: str = "") -> NotebookNode
         if cell in lab.marked:
             cells.append(_check_cell(cell))
     cells += [_notebook_cell(Cell(*fields), fields[2]) for fields in END_CELLS]
-    notebook = new_notebook(
+    return new_notebook(
         cells=cells, metadata={"kernelspec": KERNELSPEC, "labkit": {"lab": lab.name}}
     )
-    from nbgrader.preprocessors import ComputeChecksums, LockCells  # slots have no use for it
-
-    notebook, resources = LockCells().preprocess(notebook, {})
-    if edition == "student":  # nbgrader takes an answer with its checksum for one not given
-        notebook, resources = ComputeChecksums().preprocess(notebook, resources)
-    return notebook
 
 
 def to_bytes(notebook: NotebookNode) -> bytes:

@@ -6,7 +6,7 @@ whatever has a line is done.
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -59,10 +59,13 @@ class Run:
     cluster_keys: Path | None = None
 
 
-def grade(lab: Lab, place: Path, out: Path, run: Run) -> list[Result]:
+def grade(
+    lab: Lab, place: Path, out: Path, run: Run, meanwhile: Callable[[], None] = lambda: None
+) -> list[Result]:
     """Grade all submissions of `lab` at `place` into the folder `out`; returns the lab's results.
 
     What has been graded with the same content, checks, policy and seed is not graded again.
+    meanwhile: what to do before anything is recorded, while slots warm up.
     Raises: NoSubmissions, PolicyError, NoWall, BusyError, GradebookError, ClusterError.
     """
     submissions = _submissions(lab, place, out, run)
@@ -71,6 +74,7 @@ def grade(lab: Lab, place: Path, out: Path, run: Run) -> list[Result]:
         known = grading.on_record(log.results.values())
         if not (known or grading.spool.has_any):  # all are due: slots warm up from here on
             grading.start_slots(len(submissions), stack)
+        meanwhile()
         works = grading.works(submissions)
         students = {work.student for work in works}
         _check_absent(out, log, lab.name, students)

@@ -58,6 +58,10 @@ class Zygote:
         """Until everything is imported. Raises: ZygoteError if that fails."""
         self._process.wait()
 
+    def stay_on(self, cpu: int) -> None:
+        """Bind it and all its children to come to a processor."""
+        self._process.stay_on(cpu)
+
     def spawn(self) -> Child:
         """A fresh child, walled in and ready."""
         self._children = [child for child in self._children if child.alive]

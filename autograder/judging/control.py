@@ -104,6 +104,10 @@ class ZygoteProcess:
             self.close()
             raise
 
+    def stay_on(self, cpu: int) -> None:
+        """Bind it and all its children to come to a processor."""
+        os.sched_setaffinity(self._process.pid, {cpu})
+
     def spawn(self) -> tuple[int, socket.socket, int]:
         """Order a child: its number, the channel to it, the id of its first message."""
         number, nonce = next(self._numbers), new_id()

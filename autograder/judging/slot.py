@@ -56,9 +56,10 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever else prints must not break the lines
     settings = SlotSettings(**json.loads(sys.stdin.readline()))
-    if settings.cpu is not None:
-        os.sched_setaffinity(0, {settings.cpu})
     judge, zygote = start_judge(settings)
+    if settings.cpu is not None:  # from here on: the two imports of torch need a processor each
+        zygote.stay_on(settings.cpu)
+        os.sched_setaffinity(0, {settings.cpu})
     if settings.rung != "none":
         confine_judge(read_only=[Path("/")])
     gc.collect()

@@ -22,8 +22,8 @@
 # [glossary](../docs/glossary.md) explains the words of this lab in English and Chinese. A CPU is
 # enough. Cells that can use a GPU also work without one.
 #
-# Cells with `TODO` are yours. The check below each plays a few open cases, and says what fails and
-# why. After you hand in, the same checks play other cases.
+# Cells with `TODO` are yours. The check below each runs a few visible tests, and says what fails
+# and why. After you hand in, the grader runs the same checks on hidden tests.
 #
 # **Time:** 1.5 to 2.5 hours. **12 points**, 2 of them for written answers:
 #
@@ -88,7 +88,8 @@ Table(["model", "layers", "heads", "KV heads", "head_dim", "d_model", "parameter
 # ## 3. Training keeps more than weights
 #
 # Take a 7B model, trained with the optimizer Adam in mixed precision. It needs 112 GB before the
-# first activation is stored. That is more than a card with 80 GB has. The recipe of [ZeRO, section
+# first *activation* is stored: activations are the outputs of the layers, which training keeps for
+# the backward pass. That is more than a card with 80 GB has. The recipe of [ZeRO, section
 # 3.1](https://arxiv.org/abs/1910.02054) keeps for each parameter
 #
 # * the weight and its gradient, in 16 bits each;
@@ -122,8 +123,8 @@ Table(["model", "layers", "heads", "KV heads", "head_dim", "d_model", "parameter
 # %% [markdown]
 # ### Question: training and generation
 #
-# How many bytes per parameter does each phase keep? For training, use the recipe of section 3. For
-# generation, fill in the same five numbers. A number may be 0.
+# How many bytes per parameter do training and generation keep? For training, use the recipe of
+# section 3. For generation, fill in the same five fields. A field may be 0.
 #
 # Two numbers follow. `"optimizer_over_weights"` is the state of the optimizer divided by the 16-bit
 # weights. `"kv_bytes_per_token_of_8b"` is what one more token of Qwen3-8B adds to the cache.
@@ -154,8 +155,8 @@ training_and_generation = {
 # VRAM is the GPU's own memory. Answer in 3 to 5 sentences:
 #
 # 1. What is in VRAM during training, and what is in it during generation?
-# 2. For which of the two is it harder to know the memory before the run? Which quantities are
-#    unknown?
+# 2. Which of the two has memory that you cannot compute before the run? Name the unknown
+#    quantities.
 
 # %% [markdown] written="training_or_generation" points=1
 # *1.* Training keeps the weights, the gradients and the state of the optimizer: 16 bytes per
@@ -164,7 +165,7 @@ training_and_generation = {
 # being computed, and the KV cache. Each token of each sequence adds the same number of bytes to the
 # cache.
 #
-# *2.* Generation is harder to know. In training, the batch size and the length are chosen before
+# *2.* That is generation. In training, the batch size and the length are chosen before
 # the run, so all memory is known. In generation, nobody knows when a model will produce its
 # end-of-text token, or how many requests will arrive. So the server must track the length of each
 # sequence and the number of running sequences.
@@ -186,14 +187,14 @@ training_and_generation = {
 # * The driver shows 46,068 MiB, which is 48.3 × 10⁹ bytes.
 # * PyTorch shows 44.3 to 44.4 GiB, which is 47.6 to 47.7 × 10⁹ bytes.
 #
-# These numbers differ by up to 8 %, which is thousands of tokens. None of them is wrong. So always
-# write down which one you used:
+# These numbers differ by up to 8 %. For a cache of Qwen3-14B, that is 24,000 tokens. None of them
+# is wrong. So always write down which one you used:
 #
 # | name | how the size is read |
 # |---|---|
 # | `"GB"` | the number on the box times 10⁹ |
-# | `"GiB"` | the number on the box times 2³⁰, as memory chips are made |
-# | `"driver"` | what `nvidia-smi` shows; GDDR6 with error correction has a sixteenth less |
+# | `"GiB"` | the number on the box times 2³⁰, because memory chips have sizes in powers of two |
+# | `"driver"` | what `nvidia-smi` shows; GDDR6 cards with error correction lose 1/16 of the GiB |
 # | `"torch"` | what a program can get: the driver keeps a part for itself |
 
 # %% experiment="cards"
@@ -220,9 +221,9 @@ else:
 # %% [markdown]
 # ## 6. The largest model
 #
-# Now we solve the product for one of its factors. A card has 24 GB, and 2 GB of it hold other
-# things than weights. The other 22 GB hold 11,000,000,000 parameters of 2 bytes. You cannot store a
-# part of a parameter, so round down with `//`.
+# Section 2 computed bytes from parameters. Now compute parameters from bytes. A card has 24 GB, and
+# 2 GB of it hold other things than weights. The other 22 GB hold 11,000,000,000 parameters of 2
+# bytes. You cannot store a part of a parameter, so round down with `//`.
 
 # %% exercise="labkit.memory:largest_model" points=0.5
 
@@ -230,16 +231,19 @@ else:
 # ### Question: one forward pass on 80 GB
 #
 # What is the largest model whose *single forward pass* fits on one 80 GB card? Its weights have 16
-# bits. Answer in billions of parameters, to the nearest billion. There is one pass over one text,
-# as when we measure how well a model predicts a text. Nothing is generated, and no cache is kept.
+# bits. Answer in whole billions of parameters, rounded down or to the nearest. You may take any 80
+# GB card of the table. There is one pass over one text, as when we measure how well a model
+# predicts a text. Nothing is generated, and no cache is kept.
 #
 # Enter three assumptions beside your answer:
 #
 # * `"vram"`: how you read 80 GB, one of the four names of section 5;
-# * `"n_tokens"`: the length of the text, 1 to 4,096 tokens. It bounds the overhead that is
-#   accepted;
+# * `"n_tokens"`: the length of the text, 1 to 4,096 tokens;
 # * `"overhead_gb"`: the extra memory that you assume, in GB. Which things are in memory together
-#   with the weights? You may enter 0, or derive a number from the length. Section 9 asks how.
+#   with the weights? You may enter 0, or estimate a number. The check accepts up to a limit, which
+#   grows with `n_tokens`. In section 9 you explain your number.
+#
+# `vram_readings("H100-SXM")` gives the bytes of a card by these names: the lowest and the highest.
 
 # %% answer="largest_on_80_gb" points=1
 largest_on_80_gb = {
@@ -262,12 +266,13 @@ largest_on_80_gb = {
 # ### Question: Qwen3-14B on an L40S
 #
 # How long can 8 sequences become at the same time on one L40S? The model is
-# [Qwen/Qwen3-14B](https://huggingface.co/Qwen/Qwen3-14B) in half precision (16 bits), and the
-# prompts are empty. Count only weights and KV cache. Answer to the nearest 10 tokens.
+# [Qwen/Qwen3-14B](https://huggingface.co/Qwen/Qwen3-14B) in half precision (16 bits). A sequence is
+# a prompt and its output together. Count only weights and KV cache. Answer to the nearest 10
+# tokens.
 #
 # The answer depends on two choices. Enter both:
 #
-# * `"vram"`: how you read 48 GB;
+# * `"vram"`: how you read 48 GB; for `"torch"`, the lowest and the highest number are both right;
 # * `"params"`: how you count the parameters. `"exact"` is the number in the table of section 1.
 #   `"card"` is the 14.8 billion of the model card. `"name"` is the 14 billion of its name.
 
@@ -283,7 +288,8 @@ longest_on_l40s = {
 #
 # How large is the KV cache of each Qwen3 model at a length of 32k, for batches of 1, 2 and 4? Take
 # 16-bit numbers and a *static* cache: its memory is allocated at the full length from the start.
-# Enter the unit, and which number you take for 32k. Two decimals are enough.
+# Enter the unit, and which number you take for 32k. Two decimals are enough. You may also write
+# expressions that call your functions.
 
 # %% answer="kv_table" points=1.5
 kv_table = {
@@ -298,9 +304,10 @@ kv_table = {
 }
 
 # %% [markdown]
-# ### Question: one cell, factor by factor
+# ### Question: one number, factor by factor
 #
-# Choose one cell of your table. Give each factor. Then multiply them, and give the bytes.
+# Choose one number of `kv_table`: one model and one batch size. Give each factor. Then multiply
+# them, and give the bytes.
 
 # %% answer="one_cell" points=0.5
 one_cell = {
@@ -332,11 +339,11 @@ kv_growth([ModelShape.of(f"Qwen/{m}") for m in FAMILY], kv_cache_bytes, cards, b
 # %% [markdown]
 # ### Question: what does the cache depend on?
 #
-# * `"batch_slope"`: the slope of log(cache) over log(batch size);
+# * `"batch_slope"`: the number s, if the cache grows as c · (batch size)ˢ;
 # * `"params_ratio"`: the parameters of the largest Qwen3 divided by those of the smallest;
 # * `"kv_ratio"`: the same for the KV cache, at equal length;
 # * `"kv_over_weights"`: for each model, the cache of one sequence of 32,768 tokens divided by the
-#   weights. Both have 16 bits.
+#   weights. Weights and cached numbers take 2 bytes each.
 
 # %% answer="scaling" points=1
 scaling = {
@@ -397,9 +404,9 @@ scaling = {
 # %% [markdown]
 # ## 10. The calculator
 #
-# The sliders call your functions. Red means: does not fit. Choose Qwen3-0.6B and an L4 with 8,192
-# tokens. What is the largest batch on the slider that fits? Then choose Qwen3-32B and an L40S.
-# Which helps more, weights of 1 byte or a shorter text?
+# This section has no points. The sliders call your functions. Red means: does not fit. Choose
+# Qwen3-0.6B and an L4 with 8,192 tokens. What is the largest batch on the slider that fits? Then
+# choose Qwen3-32B and an L40S. Which helps more, weights of 1 byte or a shorter text?
 
 # %% experiment="calculator"
 widgets.vram_calculator(weight_bytes, kv_cache_bytes)
@@ -421,20 +428,22 @@ for name in ("meta-llama/Llama-2-7b-hf", "meta-llama/Llama-3.1-8B"):
 Table(["model", "parameters", "tokens of each sequence"], rows, "8 sequences on an L4")
 
 # %% [markdown]
-# The old model holds 2,545 tokens and the new one 7,717. The new model has 1.3 billion more
+# With Llama-2-7B, each conversation may have 2,545 tokens. With Llama-3.1-8B it may have 7,717. The
+# new model has 1.3 billion more
 # parameters, so it leaves less of the card free. Yet its conversations can be three times as long,
 # because 32 query heads share 8 KV heads. Keys and values that are shared are stored once.
 #
 # ## What you have shown
 #
 # Your six functions say what fits on a card. With them you have shown that one change in the
-# attention lets an L4 hold conversations three times as long. The next labs find similar gains:
-# bytes that are not stored, not moved, or moved once for many tokens.
+# attention lets an L4 hold conversations three times as long. The next labs find similar gains.
+# They store fewer bytes, move fewer bytes, or use the bytes that they move for many tokens.
 #
 # ## Words
 #
 # * **VRAM** is the GPU's own memory (the V once meant video). Weights and cache must be in it while
-#   they are used. Copying them from the host for each token would take tens of times longer.
+#   they are used. Copying them from the CPU's memory for each token would take tens of times
+#   longer: lab 3 computes how long.
 # * **Classes of cards**: those most used for language models around 2025 have 80 GB (A100, H100),
 #   48 GB (RTX A6000, L40, L40S) or 40 GB (the first A100). Larger ones exist: an H200 has 141 GB.
 # * **GB and GiB** are 10⁹ and 2³⁰ bytes. They differ by 7.4 %. Boxes, data sheets and papers mix

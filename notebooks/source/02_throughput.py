@@ -23,7 +23,7 @@
 # [glossary](../docs/glossary.md) explains the words of this lab in English and Chinese. A CPU is
 # enough: there the cells run small models. On a GPU they run larger ones. Records of both ship with
 # the lab, so you can analyse a real GPU without having one. Cells with `TODO` are yours. The check
-# below each plays a few open cases. After you hand in, the same checks play other cases.
+# below each runs a few visible tests. After you hand in, the grader runs it on hidden tests.
 #
 # **Time:** 3 to 4.5 hours. **14 points**, 2.5 of them for written answers:
 #
@@ -41,10 +41,9 @@
 #
 # **Hand in** this notebook. Before that, run all cells and save it.
 #
-# **The problem.** Generating 512 tokens took 42 s the first time and
-# {measured:cache-h200 cache_or_not setting=baseline n_new=512 use_cache=True | s .0f} s
-# the second time, with the
-# same model on the same H200. You cannot see from such a number whether it is wrong. So this lab
+# **The problem.** On an H200, Llama-3.1-8B generated 512 tokens. The first run took 42 s, and the
+# second one {measured:cache-h200 cache_or_not setting=baseline n_new=512 use_cache=True | s .0f} s.
+# You cannot see from such a number whether it is wrong. So this lab
 # measures with care, and compares each number with the least time that physics allows.
 #
 # **These words come first.** A *pass* is one call of the model. The first pass of a generation
@@ -77,6 +76,7 @@ from labkit.measuring.records import Provenance, Recorder, recorded_results
 from labkit.measuring.roofline import pass_floor
 from labkit.measuring.tables import Table
 from labkit.models.facts import data_path
+from labkit.models.shapes import ModelShape
 
 use_one_thread()  # several threads wait for each other when the machine is busy
 check = Checker("throughput", globals())
@@ -94,14 +94,14 @@ print(ready())
 # allocate memory and choose algorithms. So we first do a few runs that we do not time. This is the
 # *warm-up*.
 #
-# The run, the clock and the wait are arguments of your timer. The check passes a scripted clock and
-# a scripted device, so the result is the same on every machine. It judges only *when* you read the
-# clock, and never how fast your computer is.
+# The run, the clock and the wait are arguments of your timer. The check passes a clock and a device
+# that follow a script, so the result is the same on every machine. It judges only *when* you read
+# the clock, and never how fast your computer is.
 #
 # Write it in three stages, and run the check after each:
 #
-# 1. Loop over the timed runs. Read the clock before and after each. Which claims fail?
-# 2. Wait for the device where a claim asks for it.
+# 1. Loop over the timed runs. Read the clock before and after each. Which lines of the check fail?
+# 2. Wait for the device where one of these lines asks for it.
 # 3. Add the warm-up, and the ValueError.
 
 # %% exercise="labkit.throughput:time_runs" points=2
@@ -116,8 +116,8 @@ print(f"first / median: {times_s[0] / statistics.median(times_s):.1f}")
 # %% [markdown]
 # On a CPU the first run is hardly slower than the others. On a GPU it is, and not only the very
 # first one. In our record of an H200, most first runs took 1.4 to 2.4 times the median. The reason
-# is the attention back end of that run: it prepares its kernels anew for each length that it has
-# not met. A generation of 64 tokens meets 64 lengths. So the warm-up must be the same run that we
+# is the library that computed the attention: it prepares new kernels for each new length. A
+# generation of 64 tokens has 64 lengths. So the warm-up must be the same run that we
 # then time. The record keeps the first run of each point, but no median contains it.
 
 # %% experiment="first_runs"
@@ -136,7 +136,7 @@ Table(["new tokens", *recorded_results("throughput-*.jsonl")], [[n, *r] for n, r
 # not give you one:
 #
 # * A model may stop early, at its end-of-text token.
-# * Its own settings may say that it samples.
+# * Its `generation_config`, which comes with the weights, may switch sampling on.
 # * It may ignore prompt tokens whose id equals the id of the padding. Random prompts contain such
 #   tokens.
 #
@@ -218,10 +218,10 @@ print(f"after it:      {memory_errors_alive()} exceptions")
 # * `three_models` runs a small, a medium and an older model;
 # * `forward_by_batch` times one pass over 256 tokens and varies the batch size.
 #
-# The first experiment makes 64 new tokens on a GPU, and 16 on a CPU. `short` measures fewer points.
-# Remove it if you have time.
+# The first experiment makes 64 new tokens on a GPU, and 16 on a CPU. `short(profile())` measures
+# only some of the points. If you have time, write `profile()`, which measures all of them.
 #
-# Each experiment has two tables, with these columns:
+# Each experiment prints two tables, one with times and one with rates:
 #
 # | column | meaning |
 # |---|---|
@@ -252,7 +252,7 @@ for name in experiments.EXPERIMENTS:
 # %% [markdown]
 # The figures show a record of an H200 first, and then yours. Points are medians. Bars show the
 # middle half of the runs. The grey area is below the *floor*: the time that moving the data and
-# computing take at least. Nothing can be in the grey area.
+# computing take at least. No correct measurement lies in the grey area.
 
 # %% experiment="sweep_figures"
 records = {"yours": mine, **recorded_results("throughput-*.jsonl")}
@@ -278,7 +278,7 @@ figures.forward_by_batch(records["yours"])
 #
 # On one core of a CPU, one new token takes {measured:throughput-cpu output_sweep n_new=1 | s .3f} s
 # and 64 tokens take {measured:throughput-cpu output_sweep n_new=64 | s .3f} s. A straight line
-# through such times has a slope and a start. The slope is the time of one *step*. The value at one
+# through such times has a slope. The slope is the time of one *step*. The value of the line at one
 # new token is the *prefill*, because the prefill already makes the first token.
 
 # %% exercise="labkit.throughput:fit_steps" points=1
@@ -298,16 +298,17 @@ Table(["record", "model", "prefill ms", "step ms", "R²"], fits)
 # %% [markdown]
 # Look at the H200's line. It says that the prefill takes 7 ms. But the row with one new token took
 # {measured:throughput-h200 output_sweep n_new=1 | ms .0f} ms, and this row *is* a prefill. The
-# slope is right: the rows take about 33 ms for each token.
-# The start of the line is wrong, because the long rows decide where it lies. The five runs with 256
-# new tokens took between 8.0 and 9.8 s. If their median moves by 1 %, it moves by 85 ms. So take
-# the step from the slope, and the prefill from the row with one new token. R² does not show the
-# problem. In an older record, the row with 256 tokens had only two samples, and the line gave a
+# slope is right: the rows take about 33 ms for each token. The line's value at one token is wrong,
+# because the long rows decide where it lies. The five runs with 256 new tokens took between 8.0 and
+# 9.8 s. If their median moves by 1 %, it moves by 85 ms. So take the step from the slope, and the
+# prefill from the row with one new token. (Your `fit_steps` is right: keep it.) R² does not show
+# the problem. In an older record, the row with 256 tokens had only two samples, and the line gave a
 # prefill of -119 ms.
 #
 # ## 7. What does a step wait for?
 #
-# An H200 moves the weights of an 8B model in 3.2 ms. Its measured step takes 33 ms. So the step
+# For a step of Qwen3-8B, an H200 moves 15.1 GB of weights at 4.8 TB/s: 3.2 ms. The measured step
+# takes 33 ms. So the step
 # waits neither for memory nor for arithmetic. It waits for the CPU (the *host*), which *launches*
 # the GPU's kernels one by one: dozens for each layer, 0.91 ms per layer. PyTorch's default is to
 # launch each operation when Python reaches it. This is called *eager*.
@@ -320,14 +321,15 @@ Table(["record", "model", "prefill ms", "step ms", "R²"], fits)
 # | `"memory"` | bytes moved ÷ bandwidth | fewer bits per number, shared KV heads |
 # | `"compute"` | FLOPs ÷ peak FLOP/s | fewer tokens, smaller models |
 #
-# The last two are *floors*: see `labkit.measuring.roofline`. Launching is not a floor in this
+# The last two are *floors*. The bytes are those of the weights and of the KV cache, and the FLOPs
+# are about 2 × parameters × tokens. Launching is not a floor in this
 # sense, because *CUDA graphs* (many launches, replayed as one) can remove most of it. A measured
 # step cannot be below a floor. If it is, the measurement is wrong, or the floor is: on a CPU the
 # floor is measured too, and other programs disturb it.
 #
-# If launching is the limit, a step costs the same for a wide and for a narrow model. On a CPU the
-# same word means the fixed cost of each layer: the time that Python and PyTorch need, whatever the
-# size of the tensors.
+# If launching is the limit, a step takes the same time for a large and for a small `d_model`. On a
+# CPU, *launch time* means the fixed cost of each layer: the time that Python and PyTorch need,
+# whatever the size of the tensors.
 
 # %% exercise="labkit.throughput:limit_of" points=1
 
@@ -338,13 +340,18 @@ Table(["record", "model", "prefill ms", "step ms", "R²"], fits)
 # milliseconds does a step take per layer? Take the time of the run in `three_models`, divided by
 # its new tokens, as the step. (This time contains a share of the prefill. Here we accept that.)
 #
-# Which of the three models use multi-head attention: as many KV heads as query heads? Look up the
-# config of each model.
+# Which of the three models use multi-head attention: as many KV heads as query heads? The cell
+# prints the numbers of each model.
 
 # %% experiment="three_models_table"
 for name in recorded_results("throughput-*.jsonl"):
     print(name)
     display(tables.table(records[name], "three_models"))
+    for role in ("small", "medium", "older"):
+        model = profile(records[name].provenance.profile).roles[f"sweep-{role}"]
+        s = ModelShape.of(model)
+        heads = f"{s.n_heads} query heads, {s.n_kv_heads} KV heads"
+        print(f"{role}: {model}, {s.n_layers} layers, {heads}")
 
 # %% answer="three_models" points=0.5
 three_models = {
@@ -366,15 +373,17 @@ three_models = {
 # * `prefill_longest`: the prefill of the longest prompt that ran;
 # * `forward_one`, `forward_sixteen`: one pass over 256 tokens, for 1 text and for 16 texts.
 #
-# As launch time per layer, take the smallest of your three numbers above. The cell below prints the
-# two floors. If two limits are within a factor of 1.5, both are accepted.
+# The launch time is layers × launch time per layer. Take the smallest of your three numbers above
+# as launch time per layer, because it contains the least moving and computing. The cell below
+# prints the layers and the two floors. If two limits are within a factor of 1.5, both are accepted.
 
 
 # %% experiment="floors"
-def floors(record, role, n_new, n_cached, batch_size):
+def layers_and_floor(record, role, n_new, n_cached, batch_size):
     model = profile(record.provenance.profile).roles[role]
     machine, _ = machine_of(record)
-    return pass_floor(machine, model, n_new, n_cached, batch_size, record.provenance.dtype)
+    floor = pass_floor(machine, model, n_new, n_cached, batch_size, record.provenance.dtype)
+    return ModelShape.of(model).n_layers, floor
 
 
 rows = []
@@ -388,10 +397,10 @@ for name in recorded_results("throughput-*.jsonl"):
         "forward_one": ("forward", 256, 0, 1),
         "forward_sixteen": ("forward", 256, 0, 16),
     }.items():
-        floor = floors(records[name], *sizes)
+        n_layers, floor = layers_and_floor(records[name], *sizes)
         floors_ms = (1e3 * floor.moving_s, 1e3 * floor.computing_s)
-        rows.append([name, region, *(f"{ms:.3f}" for ms in floors_ms)])
-Table(["record", "case", "moving ms", "computing ms"], rows)
+        rows.append([name, region, n_layers, *(f"{ms:.3f}" for ms in floors_ms)])
+Table(["record", "case", "layers", "moving ms", "computing ms"], rows)
 
 # %% answer="which_limit" points=1
 which_limit = {
@@ -409,7 +418,7 @@ which_limit = {
 # Copy your output sweep into the table. The cell prints it ready to paste. It also measures one row
 # a second time, for the entry `"again"`.
 #
-# No time is right or wrong, and a fast one earns no more. The check compares the table with itself,
+# The points do not depend on how fast your machine is. The check compares the table with itself,
 # with your second measurement, and with what the machine can do. `"machine"` is `"CPU"`, the name
 # of your card as in lab 1, or `"another GPU"`. For a row that did not run, write `"out of memory"`
 # or `"skipped"`.
@@ -455,9 +464,9 @@ my_table = {
 # %% [markdown]
 # The *physics gate* compares each row of a record with the floors of its passes, and with the
 # memory that the row needs. Then it compares the rows of a sweep with each other: a longer run
-# cannot take less time, and the line through a sweep cannot begin below zero. If it rejects a
-# row, the row is wrong, or other programs disturbed the measurement: measure it again. The gate
-# finds only impossible rows: a row that it accepts can still be wrong.
+# cannot take less time, and the prefill of the line cannot be negative. If it rejects a row, the
+# row is wrong, or other programs disturbed the measurement: measure it again. The gate finds only
+# impossible rows: a row that it accepts can still be wrong.
 
 # %% experiment="physics_gate"
 for name, record in records.items():
@@ -480,25 +489,25 @@ Markdown(data_path("flawed_report.md").read_text(encoding="utf-8"))
 
 # %% answer="flawed_report" points=1.5
 flawed_report = {
-    "cold_start": "A",  # a letter from A to R
-    "impossible_row": "H",
-    "mean_of_rates": "P",
+    "cold_start": "A",  # a letter from A to R; here: a first run was timed
+    "impossible_row": "H",  # faster than the floors allow
+    "mean_of_rates": "P",  # section 4 has the example
     "wrong_unit": "Q",
-    "batch_mislabelled": "L",
-    "mha_taken_for_gqa": "N",
+    "batch_mislabelled": "L",  # the numbers are those of another batch size
+    "mha_taken_for_gqa": "N",  # this model's query heads do not share KV heads
 }
 
 # %% [markdown]
 # ## 10. The roofline, with your points on it
 #
 # The *roofline* shows the best that a machine can do. The x axis shows the *arithmetic intensity*
-# of a pass: FLOPs for each byte that it must move. On the left the slope is the memory's bandwidth.
-# On the right the ceiling is the peak FLOP/s. The corner is the *ridge*: there, moving and
+# of a pass: FLOPs for each byte that it must move. On the left, the line is bandwidth × intensity.
+# On the right, it is the peak FLOP/s. The corner is the *ridge*: there, moving and
 # computing take equally long.
 #
 # Each dot is a measured pass. If a dot is far below the roof, the pass waits for something else,
-# for example launching. Move the slider for the batch. At which batch size would a decode step
-# reach the ridge?
+# for example launching. Move the slider for the batch (without points): at which batch size would a
+# decode step reach the ridge?
 
 # %% experiment="roofline_widget"
 roofline_widget.roofline_explorer(mine)
@@ -515,8 +524,8 @@ tables.cards_table("Qwen/Qwen3-8B")
 # %% [markdown]
 # ### Written answer: other people's numbers
 #
-# 1. A report on GPT-2 says: "32 new tokens took 3.74 s, which is 17.2 tokens/s." Is this right?
-#    Give the number that you compute, and one mistake that could explain the difference.
+# 1. A report on GPT-2 says: "Batch 1: 32 new tokens took 3.74 s, which is 17.1 tokens/s." Is this
+#    right? Give the number that you compute, and one mistake that could explain the difference.
 # 2. Qwen3-8B has 36 layers. A host launches one layer in 0.94 ms, and the batch is 1. Use the table
 #    above. On which cards is launching the limit of a decode step? Somebody replaces an L40S by an
 #    H200: what becomes faster, a decode step or a prefill of 8,192 tokens?
@@ -540,8 +549,9 @@ tables.cards_table("Qwen/Qwen3-8B")
 # %% [markdown]
 # ### Written answer: what limits what?
 #
-# Describe *your own* four figures and tables. Write 3 to 4 sentences for each, with numbers, and
-# name the limit each time (launch, memory or compute). Say how you know.
+# Describe *your own* four experiments of section 5, with their figures and tables. Write 3 to 4
+# sentences for each, with numbers, and name the limit each time (launch, memory or compute). Say
+# how you know.
 #
 # 1. Prompt length: how do time and throughput change, and why?
 # 2. New tokens: is the curve a line? Which part is prefill, and which is steps?
@@ -606,9 +616,9 @@ tables.cards_table("Qwen/Qwen3-8B")
 #
 # Your timer and your sweep give numbers that another person can trust. With them you found what a
 # step waits for. A step of an 8B model takes 33 ms on an H200, although its memory could supply the
-# weights in 3.2 ms. So about 90 % of the step is launch time. Larger batches share this cost (lab
-# 5), CUDA graphs remove it, and speculation (lab 6) makes fewer steps. Lab 3 asks when a KV cache
-# helps.
+# weights in 3.2 ms. So the memory works for a tenth of the step, and then waits for launches.
+# Larger batches share the launch time (lab 5), CUDA graphs remove it, and speculation (lab 6) makes
+# fewer steps. Lab 3 asks when a KV cache helps.
 #
 # **Read next**
 #

@@ -9,8 +9,8 @@
 # %% [markdown]
 # # Lab 3: what the cache saves
 #
-# <!-- picture: Launching takes the same time for every pass.
-# Moving and computing grow with its tokens. -->
+# <!-- picture: Passes of Llama-3.1-8B on an H200. Launching takes the same time for every pass.
+# Computing grows with its tokens. -->
 #
 # After this lab you can
 #
@@ -21,8 +21,8 @@
 #
 # **You need** labs 1 and 2: KV cache, prefill, decode step, floor, launch. The
 # [glossary](../docs/glossary.md) explains the words of this lab in English and Chinese. A CPU is
-# enough. Cells with `TODO` are yours. The check below each plays a few open cases. After you hand
-# in, the same checks play other cases.
+# enough. Cells with `TODO` are yours. The check below each runs a few visible tests. After you hand
+# in, the grader runs it on hidden tests.
 #
 # **Time:** 4 to 5 hours, best on two days: sections 1 to 4, then 5 to 8. **12 points**, 2.5 of them
 # for written answers:
@@ -98,9 +98,9 @@ print(ready())
 # * `work.moved_bytes(n_tokens, batch_size, width)` is the number of bytes that come from memory.
 #   These are all weights and the KV cache of `n_tokens`, with `width` bytes per number.
 #
-# A pass over Llama-3.1-8B moves 15 GB in 16 bits, for one token and for five hundred. (All weights
-# have 16 GB. Of the input embedding a pass reads only a few rows.) So we expect the cache to save
-# FLOPs, but hardly any bytes.
+# A pass over Llama-3.1-8B moves 15 GB in 16 bits, for one token and for five hundred. (The model
+# has 16 GB of weights. A pass reads all of them except the input embedding, 1 GB.) So we expect the
+# cache to save FLOPs, but hardly any bytes.
 
 # %% exercise="labkit.cache_benchmark:generation_cost" points=1
 
@@ -117,11 +117,14 @@ Table(["model", *headings], rows, "512 new tokens after a prompt of 8")
 # %% [markdown]
 # ## 3. Seconds
 #
-# A pass cannot be faster than its floor: the longer of moving and computing (`pass_floor`, lab 2).
+# A pass cannot be faster than its floor: the longer of moving and computing.
+# `pass_floor(machine, work, n_new, n_cached, batch_size, dtype)` of lab 2 gives it. Its result has
+# the fields `moving_s`, `computing_s` and `seconds`, which is the longer of the two.
+#
 # There is a second bound: the CPU (the *host*) has to *launch* every kernel of the pass. With eager
 # PyTorch, where each operation is launched by itself, this takes about 0.75 ms per layer (0.67 to
-# 1.03 in our records). For the 32 layers of an 8B model it is 24 ms. The floor of its decode step
-# on an H200 is only 3.1 ms.
+# 1.03 in our records; the model of lab 2 has 0.91). For the 32 layers of Llama-3.1-8B it is 24 ms.
+# The floor of its decode step on an H200 is only 3.1 ms.
 #
 # The GPU works while the host launches. So a pass takes the longer of the two times, not their sum.
 
@@ -129,7 +132,8 @@ Table(["model", *headings], rows, "512 new tokens after a prompt of 8")
 
 # %% [markdown]
 # If launching takes the longest, a pass over 500 tokens costs as much as a pass over one. Then the
-# curves with and without a cache coincide. At which length do they separate?
+# curves with and without a cache coincide. At which length do they separate? The floor never falls
+# when the length grows. So a loop finds the length, and `bisect_right` finds it faster.
 
 # %% exercise="labkit.cache_benchmark:leaves_launch_floor_at" points=1
 
@@ -142,8 +146,10 @@ Table(["model", *headings], rows, "512 new tokens after a prompt of 8")
 # * `"kv_bytes_per_token"`: the bytes that one token adds to the KV cache;
 # * `"leaves_launch_floor_at"`: the length at which the two curves separate, for contexts up to
 #   40,000;
-# * `"cached_step"`: the limit of a decode step with a cache, at the length in the comment;
-# * `"uncached_pass"`: the limit of a pass without a cache, at the same length.
+# * `"cached_step"`: the limit of a decode step with a cache, which makes the length in the comment
+#   (512: one token is fed after 511 cached ones);
+# * `"uncached_pass"`: the limit of a pass without a cache over the same length (512 tokens are
+#   fed).
 #
 # A limit is `"launch"`, `"memory"` or `"compute"`.
 
@@ -181,8 +187,8 @@ four_settings = {
 # are those of section 3.
 #
 # Each generation runs once, up to its longest length. We read the clock whenever the number of new
-# tokens is a power of two. A run before all others is the warm-up. We also time a pass over a
-# single token. In our predictions this time stands for launching.
+# tokens is a power of two. Each curve begins with one run that is not counted: the warm-up. We also
+# time a pass over a single token. In the predictions below, this time is the launch time.
 #
 # The cell takes half a minute on a CPU. `cache-here.jsonl` stores the results. If you run the cell
 # again, it continues where it stopped.
@@ -248,11 +254,11 @@ Table(["record", "setting", "cache", "new", "predicted s", "measured s", "ratio"
 #
 # ### Slopes
 #
-# How much faster is a cache? Take the baseline's record of a CPU, and the ratio of the times at
-# each length. The mean of the ratios over the lengths 1 to 512 is 3.8. Over 128 to 512 it is 8.7.
-# So such a mean depends on the lengths that were chosen. And the first length, one new token, does
-# not use the cache at all. The cache changes the price of the *next* token. This is the slope of
-# the curve.
+# How much faster is a cache? Take the baseline of the record `cache-cpu`, and the ratio of the
+# times at each length. The mean of the ratios over the lengths 1 to 512 is 3.8. Over 128 to 512 it
+# is 8.7. So such a mean depends on the lengths that were chosen. And the first length, one new
+# token, does not use the cache at all. The cache changes the price of the *next* token. This is the
+# slope of the curve.
 
 # %% exercise="labkit.cache_benchmark:slopes" points=0.5
 
@@ -275,8 +281,9 @@ cache_figures.slopes_by_length(records["cache-h200"], slopes)
 # %% [markdown]
 # ### Question: what does the cache save?
 #
-# Choose one record of `RECORDS`, and take its baseline. How many seconds does a further token cost
-# between the two longest lengths, with a cache and without? Divide: what is the speed-up there?
+# Choose one record of `RECORDS`, and take its baseline. Look at the two longest lengths that both
+# curves have. How many seconds does a further token cost between them, with a cache and without?
+# Divide: what is the speed-up there?
 
 # %% answer="speed_up" points=0.5
 speed_up = {
@@ -361,7 +368,7 @@ speed_up = {
 #
 # Write `block_hashes` in three stages, and run the check after each:
 #
-# 1. Cut the prompt into full blocks, and hash each block alone. Which claims fail?
+# 1. Cut the prompt into full blocks, and hash each block alone. Which lines of the check fail?
 # 2. Add the hash of the block before to what you hash.
 # 3. Begin the chain with the salt.
 
@@ -377,10 +384,11 @@ speed_up = {
 # %% [markdown]
 # ### Four questions on one document
 #
-# `labkit.labs.cache_benchmark.prefix_cache` is an engine of 170 lines. It runs the model with
-# *your* two functions: find blocks, compute the rest, generate, store. Each question comes after
-# the document and all earlier questions and answers. The H200's record has a longer document. In
-# the table, `prefill` is the time with a prefix cache, and `without` the time without one.
+# `labkit.labs.cache_benchmark.prefix_cache` runs the model with *your* two functions, in blocks of
+# 16 tokens: find blocks, compute the rest, generate, store. You need not read it. Each question
+# comes after the document and all earlier questions and answers. The H200's record has a longer
+# document. In the table, `prefill` is the time with a prefix cache, and `without` the time without
+# one.
 
 # %% experiment="four_questions"
 mine = {"block_hashes": block_hashes, "longest_cached_prefix": longest_cached_prefix}
@@ -418,13 +426,15 @@ for name, record in RECORDS.items():
 #
 # Look at the H200: 368 of 382 tokens are found, but the prefill takes *longer*. A pass over 382
 # tokens and a pass over 14 are both limited by launching. Copying the blocks into the cache comes
-# on top. For the document of 5,761 tokens above, the cache halves the time.
+# on top. With the document of the H200's record (5,761 tokens, in the table above), the cache
+# halves the time of a prefill.
 #
 # ### Question: and the fifth run?
 #
-# In the fifth run we change one name in the document: `"Aldo"` becomes `"Otto"`, only at its first
-# place. How many tokens are found in the cache? Predict it from the tokens. Then compare with
-# `edits["one name"]`. Enter the other runs too.
+# In the fifth run we change one name in the document: the first `"Aldo"` becomes `"Otto"`. How many
+# tokens are found in the cache? Predict it: look for the first token that differs from
+# `tokens["first"]`, and for its block. Then compare with `edits["one name"]`. Enter the other runs
+# too.
 
 # %% experiment="edited_tokens"
 tokenizer = kit_tokenizer("tiny-target")
@@ -446,8 +456,9 @@ print(f"{n_saved} of {n_prompt} tokens were found")
 # %% [markdown]
 # ### Written answer: what breaks a cache?
 #
-# Two applications send the same instructions of 2,000 tokens with each request. One writes the time
-# of day before the instructions, the other after them.
+# Two applications send the same instructions of 2,000 tokens with each request. An earlier request
+# filled the cache. One application writes the time of day, which is always different, before the
+# instructions. The other one writes it after them.
 #
 # 1. How many tokens of the instructions does each application find in the cache?
 # 2. Why must a hash cover everything before its block? What would go wrong otherwise, and would
@@ -497,7 +508,8 @@ for name, rows in {**steps, "here": list(offload(here))}.items():
     resident_s = rows[0].time_s / rows[0].n_new
     for row in rows:
         n_bytes, link_bandwidth = row.counts["offloaded_bytes"], row.counts["link_bandwidth"]
-        expected_s = resident_s + offload_step_s(n_bytes, n_bytes, 1.0, link_bandwidth)
+        copies_s = offload_step_s(n_bytes, n_bytes, 1.0, link_bandwidth)  # no byte from the card
+        expected_s = resident_s + copies_s
         if "overlapping" in row.setting:
             expected_s = max(resident_s, n_bytes / link_bandwidth)
         times = f"{1e3 * expected_s:.2f}", f"{1e3 * row.time_s / row.n_new:.2f}"
@@ -508,8 +520,8 @@ Table(["record", "offloaded", "MB per step", "predicted ms", "measured ms"], lin
 # On the H200, half of the layers should cost 25 ms for the step and 51 ms for the copies. Together
 # they cost {measured:cache-h200 offload setting=half | ms/16 .0f} ms, although we did not ask for
 # overlap. The 25 ms are the *host's*: it launches the
-# next kernels while the copies run. So add two times only if both use the same device. If not, the
-# two overlap and the longer one counts.
+# next kernels while the copies run. So add two times only if both use the same device. If not, they
+# overlap, and the step takes little more than the longer one.
 
 # %% [markdown]
 # ### Question: is it worth it?
@@ -518,10 +530,11 @@ Table(["record", "offloaded", "MB per step", "predicted ms", "measured ms"], lin
 # GB, then 8 GB (10⁹ bytes) of the weights. The link has 25 GB/s, and the transfers do not overlap.
 #
 # * `"step_ms"`: the time of a decode step in milliseconds. Take the moved bytes from
-#   `ModelWork.of("Qwen/Qwen3-14B").moved_bytes(4096, 1, 2)` and the bandwidth from
-#   `Roofline.of("L40S")`.
-# * `"kv_tokens"`: the tokens of KV cache that fit besides the weights on the card. Use
-#   `longest_sequence` of lab 1, with the card as the driver shows it (46,068 MiB).
+#   `ModelWork.of("Qwen/Qwen3-14B").moved_bytes(4096, 1, 2)`, and the card's bytes per second from
+#   `Roofline.of("L40S").bandwidth`.
+# * `"kv_tokens"`: the tokens of KV cache that fit on the card. Subtract the offloaded bytes from
+#   the model's `weight_bytes`. Use `longest_sequence` of lab 1, with the card as the driver shows
+#   it (46,068 MiB).
 
 # %% answer="offload_plan" points=0.5
 offload_plan = {
@@ -537,8 +550,9 @@ offload_plan = {
 #
 # ## 7. Play with it
 #
-# The sliders call your `predicted_time_s`. Choose an H200 and 0.75 ms per layer. At which prompt
-# does the cache begin to save time? Then set the launch time to 0. What changes?
+# This section has no points. The sliders call your `predicted_time_s`. Choose an H200 and 0.75 ms
+# per layer. At which prompt does the cache begin to save time? Then set the launch time to 0. What
+# changes?
 
 # %% experiment="growth"
 cache_widget.cache_growth(predicted_time_s, kv_bytes_per_token)

@@ -20,8 +20,8 @@
 #
 # **You need** PyTorch tensors and the formula of attention. Lab 3 measures what a KV cache saves;
 # here you write one. The [glossary](../docs/glossary.md) explains the words of this lab in
-# English and Chinese. A CPU is enough. Cells with `TODO` are yours. The check below each plays a
-# few open cases. After you hand in, the same checks play other cases.
+# English and Chinese. A CPU is enough. Cells with `TODO` are yours. The check below each runs a
+# few visible tests. After you hand in, the grader runs it on hidden tests.
 #
 # **Time:** 4 to 6 hours. **15 points**, 2 of them for written answers:
 #
@@ -43,8 +43,9 @@
 # the model computes all of them again for every token. With a cache, it computes each of them
 # once.
 #
-# Letters in shapes: B batch, H query heads, Hkv KV heads, Q query length, P cached length, D head
-# dimension, V vocabulary, T tokens of one append.
+# Letters in shapes: B batch, H query heads, Hkv KV heads, D head dimension, V vocabulary. Q counts
+# the queries, P the cached tokens, S = P + Q the keys that a query may see, and T the tokens of
+# one append.
 
 # %% given="setup"
 import itertools
@@ -82,12 +83,13 @@ print(ready())
 # ## The model we start from
 #
 # `labkit.models.transformer` is GPT-2 in about 200 lines, with one addition: several query heads
-# may share a KV head. It has no cache. Read it before you go on. You will need these parts:
+# may share a KV head. It has no cache. You will need the parts below. If you want to read all of
+# it, run `print(inspect.getsource(labkit.models.transformer))` after `import inspect, labkit`.
 #
 # | part | shapes |
 # |---|---|
 # | `model.embed(tokens, positions)` | (B Q), (Q,) to (B Q d_model) |
-# | `block.project(x)` | to queries (B H Q D), keys and values (B Hkv Q D) |
+# | `block.project(x)` | x (B Q d_model) to queries (B H Q D), keys and values (B Hkv Q D) |
 # | `masked_attention(queries, keys, values, mask)` | mask (Q S), True where a query sees a key |
 # | `block.merge(x, attended)` | attended (B H Q D) to the next x |
 # | `model.unembed(x)` | to logits (B Q V) |
@@ -130,8 +132,8 @@ print(f"{gpt2_xl.n_params / 1e6:,.2f}M parameters")
 # token. Two things depend on the past: the **positions** of the new tokens, and the **layer**
 # whose cached keys and values each block uses.
 #
-# The attention is passed in as `attend`. So the step works with every store that you write later,
-# and it is marked separately from section 1.
+# The attention is passed in as `attend`, so the step can work with the stores that you write later.
+# The check uses its own `attend`: a mistake in section 1 costs you no points here.
 
 # %% exercise="labkit.kv_cache:forward_cached" points=2
 
@@ -139,7 +141,7 @@ print(f"{gpt2_xl.n_params / 1e6:,.2f}M parameters")
 # ## 3. Generation
 #
 # *Prefill*: the whole prompt goes through the model once. *Decode*: each further step feeds one
-# token, the one that was just picked. For each token, ask: must the model see it, and when?
+# token, the one that was just picked. The last new token is never fed.
 
 # %% exercise="labkit.kv_cache:generate" points=2
 
@@ -192,8 +194,8 @@ Table(["prompt", "new", "without cache", "with cache", "ratio"], rows, "tokens p
 # many tokens it holds. `append` writes after the last token. Attention reads a view, which is no
 # copy.
 #
-# To forget tokens, only lower the number. Speculative decoding (lab 6) does this with each
-# rejected draft. An example with room for six tokens:
+# To forget tokens, only lower the number. In lab 6 a small model guesses tokens, and wrong guesses
+# are forgotten in this way. An example with room for six tokens:
 #
 # ```
 # append 4 tokens    a b c d . .     length 4
@@ -219,7 +221,7 @@ for _ in range(n_tokens):
         arenas_seen[view.untyped_storage().data_ptr()] = view.untyped_storage().nbytes()
 
 print(f"concatenation: {sum(sizes_by_cat):12,} bytes in {2 * n_tokens} tensors,")
-print(f"               {sum(sizes_by_cat[-2:]):12,} of them at once, while the last copy is made")
+print(f"               {sum(sizes_by_cat[-2:]):12,} bytes at once: the old and the new tensors")
 print(f"arena:         {sum(arenas_seen.values()):12,} bytes in {len(arenas_seen)} tensors")
 
 # %% [markdown]
@@ -260,9 +262,9 @@ print(f"{same.sum()} of {same.numel()} tokens are those of the uncached run")
 # %% [markdown]
 # ## 6. A ring
 #
-# A model with sliding-window attention never looks back more than `window` tokens. So its cache
-# does not have to grow: the token at position p goes to slot p % window, and replaces the token
-# that has just left the window. An example with a window of 4:
+# With sliding-window attention, a query sees at most `window` tokens: itself and the `window` − 1
+# tokens before it. So the cache does not have to grow: the token at position p goes to slot p %
+# window, and replaces the token that has just left the window. An example with a window of 4:
 #
 # ```
 # positions 0 1 2 3    slots hold 0 1 2 3
@@ -297,16 +299,17 @@ print(f"{n_tokens} tokens through {window} slots: largest difference {largest:.1
 # %% [markdown]
 # Remember two limits of the ring. First, it saves memory, not positions: a model with *learned*
 # positions, like ours, has none beyond its context, however small the cache is. Second, if you
-# append several tokens to a full ring at once, you replace keys that the first of them should
-# still see. So attend to such a chunk before you append it, or append one token at a time.
+# append several tokens to a full ring at once, you replace keys that the first of them should still
+# see. So let such a chunk attend to the old ring and to itself before you append it, or append one
+# token at a time. (`append` need not check this.)
 
 # %% [markdown]
 # ## 7. Pages
 #
 # A server holds many sequences and knows none of their lengths. If each sequence had an arena,
-# every arena would need the largest length. So the server divides the memory into small blocks
-# and gives each sequence a *block table*, as an operating system does with pages. An example with
-# blocks of 4 places:
+# every arena would need the largest length. So the server divides the memory into small blocks and
+# gives each sequence a *block table*, as an operating system does with pages. A block has room for
+# the same number of tokens: its *places*. An example with blocks of 4 places:
 #
 # ```
 # sequence a, 6 tokens    block table [0, 2]    block 0 is full, block 2 holds 2 tokens
@@ -316,7 +319,13 @@ print(f"{n_tokens} tokens through {window} slots: largest difference {largest:.1
 # ```
 #
 # Each block belongs to exactly one sequence, or it is free. This must stay true through every
-# append, rewind and free.
+# append, rewind and free. You may take any free block.
+#
+# Write the class in three stages, and run the check after each:
+#
+# 1. `__init__`, `n_free_blocks`, `block_table`, `append` and `gather`.
+# 2. `rewind` and `free`.
+# 3. The MemoryError and the ValueError, with nothing changed.
 
 # %% exercise="labkit.kv_cache:PagedCache" points=2
 
@@ -337,8 +346,8 @@ Table(["what", "tokens"], rows)
 # ### The three stores side by side
 #
 # The player fills *your* three classes with the same tokens, one operation after the other. Every
-# letter is a token. It opens after a rewind: the new token takes the place of one that nobody reads
-# any more. Change the block size. How many places stay empty?
+# letter is a token. You first see the moment after a rewind: a new token is written over a
+# forgotten one. Change the block size, and see how many places of the last blocks stay empty.
 
 # %% experiment="stores"
 store_player(ArenaCache, RingCache, PagedCache)
@@ -346,10 +355,11 @@ store_player(ArenaCache, RingCache, PagedCache)
 # %% [markdown]
 # ## 8. What the cache saves, by the clock
 #
-# We measure both ways of generating after a prompt of 32 tokens, in turns: one run to warm up and
-# then seven runs each. The figure shows medians. The bars hold the middle half of the runs. Next
-# to the measured ratio you see the ratio of tokens that you counted. A second model, an eighth as
-# wide, is measured in the same way. On a GPU the models are larger. Try your own sizes.
+# We measure both ways of generating after a prompt of 32 tokens. Their runs alternate: one run of
+# each to warm up, and then seven. The figure shows medians. The bars hold the middle half of the
+# runs. Next to the measured ratio you see the ratio of tokens that you counted. A second model,
+# with an eighth of the `d_model`, is measured in the same way. On a GPU the models are larger. Try
+# your own sizes.
 
 # %% experiment="cache_timing"
 if device == "cuda":
@@ -400,9 +410,15 @@ print(f"{new_lengths[-1]} new tokens with cache:    {cached[-1]}")
 cache_timing(new_lengths, uncached, cached, token_ratios, small_ratios, timing.machine())
 
 # %% [markdown]
-# **Question 1.** Explain the shape of your curves from the counts. How does the time grow with
-# the number of new tokens, without and with the cache? Where does the cache not pay? Why is the
-# ratio of times so much smaller than the ratio of tokens? Give two of your numbers.
+# ### Written answer: your curves
+#
+# Write 5 to 7 sentences, with at least two of your numbers:
+#
+# 1. How does the time grow with the number of new tokens, without and with the cache? Explain it
+#    from the counts.
+# 2. Where does the cache save no time?
+# 3. Why is the ratio of times so much smaller than the ratio of tokens? (Lab 2 shows what a step
+#    waits for.)
 
 # %% [markdown] written="curve" points=1
 # Without the cache, `n` new tokens after a prompt of `p` process `n*p + n*(n-1)/2` tokens. At
@@ -428,8 +444,12 @@ cache_timing(new_lengths, uncached, cached, token_ratios, small_ratios, timing.m
 # * *0.2 if it gives two own numbers that support this.*
 
 # %% [markdown]
-# **Question 2.** Rewinding the arena takes the same time for 1 token and for 1,000. Why? And why
-# can a full ring not be rewound at all?
+# ### Written answer: rewinding
+#
+# Write 3 to 5 sentences:
+#
+# 1. Rewinding the arena takes the same time for 1 token and for 1,000. Why?
+# 2. A full ring cannot return to an earlier state. Why?
 
 # %% [markdown] written="rewinding" points=1
 # In the arena, a token is written at its position, and nothing else is written there while it is
@@ -454,11 +474,10 @@ cache_timing(new_lengths, uncached, cached, token_ratios, small_ratios, timing.m
 #
 # With a cache, 32 + 128 tokens go through the model as 159 tokens instead of 12,224, which is 77
 # times fewer, and the result is the same. The clock shows less: 0.174 s instead of 0.725 s on two
-# CPU cores. On an H200, a model of 16 layers of width 2048 wrote 512 tokens in 2.6 s instead of
-# 8.4 s. A model of width 256 was only 1.07 times faster, with 271 times fewer tokens: there a
-# step takes the same time whatever it is fed. (For gpt2-xl on an L40S, one report has 10.5 s
-# instead of 21.3 s.) Two things are missing: cheaper steps, and fewer steps. Batching (lab 5),
-# speculation (lab 6) and better kernels (lab 7) are about these.
+# CPU cores. On an H200, a model of 16 layers of width 2048 wrote 512 tokens in 2.6 s instead of 8.4
+# s. A model of width 256 was only 1.07 times faster, with 271 times fewer tokens: there a step
+# takes the same time whatever it is fed. Two things are missing: cheaper steps, and fewer steps.
+# Batching (lab 5), speculation (lab 6) and better kernels (lab 7) are about these.
 #
 # ## What to read next
 #

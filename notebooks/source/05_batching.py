@@ -21,8 +21,8 @@
 # **You need** Python classes and queues. Lab 2 explains the times of a GPU, lab 4 explains the KV
 # cache. The [glossary](../docs/glossary.md) explains the words of this lab in English and
 # Chinese. A CPU is enough. Times of the H200 are floors (lab 2): the best that its data sheet
-# allows. Cells with `TODO` are yours. The check below each plays a few open cases. After you hand
-# in, the same checks play other cases.
+# allows. Cells with `TODO` are yours. The check below each runs a few visible tests. After you
+# hand in, the grader runs it on hidden tests.
 #
 # **Time:** 5 to 8 hours. **16 points**, 2 of them for written answers:
 #

@@ -22,8 +22,8 @@
 # **You need** lab 4 (KV cache), lab 2 (what limits a step), and conditional probability. The
 # [glossary](../docs/glossary.md) explains the words in English and Chinese. A CPU is enough. The
 # lab uses a pair of tiny models that have learned the same language, and a record of an H200.
-# Cells with `TODO` are yours. The check below each plays a few open cases. After you hand in, the
-# same checks play other cases.
+# Cells with `TODO` are yours. The check below each runs a few visible tests. After you
+# hand in, the grader runs it on hidden tests.
 #
 # **Time:** 6 to 9 hours. **16 points**, 3.5 of them for written answers:
 #

@@ -21,7 +21,7 @@
 # **You need** matrix products, softmax and PyTorch tensors. Lab 2 explains bandwidth and FLOP/s.
 # The [glossary](../docs/glossary.md) explains the words of this lab in English and Chinese. A CPU
 # is enough: all cells together run for about a minute. Cells with `TODO` are yours. The check below
-# each plays a few open cases. After you hand in, the same checks play other cases.
+# each runs a few visible tests. After you hand in, the grader runs it on hidden tests.
 #
 # **Time:** 4 to 6 hours. **17 points**, 2 of them for written answers:
 #
