@@ -7,7 +7,7 @@ from autograder.labs.known import Mutant, mutants_of
 from autograder.proof import messages
 
 
-@pytest.mark.parametrize("topic", ["memory", "throughput", "batching"])
+@pytest.mark.parametrize("topic", ["memory", "throughput", "kv_cache", "batching"])
 def test_nine_of_ten_wrong_answers_of_a_lab_are_told_apart(topic):
     lab = find_lab(topic)
     alike = messages.not_told_apart(lab)
