@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit.bridge.ahead import Ahead
+from labkit.bridge.stand_in import stand_in_class
 from labkit.bridge.wire import Decoder, Encoder, WireError
 
 MAX_MESSAGE_CHARS = 2000
@@ -41,6 +42,7 @@ class Executor:
         self._namespace = namespace
         self._call_back = call_back
         self._held: list[Any] = []
+        self._classes: dict[tuple, type] = {}
         self._ahead: Ahead | None = None
 
     def handle(self, message: dict, blob: bytes) -> tuple[dict, list]:
@@ -91,7 +93,7 @@ class Executor:
             case "call":
                 return target(*args, **kwargs)
             case "call_with":
-                with _bound(self._namespace, {n: _made(part) for n, part in args[0].items()}):
+                with _bound(self._namespace, {n: self._made(p) for n, p in args[0].items()}):
                     return target(*args[1:], **kwargs)
             case "scripted":
                 from labkit.chance.source import run_scripted
@@ -109,6 +111,19 @@ class Executor:
                 return target if "target" in message else args[0]
             case unknown:
                 raise WireError(f"unknown operation {unknown!r}")
+
+    def _made(self, part: Any) -> Any:
+        """A function of the check's, one whose results are of a class, or a class of the check's.
+
+        A class stays the same from call to call, for the objects of earlier calls are of it.
+        """
+        match part:
+            case (ask, name, methods):
+                made = stand_in_class(ask, name, methods)
+                return self._classes.setdefault((name, ask.index), made)
+            case (function, kind):
+                return lambda *args, **kwargs: kind(*function(*args, **kwargs))
+        return part
 
     def _to_handle(self, value: Any) -> dict:
         self._held.append(value)
@@ -169,14 +184,6 @@ def _bound(namespace: Any, names: Mapping[str, Any]) -> Iterator[None]:
         for name in names:
             namespace.pop(name, None)
         namespace.update(before)
-
-
-def _made(part: Any) -> Any:
-    """A function of the check's; of a pair with a class, one whose results are of that class."""
-    if not isinstance(part, tuple):
-        return part
-    function, kind = part
-    return lambda *args, **kwargs: kind(*function(*args, **kwargs))
 
 
 def _step(owner: Any, step: str | tuple) -> Any:

@@ -5,25 +5,76 @@ from typing import Any
 
 from labkit.bridge.student import Proxy, Student
 
+MAX_MADE = 10_000  # objects of one class, which are kept on the check's side
+MAX_CHARS = 10_000  # of the arguments of one call
+
 
 class Helped(Student):
-    """The same student, with these names of the notebook standing for the check's own functions.
+    """The same student, with these names of the notebook standing for the check's own parts.
 
-    They run on the check's side. A named tuple that one returns is made where the student's code
-    runs, by the notebook's own class of that name.
+    They run on the check's side. A named tuple that a function returns is made where the student's
+    code runs, by the notebook's own class of that name. Objects of a class stay on the check's
+    side; what stands for one has its public attributes and its methods.
     """
 
     def __init__(self, student: Student, parts: Mapping[str, Callable[..., Any]]) -> None:
         super().__init__(student._channel)
-        self._parts = {name: self._part(function) for name, function in parts.items()}
+        self._parts = {name: self._part(part) for name, part in parts.items()}
 
     def ask(
         self, op: str, target: Proxy | None = None, args: tuple = (), *rest: Any, **more: Any
     ) -> Any:
-        if op == "call" and target is not None and "$name" in target._item:
+        if op == "call" and target is not None:
             op, args = "call_with", (self._parts, *args)
         return super().ask(op, target, args, *rest, **more)
 
-    def _part(self, function: Callable[..., Any]) -> Any:
-        made = function.__annotations__.get("return")
-        return (function, getattr(self, made.__name__)) if hasattr(made, "_fields") else function
+    def _part(self, part: Callable[..., Any]) -> Any:
+        if isinstance(part, type):
+            return Objects(self, part).ask, part.__name__, methods_of(part)
+        made = part.__annotations__.get("return")
+        return (part, getattr(self, made.__name__)) if hasattr(made, "_fields") else part
+
+
+class Objects:
+    """The objects of one class that the student's code has made; all that it asks is hostile."""
+
+    def __init__(self, student: Student, kind: type) -> None:
+        self._student, self._kind, self._methods = student, kind, methods_of(kind)
+        self._made: list[Any] = []
+
+    def ask(
+        self, place: int | None, method: str, fields: dict, args: list, kwargs: dict
+    ) -> tuple[int, Any, dict]:
+        """Call a method ("" for none) of the object at `place`, or make one where that is None.
+
+        fields: its attributes as the student's code has left them. Returns the place, the result,
+        and the attributes. Raises: what the method raises; MemoryError for too much.
+        """
+        if len(self._made) >= MAX_MADE or len(repr((fields, args, kwargs))) > MAX_CHARS:
+            raise MemoryError("too much is kept")
+        args = [self._asked_here(arg) for arg in args]
+        if place is None:
+            self._made.append(self._kind(*args, **kwargs))
+            return len(self._made) - 1, None, _public(self._made[-1])
+        made = self._made[place]
+        for name in fields.keys() & {name for name in vars(made) if name[0] != "_"}:
+            setattr(made, name, fields[name])
+        if method and method not in self._methods:
+            raise AttributeError(f"no method {method!r}")
+        result = getattr(made, method)(*args, **kwargs) if method else None
+        return place, result, _public(made)
+
+    def _asked_here(self, arg: Any) -> Any:
+        """A function of the student's sees the same parts when it is called from here."""
+        return Proxy(self._student, arg._item, arg._kind) if isinstance(arg, Proxy) else arg
+
+
+def methods_of(kind: type) -> list[str]:
+    """The names of the methods that a class defines, `__len__` among them."""
+    return [name for name, value in vars(kind).items() if callable(value) and name != "__init__"]
+
+
+def _public(made: Any) -> dict[str, Any]:
+    """The attributes and properties of an object whose names are public."""
+    names = [*vars(made), *(n for n, v in vars(type(made)).items() if isinstance(v, property))]
+    return {name: getattr(made, name) for name in names if name[0] != "_"}

@@ -243,7 +243,8 @@ def _play(check: Check, student: Student, case: Any, right: Any) -> None:
     except (Wrong, StudentError) as own:
         if right is None or not check.parts:
             raise
-        helped = Helped(student, {name: getattr(right, name) for name in check.parts})
+        parts = {name: getattr(right, name) for name in check.parts}
+        helped = student.once(("helped", check.parts), lambda: Helped(student, parts))
         try:
             check.play(helped, case)
         except StudentError as error:

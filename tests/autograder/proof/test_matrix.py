@@ -10,10 +10,10 @@ import pytest
 
 from autograder.builder.blank import blank_values, stub_cell
 from autograder.builder.source import module_source, read_labs
-from autograder.labs.known import mutants_of, variants_of
+from autograder.labs.known import mutants_of, solved_text, variants_of
 from autograder.proof.demo import RUN
 from autograder.proof.matrix import findings_for, namespace_of, play_all
-from labkit.checks.core import checks_of
+from labkit.checks.names import used_names
 from labkit.measuring import records
 
 OTHER_SEED = RUN.seed + 1
@@ -75,12 +75,11 @@ def test_each_right_variant_earns_everything(lab, variant):
 def mistakes_in_parts():
     """Wrong answers to exercises that others call, with each exercise that calls them."""
     for lab in LABS.values():
-        checks = checks_of(lab.topic).items()
-        parts = {name: {part for one in some for part in one.parts} for name, some in checks}
-        for mutant in mutants_of(lab):
-            for caller in (name for name, called in parts.items() if mutant.exercise in called):
-                title = f"{lab.name}-{caller}-{mutant.exercise}-{mutant.title}"
-                yield pytest.param(lab, caller, mutant, id=title)
+        for caller in lab.exercises:
+            names = used_names(solved_text(caller)) - {caller.name}
+            for mutant in (each for each in mutants_of(lab) if each.exercise in names):
+                title = f"{lab.name}-{caller.name}-{mutant.exercise}-{mutant.title}"
+                yield pytest.param(lab, caller.name, mutant, id=title)
 
 
 @pytest.mark.parametrize(("lab", "caller", "mutant"), list(mistakes_in_parts()))

@@ -1,12 +1,15 @@
 """Most wrong answers get messages that no other wrong answer to the exercise gets."""
 
+import pytest
+
 from autograder.builder.source import find_lab
 from autograder.labs.known import Mutant, mutants_of
 from autograder.proof import messages
 
 
-def test_nine_of_ten_wrong_answers_of_a_lab_are_told_apart():
-    lab = find_lab("memory")
+@pytest.mark.parametrize("topic", ["memory", "throughput", "kv_cache", "batching"])
+def test_nine_of_ten_wrong_answers_of_a_lab_are_told_apart(topic):
+    lab = find_lab(topic)
     alike = messages.not_told_apart(lab)
     assert 0 < len(alike) < 0.1 * len(mutants_of(lab))
 

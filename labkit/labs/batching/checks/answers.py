@@ -6,6 +6,8 @@ In the notebook only the form of an answer is checked, and its mark is neutral; 
 part of a serving engine changes.
 """
 
+from math import log
+
 from labkit.bridge.student import Student
 from labkit.checks.answers import (
     AnswerCase,
@@ -14,7 +16,7 @@ from labkit.checks.answers import (
     fields_of,
     finite_number_in,
 )
-from labkit.checks.compare import show
+from labkit.checks.compare import said_of, show
 from labkit.checks.core import OnlyRead, Wrong, check
 
 PARTS = (
@@ -33,6 +35,7 @@ EQUAL = "equal lengths, 8 slots"
 EIGHT, THIRTY_TWO = "exponential lengths, 8 slots", "exponential lengths, 32 slots"
 SETTINGS = (EQUAL, EIGHT, THIRTY_TWO)
 TOLERANCE = 0.1
+ROUNDED = 0.005  # a number that was rounded to two decimals
 
 
 def _expect_named(student: Student, case: AnswerCase, kind: str) -> None:
@@ -77,7 +80,13 @@ def _expect_ratio(student: Student, case: AnswerCase, setting: str) -> None:
         raise Wrong(f"{setting}, {show(got)}", why=why)
     if case.right is None:
         raise OnlyRead
-    expect_close(case, got, case.right[setting], setting, relative=TOLERANCE)
+    slips = {
+        int(setting.split()[-2]): "That is the number of slots.",
+        log(int(setting.split()[-2])): "That is the logarithm of the number of slots.",
+        4 * ratios[EIGHT]: "That is four times your ratio for 8 slots.",
+    }
+    why = said_of(got, slips, ROUNDED)
+    expect_close(case, got, case.right[setting], setting, relative=TOLERANCE, why=why)
 
 
 @check("predicted_ratio", hint="How many slots stand empty while a batch ends?")

@@ -1,7 +1,7 @@
 """Checks of `BucketQueue`."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from labkit.bridge.student import Student, hold
@@ -82,11 +82,33 @@ def a_batch_is_one_bucket(student: Student, case: BucketCase) -> None:
         if len({case.bucket(i) for i in batch}) > 1:
             shortest, longest = min(lengths[i] for i in batch), max(lengths[i] for i in batch)
             what = f"prompts of {shortest} and {longest} tokens, with buckets of {case.width}"
-            raise Wrong(what, expected="two batches", got="one batch")
+            raise Wrong(what, expected="two batches", got="one batch", why=_rule_of(case, batches))
     n_buckets = len(set(map(case.bucket, range(len(lengths)))))
-    expect_equal(len(batches), n_buckets, "the number of batches, taken as large as they come")
+    what = "the number of batches, taken as large as they come"
+    expect_equal(len(batches), n_buckets, what, why=_rule_of(case, batches))
     taken = sorted(i for batch in batches for i in batch)
     expect_equal(taken, list(range(len(lengths))), "the requests taken, in all batches together")
+
+
+def _rule_of(case: BucketCase, batches: Sequence[Sequence[int]]) -> str:
+    """By which wrong rule the batches are exactly the buckets; all that fit are named."""
+    width = case.width
+    rules: dict[str, Callable[[int], int]] = {
+        "all lengths share one bucket": lambda n: 0,
+        "each length has its own bucket": lambda n: n,
+        "bucket 0 ends with the width itself": lambda n: (n - 1) // width,
+        "lengths are rounded to the nearest bucket": lambda n: round(n / width),
+    }
+
+    def buckets(rule: Callable[[int], int]) -> list[list[int]]:
+        by_key: dict[int, list[int]] = {}
+        for i, length in enumerate(case.lengths):
+            by_key.setdefault(rule(length), []).append(i)
+        return sorted(by_key.values())
+
+    got = sorted(map(sorted, batches))
+    names = " or ".join(name for name, rule in rules.items() if buckets(rule) == got)
+    return f"So it is if {names}." if names else ""
 
 
 @check("BucketQueue", "many", "turns", hint="Of each bucket, look at the first.", gate=True)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from labkit.bridge.student import Student
-from labkit.checks.core import Wrong, check
-from labkit.labs.batching.checks.loops import LoopCase, expect_work, run_of
+from labkit.checks.core import Wrong
+from labkit.labs.batching.checks.loops import LoopCase, expect_work, loop_check, run_of
 from labkit.labs.batching.log import Run
 from labkit.labs.batching.metrics import least_steps, most_steps
 from labkit.labs.batching.workload import FixedCosts, Job, Setup
@@ -74,7 +74,7 @@ def _padding(batches: Sequence[Sequence[int]]) -> int:
     return sum(max(batch) * len(batch) - sum(batch) for batch in batches)
 
 
-@check(
+@loop_check(
     "PrefillLoop",
     "lengths",
     hint="Add the requests within `tolerance`, of any length: they need little padding.",
@@ -114,7 +114,7 @@ def _expect_near_the_least(student: Student, case: LoadCase) -> None:
         raise Wrong("the decode steps", expected=most, got=str(n_steps), cause="too many steps")
 
 
-@check(
+@loop_check(
     "DecodeLoop",
     "slots",
     hint="Which request takes the slot of one that is done?",
@@ -126,7 +126,7 @@ def slots_are_taken_while_others_run(student: Student, case: LoadCase) -> None:
     _expect_near_the_least(student, case)
 
 
-@check("DecodeLoop", "memory", hint="Which room is reserved and never needed?")
+@loop_check("DecodeLoop", "memory", hint="Which room is reserved and never needed?")
 def steps_are_near_the_least(student: Student, case: LoadCase) -> None:
     """A crowd with little memory takes at most 1.35 times the least possible number of steps."""
     _expect_near_the_least(student, case)
@@ -140,7 +140,9 @@ def has_bound(case: LoopCase) -> bool:
     return sum(sizes) > case.setup.decode_capacity
 
 
-@check("DecodeLoop", hint="Reserve a request's size, and no more than that.", applies_to=has_bound)
+@loop_check(
+    "DecodeLoop", hint="Reserve a request's size, and no more than that.", applies_to=has_bound
+)
 def steps_stay_below_the_bound(student: Student, case: LoopCase) -> None:
     """There are no more decode steps than a loop takes that lets in every request that fits."""
     run = run_of(student, case, "DecodeLoop")

@@ -35,7 +35,10 @@ def _expect_waste(student: Student, case: PaddingCase) -> None:
     got = _waste(student, *case.batches)
     parts = [1 - sum(batch) / (max(batch) * len(batch)) for batch in case.batches]
     together = [length for batch in case.batches for length in batch]
+    n_computed = sum(max(batch) * len(batch) for batch in case.batches)
     numbers = {
+        n_computed - sum(together): "That is the number of wasted tokens, not their share.",
+        max(parts): "That is the waste of the worst batch.",
         fmean(parts): "That is the mean of the batches' parts: a large batch counts more.",
         1 - fmean(together) / max(together): "Each batch is padded to its own longest prompt.",
     }

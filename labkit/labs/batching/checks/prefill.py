@@ -39,6 +39,7 @@ def every_request_is_prefilled_once(event: Event, state: State) -> Faults:
     "first token counts",
     "finish, save, end",
     hint="`add_token` says whether the first token was also the last.",
+    gate=True,
 )
 def the_first_token_counts(event: Event, state: State) -> Faults:
     """A request whose first token is its last is finished at once; all others are saved."""

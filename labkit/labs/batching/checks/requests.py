@@ -159,7 +159,20 @@ def _expect_done_at_the_end(student: Student, case: RequestCase) -> None:
         if (state == "done") != is_last:
             expected = '"done"' if is_last else 'not "done"'
             why = _is_late(request, case) if is_last else ""
+            if is_last and n_tokens == 1 and case.stops_after and not why:
+                why = _is_seen_second(case, student)
             raise Wrong(f"the state {when}", expected=expected, got=f'"{state}"', why=why)
+
+
+def _is_seen_second(case: RequestCase, student: Student) -> str:
+    """What the end of text does as the second token, where it does nothing as the first."""
+    other = case.build(student)
+    with suppress(StudentError):
+        for token in (case.eos + 1, case.eos):
+            other.add_token(token, case.eos)
+        if other.state == "done":
+            return "As a second token it makes the request done."
+    return ""
 
 
 def _is_late(request: Store, case: RequestCase) -> str:

@@ -5,6 +5,7 @@ In the notebook an answer is compared with what the student's own functions give
 """
 
 from collections.abc import Mapping
+from math import ceil
 from typing import Any, NamedTuple
 
 from labkit.bridge.student import Student, StudentError, value_of
@@ -167,12 +168,16 @@ def the_slide_counts_so_many_turns(student: Student, case: AnswerCase) -> None:
     """With n_turns turns, FlashAttention-1 moves what the slide says, without the first store."""
     head, n_turns = _head_of(student), field_of(student, case, "n_turns")
     if not 1 <= n_turns <= head.n_rows or n_turns != int(n_turns):
-        raise Wrong("n_turns", expected="a whole number of turns", got=show(n_turns))
+        is_whole = n_turns == int(n_turns)
+        why = "There is no such number of turns." if is_whole else "A part of a turn is no turn."
+        raise Wrong("n_turns", expected="a whole number of turns", got=show(n_turns), why=why)
     rows = int(n_turns)  # with tiles of one row
     moved = sum(_ask_pair(case.right or student, "flash_1_traffic", rows, head.head_dim, 1))
     _, twice = _ask_pair(case.right or student, "flash_1_traffic", rows, head.head_dim, rows)
     if not is_near(moved - twice / 2, _of_the_slide(rows, head.head_dim), EXACT):
         why = "The slide reads Q once; the algorithm reads it in every turn."
+        if rows == _turns(case.right or student, head):
+            why += " That is the number of turns for your head."
         raise Wrong(f"with {rows:,} turns the algorithm does not move what the slide says", why=why)
 
 
@@ -193,8 +198,17 @@ def the_slide_is_too_small_by_a_factor(student: Student, case: AnswerCase) -> No
         head.bytes_per_number * moved / slide: "Compare numbers with numbers.",
         right.reads / slide: "The slide counts reads and writes; those are the reads.",
         right.writes / slide: "The slide counts reads and writes; those are the writes.",
+        _turns(case.right or student, head): "That is the number of turns.",
+        100 * moved / slide: "That is in percent. Give how many times as much.",
+        moved - slide: "That is the difference. Divide one by the other.",
+        1.0: "The algorithm moves more than the slide says.",
     }
     _expect(case, ratio, moved / slide, "ratio", slips, NEAR_RATIO)
+
+
+def _turns(functions: Any, head: Head) -> int:
+    """One turn for each tile of K."""
+    return ceil(head.n_rows / max(1.0, _tiles(functions, head)[1]))
 
 
 def _of_the_slide(n_rows: int, head_dim: int) -> int:

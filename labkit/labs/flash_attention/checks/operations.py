@@ -168,7 +168,8 @@ def overlapping_work_takes_as_long_as_the_slower(student: Student, case: Seconds
     _, overlap_s = case.ask(student)
     slips = {
         case.after_s: "That is the time without overlap.",
-        min(case.computing_s, case.moving_s): "That is the shorter time. The longer one decides.",
+        case.computing_s: "That is computing alone. The longer time decides, and moving is longer.",
+        case.moving_s: "That is moving alone. The longer time decides, and computing is longer.",
     }
     _expect_seconds(overlap_s, case.overlap_s, "seconds, overlapping", slips=slips)
 

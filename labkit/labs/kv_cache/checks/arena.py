@@ -224,7 +224,16 @@ def a_life_of_appends_and_rewinds_equals_concatenation(student: Student, case: A
         tokens = case.step_tokens(step, n_tokens)
         held = torch.cat([held, tokens], dim=-2)
         for layer, got in enumerate(append_step(cache, tokens)):
-            expect_pair(got, *held[:, layer], f"of layer {layer} after operation {step}")
+            what = f"of layer {layer} after operation {step}"
+            expect_pair(got, *held[:, layer], what, why=_what_is_there(got, held.shape[-2]))
+
+
+def _what_is_there(got: Any, n_held: int) -> str:
+    """Whether there are more or fewer tokens than are held."""
+    shape = getattr(got[0], "shape", ()) if isinstance(got, list | tuple) and got else ()
+    if len(shape) < 2 or shape[-2] == n_held:
+        return ""
+    return f"There are too {'many' if shape[-2] > n_held else 'few'} tokens."
 
 
 @check("ArenaCache", hint="Compare before you write; raise ValueError.")
@@ -253,9 +262,10 @@ def a_rewind_out_of_range_is_refused(student: Student, case: ArenaCase) -> None:
     case = case.of_one_layer
     cache, n_tokens = case.build(student), case.appends[0]
     append_step(cache, case.step_tokens(0, n_tokens))
-    for n_rewound in (n_tokens + 1, -1):
+    whys = {n_tokens + 1: "There are not so many tokens.", -1: "A rewind only goes back."}
+    for n_rewound, why in whys.items():
         what = f"rewind({n_rewound}) with {n_tokens} tokens cached"
-        expect_refusal(lambda n=n_rewound: cache.rewind(n), "ValueError", what)
+        expect_refusal(lambda n=n_rewound: cache.rewind(n), "ValueError", what, why=why)
         expect_number(cache.length, n_tokens, f"the length after the refused {what}")
     cache.rewind(n_tokens)
     expect_number(cache.length, 0, "the length after everything was rewound")

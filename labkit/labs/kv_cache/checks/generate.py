@@ -81,6 +81,8 @@ def one_forward_per_new_token(student: Student, case: GenerateCase) -> None:
     why = ""
     if len(forward.fed) == case.n_new + 1:
         why = "One call too many: what comes after the last token is not asked for."
+    if not case.n_new:
+        why = "No new token is wanted, so nothing has to be computed."
     expect_equal(len(forward.fed), case.n_new, "the calls of `forward`", why=why)
 
 
@@ -172,7 +174,8 @@ def sampled_tokens_equal_the_uncached_ones(student: Student, case: GenerateCase)
 
     got = student.generate(RecordedForward(case), case.prompt(), case.n_new, pick=pick)
     expected = generate_uncached(case.logits, case.prompt(), case.n_new, seeded[1])
-    expect_equal(n_calls, case.n_new, "the calls of `pick`, one for each new token")
+    why = "" if n_calls else "Without it the tokens are not those that the caller wants."
+    expect_equal(n_calls, case.n_new, "the calls of `pick`, one for each new token", why=why)
     tokens, what = tensor_in(got, "the tokens"), "the sampled tokens, prompt first"
     expect_equal(list(tokens.shape), list(expected.shape), f"the shape of {what}")
     expect_equal(tokens, expected, what)
@@ -192,6 +195,7 @@ def what_exceeds_the_context_is_refused(student: Student, case: GenerateCase) ->
         lambda: _within(student, case, forward, n_positions - 1),
         "ValueError",
         f"a context of {n_positions - 1} positions where {n_positions} are needed",
+        why=_what_is_counted(student, case),
     )
     expect_equal(len(forward.fed), 0, "the calls of `forward` before the refusal")
     try:
@@ -202,6 +206,19 @@ def what_exceeds_the_context_is_refused(student: Student, case: GenerateCase) ->
         why = "The last new token is never fed: all others need a position."
         what = f"a context of {n_positions} positions, as many as are needed"
         raise Wrong(what, expected="no error", got=str(error), why=why) from None
+
+
+def _what_is_counted(student: Student, case: GenerateCase) -> str:
+    """Whether a context is refused if it is smaller than the new tokens, and no larger one."""
+    for n_context, is_refused in ((case.n_new - 1, True), (case.n_new, False)):
+        try:
+            _within(student, case, RecordedForward(case), n_context)
+            got = False
+        except StudentError as error:
+            got = error.is_a("ValueError")
+        if got is not is_refused:
+            return ""
+    return "The new tokens alone are counted. The prompt needs positions too."
 
 
 def _within(student: Student, case: GenerateCase, forward: RecordedForward, n_context: int) -> Any:

@@ -7,6 +7,7 @@ import math
 import random
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 import torch
@@ -170,8 +171,27 @@ def a_sequence_takes_just_enough_blocks(student: Student, case: PagedCase) -> No
         blocks = blocks_after(cache, case, [0], append)
         length += n_tokens
         n_owned = len(blocks.tables[0])
-        expect_equal(n_owned, case.n_blocks_for(length), f"the blocks for {length} tokens")
+        if n_owned != case.n_blocks_for(length):
+            why = _rule_of_blocks(student, case)
+            expect_equal(
+                n_owned, case.n_blocks_for(length), f"the blocks for {length} tokens", why=why
+            )
         expect_number(blocks.n_free, case.n_blocks - n_owned, "n_free_blocks beside them")
+
+
+def _rule_of_blocks(student: Student, case: PagedCase) -> str:
+    """The wrong rule that gives the number of blocks after each append, if one does."""
+    cache, owned = case.build(student), []
+    for i, n_tokens in enumerate(case.appends):
+        append = ("append", 0, *case.tokens(n_tokens, of=i))
+        owned.append(len(blocks_after(cache, case, [0], append).tables[0]))
+    new_ones = list(accumulate(map(case.n_blocks_for, case.appends)))
+    next_ones = [length // case.block_size + 1 for length in accumulate(case.appends)]
+    if owned == new_ones != next_ones:
+        return "Each append takes new blocks. First fill the last block."
+    if owned == next_ones != new_ones:
+        return "A full block is followed by a new one too early, before a token needs it."
+    return ""
 
 
 @check("PagedCache", hint="Token i lies in block table[i // block_size], at place i % block_size.")

@@ -245,7 +245,9 @@ def the_cache_has_one_entry_per_layer(student: Student, case: StepCase) -> None:
         if not isinstance(step.cache, list | tuple):
             expected = "a list with one pair per layer"
             raise Wrong("the cache", expected=expected, got=show(step.cache))
-        expect_equal(len(step.cache), case.n_layers, "the number of layers in the cache")
+        is_more = len(step.cache) > case.n_layers
+        why = f"It has {'more' if is_more else 'fewer'} entries than there are layers."
+        expect_equal(len(step.cache), case.n_layers, "the number of layers in the cache", why=why)
         for layer, got in enumerate(step.cache):
             expect_pair(got, *step.caches[layer], f"that were returned for layer {layer}")
 

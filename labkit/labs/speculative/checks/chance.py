@@ -103,6 +103,7 @@ def greedy_text_is_the_targets(student: Student, case: SamplingCase) -> None:
     hint="Pass rng to `sample` and to `verify`.",
     gate=True,
 )
+@isolated
 def rng_decides_about_the_text(student: Student, case: SamplingCase) -> None:
     """The same state of `rng` gives the same text, and another state another text."""
     expect_rng_decides(student, case)

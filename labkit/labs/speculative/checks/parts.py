@@ -9,6 +9,8 @@ from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any
 
+import torch
+
 from labkit.bridge.student import Offer, Student, StudentError, scripted
 from labkit.chance.source import run_scripted
 from labkit.checks.core import Play, Wrong
@@ -98,11 +100,17 @@ def expect_repeatable(what: str, play: Callable[[Seeds], Any]) -> None:
 
 
 def _part(function: Callable, source: RandomSource | None) -> Callable:
-    """A right part as the student's code may call it, with chance of its own or of the source."""
+    """A right part as the student's code may call it.
+
+    Its chance is the source's. Without one, `verify` does the same for the same arguments if it is
+    given a generator (which stays where the student's code runs), and else what chance wills.
+    """
 
     def part(*args: Any, rng: Any = None, **kwargs: Any) -> Any:
         if function.__name__ == "verify":
-            args = args[:3]
+            args, rng = args[:3], args[3] if len(args) > 3 else rng
+            if source is None and rng is not None:
+                kwargs["rng"] = torch.Generator().manual_seed(0)
         if source is None:
             return function(*args, **kwargs)
         return run_scripted(source, function, *args, **kwargs)

@@ -160,6 +160,8 @@ def the_new_tokens_alone_come_back(student: Student, case: FixedCase) -> None:
     why = ""
     if tuple(tokens.shape) == (case.batch_size, case.n_input + case.n_new):
         why = "The prompt is still there. Its tokens were not generated."
+    if tokens.ndim == 2 and len(tokens) == 1 < case.batch_size:
+        why = "There is one sequence, and there are several prompts."
     if call.get("max_new_tokens") is None:
         why = "`max_length` counts the prompt too. Use `max_new_tokens`."
     wanted = [case.batch_size, case.n_new]

@@ -351,11 +351,12 @@ def a_step_below_its_floor_is_refused(student: Student, case: LimitCase) -> None
     """Only a step_s below moving_s or below computing_s raises ValueError."""
     sizes = (case.n_layers, case.launch_s_per_layer, case.moving_s, case.computing_s)
     floor_s = max(case.moving_s, case.computing_s)
+    floor = "moving" if floor_s == case.moving_s else "computing"
     expect_refusal(
         lambda: student.limit_of(case.step_s, *sizes),
         "ValueError",
         f"a step of {1e3 * case.step_s:g} ms with a floor of {1e3 * floor_s:g} ms",
-        why="No device is so fast: the measurement is wrong.",
+        why=f"No device is so fast: {floor} alone takes longer. The measurement is wrong.",
     )
     slow_launch_s = 3 * floor_s / case.n_layers
     slower = (case.n_layers, slow_launch_s, case.moving_s, case.computing_s)

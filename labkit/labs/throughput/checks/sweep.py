@@ -213,7 +213,10 @@ def memory_is_freed_once_the_exception_is_gone(student: Student, case: SweepCase
     for entry in played.log:
         if entry[0] == "measure":
             if is_owed:
-                raise Wrong(f"before {entry[1]}", expected="memory freed", got="nothing freed")
+                is_never = all(one[0] != "free" for one in played.log)
+                why = "Memory is never freed in this sweep." if is_never else ""
+                what = f"before {entry[1]}"
+                raise Wrong(what, expected="memory freed", got="nothing freed", why=why)
             is_owed = entry[1] in case.too_large
         elif entry[0] == "free":
             n_alive = number_in(entry[1], "the number of exceptions")
@@ -261,7 +264,9 @@ def finished_points_are_skipped(student: Student, case: SweepCase) -> None:
     played = play_of(student, case)
     again = [point for point in case.done if point in played.measured()]
     if again:
-        raise Wrong(f"{again[0]}, which is done", expected="skipped", got="measured again")
+        why = "None of those that are done was skipped." if len(again) == len(case.done) else ""
+        what = f"{again[0]}, which is done"
+        raise Wrong(what, expected="skipped", got="measured again", why=why)
     if [row for row in played.rows() if row[0] in case.done]:
         raise Wrong("a point that is done", expected="skipped", got="saved again")
     left_out = set(case.wanted) - set(played.measured())

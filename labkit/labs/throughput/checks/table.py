@@ -160,7 +160,9 @@ def time_rises_with_new_tokens(student: Student, case: AnswerCase) -> None:
             raise Wrong(
                 f"{longer} new tokens in {show(table.time_s[longer])} s, {shorter} in "
                 f"{show(table.time_s[shorter])} s",
-                why="If the first row is slow, it was measured without a warm-up.",
+                why="The first row is slow, as it is without a warm-up."
+                if shorter == min(table.time_s)
+                else "More tokens take more time: one of the two is of another run.",
             )
     longest = max(table.time_s)
     least = STEPS_SHOW if longest == LENGTHS[-1] and table.n_input <= SHORT_PROMPT else 1

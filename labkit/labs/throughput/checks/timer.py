@@ -99,6 +99,13 @@ class Timed:
             found.append((opening[-1] if opening else None, closing[0] if closing else None))
         return found
 
+    def why_late(self, reading: tuple) -> str:
+        """Whether the student waits for the device right after this reading."""
+        log = self.device.log
+        following = next(i for i, entry in enumerate(log, start=1) if entry is reading)
+        is_late = log[following : following + 1] and log[following][0] == "synchronize"
+        return " Here you wait after the reading, which is too late." if is_late else ""
+
     def timed(self) -> list[tuple[tuple, tuple]]:
         """The readings around each run that should be timed. Raises Wrong if one is missing."""
         case = self.device.case
@@ -162,14 +169,15 @@ def warm_up_runs_come_first_and_are_not_timed(student: Student, case: TimerCase)
 )
 def the_device_is_idle_when_a_sample_begins(student: Student, case: TimerCase) -> None:
     """When a sample begins, the device has finished all earlier work."""
-    for i, (opening, _) in enumerate(play_of(student, case).timed()):
+    played = play_of(student, case)
+    for i, (opening, _) in enumerate(played.timed()):
         _, _, is_busy = opening
         if is_busy:
             raise Wrong(
                 f"sample {i + 1} begins while the device still works",
                 expected="wait_for_device() before the first read_clock()",
                 got="read_clock() while the device is busy",
-                why="The sample then contains work of an earlier run.",
+                why="The sample then contains work of an earlier run." + played.why_late(opening),
             )
 
 
@@ -180,14 +188,16 @@ def the_device_is_idle_when_a_sample_begins(student: Student, case: TimerCase) -
 )
 def the_device_is_idle_when_a_sample_ends(student: Student, case: TimerCase) -> None:
     """When a sample ends, the device has finished the run."""
-    for i, (_, closing) in enumerate(play_of(student, case).timed()):
+    played = play_of(student, case)
+    late = played.why_late(played.timed()[-1][1])  # after the last, nobody waits for another run
+    for i, (_, closing) in enumerate(played.timed()):
         _, _, is_busy = closing
         if is_busy:
             raise Wrong(
                 f"sample {i + 1} ends while the device still works",
                 expected="wait_for_device() between run() and the second read_clock()",
                 got="read_clock() while the device is busy",
-                why="The sample is then the time to queue the work, not the time to do it.",
+                why=f"The sample is then the time to queue the work, not the time to do it.{late}",
             )
 
 
@@ -219,7 +229,9 @@ def samples_are_raw_one_per_run(student: Student, case: TimerCase) -> None:
 )  # fmt: skip
 def counts_that_time_nothing_are_refused(student: Student, case: TimerCase) -> None:
     """If n_repeats < 1 or n_warmup < 0, there is a ValueError before any run."""
-    for n_warmup, n_repeats in ((case.n_warmup, 0), (-1, case.n_repeats)):
+    none, negative = "Without a run there is no time.", "A number of runs is not negative."
+    refused = ((case.n_warmup, 0, none), (-1, case.n_repeats, negative))
+    for n_warmup, n_repeats, why in refused:
         device = ScriptedDevice(case)
         expect_refusal(
             lambda device=device, n=n_warmup, m=n_repeats: student.time_runs(
@@ -227,6 +239,7 @@ def counts_that_time_nothing_are_refused(student: Student, case: TimerCase) -> N
             ),
             "ValueError",
             f"{n_repeats} timed runs after {n_warmup} warm-up runs",
+            why=why,
         )
         if device.count("run"):
             raise Wrong("the ValueError", expected="before any run", got="after some runs")
