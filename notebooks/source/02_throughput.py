@@ -261,6 +261,15 @@ figures.input_sweep(records["throughput-h200"])
 # %% experiment="own_input_figure"
 figures.input_sweep(records["yours"])
 
+# %% [markdown]
+# Would each prompt have room on a smaller card? The H200's record stores the peak memory of each
+# run. A run needs a card with at least this memory. `labkit measure --memory-gb 24` leaves a GPU
+# only 24 GB. If the kit has a record of such a card, the table also shows what was measured.
+
+# %% experiment="smaller_cards"
+cut = recorded_results("memory-*.jsonl").values()
+tables.memory_table(records["throughput-h200"], cut, (24, 80))
+
 # %% experiment="output_figure"
 figures.output_sweep(records["throughput-h200"])
 
@@ -542,7 +551,8 @@ tables.cards_table("Qwen/Qwen3-8B")
 # Describe *your own* four figures and tables. Write 3 to 4 sentences for each, with numbers, and
 # name the limit each time (launch, memory or compute). Say how you know.
 #
-# 1. Prompt length: how do time and throughput change, and why?
+# 1. Prompt length: how do time and throughput change, and why? Which prompt is the first without
+#    room on a card of 24 GB, and on one of 80 GB?
 # 2. New tokens: is the curve a line? Which part is prefill, and which is steps?
 # 3. Three models: which one is fastest per layer? Does its size explain this?
 # 4. Batch: from which batch size on does a pass take longer, and why?
@@ -558,7 +568,8 @@ tables.cards_table("Qwen/Qwen3-8B")
 # to {measured:throughput-cpu input_sweep n_input=2048 | s .1f} s. This is more than in proportion,
 # because attention has a
 # quadratic term. The throughput falls, because the same 64 tokens take more time. Long prompts are
-# limited by computing: their computing floor is the longest of the three times.
+# limited by computing: their computing floor is the longest of the three times. By the peaks of the
+# H200, the first prompt without room has 4,096 tokens at 24 GB, and 32,768 tokens at 80 GB.
 #
 # *2.* The curve is nearly a line:
 # {measured:throughput-cpu output_sweep n_new=1 | ms .0f} ms for the first token, and about 10 ms

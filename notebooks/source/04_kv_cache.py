@@ -384,7 +384,7 @@ def run_pages():
 
 
 ways = {"concatenation": run_concatenation, "arena": run_arena, "pages": run_pages}
-store_times = timing.time_in_turns(ways, n_repeats=7, title="stores")
+store_times = timing.time_in_turns(ways, title="stores", n_repeats=7)
 rows = [[way, f"{1e6 * store_times[way].median_s / n_steps:.0f}"] for way in ways]
 Table(["store", "µs per token"], rows, f"one layer on {device}, {n_cached:,} tokens cached")
 
@@ -510,8 +510,8 @@ cache_timing(new_lengths, uncached, cached, token_ratios, small_ratios, timing.m
 # With a cache, 32 + 128 tokens go through the model as 159 tokens instead of 12,224, which is 77
 # times fewer, and the result is the same. The clock shows less: see the last
 # row of your table. Each step has a fixed part, and the cache saves none of it. (For gpt2-xl on an
-# L40S, one report has 10.5 s instead of 21.3 s.) Two things are missing: cheaper steps, and fewer steps.
-# Batching (lab 5), speculation (lab 6) and better kernels (lab 7) are about these.
+# L40S, one report has 10.5 s instead of 21.3 s.) Two things are missing: cheaper steps, and fewer
+# steps. Batching (lab 5), speculation (lab 6) and better kernels (lab 7) are about these.
 #
 # ## What to read next
 #
