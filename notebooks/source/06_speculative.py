@@ -617,10 +617,10 @@ display(regimes_table(records["speculative-cpu"], speedup))
 speculative_sweep_figures.regimes(records["speculative-cpu"], speedup)
 
 # %% [markdown]
-# In this record every curve of the model has its maximum at γ = 2 or 3. Then it falls: each further
-# token costs a full step of the draft and is used more rarely. Copying has no step of a draft, but
-# the copied tokens must be verified too. For normal prompts little can be copied, and with 128 new
-# tokens copying loses at every γ.
+# In this record every curve of the model has its maximum at γ = 2 or 3. At γ = 10 it is much lower:
+# each further token costs a full step of the draft and is used more rarely. Copying
+# has no step of a draft, but the copied tokens must be verified too. For normal prompts little can
+# be copied, and with 128 new tokens copying loses at every γ.
 #
 # ### Written answer: choosing γ
 #
