@@ -130,11 +130,12 @@ class ArenaCache:
         head_dim: int,
         capacity: int,
         dtype: torch.dtype = torch.float32,
+        device: torch.device | str = "cpu",
     ) -> None:
-        """An empty cache that stores numbers as `dtype`."""
+        """An empty cache that stores numbers as `dtype` on `device`."""
         shape = (n_layers, batch, n_kv_heads, capacity, head_dim)
-        self.keys = torch.zeros(shape, dtype=dtype)
-        self.values = torch.zeros(shape, dtype=dtype)
+        self.keys = torch.zeros(shape, dtype=dtype, device=device)
+        self.values = torch.zeros(shape, dtype=dtype, device=device)
         self.length = 0
 
     def append(self, layer: int, keys: Tensor, values: Tensor) -> LayerCache:
@@ -236,9 +237,11 @@ class PagedCache:
         n_kv_heads: int,
         head_dim: int,
         dtype: torch.dtype = torch.float32,
+        device: torch.device | str = "cpu",
     ) -> None:
-        """Storage with all blocks free, for numbers of type `dtype`."""
-        self.keys = torch.zeros(n_blocks, n_kv_heads, block_size, head_dim, dtype=dtype)
+        """Storage on `device` with all blocks free, for numbers of type `dtype`."""
+        shape = (n_blocks, n_kv_heads, block_size, head_dim)
+        self.keys = torch.zeros(shape, dtype=dtype, device=device)
         self.values = torch.zeros_like(self.keys)
         self.tables: dict[int, list[int]] = {}
         self.lengths: dict[int, int] = {}

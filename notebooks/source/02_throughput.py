@@ -86,9 +86,9 @@ print(ready())
 # ## 1. A timer
 #
 # A GPU works while your program goes on. A call *queues* work and returns at once. For example,
-# take a product of two matrices of 8,192 rows on an H200. It is queued in 20 µs and computed in 1.4
-# ms, which is 70 times as long. If you read the clock before the GPU has finished, you measure only
-# how long it takes to queue the work.
+# take a product of two matrices of 8,192 rows on an H200. It has 1.1 TFLOP, so it takes at least
+# 1.1 ms. The call returns long before that. If you read the clock before the GPU has finished, you
+# measure only how long it takes to queue the work.
 #
 # The first runs are also different from later ones. They load programs for the GPU (*kernels*),
 # allocate memory and choose algorithms. So we first do a few runs that we do not time. This is the
@@ -261,6 +261,15 @@ figures.input_sweep(records["throughput-h200"])
 # %% experiment="own_input_figure"
 figures.input_sweep(records["yours"])
 
+# %% [markdown]
+# Would each prompt have room on a smaller card? The H200's record stores the peak memory of each
+# run. A run needs a card with at least this memory. `labkit measure --memory-gb 24` leaves a GPU
+# only 24 GB. If the kit has a record of such a card, the table also shows what was measured.
+
+# %% experiment="smaller_cards"
+cut = recorded_results("memory-*.jsonl").values()
+tables.memory_table(records["throughput-h200"], cut, (24, 80))
+
 # %% experiment="output_figure"
 figures.output_sweep(records["throughput-h200"])
 
@@ -302,8 +311,7 @@ Table(["record", "model", "prefill ms", "step ms", "R²"], fits)
 # because the long rows decide where it lies. The five runs with 256 new tokens took between 8.0 and
 # 9.8 s. If their median moves by 1 %, it moves by 85 ms. So take the step from the slope, and the
 # prefill from the row with one new token. (Your `fit_steps` is right: keep it.) R² does not show
-# the problem. In an older record, the row with 256 tokens had only two samples, and the line gave a
-# prefill of -119 ms.
+# the problem.
 #
 # ## 7. What does a step wait for?
 #
@@ -553,7 +561,8 @@ tables.cards_table("Qwen/Qwen3-8B")
 # sentences for each, with numbers, and name the limit each time (launch, memory or compute). Say
 # how you know.
 #
-# 1. Prompt length: how do time and throughput change, and why?
+# 1. Prompt length: how do time and throughput change, and why? Which prompt is the first without
+#    room on a card of 24 GB, and on one of 80 GB?
 # 2. New tokens: is the curve a line? Which part is prefill, and which is steps?
 # 3. Three models: which one is fastest per layer? Does its size explain this?
 # 4. Batch: from which batch size on does a pass take longer, and why?
@@ -569,7 +578,8 @@ tables.cards_table("Qwen/Qwen3-8B")
 # to {measured:throughput-cpu input_sweep n_input=2048 | s .1f} s. This is more than in proportion,
 # because attention has a
 # quadratic term. The throughput falls, because the same 64 tokens take more time. Long prompts are
-# limited by computing: their computing floor is the longest of the three times.
+# limited by computing: their computing floor is the longest of the three times. By the peaks of the
+# H200, the first prompt without room has 4,096 tokens at 24 GB, and 32,768 tokens at 80 GB.
 #
 # *2.* The curve is nearly a line:
 # {measured:throughput-cpu output_sweep n_new=1 | ms .0f} ms for the first token, and about 10 ms

@@ -152,6 +152,9 @@ Table(["model", *headings], rows, "512 new tokens after a prompt of 8")
 #   fed).
 #
 # A limit is `"launch"`, `"memory"` or `"compute"`.
+#
+# The three lengths are predictions. The short curves of the H200's record end at
+# 519 tokens, so they do not reach these lengths. Section 4 shows what the record can confirm.
 
 # %% answer="four_settings" points=1
 four_settings = {
@@ -252,6 +255,10 @@ Table(["record", "setting", "cache", "new", "predicted s", "measured s", "ratio"
 # {measured:cache-h200 cache_or_not setting=baseline n_new=512 use_cache=True | s .1f} s
 # *with* one. The cache saves no time while launching takes the longest.
 #
+# **The predicted lengths.** Section 3 predicts where the two curves separate. The record tests this
+# only at two places. The short curves end at 519 tokens: there both should still be equal. The
+# curves of the long prompt begin at 32,000 tokens: there they should differ.
+#
 # ### Slopes
 #
 # How much faster is a cache? Take the baseline of the record `cache-cpu`, and the ratio of the
@@ -304,8 +311,9 @@ speed_up = {
 # 2. **Long prompt:** compare with the baseline, and explain.
 # 3. **Smaller model:** compare with the baseline, and explain.
 # 4. **Older model:** compare with the baseline, and explain.
-# 5. **Prediction:** where do your measurements differ most from your prediction? Give the ratio and
-#    one possible reason.
+# 5. **Prediction:** find the row of the table of ratios in which measured and predicted seconds
+#    differ most. Give its ratio and one possible reason. Then take the length at which the curves
+#    of the baseline separate. Between which two measured lengths does the H200's record put it?
 
 # %% [markdown] written="four_curves" points=1.5
 # *1.* Each new token is one pass. With a cache, each pass but the first is fed one token, so the
@@ -313,7 +321,8 @@ speed_up = {
 # soon take longer than their fixed cost, and the curve bends upwards. At 512 tokens a further token
 # costs 154 ms without a cache and 7.1 ms with one. On the H200 both curves are the same line: 21 ms
 # per further token with a cache, and 21 to 24 ms without. The prediction is that launching takes
-# the longest up to 1,650 tokens. The record of the baseline ends at 519, so it does not test this.
+# the longest up to 1,650 tokens. The record of the baseline ends at 519, so this length is
+# extrapolated.
 #
 # *2.* With the long prompt, a pass without a cache is fed the whole prompt, and computing is the
 # limit. All passes are about equally long, so the curve is a straight line. Its slope is one
@@ -321,8 +330,9 @@ speed_up = {
 # the baseline.
 #
 # *3.* On the H200 the time of the smaller model follows its layers: 13 ms per token for 16 layers,
-# and 21 ms for 32. It does not follow the parameters, which are six times fewer. Its curves
-# separate at a length three times as large (5,193 tokens). On a CPU its few FLOPs make it much
+# and 21 ms for 32. It does not follow the parameters, which are six times fewer. By the
+# prediction its curves separate at a length three times as large (5,193 tokens). No record tests
+# this. On a CPU its few FLOPs make it much
 # faster.
 #
 # *4.* The older model has as many layers, so the curves are nearly the same. Its cache is four
@@ -333,15 +343,18 @@ speed_up = {
 # {measured:cache-cpu cache_or_not setting=smaller n_new=512 use_cache=False | s .2f} s
 # without a cache. My prediction is
 # 0.22 s, a ratio of 2.4. The floors assume peak FLOP/s and that each number moves once. Operations
-# on tensors this narrow reach less, and they write intermediate results to memory.
+# on tensors this narrow reach less, and they write intermediate results to memory. The H200's
+# curves are nearly equal at 519 tokens and differ at 32,000. So the record puts the separation
+# between these two. The predicted 1,650 tokens fit, but no run was that long.
 #
 # *Marking (1.5 points):*
 #
 # * *0.25 for the baseline: straight against bent, or both equal while launching takes the longest.*
 # * *0.25 for each of the other three settings: a comparison with a number, and the limit that
 #   explains it.*
-# * *0.5 for the prediction: 0.25 for a ratio from the student's own table, 0.25 for a reason that
+# * *0.4 for the prediction: 0.2 for a ratio from the student's own table, 0.2 for a reason that
 #   fits it.*
+# * *0.1 for the two measured lengths around the separation: 519 and 32,000 tokens.*
 
 # %% [markdown]
 # ## 5. Keeping the cache: blocks and hashes

@@ -1,9 +1,10 @@
 """The tables of lab 2, made from records and data sheets alone."""
 
 import statistics
+from collections.abc import Iterable
 
 from labkit.labs.throughput.records import floors_of_run
-from labkit.measuring.records import Record, Row
+from labkit.measuring.records import OUT_OF_MEMORY, Record, Row
 from labkit.measuring.roofline import Roofline, pass_floor, ridge_point
 from labkit.measuring.tables import Table, Tables
 from labkit.models.facts import gpus
@@ -56,6 +57,29 @@ def cards_table(model: str, n_cached: int = 64, n_prompt: int = 8192) -> Table:
         )
     title = f"{model}, float16: a step after {n_cached} tokens, a prefill of {n_prompt:,} tokens"
     return Table(["card", "GB/s", "TFLOP/s", "ridge", "step ms", "prefill ms"], rows, title)
+
+
+def memory_table(record: Record, cut: Iterable[Record], cards_gb: tuple[int, ...]) -> Table:
+    """Which rows of the input sweep have room on smaller cards.
+
+    Predicted from the peaks of `record`; measured where a record of `cut` has that `memory_gb`.
+    """
+    outcomes = {
+        (each.provenance.memory_gb, row.n_input): row.outcome
+        for each in cut
+        for row in each.of("input_sweep")
+    }
+    measured = [gb for gb in cards_gb if any(gb == each for each, _ in outcomes)]
+    rows = []
+    for row in record.of("input_sweep"):
+        if row.peak_bytes is not None:
+            cells = [f"{row.n_input:,}", f"{row.peak_bytes / 1e9:.1f}"]
+            cells += ["ok" if row.peak_bytes <= gb * 1e9 else OUT_OF_MEMORY for gb in cards_gb]
+            rows.append([*cells, *(outcomes.get((gb, row.n_input)) for gb in measured)])
+    headings = [f"{gb} GB, predicted" for gb in cards_gb] + [
+        f"{gb} GB, measured" for gb in measured
+    ]
+    return Table(["in", "peak GB", *headings], rows, f"input_sweep, {record.provenance}")
 
 
 def _filled(names: tuple[str, ...], lines: list[dict[str, str]]) -> list[str]:

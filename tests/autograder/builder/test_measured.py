@@ -64,5 +64,5 @@ def test_every_duration_and_rate_is_marked_or_listed_with_its_origin(path):
     prose = [TAG.sub("@", cell.source) for cell in cells if cell.cell_type == "markdown"]
     found = {number for text in prose for number in NUMBER.findall(" ".join(text.split()))}
     listed = STATED.get(path.stem, {})
-    assert set(listed) <= {"given", "computed", "derived", "unrecorded"}
+    assert set(listed) <= {"given", "computed", "derived"}
     assert found == {number for numbers in listed.values() for number in numbers}

@@ -246,3 +246,8 @@ def test_freed_blocks_are_used_again():
         assert (cache.gather(sequence_id)[0] == sequence_id).all()
         cache.free(sequence_id)
     assert cache.n_free_blocks == 2
+
+
+def test_stores_lie_on_the_device_that_is_asked_for():
+    stores = ArenaCache(1, 1, 2, 4, 8, device="meta"), PagedCache(2, 4, 2, 4, device="meta")
+    assert {part.device.type for each in stores for part in (each.keys, each.values)} == {"meta"}

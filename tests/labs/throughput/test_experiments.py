@@ -8,14 +8,16 @@ import torch
 
 from labkit import zoo
 from labkit.labs import measure
+from labkit.labs.throughput import experiments
 from labkit.labs.throughput.experiments import EXPERIMENTS, Harness
-from labkit.measuring import device
+from labkit.labs.throughput.tables import memory_table, table
+from labkit.measuring import device, profiles
 from labkit.measuring.bench import Bench
 from labkit.measuring.calibration import Calibrator
 from labkit.measuring.device import out_of_memory_as_one
 from labkit.measuring.physics import refusals
 from labkit.measuring.profiles import CPU, GPU80, PROFILES, short
-from labkit.measuring.records import Provenance, Recorder, read_record
+from labkit.measuring.records import Provenance, Recorder, read_record, recorded_results
 
 SMALL = replace(
     CPU,
@@ -217,3 +219,45 @@ def test_a_record_for_others_says_of_every_row_what_was_measured_around_it(bench
     EXPERIMENTS["output_sweep"](replace(bench, calibrator=Calibrator(lambda: 1.0), point_s=1e-9))
     rows = bench.recorder.record().of("output_sweep")
     assert {(len(row.samples_s), row.calibration_s) for row in rows} == {(10, (1.0, 1.0))}
+
+
+def test_a_smaller_card_runs_out_of_memory_in_the_record_and_in_the_tables(tmp_path, monkeypatch):
+    whole, cuts = Harness(), []
+
+    def on_small_card(model, tokens, n_new):
+        if tokens.shape[1] > 8:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+        return whole.generate_fixed(model, tokens, n_new)
+
+    monkeypatch.setattr(experiments, "Harness", lambda: Harness(generate_fixed=on_small_card))
+    monkeypatch.setattr(profiles, "profile", lambda name: SMALL)
+    monkeypatch.setattr(device, "cut_memory_to", cuts.append)
+    out = tmp_path / "memory.jsonl"
+    words = ("--memory-gb", "24", "--point-seconds", "0.01", "--out", str(out))
+    assert measure.main(arguments("input_sweep", *words)) == 0
+    record = read_record(out)
+    assert cuts == [record.provenance.memory_gb] == [24.0]
+    outcomes = [row.outcome for row in record.of("input_sweep")]
+    assert outcomes == ["ok", "ok", "out of memory"]
+    assert "cut down to 24 GB" in str(table(record, "input_sweep"))
+    assert "out of memory" in str(table(record, "input_sweep"))
+    whole_card = replace(
+        record,
+        provenance=replace(record.provenance, memory_gb=0.0),
+        rows=tuple(
+            replace(row, outcome="ok", samples_s=(1.0,), peak_bytes=int(row.n_input * 1e9))
+            for row in record.of("input_sweep")
+        ),
+    )
+    rows = memory_table(whole_card, [record], (24, 80)).rows
+    assert [list(row[2:]) for row in rows] == [
+        ["ok", "ok", "ok"],
+        ["ok", "ok", "ok"],
+        ["out of memory", "ok", "out of memory"],
+    ]
+
+
+def test_the_first_prompts_without_room_are_those_that_lab_2_names():
+    rows = memory_table(recorded_results()["throughput-h200"], [], (24, 80)).rows
+    first = [next(row[0] for row in rows if row[2 + i] == "out of memory") for i in (0, 1)]
+    assert first == ["4,096", "32,768"]
