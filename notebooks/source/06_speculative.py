@@ -791,9 +791,9 @@ Table(headings, rows, "Qwen3-8B with Qwen3-0.6B, α = 0.78")
 #
 # In a batch, every row has its own number of accepted tokens. So after one block the rows have
 # different lengths. A common fault is to pad the rows without masking the padding. Another one is
-# to rewind all rows to the shortest. Both change what the models see. In one public report α falls
-# from 0.858 for one row to 0.649 for two and 0.618 for four. That is a sign of such a fault: the
-# rows do not depend on each other, so α must stay the same.
+# to rewind all rows to the shortest. Both change what the models see. If α falls when
+# the batch grows, suspect such a fault. The rows do not depend on each other, so α must stay the
+# same.
 #
 # `verify` can be computed for all rows at once, without a loop over rows. Compare all ratios with
 # uniforms, and take the product along each row, so that all entries after a rejection are 0. The

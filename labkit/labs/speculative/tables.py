@@ -49,8 +49,8 @@ def gains_table(
 ) -> Tables:
     """Three tables of every pair and gamma of an experiment: acceptance, times, predictions.
 
-    Brackets: 95 % of alpha; of the speedup the least and the greatest round. tokens: of a block.
-    by ...: predicted from such steps. outside: the part of the time that is spent in neither model.
+    Brackets: 95 % of a measured alpha; of the speedup the least and the greatest round. tokens: of
+    a block. by ...: predicted from such steps. outside: the part of the time in neither model.
     Raises: ValueError if the record has no such rows.
     """
     every = gains(record, speedup, experiment)
@@ -130,7 +130,8 @@ def _machine_cells(record: Record) -> list[str]:
 
 def _accepted_cells(gain: Gain) -> list[str]:
     rate, low, high = gain.alpha
-    alpha = f"{rate:.3f} [{low:.2f}, {high:.2f}]"
+    is_scripted = "scripted" in gain.row.note
+    alpha = f"{rate:.3f} {'scripted' if is_scripted else f'[{low:.2f}, {high:.2f}]'}"
     return [f"{gain.accepted_of_drafted:.3f}", alpha, f"{gain.tokens_per_block:.2f}"]
 
 

@@ -26,7 +26,7 @@ from labkit.labs.speculative.records import (
 )
 from labkit.measuring.profiles import CPU
 from labkit.measuring.provenance import Provenance
-from labkit.measuring.records import Record, Row
+from labkit.measuring.records import Record, Row, recorded_results
 from labkit.models.sampling import Block
 from labkit.speculative import speedup
 
@@ -215,3 +215,10 @@ def test_what_a_card_cannot_do_is_left_out_of_figures_and_told_in_tables(record)
     gained = speculative_tables.gains_table(mixed)
     assert "gpt2" in str(gained)
     assert all(table.lines[-1][:2] == ["llama-8b-1b", "out of memory"] for table in gained)
+
+
+def test_scripted_acceptance_has_its_name_and_no_interval():
+    record = recorded_results()["speculative-h200"]
+    every = speculative_tables.gains_table(record)[0].lines
+    assert every
+    assert all(line[4].endswith(" scripted") and "[" not in line[4] for line in every)

@@ -40,8 +40,8 @@ class ArenaCache:
 # fails append_returns_everything_cached
 
 # %% stores everything in 32 bits
-# - self.keys = torch.zeros(shape, dtype=dtype)
-# - self.values = torch.zeros(shape, dtype=dtype)
+# - self.keys = torch.zeros(shape, dtype=dtype, device=device)
+# - self.values = torch.zeros(shape, dtype=dtype, device=device)
 self.keys, self.values = torch.zeros(shape), torch.zeros(shape)
 
 # fails append_returns_everything_cached a_life_of_appends_and_rewinds_equals_concatenation

@@ -87,8 +87,8 @@ n_missing = max(0, end // block_size + 1 - len(table))
 # fails the_block_table_says_where_tokens_lie
 
 # %% stores everything in 32 bits
-# - self.keys = torch.zeros(n_blocks, n_kv_heads, block_size, head_dim, dtype=dtype)
-self.keys = torch.zeros(n_blocks, n_kv_heads, block_size, head_dim)
+# - self.keys = torch.zeros(shape, dtype=dtype, device=device)
+self.keys = torch.zeros(shape)
 
 # fails gather_returns_the_tokens_in_order the_block_table_says_where_tokens_lie
 #   running_out_of_blocks_changes_nothing every_block_has_one_owner_through_a_long_life
