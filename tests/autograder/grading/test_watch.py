@@ -89,7 +89,8 @@ def test_a_watch_killed_again_and_again_leaves_what_one_plain_grading_leaves(not
         for k in range(N_KILLS):
             process = fork(lambda: watched(place, out))
             if waiting and k % 3 == 0:
-                exchanged(place, waiting.pop(), notebook)
+                own = notebook + b" " * len(waiting)  # equal files are graded once
+                exchanged(place, waiting.pop(), own)
             time.sleep(rng.uniform(0, 1.0))
             os.kill(process, signal.SIGKILL)
             n_kills += status_of(process) == -signal.SIGKILL
