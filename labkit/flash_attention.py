@@ -61,7 +61,9 @@ def flash_attention_1(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool
     0 in l (totals) and -inf in m (maxima). The outer loop loads a tile of K
     and a tile of V, tile_kv rows each. For each tile of Q, tile_q rows, the
     inner loop loads Q, O, l and m, updates the state with `online_softmax`,
-    and stores O, l and m. In memory, O is always divided by its total l.
+    and stores O, l and m. In memory, O is always divided by its total l, and
+    `online_softmax` wants it undivided: change it after each load and before
+    each store.
     If is_causal, no query sees a later key. Then load and store nothing for
     a pair of tiles in which no query sees any key.
     Raises: SramOverflow, from memory, if the tiles do not fit on the chip.

@@ -168,8 +168,9 @@ def speculative(
     4. Rewind both caches to the text without its last token. If the draft's
        cache is shorter, leave it.
     If `blocks` is a list, append a `Block(n_drafted, n_accepted, position)`
-    for each block; position is the length of the text before it, prompt
-    included. gamma is a number, or a function without arguments that you
+    for each block. n_accepted is what `verify` returned, even if eos cuts
+    some of these tokens. position is the length of the text before it,
+    prompt included. gamma is a number, or a function without arguments that you
     call once before each block; 0 from it means a plain step. The settings
     go to both models. Draw all random numbers from rng; None means torch's
     own generator. The same state of rng gives the same text.
@@ -214,8 +215,8 @@ def speculative(
 def ngram_draft(tokens: Sequence[int], gamma: int, longest: int = 3) -> list[int]:
     """Propose up to gamma tokens by prompt lookup.
 
-    Take the last `longest` tokens of the text, and find the first place
-    where the same tokens occur earlier. If there is none, try with one
+    Take the last `longest` tokens of the text. From the left, find the first
+    place where the same tokens occur earlier. If there is none, try with one
     token less, and so on down to one token. Return the tokens that follow
     the place found: gamma of them, or fewer if the text ends before. The
     place may overlap the last tokens. If nothing is found, return an empty

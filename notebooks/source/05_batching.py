@@ -108,10 +108,10 @@ for n in (1, 4, 16, 64, 256, 1024):
 Table(["requests of 512 tokens", "one step, ms", "tokens/s together", "KV caches, GB"], rows)
 
 # %% [markdown]
-# The 64th request costs almost nothing: the step takes 4.02 ms instead of 3.14 ms and makes 50
+# A step for 64 requests takes 4.02 ms, and a step for one takes 3.14 ms. So 64 requests get 50
 # times as many tokens per second. Memory ends this: first its bandwidth, then its size. So every
-# step should be full. This is hard because requests arrive at any time, and an answer ends when
-# the model ends it.
+# step should be full. This is hard because requests arrive at any time, and an answer ends when the
+# model ends it.
 #
 # ## 2. A request
 #
@@ -238,7 +238,10 @@ print("none has fewer than 50:", queue.constrained_get(lambda each: each["input_
 # | | `refuse(id, reason)` | tells the client that it will not be served |
 # | decode | `load_kv(id, reserve)` | fetches a KV cache, reserves memory for `reserve` tokens |
 # | | `free_stored(id)` | frees a request's memory in the store |
-# | | `decode_step(ids)` | makes one more token for each, and returns these tokens |
+# | | `decode_step(ids)` | makes one more token for each, and returns a list of them |
+#
+# A returned list has the order of `ids`. The prompts of a batch take (number of prompts) × (longest
+# prompt) tokens of memory, and `free_kv(id)` frees one of these rows.
 #
 # The functions do not stop you from making mistakes. A full server lets you take more, and memory
 # can be freed twice. But every call is written to a log, and the checks read the log. A request
@@ -261,10 +264,10 @@ print("none has fewer than 50:", queue.constrained_get(lambda each: each["input_
 # **Stage 1: one request at a time.** In each call, take the arrivals, choose the oldest request
 # that fits, compute it, and give its memory back.
 #
-# * **Refusing**: refuse a request, with a reason, if it could not be served even on empty
-#   servers, and only then. The prompt must fit on this server and in the store. Prompt and answer
-#   together must fit into `server.decode_capacity`. There must be room for at least one new
-#   token, and the client must want at least one.
+# * **Refusing**: refuse a request, with a reason, if it could not be served even on empty servers,
+#   and only then. The prompt must fit on this server and in the store. Prompt and the longest
+#   allowed answer (`size`) together must fit into `server.decode_capacity`. There must be room for
+#   at least one new token, and the client must want at least one.
 # * **After the prefill**: if the first token is the last, finish the request here. Save every
 #   other request. Then free the memory of each request once. Do all this before the next batch is
 #   computed, so that the decode server can already begin.
@@ -279,16 +282,16 @@ print("none has fewer than 50:", queue.constrained_get(lambda each: each["input_
 # * **Memory**: the rectangle must fit into the free memory of the server. The prompts without
 #   padding must fit into the free memory of the store. If the store is full, the prefill waits
 #   for the decode server. This is *back-pressure*.
-# * **Full batches**: a batch has at most `server.max_batch` requests. Add every waiting request
-#   that fits and has exactly the length of one in the batch.
+# * **Full batches**: a batch has at most `server.max_batch` requests. Among the first `LOOK_AHEAD`
+#   = 256 waiting requests, add every one that fits and has exactly the length of one in the batch.
 #
 # **Stage 3: a crowd.** Here the check plays hundreds of requests, and counts batches and padding.
 #
 # * **Few batches, little padding**: if memory is ample, make at most 1.5 times as many batches as
 #   a simple loop, with at most twice its padding. (The simple loop begins each batch with the
 #   oldest request and adds all similar ones, oldest first.)
-# * **Fairness**: requests of equal length go in the order of arrival. Among the requests that
-#   fit, the one that has waited longest is left out of at most three batches in all. A loop that
+# * **Fairness**: requests of equal length go in the order of arrival. If a request fits and has
+#   waited longer than all others that fit, at most three batches may leave it out. A loop that
 #   always takes the most common length makes the others starve.
 #
 # The cell below has methods whose names begin with `_`. They show one way to divide the work; you
@@ -329,12 +332,11 @@ print(alone.stopped or "The run came to its end.")
 # * a request that is **done** has left: it is finished, and its memory is free for the very next
 #   step;
 # * a request that **fits** has joined. While there is a free slot (`server.max_batch` in all) and
-#   enough memory, no request waits for another one to end. No step starts without the request
-#   that has waited longest, if that one fits;
-# * no request **starves**. You may let a small request in before a large one. But among the
-#   requests that fit, newer ones may join before the one that has waited longest at three steps
-#   at most. A loop that always takes the newest or the shortest makes some requests wait to the
-#   very end.
+#   enough memory, no request waits for another one to end. If the request that has waited longest
+#   of all fits, it joins before the next step;
+# * no request **starves**. You may let a small request in before a large one. But newer ones may be
+#   preferred to a request that fits at three steps at most. A loop that always takes the newest or
+#   the shortest makes some requests wait to the very end.
 #
 # When a request joins, load its KV cache, reserve memory for the largest size that it can reach,
 # and free its memory in the store. Its dict has one more key, `"token"`: the first new token,
@@ -429,7 +431,7 @@ for name, fault in faults(run).items():
 # %% [markdown]
 # ### At scale
 #
-# Here are 200 requests on two H200, 24 of them per second. Prompts have 200 to 1,800 tokens.
+# Here are 24 requests on two H200; 60 arrive per second. Prompts have 200 to 1,800 tokens.
 # Answers have 60 tokens on average and end when the model ends them. There are 8 slots.
 
 # %% experiment="h200_timeline"

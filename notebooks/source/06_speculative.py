@@ -49,9 +49,9 @@
 # large model whose text we want. It checks all guesses in one call and keeps those that it accepts.
 # The text has exactly the distribution of the target. Only the speed changes.
 #
-# The speed can also get worse. We have one homework's table for three pairs of models on an
-# A100-SXM4-80GB. Its speedups are 0.54, 0.56 and 0.64: the text takes almost twice as long as
-# without speculation. In this lab you find out when that happens.
+# The speed can also get worse. We have a table from the homework of another course. It has three
+# pairs of models on an A100-SXM4-80GB. Its speedups are 0.54, 0.56 and 0.64: the text takes almost
+# twice as long as without speculation. In this lab you find out when that happens.
 
 # %% given="setup"
 from collections.abc import Callable, Iterable, Sequence
@@ -319,7 +319,7 @@ print(*(f"{block.n_accepted}/{block.n_drafted}" for block in blocks))
 #
 # Text repeats itself: a name, a line of code, the words of a question in its answer. *Prompt
 # lookup* takes the last few tokens, looks for an earlier place where the same tokens occur, and
-# proposes the tokens that follow there. Such a copy of the last n tokens is called an *n-gram*. The
+# proposes the tokens that follow there. A sequence of n tokens is called an *n-gram*. The
 # draft's distribution is one-hot: the proposed token has probability 1. `verify` stays as it is.
 # The token is accepted with probability target(x) / 1, and the residual is the target without x.
 
@@ -359,7 +359,8 @@ print(*(f"{block.n_accepted}/{block.n_drafted}" for block in blocks))
 # For Qwen3-8B with Qwen3-0.6B as its draft, the homework's table gives accepted / drafted: 68.5 %
 # at γ = 2, 62.0 % at 3, 52.5 % at 5 and 46.7 % at 7. Suppose each drafted token is accepted with
 # probability α, as long as all before it were accepted. Then accepted / drafted is on average (α +
-# α² + ... + α^γ) / γ. Solve this for α at each γ, to three decimals.
+# α² + ... + α^γ) / γ. Solve this for α at each γ, to three decimals: by bisection, for example, in
+# a cell of your own.
 
 # %% answer="published_alpha" points=0.25
 published_alpha = {2: 0.773, 3: 0.779, 5: 0.793, 7: 0.809}
@@ -407,7 +408,7 @@ Table(["α", *map(str, costs)], rows, title)
 #
 # Take the pair of the last question with α = 0.78, in two implementations on one H200. In *eager*
 # PyTorch the CPU (the host) launches every kernel. A step of the draft takes 25 ms, a step of the
-# target 33 ms, and a verification 34 ms, whatever γ is. *Captured* means that the step is recorded
+# target 33 ms, and a verification 34 ms for every γ. *Captured* means that the step is recorded
 # as one CUDA graph, here with fused kernels. Then the three durations are 0.8, 4.2 and 4.8 ms. For
 # both: give the best γ, and the speedup there to two decimals. If no γ is faster than plain
 # decoding, the best γ is 0 and the speedup is 1.
@@ -631,15 +632,15 @@ display(regimes_table(records["speculative-cpu"], speedup))
 speculative_sweep_figures.regimes(records["speculative-cpu"], speedup)
 
 # %% [markdown]
-# In this record the draft model is best at γ = 2, 3, 3 and 7. Near its maximum each curve is flat,
-# and at γ = 10 it is lower: each further token costs a full step of the draft and is used more
-# rarely. Copying has no step of a draft, but the copied tokens must be verified too. It gains only
-# for simple prompts with 64 new tokens, at γ = 1, 2 and 3. For normal prompts little can be copied,
-# so copying loses at every γ.
+# In this record the draft model is best at γ = 2 and 3 (simple prompts, 64 and 128 new tokens) and
+# at γ = 3 and 7 (normal prompts). Near its maximum each curve is flat, and at γ = 10 it is lower:
+# each further token costs a full step of the draft and is used more rarely. Copying has no step of
+# a draft, but the copied tokens must be verified too. It gains only for simple prompts with 64 new
+# tokens, at γ = 1, 2 and 3. For normal prompts little can be copied, so copying loses at every γ.
 #
 # ### Written answer: choosing γ
 #
-# Use the table of the H200 (captured steps). (6 to 8 sentences, with numbers.)
+# Use the tables of the H200 under "Speedups" (captured steps). (6 to 8 sentences, with numbers.)
 #
 # 1. Accepted / drafted falls with γ. Why, if α does not?
 # 2. *Draft sizes.* Compare the two Qwen pairs: which draft is accepted more often, and which is
@@ -694,9 +695,10 @@ hardware_table(records, speedup)
 #
 # Run the same pair with the same γ and the same prompts on two GPUs. α stays the same: it is a
 # property of the two models. The three durations change. In eager PyTorch, each of them is the
-# longer of two times. The host needs 0.75 ms to launch each layer (lab 3). The GPU needs time to
-# read the weights (the floor of lab 2). Here are two GPUs by their data sheets. Below are the best
-# and the worst setting of the H200 record, predicted for both GPUs:
+# longer of two times. The host needs about 0.75 ms to launch each layer, as in lab 3 (0.8 ms in
+# section 8). The GPU needs time to read the weights (the floor of lab 2). Here are two GPUs by
+# their data sheets. Below are the best and the worst setting of the H200 record, predicted for both
+# GPUs:
 
 # %% experiment="two_gpus"
 cards = ("H200-SXM", "L4")
@@ -796,8 +798,8 @@ Table(headings, rows, "Qwen3-8B with Qwen3-0.6B, α = 0.78")
 # same.
 #
 # `verify` can be computed for all rows at once, without a loop over rows. Compare all ratios with
-# uniforms, and take the product along each row, so that all entries after a rejection are 0. The
-# sum of the product is the number of accepted tokens.
+# uniforms, and take the *cumulative* product along each row, so that all entries after a rejection
+# are 0. The sum of these products is the number of accepted tokens.
 
 # %% exercise="labkit.speculative:verify_batch" points=0.5
 

@@ -275,9 +275,9 @@ slide = {"n_turns": 1, "ratio": 13.11}
 # %% [markdown]
 # ### Question: a homework
 #
-# A homework asks what FlashAttention reads for N = 1,024 and D = 64 in float32, on a chip with
-# "M = 64K". The expected answer is about 800,000. How many numbers does `flash_attention_1` read if
-# "64K" means 64,000 numbers, 65,536 numbers, or 65,536 bytes?
+# A homework of another course asks what FlashAttention reads for N = 1,024 and D = 64 in float32,
+# on a chip with "M = 64K". Its solution says about 800,000. How many numbers does
+# `flash_attention_1` read if "64K" means 64,000 numbers, 65,536 numbers, or 65,536 bytes?
 
 # %% answer="homework" points=0.5
 homework = {"numbers_64000": 796_672, "numbers_65536": 663_552, "bytes_65536": 2_260_992}
@@ -330,9 +330,10 @@ Table(["rows of K", "more operations"], rows)
 
 # %% [markdown]
 # So FlashAttention does about as many operations as standard attention. With 64 rows of K in a tile
-# it does 0.82 % more, with 256 rows 0.08 % fewer. It saves one division for each score, and pays
-# 3 D + 7 more operations for each row of Q in each turn. The larger count in the first paper (75.2
-# GFLOPs, standard 66.6) contains the backward pass, which computes the scores a second time.
+# it does 0.82 % more, with 256 rows 0.08 % fewer. It saves one division for each score. In each
+# turn, merging costs 4 D + 7 operations for each row of Q, and the products save D additions. So 3
+# D + 7 remain. The larger count in the first paper (75.2 GFLOPs, standard 66.6) contains the
+# backward pass, which computes the scores a second time.
 
 # %% exercise="labkit.flash_attention:run_times" points=0.5
 
@@ -372,7 +373,7 @@ flash_tables.cards_table(tile_sizes, standard, flash_1, run_times)
 # ## 7. Where the clever method loses
 #
 # A small chip has room for small tiles only. Small tiles mean many turns, and in every turn all of
-# O is loaded and stored. With how many rows does the first order begin to win?
+# O is loaded and stored. From how many rows of K in a tile does FlashAttention-1 move less?
 
 # %% exercise="labkit.flash_attention:least_tile" points=0.5
 
@@ -386,10 +387,9 @@ display(Table(["D", "rows needed", "rows that 64 KB hold in float32"], rows))
 flash_figures.traffic_by_tile(standard_traffic, flash_1_traffic, flash_2_traffic, least_tile)
 
 # %% [markdown]
-# With D = 128 in float32, 64 KB hold 32 rows, and 98 would be needed. There the first order of
-# FlashAttention moves *more* than standard attention. The second order stores O only once. For it
-# the tile of queries decides: with 32 rows of Q it also moves more than standard attention, twice
-# as much.
+# With D = 128 in float32, 64 KB hold 32 rows, and 98 would be needed. There FlashAttention-1 moves
+# *more* than standard attention. FlashAttention-2 stores O only once. For it the tile of queries
+# decides: with 32 rows of Q it moves twice as much as standard attention.
 #
 # The next figure shows the counts over the length of the text:
 
@@ -510,10 +510,10 @@ flash_figures.back_ends(records["here"], standard_traffic, flash_2_traffic)
 # ## What you have shown
 #
 # Your `flash_attention_2` gives the output of standard attention without storing one score. For
-# your 96 tokens it moves 21,600 numbers, and standard attention 43,008. The checks proved your
-# formulas, so you can count for any chip. On an H200, at 16,384 tokens, the best kernel takes
-# {measured:flash-h200 sdpa model=cudnn n_input=16384 setting=D_64 | ms .1f}
-# ms and PyTorch's standard attention
+# your 96 tokens it moves 21,600 numbers, and standard attention 43,008. The checks compared your
+# formulas with counts of runs, so you can count for any chip. On an H200, at 16,384 tokens, the
+# best kernel takes {measured:flash-h200 sdpa model=cudnn n_input=16384 setting=D_64 | ms .1f} ms
+# and PyTorch's standard attention
 # {measured:flash-h200 sdpa model=math n_input=16384 setting=D_64 | ms .0f} ms.
 #
 # **Read next**

@@ -23,7 +23,7 @@
 #
 # | part | points |
 # |---|---|
-# | Drafting and judging: the papers on speculative decoding | 2.5 |
+# | Drafting and verifying: the papers on speculative decoding | 2.5 |
 # | Tiles: the papers on FlashAttention | 2 |
 # | All seven | 0.5 |
 # | Speculative decoding in code and in numbers | 2.5 |
@@ -66,7 +66,8 @@ ask = Asker(globals())
 # ## Your id and your language
 #
 # The order of the options and the numbers in the questions follow from your student id. So your
-# letters differ from your neighbour's. First write your id and your language here.
+# letters differ from your neighbour's. First write your id and your language here, and check the
+# id: if you change it later, letters and numbers change too.
 #
 # 選項的順序與題目裡的數字都由學號決定，請先填好學號，再選語言（`"en"` 或 `"zh"`）。
 
@@ -77,7 +78,7 @@ language = "en"  # "en" or "zh"; English if you write nothing
 # %% [markdown]
 # ## How to answer, and how it is marked
 #
-# There are two ways, and either is enough:
+# The question appears when you run its cell. There are two ways to answer, and either is enough:
 #
 # * Run the question's cell and click. A line below the question shows your stored answer as code.
 # * Write the answer into the cell, such as `q02 = "A C E"`.
@@ -88,12 +89,12 @@ language = "en"  # "en" or "zh"; English if you write nothing
 # you click. **Before you hand in: run all cells, and save.**
 #
 # * **Letters.** Each question says how many options are right. Name that many. The mark is (right −
-#   wrong) / number of right options, and at least 0. For example, two right letters and one wrong
-#   letter of three earn a third.
-# * **Order.** Name all steps, from first to last. Each step that is directly followed by the right
-#   step counts the same.
-# * **Numbers.** Ten questions have a second half with numbers of your own. It earns a quarter of a
-#   point, like the first half. Counts must be exact. Other numbers may be wrong by 0.5 %.
+#   wrong) / number of right options, and at least 0. For example, if three options are right, two
+#   right letters and one wrong letter earn (2 − 1) / 3.
+# * **Order.** Name all steps, from first to last. You earn an equal part for each step whose next
+#   step is right.
+# * **Numbers.** Ten questions have a second part with numbers that follow from your id. Both parts
+#   earn a quarter of a point. Counts must be exact. Other numbers may be wrong by 0.5 %.
 #
 # The check below a question only says whether your answer is complete. You see whether it is right
 # after you hand it in.
@@ -104,7 +105,7 @@ language = "en"  # "en" or "zh"; English if you write nothing
 # 檔。**
 
 # %% [markdown]
-# ## Drafting and judging: the papers on speculative decoding
+# ## Drafting and verifying: the papers on speculative decoding
 
 # %% item="q01" points=0.5
 
@@ -210,9 +211,9 @@ ask.summary()
 #
 # ## What you have shown
 #
-# You have checked the central claims of seven papers against your own counts and our records. They
-# have one idea in common: a fast program moves less, waits less, or lets a cheap model guess. Each
-# time, somebody has to show that the result is the same.
+# You have checked the central claims of seven papers against your own counts and our records. Each
+# of them moves less, waits less, or guesses with a cheap model. Each time, somebody has to show
+# that the result is the same.
 #
 # **Read next**
 #
