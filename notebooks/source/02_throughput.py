@@ -73,10 +73,9 @@ from labkit.measuring.machine import ready, use_one_thread
 from labkit.measuring.physics import refusals
 from labkit.measuring.profiles import profile, short
 from labkit.measuring.records import Provenance, Recorder, recorded_results
-from labkit.measuring.roofline import pass_floor
+from labkit.measuring.roofline import ModelWork, pass_floor
 from labkit.measuring.tables import Table
 from labkit.models.facts import data_path
-from labkit.models.shapes import ModelShape
 
 use_one_thread()  # several threads wait for each other when the machine is busy
 check = Checker("throughput", globals())
@@ -357,7 +356,7 @@ for name in recorded_results("throughput-*.jsonl"):
     display(tables.table(records[name], "three_models"))
     for role in ("small", "medium", "older"):
         model = profile(records[name].provenance.profile).roles[f"sweep-{role}"]
-        s = ModelShape.of(model)
+        s = ModelWork.of(model).shape
         heads = f"{s.n_heads} query heads, {s.n_kv_heads} KV heads"
         print(f"{role}: {model}, {s.n_layers} layers, {heads}")
 
@@ -391,7 +390,7 @@ def layers_and_floor(record, role, n_new, n_cached, batch_size):
     model = profile(record.provenance.profile).roles[role]
     machine, _ = machine_of(record)
     floor = pass_floor(machine, model, n_new, n_cached, batch_size, record.provenance.dtype)
-    return ModelShape.of(model).n_layers, floor
+    return ModelWork.of(model).shape.n_layers, floor
 
 
 rows = []

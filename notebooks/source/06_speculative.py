@@ -906,9 +906,9 @@ for widths in ([1, 1, 1], [2, 1, 1], [2, 2, 1]):
     for seed, each in enumerate(prompts()[::4]):
         target, draft = TransformersModel(pair.target.model), TransformersModel(pair.draft.model)
         rng, text = Generator("cpu").manual_seed(seed), tokenizer(each.text)["input_ids"]
-        speculative_tree(target, draft, text, 40, widths, rng=rng, blocks=blocks, **own)
+        speculative_tree(target, draft, text, 30, widths, rng=rng, blocks=blocks, **own)
     n_guesses = widths[0] * (1 + widths[1] * (1 + widths[2]))
-    rows.append([str(widths), n_guesses, f"{5 * 40 / len(blocks):.2f}"])
+    rows.append([str(widths), n_guesses, f"{5 * 30 / len(blocks):.2f}"])
 Table(["widths", "guesses in a tree", "tokens per call of the target"], rows)
 
 # %% [markdown]

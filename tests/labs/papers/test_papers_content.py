@@ -154,7 +154,7 @@ def test_the_statement_that_holds_of_the_table_of_drafts_is_the_right_one():
 
 def test_the_table_of_speed_ups_is_the_record():
     found = {
-        setting: row.time_s for (setting, _), row in rows("speculative-cpu", "regimes").items()
+        setting: row.time_s for (setting, _), row in rows("regimes-cpu", "regimes").items()
     }
     for kind, draft, entries in re.findall(TABLE_ROW, table_of("q14"), re.MULTILINE):
         alone_s = found[f"alone, {kind}, 64 new"]
@@ -163,7 +163,7 @@ def test_the_table_of_speed_ups_is_the_record():
 
 
 def test_the_two_kinds_of_prompts_are_those_of_the_record():
-    found = rows("speculative-cpu", "regimes")
+    found = rows("regimes-cpu", "regimes")
     shown = table_of("q13")
     for kind in ("simple", "normal"):
         drafted = found[f"gamma 3, {kind}, 64 new, n-gram", True]
@@ -181,7 +181,7 @@ def test_the_two_kinds_of_prompts_are_those_of_the_record():
 
 
 def test_the_times_of_the_slow_run_are_those_of_the_record():
-    found = rows("speculative-cpu", "regimes")
+    found = rows("regimes-cpu", "regimes")
     alone = found["alone, simple, 64 new", True]
     slow = found["gamma 10, simple, 64 new, model", True]
     counts, n_blocks = slow.counts, slow.counts["blocks"] / slow.counts["runs"]
