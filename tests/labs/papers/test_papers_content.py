@@ -153,9 +153,7 @@ def test_the_statement_that_holds_of_the_table_of_drafts_is_the_right_one():
 
 
 def test_the_table_of_speed_ups_is_the_record():
-    found = {
-        setting: row.time_s for (setting, _), row in rows("regimes-cpu", "regimes").items()
-    }
+    found = {setting: row.time_s for (setting, _), row in rows("regimes-cpu", "regimes").items()}
     for kind, draft, entries in re.findall(TABLE_ROW, table_of("q14"), re.MULTILINE):
         alone_s = found[f"alone, {kind}, 64 new"]
         for gamma, entry in zip((1, 2, 3, 5, 7, 10), entries.split(), strict=True):
