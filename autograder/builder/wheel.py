@@ -43,7 +43,8 @@ def code_files(lab: Lab, labs: Iterable[Lab] | None = None) -> dict[str, bytes]:
         files[name] = (
             blank_functions(text, blanked[module]) if module in blanked else text
         ).encode()
-    for path in sorted((REPOSITORY / "labkit/labs").glob("*/outline.json")):
+    folder = REPOSITORY / "labkit/labs"
+    for path in sorted([*folder.glob("*/outline.json"), *folder.glob("*.js")]):
         files[path.relative_to(REPOSITORY).as_posix()] = path.read_bytes()
     return files
 

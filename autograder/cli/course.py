@@ -1,0 +1,158 @@
+"""Commands that make a course: new labs, notebooks, releases, classes to practise on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from autograder.cli.shared import LabName, named_lab, refusals, refuse
+
+commands = typer.Typer()
+new = typer.Typer(no_args_is_help=True, help="Write the skeleton of a lab or of an exercise.")
+commands.add_typer(new, name="new")
+
+
+@new.command("lab")
+def new_lab(
+    name: Annotated[str, typer.Argument(help="two digits and a topic: 09_quantization")],
+) -> None:
+    """Write a lab with one exercise: source, answer, check, cases, a wrong and a right answer."""
+    from autograder.builder import new as skeletons
+
+    with refusals():
+        _tell_new(skeletons.new_lab(name), name)
+
+
+@new.command("exercise")
+def new_exercise(
+    lab: LabName,
+    name: Annotated[str, typer.Argument(help="a function, or a class with a capital")],
+) -> None:
+    """Write an exercise into a lab, with its answer, check, cases, a wrong and a right answer."""
+    from autograder.builder import new as skeletons
+
+    with refusals():
+        _tell_new(skeletons.new_exercise(lab, name), lab)
+
+
+def _tell_new(paths: list[Path], lab: str) -> None:
+    for path in paths:
+        typer.echo(path)
+    typer.echo(
+        "Run `autograder build` to make the notebook. Then `make test "
+        f"LAB={lab.partition('_')[0]}` passes.\n"
+        "Next write the answer and its docstring, then the check, the cases and the wrong answers."
+    )
+
+
+@commands.command()
+def build(
+    check: Annotated[bool, typer.Option("--check", help="only compare, write nothing")] = False,
+    out: Annotated[Path, typer.Option("-o", help="instructor notebooks and wheels")] = Path(
+        "build"
+    ),
+) -> None:
+    """Build the notebooks and the student's labkit. Refuse a lab whose solution loses points."""
+    from autograder.builder.course import build_course, stale_files
+    from autograder.builder.source import read_course, read_labs
+    from autograder.labs.complete import missing_parts, unproven_parts
+    from autograder.proof.reference import refuse_lost_points
+
+    if not check:
+        with refusals():
+            for path in build_course(out):
+                typer.echo(path)
+            for lab in read_labs():
+                refuse_lost_points(lab)
+        return
+    with refusals():
+        stale = stale_files()
+    problems = [
+        f"{path.name} differs from what the sources build: run `autograder build`" for path in stale
+    ]
+    own = read_course().own
+    for lab in read_labs():
+        missing = list(missing_parts(lab))
+        unproven = [] if missing else list(unproven_parts(lab))
+        problems += missing
+        if lab.name not in own:
+            problems += unproven
+            continue
+        for sentence in unproven:
+            typer.echo(f"Warning: {sentence}", err=True)
+    for problem in problems:
+        typer.echo(problem, err=True)
+    if problems:
+        raise typer.Exit(1)
+
+
+@commands.command("check")
+def check_lab(lab: LabName) -> None:
+    """Play a lab's own solution: on open and hidden cases, then its notebook from top to bottom."""
+    from autograder.proof.reference import lost_points, stopped_cell
+
+    found = named_lab(lab)
+    problems = list(lost_points(found)) or list(stopped_cell(found))
+    for problem in problems:
+        typer.echo(problem, err=True)
+    if problems:
+        raise typer.Exit(1)
+    typer.echo(f"{found.name}: the solution earns every point, and each cell of its notebook runs.")
+
+
+@commands.command()
+def release(
+    lab: Annotated[str, typer.Argument(help="a lab: 04_kv_cache, kv_cache or 04")] = "",
+    out: Annotated[Path, typer.Option("-o", help="where the zip goes")] = Path("build/release"),
+    everything: Annotated[bool, typer.Option("--all", help="all labs instead of one")] = False,
+    to: Annotated[Path | None, typer.Option(help="write or update a site in this folder")] = None,
+    url: Annotated[
+        str | None, typer.Option(help="address of the site; if not given, that of course.toml")
+    ] = None,
+    revise: Annotated[
+        bool,
+        typer.Option("--revise", help="with --to: raise the revision of each lab that changed"),
+    ] = False,
+    explained: Annotated[
+        bool,
+        typer.Option("--explained", help="with the explanations of lab 8, for after the deadline"),
+    ] = False,
+) -> None:
+    """Pack a lab for students: as a zip, or as a web site."""
+    from autograder.builder.course import release_lab
+    from autograder.builder.site import write_site
+    from autograder.builder.source import read_course, read_labs
+    from autograder.proof.reference import refuse_lost_points
+
+    address = (read_course().address if url is None else url).rstrip("/")
+    if address and "://" not in address:
+        refuse(f"--url {address} is no address: write https://... or file:///...")
+    if everything == bool(lab):
+        refuse("name one lab, or give --all")
+    if revise and to is None:
+        refuse("--revise compares with a site: give its folder with --to")
+    with refusals():
+        labs = read_labs() if everything else [named_lab(lab)]
+        for each in labs:
+            refuse_lost_points(each)
+        if to is not None:
+            paths = write_site(to, labs, address, revise=revise, explained=explained)
+        else:
+            paths = [release_lab(each, out, address, explained=explained) for each in labs]
+        for path in paths:
+            typer.echo(path)
+
+
+@commands.command()
+def practice(
+    lab: LabName,
+    out: Annotated[Path, typer.Option("-o", help="where the files go")] = Path("practice"),
+) -> None:
+    """Write a class to practise on, with gradebook and policy."""
+    from autograder.proof.practice import write_practice_class
+
+    with refusals():
+        for path in write_practice_class(named_lab(lab), out):
+            typer.echo(path)

@@ -1,0 +1,141 @@
+"""Commands that run students' code: grade, regrade, and keys for a cluster."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from autograder.builder.source import Lab
+from autograder.cli.shared import LabName, named_lab, refusals, refuse
+
+if TYPE_CHECKING:
+    from autograder.grading.grade import Run
+
+commands = typer.Typer()
+
+
+@commands.command()
+def grade(
+    lab: LabName,
+    submissions: Annotated[Path, typer.Argument(help="a folder or a zip of submissions")],
+    out: Annotated[Path, typer.Option("-o", help="results, pages and gradebook go here")],
+    jobs: Annotated[
+        int, typer.Option(min=1, help="how many submissions to grade at the same time")
+    ] = 1,
+    policy: Annotated[
+        Path | None, typer.Option(help="deadlines, late work, attempts: notebooks/course.toml")
+    ] = None,
+    roster: Annotated[
+        Path | None, typer.Option(help="the class as a table, for names and groups")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="seed of the hidden cases")] = None,
+    shard: Annotated[
+        str,
+        typer.Option(metavar="I/N", help="grade part I of N; after all parts, grade once without"),
+    ] = "",
+    watch: Annotated[
+        bool, typer.Option("--watch", help="stay, and grade what arrives in the folder")
+    ] = False,
+    cluster: Annotated[str, typer.Option(metavar="ADDRESS", help="a Dask scheduler: tls://…")] = "",
+    cluster_keys: Annotated[
+        Path | None, typer.Option(help="folder that `cluster-keys` made")
+    ] = None,
+    sandbox: Annotated[
+        bool,
+        typer.Option("--sandbox/--no-sandbox", help="turn off only if you trust every submission"),
+    ] = True,
+) -> None:
+    """Grade a lab. Run again to continue, or to grade changed files. Marks: OUT/marks.csv."""
+    from autograder.grading.grade import Run, Shard, grade_shard
+    from autograder.grading.grade import grade as grade_lab
+    from autograder.grading.told import counts, places
+    from autograder.proof.reference import refuse_lost_points
+    from autograder.record.results import ERROR
+
+    run = Run(
+        jobs, seed, policy, sandbox, roster=roster, cluster=cluster, cluster_keys=cluster_keys
+    )
+    if watch and (shard or cluster):
+        refuse("--watch grades all of a folder on this machine: leave out --shard and --cluster")
+    with refusals():
+        check_lab = partial(refuse_lost_points, named_lab(lab))
+        if watch:
+            check_lab()
+            _watch(named_lab(lab), submissions, out, run)
+        if shard:
+            check_lab()
+            part = Shard.from_text(shard)
+            results = grade_shard(named_lab(lab), submissions, out, run, part)
+            lines = ["Grade once more without --shard when all shards are done"]
+        else:
+            results = grade_lab(named_lab(lab), submissions, out, run, check_lab)
+            lines = [f"Marks: {out / 'marks.csv'}", *places(out, results)]
+            _tell_strangers(out, named_lab(lab).name, [result.student for result in results])
+    typer.echo("\n".join([f"{counts(results)} {lines[0]}", *lines[1:]]))
+    if any(result.status == ERROR for result in results):
+        raise typer.Exit(1)
+
+
+def _watch(lab: Lab, place: Path, out: Path, run: Run) -> NoReturn:
+    """Tell each mark as soon as it is known, until the person stops it."""
+    from autograder.grading.told import one_mark
+    from autograder.grading.watch import watch
+
+    typer.echo(f"Grading what arrives in {place}. Ctrl-C stops it; the same command goes on.")
+    with suppress(KeyboardInterrupt):
+        for results in watch(lab, place, out, run):
+            for result in results:
+                typer.echo(one_mark(result))
+    raise typer.Exit
+
+
+@commands.command()
+def regrade(
+    lab: LabName,
+    submissions: Annotated[Path, typer.Argument(help="a folder or a zip of submissions")],
+    out: Annotated[Path, typer.Option("-o", help="the output folder of the grading")],
+    exercise: Annotated[str, typer.Option(help="the exercise to judge again")],
+    write: Annotated[bool, typer.Option("--write", help="write the changes, too")] = False,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="how many submissions to grade at the same time")
+    ] = 1,
+    sandbox: Annotated[
+        bool,
+        typer.Option("--sandbox/--no-sandbox", help="turn off only if you trust every submission"),
+    ] = True,
+) -> None:
+    """Judge one exercise again after its check was corrected. Show whose marks change."""
+    from autograder.grading.grade import Run
+    from autograder.grading.regrade import plan_regrade
+
+    with refusals():
+        plan = plan_regrade(
+            named_lab(lab), submissions, out, exercise, Run(jobs=jobs, sandbox=sandbox)
+        )
+        for line in plan.told():
+            typer.echo(line)
+        if write:
+            plan.write()
+    typer.echo("Written." if write else "Nothing is written; --write does it.")
+
+
+@commands.command("cluster-keys")
+def cluster_keys(
+    folder: Annotated[Path, typer.Argument(help="a new folder that only you can read")],
+) -> None:
+    """Make the keys that the machines of a cluster share."""
+    from autograder.grading.cluster.keys import write_keys
+
+    with refusals():
+        typer.echo(write_keys(folder))
+
+
+def _tell_strangers(out: Path, lab: str, students: list[str]) -> None:
+    from autograder.record.folder import policy_of
+
+    for name in policy_of(out).strangers(lab, students):
+        typer.echo(f"{name} has an extension, but no submission has that name", err=True)

@@ -1,0 +1,42 @@
+"""What all commands share: the name of a lab, and how a problem is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, NoReturn
+
+import typer
+
+from autograder.builder.source import Lab, find_lab
+from autograder.errors import Refusal
+
+LabName = Annotated[str, typer.Argument(help="a lab: 04_kv_cache, kv_cache or 04")]
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Report in one sentence a problem that a person can solve."""
+    try:
+        yield
+    except Refusal as error:
+        refuse(error)
+    except OSError as error:
+        refuse(
+            f"{error.filename or 'a file'}: {error.strerror or error}; the record is kept: "
+            "correct this and give the command again"
+        )
+
+
+def named_lab(name: str) -> Lab:
+    """The lab of a name, a topic or a number; refused if there is none."""
+    try:
+        return find_lab(name)
+    except ValueError as error:
+        refuse(error)
+
+
+def refuse(reason: object) -> NoReturn:
+    """One clear sentence, exit status 2."""
+    typer.echo(f"autograder: {reason}", err=True)
+    raise typer.Exit(2)
