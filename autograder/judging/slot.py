@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import sys
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ def start_judge(settings: SlotSettings) -> tuple[Judge, Zygote]:
         memory_mb=settings.memory_mb,
         uid=settings.uid,
     )
-    zygote = Zygote(child)
+    zygote = Zygote(replace(child, call_s=min(child.call_s, settings.check_s)))
     judge = Judge(master, zygote, settings, settings.seed, settings.exercises)
     zygote.wait()  # both have imported torch, side by side
     return judge, zygote

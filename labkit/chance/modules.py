@@ -5,6 +5,7 @@
 
 import builtins
 import contextlib
+import functools
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -217,10 +218,11 @@ def replaced_modules(source: Source, namespaces: Sequence[dict[str, Any]]) -> It
         for namespace in namespaces:
             for name, value in list(namespace.items()):
                 new = by_identity.get(id(value), MISSING)
-                if isinstance(value, np.random.Generator | np.random.mtrand.RandomState):
-                    new = generator
-                if isinstance(value, torch.Generator):
-                    new = watched()
+                match _library_of(type(value)):
+                    case "numpy":
+                        new = generator
+                    case "torch":
+                        new = watched()
                 if new is not MISSING:
                     undo.append(lambda names=namespace, n=name, v=value: names.__setitem__(n, v))
                     namespace[name] = new
@@ -231,6 +233,14 @@ def replaced_modules(source: Source, namespaces: Sequence[dict[str, Any]]) -> It
     finally:
         for restore in reversed(undo):
             restore()
+
+
+@functools.lru_cache(1000)
+def _library_of(kind: type) -> str:
+    """Whose generators are of this type; "" for other things, which most names are."""
+    if issubclass(kind, np.random.Generator | np.random.mtrand.RandomState):
+        return "numpy"
+    return "torch" if issubclass(kind, torch.Generator) else ""
 
 
 def _restorer(owner: Any, name: str) -> Callable[[], None]:

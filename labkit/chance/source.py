@@ -101,6 +101,9 @@ def _bound(namespace: dict[str, Any], parts: Mapping[str, Any]) -> Iterator[None
         namespace.update(before)
 
 
+_RANDOM = (Uniforms, Number)
+
+
 class _Scripted(TorchFunctionMode):
     """Sees every call of torch's Python interface, whatever name it was called by."""
 
@@ -111,11 +114,11 @@ class _Scripted(TorchFunctionMode):
     def __torch_function__(
         self, func: Callable, types: Sequence, args: tuple = (), kwargs: Mapping | None = None
     ) -> Any:
-        kwargs = dict(kwargs or {})
+        kwargs = kwargs or {}
         if func in DRAWS:
-            kwargs.pop("generator", None)
+            kwargs = {name: value for name, value in kwargs.items() if name != "generator"}
             return DRAWS[func](self.source, *args, **kwargs)
-        if any(issubclass(kind, Uniforms | Number) for kind in types):
+        if any(issubclass(kind, _RANDOM) for kind in types):
             return follow(func, args, kwargs)
         if func in MAKERS:
             return _made(func, args, kwargs)

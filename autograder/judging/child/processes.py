@@ -48,19 +48,17 @@ def memory_mb(pids: list[int], limit_mb: int, shared_before_kb: int | None = Non
     """
     grown_kb = 0 if shared_before_kb is None else max(0, shared_kb() - shared_before_kb)
     names = ("RssAnon:", "RssShmem:")
-    bound_mb = (sum(_kb(f"/proc/{pid}/status", names) for pid in pids) + grown_kb) >> 10
+    bound_mb = (sum(sum(_kb(f"/proc/{pid}/status", *names)) for pid in pids) + grown_kb) >> 10
     if bound_mb <= limit_mb:
         return bound_mb
-    own_kb, used_kb = (
-        sum(_kb(f"/proc/{pid}/smaps_rollup", (name,)) for pid in pids)
-        for name in ("Pss_Anon:", "Pss_Shmem:")
-    )
+    exact = [_kb(f"/proc/{pid}/smaps_rollup", "Pss_Anon:", "Pss_Shmem:") for pid in pids]
+    own_kb, used_kb = map(sum, zip(*exact, strict=True))
     return (own_kb + max(used_kb, min(grown_kb, _held_kb(pids)) if grown_kb else 0)) >> 10
 
 
 def shared_kb() -> int:
     """The shared memory of the whole machine, files on memory disks included."""
-    return _kb("/proc/meminfo", ("Shmem:",))
+    return sum(_kb("/proc/meminfo", "Shmem:"))
 
 
 def _held_kb(pids: list[int]) -> int:
@@ -122,7 +120,7 @@ def files_digest(pid: int, folder: Path) -> str:
 
     Memory that a process shares with its forks is as good as a file, and cannot be told.
     """
-    if _kb(f"/proc/{pid}/status", ("RssShmem:",)):
+    if any(_kb(f"/proc/{pid}/status", "RssShmem:")):
         return ""
     seen, folders = [], [os.fspath(folder)]
     try:
@@ -157,14 +155,18 @@ def kill(pids: list[int], signal_number: int = signal.SIGKILL) -> None:
 def end_descendants(pid: int) -> None:
     """Kill all that a process has started, and what that starts meanwhile; return when it is dead.
 
-    Dead ones stay listed until their parent asks for their status.
+    Dead ones stay listed until their parent asks for their status. While one ends, the kernel's
+    list may leave out another: only two lists in a row say that nothing runs.
     """
+    n_empty = 0
     for _ in range(_MAX_ROUNDS):
         running = [below for below in descendants(pid) if is_running(below)]
-        if not running:
+        n_empty = 0 if running else n_empty + 1
+        if n_empty == 2:
             return
-        kill(running)
-        time.sleep(_ROUND_S)
+        if running:
+            kill(running)
+            time.sleep(_ROUND_S)
 
 
 def end_strangers(known: set[int]) -> None:
@@ -183,9 +185,10 @@ def end_strangers(known: set[int]) -> None:
         time.sleep(_ROUND_S)
 
 
-def _kb(path: str, names: tuple[str, ...]) -> int:
+def _kb(path: str, *names: str) -> list[int]:
+    """The numbers after these words; 0 for all if the process has ended meanwhile."""
     try:
         lines = Path(path).read_text().splitlines()
-    except OSError:  # ended meanwhile
-        return 0
-    return sum(int(line.split()[1]) for line in lines if line.startswith(names))
+    except OSError:
+        return [0] * len(names)
+    return [sum(int(line.split()[1]) for line in lines if line.startswith(name)) for name in names]

@@ -40,7 +40,8 @@ def forgetful(model):
 
 @pytest.fixture(scope="module")
 def zygote():
-    with Zygote(ChildSettings(student_path=".", preload=("torch",), rung="none")) as zygote:
+    settings = ChildSettings(student_path=".", preload=("torch",), rung="none", call_s=2)
+    with Zygote(settings) as zygote:
         yield zygote
 
 

@@ -524,6 +524,15 @@ def start():
     assert len(running()) == n_before
 
 
+def test_a_process_that_the_kernel_leaves_out_of_a_list_ends_too(monkeypatch) -> None:
+    lists, killed = iter([[7], [], [8]]), []
+    monkeypatch.setattr(processes, "descendants", lambda pid: next(lists, []))
+    monkeypatch.setattr(processes, "is_running", lambda pid: True)
+    monkeypatch.setattr(processes, "kill", killed.extend)
+    processes.end_descendants(1)
+    assert killed == [7, 8]
+
+
 def test_a_thread_left_behind_makes_checks_run_in_place(child: Child) -> None:
     run(child, "import threading, time\nthreading.Thread(target=time.sleep, args=[60]).start()")
     run(child, "calls = []\ndef f(): calls.append(1); return len(calls)")

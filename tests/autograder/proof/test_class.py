@@ -21,7 +21,9 @@ from labkit.checks.names import used_names
 
 N_VARIANTS = 3  # submissions of a lab with right variants; each exercise has at least as many
 LARGE_CLASS = 60  # submissions that keep more than one slot busy
-CELL_S = 3.0  # the slowest cell that ends takes half a second; endless ones take all of it
+CELL_S = 1.5  # the slowest cell that ends takes half a second; endless ones take all of it
+CHECK_S = 3.0  # the slowest check that ends takes a second
+LIMITS = replace(RUN.limits, cell_s=CELL_S, check_s=CHECK_S)
 
 
 def names_behind(name, solved, parts=frozenset()):
@@ -90,7 +92,7 @@ class Graded:
         self.variants = list(as_samples(lab, "variants", variants_of(lab)))[:n_variants]
         everybody = [*self.samples, *(sample for sample, _ in self.mutants + self.variants)]
         jobs = RUN.jobs if len(everybody) > LARGE_CLASS else 1
-        run = replace(RUN, jobs=jobs, limits=replace(RUN.limits, cell_s=CELL_S))
+        run = replace(RUN, jobs=jobs, limits=LIMITS)
         self.results = grade_class(everybody, folder, run)
 
     def result(self, sample):
