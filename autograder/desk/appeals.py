@@ -10,7 +10,9 @@ from autograder.desk.states import Key, State, entries_of
 from autograder.desk.store import Store
 from autograder.desk.tables import Tables
 from autograder.errors import Refusal
+from autograder.pages.cases import NoCaseError, case_cells
 from autograder.pages.report import write_feedback
+from autograder.record.folder import seed_of
 from autograder.record.marks import as_points, marks_of
 from autograder.record.results import Result
 
@@ -88,6 +90,14 @@ class Appeals:
                     return key, entry.state
         raise Refusal(f"{appeal.student} has no mark for {appeal.exercise} of {appeal.lab}.")
 
+    def cases(self, appeal: Appeal, results: Collection[Result]) -> list[str]:
+        """What `autograder case` prints for the checks that failed; nothing if none did."""
+        try:
+            own, seed = _own(appeal, results), seed_of(self._out, None)
+            return case_cells(own, seed, appeal.exercise, student=appeal.student) if own else []
+        except NoCaseError:
+            return []
+
     def decide(
         self, appeal: Appeal, points: float | None, reason: str, who: str, request: str, seen: str
     ) -> None:
@@ -116,11 +126,14 @@ class Appeals:
 
     def write_page(self, appeal: Appeal, results: Collection[Result]) -> None:
         """Make the student's feedback page again."""
-        own = [each for each in results if (each.lab, each.student) == (appeal.lab, appeal.student)]
         marks = {mark.student: mark for mark in marks_of(self._out, list(results))
                  if mark.lab == appeal.lab}  # fmt: skip
-        for result in own:
+        for result in _own(appeal, results):
             write_feedback(self._out, result, marks.get(result.student))
+
+
+def _own(appeal: Appeal, results: Collection[Result]) -> list[Result]:
+    return [each for each in results if (each.lab, each.student) == (appeal.lab, appeal.student)]
 
 
 def _cells(key: Key) -> tuple[Key, Key]:

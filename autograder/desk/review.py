@@ -92,7 +92,7 @@ class Review:
         return page(request, "appeals.html", 422 if notice else 200, rows=rows, notice=notice)
 
     def appeal(self, request: Request) -> Response:
-        """One question beside check, code and history; a form decides it."""
+        """One question beside check, case, code and history; a form decides it."""
         appeal, notice, status = self._appeals.find(request.path_params["number"]), "", 200
         if appeal is None:
             raise HTTPException(404)
@@ -108,6 +108,7 @@ class Review:
             request, "appeal.html", status,
             appeal=appeal, state=state, checks=self._checks(appeal), notice=notice,
             source="".join(cells.get(appeal.exercise, {}).get("source", "")),
+            cases=self._appeals.cases(appeal, self._desk.answers.results()),
             history=self._desk.store.history(key),
         )  # fmt: skip
 

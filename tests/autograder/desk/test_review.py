@@ -1,17 +1,21 @@
 """Second marks, students' questions about marks, and the overview that names nobody."""
 
+import html
+
 import pytest
 from desk_server import answers_address, fields, items, signed_in
 from desk_store import LAB, open_store
 from recorded import record, result_of
 from typer.testing import CliRunner
 
+from autograder.builder.source import find_lab
 from autograder.cli import app
 from autograder.desk.appeals import Appeals
 from autograder.desk.states import Key
 from autograder.desk.tables import Tables
 from autograder.errors import Refusal
 from autograder.record.marks import marks_of
+from labkit.checks.core import checks_of
 
 STUDENTS = ("annabel", "bertram", "christa", "dietmar")
 
@@ -20,7 +24,7 @@ STUDENTS = ("annabel", "bertram", "christa", "dietmar")
 def out(tmp_path_factory):
     out = tmp_path_factory.mktemp("review")
     for student in STUDENTS:
-        fails = () if student == "annabel" else ("kv_table",)
+        fails = {"annabel": (), "dietmar": ("kv_table", "weight_bytes")}.get(student, ("kv_table",))
         record(out, [result_of(student, fails)], answers={"growth": f"{student[0]} times two"})
     return out
 
@@ -81,6 +85,20 @@ def test_a_question_of_a_student_gets_a_decision_that_the_feedback_page_shows(
     assert (out / "feedback" / LAB / "bertram.html").read_text() == feedback
 
 
+def test_beside_a_question_stands_what_the_command_prints_of_each_failed_check(bea, out):
+    asked = {"lab": LAB, "exercise": "weight_bytes", "student": "dietmar", "text": "Why?"}
+    page = bea.get("/appeals")
+    page = bea.post("/appeals", data=fields_of_page(page) | asked)
+    row = page.text.partition("weight_bytes</td><td>Why?</td>")[0]
+    page = bea.get(f"/appeal/{row.rpartition('/appeal/')[2].partition(chr(34))[0]}")
+    shown = html.unescape(page.text)
+    for check in checks_of(find_lab(LAB).topic)["weight_bytes"]:
+        arguments = ["case", str(out), LAB, "weight_bytes", check.name, "--student", "dietmar"]
+        printed = CliRunner().invoke(app, arguments).stdout.strip()
+        assert f'"{check.name}", hidden_case()' in printed
+        assert printed in shown
+
+
 def fields_of_page(page):
     """The hidden fields of the only form of a page."""
 
@@ -96,7 +114,8 @@ def test_a_table_of_questions_is_read_once_and_its_faults_are_named(out, tmp_pat
     n_before = len(appeals.all())
     assert (appeals.read(table), appeals.read(table)) == (1, 1)
     assert len(appeals.all()) == n_before + 1
-    assert Key(LAB, "check_kv_table", "christa") == appeals.state(appeals.all()[0])[0]
+    (asked,) = [each for each in appeals.all() if each.student == "christa"]
+    assert Key(LAB, "check_kv_table", "christa") == appeals.state(asked)[0]
     for text, fault in {
         "lab,student\n01_memory,christa\n": "it has no exercise",
         f"lab,exercise,student,text\n{LAB},kv_table,nobody,Why?\n": "nobody has no mark",
@@ -116,3 +135,12 @@ def test_the_overview_says_where_the_class_is_stuck_and_names_nobody(desk):
         assert not [student for student in STUDENTS if student in page.text]
         for path in (answers_address(), "/appeals", "/agreement", f"/rubric/{LAB}/growth"):
             assert lee.get(path).status_code == 403
+
+
+def test_the_overview_follows_a_grading_that_goes_on(desk, out):
+    with signed_in(desk[0], desk[1]["lee"]) as lee:
+        before = lee.get("/overview").text
+        record(out, [result_of("elsa", ("weight_bytes",)), result_of("frieda", ("weight_bytes",))])
+        page = lee.get("/overview").text
+    assert ("4 submissions" in before, "50 %" in before) == (True, False)
+    assert ("6 submissions" in page, "50 %" in page) == (True, True)
