@@ -36,6 +36,10 @@ site: $(READY)  ## the web site of the project, below build/site; docs/site.md s
 	rm -rf build/site
 	$(PYTHON) -m autograder.builder.website build/site
 
+.PHONY: slides
+slides: $(READY)  ## the labs as slides for the lecture, below build/slides; docs/lecturers.md
+	$(PYTHON) -m autograder.builder.slides build/slides
+
 bench: $(READY)  ## cost of grading beside plain nbgrader and by class size; speed of pair, serving, engine
 	$(PYTHON) -m autograder.proof.bench
 	$(PYTHON) -m training.bench

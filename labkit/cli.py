@@ -24,6 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     generate.add_argument("--seed", type=int, default=0)
     _add_evaluate(commands)
     _add_measure(commands)
+    _add_show(commands)
     figures = _add(commands, "figures", "draw the labs' figures from records", _figures)
     figures.add_argument("records", type=Path, help="a record, or a folder of them: data/results")
     figures.add_argument("out", type=Path, help="the folder that gets the figures")
@@ -58,6 +59,13 @@ def _add_measure(commands) -> None:
 
     summary = "run the labs' experiments and record them"
     measure.add_arguments(_add(commands, "measure", summary, measure.main))
+
+
+def _add_show(commands) -> None:
+    from labkit.labs import show
+
+    summary = "open a player, a poll or a figure of the labs in the browser"
+    show.add_arguments(_add(commands, "show", summary, show.main))
 
 
 def _figures(args: argparse.Namespace) -> None:

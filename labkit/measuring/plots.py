@@ -148,14 +148,14 @@ def ghost_bytes(earlier: CourseFigure, now: CourseFigure) -> bytes:
     return png_bytes(earlier, sharpness=1) if has_axes else b""
 
 
-def strip_html(figures: Sequence[CourseFigure]) -> str:
+def strip_html(figures: Sequence[CourseFigure], sharpness: int = 1) -> str:
     """Figures one beside the other as HTML: buttons play them or go from one to the next.
 
     Where a page runs no scripts, the figures scroll.
     """
     look = "flex:0 0 100%;min-width:0;scroll-snap-align:start"
     shown = [
-        f'<div style="{look}">{figure.html(png_bytes(figure, sharpness=1))}</div>'
+        f'<div style="{look}">{figure.html(png_bytes(figure, sharpness))}</div>'
         for figure in figures
     ]
     width = round(PIXELS * max(figure.get_size_inches()[0] for figure in figures))

@@ -66,7 +66,8 @@ def player(
     play: what the controls choose, by name. picture: of what it gives, with the late choices by
     name, and with the number of the moment as `moment` if there are `Frames`. A picture of a whole
     run shows the one before it, pale. still: the picture for viewers that know no widgets; that of
-    now by default. They also get some moments to play: a saved notebook is alive, too.
+    now by default. They also get some moments to play: a saved notebook is alive, too. The box has
+    them as `moments()`.
     """
     import ipywidgets
 
@@ -124,7 +125,9 @@ def player(
         control.observe(show, names="value")
     taken = still(played[-1]) if still else None
     controls = ipywidgets.HBox(boxes, layout={"flex_flow": "row wrap"})  # on narrow pages too
-    return _with_still(lambda: taken or now(), some_moments)([controls, image])
+    box = _with_still(lambda: taken or now(), some_moments)([controls, image])
+    box.moments = some_moments
+    return box
 
 
 def _made(control: Control, look: Mapping[str, Any]) -> Any:

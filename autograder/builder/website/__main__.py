@@ -4,6 +4,10 @@ import sys
 from pathlib import Path
 
 from autograder.builder.website import build_website
+from autograder.errors import Refusal
 
-build_website(Path(sys.argv[1]))
+try:
+    build_website(Path(sys.argv[1]))
+except Refusal as refusal:
+    sys.exit(f"autograder: {refusal}")
 print(Path(sys.argv[1]) / "index.html")

@@ -3,12 +3,11 @@
 import re
 from base64 import b64decode
 from functools import cache
-from importlib import import_module
 
 from autograder.builder.source import Lab
+from labkit.labs.show import players
+from labkit.measuring.plots import strip_html
 
-CALL = re.compile(r"^(\w+_player)\(([\w, ]+)\)$", re.MULTILINE)
-STRIP = re.compile(r"<details>.*?</summary>(.*)</details>", re.DOTALL)
 PICTURE = re.compile(r'src="data:image/png;base64,([^"]+)"')
 
 
@@ -16,16 +15,11 @@ PICTURE = re.compile(r'src="data:image/png;base64,([^"]+)"')
 def player_files(lab: Lab) -> tuple[str, dict[str, bytes]]:
     """HTML for a page of a folder beside `moments`, and its pictures by their path in the site.
 
-    What the notebook calls is called here, with the lab's reference answers. ("", {}) for a lab
-    without a player.
+    ("", {}) for a lab without a player.
     """
-    found = CALL.search("\n".join(cell.text for cell in lab.cells))
-    if not found:
+    demo = players().get(lab.topic)
+    if not demo:
         return "", {}
-    widget = import_module(f"labkit.labs.{lab.topic}.widget")
-    answers = vars(import_module(f"labkit.{lab.topic}"))
-    given = [answers[name] for name in found[2].split(", ") if name in answers]
-    data, _ = getattr(widget, found[1])(*given)._repr_mimebundle_()
     files: dict[str, bytes] = {}
 
     def as_file(picture: re.Match) -> str:
@@ -33,5 +27,5 @@ def player_files(lab: Lab) -> tuple[str, dict[str, bytes]]:
         files[path] = b64decode(picture[1])
         return f'loading="lazy" src="../{path}"'
 
-    strip = PICTURE.sub(as_file, STRIP.search(data["text/html"])[1])
+    strip = PICTURE.sub(as_file, strip_html(demo().moments()))
     return f'<div class="player">{strip}</div>', files

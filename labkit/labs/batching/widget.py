@@ -54,6 +54,13 @@ def batching_player(prefill_loop: LoopMaker, decode_loop: LoopMaker) -> Any:
     return player([[*controls[:2], frames], controls[2:]], run_with, picture)
 
 
+def demo() -> Any:
+    """The player of this labkit's own answers, for `labkit show`."""
+    from labkit.batching import DecodeLoop, PrefillLoop
+
+    return batching_player(PrefillLoop, DecodeLoop)
+
+
 def simulate(
     prefill_loop: LoopMaker,
     decode_loop: LoopMaker,

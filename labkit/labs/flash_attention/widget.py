@@ -80,6 +80,13 @@ def tile_player(flash_attention_1: Kernel, flash_attention_2: Kernel) -> Any:
     )
 
 
+def demo() -> Any:
+    """The player of this labkit's own answers, for `labkit show`."""
+    from labkit.flash_attention import flash_attention_1, flash_attention_2
+
+    return tile_player(flash_attention_1, flash_attention_2)
+
+
 def play(
     kernels: dict[str, Kernel], *, order: str, tile_q: int, tile_kv: int, is_causal: bool
 ) -> Run:

@@ -50,6 +50,13 @@ def store_player(
     )
 
 
+def demo() -> Any:
+    """The player of this labkit's own answers, for `labkit show`."""
+    from labkit.kv_cache import ArenaCache, PagedCache, RingCache
+
+    return store_player(ArenaCache, RingCache, PagedCache)
+
+
 def picture(told: Sequence[Moment], moment: int) -> CourseFigure:
     """A moment, and what it changed."""
     return draw(told[moment], told[moment - 1] if moment else None)

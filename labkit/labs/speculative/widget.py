@@ -56,6 +56,13 @@ def speculation_player(
     )
 
 
+def demo() -> Any:
+    """The player of this labkit's own answers, for `labkit show`."""
+    from labkit.speculative import distribution, residual
+
+    return speculation_player(distribution, residual)
+
+
 def play(
     distribution: Distribution,
     residual: Residual,

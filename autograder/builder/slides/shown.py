@@ -1,0 +1,80 @@
+"""What an experiment shows, where it needs only records and the lab's own answers."""
+
+import ast
+import io
+import re
+from contextlib import redirect_stdout
+from html import escape
+from importlib import import_module
+from typing import Any
+
+from autograder.builder.source import Cell, Lab
+from labkit.measuring.plots import CourseFigure
+from labkit.measuring.records import recorded_results
+from labkit.measuring.tables import Tables
+
+STRIP = re.compile(r"<details>.*?</summary>(.*)</details>", re.DOTALL)  # of a player: its moments
+MEASURES = re.compile(
+    r"labkit\.(labs\.\w+\.experiments|measuring\.(profiles|provenance|timing))|time$"
+)
+
+
+class Stage:
+    """The names that a lab's cells have, without running what measures."""
+
+    def __init__(self, lab: Lab) -> None:
+        patterns = re.findall(r'recorded_results\("(.+?)"\)', "\n".join(c.text for c in lab.cells))
+        records = recorded_results(patterns[0]) if patterns else {}
+        self._answers = vars(import_module(f"labkit.{lab.topic}"))
+        self._names: dict[str, Any] = {"records": records, "RECORDS": records}
+
+    def add(self, cell: Cell) -> None:
+        """A given cell, an exercise with the reference's answer, or an answer's values."""
+        if cell.kind == "exercise":
+            self._names[cell.name] = self._answers[cell.name]
+        else:
+            with redirect_stdout(io.StringIO()):
+                exec(cell.text, self._names)
+
+    def shown(self, cell: Cell) -> list[str] | None:
+        """HTML of what the cell prints and shows, in parts; None if it needs a measurement.
+
+        What is about the records of the student's own machine is left out.
+        """
+        tree = ast.parse(cell.text)
+        used = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+        assigned = {node.id for node in used if isinstance(node.ctx, ast.Store)} - {"records"}
+        without = {name: value for name, value in self._names.items() if name not in assigned}
+        if any(MEASURES.match(_module(self._names.get(node.id))) for node in used):
+            self._names = without
+            return None
+        printed, values = io.StringIO(), []
+        if isinstance(tree.body[-1], ast.Expr):
+            last = tree.body[-1]
+            last.value = ast.Call(ast.Name("display", ast.Load()), [last.value], [])
+        names = {**self._names, "display": lambda *found: values.extend(found)}
+        try:
+            with redirect_stdout(printed):
+                exec(compile(ast.fix_missing_locations(tree), cell.name, "exec"), names)
+        except (NameError, KeyError) as error:
+            self._names = without
+            return None if isinstance(error, NameError) else []  # measured, or this machine's
+        self._names = names
+        text = printed.getvalue()
+        parts = [f"<pre>{escape(text)}</pre>"] if text else []
+        return parts + [part for value in values for part in _parts(value)]
+
+
+def _module(value: Any) -> str:
+    return getattr(value, "__module__", None) or getattr(value, "__name__", None) or ""
+
+
+def _parts(value: Any) -> list[str]:
+    """A figure, the moments of a player, or each of some tables."""
+    if isinstance(value, CourseFigure) or hasattr(value, "children"):
+        text = value._repr_mimebundle_()[0].get("text/html", "")
+        found = STRIP.search(text)
+        return [found[1] if found else text]
+    if isinstance(value, Tables):
+        return [table._repr_html_() for table in value]
+    return [value._repr_html_()] if hasattr(value, "_repr_html_") else []

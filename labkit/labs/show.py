@@ -1,0 +1,104 @@
+"""A player, a poll or a figure of the kit's records, alone on a page: for a lecture, no notebook.
+
+labkit show             list them
+labkit show NAME        open one in the browser
+"""
+
+import argparse
+import tempfile
+import webbrowser
+from collections.abc import Callable, Mapping
+from functools import partial
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from labkit.labs import of_each_lab
+from labkit.labs.polls import form, polls
+from labkit.measuring.plots import CourseFigure, png_bytes, strip_html
+from labkit.measuring.records import Record, recorded_results
+
+PAGE = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>{title}</title>
+<style>
+  body {{ margin: 0; padding: 1vh 1vw; background: #ffffff; color: #1f2933; font: 20px system-ui; }}
+  button {{ font: inherit; padding: .2em .8em; }}
+  figure, [tabindex] {{ max-width: none !important; }}
+  figure {{ margin: 0 !important; text-align: center; }}
+  main {{ max-width: 1100px; margin: 4vh auto; }}
+  h1 {{ font-size: 1.5em; line-height: 1.3; }}
+  input {{ font: inherit; width: 14em; }}
+  img {{ width: auto !important; max-width: 98vw !important; height: 84vh !important;
+    object-fit: contain; }}
+</style>
+</head>
+<body>{body}</body>
+</html>
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `main`."""
+    parser.add_argument(
+        "name", nargs="?", help="one of the list that is printed if it is not given"
+    )
+    parser.add_argument("--out", type=Path, help="the file that gets the page")
+    parser.add_argument("--no-open", action="store_true", help="only write the page")
+
+
+def main(args: argparse.Namespace) -> None:
+    """List what there is, or write one page and open it; the page needs no network.
+
+    Raises: ValueError for another name.
+    """
+    records = recorded_results()
+    shown = {
+        **{topic: partial(_large_player, demo) for topic, demo in players().items()},
+        **{poll.name: partial(form, poll, records) for poll in polls()},
+        **{name: partial(_large, figure) for name, figure in figures(records).items()},
+    }
+    if args.name is None:
+        print("\n".join(shown))
+        return
+    if args.name not in shown:
+        raise ValueError(f"nothing is called {args.name!r}; there are {', '.join(shown)}")
+    try:
+        body = shown[args.name]()
+    except NotImplementedError:
+        raise ValueError(f"{args.name} plays answers that are still to do in this labkit") from None
+    out = args.out or Path(tempfile.mkdtemp()) / f"{args.name}.html"
+    out.write_text(PAGE.format(title=escape(args.name), body=body), encoding="utf-8")
+    print(out)
+    if not args.no_open:
+        webbrowser.open(out.resolve().as_uri())
+
+
+def players() -> dict[str, Callable[[], Any]]:
+    """What makes the player of each lab that has one, by topic."""
+    return {demo.__module__.split(".")[2]: demo for demo in of_each_lab("widget", "demo")}
+
+
+def figures(records: Mapping[str, Record]) -> dict[str, CourseFigure]:
+    """The figures of these records, by the name of their file."""
+    found = {}
+    for figures_of in of_each_lab("figures", "figures_of"):
+        found |= figures_of(records)
+    return found
+
+
+def _large_player(demo: Callable[[], Any]) -> str:
+    made = demo()
+    if isinstance(made, CourseFigure):  # without ipywidgets
+        return _large(made)
+    moments = made.moments()
+    if not moments:
+        raise NotImplementedError
+    return strip_html(moments, sharpness=2)
+
+
+def _large(figure: CourseFigure) -> str:
+    return figure.html(png_bytes(figure))

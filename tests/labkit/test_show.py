@@ -1,0 +1,54 @@
+"""`labkit show`: a list of players and figures, and one of them as a page that needs no network."""
+
+import re
+
+import pytest
+
+from labkit import cli
+from labkit.labs import show
+from labkit.labs.polls import polls, time_s
+from labkit.measuring.records import recorded_results
+
+
+def test_every_player_and_every_figure_of_the_records_is_listed(capsys):
+    assert cli.main(["show"]) == 0
+    names = capsys.readouterr().out.split()
+    assert len(set(names)) == len(names)
+    assert {*show.players(), *show.figures(recorded_results())} < set(names)
+    assert {"kv_cache", "poll-flash", "throughput-h200-input_sweep"} < set(names)
+
+
+@pytest.mark.parametrize(("name", "n_pictures"), [("kv_cache", 12), ("cache-h200-log", 1)])
+def test_a_page_holds_all_that_it_shows(name, n_pictures, tmp_path, monkeypatch, capsys):
+    opened, out = [], tmp_path / "page.html"
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    assert cli.main(["show", name, "--out", str(out)]) == 0
+    assert capsys.readouterr().out == f"{out}\n" and opened == [out.as_uri()]
+    page = out.read_text()
+    assert page.count("<img ") == page.count('src="data:image/png;base64,') == n_pictures
+    assert re.findall(r'(?:src|href)="(?!data:)', page) == []
+    assert (">play</button>" in page) == (n_pictures > 1)
+
+
+def test_an_unknown_name_and_answers_that_are_missing_are_told(tmp_path, monkeypatch, capsys):
+    assert cli.main(["show", "cache"]) == 2
+    assert "nothing is called 'cache'; there are batching," in capsys.readouterr().err
+
+    def to_do(*args, **kwargs):
+        raise NotImplementedError("this part is still to do")
+
+    monkeypatch.setattr("labkit.batching.DecodeLoop", to_do)
+    assert cli.main(["show", "batching", "--out", str(tmp_path / "page.html")]) == 2
+    assert "plays answers that are still to do" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("poll", list(polls()), ids=lambda poll: poll.name)
+def test_the_records_answer_every_poll(poll):
+    assert 0.5 < poll.measured(recorded_results()) < 50
+
+
+def test_a_poll_has_one_row_as_its_answer():
+    record = recorded_results("throughput-h200.jsonl")["throughput-h200"]
+    for fields in ({"n_new": 3}, {}):
+        with pytest.raises(ValueError, match="to unpack"):
+            time_s(record, "output_sweep", **fields)
