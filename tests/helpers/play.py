@@ -32,11 +32,12 @@ def small(profile):
 
     return replace(
         profile,
-        input_lengths=(1, 4, 16, 64),
-        output_lengths=(1, 4, 16),
+        sweep_batch_size=1,
+        input_lengths=(1, 64),
+        output_lengths=(1, 16),
         forward_batch_sizes=(1, 2),
-        cache_lengths=(1, 4, 16),
-        long_prompt_length=256,
+        cache_lengths=(1, 16),
+        long_prompt_length=128,
         long_uncached_lengths=(1, 2),
         n_repeats=1,
     )

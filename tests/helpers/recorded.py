@@ -43,10 +43,11 @@ def all_checks(lab=LAB):
 def result_of(student, fails=(), lab=LAB, **fields):
     """A result in which the exercises of `fails` are worth nothing."""
     checks = [
-        replace(check, points=0.0, passed=False, message="wrong") if check.exercise in fails
+        replace(check, points=0.0, passed=False, status="failed", message="wrong")
+        if check.exercise in fails
         else check
         for check in all_checks(lab)
-    ]  # fmt: skip
+    ]
     written = {cell.name: cell.points for cell in find_lab(lab).cells if cell.kind == "written"}
     total = score_of(all_checks(lab))
     given = {"checks": checks, "written": written, "file_name": f"{lab}.ipynb", "key": "k"}
@@ -70,7 +71,8 @@ def record(out, results, answers=None, submitted=b"{}"):
         for result in results:
             cells = build_notebook(find_lab(result.lab), "student").cells
             for cell in cells:
-                cell.source = (answers or {}).get(cell.id.replace("written-", ""), cell.source)
+                name = cell.metadata.get("nbgrader", {}).get("grade_id")
+                cell.source = (answers or {}).get(name, cell.source)
             book.record(result, cells, submitted)
             log.append(result)
 

@@ -1,0 +1,63 @@
+"""Sentences of lab 6 on how a measured number grows or falls: they fit the records."""
+
+import pytest
+from trends import RECORDS, stands_in
+
+from labkit.labs.speculative.records import gains
+
+
+def _regimes(drafts):
+    """Speedup by gamma of the curves whose drafts come from a model, or by copying ("n-gram")."""
+    curves = {}
+    for gain in gains(RECORDS["speculative-cpu"], experiment="regimes"):
+        *_, prompts, n_new, source = gain.row.setting.split(", ")
+        if source == drafts:
+            curves.setdefault((prompts, n_new), {})[gain.gamma] = gain.speedup[0]
+    return curves
+
+
+def _best_gammas():
+    curves = _regimes("model").values()
+    falls = all(each[10] < 0.9 * max(each.values()) for each in curves)
+    return falls and sorted(max(each, key=each.get) for each in curves) == [2, 3, 3, 7]
+
+
+def _copying_gains():
+    curves = _regimes("n-gram").items()
+    return {kind: [n for n in each if each[n] > 1] for kind, each in curves} == {
+        ("simple", "64 new"): [1, 2, 3],
+        ("simple", "128 new"): [],
+        ("normal", "64 new"): [],
+        ("normal", "128 new"): [],
+    }
+
+
+def _every_eager_pair_loses():
+    speedups = [
+        gain.speedup[0] for gain in gains(RECORDS["speculative-h200"], None, "eager_speculation")
+    ]
+    return len(speedups) == 12 and (round(min(speedups), 2), round(max(speedups), 2)) == (0.7, 0.93)
+
+
+def _same_order_of_sources():
+    found = gains(RECORDS["speculative-cpu"], experiment="by_source")
+    at_best = [gain for gain in found if (gain.row.model, gain.gamma) == ("tiny", 7)]
+    by_alpha = sorted(at_best, key=lambda gain: gain.alpha[0])
+    return len(at_best) == 4 and by_alpha == sorted(at_best, key=lambda gain: gain.speedup[0])
+
+
+TRENDS = [
+    ("The speedups have the same order:", _same_order_of_sources),
+    ("the speedup is 0.70 to 0.93.", _every_eager_pair_loses),
+    (
+        "is best at γ = 2 and 3 (simple prompts, 64 and 128 new tokens) and at γ = 3 and 7",
+        _best_gammas,
+    ),
+    ("64 new tokens, at γ = 1, 2 and 3. For normal", _copying_gains),
+]
+
+
+@pytest.mark.parametrize(("sentence", "holds"), TRENDS, ids=[each[0] for each in TRENDS])
+def test_a_trend_in_the_prose_is_one_of_the_records(sentence, holds):
+    assert stands_in("06_speculative", sentence)
+    assert holds()
