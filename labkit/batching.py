@@ -270,6 +270,7 @@ def goodput(
     """Requests per second that met both limits.
 
     served: a pair (TTFT, TPOT) for each request that was served, in any order.
+    ttft_s, tpot_s: the limits. seconds: how long the run took.
     """
     n_good = sum(first <= ttft_s and further <= tpot_s for first, further in served)
     return n_good / seconds

@@ -157,7 +157,7 @@ def offload_step_s(
 ) -> float:
     """Seconds of a decode step with a part of its bytes in host memory.
 
-    Moving bytes limits the step. It moves moved_bytes in all. Of these,
+    The step takes as long as its transfers. It moves moved_bytes. Of these,
     offloaded_bytes come over the link from the host, at link_bandwidth. The
     others come from the GPU's own memory, at bandwidth. Both bandwidths are
     in bytes per second. With overlap, both transfers run at the same time.

@@ -28,7 +28,7 @@ def online_softmax(
     and 0: avoid -inf - (-inf), which is NaN.
     Shapes: maximum and total (Q,), output (Q D), scores (Q S) and values
     (S D) of the new keys. Returns the new maximum, total and output. The
-    state and the scores are float32; values may be of another float type.
+    state and the scores are float32; convert values of another float type.
     Source: Milakov and Gimelshein (arXiv:1805.02867), algorithm 3.
     """
     new_maximum = torch.maximum(maximum, scores.amax(dim=-1))
@@ -43,8 +43,9 @@ def standard_attention(memory: Memory, is_causal: bool = False) -> None:
     """Compute attention with scores S and weights P stored in memory.
 
     There are three steps, and each works on whole matrices. The first loads
-    Q and K, and stores the scores in S. The second loads S, and stores its
-    softmax over the keys in P. The third loads P and V, and stores P V in O.
+    Q and K, and stores the scores in S (`tile_scores` with first rows 0: the
+    whole matrix is one tile). The second loads S, and stores its softmax over
+    the keys in P. The third loads P and V, and stores P V in O.
     If is_causal, no query sees a key that comes after it.
     Source: FlashAttention (arXiv:2205.14135), algorithm 0.
     """

@@ -24,8 +24,8 @@ def attend_cached(
     past is None before the first step, then the pair (keys, values), each (B
     Hkv P D), that the last call returned.
     Returns: what attention found, (B H Q D), and the cache with the new tokens
-    at its end, a pair of (B Hkv P+Q D). Heads are cached once, however many
-    query heads share them. Nothing that was passed in is changed.
+    at its end, a pair of (B Hkv P+Q D). Each KV head is cached once, however
+    many query heads share it. Nothing that was passed in is changed.
     """
     if past is not None:
         keys = torch.cat([past[0], keys], dim=2)
@@ -43,8 +43,9 @@ def forward_cached(
 
     The model offers `embed(tokens, positions)`, `blocks`, for each block
     `project(x)` and `merge(x, attended)`, and `unembed(x)`. All attention goes
-    through `attend(queries, keys, values, past)`, called once per layer; it
-    returns what it found and the layer's cache, as `attend_cached` does.
+    through `attend(queries, keys, values, past)`, called once per layer. Here
+    past is the pair of that layer, or None. `attend` returns what it found and
+    the layer's cache, as `attend_cached` does.
 
     Shapes: tokens (B Q); past is None before the first step, then the list
     that the last step returned, with one pair (keys, values), each (B Hkv P
@@ -74,10 +75,10 @@ def generate(
 ) -> Tensor:
     """The prompt and `n_new` tokens after it, with one call of `forward` per new token.
 
-    `forward(tokens, past)` returns logits (B Q V) of the tokens fed and the
-    cache, which belongs to it: hand it to the next call as it came. The first
-    call has past None. `pick` maps logits (B V) to the next token of each row
-    (B,).
+    `forward(tokens, past)` returns logits (B Q V) of the tokens fed, and the
+    cache. Pass the cache unchanged to the next call as past. The first call
+    has past None. `pick` maps the logits (B V) of the last token to the next
+    token of each row (B,).
 
     Shapes: tokens (B, n_prompt), n_prompt at least 1; returns (B, n_prompt +
     n_new).
@@ -115,8 +116,8 @@ class ArenaCache:
     """Keys and values of all layers in memory that is allocated once, for `capacity` tokens.
 
     keys, values: the arenas, two tensors (n_layers B Hkv capacity D), made in
-    `__init__` and never replaced. length: the tokens that every layer holds;
-    what lies beyond is free.
+    `__init__` and never replaced. length: how many tokens every layer holds.
+    The room after them is free.
 
     In each step every layer appends once, in order, the same number of tokens.
     So `length` moves once per step, when the last layer has appended.
@@ -209,8 +210,8 @@ class RingCache:
     def mask(self, query_positions: Tensor) -> Tensor:
         """Which slots the queries at these positions may see.
 
-        A query sees a slot that is filled, not in its future, and among the
-        `window` positions that end with its own.
+        A query at position q sees the positions q - window + 1 to q, if a slot
+        holds them. An empty slot is never seen.
 
         Shapes: query_positions (Q,); returns (Q, window), bool.
         """

@@ -319,13 +319,13 @@ def verify_batch(
     """Do what `verify` does, for all rows of a batch at once.
 
     Row b has n_drafted[b] drafted tokens. Ignore the entries after them:
-    they may hold anything. A row keeps its accepted tokens up to the first
-    rejection. If all its drafted tokens are accepted, the next token comes
-    from the target's row after them. That is the same as a rejection where
-    the draft gives 0 to every token: the residual is then the target. Each
-    token and each row needs a random number of its own. Draw with
-    `torch.rand` and `torch.multinomial`, from rng; None means torch's own
-    generator. No argument is changed.
+    these tokens and probabilities are valid, but mean nothing. A row keeps
+    its accepted tokens up to the first rejection. If all its drafted tokens
+    are accepted, the next token comes from the target's row after them. That
+    is the same as a rejection where the draft gives 0 to every token: the
+    residual is then the target. Each token and each row needs a random number
+    of its own. Draw with `torch.rand` and `torch.multinomial`, from rng; None
+    means torch's own generator. No argument is changed.
 
     Shapes: drafted (B k), n_drafted (B,) from 0 to k, draft_probs (B k V),
     target_probs (B k+1 V).

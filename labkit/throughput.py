@@ -69,9 +69,9 @@ def sweep(
     measure(point) returns the samples, or raises MemoryError if the device
     runs out of memory. Save each row before the next point begins:
     save(point, samples, "ok"), or save(point, [], "out of memory") after a
-    MemoryError. After a MemoryError also call free_memory(), once, and go on.
-    At that moment the exception must no longer exist, because it holds the
-    variables of every call it passed through.
+    MemoryError. After a MemoryError also call free_memory() once, before or
+    after save, and go on. At that moment the exception must no longer exist,
+    because it holds the variables of every call it passed through.
     Every other error ends the sweep and reaches the caller. This includes
     every error of save, also a MemoryError.
     """
@@ -123,7 +123,7 @@ def limit_of(
     The limit is the longest of three times: launching all n_layers layers,
     moving_s ("memory") and computing_s ("compute"). launch_s_per_layer: the
     time to launch one layer. moving_s and computing_s are the floors of one
-    step.
+    step. The limit does not depend on step_s.
     Raises: ValueError if step_s is below moving_s or computing_s, because no
     device is so fast. step_s may equal a floor. It may be shorter than
     launching, which is not a floor.

@@ -43,8 +43,8 @@
 #
 # **The problem.** On an H200, Llama-3.1-8B generated 512 tokens. The first run took 42 s, and the
 # second one {measured:cache-h200 cache_or_not setting=baseline n_new=512 use_cache=True | s .0f} s.
-# You cannot see from such a number whether it is wrong. So this lab
-# measures with care, and compares each number with the least time that physics allows.
+# Which of the two is the speed of the model? Is one of them wrong? The numbers alone do not say.
+# So this lab measures with care, and compares each number with the least time that physics allows.
 #
 # **These words come first.** A *pass* is one call of the model. The first pass of a generation
 # reads the whole prompt and makes the first new token: this is the *prefill*. Each later pass reads
@@ -85,7 +85,7 @@ print(ready())
 # ## 1. A timer
 #
 # A GPU works while your program goes on. A call *queues* work and returns at once. For example,
-# take a product of two matrices of 8,192 rows on an H200. It has 1.1 TFLOP, so it takes at least
+# multiply two matrices of 8,192 × 8,192 numbers on an H200. This is 1.1 TFLOP, so it takes at least
 # 1.1 ms. The call returns long before that. If you read the clock before the GPU has finished, you
 # measure only how long it takes to queue the work.
 #
@@ -93,8 +93,8 @@ print(ready())
 # allocate memory and choose algorithms. So we first do a few runs that we do not time. This is the
 # *warm-up*.
 #
-# The run, the clock and the wait are arguments of your timer. The check passes a clock and a device
-# that follow a script, so the result is the same on every machine. It judges only *when* you read
+# The run, the clock and the wait are arguments of your timer. The check passes a simulated clock
+# and a simulated device, so the result is the same on every machine. It judges only *when* you read
 # the clock, and never how fast your computer is.
 #
 # Write it in three stages, and run the check after each:
@@ -113,11 +113,12 @@ print("eight forward passes, in ms:", [round(1e3 * each, 1) for each in times_s]
 print(f"first / median: {times_s[0] / statistics.median(times_s):.1f}")
 
 # %% [markdown]
-# On a CPU the first run is hardly slower than the others. On a GPU it is, and not only the very
-# first one. In our record of an H200, most first runs took 1.4 to 2.4 times the median. The reason
-# is the library that computed the attention: it prepares new kernels for each new length. A
-# generation of 64 tokens has 64 lengths. So the warm-up must be the same run that we
-# then time. The record keeps the first run of each point, but no median contains it.
+# On a CPU the first run is hardly slower than the others. On a GPU it is clearly slower, and this
+# happens again at each new setting. In our record of an H200, most first runs took 1.4 to 2.4 times
+# the median. The reason is the library that computed the attention: it prepares new kernels for
+# each new length. A generation of 64 tokens has 64 lengths. So the warm-up must be the same run
+# that we then time. The next table divides the first run of each setting by the median of the
+# others. Which machine needs the warm-up more?
 
 # %% experiment="first_runs"
 rows = {}
@@ -126,13 +127,14 @@ for record in recorded_results("throughput-*.jsonl").values():
         if row.is_ok:
             ratio = f"{row.counts['first_s'] / row.time_s:.1f}"
             rows.setdefault(row.n_new, []).append(ratio)
-Table(["new tokens", *recorded_results("throughput-*.jsonl")], [[n, *r] for n, r in rows.items()])
+headings = ["new tokens", *recorded_results("throughput-*.jsonl")]
+Table(headings, [[n, *r] for n, r in rows.items()], "first run / median")
 
 # %% [markdown]
 # ## 2. Exactly so many tokens
 #
-# Tokens per second need a known number of tokens. By default, `model.generate` of transformers does
-# not give you one:
+# Tokens per second need a known number of tokens, and the same work in each run. By default,
+# `model.generate` of transformers guarantees neither:
 #
 # * A model may stop early, at its end-of-text token.
 # * Its `generation_config`, which comes with the weights, may switch sampling on.
@@ -159,11 +161,12 @@ for n_new in (1, 5, 20):
 # * **When a row is saved.** If a sweep of one hour is interrupted in minute 59, it should lose only
 #   the last minute. So save each row before the next point begins. A second call skips the points
 #   that are done.
-# * **When memory is freed.** An exception keeps every function that it passed through, with all
-#   variables. These variables are the tensors that did not fit. While the exception object exists,
-#   its tensors cannot be freed.
+# * **When memory is freed.** An exception keeps the local variables of every function that it
+#   passed through. Among them are large tensors. They cannot be freed while the exception object
+#   exists.
 #
-# Run the next cell to see that. Then write `sweep` in three stages, and run the check after each:
+# Run the next cell to see that. There `memory_errors_alive()` counts the MemoryErrors that still
+# exist. Then write `sweep` in three stages, and run the check after each:
 #
 # 1. Measure each point and save its row. Skip the points that are done.
 # 2. Catch MemoryError, and save its row.
@@ -197,7 +200,7 @@ print(f"after it:      {memory_errors_alive()} exceptions")
 # |---|---|---|
 # | 64 tokens ÷ median time | 128 | |
 # | 64 tokens ÷ mean time | 43 | one slow run changes the result |
-# | mean of the three rates | 91 | a fast run counts as much as a slow one, which took longer |
+# | mean of the three rates | 91 | the slow run takes most of the time, but counts only one third |
 #
 # We take the median.
 
@@ -207,7 +210,7 @@ print(f"after it:      {memory_errors_alive()} exceptions")
 # ## 5. The experiments
 #
 # Now your functions measure real models. The file `my_throughput.jsonl` stores each row with its
-# raw samples. Its first line says where the numbers come from. If you run the cell again, it
+# raw samples. The first line of the file says where they come from. If you run the cell again, it
 # continues where it stopped. Delete the file to start again.
 #
 # There are four experiments:
@@ -218,7 +221,8 @@ print(f"after it:      {memory_errors_alive()} exceptions")
 # * `forward_by_batch` times one pass over 256 tokens and varies the batch size.
 #
 # The first experiment makes 64 new tokens on a GPU, and 16 on a CPU. `short(profile())` measures
-# only some of the points. If you have time, write `profile()`, which measures all of them.
+# only some of the points, which takes about a minute on a CPU. If you have time, replace it by
+# `profile()`: this measures all of them.
 #
 # Each experiment prints two tables, one with times and one with rates:
 #
@@ -262,8 +266,9 @@ figures.input_sweep(records["yours"])
 
 # %% [markdown]
 # Would each prompt have room on a smaller card? The H200's record stores the peak memory of each
-# run. A run needs a card with at least this memory. `labkit measure --memory-gb 24` leaves a GPU
-# only 24 GB. If the kit has a record of such a card, the table also shows what was measured.
+# run. A run needs a card with at least this memory. So we can predict which runs have room. For
+# 24 GB we also measured it: `labkit measure --memory-gb 24` leaves a GPU only so much. You need not
+# run it. Compare the columns "24 GB, predicted" and "24 GB, measured".
 
 # %% experiment="smaller_cards"
 cut = recorded_results("memory-*.jsonl").values()
@@ -287,7 +292,8 @@ figures.forward_by_batch(records["yours"])
 # On one core of a CPU, one new token takes {measured:throughput-cpu output_sweep n_new=1 | s .3f} s
 # and 64 tokens take {measured:throughput-cpu output_sweep n_new=64 | s .3f} s. A straight line
 # through such times has a slope. The slope is the time of one *step*. The value of the line at one
-# new token is the *prefill*, because the prefill already makes the first token.
+# new token is the *prefill*, because the prefill already makes the first token. Before you write
+# the function, compute the step from these two times.
 
 # %% exercise="labkit.throughput:fit_steps" points=1
 
@@ -307,18 +313,19 @@ Table(["record", "model", "prefill ms", "step ms", "R²"], fits)
 # Look at the H200's line. It says that the prefill takes 7 ms. But the row with one new token took
 # {measured:throughput-h200 output_sweep n_new=1 | ms .0f} ms, and this row *is* a prefill. The
 # slope is right: the rows take about 33 ms for each token. The line's value at one token is wrong,
-# because the long rows decide where it lies. The five runs with 256 new tokens took between 8.0 and
-# 9.8 s. If their median moves by 1 %, it moves by 85 ms. So take the step from the slope, and the
-# prefill from the row with one new token. (Your `fit_steps` is right: keep it.) R² does not show
-# the problem.
+# because the long rows decide where the line lies. The five runs with 256 new tokens took between
+# 8.0 and 9.8 s. A change of 1 % in their median is 85 ms, more than the whole prefill. So take the
+# step from the slope, and the prefill from the row with one new token. (Your `fit_steps` is right:
+# keep it.) R² is 1 if all points lie on the line. Here it is close to 1, and does not show the
+# problem.
 #
 # ## 7. What does a step wait for?
 #
-# For a step of Qwen3-8B, an H200 moves 15.1 GB of weights at 4.8 TB/s: 3.2 ms. The measured step
-# takes 33 ms. So the step
-# waits neither for memory nor for arithmetic. It waits for the CPU (the *host*), which *launches*
-# the GPU's kernels one by one: dozens for each layer, 0.91 ms per layer. PyTorch's default is to
-# launch each operation when Python reaches it. This is called *eager*.
+# For a step of Qwen3-8B with a batch of 8, an H200 moves 15.1 GB of weights at 4.8 TB/s: 3.2 ms.
+# Computing takes 0.12 ms. The measured step takes 33 ms. So the step waits neither for memory nor
+# for computing. It waits for the CPU (the *host*), which *launches* the GPU's kernels one by one.
+# Each layer has dozens of kernels, and launching them takes 0.91 ms. PyTorch's default is to launch
+# each operation when Python reaches it. This is called *eager*.
 #
 # So three times compete, and the longest one is the limit:
 #
@@ -345,10 +352,11 @@ Table(["record", "model", "prefill ms", "step ms", "R²"], fits)
 #
 # Choose one record, for example `"throughput-cpu"`. For each of its three models, how many
 # milliseconds does a step take per layer? Take the time of the run in `three_models`, divided by
-# its new tokens, as the step. (This time contains a share of the prefill. Here we accept that.)
+# its new tokens, as the step. This time contains a share of the prefill, which is small. The column
+# `ms/layer` shows the result: compute one of the three yourself, and compare.
 #
-# Which of the three models use multi-head attention: as many KV heads as query heads? The cell
-# prints the numbers of each model.
+# Which of the three models use multi-head attention? They have as many KV heads as query heads. The
+# cell prints the heads of each model.
 
 # %% experiment="three_models_table"
 for name in recorded_results("throughput-*.jsonl"):
@@ -425,10 +433,9 @@ which_limit = {
 # Copy your output sweep into the table. The cell prints it ready to paste. It also measures one row
 # a second time, for the entry `"again"`.
 #
-# The points do not depend on how fast your machine is. The check compares the table with itself,
-# with your second measurement, and with what the machine can do. `"machine"` is `"CPU"`, the name
-# of your card as in lab 1, or `"another GPU"`. For a row that did not run, write `"out of memory"`
-# or `"skipped"`.
+# A slow machine costs you no points. The check compares the rows with each other, with your second
+# measurement, and with what the machine can do. `"machine"` is `"CPU"`, the name of your card as in
+# lab 1, or `"another GPU"`. For a row that did not run, write `"out of memory"` or `"skipped"`.
 
 # %% experiment="table_to_paste"
 rows = {row.n_new: row for row in mine.of("output_sweep")}
@@ -469,23 +476,23 @@ my_table = {
 }
 
 # %% [markdown]
-# The *physics gate* compares each row of a record with the floors of its passes, and with the
-# memory that the row needs. Then it compares the rows of a sweep with each other: a longer run
-# cannot take less time, and the prefill of the line cannot be negative. If it rejects a row, the
-# row is wrong, or other programs disturbed the measurement: measure it again. The gate finds only
-# impossible rows: a row that it accepts can still be wrong.
+# The *physics gate* compares the time of each row with the floors of its passes, and the memory
+# that the row needs with the memory of the machine. Then it compares the rows of a sweep with each
+# other: a longer run cannot take less time, and the prefill from the fitted line cannot be
+# negative. If it rejects a row, the row is wrong, or other programs disturbed the measurement:
+# measure it again. The gate finds only impossible rows: a row that it accepts can still be wrong.
 
 # %% experiment="physics_gate"
 for name, record in records.items():
     found = refusals(record)
-    print(f"{name}: {len(record.rows)} rows, {len(found)} to doubt", *found, sep="\n  ")
+    print(f"{name}: {len(record.rows)} rows, {len(found)} rejected", *found, sep="\n  ")
 
 # %% [markdown]
 # ## 9. A report with six faults
 #
 # We made up a report about an H100. It has 18 entries, A to R, and each of the six faults is in
 # exactly one entry. You find some by a division and some by comparing rows. One needs the floors of
-# section 7. One needs the configs of the models.
+# section 7. One needs the heads of the models, which section 7 prints for the H200's record.
 #
 # The data sheet of the card says 3,350 GB/s, and 989 TFLOP/s in bfloat16. Here the check tests only
 # that you name six different entries. A green tick does not mean that they are right: that is
@@ -507,14 +514,14 @@ flawed_report = {
 # %% [markdown]
 # ## 10. The roofline, with your points on it
 #
-# The *roofline* shows the best that a machine can do. The x axis shows the *arithmetic intensity*
-# of a pass: FLOPs for each byte that it must move. On the left, the line is bandwidth × intensity.
-# On the right, it is the peak FLOP/s. The corner is the *ridge*: there, moving and
-# computing take equally long.
+# The *roofline* shows the best that a machine can do. The y axis shows FLOP/s. The x axis shows the
+# *arithmetic intensity* of a pass: FLOPs for each byte that it must move. On the left, the line is
+# bandwidth × intensity. On the right, it is the peak FLOP/s. The corner is the *ridge*: there,
+# moving and computing take equally long.
 #
 # Each dot is a measured pass. If a dot is far below the roof, the pass waits for something else,
-# for example launching. Move the slider for the batch (without points): at which batch size would a
-# decode step reach the ridge?
+# for example launching. Move the slider for the batch: at which batch size would a decode step
+# reach the ridge? (This question gives no points.)
 
 # %% experiment="roofline_widget"
 roofline_widget.roofline_explorer(mine)
@@ -560,11 +567,11 @@ tables.cards_table("Qwen/Qwen3-8B")
 # sentences for each, with numbers, and name the limit each time (launch, memory or compute). Say
 # how you know.
 #
-# 1. Prompt length: how do time and throughput change, and why? Which prompt is the first without
-#    room on a card of 24 GB, and on one of 80 GB?
+# 1. Prompt length: how do time and throughput change, and why? In the H200's table of section 5,
+#    which prompt is the first without room on a card of 24 GB, and on one of 80 GB?
 # 2. New tokens: is the curve a line? Which part is prefill, and which is steps?
 # 3. Three models: which one is fastest per layer? Does its size explain this?
-# 4. Batch: from which batch size on does a pass take longer, and why?
+# 4. Batch: from which batch size on does a pass take longer than for one text, and why?
 
 # %% [markdown] written="reflection" points=2
 # These are the answers for the record of one CPU core, with the H200 for comparison.

@@ -98,9 +98,12 @@ print(ready())
 # * `work.moved_bytes(n_tokens, batch_size, width)` is the number of bytes that come from memory.
 #   These are all weights and the KV cache of `n_tokens`, with `width` bytes per number.
 #
+# Here `n_new` counts the tokens that one pass is fed. In your functions, `n_new` counts the new
+# tokens of the whole generation.
+#
 # A pass over Llama-3.1-8B moves 15 GB in 16 bits, for one token and for five hundred. (The model
-# has 16 GB of weights. A pass reads all of them except the input embedding, 1 GB.) So we expect the
-# cache to save FLOPs, but hardly any bytes.
+# has 16 GB of weights. A pass reads all of them except the input embedding, 1 GB.) So what does a
+# cache save: FLOPs, bytes or both? The table below the check shows it.
 
 # %% exercise="labkit.cache_benchmark:generation_cost" points=1
 
@@ -133,7 +136,8 @@ Table(["model", *headings], rows, "512 new tokens after a prompt of 8")
 # %% [markdown]
 # If launching takes the longest, a pass over 500 tokens costs as much as a pass over one. Then the
 # curves with and without a cache coincide. At which length do they separate? The floor never falls
-# when the length grows. So a loop finds the length, and `bisect_right` finds it faster.
+# when the length grows. So a loop over the lengths finds it, and Python's `bisect_right` finds it
+# faster.
 
 # %% exercise="labkit.cache_benchmark:leaves_launch_floor_at" points=1
 
@@ -141,13 +145,15 @@ Table(["model", *headings], rows, "512 new tokens after a prompt of 8")
 # ### Question: four settings, before we measure
 #
 # Take an H200 (`Roofline.of("H200-SXM")`), bfloat16, and a launch time of 0.75 ms per layer.
-# Multiply it by the layers of each model.
+# Multiply it by the layers of each model. With `work = ModelWork.of("meta-llama/Llama-3.1-8B")`,
+# they are `work.shape.n_layers`.
 #
-# * `"kv_bytes_per_token"`: the bytes that one token adds to the KV cache;
+# * `"kv_bytes_per_token"`: the bytes that one token adds to the KV cache, as
+#   `kv_bytes_per_token(work.shape)` of lab 1 counts them;
 # * `"leaves_launch_floor_at"`: the length at which the two curves separate, for contexts up to
 #   40,000;
-# * `"cached_step"`: the limit of a decode step with a cache, which makes the length in the comment
-#   (512: one token is fed after 511 cached ones);
+# * `"cached_step"`: the limit of a decode step with a cache, at the length in the comment (512: one
+#   token is fed after 511 cached ones);
 # * `"uncached_pass"`: the limit of a pass without a cache over the same length (512 tokens are
 #   fed).
 #
@@ -211,7 +217,8 @@ records = {**RECORDS, "here": recorder.record()}
 # %% [markdown]
 # Points are measured. Dashed lines show *your* `predicted_time_s`. You see this machine first: the
 # baseline beside the long prompt, then the smaller model beside the older one. Then you see a
-# record of an H200. The axes are logarithmic. Write `"linear"` to see straight lines.
+# record of an H200. The axes are logarithmic. In a cell, replace `"log"` by `"linear"` to see
+# straight lines.
 
 # %% experiment="curves"
 cache_figures.with_and_without(records["here"], predicted_time_s, "log")
@@ -261,11 +268,11 @@ Table(["record", "setting", "cache", "new", "predicted s", "measured s", "ratio"
 #
 # ### Slopes
 #
-# How much faster is a cache? Take the baseline of the record `cache-cpu`, and the ratio of the
-# times at each length. The mean of the ratios over the lengths 1 to 512 is 3.8. Over 128 to 512 it
-# is 8.7. So such a mean depends on the lengths that were chosen. And the first length, one new
-# token, does not use the cache at all. The cache changes the price of the *next* token. This is the
-# slope of the curve.
+# How much faster is a generation with a cache? Take the baseline of the record `cache-cpu`. At each
+# length, divide the time without a cache by the time with one. The mean of the ratios over the
+# lengths 1 to 512 is 3.8. Over 128 to 512 it is 8.7. So such a mean depends on the lengths that
+# were chosen. And the first length, one new token, does not use the cache at all. The cache changes
+# the time of each *further* token. This is the slope of the curve.
 
 # %% exercise="labkit.cache_benchmark:slopes" points=0.5
 
@@ -289,8 +296,9 @@ cache_figures.slopes_by_length(records["cache-h200"], slopes)
 # ### Question: what does the cache save?
 #
 # Choose one record of `RECORDS`, and take its baseline. Look at the two longest lengths that both
-# curves have. How many seconds does a further token cost between them, with a cache and without?
-# Divide: what is the speed-up there?
+# curves have. How many seconds does a further token take between them, with a cache and without?
+# The speed-up there is the time without a cache divided by the time with one. The table above
+# prints milliseconds. Enter seconds.
 
 # %% answer="speed_up" points=0.5
 speed_up = {
@@ -313,7 +321,8 @@ speed_up = {
 # 4. **Older model:** compare with the baseline, and explain.
 # 5. **Prediction:** find the row of the table of ratios in which measured and predicted seconds
 #    differ most. Give its ratio and one possible reason. Then take the length at which the curves
-#    of the baseline separate. Between which two measured lengths does the H200's record put it?
+#    of the baseline separate by your prediction. Between which two measured lengths of the H200's
+#    record does it lie?
 
 # %% [markdown] written="four_curves" points=1.5
 # *1.* Each new token is one pass. With a cache, each pass but the first is fed one token, so the
@@ -359,15 +368,15 @@ speed_up = {
 # %% [markdown]
 # ## 5. Keeping the cache: blocks and hashes
 #
-# Four questions are asked about one document of 360 tokens. Without a trick, the 360 tokens are
-# computed four times, and their keys and values are the same each time. They depend on the token,
-# on its position and on all tokens before it. They do not depend on later tokens. So two prompts
-# that *begin* with the same tokens can share keys and values. This is *prefix caching*.
+# Four questions are asked about one document of 360 tokens. Without prefix caching, the 360 tokens
+# are computed four times, and their keys and values are the same each time. They depend on the
+# token, on its position and on all tokens before it. They do not depend on later tokens. So two
+# prompts that *begin* with the same tokens can share keys and values. This is *prefix caching*.
 #
 # Engines such as vLLM cut prompts into blocks of 16 tokens. Each block gets a name: a hash of its
 # tokens **and of the hash of the block before it**. If two names are equal, the texts are equal
-# from the very beginning. So one look into a table shows whether the keys and values of a block are
-# stored.
+# from the very beginning. So one look-up in a table shows whether the keys and values of a block
+# are stored.
 #
 # ```
 # tokens   t0 .. t15 | t16 .. t31 | t32 .. t40
@@ -388,9 +397,10 @@ speed_up = {
 # %% exercise="labkit.cache_benchmark:block_hashes" points=1.5
 
 # %% [markdown]
-# A prompt has 48 tokens, and all its blocks are known. Still 16 tokens must be computed. The model
-# must run on at least one token, because the logits for the first new token are not stored. And
-# only whole blocks are reused, so the whole last block is computed again.
+# A prompt has 48 tokens, and all its blocks are cached. How many tokens must still be computed? The
+# answer is 16, not 0. The model must run on at least one token, because the logits for the first
+# new token are not stored. And only whole blocks are reused, so the whole last block is computed
+# again.
 
 # %% exercise="labkit.cache_benchmark:longest_cached_prefix" points=1
 
@@ -420,7 +430,8 @@ cache_figures.prefill_by_round(turns)
 # %% [markdown]
 # ### A space can break a cache
 #
-# Now one prompt is cached. Then we ask small edits of it: a space before it, and a space after it.
+# Now one prompt is computed and cached. We send it again without a change, then with a space before
+# it, then with a space after it. Which of the three runs finds the fewest tokens?
 
 # %% experiment="small_edits"
 edits = {row.setting: row for row in invalidation(here, **mine)}
@@ -499,8 +510,8 @@ print(f"{n_saved} of {n_prompt} tokens were found")
 # ## 6. Moving weights out of the way
 #
 # If weights fill a card, there is no room for a cache. *Offloading* keeps some weights in the
-# host's memory. In each step they come over the link, layer by layer. An L40S reads its own memory
-# at 864 GB/s. Over PCIe it gets about 25 GB/s, which is 35 times less.
+# host's memory. In each step they come over the *link* between host and GPU, layer by layer. An
+# L40S reads its own memory at 864 GB/s. Over PCIe it gets about 25 GB/s, which is 35 times less.
 #
 # We count each byte once. Offloaded bytes come over the link. Only the other bytes are read from
 # the card's memory. (A real card also writes a copied layer to its memory and reads it again. We
@@ -545,9 +556,11 @@ Table(["record", "offloaded", "MB per step", "predicted ms", "measured ms"], lin
 # * `"step_ms"`: the time of a decode step in milliseconds. Take the moved bytes from
 #   `ModelWork.of("Qwen/Qwen3-14B").moved_bytes(4096, 1, 2)`, and the card's bytes per second from
 #   `Roofline.of("L40S").bandwidth`.
-# * `"kv_tokens"`: the tokens of KV cache that fit on the card. Subtract the offloaded bytes from
-#   the model's `weight_bytes`. Use `longest_sequence` of lab 1, with the card as the driver shows
-#   it (46,068 MiB).
+# * `"kv_tokens"`: the tokens of KV cache that fit on the card. Call `longest_sequence(vram_bytes,
+#   model_bytes, token_bytes)` of lab 1. `vram_bytes` is the card as the driver shows it (46,068
+#   MiB). For `model_bytes`, subtract the offloaded bytes from `weight_bytes(shape.n_params)`.
+#   `token_bytes` is `kv_bytes_per_token(shape)`, with `shape =
+#   ModelWork.of("Qwen/Qwen3-14B").shape`. There is no overhead.
 
 # %% answer="offload_plan" points=0.5
 offload_plan = {
@@ -563,9 +576,9 @@ offload_plan = {
 #
 # ## 7. Play with it
 #
-# This section has no points. The sliders call your `predicted_time_s`. Choose an H200 and 0.75 ms
-# per layer. At which prompt does the cache begin to save time? Then set the launch time to 0. What
-# changes?
+# This section gives no points. The sliders call your `predicted_time_s`. Choose an H200 and 0.75 ms
+# per layer. At which prompt length does the cache begin to save time? Then set the launch time to
+# 0. What changes?
 
 # %% experiment="growth"
 cache_widget.cache_growth(predicted_time_s, kv_bytes_per_token)

@@ -44,8 +44,7 @@
 # once.
 #
 # Letters in shapes: B batch, H query heads, Hkv KV heads, D head dimension, V vocabulary. Q counts
-# the queries, P the cached tokens, S = P + Q the keys that a query may see, and T the tokens of
-# one append.
+# the queries, P the cached tokens, S = P + Q all keys, and T the tokens of one append.
 
 # %% given="setup"
 import itertools
@@ -89,10 +88,14 @@ print(ready())
 # | part | shapes |
 # |---|---|
 # | `model.embed(tokens, positions)` | (B Q), (Q,) to (B Q d_model) |
+# | `model.blocks` | the blocks, one per layer |
 # | `block.project(x)` | x (B Q d_model) to queries (B H Q D), keys and values (B Hkv Q D) |
+# | `causal_mask(n_tokens, device)` | (n_tokens n_tokens), row i is True for the tokens 0 to i |
 # | `masked_attention(queries, keys, values, mask)` | mask (Q S), True where a query sees a key |
 # | `block.merge(x, attended)` | attended (B H Q D) to the next x |
 # | `model.unembed(x)` | to logits (B Q V) |
+# | `LayerCache` | the type of a pair (keys, values) of one layer |
+# | `Pick` | the type of a function from logits (B V) to tokens (B,) |
 #
 # With the sizes of the largest GPT-2 it has 1,555.97 million parameters, without the learned
 # positions. The next cell builds that model on PyTorch's `meta` device, which stores shapes but
@@ -189,10 +192,10 @@ Table(["prompt", "new", "without cache", "with cache", "ratio"], rows, "tokens p
 # %% [markdown]
 # ## 5. An arena
 #
-# `torch.cat` allocates a new tensor in every step and copies everything that is cached into it.
-# If the largest length is known, one allocation is enough: an *arena*, and a number that says how
-# many tokens it holds. `append` writes after the last token. Attention reads a view, which is no
-# copy.
+# If you join old and new tokens with `torch.cat`, each step allocates a new tensor and copies all
+# cached tokens into it. If the largest length is known, one allocation is enough: an *arena*, and a
+# number that says how many tokens it holds. `append` writes after the last token. Attention reads a
+# view, which is no copy.
 #
 # To forget tokens, only lower the number. In lab 6 a small model guesses tokens, and wrong guesses
 # are forgotten in this way. An example with room for six tokens:
@@ -297,19 +300,20 @@ for t in range(n_tokens):
 print(f"{n_tokens} tokens through {window} slots: largest difference {largest:.1e}")
 
 # %% [markdown]
-# Remember two limits of the ring. First, it saves memory, not positions: a model with *learned*
-# positions, like ours, has none beyond its context, however small the cache is. Second, if you
-# append several tokens to a full ring at once, you replace keys that the first of them should still
-# see. So let such a chunk attend to the old ring and to itself before you append it, or append one
-# token at a time. (`append` need not check this.)
+# Remember two limits of the ring. First, our model has *learned* positions, and none beyond its
+# context. So a ring saves memory, but the text cannot become longer than the context. Second, if
+# you append several tokens to a full ring at once, you replace keys that the first of them should
+# still see. So let such a chunk attend to the old ring and to itself before you append it, or
+# append one token at a time. (`append` need not check this.)
 
 # %% [markdown]
 # ## 7. Pages
 #
-# A server holds many sequences and knows none of their lengths. If each sequence had an arena,
-# every arena would need the largest length. So the server divides the memory into small blocks and
-# gives each sequence a *block table*, as an operating system does with pages. A block has room for
-# the same number of tokens: its *places*. An example with blocks of 4 places:
+# A server holds many sequences, and does not know how long they will become. If each sequence had
+# an arena, every arena would need the largest length. So the server divides the memory into small
+# blocks and gives each sequence a *block table*, as an operating system does with pages. Each block
+# has room for the same number of tokens. The room for one token is a *place*. An example with
+# blocks of 4 places:
 #
 # ```
 # sequence a, 6 tokens    block table [0, 2]    block 0 is full, block 2 holds 2 tokens
@@ -527,10 +531,11 @@ cache_timing(new_lengths, uncached, cached, token_ratios, small_ratios, timing.m
 # %% [markdown]
 # ## What you have shown
 #
-# With a cache, 32 + 128 tokens go through the model as 159 tokens instead of 12,224, which is 77
-# times fewer, and the result is the same. The clock shows less: see the last row of your table.
-# Each step has a fixed part, and the cache saves none of it. Two things are missing: cheaper steps,
-# and fewer steps. Batching (lab 5), speculation (lab 6) and better kernels (lab 7) are about these.
+# Take a prompt of 32 tokens and 128 new ones. Without a cache, 12,224 tokens go through the model.
+# With a cache, 159 tokens do, which is 77 times fewer, and the result is the same. The clock shows
+# less: see the last row of your table. Each step has a fixed part, and the cache saves none of it.
+# Two things are missing: cheaper steps, and fewer steps. Batching (lab 5), speculation (lab 6) and
+# better kernels (lab 7) are about these.
 #
 # ## What to read next
 #

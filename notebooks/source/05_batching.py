@@ -152,7 +152,7 @@ Table(["requests of 512 tokens", "one step, ms", "tokens/s together", "KV caches
 # has_decode_requests(requests):   all requests are in "done"
 # ```
 #
-# As conditions of a `while` they answer:
+# Used as the condition of a `while` loop, they return:
 #
 # | states | `has_prefill_requests`, as drafted | `has_decode_requests`, as drafted |
 # |---|---|---|
@@ -561,9 +561,9 @@ summarize(h200_run, limits_s=(0.2, 0.01), formulas=mine).table
 # %% [markdown]
 # ### How much tolerance?
 #
-# Here 400 prompts of 16 to 256 tokens arrive at once. In small batches the server waits for its
-# weights, because moving them limits prompts below some 200 tokens. In large batches most tokens
-# are padding.
+# Here 400 prompts of 16 to 256 tokens arrive at once. Below about 200 tokens, reading the weights
+# limits a prefill (the ridge, lab 2). So small batches waste time on the weights. In large batches
+# most tokens are padding.
 
 # %% experiment="tolerances"
 rng = random.Random(1)
@@ -659,14 +659,16 @@ def compare(ways):
 compare([separate, together])
 
 # %% [markdown]
-# Look at 12 requests per second. If a token may take 10 ms, 99 % are in time with separate cards
-# and 86 % together. If a token may take 6 ms, it is 96 % and 43 %. Together, each prompt that is
-# computed stops all answers of its card for about 60 ms, and several prompts in a row stop them
-# for half a second. The mean over 200 tokens hides much of this, but a person who reads along
+# The numbers below are from the loops of the course. Those of your loops may differ a little.
+#
+# Look at 12 requests per second. The limit is on the mean time per token. With 10 ms, 99 % are in
+# time on separate cards and 86 % together. With 6 ms, it is 96 % and 43 %. Together, each prompt
+# that is computed stops all answers of its card for about 60 ms, and several prompts in a row stop
+# them for half a second. The mean over 200 tokens hides much of this, but a person who reads along
 # notices it. At 16 per second one card cannot compute all prompts, and four of ten requests get
 # their first token too late. So separation does not make the cards faster. It keeps two kinds of
-# work from disturbing each other, and the number of cards for each must fit the workload. Here
-# the decode card has little to do.
+# work from disturbing each other, and the number of cards for each must fit the workload. Here the
+# decode card has little to do.
 #
 # ### A third way: in pieces
 #
@@ -688,11 +690,11 @@ pauses.draw_pauses({way.__name__: way(12) for way in (separate, together, chunke
 
 # %% [markdown]
 # At 12 requests per second the longest pause is 8.5 ms instead of 553 ms together. At 16, all
-# requests are in time for a limit of 10 ms, because both cards share all the work. For a limit of 6
-# ms the pieces are too large: 90 % are in time at 12 per second, and 73 % at 16. A budget of 256
-# tokens would help here, but our times are floors. On a real card a small piece uses the chip less
-# well, and each pass must be launched. Separate cards still have the shortest pauses, 5 ms: a step
-# there never waits for a prompt.
+# requests are in time for a limit of 10 ms, because both cards share all the work. With a limit of
+# 6 ms fewer are in time: 90 % at 12 per second, and 73 % at 16. A pass with 512 tokens takes too
+# long for it. With a budget of 256 tokens our numbers would look better. But our times are floors:
+# on a real card a small piece uses the chip less well, and each pass must be launched. Separate
+# cards still have the shortest pauses, 5 ms: a step there never waits for a prompt.
 #
 # ### In words: when is one enough?
 #
@@ -733,9 +735,8 @@ pauses.draw_pauses({way.__name__: way(12) for way in (separate, together, chunke
 # * **Dynamic**: the same, but it also starts when its first request has waited for a set time.
 # * **Continuous**: requests join and leave between any two steps.
 #
-# (`StaticDecodeLoop`, with which you compare your loop below, starts a batch with the requests
-# that are there when the last batch is done. It cannot know whether more will come, so waiting
-# for a full batch might never end.)
+# Below you compare your loop with `StaticDecodeLoop`. It differs from the static way in one point:
+# it also starts a batch that is not full. It cannot know whether more requests will come.
 #
 # ### Question: which is it?
 #
@@ -777,7 +778,8 @@ which_batching = {  # "static", "dynamic" or "continuous"
 # length m. The first of them ends after m/B steps on average, because each of the B may end. The
 # answers that are left behave as if they had just begun.
 #
-# What are the three ratios? Compute them by hand.
+# What are the three ratios? Compute them by hand. Write numbers with two decimals, or Python
+# expressions.
 
 # %% answer="predicted_ratio" points=0.5
 predicted_ratio = {  # steps with static batches over steps with continuous batching
@@ -813,6 +815,10 @@ beside = {
     for name, loop in loops.items()
 }
 timeline.draw_beside(beside)
+
+# %% [markdown]
+# Two policies of the next table know in advance how long each answer will be. No real server does.
+# How many steps does this knowledge save?
 
 # %% experiment="sorted_lengths"
 lengths = exponential_lengths(1600, 30, random.Random(3))
@@ -936,8 +942,8 @@ engine_parts = {
 # ## 13. Play with it
 #
 # The player runs your loops. How fast may requests arrive before the queues grow? Which helps
-# more then: twice the slots, twice the memory, or both? From which spread of lengths on do static
-# batches lose, and why not at 5 requests per second?
+# more then: twice the slots, twice the memory, or both? At which spread of lengths do static
+# batches become slower? Why does this not happen at 5 requests per second?
 
 # %% experiment="player"
 batching_player(PrefillLoop, DecodeLoop)

@@ -127,7 +127,7 @@ notation = {
 # |---|---|
 # | `check_sampling(temperature, top_k, top_p)` | refuses settings out of range |
 # | `check_start(prompt, n_new, target)` | refuses an empty prompt, n_new < 0 and a filled cache |
-# | `check_start(prompt, n_new, target, draft, gamma)` | the same for both models, and gamma < 1 |
+# | `check_start(prompt, n_new, target, draft, gamma)` | the same of both; other vocabulary; γ < 1 |
 # | `check_rows(drafted, draft_probs, target_probs)` | refuses shapes that do not fit |
 # | `sample(probs, rng)` | draws one token from probabilities (V,) and returns an int |
 # | `cut_after(tokens, eos)` | returns the tokens up to the first `eos`, and `eos` itself |
@@ -436,9 +436,9 @@ will_it_win = {
 # * `tiny-self`: the target is its own draft. The draft is always right, and as slow as the target.
 #
 # On a GPU three pairs of large models follow. Nothing is downloaded here, so their weights are
-# random, and random models agree on nothing. So the number of tokens that each block keeps is
-# *scripted*. It follows the rates of the homework's table, which our tables call "published", or
-# the rates of your tiny pair. Everything else is really done and timed.
+# random, and the target would reject nearly every draft. So we set how many tokens each block
+# keeps: this number is *scripted*. It follows the rates of the homework's table, which our tables
+# call "published", or the rates of your tiny pair. Everything else is really done and timed.
 #
 # The cell takes a minute on a CPU. It saves its rows in `speculative-here.jsonl`. If you run it
 # again, it continues where it stopped.
@@ -505,11 +505,11 @@ speculative_figures.verify_cost(records["speculative-h200"])
 # | tokens | tokens that a block adds to the text, on average |
 # | ms, alone ms | time per token with the draft, and of the target alone |
 # | speedup | alone ms / ms; in brackets the smallest and the largest of several rounds |
-# | by captured, by eager | your `speedup`, from alpha and from such steps |
+# | by captured, by eager | your `speedup`, from alpha and such steps, measured alone |
 # | by own | the same, from the steps as they were timed in the run itself |
 # | outside | the share of the time in neither model; "-" if not measured |
 #
-# On this machine each row has one round, so its two brackets are equal.
+# On this machine each row has one round, so the two numbers in its brackets are equal.
 
 # %% experiment="gains"
 for record in records.values():
@@ -865,6 +865,9 @@ speculative_sweep_figures.by_batch(recorded, speedup)
 # You can choose γ anew before every block, from what was accepted so far. Text that is easy for the
 # draft gets long drafts, and surprising text gets short ones. The distribution of the text stays
 # the same, because the choice depends only on tokens that are already written.
+#
+# The durations in this cell are invented: 0.3 for a step of the draft, 4.8 for a step of the
+# target, and 4.8 + 0.2 γ for a verification.
 
 # %% experiment="adaptive"
 blocks = []

@@ -132,9 +132,9 @@ for size in (96, 32, 5, 1):
 # Without row numbers, `load` returns all rows. An array that was never stored holds NaN.
 #
 # The chip is small, and has one buffer for each matrix. The next tile of K takes the place of the
-# last tile of K. A tile of O has a place on the chip too, also when you only store it. If a tile
-# does not fit beside the other matrices' tiles, `load` or `store` raises `SramOverflow`. So load a
-# tile again each time you need it, and never keep it in a variable for a later turn. (Vectors, and
+# last tile of K. So do not use a tile after you have loaded the next one of its matrix: load it
+# again. A tile of O needs its place on the chip too, also if you only store it. If a tile does not
+# fit beside the tiles of the other matrices, `load` or `store` raises `SramOverflow`. (Vectors, and
 # the scores of one pair of tiles, are in registers. They take no room here.)
 #
 # Two functions help you:
@@ -145,7 +145,7 @@ for size in (96, 32, 5, 1):
 #   tiles, divided by √D. `first_query` and `first_key` are the rows where the two tiles begin. If
 #   `is_causal`, keys that come after a query get the score -inf.
 #
-# In nested loops, load the tile of the outer loop before the tiles of the inner loop.
+# In nested loops, load the tile of the outer loop before the inner loop begins.
 #
 # We begin with the standard algorithm, which loads and stores whole matrices. Assume here that the
 # chip is large enough for them.
@@ -219,8 +219,8 @@ tile_player(flash_attention_1, flash_attention_2)
 #
 # In the first paper, tiles of Q, K, V and O lie on the chip at the same time, so a tile of keys may
 # take a quarter of it. The paper's M is the size of the chip in *numbers*. Data sheets give it in
-# *bytes*. A T4 has 64 KB of shared memory in each multiprocessor. These are 65,536 bytes: 16,384
-# numbers in float32, or 32,768 numbers in float16.
+# *bytes*. A T4 has many multiprocessors. Each has its own SRAM of 64 KB, called shared memory; here
+# it is "the chip". These are 65,536 bytes: 16,384 numbers in float32, or 32,768 numbers in float16.
 
 # %% exercise="labkit.flash_attention:tile_sizes" points=1
 
@@ -263,7 +263,7 @@ my_head = {
 #
 # A lecture slide counts what FlashAttention moves. It reads Q, K, V, O, l and m once, and it writes
 # O, l and m once. Together these are N (5 D + 4) numbers. The slide leaves out the first store of
-# O, l and m; leave it out here too.
+# O, l and m. Leave it out of both answers too.
 #
 # * `n_turns`: for how many turns of the outer loop is the slide right?
 # * `ratio`: for your own head, divide the numbers that `flash_attention_1` moves by the slide's
@@ -287,8 +287,8 @@ homework = {"numbers_64000": 796_672, "numbers_65536": 663_552, "bytes_65536": 2
 #
 # You now have four counts for the homework's head (N = 1,024, D = 64, float32). By the slide's
 # formula, 331,776 numbers are read and written. The three readings of "64K" give three numbers of
-# reads. For each of the four, write what was assumed. Then say which of the four a T4 with its 64
-# KB comes closest to, and why. (4 to 6 sentences.)
+# reads. For each of the four, write what was assumed. Then say which of the four describes a T4
+# best, with its 65,536 bytes on the chip, and why. (4 to 6 sentences.)
 
 # %% [markdown] written="wrong_numbers" points=1
 # *Slide.* It loads and stores Q, O, l and m once, as if one tile of K held all keys. Algorithm 1
@@ -338,11 +338,15 @@ Table(["rows of K", "more operations"], rows)
 # %% exercise="labkit.flash_attention:run_times" points=0.5
 
 # %% [markdown]
-# The homework has a simple model of a T4: it computes 8.1 TFLOP/s (without tensor cores), moves 320
-# GB/s, first moves and then computes, and holds 64,000 numbers. The column "speedup" uses this
-# model. The column "bytes" has the true size of the chip, 65,536 bytes. In the column "overlap",
-# moving and computing also happen at the same time. A speedup is the time of standard attention
-# divided by the time of FlashAttention.
+# The homework has a simple model of a T4. It computes 8.1 TFLOP/s (without tensor cores) and moves
+# 320 GB/s. A speedup is the time of standard attention divided by the time of FlashAttention. The
+# columns differ in two points:
+#
+# | column | size of the chip | moving and computing |
+# |---|---|---|
+# | speedup | 64,000 numbers, as in the homework | one after the other |
+# | bytes | 65,536 bytes, the true size | one after the other |
+# | overlap | 65,536 bytes | at the same time |
 
 # %% experiment="predicted_speedups"
 T4, rows = (8.1e12, 320e9), []
@@ -409,7 +413,8 @@ flash_tables.gpt2_table(standard_traffic, flash_1_traffic)
 # Training needs gradients. Standard attention keeps the weights P for them, which are N × N
 # numbers. FlashAttention keeps only L, one number for each query. In the backward pass it computes
 # the weights of each pair of tiles again from L. The code is in
-# `labkit.labs.flash_attention.backward`, in the same style as yours. Read it.
+# `labkit.labs.flash_attention.backward`, in the same style as yours. `flash_backward_2??` in a cell
+# of your own shows it. Find the line that uses L.
 
 # %% experiment="way_back"
 d_output = torch.randn(96, 16, generator=torch.Generator("cpu").manual_seed(8))

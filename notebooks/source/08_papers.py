@@ -54,10 +54,8 @@
 # 要讀論文的哪一節，不必從頭讀到尾。名詞請查[詞彙表](../docs/glossary.md)。
 
 # %% given="setup"
-from labkit.labs.cache_benchmark import figures as cache_figures
 from labkit.labs.papers.checks.notebook import PapersChecker
 from labkit.labs.papers.widget import Asker
-from labkit.measuring.records import recorded_results
 
 check = PapersChecker(globals())
 ask = Asker(globals())
@@ -176,15 +174,7 @@ language = "en"  # "en" or "zh"; English if you write nothing
 # ## What a serving engine shows
 #
 # Lab 3 measured three things on an H200: four questions about one document, edits of a cached
-# prompt, and weights that stay in the memory of the host. The record has every number of the next
-# questions. The two figures show the first and the last of the three.
-
-# %% experiment="recorded"
-record = recorded_results("cache-h200.jsonl")["cache-h200"]
-cache_figures.prefill_by_round(record.of("multi_turn"), title="Llama-3.2-3B-Instruct on an H200")
-
-# %% experiment="offloaded"
-cache_figures.offloaded_steps({"cache-h200": record})
+# prompt, and weights that stay in the memory of the host. The next questions have the numbers.
 
 # %% item="q18" points=0.25
 

@@ -106,7 +106,7 @@ def appends_of(student: Student, case: ArenaCase) -> list[Append]:
 
 @check(
     "ArenaCache",
-    hint="Write at length..length+T, return the slices 0..length+T of that layer.",
+    hint="Write at length to length+T of that layer. Return its slices from 0 to length+T.",
     gate=True,
 )
 def append_returns_everything_cached(student: Student, case: ArenaCase) -> None:
@@ -118,9 +118,7 @@ def append_returns_everything_cached(student: Student, case: ArenaCase) -> None:
         expect_pair(append.got, *held, what)
 
 
-@check(
-    "ArenaCache", hint="Every layer appends in every step: when is the step complete?", gate=True
-)
+@check("ArenaCache", hint="Change `length` only when the last layer has appended.", gate=True)
 def length_moves_once_per_step(student: Student, case: ArenaCase) -> None:
     """`length` counts tokens, not appends: it moves when the last layer has appended."""
     expect_number(case.build(student).length, 0, "the length of a new cache")
@@ -142,21 +140,21 @@ def length_moves_once_per_step(student: Student, case: ArenaCase) -> None:
 
 
 LENGTH_SLIPS = {
-    "Every layer moves it; only the last one may, for then all hold the tokens.": (
+    "Every layer moves `length`. Only the last layer may move it.": (
         lambda one, sizes, n_layers: (
             sum(sizes[: one.step]) * n_layers + sizes[one.step] * (one.layer + 1)
         )
     ),
-    "The first layer moves it; the others do not hold the new tokens yet.": (
+    "The first layer moves `length`. The others do not hold the new tokens yet.": (
         lambda one, sizes, n_layers: sum(sizes[: one.step + 1])
     ),
-    "It does not move.": lambda one, sizes, n_layers: 0,
+    "`length` does not move.": lambda one, sizes, n_layers: 0,
 }
 
 
 @check(
     "ArenaCache",
-    hint="Return slices of the arena, never a copy; allocate in __init__ alone.",
+    hint="Return slices of the arena, never a copy. Allocate only in __init__.",
     applies_to=in_full_precision,
     gate=True,
 )
@@ -174,7 +172,7 @@ def views_show_the_arena_itself(student: Student, case: ArenaCase) -> None:
     append_step(cache, after)
     shown, why = values_of(student, views), ""
     if is_pair(shown, before[:, 0]):
-        why = "It shows none of what was written since: it is a copy, or the arena was replaced."
+        why = "It does not show later writes. It is a copy, or the arena was replaced."
     where = "in a view taken before a rewind and an append in the same place"
     expect_pair(shown, *after[:, 0], where, why=why)
     for arena, name in zip(arenas(cache), ("keys", "values"), strict=True):
@@ -189,7 +187,7 @@ def views_show_the_arena_itself(student: Student, case: ArenaCase) -> None:
         )
 
 
-@check("ArenaCache", hint="Rewinding is one subtraction.", gate=True)
+@check("ArenaCache", hint="Subtract n_tokens from `length`. Change nothing else.", gate=True)
 def rewind_moves_only_the_pointer(student: Student, case: ArenaCase) -> None:
     """`rewind` lowers `length` and touches no number in the arena."""
     case = case.of_one_layer
@@ -208,7 +206,7 @@ def rewind_moves_only_the_pointer(student: Student, case: ArenaCase) -> None:
 
 @check(
     "ArenaCache",
-    hint="The next append starts at the new length; nothing beyond it is returned.",
+    hint="Begin the next append at the new length. Return nothing beyond it.",
     weight=2,
     applies_to=in_full_precision,
     gate=True,
@@ -236,7 +234,7 @@ def _what_is_there(got: Any, n_held: int) -> str:
     return f"There are too {'many' if shape[-2] > n_held else 'few'} tokens."
 
 
-@check("ArenaCache", hint="Compare before you write; raise ValueError.")
+@check("ArenaCache", hint="Compare with the capacity before you write. Raise ValueError.")
 def a_full_arena_refuses_and_keeps_what_it_has(student: Student, case: ArenaCase) -> None:
     """An append that does not fit raises ValueError and changes nothing; a full arena is fine."""
     case = case.of_one_layer
@@ -256,9 +254,9 @@ def a_full_arena_refuses_and_keeps_what_it_has(student: Student, case: ArenaCase
     expect_number(cache.length, case.capacity, "the length of an arena filled to the last token")
 
 
-@check("ArenaCache", hint="What is the largest number of tokens that can be forgotten?")
+@check("ArenaCache", hint="Raise ValueError if n_tokens is negative or above length.")
 def a_rewind_out_of_range_is_refused(student: Student, case: ArenaCase) -> None:
-    """Rewinding more than is cached, or less than nothing, raises ValueError; all is allowed."""
+    """`rewind` accepts 0 to `length` tokens. Any other number raises ValueError."""
     case = case.of_one_layer
     cache, n_tokens = case.build(student), case.appends[0]
     append_step(cache, case.step_tokens(0, n_tokens))

@@ -71,7 +71,7 @@ class AttendCase:
 
 @check(
     "attend_cached",
-    hint="Concatenate along the token axis, old tokens first, keys and values alike.",
+    hint="Concatenate keys, and values, along the token axis: cached tokens first.",
     applies_to=lambda case: case.n_heads == case.n_kv_heads,
     gate=True,
 )
@@ -83,11 +83,11 @@ def new_keys_follow_the_cached_ones(student: Student, case: AttendCase) -> None:
 
 @check(
     "attend_cached",
-    hint="A new token's row in the causal mask is its position, not its index.",
+    hint="For each new token, take the row of the causal mask at its position in the sequence.",
     gate=True,
 )
 def queries_see_the_past_and_not_their_future(student: Student, case: AttendCase) -> None:
-    """Each new token attends to everything cached, to itself, and to no later token."""
+    """Each new token attends to all cached tokens, to itself, and to no later token."""
     attended, _ = pair_in(student.attend_cached(*case.tensors()), "what attend_cached returns")
     queries, what = case.tensors()[0], "what attention found"
     expected = attention_by_hand(queries, *case.everything())
@@ -131,20 +131,20 @@ SLIPS = {
     "There is no mask: the new tokens see those that come after them.": _masked_by(
         lambda rows, columns, n_past: columns >= 0
     ),
-    "The mask has the rows of tokens 0, 1, ...: the new ones stand further down.": _masked_by(
+    "The mask has the rows of tokens 0, 1, ... These belong to cached tokens.": _masked_by(
         lambda rows, columns, n_past: columns <= rows
     ),
     "A new token does not see itself.": _masked_by(
         lambda rows, columns, n_past: columns <= (rows + n_past - 1).clamp(min=0)
     ),
-    "The query heads take the KV heads in turn; consecutive ones share a KV head.": _in_turns,
+    "The query heads take the KV heads in turn. Consecutive query heads share one.": _in_turns,
     "The scores are not divided by the square root of head_dim.": _unscaled,
 }
 
 
 @check(
     "attend_cached",
-    hint="Which heads differ in keys and values? Only those need a place.",
+    hint="Store keys and values as they come. Do not repeat them for the query heads.",
     weight=0.5,
     applies_to=lambda case: case.n_heads > case.n_kv_heads,
     gate=True,
@@ -163,7 +163,7 @@ def heads_are_cached_once_per_group(student: Student, case: AttendCase) -> None:
 
 @check(
     "attend_cached",
-    hint="Look for operations that end in an underscore, and for `x *= ...`.",
+    hint="Search your code for operations that end in an underscore, and for `x *= ...`.",
     weight=0.5,
 )
 def nothing_passed_in_is_changed(student: Student, case: AttendCase) -> None:

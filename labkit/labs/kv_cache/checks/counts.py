@@ -19,7 +19,7 @@ CACHED_SLIPS = {
 UNCACHED_SLIPS = {
     "Each pass is counted at the final length.": lambda n, new: new * (n + new),
     "Each pass is counted at the length of the last one.": lambda n, new: new * (n + new - 1),
-    "Each pass counts the token that it makes; that token is not among those fed.": (
+    "Each pass counts the token that it makes. It is fed only to the next pass.": (
         lambda n, new: new * n + new * (new + 1) // 2
     ),
     "The prompt is fed again in every pass.": lambda n, new: n + new * (new - 1) // 2,
@@ -43,7 +43,7 @@ class CountCase:
 
 @check(
     "tokens_processed",
-    hint="How long is what each forward gets? Add it up for n_new = 3.",
+    hint="Count the tokens that each pass is fed. Add them up for n_new = 3.",
     gate=True,
 )
 def with_a_cache_each_token_counts_once(student: Student, case: CountCase) -> None:
@@ -53,11 +53,11 @@ def with_a_cache_each_token_counts_once(student: Student, case: CountCase) -> No
 
 @check(
     "tokens_processed",
-    hint="The first forward gets n_prompt tokens, the next one more, ...",
+    hint="Feed n_prompt tokens to the first pass, n_prompt + 1 to the second. Add up all.",
     gate=True,
 )
 def without_a_cache_each_step_counts_everything(student: Student, case: CountCase) -> None:
-    """Without a cache, each new token costs the prompt and all tokens made so far."""
+    """Without a cache, each pass is fed the prompt and all tokens made so far."""
     _expect_count(student, case, False, case.uncached)
 
 
@@ -69,7 +69,7 @@ def _expect_count(student: Student, case: CountCase, cached: bool, expected: int
         expect_number(got, expected, what)
 
 
-@check("tokens_processed", hint="How many forward passes make no token?", gate=True)
+@check("tokens_processed", hint="Return 0 if n_new is 0.", gate=True)
 def no_token_costs_nothing(student: Student, case: CountCase) -> None:
     """For n_new = 0 there is no forward pass, so nothing is processed either way."""
     for cached in (True, False):

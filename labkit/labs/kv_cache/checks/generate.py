@@ -73,14 +73,14 @@ class RecordedForward:
         return [tokens.shape[1] for tokens in self.fed]
 
 
-@check("generate", hint="The last new token is picked, but never fed.")
+@check("generate", hint="Call forward once per new token. Do not feed the last one.")
 def one_forward_per_new_token(student: Student, case: GenerateCase) -> None:
     """`n_new` tokens take exactly `n_new` calls of `forward`, and 0 take 0."""
     forward = RecordedForward(case)
     student.generate(forward, case.prompt(), case.n_new)
     why = ""
     if len(forward.fed) == case.n_new + 1:
-        why = "One call too many: what comes after the last token is not asked for."
+        why = "There is one call too many. The last new token is never fed."
     if not case.n_new:
         why = "No new token is wanted, so nothing has to be computed."
     expect_equal(len(forward.fed), case.n_new, "the calls of `forward`", why=why)
@@ -88,7 +88,7 @@ def one_forward_per_new_token(student: Student, case: GenerateCase) -> None:
 
 @check(
     "generate",
-    hint="What does the cache not know yet?",
+    hint="Feed the prompt first. Then feed only the token that was picked last.",
     gate=True,
     applies_to=lambda case: case.n_new > 1,
 )
@@ -109,12 +109,12 @@ def the_prompt_once_then_single_tokens(student: Student, case: GenerateCase) -> 
 
 @check(
     "generate",
-    hint="Keep what forward returned second, and pass it back.",
+    hint="Keep the second value that forward returns. Pass it to the next call.",
     gate=True,
     applies_to=lambda case: case.n_new > 1,
 )
 def the_cache_is_handed_on(student: Student, case: GenerateCase) -> None:
-    """Each call gets the cache that the call before it returned, the first gets None."""
+    """Each call gets the cache that the call before it returned; the first gets None."""
     forward = RecordedForward(case)
     student.generate(forward, case.prompt(), case.n_new)
     if not forward.pasts:
@@ -128,9 +128,9 @@ def the_cache_is_handed_on(student: Student, case: GenerateCase) -> None:
         expect_pair(past[0], *forward.cache_of(i), f"of the past that call {i + 1} gets")
 
 
-@check("generate", hint="Row by row: the last position's logits, the most likely token.", gate=True)
+@check("generate", hint="In each row, take the most likely token of the last position.", gate=True)
 def tokens_continue_the_prompt_greedily(student: Student, case: GenerateCase) -> None:
-    """Without `pick`, the prompt comes back with the tokens that greedy decoding appends."""
+    """Without `pick`, the result is the prompt and then the tokens of greedy decoding."""
     got = student.generate(RecordedForward(case), case.prompt(), case.n_new)
     expected = generate_uncached(case.logits, case.prompt(), case.n_new)
     tokens = tensor_in(got, "the tokens")
@@ -157,7 +157,7 @@ def _slip(tokens: Tensor, case: GenerateCase) -> str:
 
 @check(
     "generate",
-    hint="`pick` gets the logits (B V) of the last position, once per new token.",
+    hint="Call `pick` once per new token, with the logits (B V) of the last position.",
     applies_to=lambda case: case.n_new > 0,
     gate=True,
 )
@@ -183,7 +183,7 @@ def sampled_tokens_equal_the_uncached_ones(student: Student, case: GenerateCase)
 
 @check(
     "generate",
-    hint="Which is the last position that is fed to the model?",
+    hint="Compare n_prompt + n_new - 1 with n_context before the first call.",
     applies_to=lambda case: case.n_new > 0,
     gate=True,
 )

@@ -123,12 +123,12 @@ def _storage(got: Any, name: str, case: PagedCase) -> Tensor:
 
 @check(
     "PagedCache",
-    hint="Follow the table, then cut what the last block has too much.",
+    hint="Collect the blocks in the order of the table. Cut off the empty places of the last.",
     applies_to=in_full_precision,
     gate=True,
 )
 def gather_returns_the_tokens_in_order(student: Student, case: PagedCase) -> None:
-    """`gather` returns a sequence's tokens in order, nothing more, also beside another sequence."""
+    """`gather` returns exactly the tokens of its sequence, in order, also beside another one."""
     cache, lives = case.build(student), {7: case.tokens(0), 3: case.tokens(0)}
     for i, n_tokens in enumerate(case.appends):
         sequence_id = (7, 3)[i % 2]
@@ -160,7 +160,7 @@ def _expect_order_of_table(student: Student, case: PagedCase) -> None:
 
 
 @check(
-    "PagedCache", hint="A new block is due when the last one is full and a token comes.", gate=True
+    "PagedCache", hint="Take a new block only if the last one is full and a token comes.", gate=True
 )
 def a_sequence_takes_just_enough_blocks(student: Student, case: PagedCase) -> None:
     """A sequence owns ceil(length / block_size) blocks; the others are free."""
@@ -190,20 +190,20 @@ def _rule_of_blocks(student: Student, case: PagedCase) -> str:
     if owned == new_ones != next_ones:
         return "Each append takes new blocks. First fill the last block."
     if owned == next_ones != new_ones:
-        return "A full block is followed by a new one too early, before a token needs it."
+        return "You take a new block too early. Wait until a token needs it."
     return ""
 
 
-@check("PagedCache", hint="Token i lies in block table[i // block_size], at place i % block_size.")
+@check("PagedCache", hint="Write token i to block table[i // block_size], place i % block_size.")
 def the_block_table_says_where_tokens_lie(student: Student, case: PagedCase) -> None:
-    """Read block by block as the table says, `keys` and `values` hold the sequence."""
+    """In the blocks of its table, in order, `keys` and `values` hold a sequence."""
     cache, tokens = case.build(student), case.tokens(sum(case.appends))
     parts = zip(*(part.split(case.appends, dim=1) for part in tokens), strict=True)
     cache.in_turn(*(("append", 5, *part) for part in parts))
     expect_tokens_in_blocks(cache, case, {5: tokens})
 
 
-@check("PagedCache", hint="How many blocks do the remaining tokens need?", gate=True)
+@check("PagedCache", hint="Count the blocks that the remaining tokens need.", gate=True)
 def rewind_gives_emptied_blocks_back(student: Student, case: PagedCase) -> None:
     """`rewind` frees the blocks that it empties, and only those; too far is a ValueError."""
     length = case.block_size * 2 + 1
@@ -224,12 +224,12 @@ def rewind_gives_emptied_blocks_back(student: Student, case: PagedCase) -> None:
 
 @check(
     "PagedCache",
-    hint="Count the missing blocks before you take the first.",
+    hint="Count the missing blocks before you take the first one.",
     applies_to=in_full_precision,
     gate=True,
 )
 def running_out_of_blocks_changes_nothing(student: Student, case: PagedCase) -> None:
-    """Too few free blocks is a MemoryError that leaves every sequence and block as it was."""
+    """If too few blocks are free, `append` raises MemoryError and changes nothing."""
     cache = case.build(student)
     tokens = case.tokens((case.n_blocks - 2) * case.block_size + 1)
     too_many = case.tokens(case.block_size * 3, of=1)
@@ -250,7 +250,7 @@ def running_out_of_blocks_changes_nothing(student: Student, case: PagedCase) -> 
 
 @check(
     "PagedCache",
-    hint="Each block is free, or in one table, once.",
+    hint="Keep each block in one place: among the free ones, or once in one table.",
     weight=2,
     applies_to=in_full_precision,
     gate=True,

@@ -105,7 +105,7 @@ def decoded_token_by_token(student: Student, case: RingCase) -> list[dict[str, A
     return student.once(("RingCache", case), play)
 
 
-@check("RingCache", hint="Slot = position % window; an empty slot has position -1.", gate=True)
+@check("RingCache", hint="Use slot position % window. Give an empty slot position -1.", gate=True)
 def positions_name_the_token_in_each_slot(student: Student, case: RingCase) -> None:
     """`positions` says which token lies in each slot, -1 for none, after every token."""
     for n_tokens, state in enumerate(decoded_token_by_token(student, case)):
@@ -113,7 +113,7 @@ def positions_name_the_token_in_each_slot(student: Student, case: RingCase) -> N
         expect_equal(state["positions"], slots_of(case, n_tokens), what)
 
 
-@check("RingCache", hint="Keys and values of one token go to the same slot.", gate=True)
+@check("RingCache", hint="Write keys and values of one token to the same slot.", gate=True)
 def decoding_past_the_end_keeps_the_window(student: Student, case: RingCase) -> None:
     """Token by token, the ring holds the keys and values that a sliding window sees."""
     tokens = case.tokens(case.n_tokens)
@@ -123,7 +123,7 @@ def decoding_past_the_end_keeps_the_window(student: Student, case: RingCase) -> 
 
 @check(
     "RingCache",
-    hint="Where does the second half of a chunk go when the first reaches the end?",
+    hint="Compute the slot of each token of a chunk from its own position.",
     gate=True,
 )
 def a_chunk_may_cross_the_end(student: Student, case: RingCase) -> None:
@@ -136,11 +136,11 @@ def a_chunk_may_cross_the_end(student: Student, case: RingCase) -> None:
 
 @check(
     "RingCache",
-    hint="Drop what will be overwritten; where does the first kept token stand?",
+    hint="Drop the tokens that would be overwritten, but count their positions.",
     gate=True,
 )
 def a_long_prompt_leaves_its_newest_tokens(student: Student, case: RingCase) -> None:
-    """Of a chunk longer than the window the newest tokens remain, each in its slot."""
+    """If a chunk is longer than the window, its newest tokens remain, each in its slot."""
     cache, tokens = case.build(student), case.tokens(sum(case.chunks))
     append_in_chunks(cache, tokens, case.chunks)
     expect_newest(state_of(cache), case, tokens, f"after chunks of {case.chunks}")
@@ -148,7 +148,7 @@ def a_long_prompt_leaves_its_newest_tokens(student: Student, case: RingCase) -> 
 
 @check(
     "RingCache",
-    hint="Each token's position is one more than that of the token before it, also in a chunk.",
+    hint="Give each token of a chunk the position after that of the token before it.",
     gate=True,
 )
 def positions_and_mask_follow_a_chunk(student: Student, case: RingCase) -> None:
@@ -192,11 +192,11 @@ def _positions_and_mask(student: Student, case: RingCase, chunks: tuple[int, ...
 
 @check(
     "RingCache",
-    hint="Three conditions: filled, not later than the query, not too old for it.",
+    hint="Combine three conditions: the slot is filled, not later than the query, not too old.",
     gate=True,
 )
 def the_mask_shows_the_window(student: Student, case: RingCase) -> None:
-    """A query sees filled slots of its past, itself included, `window` positions in all."""
+    """A query sees its own slot and those of the `window` - 1 positions before it, if filled."""
     tokens, rows = case.tokens(case.n_tokens), []
     for length in (case.window - 1, case.n_tokens):
         cache = case.build(student)
@@ -227,10 +227,10 @@ MASK_SLIPS: dict[str, SeesRule] = {
     "Queries see their future.": lambda p, q, window: p >= 0 and q - p < window,
     "-1 is an empty slot, and no query sees it.": lambda p, q, window: 0 <= q - p < window,
     "A stored token may be too old for a query.": lambda p, q, window: 0 <= p <= q,
-    "One position too many: the window ends with the query's own position.": (
+    "There is one position too many. The window ends with the query's own position.": (
         lambda p, q, window: 0 <= p <= q and q - p <= window
     ),
-    "One position too few: `window` positions, the query's own included.": (
+    "There is one position too few. The query's own is one of the `window` positions.": (
         lambda p, q, window: 0 <= p <= q and q - p < window - 1
     ),
     "A query does not see itself.": lambda p, q, window: 0 <= p < q and q - p < window,

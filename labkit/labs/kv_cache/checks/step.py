@@ -159,7 +159,7 @@ class RecordedSteps:
         return (self.case.batch, n_heads, self.chunk.shape[1], D_MODEL // self.case.n_heads)
 
 
-@check("forward_cached", hint="How many tokens stand before the first new one?", gate=True)
+@check("forward_cached", hint="Begin the positions at the number of cached tokens.", gate=True)
 def positions_start_after_the_cached_tokens(student: Student, case: StepCase) -> None:
     """The new tokens are embedded at the positions that follow the cached ones."""
     steps, rows = steps_of(student, case), []
@@ -183,16 +183,14 @@ def positions_start_after_the_cached_tokens(student: Student, case: StepCase) ->
 
 
 POSITION_SLIPS = {
-    "Counted from 0 again: the model would take them for the prompt's first tokens.": (
-        lambda step, case: 0
-    ),
-    "One too far: the first new token stands right after the cached ones.": (
+    "The positions start at 0 again. Those are the prompt's positions.": (lambda step, case: 0),
+    "The positions are one too high. They start at the number of cached tokens.": (
         lambda step, case: step.n_past + 1 if step.n_past else 0
     ),
-    "They start at the number of layers; `past[0][0].shape[2]` is the number of tokens.": (
+    "They start at the number of layers. `past[0][0].shape[2]` is the number of tokens.": (
         lambda step, case: case.n_layers if step.n_past else 0
     ),
-    "They start at the number of KV heads; `past[0][0].shape[2]` is the number of tokens.": (
+    "They start at the number of KV heads. `past[0][0].shape[2]` is the number of tokens.": (
         lambda step, case: case.n_kv_heads if step.n_past else 0
     ),
 }
@@ -210,7 +208,9 @@ def _position_rows(got: Any, n_new: int) -> list[list]:
     return positions.reshape(-1, n_new).tolist()
 
 
-@check("forward_cached", hint="`past` is a list in the order of the blocks.", gate=True)
+@check(
+    "forward_cached", hint="Give layer i the entry `past[i]`, or None in the first step.", gate=True
+)
 def each_layer_gets_its_own_past(student: Student, case: StepCase) -> None:
     """In each step layer i attends with `past[i]`; in the first step with None."""
     for step in steps_of(student, case):
@@ -238,7 +238,7 @@ def _past_slip(step: Step) -> str:
     )
 
 
-@check("forward_cached", hint="One entry per layer: what `attend` returned second.", gate=True)
+@check("forward_cached", hint="Append the second value of `attend`, once per layer.", gate=True)
 def the_cache_has_one_entry_per_layer(student: Student, case: StepCase) -> None:
     """The cache that comes back lists what `attend` returned for layer 0, 1, ..."""
     for step in steps_of(student, case):
@@ -254,7 +254,7 @@ def the_cache_has_one_entry_per_layer(student: Student, case: StepCase) -> None:
 
 @check(
     "forward_cached",
-    hint="embed, then for each block project, attend, merge, then unembed.",
+    hint="Call embed first. In each block, call project, attend and merge. Call unembed last.",
     gate=True,
 )
 def logits_are_those_of_the_uncached_model(student: Student, case: StepCase) -> None:

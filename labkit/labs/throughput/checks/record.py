@@ -159,7 +159,7 @@ def _layer_slip(got: float, right: float, row: Row) -> str:
     return next((why for value, why in slips.items() if abs(got - value) <= 0.05 * value), "")
 
 
-@check("three_models", hint="Compare the numbers of query heads and KV heads in each config.")
+@check("three_models", hint="Compare the numbers of query heads and KV heads that the cell prints.")
 def shared_heads_are_read_off_the_config(student: Student, case: AnswerCase) -> None:
     """The list names exactly the models with as many KV heads as query heads."""
     answer = fields_of(student, case, ("record", "without_shared_kv_heads"))

@@ -253,7 +253,9 @@ def the_mislabelled_batch_is_named(student: Student, case: AnswerCase) -> None:
     _expect_entry(student, case, "batch_mislabelled")
 
 
-@check("flawed_report", hint="Look up query heads and KV heads of each model in the text.")
+@check(
+    "flawed_report", hint="Compare the text with the heads that section 7 prints for each model."
+)
 def the_confused_heads_are_named(student: Student, case: AnswerCase) -> None:
     """You name an entry for the wrong statement on KV heads, and for no other fault."""
     _expect_entry(student, case, "mha_taken_for_gqa")
