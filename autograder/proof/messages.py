@@ -8,7 +8,7 @@ import re
 import sys
 from collections import Counter
 
-from autograder.builder.source import Lab, read_labs
+from autograder.builder.source import Lab, find_lab, read_labs
 from autograder.labs.known import Mutant, mutants_of
 from autograder.proof.matrix import findings_for
 
@@ -33,7 +33,7 @@ def not_told_apart(lab: Lab) -> list[Mutant]:
 
 def main(names: list[str]) -> None:
     """Print the share of each lab, and the wrong answers that are not told apart."""
-    for lab in (each for each in read_labs() if each.name in names or not names):
+    for lab in map(find_lab, names) if names else read_labs():
         alike, n_mutants = not_told_apart(lab), len(mutants_of(lab))
         n_own = n_mutants - len(alike)
         print(f"{lab.name}: {n_own} of {n_mutants} wrong answers ({n_own / n_mutants:.0%})")

@@ -76,6 +76,7 @@ def stopped_cell(lab: Lab) -> Iterator[str]:
             timeout=None,
             allow_errors=True,
             kernel_name="python3",
+            extra_arguments=["--log-level=ERROR"],  # else it warns of its own transport
             resources={"metadata": {"path": folder}},
         )
         client.execute(env=os.environ | {"PYTHONPATH": os.pathsep.join(others)})

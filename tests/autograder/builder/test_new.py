@@ -34,7 +34,7 @@ def copy(tmp_path_factory):
     """The repository's own files, the data by a link."""
     folder = tmp_path_factory.mktemp("repository")
     for name in ("labkit", "autograder", "notebooks", "docs"):
-        ignored = shutil.ignore_patterns("__pycache__", "*.egg-info", ".ipynb_checkpoints")
+        ignored = shutil.ignore_patterns("*.egg-info", ".ipynb_checkpoints")
         shutil.copytree(REPOSITORY / name, folder / name, ignore=ignored)
     for name in ("README.md", "pyproject.toml"):
         shutil.copy(REPOSITORY / name, folder)

@@ -45,7 +45,6 @@ def test_a_name_of_ones_own_is_none_of_an_experiment():
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
 def test_no_right_answer_needs_an_experiment(lab):
     names = frozenset().union(*experiments_of(lab.topic))
-    assert names
     assert [cell.name for cell in lab.marked if used_names(cell.text) & names] == []
     stored = [" ".join(sorted(each)) for each in experiments_of(lab.topic)]
     assert stored == json.loads(outline_bytes(lab))["experiments"]
