@@ -193,7 +193,7 @@ DELIVERIES = {
     "notebooks of one student": lambda i: f"ann/{LAB}/{i}.ipynb",
     "attempts": lambda i: f"ann_12_{i}_{LAB}-{i}.ipynb",
     "attempt folders": lambda i: f"ann/attempt_{i}/{LAB}.ipynb",
-    "a folder in a folder": lambda i: "a/" * (i % 200) + f"{i}.ipynb",
+    "a folder in a folder": lambda i: "a/" * 100 + f"{i}.ipynb",
 }
 
 
