@@ -177,16 +177,19 @@ def _settings(record: Record) -> list[str]:
 def _both_curves(
     axes: Axes, record: Record, setting: str, predicted_time_s: Callable[..., float] | None
 ) -> None:
+    launches = [row for row in record.of("one_token_pass") if row.setting == setting]
+    is_known = has_rows(record, "roofline") and any(row.is_ok for row in launches)
     for use_cache, (color, label) in LOOKS.items():
-        rows = curve_rows(record, setting, use_cache)
-        draw_times(axes, rows, attrgetter("n_new"), color, label=label, ms=3.5)
-        is_known = record.of("roofline") and record.of("one_token_pass")
-        if predicted_time_s is not None and rows and is_known:
-            predicted = predicted_curve(record, setting, use_cache, predicted_time_s)
-            axes.plot(*predicted, "--", color=COLORS["reference"], linewidth=1.2)
+        if rows := curve_rows(record, setting, use_cache):
+            draw_times(axes, rows, attrgetter("n_new"), color, label=label, ms=3.5)
+            if predicted_time_s is not None and is_known:
+                predicted = predicted_curve(record, setting, use_cache, predicted_time_s)
+                axes.plot(*predicted, "--", color=COLORS["reference"], linewidth=1.2)
 
 
 def _scaled(axes: Axes, scale: str) -> None:
+    if not axes.has_data():
+        return
     if scale == "log":
         axes.set(xscale="log", yscale="log")
         axes.set_xticks([1, 4, 16, 64, 256], ["1", "4", "16", "64", "256"])

@@ -83,7 +83,8 @@ def verify_cost(record: Record) -> CourseFigure:
     with panels(1, 1, (WIDTH, 3.4)) as (figure, ((axes,),)):
         for line, target in zip(("o-", "s--", "^:"), targets, strict=False):
             for setting in settings_of(record):
-                rows = [r for r in record.of("decode_steps", target) if r.setting == setting]
+                steps = record.of("decode_steps", target)
+                rows = [row for row in steps if row.is_ok and row.setting == setting]
                 ratios = [row.time_s / step_s(record, target, setting) for row in rows]
                 label = f"{_short(target)}, {setting}"
                 color = SETTING_COLORS[setting]
@@ -179,9 +180,9 @@ def _draw_gains(axes: Axes, found: Sequence[Gain]) -> None:
     gammas = [gain.gamma for gain in found]
     with_bars(axes, gammas, [gain.speedup for gain in found], "measured", "black")
     for setting in found[0].predicted:
-        heights = [gain.predicted[setting] for gain in found]
-        label = f"by {setting} steps"
-        axes.plot(gammas, heights, "--", color=SETTING_COLORS[setting], label=label)
+        known = [gain for gain in found if setting in gain.predicted]
+        points = [[gain.gamma for gain in known], [gain.predicted[setting] for gain in known]]
+        axes.plot(*points, "--", color=SETTING_COLORS[setting], label=f"by {setting} steps")
     break_even(axes)
 
 

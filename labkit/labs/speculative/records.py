@@ -201,7 +201,8 @@ def step_s(record: Record, model: str, setting: str, n_fed: int = 1) -> float:
     measured.
     """
     rows = record.of("decode_steps", model)
-    points = sorted((row.n_input, row.time_s) for row in rows if row.setting == setting)
+    timed = (row for row in rows if row.is_ok and row.setting == setting)
+    points = sorted((row.n_input, row.time_s) for row in timed)
     if not points or not points[0][0] <= n_fed <= points[-1][0]:
         return math.nan
     left = max(point for point in points if point[0] <= n_fed)

@@ -26,7 +26,7 @@ from labkit.labs.speculative.records import (
 )
 from labkit.measuring.profiles import CPU
 from labkit.measuring.provenance import Provenance
-from labkit.measuring.records import Record, Row, recorded_results
+from labkit.measuring.records import OUT_OF_MEMORY, Record, Row, recorded_results
 from labkit.models.sampling import Block
 from labkit.speculative import speedup
 
@@ -116,6 +116,19 @@ def test_steps_lie_on_lines_between_those_that_were_measured(record):
     assert floor_s(record, "tiny-draft") == pytest.approx(1e-3)
     assert math.isnan(step_s(record, "tiny-target", "lean", 12))
     assert math.isnan(step_s(record, "tiny-target", "captured"))
+
+
+def test_a_model_without_room_for_its_steps_gives_no_prediction(record):
+    no_room = {"samples_s": (), "outcome": OUT_OF_MEMORY}
+    rows = [
+        replace(row, **no_room) if row.setting == "eager" and row.model == "tiny-target" else row
+        for row in record.rows
+    ]
+    full = Record(HERE, tuple(rows))
+    assert math.isnan(step_s(full, "tiny-target", "eager"))
+    assert {name for gain in gains(full) for name in gain.predicted} == {OWN}
+    assert speculative_tables.steps_table(full)[0].lines[0] == ["tiny-target", "12", "4", "-", "1"]
+    assert speculative_tables.gains_table(full)[2].headings[3:] == ["by own", "measured"]
 
 
 def test_what_was_not_examined_has_no_alpha():
