@@ -11,7 +11,7 @@ SECONDS ?= 60
 demo: $(READY)  ## build the course, grade the sample class, compare with the marks it should get
 	$(PYTHON) -m autograder.proof.demo
 
-test: $(READY) $(VENV)/.browser  ## everything CI runs; with LAB=04, what concerns one lab
+test: $(READY) $(VENV)/.browser  ## all tests; with LAB=04, what concerns one lab
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(PYTHON) -m autograder build --check

@@ -1,6 +1,6 @@
 """The corpus of attacks and accidents: one of every kind, and what a grading of them leaves behind.
 
-What each is worth is tested with the whole class, in test_class. Here the worst of lab 1 are graded
+What each is worth, `make demo` compares. Here the worst of lab 1 are graded
 beside two neighbours, and the machine is looked at before and after.
 """
 

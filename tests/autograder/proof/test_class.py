@@ -1,10 +1,12 @@
 """The matrix behind the wall: sample class, mutants and right variants of a lab in one grading.
 
 All of them share one class, so a submission that harmed another would show in the other's mark. Of
-the mutants, which test_matrix plays one and all, there is one for each exercise; of the right
-variants there are those that fit into a few submissions, or all with --large.
+the sample class, which `make demo` grades one and all, there are a few, or all with --large. Of the
+mutants, which test_matrix plays one and all, there is one for each exercise; of the right variants
+there are those that fit into a few submissions, or all with --large.
 """
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -19,6 +21,7 @@ from labkit.checks.borrowed import borrowed
 from labkit.checks.core import checks_of
 from labkit.checks.names import used_names
 
+N_SAMPLES = 5  # of a lab's sample class
 N_VARIANTS = 3  # submissions of a lab with right variants; each exercise has at least as many
 LARGE_CLASS = 60  # submissions that keep more than one slot busy
 CELL_S = 1.5  # the slowest cell that ends takes half a second; endless ones take all of it
@@ -85,11 +88,16 @@ class Pack:
 class Graded:
     """A lab's class with what was found."""
 
-    def __init__(self, lab, n_variants, folder):
+    def __init__(self, lab, is_large, folder):
         self.lab = lab
         self.samples = [sample for sample in sample_class() if sample.lab == lab.name]
         self.mutants = list(as_samples(lab, "mutants", one_for_each_exercise(mutants_of(lab))))
-        self.variants = list(as_samples(lab, "variants", variants_of(lab)))[:n_variants]
+        self.variants = list(as_samples(lab, "variants", variants_of(lab)))
+        if not is_large:
+            step = math.ceil(len(self.samples) / N_SAMPLES)
+            told = [sample for sample in self.samples if sample.about == BORROWS]
+            self.samples = list(dict.fromkeys(self.samples[::step] + told))
+            self.variants = self.variants[:N_VARIANTS]
         everybody = [*self.samples, *(sample for sample, _ in self.mutants + self.variants)]
         jobs = RUN.jobs if len(everybody) > LARGE_CLASS else 1
         run = replace(RUN, jobs=jobs, limits=LIMITS)
@@ -102,8 +110,8 @@ class Graded:
 @pytest.fixture(scope="module", params=read_labs(), ids=lambda lab: lab.name)
 def graded(request, tmp_path_factory):
     """Each lab's class in turn."""
-    n_variants = None if request.config.getoption("--large") else N_VARIANTS
-    return Graded(request.param, n_variants, tmp_path_factory.mktemp(request.param.name))
+    is_large = request.config.getoption("--large")
+    return Graded(request.param, is_large, tmp_path_factory.mktemp(request.param.name))
 
 
 def test_every_sample_gets_the_mark_and_status_it_deserves(graded):
