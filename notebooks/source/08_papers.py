@@ -92,8 +92,8 @@ language = "en"  # "en" or "zh"; English if you write nothing
 #   options are right, two right letters and one wrong letter earn (2 − 1) / 3.
 # * **Order.** Name all steps, from first to last. Each step that is directly followed by the right
 #   step earns an equal part of the points.
-# * **Numbers.** Ten questions have a second part, with numbers that follow from your id. Each of the
-#   two parts has a quarter of a point. Counts must be exact. Other numbers may be wrong by 0.5 %.
+# * **Numbers.** Ten questions have a second part, with numbers that follow from your id. Each part
+#   earns a quarter of a point. Counts must be exact. Other numbers may be wrong by 0.5 %.
 #
 # The check below a question only says whether your answer is complete. You see whether it is right
 # after you hand it in.
