@@ -90,7 +90,7 @@ def _expect_limit(student: Student, case: RequestCase) -> None:
     gate=True,
 )
 def a_wish_is_kept_within_max_length(student: Student, case: RequestCase) -> None:
-    """With an output_length, the limit is that, or what max_length leaves beside the prompt."""
+    """With an output_length, the limit is that, or what max_length leaves after the prompt."""
     _expect_limit(student, case)
 
 
@@ -101,7 +101,7 @@ def a_wish_is_kept_within_max_length(student: Student, case: RequestCase) -> Non
     gate=True,
 )
 def without_a_wish_max_length_is_the_limit(student: Student, case: RequestCase) -> None:
-    """Without an output_length, the limit is all that max_length leaves beside the prompt."""
+    """Without an output_length, the limit is all that max_length leaves after the prompt."""
     _expect_limit(student, case)
 
 
