@@ -26,9 +26,9 @@ class Request:
     client did not say.
     id, input_length: as in `fields`.
     tokens: the list of the new tokens that it has so far.
-    limit: how many new tokens it may have: what the client wants, and what
-    fits into max_length beside the prompt. It is below 1 if there is no room
-    for a token.
+    limit: how many new tokens it may have. This is the smaller of what the
+    client wants and what max_length leaves after the prompt. It is below 1 if
+    there is no room for a token.
     """
 
     def __init__(self, fields: dict, max_length: int) -> None:
@@ -63,8 +63,8 @@ def has_decode_requests(states: Iterable[str]) -> bool:
 def does_fit(size: int, in_memory: Iterable[int], capacity: int) -> bool:
     """Whether a request fits beside those in memory. Sizes and capacity in tokens.
 
-    Sizes are what was reserved (`Request.size`): nobody knows when a request
-    will stop, so the answer is on the safe side.
+    Sizes are what was reserved (`Request.size`), because nobody knows when a
+    request will stop. A request may fill the capacity exactly.
     """
     return size + sum(in_memory) <= capacity
 
@@ -256,7 +256,7 @@ def transfer_s(n_tokens: int, bytes_per_token: int, bandwidth: float, latency_s:
 def latencies(arrival_s: float, token_times_s: Sequence[float]) -> tuple[float, float]:
     """Time to the first token, and mean time of each further one (0 for a single token).
 
-    token_times_s: when each of its new tokens was there, at least one. Returns
+    token_times_s: the time at which it got each new token, at least one. Returns
     (TTFT, TPOT) in seconds. Source: DistServe (arXiv:2401.09670), section 2.
     """
     first_s, last_s = token_times_s[0], token_times_s[-1]
@@ -277,10 +277,10 @@ def goodput(
 
 
 def padding_waste(batches: Iterable[Sequence[int]]) -> float:
-    """What part of the computed prompt tokens is padding; 0 without any batch.
+    """The share of padding in the computed prompt tokens; 0 without any batch.
 
-    batches: the prompts' lengths of each prefill batch; all are padded to the
-    longest of theirs.
+    batches: for each prefill batch, the lengths of its prompts. They are padded
+    to the longest prompt of the batch.
     """
     lengths = [list(batch) for batch in batches]
     computed = sum(max(batch) * len(batch) for batch in lengths)

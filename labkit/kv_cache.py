@@ -23,8 +23,8 @@ def attend_cached(
     Shapes: queries (B H Q D); keys and values of the same tokens (B Hkv Q D);
     past is None before the first step, then the pair (keys, values), each (B
     Hkv P D), that the last call returned.
-    Returns: what attention found, (B H Q D), and the cache with the new tokens
-    at its end, a pair of (B Hkv P+Q D). Each KV head is cached once, however
+    Returns: the output of the attention, (B H Q D), and the cache with the new
+    tokens at its end, a pair of (B Hkv P+Q D). Each KV head is cached once, however
     many query heads share it. Nothing that was passed in is changed.
     """
     if past is not None:
@@ -44,8 +44,8 @@ def forward_cached(
     The model offers `embed(tokens, positions)`, `blocks`, for each block
     `project(x)` and `merge(x, attended)`, and `unembed(x)`. All attention goes
     through `attend(queries, keys, values, past)`, called once per layer. Here
-    past is the pair of that layer, or None. `attend` returns what it found and
-    the layer's cache, as `attend_cached` does.
+    past is the pair of that layer, or None. `attend` returns its output and the
+    layer's cache, as `attend_cached` does.
 
     Shapes: tokens (B Q); past is None before the first step, then the list
     that the last step returned, with one pair (keys, values), each (B Hkv P
@@ -101,9 +101,9 @@ def generate(
 def tokens_processed(n_prompt: int, n_new: int, cached: bool) -> int:
     """Tokens that go through the model while it generates `n_new` tokens for one prompt.
 
-    The sum, over the forward passes, of the tokens fed to each: `generate` if
-    `cached`, otherwise `generate_uncached`, which feeds everything so far each
-    time. Nothing is fed for n_new = 0.
+    Add up the tokens that are fed in all passes. If `cached`, these are the
+    passes of `generate`. If not, they are those of `generate_uncached`: each
+    pass feeds all tokens so far. For n_new = 0 nothing is fed.
     """
     if n_new == 0:
         return 0
@@ -160,7 +160,7 @@ class ArenaCache:
         return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
 
     def rewind(self, n_tokens: int) -> None:
-        """Forget the last `n_tokens` by moving the pointer; no number in the arenas is touched.
+        """Forget the last `n_tokens` by lowering `length`; no number in the arenas is changed.
 
         Raises: ValueError, with nothing changed, unless 0 <= n_tokens <=
         length.

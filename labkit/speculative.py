@@ -111,7 +111,7 @@ def residual(target_probs: Tensor, draft_probs: Tensor) -> Tensor:
 def verify(
     drafted: Sequence[int], draft_probs: Tensor, target_probs: Tensor, rng: Generator | None = None
 ) -> tuple[int, int]:
-    """Decide which drafted tokens stay, and draw the token after them.
+    """Decide which drafted tokens are accepted, and draw the token after them.
 
     From left to right, token x is accepted with probability
     min(1, target(x) / draft(x)). Draw a uniform number for each token. The

@@ -9,8 +9,8 @@
 # %% [markdown]
 # # Lab 1: What fits on a GPU?
 #
-# <!-- picture: Eight query heads with eight KV heads, and with two:
-# then a token takes a quarter of the bytes. -->
+# <!-- picture: Left, eight query heads have eight KV heads. Right, they share two:
+# a token takes a quarter of the bytes. -->
 #
 # After this lab you can
 #
@@ -22,8 +22,8 @@
 # [glossary](../docs/glossary.md) explains the words of this lab in English and Chinese. A CPU is
 # enough. Cells that can use a GPU also work without one.
 #
-# Cells with `TODO` are yours. The check below each runs a few visible tests, and says what fails
-# and why. After you hand in, the grader runs the same checks on hidden tests.
+# Cells with `TODO` are yours. The check below each cell runs a few visible tests, and says what
+# fails and why. After you hand in, the grader runs the same checks on hidden tests.
 #
 # **Time:** 1.5 to 2.5 hours. **12 points**, 2 of them for written answers:
 #
@@ -79,18 +79,18 @@ Table(["model", "layers", "heads", "KV heads", "head_dim", "d_model", "parameter
 # ## 2. Weights
 #
 # A model with 7,000,000,000 parameters in 16 bits takes 14,000,000,000 bytes. Everything below uses
-# this product. Python's integers are exact at any size, but floats only up to 2^53. So use
-# integers: `//`, not `/`.
+# this product. Python's integers are exact at any size, but floats only up to 2^53. So use integers
+# in all functions of this lab. Where you divide, use `//`, not `/`.
 
 # %% exercise="labkit.memory:weight_bytes" points=0.5
 
 # %% [markdown]
 # ## 3. Training keeps more than weights
 #
-# Take a 7B model, trained with the optimizer Adam in mixed precision. It needs 112 GB before the
-# first *activation* is stored: activations are the outputs of the layers, which training keeps for
-# the backward pass. That is more than a card with 80 GB has. The recipe of [ZeRO, section
-# 3.1](https://arxiv.org/abs/1910.02054) keeps for each parameter
+# Take a 7B model, trained with the optimizer Adam in *mixed precision*: it computes in 16 bits, and
+# updates the weights in 32 bits. It needs 112 GB, more than a card with 80 GB has. This does not
+# yet include the *activations*: the outputs of the layers, which training keeps for the backward
+# pass. The recipe of [ZeRO, section 3.1](https://arxiv.org/abs/1910.02054) keeps for each parameter
 #
 # * the weight and its gradient, in 16 bits each;
 # * a master copy of the weight in 32 bits, because a small update of a 16-bit number is rounded
@@ -124,7 +124,7 @@ Table(["model", "layers", "heads", "KV heads", "head_dim", "d_model", "parameter
 # ### Question: training and generation
 #
 # How many bytes per parameter do training and generation keep? For training, use the recipe of
-# section 3. For generation, fill in the same five fields. A field may be 0.
+# section 3. For generation with 16-bit weights, fill in the same five fields. A field may be 0.
 #
 # Two numbers follow. `"optimizer_over_weights"` is the state of the optimizer divided by the 16-bit
 # weights. `"kv_bytes_per_token_of_8b"` is what one more token of Qwen3-8B adds to the cache.
@@ -194,7 +194,7 @@ training_and_generation = {
 # |---|---|
 # | `"GB"` | the number on the box times 10⁹ |
 # | `"GiB"` | the number on the box times 2³⁰, because memory chips have sizes in powers of two |
-# | `"driver"` | what `nvidia-smi` shows; GDDR6 cards with error correction lose 1/16 of the GiB |
+# | `"driver"` | what `nvidia-smi` shows; some cards use 1/16 of the memory for error correction |
 # | `"torch"` | what a program can get: the driver keeps a part for itself |
 
 # %% experiment="cards"
@@ -326,8 +326,9 @@ one_cell = {
 # ## 9. How it grows
 #
 # The figure draws *your* `kv_cache_bytes`. The left axes are linear. The right axes are
-# logarithmic: there y = c · xˢ is a straight line with slope s. The dashed lines are whole cards,
-# without any weights. Change the batch size, or put other models into the list.
+# logarithmic: there y = c · xˢ is a straight line with slope s. Each dashed line is the whole
+# memory of a card: no weights are subtracted. Change the batch size, or put other models into the
+# list.
 
 # %% experiment="kv_growth"
 cards = {}
@@ -404,9 +405,9 @@ scaling = {
 # %% [markdown]
 # ## 10. The calculator
 #
-# This section has no points. The sliders call your functions. Red means: does not fit. Choose
-# Qwen3-0.6B and an L4 with 8,192 tokens. What is the largest batch on the slider that fits? Then
-# choose Qwen3-32B and an L40S. Which helps more, weights of 1 byte or a shorter text?
+# This section has no points. The sliders call your functions. Red means that it does not fit.
+# Choose Qwen3-0.6B and an L4 with 8,192 tokens. What is the largest batch on the slider that fits?
+# Then choose Qwen3-32B and an L40S. Which helps more, weights of 1 byte or a shorter text?
 
 # %% experiment="calculator"
 widgets.vram_calculator(weight_bytes, kv_cache_bytes)
@@ -442,8 +443,8 @@ Table(["model", "parameters", "tokens of each sequence"], rows, "8 sequences on 
 # ## Words
 #
 # * **VRAM** is the GPU's own memory (the V once meant video). Weights and cache must be in it while
-#   they are used. Copying them from the CPU's memory for each token would take tens of times
-#   longer: lab 3 computes how long.
+#   they are used. If they were copied from the CPU's memory for each token, a token would take tens
+#   of times as long. Lab 3 computes this.
 # * **Classes of cards**: those most used for language models around 2025 have 80 GB (A100, H100),
 #   48 GB (RTX A6000, L40, L40S) or 40 GB (the first A100). Larger ones exist: an H200 has 141 GB.
 # * **GB and GiB** are 10⁹ and 2³⁰ bytes. They differ by 7.4 %. Boxes, data sheets and papers mix

@@ -133,17 +133,17 @@ Table(headings, [[n, *r] for n, r in rows.items()], "first run / median")
 # %% [markdown]
 # ## 2. Exactly so many tokens
 #
-# Tokens per second need a known number of tokens, and the same work in each run. By default,
-# `model.generate` of transformers guarantees neither:
+# To compute tokens per second, you need a known number of tokens, and the same work in each run. By
+# default, `model.generate` of transformers guarantees neither:
 #
 # * A model may stop early, at its end-of-text token.
 # * Its `generation_config`, which comes with the weights, may switch sampling on.
 # * It may ignore prompt tokens whose id equals the id of the padding. Random prompts contain such
 #   tokens.
 #
-# Write one call that rules all of this out. Read [the arguments of
+# Write one call that prevents all three. Read [the arguments of
 # `generate`](https://huggingface.co/docs/transformers/main_classes/text_generation). The model's
-# settings for beams and cache are right already: leave them as they are.
+# settings for beam search and for the cache are right already: leave them as they are.
 
 # %% exercise="labkit.throughput:generate_fixed" points=1.5
 
@@ -211,7 +211,8 @@ print(f"after it:      {memory_errors_alive()} exceptions")
 #
 # Now your functions measure real models. The file `my_throughput.jsonl` stores each row with its
 # raw samples. The first line of the file says where they come from. If you run the cell again, it
-# continues where it stopped. Delete the file to start again.
+# continues where it stopped. Delete the file to start again. `profile()` has the models and sizes
+# for your machine.
 #
 # There are four experiments:
 #
@@ -266,9 +267,9 @@ figures.input_sweep(records["yours"])
 
 # %% [markdown]
 # Would each prompt have room on a smaller card? The H200's record stores the peak memory of each
-# run. A run needs a card with at least this memory. So we can predict which runs have room. For
-# 24 GB we also measured it: `labkit measure --memory-gb 24` leaves a GPU only so much. You need not
-# run it. Compare the columns "24 GB, predicted" and "24 GB, measured".
+# run. A run needs a card with at least this memory. So we can predict which runs have room.
+# For 24 GB we also measured it: `labkit measure --memory-gb 24` uses only 24 GB of a GPU. You need
+# not run it. Compare the columns "24 GB, predicted" and "24 GB, measured".
 
 # %% experiment="smaller_cards"
 cut = recorded_results("memory-*.jsonl").values()
@@ -321,7 +322,8 @@ Table(["record", "model", "prefill ms", "step ms", "R²"], fits)
 #
 # ## 7. What does a step wait for?
 #
-# For a step of Qwen3-8B with a batch of 8, an H200 moves 15.1 GB of weights at 4.8 TB/s: 3.2 ms.
+# For a step of Qwen3-8B with a batch of 8, an H200 moves 15.1 GB of weights at 4.8 TB/s. This takes
+# 3.2 ms. (These are all weights but the input embedding: a step reads only a few of its rows.)
 # Computing takes 0.12 ms. The measured step takes 33 ms. So the step waits neither for memory nor
 # for computing. It waits for the CPU (the *host*), which *launches* the GPU's kernels one by one.
 # Each layer has dozens of kernels, and launching them takes 0.91 ms. PyTorch's default is to launch
@@ -632,9 +634,9 @@ tables.cards_table("Qwen/Qwen3-8B")
 #
 # Your timer and your sweep give numbers that another person can trust. With them you found what a
 # step waits for. A step of an 8B model takes 33 ms on an H200, although its memory could supply the
-# weights in 3.2 ms. So the memory works for a tenth of the step, and then waits for launches.
-# Larger batches share the launch time (lab 5), CUDA graphs remove it, and speculation (lab 6) makes
-# fewer steps. Lab 3 asks when a KV cache helps.
+# weights in 3.2 ms. So the memory is busy for a tenth of the step. The rest is waiting for
+# launches. Larger batches share the launch time (lab 5), CUDA graphs remove it, and speculation
+# (lab 6) makes fewer steps. Lab 3 asks when a KV cache helps.
 #
 # **Read next**
 #

@@ -120,7 +120,7 @@ Table(["model", *headings], rows, "512 new tokens after a prompt of 8")
 # %% [markdown]
 # ## 3. Seconds
 #
-# A pass cannot be faster than its floor: the longer of moving and computing.
+# A pass cannot be faster than its floor. This is the longer of two times, moving and computing.
 # `pass_floor(machine, work, n_new, n_cached, batch_size, dtype)` of lab 2 gives it. Its result has
 # the fields `moving_s`, `computing_s` and `seconds`, which is the longer of the two.
 #
@@ -150,7 +150,7 @@ Table(["model", *headings], rows, "512 new tokens after a prompt of 8")
 #
 # * `"kv_bytes_per_token"`: the bytes that one token adds to the KV cache, as
 #   `kv_bytes_per_token(work.shape)` of lab 1 counts them;
-# * `"leaves_launch_floor_at"`: the length at which the two curves separate, for contexts up to
+# * `"leaves_launch_floor_at"`: the length at which the two curves separate, with `n_context` =
 #   40,000;
 # * `"cached_step"`: the limit of a decode step with a cache, at the length in the comment (512: one
 #   token is fed after 511 cached ones);
@@ -159,8 +159,9 @@ Table(["model", *headings], rows, "512 new tokens after a prompt of 8")
 #
 # A limit is `"launch"`, `"memory"` or `"compute"`.
 #
-# The three lengths are predictions. The short curves of the H200's record end at
-# 519 tokens, so they do not reach these lengths. Section 4 shows what the record can confirm.
+# The three values of `"leaves_launch_floor_at"` are predictions. The short curves of the H200's
+# record end at 519 tokens, so they do not reach these lengths. Section 4 shows what the record can
+# confirm.
 
 # %% answer="four_settings" points=1
 four_settings = {
@@ -449,16 +450,16 @@ for name, record in RECORDS.items():
 # end.
 #
 # Look at the H200: 368 of 382 tokens are found, but the prefill takes *longer*. A pass over 382
-# tokens and a pass over 14 are both limited by launching. Copying the blocks into the cache comes
-# on top. With the document of the H200's record (5,761 tokens, in the table above), the cache
-# halves the time of a prefill.
+# tokens and a pass over 14 are both limited by launching. In addition, the cached blocks must be
+# copied into the cache. With the document of the H200's record (5,761 tokens, in the table above),
+# the cache halves the time of a prefill.
 #
 # ### Question: and the fifth run?
 #
 # In the fifth run we change one name in the document: the first `"Aldo"` becomes `"Otto"`. How many
-# tokens are found in the cache? Predict it: look for the first token that differs from
-# `tokens["first"]`, and for its block. Then compare with `edits["one name"]`. Enter the other runs
-# too.
+# tokens are found in the cache? Predict it: find the first token of `tokens["one name"]` that
+# differs from `tokens["first"]`, and its block. Then compare with `edits["one name"]`. Enter the
+# other runs too.
 
 # %% experiment="edited_tokens"
 tokenizer = kit_tokenizer("tiny-target")
@@ -481,8 +482,8 @@ print(f"{n_saved} of {n_prompt} tokens were found")
 # ### Written answer: what breaks a cache?
 #
 # Two applications send the same instructions of 2,000 tokens with each request. An earlier request
-# filled the cache. One application writes the time of day, which is always different, before the
-# instructions. The other one writes it after them.
+# filled the cache, in blocks of 16 tokens. One application writes the time of day, which is always
+# different, before the instructions. The other one writes it after them.
 #
 # 1. How many tokens of the instructions does each application find in the cache?
 # 2. Why must a hash cover everything before its block? What would go wrong otherwise, and would
@@ -613,4 +614,4 @@ print(f"the three later prefills: {1e3 * sum(later[0]):.0f} ms and {1e3 * sum(la
 #   Programs](https://arxiv.org/abs/2312.07104) (Zheng et al., 2024): the same idea as a tree of
 #   prefixes.
 # * [FlexGen: High-Throughput Generative Inference of Large Language Models with a Single
-#   GPU](https://arxiv.org/abs/2303.06865) (Sheng et al., 2023): offloading, and when it pays.
+#   GPU](https://arxiv.org/abs/2303.06865) (Sheng et al., 2023): offloading, and when it helps.

@@ -246,7 +246,7 @@ def attend_in_arena(queries, keys, values, past):
 def feed(tokens):
     past = None
     if arena.length:
-        past = [(layer, layer) for layer in arena.keys[..., : arena.length, :]]
+        past = [(layer, layer) for layer in arena.keys[..., : arena.length, :]]  # for its length
     return forward_cached(model, tokens, past, attend_in_arena)[0]
 
 
@@ -300,11 +300,11 @@ for t in range(n_tokens):
 print(f"{n_tokens} tokens through {window} slots: largest difference {largest:.1e}")
 
 # %% [markdown]
-# Remember two limits of the ring. First, our model has *learned* positions, and none beyond its
-# context. So a ring saves memory, but the text cannot become longer than the context. Second, if
-# you append several tokens to a full ring at once, you replace keys that the first of them should
-# still see. So let such a chunk attend to the old ring and to itself before you append it, or
-# append one token at a time. (`append` need not check this.)
+# Remember two limits of the ring. First, our model has *learned* positions: one vector for each
+# position of its context, and none for a later one. So a ring saves memory, but the text cannot
+# become longer than the context. Second, if you append several tokens to a full ring at once, you
+# replace keys that the first of them should still see. So let such a chunk attend to the old ring
+# and to itself before you append it, or append one token at a time. (`append` need not check this.)
 
 # %% [markdown]
 # ## 7. Pages
@@ -417,8 +417,8 @@ store_player(ArenaCache, RingCache, PagedCache)
 # We measure both ways of generating after a prompt of 32 tokens. Their runs alternate: one run of
 # each to warm up, and then seven. The figure shows medians. The bars hold the middle half of the
 # runs. Next to the measured ratio you see the ratio of tokens that you counted. A second model,
-# with an eighth of the `d_model`, is measured in the same way. On a GPU the models are larger. Try
-# your own sizes.
+# with 1/8 of the `d_model`, is measured in the same way. On a GPU the models are larger. Try your
+# own sizes.
 
 # %% experiment="cache_timing"
 if device == "cuda":

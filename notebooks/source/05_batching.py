@@ -42,8 +42,8 @@
 #
 # **The problem.** An 8B model on two H200 gets 500 requests, of 200 new tokens on average. One
 # after the other they take 314 s. In batches of 32 that wait for their longest request they take
-# 43.7 s. If a finished request leaves at once and the next one takes its place, they take 12.8 s,
-# and 6.8 s with 128 places. The cards and the tokens are the same, and no step became faster. In
+# 43.7 s. If a finished request leaves at once and the next one takes its slot, they take 12.8 s,
+# and 6.8 s with 128 slots. The cards and the tokens are the same, and no step became faster. In
 # this lab you write the code that makes the difference.
 
 # %% given="setup"
@@ -110,8 +110,8 @@ Table(["requests of 512 tokens", "one step, ms", "tokens/s together", "KV caches
 # %% [markdown]
 # A step for 64 requests takes 4.02 ms, and a step for one takes 3.14 ms. So 64 requests get 50
 # times as many tokens per second. Memory ends this: first its bandwidth, then its size. So every
-# step should be full. This is hard because requests arrive at any time, and an answer ends when the
-# model ends it.
+# step should serve many requests. This is hard because requests arrive at any time, and an answer
+# ends when the model ends it.
 #
 # ## 2. A request
 #
@@ -211,10 +211,10 @@ print("none has fewer than 50:", queue.constrained_get(lambda each: each["input_
 # %% [markdown]
 # ## 6. Two servers, two loops
 #
-# Prefill feeds a whole prompt at once; its speed is limited by computing. Decode feeds one token
-# of each request; its speed is limited by moving the weights. On one card they disturb each
-# other: while a long prompt is computed, no request gets a token. So each gets its own server, as
-# in DistServe, and a store lies between them:
+# Prefill feeds a whole prompt at once; its speed is limited by computing. Decode feeds one token of
+# each request; its speed is limited by moving the weights. On one card they disturb each other:
+# while a long prompt is computed, no request gets a token. So prefill and decode each have a
+# server, as in the paper DistServe, and a store lies between them:
 #
 # ```
 #  requests ──> PREFILL SERVER ──save──> store ──load──> DECODE SERVER ──> answers
@@ -243,9 +243,9 @@ print("none has fewer than 50:", queue.constrained_get(lambda each: each["input_
 # A returned list has the order of `ids`. The prompts of a batch take (number of prompts) × (longest
 # prompt) tokens of memory, and `free_kv(id)` frees one of these rows.
 #
-# The functions do not stop you from making mistakes. A full server lets you take more, and memory
-# can be freed twice. But every call is written to a log, and the checks read the log. A request
-# that arrives while `step` runs is in the `arrivals()` of the next call.
+# The functions do not stop you from making mistakes: you can take more memory than a server has, or
+# free memory twice. But every call is written to a log, and the checks read the log. A request that
+# arrives while `step` runs is in the `arrivals()` of the next call.
 #
 # ### The prefill loop
 #
@@ -265,9 +265,9 @@ print("none has fewer than 50:", queue.constrained_get(lambda each: each["input_
 # that fits, compute it, and give its memory back.
 #
 # * **Refusing**: refuse a request, with a reason, if it could not be served even on empty servers,
-#   and only then. The prompt must fit on this server and in the store. Prompt and the longest
-#   allowed answer (`size`) together must fit into `server.decode_capacity`. There must be room for
-#   at least one new token, and the client must want at least one.
+#   and only then. The prompt must fit into `server.capacity` and `server.storage`. Prompt and the
+#   longest allowed answer (`size`) together must fit into `server.decode_capacity`. There must be
+#   room for at least one new token, and the client must want at least one.
 # * **After the prefill**: if the first token is the last, finish the request here. Save every
 #   other request. Then free the memory of each request once. Do all this before the next batch is
 #   computed, so that the decode server can already begin.
@@ -334,9 +334,9 @@ print(alone.stopped or "The run came to its end.")
 # * a request that **fits** has joined. While there is a free slot (`server.max_batch` in all) and
 #   enough memory, no request waits for another one to end. If the request that has waited longest
 #   of all fits, it joins before the next step;
-# * no request **starves**. You may let a small request in before a large one. But newer ones may be
-#   preferred to a request that fits at three steps at most. A loop that always takes the newest or
-#   the shortest makes some requests wait to the very end.
+# * no request **starves**. You may let a small request in before a large one. But if a request
+#   fits, newer ones may join before it at three steps at most. A loop that always takes the newest
+#   or the shortest makes some requests wait to the very end.
 #
 # When a request joins, load its KV cache, reserve memory for the largest size that it can reach,
 # and free its memory in the store. Its dict has one more key, `"token"`: the first new token,
@@ -386,8 +386,8 @@ timeline.draw(first_run, "Eight requests on small servers")
 # ### In any order
 #
 # In real use the loops are two processes, and their steps come in any order. A loop must be right
-# in every order. So `serve` can also let one side run as far as it can, or choose a side at
-# random at each turn. `faults` finds broken rules in a log, each by its name.
+# in every order. So `serve` can also let one loop run as far as it can, or choose a loop at random
+# at each turn. `faults` finds broken rules in a log, each by its name.
 
 # %% experiment="orders"
 rng = random.Random(0)
@@ -451,7 +451,7 @@ timeline.draw(h200_run, "Llama-3.1-8B on two H200, 60 requests per second")
 # ## 8. The same loops on a real model
 #
 # Your loops do not know that the clock was virtual. With `serve_real` they use the same functions
-# on a small real model that the kit brings, `tiny-target`. Prompts are computed, and KV caches are
+# on a small real model of this course, `tiny-target`. Prompts are computed, and KV caches are
 # written to pages (lab 4), saved, loaded and freed. Each request must get exactly the tokens that
 # it gets alone: other requests in the batch, and padding, must not change them. Here both servers
 # take turns on one processor. So the requests on the decode server pause while a prompt is
@@ -599,9 +599,8 @@ for load in (0.2, 0.5, 0.8, 0.9):
 Table(["busy", "simulated, ms", "by the formula, ms"], rows, "mean TTFT")
 
 # %% [markdown]
-# The simulator agrees with the formula within 2 %. Also, a server that is busy for 90 % of the
-# time makes its users wait more than five times as long as an idle one, although nobody made a
-# mistake.
+# The simulator agrees with the formula within 2 %. Also, a server that is busy for 90 % of the time
+# makes its users wait more than five times as long as an idle one.
 #
 # ### Separate, or together?
 #
@@ -696,11 +695,11 @@ pauses.draw_pauses({way.__name__: way(12) for way in (separate, together, chunke
 # on a real card a small piece uses the chip less well, and each pass must be launched. Separate
 # cards still have the shortest pauses, 5 ms: a step there never waits for a prompt.
 #
-# ### In words: when is one enough?
+# ### Written answer: when is one enough?
 #
-# So far everything speaks for large batches. Describe two settings in which a batch size of one
-# is right, or even necessary. For each, name the property of the setting that makes it so, and
-# say why batching would not help. Two or three sentences each are enough.
+# So far, large batches were always better. Describe two settings in which a batch size of one is
+# right, or even necessary. For each, name the property of the setting that makes it so, and say why
+# batching would not help. Two or three sentences each are enough.
 
 # %% [markdown] written="batch_of_one" points=0.5
 # *One user on a device of their own.* An example is a phone that completes sentences. There is
@@ -740,11 +739,11 @@ pauses.draw_pauses({way.__name__: way(12) for way in (separate, together, chunke
 #
 # ### Question: which is it?
 #
-# Six servers have eight places each. How does each of them batch?
+# Six servers have eight slots each. How does each of them batch?
 #
-# * **A.** Eight requests start together. Seven have their last token after 20 steps. Nobody takes
-#   their places until the eighth has its last token, after 400 steps. Then the next eight start,
-#   never fewer.
+# * **A.** Eight requests start together. Seven have their last token after 20 steps. No other
+#   request takes their slots until the eighth has its last token, after 400 steps. Then the next
+#   eight start, never fewer.
 # * **B.** A batch starts with eight requests, or with fewer when 50 ms have passed since the
 #   first of them arrived. A request that arrives later waits until all of them are done.
 # * **C.** A request arrives while others are at their 150th token. In the next step it gets its
@@ -845,7 +844,7 @@ Table(["policy", "steps"], rows)
 # * **C.** Before, a prompt of 32,000 tokens stopped the output of all other requests for a second.
 #   Now every step computes a part of this prompt, together with the next token of the others.
 # * **D.** A decode step took 8 ms, and the GPU was busy for 5 ms of it. Now the CPU starts the
-#   whole step with one call, and the step takes 5 ms. The results are the same bits.
+#   whole step with one call, and the step takes 5 ms. The results are equal bit for bit.
 # * **E.** The weights need half of the bytes. At batch 1 a step takes about half of the time. The
 #   text may change a little.
 # * **F.** At batch 1 each pass of the model gives two tokens on average. The probabilities of the
@@ -864,7 +863,7 @@ engine_parts = {
 }
 
 # %% [markdown]
-# ### In words: little, or much?
+# ### Written answer: little, or much?
 #
 # Describe one setting in which continuous batching gains little over static batches, and one in
 # which it gains much. For each, say what decides it, and support it with a number from the cells
@@ -891,7 +890,7 @@ engine_parts = {
 # * *A setting without a number from the cells earns less (0.15 instead of 0.25).*
 
 # %% [markdown]
-# ### In words: your design
+# ### Written answer: your design
 #
 # Describe your two loops to a colleague who must operate them. What did you assume? Say what you
 # decided:

@@ -126,8 +126,8 @@ notation = {
 # | name | what it does |
 # |---|---|
 # | `check_sampling(temperature, top_k, top_p)` | refuses settings out of range |
-# | `check_start(prompt, n_new, target)` | refuses an empty prompt, n_new < 0 and a filled cache |
-# | `check_start(prompt, n_new, target, draft, gamma)` | the same of both; other vocabulary; γ < 1 |
+# | `check_start(prompt, n_new, target)` | refuses an empty prompt, n_new < 0, a cache in use |
+# | `check_start(prompt, n_new, target, draft, gamma)` | also refuses two vocabularies, and γ < 1 |
 # | `check_rows(drafted, draft_probs, target_probs)` | refuses shapes that do not fit |
 # | `sample(probs, rng)` | draws one token from probabilities (V,) and returns an int |
 # | `cut_after(tokens, eos)` | returns the tokens up to the first `eos`, and `eos` itself |
@@ -165,11 +165,12 @@ print(tokenizer.decode(prompt + new))
 # * After a rejection, the token is drawn from the *residual*: max(0, target − draft), divided by
 #   its sum.
 #
-# Why does the result have the target's distribution? An accepted token x has the probability
-# draft(x) · min(1, target(x) / draft(x)) = min(draft(x), target(x)). To reach target(x), the part
-# max(0, target(x) − draft(x)) is missing. These are the tokens that the draft proposes too rarely.
-# The residual adds exactly this part, because a rejection is as probable as the sum of all missing
-# parts. The two ways together give min(draft, target) + max(0, target − draft) = target.
+# Why does the result have the target's distribution? The draft proposes x, and x is accepted, with
+# probability draft(x) · min(1, target(x) / draft(x)) = min(draft(x), target(x)). To reach
+# target(x), the part max(0, target(x) − draft(x)) is missing. It is above 0 where the draft
+# proposes x too rarely. The residual adds exactly this part, because a rejection is as probable as
+# the sum of all missing parts. The two ways together give min(draft, target) + max(0, target −
+# draft) = target.
 
 # %% exercise="labkit.speculative:residual" points=0.5
 
@@ -947,10 +948,10 @@ Table(headings, rows, "speedup")
 # %% [markdown]
 # ## What you have shown
 #
-# Your sampler writes the target's text, for every possible outcome of chance. On the H200 the three
-# pairs run 1.42 to 1.82 times as fast with captured steps. With eager steps they all lose, at every
-# γ. The algorithm is the same in both cases. The difference is whether a step of the small model is
-# fast.
+# Your sampler has exactly the target's distribution: you added up every possible outcome. On the
+# H200 the three pairs run 1.42 to 1.82 times as fast with captured steps. With eager steps they all
+# lose, at every γ. The algorithm is the same in both cases. The difference is whether a step of the
+# small model is fast.
 #
 # **Read next**
 #

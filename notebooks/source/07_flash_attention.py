@@ -133,9 +133,9 @@ for size in (96, 32, 5, 1):
 #
 # The chip is small, and has one buffer for each matrix. The next tile of K takes the place of the
 # last tile of K. So do not use a tile after you have loaded the next one of its matrix: load it
-# again. A tile of O needs its place on the chip too, also if you only store it. If a tile does not
-# fit beside the tiles of the other matrices, `load` or `store` raises `SramOverflow`. (Vectors, and
-# the scores of one pair of tiles, are in registers. They take no room here.)
+# again. A tile of O needs room on the chip too, even if you only store it. If a tile does not fit
+# beside the tiles of the other matrices, `load` or `store` raises `SramOverflow`. (Vectors, and the
+# scores of one pair of tiles, are in registers. They take no room here.)
 #
 # Two functions help you:
 #

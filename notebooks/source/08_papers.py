@@ -67,7 +67,8 @@ ask = Asker(globals())
 # letters differ from your neighbour's. First write your id and your language here, and check the
 # id: if you change it later, letters and numbers change too.
 #
-# 選項的順序與題目裡的數字都由學號決定，請先填好學號，再選語言（`"en"` 或 `"zh"`）。
+# 選項的順序與題目裡的數字都由學號決定。請先填好學號，再選語言（`"en"` 或 `"zh"`），並確認學號無誤：
+# 之後若更改學號，字母與數字也會跟著改變。
 
 # %% answer="student_id" points=0
 student_id = "instructor"
@@ -86,13 +87,13 @@ language = "en"  # "en" or "zh"; English if you write nothing
 # beside it. So they survive a restart. If you reload the page, run the question's cell again before
 # you click. **Before you hand in: run all cells, and save.**
 #
-# * **Letters.** Each question says how many options are right. Name that many. The mark is (right −
-#   wrong) / number of right options, and at least 0. For example, if three options are right, two
-#   right letters and one wrong letter earn (2 − 1) / 3.
-# * **Order.** Name all steps, from first to last. You earn an equal part for each step whose next
-#   step is right.
-# * **Numbers.** Ten questions have a second part with numbers that follow from your id. Both parts
-#   earn a quarter of a point. Counts must be exact. Other numbers may be wrong by 0.5 %.
+# * **Letters.** Each question says how many options are right. Choose exactly that many. You earn
+#   (right − wrong) / (number of right options) of the points, and at least 0. For example, if three
+#   options are right, two right letters and one wrong letter earn (2 − 1) / 3.
+# * **Order.** Name all steps, from first to last. Each step that is directly followed by the right
+#   step earns an equal part of the points.
+# * **Numbers.** Ten questions have a second part, with numbers that follow from your id. Each part
+#   earns a quarter of a point. Counts must be exact. Other numbers may be wrong by 0.5 %.
 #
 # The check below a question only says whether your answer is complete. You see whether it is right
 # after you hand it in.
@@ -189,7 +190,7 @@ language = "en"  # "en" or "zh"; English if you write nothing
 # %% item="q20_numbers" points=0.25
 
 # %% [markdown]
-# ## Before you hand it in
+# ## Your answers
 #
 # This cell lists your answers, and says which are missing:
 
@@ -197,16 +198,14 @@ language = "en"  # "en" or "zh"; English if you write nothing
 ask.summary()
 
 # %% [markdown]
-# Save the notebook now.
-#
 # ## What you have shown
 #
-# You have checked the central claims of seven papers against your own counts and our records. Each
-# of them moves less, waits less, or guesses with a cheap model. Each time, somebody has to show
-# that the result is the same.
+# You have checked the central claims of seven papers against your own counts and our records. The
+# methods move fewer bytes, wait less, or guess with a cheap model. Each paper also shows that its
+# method keeps the result: the same values, or the same distribution.
 #
 # **Read next**
 #
 # * [Efficient Memory Management for Large Language Model Serving with
-#   PagedAttention](https://arxiv.org/abs/2309.06180) describes the engine of the last questions.
+#   PagedAttention](https://arxiv.org/abs/2309.06180) describes the blocks of the last questions.
 # * [MagicDec](https://arxiv.org/abs/2408.11049) shows when speculation helps with large batches.

@@ -5,7 +5,7 @@ from typing import Any
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
-        "no id": "write your student id in the first cell: your letters and numbers depend on it.",
+        "no id": "write your student id into `student_id`: your letters and numbers depend on it.",
         "blank": "not answered yet.",
         "field blank": "`{field}` is not filled in yet.",
         "twice": (
@@ -14,7 +14,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         ),
         "not letters": 'the answer should be letters, such as "A C"; it is {read}.',
         "no such letter": "there is no option {letter}; they end with {last}.",
-        "doubled": "the letter {letter} is there twice: {read}.",
+        "doubled": "you gave the letter {letter} twice: {read}.",
         "wrong count": "the answer should have {wanted} letters, and has {n}: {read}.",
         "not fields": "the answer should be a dict with {fields}; it is {read}.",
         "not a number": "`{field}` is not a number: {read}.",
@@ -23,7 +23,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "right letters": "of your letters {read}, {n} of {wanted} are right.",
         "missed": "You missed {letter}. {why}",
         "chosen": "You chose {letter}. {why}",
-        "no step": "in the right order, {second} comes directly after {first}.",
+        "no step": "in the right order, {second} follows directly after {first}.",
         "wrong number": "`{field}`, {read}, does not follow from your numbers.",
         "nothing stored": "Nothing is stored yet.",
         "stored": "Stored: {line}",
@@ -36,7 +36,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "in numbers": ", in numbers",
     },
     "zh": {
-        "no id": "請先在第一格填上你的學號：選項的順序與數字都由學號決定。",
+        "no id": "請先在 `student_id` 填上學號：選項的順序與數字都由學號決定。",
         "blank": "尚未作答。",
         "field blank": "`{field}` 尚未填寫。",
         "twice": "作答了兩次：儲存格裡寫的是 {written}，點選的是 {clicked}；請刪去其一。",

@@ -314,17 +314,17 @@ SAID = {
     "goodput": (
         "goodput",
         lambda served, first_s, further_s, seconds: sum(a <= first_s for a, _ in served) / seconds,
-        "That is by TTFT alone.",
+        "Only the limit of TTFT was checked.",
     ),
     "padding_waste": (
         "padding_waste",
         lambda batches: fmean([1 - sum(b) / max(b) / len(b) for b in batches] or [0]),
-        "That is the mean of the batches' parts",
+        "That is the mean of the batches' shares",
     ),
     "transfer_s": (
         "transfer_s",
         lambda n, per_token, bandwidth, latency: n * (latency + per_token / bandwidth),
-        "It comes once, and not for each token.",
+        "Add it once, not for each token.",
     ),
 }
 
@@ -349,4 +349,4 @@ def test_the_predicate_with_one_not_too_many_is_named(exercise):
     for check in CHECKS[exercise]:
         finding = play_check(check, student, OPEN_CASES[exercise])
         assert finding.status == "failed"
-        assert 'one "not" too many' in finding.message
+        assert "Remove one negation" in finding.message

@@ -181,13 +181,13 @@ def test_a_blank_answer_is_not_answered_yet(blank):
         ("A C Z", "there is no option Z; they end with E."),
         ("A C 3", "there is no option 3; they end with E."),
         ("2. A 1. C 3. E", "there is no option 2; they end with E."),
-        ("A A C", "the letter A is there twice: A A C."),
+        ("A A C", "you gave the letter A twice: A A C."),
         (42, 'the answer should be letters, such as "A C"; it is 42.'),
         (["A", 2, "C"], "the answer should be letters, such as \"A C\"; it is ['A', 2, 'C']."),
         ({"a": 1}, "the answer should be letters, such as \"A C\"; it is {'a': 1}."),
         (object(), 'the answer should be letters, such as "A C"; it is <a object of yours>.'),
         ("x" * 10**6, "there is no option X; they end with E."),
-        ("A" * 10**6, "the letter A is there twice: " + "A " * 28 + "A...."),
+        ("A" * 10**6, "you gave the letter A twice: " + "A " * 28 + "A...."),
         ("A C \ud800", "there is no option ?; they end with E."),
         ("A\x00C", "there is no option ?; they end with E."),
         (
@@ -250,7 +250,7 @@ def test_an_order_is_the_same_only_in_order():
 
 @pytest.mark.parametrize("missing", [..., "", "   ", None, 1.5, [], True, 10**4200], ids=str)
 def test_without_an_id_nothing_is_read_and_nothing_breaks(missing):
-    message = "write your student id in the first cell: your letters and numbers depend on it."
+    message = "write your student id into `student_id`: your letters and numbers depend on it."
     assert said("q02", q02="A C E", student_id=missing) == message
     assert said("q02", q02="A C E", student_id=12901001).startswith("A C E")
     assert what_is_read(local_student({"q02": "A"}), "q02") == (

@@ -48,22 +48,26 @@ def _expect_named(student: Student, case: AnswerCase, kind: str) -> None:
         raise OnlyRead
     for letter, right in case.right.items():
         if right == kind and named[letter] != right:
-            raise Wrong(f"{letter} is something else than {named[letter]} batching")
+            raise Wrong(f"{letter} is not {named[letter]} batching")
 
 
-@check("which_batching", hint="Does anything but a full batch let it begin?")
+@check("which_batching", hint="Look for servers whose batches begin only when they are full.")
 def static_batches_are_recognized(student: Student, case: AnswerCase) -> None:
-    """Where a batch waits until it is full and stays as it is to the end, batching is static."""
+    """If a batch waits until it is full, and no request joins it later, batching is static."""
     _expect_named(student, case, "static")
 
 
-@check("which_batching", hint="When does a batch begin? May a request join it later?")
+@check(
+    "which_batching", hint="Find out when a batch begins, and whether a request can join it later."
+)
 def dynamic_batches_are_recognized(student: Student, case: AnswerCase) -> None:
     """If a batch also begins after a set time, although it is not full, batching is dynamic."""
     _expect_named(student, case, "dynamic")
 
 
-@check("which_batching", hint="May a request join between two steps?")
+@check(
+    "which_batching", hint="Look for requests that join or leave between two steps of the others."
+)
 def continuous_batches_are_recognized(student: Student, case: AnswerCase) -> None:
     """If requests join and leave between any two steps, batching is continuous."""
     _expect_named(student, case, "continuous")
@@ -74,9 +78,11 @@ def _expect_ratio(student: Student, case: AnswerCase, setting: str) -> None:
     ratios = {key: finite_number_in(answer[key], key) for key in SETTINGS}
     got = ratios[setting]
     if len(set(ratios.values())) == 1:
-        raise Wrong("one ratio for all three", why="Lengths and slots make a difference.")
+        raise Wrong(
+            "one ratio for all three", why="The ratio depends on the lengths and on the slots."
+        )
     if got < 1 - TOLERANCE:
-        why = "Continuous batching never takes more steps: it is static over continuous."
+        why = "Divide static by continuous: continuous batching never takes more steps."
         raise Wrong(f"{setting}, {show(got)}", why=why)
     if case.right is None:
         raise OnlyRead
@@ -89,19 +95,23 @@ def _expect_ratio(student: Student, case: AnswerCase, setting: str) -> None:
     expect_close(case, got, case.right[setting], setting, relative=TOLERANCE, why=why)
 
 
-@check("predicted_ratio", hint="How many slots stand empty while a batch ends?")
+@check(
+    "predicted_ratio", hint="Count the slots that are empty before a batch of equal lengths ends."
+)
 def equal_lengths_are_predicted(student: Student, case: AnswerCase) -> None:
     """The ratio for equal lengths is right to 10 %."""
     _expect_ratio(student, case, EQUAL)
 
 
-@check("predicted_ratio", hint="A batch lasts as long as its longest: how many means is that?")
+@check(
+    "predicted_ratio", hint="Add the mean times between the ends: m/8, then m/7, and so on to m."
+)
 def exponential_lengths_are_predicted(student: Student, case: AnswerCase) -> None:
     """The ratio for exponential lengths in 8 slots is right to 10 %."""
     _expect_ratio(student, case, EIGHT)
 
 
-@check("predicted_ratio", hint="Is the longest of 32 four times as long as the longest of 8?")
+@check("predicted_ratio", hint="Add the mean times between the ends again, now from m/32 to m.")
 def more_slots_are_predicted(student: Student, case: AnswerCase) -> None:
     """The ratio for exponential lengths in 32 slots is right to 10 %."""
     _expect_ratio(student, case, THIRTY_TWO)
@@ -113,22 +123,25 @@ def _expect_parts(student: Student, case: AnswerCase, letters: str) -> None:
     if case.right is None:
         raise OnlyRead
     if wrong := [letter for letter in letters if named[letter] != case.right[letter]]:
-        raise Wrong(f"{wrong[0]} is the effect of something else than {named[wrong[0]]}")
+        raise Wrong(f"{wrong[0]} is not the effect of {named[wrong[0]]}")
 
 
-@check("engine_parts", hint="What is stored once? What is reserved later than before?")
+@check(
+    "engine_parts",
+    hint="Look for what is stored only once, and for what is reserved later than before.",
+)
 def parts_that_save_memory_are_recognized(student: Student, case: AnswerCase) -> None:
     """The parts that store less of the KV cache, or store it later, are named in A and B."""
     _expect_parts(student, case, "AB")
 
 
-@check("engine_parts", hint="What waited before: the other requests, or the GPU?")
+@check("engine_parts", hint="Find out what had to wait before: the other requests, or the GPU.")
 def parts_that_end_waiting_are_recognized(student: Student, case: AnswerCase) -> None:
-    """The parts that let nothing wait for a long prompt or for the CPU are named in C and D."""
+    """The parts that end the waiting for a long prompt or for the CPU are named in C and D."""
     _expect_parts(student, case, "CD")
 
 
-@check("engine_parts", hint="What is read from memory in each pass, and what does a pass yield?")
+@check("engine_parts", hint="Compare the bytes that a pass reads, and the tokens that it makes.")
 def parts_that_read_less_are_recognized(student: Student, case: AnswerCase) -> None:
     """The parts that read fewer bytes for each token are named in E and F."""
     _expect_parts(student, case, "EF")

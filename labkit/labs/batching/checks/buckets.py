@@ -73,7 +73,7 @@ def _batches(student: Student, case: BucketCase, n_most: int) -> list[list[int]]
     return batches
 
 
-@check("BucketQueue", "edges", hint="Divide by the width, round down.", gate=True)
+@check("BucketQueue", "edges", hint="Divide the length by the width, and round down.", gate=True)
 def a_batch_is_one_bucket(student: Student, case: BucketCase) -> None:
     """A batch holds lengths from i x width to (i + 1) x width - 1, and no others."""
     lengths = case.lengths
@@ -84,7 +84,7 @@ def a_batch_is_one_bucket(student: Student, case: BucketCase) -> None:
             what = f"prompts of {shortest} and {longest} tokens, with buckets of {case.width}"
             raise Wrong(what, expected="two batches", got="one batch", why=_rule_of(case, batches))
     n_buckets = len(set(map(case.bucket, range(len(lengths)))))
-    what = "the number of batches, taken as large as they come"
+    what = "the number of batches, if each takes a whole bucket"
     expect_equal(len(batches), n_buckets, what, why=_rule_of(case, batches))
     taken = sorted(i for batch in batches for i in batch)
     expect_equal(taken, list(range(len(lengths))), "the requests taken, in all batches together")
@@ -108,10 +108,16 @@ def _rule_of(case: BucketCase, batches: Sequence[Sequence[int]]) -> str:
 
     got = sorted(map(sorted, batches))
     names = " or ".join(name for name, rule in rules.items() if buckets(rule) == got)
-    return f"So it is if {names}." if names else ""
+    return f"This happens if {names}." if names else ""
 
 
-@check("BucketQueue", "many", "turns", hint="Of each bucket, look at the first.", gate=True)
+@check(
+    "BucketQueue",
+    "many",
+    "turns",
+    hint="Compare the first requests of all buckets, and take the oldest.",
+    gate=True,
+)
 def the_bucket_of_the_oldest_is_next(student: Student, case: BucketCase) -> None:
     """The next batch comes from the bucket with the oldest request of all."""
     waiting = set(range(len(case.lengths)))
@@ -141,31 +147,48 @@ def _why_that_bucket(case: BucketCase, taken: int, waiting: set[int]) -> str:
     return f"That bucket is {names}." if names else ""
 
 
-@check("BucketQueue", "one", hint="In at one end, out at the other.", gate=True)
+@check(
+    "BucketQueue",
+    "one",
+    hint="Add requests at the end of a bucket, and take them from its front.",
+    gate=True,
+)
 def within_a_bucket_the_oldest_come_first(student: Student, case: BucketCase) -> None:
-    """Out of one bucket, requests come in the order in which they were added."""
+    """From one bucket, requests are taken in the order in which they were added."""
     taken = [i for batch in _batches(student, case, 2) for i in batch]
     if taken != sorted(taken) or len(taken) < 2:
         right = show([id_at(i) for i in range(len(case.lengths))])
         got = show([id_at(i) for i in taken])
-        raise Wrong("the order in which they come", expected=right, got=got)
+        raise Wrong("the order in which they are taken", expected=right, got=got)
 
 
-@check("BucketQueue", "one", hint="How many may come, how many are there?", gate=True)
+@check(
+    "BucketQueue",
+    "one",
+    hint="Take the smaller of n_most and the number of requests in the bucket.",
+    gate=True,
+)
 def no_more_come_than_were_asked_for(student: Student, case: BucketCase) -> None:
-    """`take` gives n_most requests if the bucket has so many, else all it has; the rest stays."""
+    """`take` returns n_most requests, or all if the bucket has fewer; the others stay."""
     queue, n_left = case.build(student), len(case.lengths)
     while n_left:
         got = len(_taken(queue, case, 2))
-        expect_equal(got, min(2, n_left), f"how many of {n_left} come, when 2 are asked for")
+        expect_equal(
+            got,
+            min(2, n_left),
+            f"the number of requests that take(2) returns, with {n_left} in the queue",
+        )
         n_left -= got
 
 
 @check(
-    "BucketQueue", "rare", hint="When did its oldest come, not: when was it first used?", gate=True
+    "BucketQueue",
+    "rare",
+    hint="Compare the oldest requests that the buckets hold now, not when buckets were made.",
+    gate=True,
 )
 def a_rare_length_does_not_starve(student: Student, case: BucketCase) -> None:
-    """While others keep coming, a request of a rare length is next once it is the oldest."""
+    """A request of a rare length is next as soon as it is the oldest, even if others arrive."""
     n_added = 4
     queue, waiting = case.build(student, n_added), set(range(n_added))
     while 1 in waiting:
@@ -183,15 +206,15 @@ def a_rare_length_does_not_starve(student: Student, case: BucketCase) -> None:
         n_added += len(new)
 
 
-@check("BucketQueue", "one", hint="Is there a first bucket when there is none?")
+@check("BucketQueue", "one", hint="Return an empty list if all buckets are empty.")
 def an_empty_queue_gives_an_empty_list(student: Student, case: BucketCase) -> None:
     """Without requests, or when all are taken, `take` gives an empty list."""
     queue, n = case.build(student, 0), len(case.lengths)
-    expect_equal(_taken(queue, case, n), [], "what a new queue gives")
+    expect_equal(_taken(queue, case, n), [], "what a new queue returns")
     case.add(queue, range(n))
     if not _taken(queue, case, n):
-        raise Wrong("what a queue with requests gives", expected="requests", got="none")
-    expect_equal(_taken(queue, case, n), [], "what it gives when all are taken")
+        raise Wrong("what a queue with requests returns", expected="requests", got="none")
+    expect_equal(_taken(queue, case, n), [], "what it returns when all are taken")
 
 
 @check("BucketQueue", "many", hint="Count all requests, not the buckets.")
@@ -199,7 +222,7 @@ def the_length_counts_all_buckets(student: Student, case: BucketCase) -> None:
     """`len` is the number of requests in all buckets together."""
     expect_equal(len(case.build(student, 0)), 0, "the length of a new queue")
     queue, n = case.build(student), len(case.lengths)
-    expect_equal(len(queue), n, "the length with all of them")
+    expect_equal(len(queue), n, "the length with all requests")
     n_taken = len(_taken(queue, case, 1))
     expect_equal(len(queue), n - n_taken, f"the length after {n_taken} was taken")
 

@@ -17,7 +17,9 @@ Faults = Iterator[tuple[int | None, str]]
 _rule = partial(rule, "DecodeLoop")
 
 
-@_rule("finished once", "finish", hint="A finished request leaves your list of running requests.")
+@_rule(
+    "finished once", "finish", hint="Remove a finished request from your list of running requests."
+)
 def every_request_is_finished_once(event: Event, state: State) -> Faults:
     """No request is finished twice, or without having been loaded."""
     i = event.ids[0]
@@ -30,12 +32,12 @@ def every_request_is_finished_once(event: Event, state: State) -> Faults:
 @_rule(
     "ends at its limit",
     "decode, finish",
-    hint="The token that comes with a request is its first.",
+    hint="Count the token that comes with a request as its first.",
     weight=2,
     gate=True,
 )
 def output_ends_where_it_should(event: Event, state: State) -> Faults:
-    """Output ends with the end-of-text token or at the limit, the prefill's token counted."""
+    """An answer ends with the end-of-text token or at the limit; the prefill's token counts."""
     for i in event.ids if event.server == DECODE else ():
         n_made, n_output = state.n_made(i), state.n_output(i)
         if i not in state.running or n_output < 1:
@@ -47,7 +49,11 @@ def output_ends_where_it_should(event: Event, state: State) -> Faults:
 
 
 @_rule(
-    "decode memory", "load", hint="Add up what is reserved for all in memory.", weight=2, gate=True
+    "decode memory",
+    "load",
+    hint="Add up what is reserved for all requests in memory.",
+    weight=2,
+    gate=True,
 )
 def decode_memory_is_never_exceeded(event: Event, state: State) -> Faults:
     """What is reserved on the decode server fits its capacity."""
@@ -61,7 +67,7 @@ def decode_memory_is_never_exceeded(event: Event, state: State) -> Faults:
 @_rule(
     "reservation covers growth",
     "decode",
-    hint="Reserve for the prompt and all that may follow.",
+    hint="Reserve `size` tokens: the prompt and the longest possible answer.",
     gate=True,
 )
 def reservations_cover_growth(event: Event, state: State) -> Faults:
@@ -79,11 +85,11 @@ def reservations_cover_growth(event: Event, state: State) -> Faults:
 @_rule(
     "moved once, freed once",
     "load, free stored, free, decode, end",
-    hint="Load, free in the store; at its end finish, free here.",
+    hint="Call load_kv and free_stored when it joins, finish and free_kv when it is done.",
     gate=True,
 )
 def caches_are_moved_and_freed_once(event: Event, state: State) -> Faults:
-    """Each KV cache is loaded once, then freed in the store; freed here once, at its end."""
+    """Each KV cache is loaded once, then freed in the store, and freed here once when done."""
     for i in event.ids if event.server == DECODE else ():
         if text := _wrong_move(event.what, i, state):
             yield i, f"request {i} {text}"
@@ -121,7 +127,11 @@ def decode_steps_keep_their_size(event: Event, state: State) -> Faults:
         yield event.ids[0], f"{n} requests are in a decode step, which may have {most}"
 
 
-@_rule("everybody runs", "decode", hint="One step for all that run, each of them once.")
+@_rule(
+    "everybody runs",
+    "decode",
+    hint="Give decode_step the ids of all running requests, each id once.",
+)
 def everybody_runs_in_every_step(event: Event, state: State) -> Faults:
     """Each decode step has exactly the requests that are loaded and not done."""
     for i, n_times in Counter(event.ids).items():
@@ -170,7 +180,7 @@ def who_fits_joins_at_the_next_step(event: Event, state: State) -> Faults:
 @_rule(
     "no request starves",
     "decode",
-    hint="How often may newer requests join before one that fits?",
+    hint="Let newer requests join before one that fits at most three times.",
     weight=3,
 )
 def nobody_starves_on_the_way_to_decode(event: Event, state: State) -> Faults:
@@ -185,7 +195,7 @@ def nobody_starves_on_the_way_to_decode(event: Event, state: State) -> Faults:
 @_rule(
     "one step in a call",
     "decode",
-    hint="Return after a step: what comes meanwhile is in the next call's `arrivals()`.",
+    hint="Return after one decode_step. New requests are in the next call's `arrivals()`.",
     weight=2,
 )
 def one_call_makes_one_step(event: Event, state: State) -> Faults:
@@ -200,7 +210,7 @@ def one_call_makes_one_step(event: Event, state: State) -> Faults:
 @_rule(
     "no idle decode",
     "step",
-    hint="Do not wait for more requests: those that are there can run.",
+    hint="Do not wait for more requests. Run those that are there.",
     weight=2,
 )
 def decode_never_idles_beside_work(event: Event, state: State) -> Faults:

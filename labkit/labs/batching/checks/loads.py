@@ -84,7 +84,7 @@ def _padding(batches: Sequence[Sequence[int]]) -> int:
 def similar_prompts_share_a_batch(student: Student, case: LoadCase) -> None:
     """A crowd with ample memory is computed in few batches, with little padding.
 
-    Both are held against batches around the oldest, of all that differ by at most the tolerance.
+    Both are compared with a simple loop: oldest first, with all that differ by at most tolerance.
     """
     batches: list[list[int]] = []
     simple: list[list[int]] = []
@@ -110,14 +110,14 @@ def _expect_near_the_least(student: Student, case: LoadCase) -> None:
     n_steps = sum(1 for run in runs for _ in run.events("decode"))
     least = sum(least_steps(list(run.jobs.values()), run.setup) for run in runs)
     if n_steps > NEAR * least:
-        most = f"at most {NEAR} times the {least} that are needed in any case"
+        most = f"at most {NEAR} times {least}, the smallest possible number"
         raise Wrong("the decode steps", expected=most, got=str(n_steps), cause="too many steps")
 
 
 @loop_check(
     "DecodeLoop",
     "slots",
-    hint="Which request takes the slot of one that is done?",
+    hint="Let a waiting request join as soon as another one is done.",
     weight=3,
     gate=True,
 )
@@ -126,7 +126,11 @@ def slots_are_taken_while_others_run(student: Student, case: LoadCase) -> None:
     _expect_near_the_least(student, case)
 
 
-@loop_check("DecodeLoop", "memory", hint="Which room is reserved and never needed?")
+@loop_check(
+    "DecodeLoop",
+    "memory",
+    hint="Reserve no more than size, and free it as soon as a request is done.",
+)
 def steps_are_near_the_least(student: Student, case: LoadCase) -> None:
     """A crowd with little memory takes at most 1.35 times the least possible number of steps."""
     _expect_near_the_least(student, case)
@@ -144,7 +148,7 @@ def has_bound(case: LoopCase) -> bool:
     "DecodeLoop", hint="Reserve a request's size, and no more than that.", applies_to=has_bound
 )
 def steps_stay_below_the_bound(student: Student, case: LoopCase) -> None:
-    """There are no more decode steps than a loop takes that lets in every request that fits."""
+    """There are no more decode steps than if every request that fits joins at once."""
     run = run_of(student, case, "DecodeLoop")
     expect_work([run], "DecodeLoop")
     n_steps, most = sum(1 for _ in run.events("decode")), most_steps(case.jobs, case.setup)

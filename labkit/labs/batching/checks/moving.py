@@ -31,11 +31,11 @@ class TransferCase:
 
 @check(
     "transfer_s",
-    hint="Tokens times bytes per token; the bandwidth is in bytes per second.",
+    hint="Multiply tokens by bytes_per_token, and divide by the bandwidth.",
     gate=True,
 )
 def every_byte_passes_the_link(student: Student, case: TransferCase) -> None:
-    """On a link without latency, the bytes of all tokens take their time at its bandwidth."""
+    """Without latency, the time is the bytes of all tokens divided by the bandwidth."""
     slips = {
         8: "The bandwidth is in bytes already, not in bits.",
         1 / 8: "The bandwidth is in bytes already, not in bits.",
@@ -47,7 +47,7 @@ def every_byte_passes_the_link(student: Student, case: TransferCase) -> None:
     expect_number(got, case.moving_s, what, relative=SINGLE_PRECISION, factors=slips)
 
 
-@check("transfer_s", hint="One transfer: how often does it begin?", gate=True)
+@check("transfer_s", hint="Add latency_s once: there is one transfer.", gate=True)
 def the_latency_comes_once(student: Student, case: TransferCase) -> None:
     """The latency is added once, whatever the number of tokens."""
     without, got = (
@@ -56,8 +56,10 @@ def the_latency_comes_once(student: Student, case: TransferCase) -> None:
     what = "the seconds that are added by the latency"
     slips = {
         0.0: "The latency is left out.",
-        case.latency_s * case.n_tokens: "It comes once, and not for each token.",
-        max(0.0, case.latency_s - case.moving_s): "Nothing arrives during the latency.",
+        case.latency_s * case.n_tokens: "Add it once, not for each token.",
+        max(
+            0.0, case.latency_s - case.moving_s
+        ): "The bytes begin to move after the latency. Add the two times.",
     }
     expect_number(got - without, case.latency_s, what, relative=SINGLE_PRECISION, slips=slips)
 
@@ -85,13 +87,13 @@ def _is_single(case: LatencyCase) -> bool:
     return len(case.token_times_s) == 1
 
 
-@check("latencies", hint="How long does the client look at nothing?", gate=True)
+@check("latencies", hint="Subtract arrival_s from the time of the first token.", gate=True)
 def ttft_begins_with_the_arrival(student: Student, case: LatencyCase) -> None:
     """The first number is the time from the arrival to the first token."""
     got = _pair(student, case)[0]
     slips = {
-        case.token_times_s[0]: "That is when it was there, not how long it took.",
-        case.tpot_s: "The time to the first token comes first, then the time of a further one.",
+        case.token_times_s[0]: "That is the time on the clock. Subtract the arrival.",
+        case.tpot_s: "The order is wrong: return the TTFT first, then the TPOT.",
         case.token_times_s[-1] - case.arrival_s: "That is the time to the last token.",
     }
     expect_number(got, case.ttft_s, "TTFT", relative=SINGLE_PRECISION, slips=slips)
@@ -99,28 +101,32 @@ def ttft_begins_with_the_arrival(student: Student, case: LatencyCase) -> None:
 
 @check(
     "latencies",
-    hint="From the first token to the last one: how many came after the first?",
+    hint="Divide the time from the first to the last token by the number of further tokens.",
     applies_to=lambda case: not _is_single(case),
     gate=True,
 )
 def tpot_is_the_mean_after_the_first(student: Student, case: LatencyCase) -> None:
-    """The second number is the time from first to last token, over the tokens after the first."""
+    """The second number is the mean time of each token after the first one."""
     got, n = _pair(student, case)[1], len(case.token_times_s)
     slips = {
-        (n - 1) / n: "The first token is none of the further ones: do not count it.",
+        (n - 1) / n: "Do not count the first token: divide by the number of further tokens.",
         n - 1.0: "That is the time of all further tokens together.",
     }
     expect_number(got, case.tpot_s, "TPOT", relative=SINGLE_PRECISION, factors=slips)
 
 
-@check("latencies", hint="How many further tokens has it?", applies_to=_is_single)
+@check(
+    "latencies",
+    hint="Return 0 as the second number if there is only one token.",
+    applies_to=_is_single,
+)
 def a_single_token_has_none_after_it(student: Student, case: LatencyCase) -> None:
     """With one token, the second number is 0."""
     got = _pair(student, case)[1]
-    expect_number(got, 0.0, "TPOT of a single token", why="There is no further token.")
+    expect_number(got, 0.0, "TPOT of a single token", why="There is no token after the first one.")
     longer = _pair(student, case, case.token_times_s[0] + 0.5)[1]
     if not longer > 0:
-        raise Wrong("TPOT with one token more", expected="more than 0", got=show(longer))
+        raise Wrong("TPOT with one more token", expected="more than 0", got=show(longer))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +154,16 @@ class GoodputCase:
 
 
 COUNTED = {  # whom a wrong answer counts, by TTFT, TPOT and their limits
-    "That is by TTFT alone.": lambda first, _, most, __: first <= most,
-    "That is by TPOT alone.": lambda _, further, __, most: further <= most,
-    "That is with one of the limits met.": lambda a, b, x, y: a <= x or b <= y,
-    "That is without those at a limit.": lambda a, b, x, y: a < x and b < y,
-    "That is without those at the limit of TTFT.": lambda a, b, x, y: a < x and b <= y,
-    "That is without those at the limit of TPOT.": lambda a, b, x, y: a <= x and b < y,
+    "Only the limit of TTFT was checked.": lambda first, _, most, __: first <= most,
+    "Only the limit of TPOT was checked.": lambda _, further, __, most: further <= most,
+    "A request must meet both limits, not only one of them.": lambda a, b, x, y: a <= x or b <= y,
+    "Requests that exactly meet a limit are not counted.": lambda a, b, x, y: a < x and b < y,
+    "Requests that exactly meet the limit of TTFT are not counted.": lambda a, b, x, y: (
+        a < x and b <= y
+    ),
+    "Requests that exactly meet the limit of TPOT are not counted.": lambda a, b, x, y: (
+        a <= x and b < y
+    ),
 }
 
 
@@ -164,32 +174,39 @@ def _expect_goodput(student: Student, case: GoodputCase) -> None:
         n = sum(counts(*times, case.ttft_s, case.tpot_s) for times in case.served)
         known = numbers.get(n / case.seconds)
         numbers[n / case.seconds] = f"{known} Or: {text}" if known else text
-    slips = {case.seconds: "That is a number of requests: how many per second?"}
+    slips = {case.seconds: "That is a number of requests. Divide by the seconds."}
     if case.served:
-        slips[case.seconds / len(case.served)] = "That is a part of the requests."
+        slips[case.seconds / len(case.served)] = (
+            "That is a share of the requests. Return requests per second."
+        )
     got = case.ask(student)
     expect_number(got, right, "goodput", relative=SINGLE_PRECISION, factors=slips, slips=numbers)
 
 
-@check("goodput", "mixed", hint="Of a fast first token and slow further ones?", gate=True)
+@check(
+    "goodput",
+    "mixed",
+    hint="Count a request only if TTFT and TPOT are both within their limits.",
+    gate=True,
+)
 def both_limits_have_to_be_met(student: Student, case: GoodputCase) -> None:
     """A request counts if its TTFT and its TPOT are both within their limits."""
     _expect_goodput(student, case)
 
 
-@check("goodput", "edge", hint="Is the limit itself within the limit?", gate=True)
+@check("goodput", "edge", hint="Compare with <=, not with <.", gate=True)
 def a_limit_just_met_is_met(student: Student, case: GoodputCase) -> None:
-    """A request that takes exactly as long as a limit allows has met it."""
+    """A request that exactly meets a limit has kept it."""
     _expect_goodput(student, case)
 
 
-@check("goodput", "time", hint="Requests per second.", gate=True)
+@check("goodput", "time", hint="Divide the number of good requests by the seconds.", gate=True)
 def good_requests_are_counted_per_second(student: Student, case: GoodputCase) -> None:
-    """Goodput is the number of good requests over the seconds that it took."""
+    """Goodput is the number of good requests divided by the seconds of the run."""
     _expect_goodput(student, case)
 
 
-@check("goodput", "none", hint="0 requests were good, in some seconds.")
+@check("goodput", "none", hint="Return 0 if there are no requests. Do not divide by their number.")
 def nobody_served_is_no_goodput(student: Student, case: GoodputCase) -> None:
     """Without any request, goodput is 0."""
     expect_number(case.ask(student), 0.0, "goodput of no requests")

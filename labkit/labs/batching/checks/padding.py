@@ -39,14 +39,18 @@ def _expect_waste(student: Student, case: PaddingCase) -> None:
     numbers = {
         n_computed - sum(together): "That is the number of wasted tokens, not their share.",
         max(parts): "That is the waste of the worst batch.",
-        fmean(parts): "That is the mean of the batches' parts: a large batch counts more.",
+        fmean(
+            parts
+        ): "That is the mean of the batches' shares. Add up the tokens first, then divide once.",
         1 - fmean(together) / max(together): "Each batch is padded to its own longest prompt.",
     }
     slips = {
         100.0: "That is in percent.",
-        (1 - case.expected) / case.expected: "That is the part that is used.",
-        1 / (1 - case.expected): "That is over the true tokens, not over those computed.",
-        1 / case.expected / (1 - case.expected): "That is what was computed, in true tokens.",
+        (1 - case.expected) / case.expected: "That is the share that is used.",
+        1 / (1 - case.expected): "Divide by all computed tokens, not by those of the prompts.",
+        1
+        / case.expected
+        / (1 - case.expected): "That is all computed tokens divided by those of the prompts.",
     }
     expect_number(
         got, case.expected, "waste", relative=SINGLE_PRECISION, factors=slips, slips=numbers
@@ -56,23 +60,28 @@ def _expect_waste(student: Student, case: PaddingCase) -> None:
 @check(
     "padding_waste",
     "longest",
-    hint="A batch is a rectangle: how many of its places hold no token of a prompt?",
+    hint="Subtract each length from the longest of its batch, and add up.",
     gate=True,
 )
 def each_batch_is_padded_to_its_own_longest(student: Student, case: PaddingCase) -> None:
-    """Waste is what prompts lack to the longest of their batch, over all that is computed."""
+    """Waste is the padding to the longest prompt of each batch, divided by all computed tokens."""
     _expect_waste(student, case)
 
 
-@check("padding_waste", "weights", hint="Add up first, divide once.", gate=True)
+@check(
+    "padding_waste",
+    "weights",
+    hint="Add up padding and computed tokens over all batches, then divide once.",
+    gate=True,
+)
 def batches_count_by_their_tokens(student: Student, case: PaddingCase) -> None:
-    """Of several batches all padding counts, over all that is computed: no mean of parts."""
+    """With several batches, the sum of the padding is divided by the sum of the tokens."""
     _expect_waste(student, case)
 
 
-@check("padding_waste", "none", hint="What if there is nothing to divide by?")
+@check("padding_waste", "none", hint="Return 0 if there are no batches, before you divide.")
 def without_batches_nothing_is_wasted(student: Student, case: PaddingCase) -> None:
-    """Without any batch, and of a batch of equal lengths, the waste is 0."""
+    """Without any batch, and with batches of equal lengths, the waste is 0."""
     for batches in ((), ((5, 5, 5),)):
         expect_number(_waste(student, *batches), 0.0, "waste", absolute=1e-6)
     uneven = _waste(student, (2, 6))

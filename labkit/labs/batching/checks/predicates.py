@@ -51,32 +51,32 @@ def _expect_left(predicate: Proxy, states: Sequence[str], right: bool, why: str)
     if ask(*states) is not right:
         if ask("done") and not ask("queued"):
             why = (
-                'It is the other way round, true exactly when nothing is left: in "not any that '
-                'have not yet" there is one "not" too many.'
+                "It is the other way round: it is True exactly when nothing is left. "
+                "Remove one negation."
             )
         raise Wrong("whether anything is left", expected=str(right), got=str(not right), why=why)
 
 
 @check(
     "has_prefill_requests",
-    hint="Which states come before decode? One request is enough.",
+    hint='Return True if any state is one of the two before "decode".',
     applies_to=lambda case: case.has_any("queued", "prefill"),
     gate=True,
 )
 def one_request_before_decode_is_enough(student: Student, case: StatesCase) -> None:
-    """True if any request is "queued" or in "prefill", whatever the others are; else false."""
+    """The result is True if any request is "queued" or in "prefill", False if all are "done"."""
     _expect_left(student.has_prefill_requests, case.states, True, "One is queued or in prefill.")
     _expect_left(student.has_prefill_requests, case.all_done, False, "All of them are done.")
 
 
 @check(
     "has_prefill_requests",
-    hint="Is the prefill of a request in decode still to be done?",
+    hint="A request in decode has had its prefill: do not count it.",
     applies_to=lambda case: not case.has_any("queued", "prefill") and case.has_any("decode"),
     gate=True,
 )
 def requests_in_decode_need_no_prefill(student: Student, case: StatesCase) -> None:
-    """False if all requests are in "decode" or "done"; true again with one more in the queue."""
+    """The result is False if all requests are in "decode" or "done", and True with a queued one."""
     _expect_left(
         student.has_prefill_requests,
         case.states,
@@ -88,35 +88,35 @@ def requests_in_decode_need_no_prefill(student: Student, case: StatesCase) -> No
 
 @check(
     "has_prefill_requests",
-    hint="Of no requests, does any need a prefill?",
+    hint="Return False for an empty list of states.",
     applies_to=lambda case: not case.states,
 )
 def no_requests_need_no_prefill(student: Student, case: StatesCase) -> None:
-    """False without any request: a loop over nothing ends at once."""
+    """Without any request the result is False: the loop ends at once."""
     _expect_left(student.has_prefill_requests, [], False, "There is no request at all.")
     _expect_left(student.has_prefill_requests, ["queued"], True, "One is queued.")
 
 
 @check(
     "has_decode_requests",
-    hint="One request is enough, wherever it stands.",
+    hint="Look at all states: one request in decode is enough.",
     applies_to=lambda case: case.has_any("decode"),
     gate=True,
 )
 def one_request_in_decode_is_enough(student: Student, case: StatesCase) -> None:
-    """True if any request is in "decode", whatever the others are; not if all are "done"."""
+    """The result is True if any request is in "decode", and False if all are "done"."""
     _expect_left(student.has_decode_requests, case.states, True, "One is in decode.")
     _expect_left(student.has_decode_requests, case.all_done, False, "All of them are done.")
 
 
 @check(
     "has_decode_requests",
-    hint="May the decode loop end while requests are still in prefill?",
+    hint="Count requests that are queued or in prefill too: they come to decode later.",
     applies_to=lambda case: case.has_any("queued", "prefill") and not case.has_any("decode"),
     gate=True,
 )
 def requests_on_their_way_count_too(student: Student, case: StatesCase) -> None:
-    """True if any request is "queued" or in "prefill", for it will come to decode; else false."""
+    """The result is True if any request is "queued" or in "prefill": it comes to decode later."""
     why = "A decode loop that ended now would miss the requests that are still on the way."
     if not flag_in(student.has_decode_requests(["prefill"]), "whether anything is left"):
         why += " Those in prefill are missed too."
@@ -126,11 +126,11 @@ def requests_on_their_way_count_too(student: Student, case: StatesCase) -> None:
 
 @check(
     "has_decode_requests",
-    hint="Of no requests, is any left to decode?",
+    hint="Return False for an empty list of states.",
     applies_to=lambda case: not case.states,
 )
 def no_requests_need_no_decode(student: Student, case: StatesCase) -> None:
-    """False without any request: a loop over nothing ends at once."""
+    """Without any request the result is False: the loop ends at once."""
     _expect_left(student.has_decode_requests, [], False, "There is no request at all.")
     _expect_left(student.has_decode_requests, ["decode"], True, "One is in decode.")
 
@@ -183,32 +183,39 @@ def _room_counted(student: Student, case: RoomCase) -> str:
 
 @check(
     "does_fit",
-    hint="Is a memory that is full to the last token over-full?",
+    hint="Compare with <=: a memory may be full to the last token.",
     applies_to=lambda case: len(case.in_memory) == 1,
     gate=True,
 )
 def the_last_token_of_room_is_used(student: Student, case: RoomCase) -> None:
     """A request that fills the memory to the last token fits; one token more does not."""
-    _expect_fit(student, case, 0, "Full is allowed, over-full is not.")
+    _expect_fit(student, case, 0, "A memory may be exactly full.")
 
 
-@check("does_fit", hint="Each takes what was reserved for it.", applies_to=_is_crowded, gate=True)
+@check(
+    "does_fit",
+    hint="Add up the sizes of all requests in memory.",
+    applies_to=_is_crowded,
+    gate=True,
+)
 def everyone_in_memory_takes_its_own_room(student: Student, case: RoomCase) -> None:
-    """Every request in memory takes its own size of the room, whatever the others take."""
+    """Every request in memory takes its own size, also if two sizes are equal."""
     _expect_fit(student, case, 1, "The requests in memory take the sum of their sizes.")
 
 
 @check(
-    "does_fit", hint="Does the first one always fit?", applies_to=lambda case: not case.in_memory
+    "does_fit",
+    hint="Compare with the capacity also when nothing is in memory.",
+    applies_to=lambda case: not case.in_memory,
 )
 def an_empty_memory_is_not_endless(student: Student, case: RoomCase) -> None:
     """With nothing in memory a request fits if it is no larger than the memory."""
     _expect_fit(student, case, 1, "Nothing is in memory: its whole capacity is free.")
 
 
-@check("does_fit", hint="What does the caller find in its list afterwards?", applies_to=_is_crowded)
+@check("does_fit", hint="Do not change the list that you are given.", applies_to=_is_crowded)
 def asking_reserves_nothing(student: Student, case: RoomCase) -> None:
-    """Asking changes nothing: the caller's list of sizes is afterwards as it was before."""
+    """The caller's list of sizes is the same after the call as before it."""
     held = place(student, list(case.in_memory))
     for capacity, right in ((10**8, True), (0, False)):
         what = f"whether it fits into a memory of {capacity:,} tokens"

@@ -38,7 +38,7 @@ def every_request_is_prefilled_once(event: Event, state: State) -> Faults:
 @_rule(
     "first token counts",
     "finish, save, end",
-    hint="`add_token` says whether the first token was also the last.",
+    hint='Call add_token with the first token, and look whether the state is "done".',
     gate=True,
 )
 def the_first_token_counts(event: Event, state: State) -> Faults:
@@ -63,7 +63,7 @@ def the_first_token_counts(event: Event, state: State) -> Faults:
 @_rule(
     "refused only what cannot run",
     "prefill, refuse, end",
-    hint="Would it fit if it were alone: here, in the store, and for decode?",
+    hint="Compare it with three empty memories: here, the store, and the decode server.",
 )
 def only_what_cannot_run_is_refused(event: Event, state: State) -> Faults:
     """What can never be served is refused with a reason, and nothing else is."""
@@ -101,7 +101,7 @@ def prefill_memory_is_never_exceeded(event: Event, state: State) -> Faults:
 @_rule(
     "saved then freed once",
     "save, free, end",
-    hint="For each request of a batch: save it if need be, then free it, once.",
+    hint="For each request of a batch, call save_kv if it goes on, then free_kv once.",
     gate=True,
 )
 def caches_are_saved_then_freed_once(event: Event, state: State) -> Faults:
@@ -124,7 +124,7 @@ def caches_are_saved_then_freed_once(event: Event, state: State) -> Faults:
 @_rule(
     "similar lengths",
     "prefill",
-    hint="Compare with the shortest and with the longest of the batch.",
+    hint="Compare each new prompt with the shortest and the longest of the batch.",
     weight=2,
 )
 def prompts_of_a_batch_are_similar(event: Event, state: State) -> Faults:
@@ -151,7 +151,7 @@ def prefill_batches_keep_their_size(event: Event, state: State) -> Faults:
     weight=2,
 )
 def prefill_batches_are_filled(event: Event, state: State) -> Faults:
-    """A waiting request as long as one of the batch is taken along if it fits."""
+    """A waiting request with the length of one in the batch joins it if it fits."""
     lengths = [state.run.jobs[i].n_input for i in event.ids]
     has_room = max(lengths) * (len(lengths) + 1) <= state.prefill_free
     if len(lengths) >= state.run.setup.prefill_batch or not has_room:
@@ -173,7 +173,9 @@ def prefill_never_idles_beside_work(event: Event, state: State) -> Faults:
 
 
 @_rule(
-    "sent before the next", "prefill", hint="The decode server can begin with them while you go on."
+    "sent before the next",
+    "prefill",
+    hint="Save or finish all requests of a batch before you compute the next one.",
 )
 def a_batch_is_sent_before_the_next(event: Event, state: State) -> Faults:
     """Every computed request is saved or finished before the next batch is computed."""
@@ -188,7 +190,7 @@ def a_batch_is_sent_before_the_next(event: Event, state: State) -> Faults:
     weight=3,
 )
 def nobody_is_passed_over(event: Event, state: State) -> Faults:
-    """Equal prompts go in order of arrival, and the oldest that fits waits for few batches."""
+    """Equal lengths go in order of arrival; few batches leave out the oldest that fits."""
     older: dict[int, int] = {}  # request by length: the oldest one that is left
     for i, job in state.waiting.items():
         if i in event.ids and job.n_input in older:

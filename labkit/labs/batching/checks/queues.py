@@ -71,8 +71,8 @@ def _expect_taken(
     """constrained_get takes the request with the id `right`. Returns whom it asked about."""
     condition = Condition(accepted)
     those = " or ".join(map(str, accepted)) or "none"
-    what = f"what is taken where the condition accepts {those}"
-    what += f" and {n_most[0]} are looked at" if n_most else ""
+    what = f"the request that is taken if the condition accepts {those}"
+    what += f" and n_most is {n_most[0]}" if n_most else ""
     got = id_of(queue.constrained_get(condition, *n_most), what)
     if got != right:
         raise Wrong(what, expected=_named(right), got=_named(got), why=why)
@@ -91,14 +91,14 @@ def _expect_oldest(queue: Queue, right: int, when: str) -> None:
 
 @check(
     "RequestQueue",
-    hint="Look from the front, and go on where the condition does not hold.",
+    hint="Search from the front, and go on if the condition does not hold.",
     gate=True,
 )
 def the_oldest_that_fulfils_is_taken(student: Student, case: QueueCase) -> None:
-    """Of those that fulfil the condition the oldest is taken, wherever it stands."""
+    """The oldest request that meets the condition is taken, wherever it stands."""
     *earlier, late = case.ids
     queue, ids = case.build(student, len(earlier)), earlier
-    why = "The order of arrival decides, among those that the condition accepts."
+    why = "Of the requests that meet the condition, the oldest must be taken."
     _expect_taken(queue, [ids[4], ids[2]], ids[2], why=why)
     _expect_taken(queue, ids[3:], ids[3], why=why)
     queue.add({"id": late, "input_length": case.requests[-1][1], "output_length": None})
@@ -109,11 +109,11 @@ def the_oldest_that_fulfils_is_taken(student: Student, case: QueueCase) -> None:
 
 @check(
     "RequestQueue",
-    hint="A request that was looked at and not taken must keep its place.",
+    hint="Remove only the request that you return. Leave the others in their order.",
     gate=True,
 )
 def all_others_keep_their_places(student: Student, case: QueueCase) -> None:
-    """After a search, found or not, all others stand in the order in which they came."""
+    """After a search, all other requests are in their order of arrival, also if none was taken."""
     queue, ids = case.build(student), case.ids
     for accepted, right in (([ids[2]], ids[2]), ([], None), ([ids[4]], ids[4])):
         _expect_taken(queue, accepted, right)
@@ -122,69 +122,75 @@ def all_others_keep_their_places(student: Student, case: QueueCase) -> None:
         _expect_taken(queue, [waiting], waiting)
 
 
-@check("RequestQueue", hint="What does your search return when it comes to the end?")
+@check("RequestQueue", hint="Return None after the last request, and remove nothing.")
 def if_none_fulfils_none_is_taken(student: Student, case: QueueCase) -> None:
     """If the condition holds for no request, it returns None and keeps all requests."""
     _expect_taken(case.build(student, 0), case.ids, None)
     queue = case.build(student)
     _expect_taken(queue, [], None)
     for waiting in case.ids:
-        why = "It was there before the search in which none fulfilled the condition."
+        why = "It was in the queue before a search in which no request met the condition."
         _expect_taken(queue, [waiting], waiting, why=why)
 
 
-@check("RequestQueue", hint="A request that is taken out is no longer in the queue.", gate=True)
+@check("RequestQueue", hint="Remove the request from the queue when you return it.", gate=True)
 def who_was_taken_is_gone(student: Student, case: QueueCase) -> None:
-    """A request that was taken is not taken again, nor is the condition asked about it."""
+    """A request that was taken is not taken again, and the condition is not called for it."""
     queue, taken = case.build(student), case.ids[1]
     _expect_taken(queue, [taken], taken)
     asked = _expect_taken(queue, [taken], None, why="It was taken before.")
     if taken in asked:
         raise Wrong(
-            "whom the condition is asked about",
+            "the requests for which the condition is called",
             expected="requests that wait",
             got=f"request {taken}, which was taken",
-            why="A request that was taken has changed since: no condition is for it any more.",
+            why="It is no longer in the queue: do not call the condition for it.",
         )
 
 
 @check(
     "RequestQueue",
-    hint="Counted from the front, of those that wait; more than wait is fine.",
+    hint="Look at the first n_most requests only. n_most may be larger than the queue.",
     gate=True,
 )
 def no_more_than_n_most_are_looked_at(student: Student, case: QueueCase) -> None:
-    """With n_most, only that many are looked at from the front, and no later request is taken."""
+    """With n_most, only the first n_most requests are looked at, and no later one is taken."""
     queue, ids = case.build(student), case.ids
-    asked = _expect_taken(queue, [ids[3]], None, 3, why="It is not among them.")
+    asked = _expect_taken(queue, [ids[3]], None, 3, why="It is not among the first three.")
     if behind := [i for i in asked if i not in ids[:3]]:
         raise Wrong(
-            "the requests that the condition is asked about, where 3 are looked at",
+            "the requests for which the condition is called, if n_most is 3",
             expected="the first 3 only",
             got=_named(behind[0]),
         )
-    _expect_taken(queue, [ids[3]], ids[3], 4, why="It is the last of those.")
+    _expect_taken(queue, [ids[3]], ids[3], 4, why="It is the fourth request.")
     _expect_taken(
         queue, [ids[-1]], ids[-1], 10 * len(ids), why="All waiting requests are looked at."
     )
     _expect_taken(queue, [], None, 10 * len(ids))
 
 
-@check("RequestQueue", hint="Look, do not take. What does an empty queue raise by itself?")
+@check(
+    "RequestQueue",
+    hint="Return the first request without removing it. Raise IndexError if the queue is empty.",
+)
 def the_oldest_is_shown_and_stays(student: Student, case: QueueCase) -> None:
-    """`oldest` shows the one at the front, again and again; IndexError if there is none."""
+    """`oldest` returns the request at the front and keeps it; an empty queue raises IndexError."""
     queue, ids = case.build(student), case.ids
-    for when in ("of all", "of all, asked again"):
+    for when in ("of all", "of all, in a second call"):
         _expect_oldest(queue, ids[0], when)
     expect_refusal(lambda: case.build(student, 0).oldest(), "IndexError", "the oldest of none")
 
 
-@check("RequestQueue", hint="Every way in and every way out changes it by one.")
+@check(
+    "RequestQueue",
+    hint="Count the requests that wait: each add and each taken request changes the number.",
+)
 def the_length_is_who_waits(student: Student, case: QueueCase) -> None:
     """`len` is the number of requests that wait."""
     expect_equal(len(case.build(student, 0)), 0, "the length of a new queue")
     queue, n = case.build(student), len(case.ids)
-    expect_equal(len(queue), n, "the length with all of them")
+    expect_equal(len(queue), n, "the length with all requests")
     queue.constrained_get(Condition([]))
     expect_equal(len(queue), n, "the length after none was taken")
     queue.constrained_get(Condition(case.ids))

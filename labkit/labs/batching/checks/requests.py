@@ -59,7 +59,7 @@ def _state_of(request: Store, when: str) -> str:
     return got
 
 
-@check("Request", hint="A new request has what its dict says, and no tokens yet.", applies_to=_runs)
+@check("Request", hint="Set id, input_length, state and tokens in __init__.", applies_to=_runs)
 def a_new_request_is_queued(student: Student, case: RequestCase) -> None:
     """A new request has its `id` and `input_length`, is "queued", and has no new tokens."""
     request = case.build(student)
@@ -72,9 +72,9 @@ def a_new_request_is_queued(student: Student, case: RequestCase) -> None:
 def _expect_limit(student: Student, case: RequestCase) -> None:
     got = case.build(student).limit
     slips = {
-        case.max_length: "That is max_length: what the prompt takes of it is not left.",
-        case.max_length - case.n_input: "That is what max_length leaves: the client wants less.",
-        case.wanted: "That is what the client wants: prompt and answer do not fit into max_length.",
+        case.max_length: "That is max_length. Subtract the prompt from it.",
+        case.max_length - case.n_input: "That is what max_length leaves; the client wants less.",
+        case.wanted: "That is what the client wants, but it does not fit after the prompt.",
     }
     slips = {number: text for number, text in slips.items() if number is not None}
     if _runs(case):
@@ -85,34 +85,34 @@ def _expect_limit(student: Student, case: RequestCase) -> None:
 
 @check(
     "Request",
-    hint="Two numbers bound it: which of them is smaller? 0 is a number too.",
+    hint="Take the smaller of two numbers. An output_length of 0 is not None.",
     applies_to=lambda case: case.wanted is not None,
     gate=True,
 )
 def a_wish_is_kept_within_max_length(student: Student, case: RequestCase) -> None:
-    """With an output_length, the limit is that, or what max_length leaves beside the prompt."""
+    """With an output_length, limit is the smaller of it and max_length minus the prompt."""
     _expect_limit(student, case)
 
 
 @check(
     "Request",
-    hint="output_length is None. What ends such a request at the latest?",
+    hint="If output_length is None, use max_length minus the prompt.",
     applies_to=lambda case: case.wanted is None,
     gate=True,
 )
 def without_a_wish_max_length_is_the_limit(student: Student, case: RequestCase) -> None:
-    """Without an output_length, the limit is all that max_length leaves beside the prompt."""
+    """Without an output_length, limit is max_length minus the prompt."""
     _expect_limit(student, case)
 
 
 @check(
     "Request",
-    hint="What may it come to, in all? That does not change.",
+    hint="Add input_length and limit. The size does not change when tokens are added.",
     applies_to=_runs,
     gate=True,
 )
 def the_size_is_prompt_and_limit(student: Student, case: RequestCase) -> None:
-    """`size` is the prompt and the limit, however many of the tokens are there."""
+    """`size` is the prompt plus the limit, however many tokens the request has."""
     request = case.build(student)
     limit = number_in(request.limit, "the limit")
     if not 1 <= limit <= LARGEST_LIMIT:
@@ -123,14 +123,14 @@ def the_size_is_prompt_and_limit(student: Student, case: RequestCase) -> None:
     request.add_token(case.answer()[0], case.eos)
     slips = {
         case.n_input + 1: "That is its size now. Reserve for all tokens that it may have.",
-        right - 1: "The tokens that it has already still take memory.",
+        right - 1: "Do not subtract the tokens that it has: they take memory too.",
     }
     expect_number(request.size, right, "the size when it has a token", slips=slips)
 
 
 @check(
     "Request",
-    hint="One list per request. Which tokens belong into it?",
+    hint="Make a new list in __init__, and append every token, also the end-of-text token.",
     applies_to=_runs,
     gate=True,
 )
@@ -144,7 +144,7 @@ def every_token_is_kept_in_order(student: Student, case: RequestCase) -> None:
         expect_equal(request.tokens, added, f"the tokens after {len(added)}")
     got = other.tokens
     is_shared = isinstance(got, list) and got == added
-    why = "Both requests have one and the same list." if is_shared else ""
+    why = "Both requests share one list." if is_shared else ""
     expect_equal(got, [], "the tokens of another request", why=why)
 
 
@@ -187,7 +187,7 @@ def _is_late(request: Store, case: RequestCase) -> str:
 
 @check(
     "Request",
-    hint="Compare the number of its tokens with `limit`. The token of the prefill counts.",
+    hint="Compare len(tokens) with `limit`. The token of the prefill counts.",
     applies_to=lambda case: _runs(case) and not case.stops_after,
     gate=True,
 )
@@ -203,13 +203,13 @@ def the_last_allowed_token_makes_it_done(student: Student, case: RequestCase) ->
     gate=True,
 )
 def the_end_of_text_makes_it_done(student: Student, case: RequestCase) -> None:
-    """A request is "done" with its end-of-text token, be it the first, and not before."""
+    """A request is "done" with its end-of-text token, even if this is the first, and not before."""
     _expect_done_at_the_end(student, case)
 
 
 @check(
     "Request",
-    hint="The loops move a request on. What does a token change, and what never?",
+    hint='Let add_token set no state but "done".',
     applies_to=lambda case: case.n_answer >= 3,
 )
 def no_token_takes_a_state_back(student: Student, case: RequestCase) -> None:

@@ -89,7 +89,7 @@ def new_keys_follow_the_cached_ones(student: Student, case: AttendCase) -> None:
 def queries_see_the_past_and_not_their_future(student: Student, case: AttendCase) -> None:
     """Each new token attends to all cached tokens, to itself, and to no later token."""
     attended, _ = pair_in(student.attend_cached(*case.tensors()), "what attend_cached returns")
-    queries, what = case.tensors()[0], "what attention found"
+    queries, what = case.tensors()[0], "the output of the attention"
     expected = attention_by_hand(queries, *case.everything())
     why = slip_in_tensors(attended, SLIPS, queries, *case.everything())
     if getattr(attended, "dtype", None) in TOLERANCE and not why:
@@ -172,8 +172,9 @@ def nothing_passed_in_is_changed(student: Student, case: AttendCase) -> None:
     parts = [queries, keys, values, *(past or ())]
     placed = place_all(student, parts)
     got = student.attend_cached(*placed[:3], (placed[3], placed[4]) if past else None)
-    attended = tensor_in(pair_in(got, "what attend_cached returns")[0], "what attention found")
-    expect_equal(list(attended.shape), list(queries.shape), "the shape of what attention found")
+    what = "the output of the attention"
+    attended = tensor_in(pair_in(got, "what attend_cached returns")[0], what)
+    expect_equal(list(attended.shape), list(queries.shape), f"the shape of {what}")
     names = ("queries", "keys", "values", "cached keys", "cached values")
     for part, after, name in zip(parts, values_of(student, placed), names, strict=False):
         expect_tensor(after, part, f"the {name} after the call", tolerance=1e-7)
