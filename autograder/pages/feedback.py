@@ -15,7 +15,7 @@ from autograder.record.by_hand import HandMark
 from autograder.record.folder import policy_of, seed_of
 from autograder.record.marks import Mark
 from autograder.record.results import CheckResult, Result
-from labkit.checks.card import MARKS
+from labkit.checks.card import MARKS, Once, groups_of
 from labkit.checks.handin import WRITTEN_STUB
 from labkit.checks.outline import outline_of
 
@@ -41,19 +41,32 @@ class Points:
 
 
 @dataclass(frozen=True)
+class Group:
+    """Checks that did not pass for one mistake, and what is said of it."""
+
+    checks: list[CheckResult]
+    told: str
+    hints: list[str]
+
+    @property
+    def status(self) -> str:
+        return self.checks[0].status
+
+
+@dataclass(frozen=True)
 class Exercise:
-    """An exercise on a page. groups: checks that did not pass, those with one message together."""
+    """An exercise on a page. groups: of checks that did not pass; no sentence stands twice."""
 
     name: str
     title: str
-    groups: list[list[CheckResult]]
+    groups: list[Group]
     passed: list[CheckResult]
     code: list[list[Line]]
     hand: HandMark | None
 
     @property
     def checks(self) -> list[CheckResult]:
-        return [*self.passed, *(check for group in self.groups for check in group)]
+        return [*self.passed, *(check for group in self.groups for check in group.checks)]
 
 
 @dataclass(frozen=True)
@@ -142,14 +155,21 @@ def _exercise(
     hand: HandMark | None,
     told: Told,
 ) -> Exercise:
-    groups: dict[tuple[str, str], list[CheckResult]] = {}
-    for check in checks:
-        if not check.passed:
-            groups.setdefault((check.status, told(check)), []).append(check)
+    once = Once()
+    groups = [
+        _group(group, once, told)
+        for group in groups_of([each for each in checks if not each.passed])
+    ]
     messages = [check.message for check in checks if check.status == "failed"]
     code = [shown_lines(piece, messages) for piece in pieces] if messages else []
     passed = [check for check in checks if check.passed]
-    return Exercise(name, title, list(groups.values()), passed, code, hand)
+    return Exercise(name, title, groups, passed, code, hand)
+
+
+def _group(checks: list[CheckResult], once: Once, told: Told) -> Group:
+    first = max(checks, key=attrgetter("gate"))  # of equals, it is the first
+    text = once(told(first))
+    return Group(checks, text, [hint for check in checks if (hint := once(check.hint))])
 
 
 def _cells(folder: Path, result: Result) -> dict[str, str]:

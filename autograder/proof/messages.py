@@ -1,44 +1,69 @@
-"""Which share of a lab's wrong answers is told apart by what its checks say.
+"""What the checks say of a lab's wrong answers: which are told apart, and what is said twice.
 
 A wrong answer has messages of its own if no other wrong answer to the exercise gets the same ones,
 numbers left out. Run `python -m autograder.proof.messages [LAB ...]`.
 """
 
+import html
 import re
 import sys
 from collections import Counter
+from collections.abc import Sequence
 
 from autograder.builder.source import Lab, find_lab, read_labs
 from autograder.labs.known import Mutant, mutants_of
 from autograder.proof.matrix import findings_for
+from labkit.checks.card import SENTENCE, as_html
+from labkit.checks.core import Finding
 
+TAG = re.compile(r"<[^>]*>")
 NUMBERS = re.compile(r"[-+.,e\d]*\d")
 Said = tuple[str, frozenset[tuple[str, str]]]
 
 
-def said_of(lab: Lab, mutant: Mutant) -> Said:
+def played(lab: Lab) -> list[tuple[Mutant, list[Finding]]]:
+    """Each wrong answer of a lab, and what the checks find."""
+    return [
+        (mutant, findings_for(lab, mutant.exercise, {mutant.exercise: mutant.source}))
+        for mutant in mutants_of(lab)
+    ]
+
+
+def said_of(mutant: Mutant, findings: Sequence[Finding]) -> Said:
     """The exercise, and each check that fails with its message, without numbers and cases."""
-    findings = findings_for(lab, mutant.exercise, {mutant.exercise: mutant.source})
     failed = (finding for finding in findings if not finding.passed)
     told = ((each.check.name, each.message.partition(": ")[2]) for each in failed)
     return mutant.exercise, frozenset((name, NUMBERS.sub("#", text)) for name, text in told)
 
 
-def not_told_apart(lab: Lab) -> list[Mutant]:
+def not_told_apart(answers: Sequence[tuple[Mutant, Sequence[Finding]]]) -> list[Mutant]:
     """The wrong answers that get the same messages as another one."""
-    said = {id(mutant): said_of(lab, mutant) for mutant in mutants_of(lab)}
-    counts = Counter(said.values())
-    return [mutant for mutant in mutants_of(lab) if counts[said[id(mutant)]] > 1]
+    said = [said_of(*answer) for answer in answers]
+    counts = Counter(said)
+    return [mutant for (mutant, _), each in zip(answers, said, strict=True) if counts[each] > 1]
+
+
+def said_twice(findings: Sequence[Finding]) -> list[str]:
+    """The sentences that a report of these findings shows more than once."""
+    page = re.sub(r"</?code>|<br>", " ", as_html("", findings, 1))
+    words = (html.unescape(each) for each in TAG.split(page))
+    sentences = (" ".join(part.split()) for each in words for part in SENTENCE.findall(each))
+    counts = Counter(each for each in sentences if each.endswith((".", "?", "!")))
+    return [sentence for sentence, n in counts.items() if n > 1]
 
 
 def main(names: list[str]) -> None:
-    """Print the share of each lab, and the wrong answers that are not told apart."""
+    """Print the share of each lab, the wrong answers not told apart, and what is said twice."""
     for lab in map(find_lab, names) if names else read_labs():
-        alike, n_mutants = not_told_apart(lab), len(mutants_of(lab))
+        answers = played(lab)
+        alike, n_mutants = not_told_apart(answers), len(answers)
         n_own = n_mutants - len(alike)
         print(f"{lab.name}: {n_own} of {n_mutants} wrong answers ({n_own / n_mutants:.0%})")
         for mutant in alike:
             print(f"    {mutant.exercise}: {mutant.title}")
+        for mutant, findings in answers:
+            for sentence in said_twice(findings):
+                print(f"    twice for {mutant.exercise}, {mutant.title}: {sentence}")
 
 
 if __name__ == "__main__":

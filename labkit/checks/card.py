@@ -8,6 +8,7 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from labkit.checks.core import GATE_SENTENCE, Finding, points_by_weight, share_of_points
 
@@ -29,6 +30,7 @@ MARKS = {
     "undecided": Mark("?", "#7a5a00", "not decided"),
 }
 CARD = "line-height:1.5;max-width:56em"
+SENTENCE = re.compile(r"[^\n]+?(?:[.?!](?= )|(?:\n [^\n]*)*(?:\n+|$))")  # logs are indented
 
 
 def points_line(findings: Sequence[Finding], points: float) -> str:
@@ -45,11 +47,12 @@ def points_line(findings: Sequence[Finding], points: float) -> str:
 def as_text(title: str, findings: Sequence[Finding], points: float) -> str:
     """The report for a terminal: the same sentences, nothing folded."""
     lines = [f"{title}: {points_line(findings, points)}"]
+    once = Once()
     for group in groups_of(findings):
         sign = MARKS[group[0].status].sign
         lines += [f"  {sign} {finding.check.claim}" for finding in group]
-        lines += [f"      {said}" for said in said_of(group)]
-        lines += [f"      hint: {hint}" for hint in hints_of(group)]
+        lines += [f"      {said}" for said in said_of(group, once)]
+        lines += [f"      hint: {hint}" for hint in hints_of(group, once)]
     return "\n".join(lines)
 
 
@@ -61,38 +64,60 @@ def as_html(title: str, findings: Sequence[Finding], points: float, note: str = 
     groups = groups_of(findings)
     done = [group for group in groups if group[0].passed]
     open_ones = [group for group in groups if not group[0].passed]
-    rows = [_open_group(group, is_first=i == 0) for i, group in enumerate(open_ones)]
+    once = Once()
+    rows = [_open_group(group, once, is_first=i == 0) for i, group in enumerate(open_ones)]
     rows += [_passed(group) for group in done]
     head = f"<div><b>{html.escape(title)}</b> {_bar(findings, points)}</div>"
     above = f"<div>{with_code(note)}</div>" if note else ""
     return f'<div style="{CARD}">{head}{above}{"".join(rows)}</div>'
 
 
-def groups_of(findings: Sequence[Finding]) -> list[list[Finding]]:
-    """Findings that say the same, together, so that one mistake is reported once."""
-    groups: dict[tuple, list[Finding]] = {}
+def groups_of(findings: Sequence[Any]) -> list[list[Any]]:
+    """Findings, or results on record, that name one mistake, together: it is reported once."""
+    groups: dict[tuple[str, str], list[Any]] = {}
     for finding in findings:
-        _, raised, error = finding.message.partition("your code raised")  # in whichever case
-        what = error if raised else finding.message
-        groups.setdefault((finding.status, what), []).append(finding)
+        groups.setdefault((finding.status, _mistake(finding)), []).append(finding)
     return list(groups.values())
 
 
-def said_of(group: Sequence[Finding]) -> list[str]:
+def _mistake(finding: Any) -> str:
+    """What a message says in whichever case: an error, the cause at its end, or all of it."""
+    _, raised, error = finding.message.partition("your code raised")
+    cause = finding.cause.rstrip(".")
+    is_named = cause and finding.message.rstrip(".").endswith(cause)
+    return error if raised else cause if is_named else finding.message
+
+
+class Once:
+    """Lets each sentence of a report pass once. A line and the indented ones below it are one."""
+
+    def __init__(self) -> None:
+        self._said: set[str] = set()
+
+    def __call__(self, text: str) -> str:
+        return "".join(part for part in SENTENCE.findall(text) if self._is_new(part)).strip()
+
+    def _is_new(self, part: str) -> bool:
+        sentence = part.strip()
+        is_new = not sentence or sentence not in self._said
+        self._said.add(sentence)
+        return is_new
+
+
+def said_of(group: Sequence[Finding], once: Once) -> list[str]:
     """The sentences under the claims of a group."""
-    first = group[0]
+    first = max(group, key=lambda finding: finding.check.gate)  # of equals, it is the first
     if first.passed:
         return []
-    is_missed_gate = first.status != "read" and any(each.check.gate for each in group)
-    return [
-        first.message,
-        *([GATE_SENTENCE] if is_missed_gate and first.status == "failed" else []),
-    ]
+    is_missed_gate = first.check.gate and first.status == "failed"
+    said = once(first.message), once(GATE_SENTENCE) if is_missed_gate else ""
+    return [text for text in said if text]
 
 
-def hints_of(group: Sequence[Finding]) -> list[str]:
+def hints_of(group: Sequence[Finding], once: Once) -> list[str]:
     """A hint comes after a try: what is not written yet has none."""
-    return list(dict.fromkeys(each.check.hint for each in group if each.status == "failed"))
+    hints = [once(each.check.hint) for each in group if each.status == "failed"]
+    return [hint for hint in hints if hint]
 
 
 def mark(status: str) -> str:
@@ -109,14 +134,15 @@ def with_code(text: str) -> str:
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 
-def _open_group(group: Sequence[Finding], is_first: bool) -> str:
+def _open_group(group: Sequence[Finding], once: Once, is_first: bool) -> str:
     status = group[0].status
     if status in ("todo", "read") and len(group) > 1:  # one line for all of them
         return f"<div>{mark(status)} {with_code(group[0].message)}</div>"
     claims = "<br>".join(f"{mark(status)} {with_code(each.check.claim)}" for each in group)
     body = (
         '<div style="margin-left:1.6em;white-space:pre-line">'
-        f"{with_code(chr(10).join(said_of(group)))}{_folded('hint', hints_of(group))}</div>"
+        f"{with_code(chr(10).join(said_of(group, once)))}"
+        f"{_folded('hint', hints_of(group, once))}</div>"
     )
     if is_first or status != "failed":
         return f"<div>{claims}{body}</div>"

@@ -13,6 +13,7 @@ from autograder.builder.source import module_source, read_labs
 from autograder.labs.known import mutants_of, solved_text, variants_of
 from autograder.proof.demo import RUN
 from autograder.proof.matrix import findings_for, namespace_of, play_all
+from autograder.proof.messages import said_twice
 from labkit.checks.names import used_names
 from labkit.measuring import records
 
@@ -63,6 +64,7 @@ def test_each_mutant_fails_exactly_the_checks_named_for_it(lab, mutant):
     findings = findings_for(lab, mutant.exercise, {mutant.exercise: mutant.source})
     failed = {finding.check.name: finding.message for finding in findings if not finding.passed}
     assert set(failed) == set(mutant.caught_by), failed
+    assert said_twice(findings) == []
 
 
 @pytest.mark.parametrize(("lab", "variant"), collection(variants_of))

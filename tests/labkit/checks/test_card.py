@@ -5,13 +5,13 @@ import re
 import pytest
 
 from labkit.checks import card
-from labkit.checks.card import MARKS, as_html, as_text, groups_of
-from labkit.checks.core import Check, Finding
+from labkit.checks.card import MARKS, Once, as_html, as_text, groups_of
+from labkit.checks.core import GATE_SENTENCE, Check, Finding
 
 
-def finding(name, status, message="", gate=False):
+def finding(name, status, message="", gate=False, cause=""):
     check = Check(name, "f", f"It {name}s.", f"Try {name}.", 1, bool, print, gate)
-    return Finding(check, status, message)
+    return Finding(check, status, message, cause)
 
 
 PASSED = [finding("add", "passed"), finding("pop", "passed")]
@@ -46,6 +46,26 @@ def test_one_mistake_is_reported_once():
     assert as_text("f", same, 3).count("ValueError") == 1
     assert as_html("f", same, 3).count("ValueError") == 1
     assert as_html("f", TODO, 3).count("not written yet") == 1
+
+
+def test_checks_that_name_one_cause_are_one_group():
+    cause = "Query heads were counted. Multiply by n_kv_heads."
+    same = [finding(n, "failed", f"{n}: expected 1, got 2. {cause}", cause=cause) for n in "ab"]
+    assert len(groups_of(same)) == 1
+    assert len(groups_of([*same, finding("c", "failed", "c: expected 1, got 3.")])) == 2
+
+
+def test_no_sentence_stands_twice():
+    missed = [finding(n, "failed", f"{n} is 3. Return seconds.", gate=True) for n in "ab"]
+    for report in (as_text("f", missed, 3), as_html("f", missed, 3)):
+        assert "a is 3." in report and "b is 3." in report
+        assert report.count("Return seconds.") == report.count(GATE_SENTENCE) == 1
+
+
+def test_a_log_stays_whole():
+    once = Once()
+    logs = [f"The log of {n}:\n   0.1 s. Taken.\n   0.2 s. Gone." for n in (1, 2)]
+    assert [once(text) for text in [*logs, logs[0]]] == [*logs, ""]
 
 
 def test_the_first_failure_is_open_and_what_passed_is_folded():
