@@ -8,7 +8,8 @@ from labkit.checks.answers import AnswerCase
 from labkit.labs.cache_benchmark.checks.costs import CostCase, PassesCase
 from labkit.labs.cache_benchmark.checks.hashes import HashCase
 from labkit.labs.cache_benchmark.checks.prefix import OffloadCase, PrefixCase
-from labkit.labs.cache_benchmark.checks.times import LeavingCase, MachineSpec, SlopesCase, TimeCase
+from labkit.labs.cache_benchmark.checks.slopes import SlopesCase
+from labkit.labs.cache_benchmark.checks.times import LeavingCase, MachineSpec, TimeCase
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
 
 ANSWERS = ("four_settings", "speed_up", "tokens_found", "offload_plan")

@@ -5,6 +5,7 @@ is expected comes with the case.
 """
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,11 +13,19 @@ from typing import Any
 from labkit.bridge.student import Student, hold
 from labkit.checks.compare import expect_equal, expect_number, list_in, number_in, show
 from labkit.checks.core import Wrong, check
+from labkit.checks.slips import told
+from labkit.measuring.roofline import ModelWork
 
 # A sum over a dozen passes in single precision is this exact, whoever made it single: passes that
 # are tensors make tensors of all that is computed from them. The least slip that changes a sum, one
 # cached token more in every step, changes it by 1.2e-6.
 SINGLE_PRECISION = 1e-6
+
+# Slips: how many tokens are in the cache before pass i, the first of which is the prefill.
+CACHED_SLIPS: dict[str, Callable[[int, int], int]] = {
+    "The tokens of earlier decode steps are in the cache, too.": lambda n_prompt, i: n_prompt,
+    "The token that a pass is fed is not in the cache before it.": lambda n_prompt, i: n_prompt + i,
+}
 
 LLAMA, GEMMA = "meta-llama/Llama-3.2-1B", "google/gemma-3-1b-it"
 
@@ -102,9 +111,14 @@ def with_a_cache_one_token_is_fed(student: Student, case: PassesCase) -> None:
 
 def _expect_pairs(student: Student, case: PassesCase) -> None:
     got = _passes(student, case)
+    slips = {
+        text: [[case.n_prompt, 0], *([1, cached(case.n_prompt, i)] for i in range(1, case.n_new))]
+        for text, cached in CACHED_SLIPS.items()
+    }
+    why = told(text for text, passes in slips.items() if case.use_cache and got == passes)
     for i, expected in enumerate(case.expected):
         pair = got[i] if i < len(got) else "no pass"
-        expect_equal(pair, list(expected), f"pass {i + 1}, as (fed, cached)")
+        expect_equal(pair, list(expected), f"pass {i + 1}, as (fed, cached)", why=why)
 
 
 def _costs(student: Student, case: CostCase, width: int = 2) -> list[Any]:
@@ -114,9 +128,11 @@ def _costs(student: Student, case: CostCase, width: int = 2) -> list[Any]:
     return list_in(got, "the cost", "a pair (FLOPs, moved bytes)", 2)
 
 
-def _expect_flops(student: Student, case: CostCase, why: str = "") -> None:
+def _expect_flops(
+    student: Student, case: CostCase, slips: Mapping[float, str] | None = None
+) -> None:
     got = _costs(student, case)[0]
-    expect_number(got, case.flops, "the FLOPs", relative=SINGLE_PRECISION, why=why)
+    expect_number(got, case.flops, "the FLOPs", relative=SINGLE_PRECISION, slips=slips)
 
 
 @_cost(
@@ -136,11 +152,9 @@ def each_step_attends_to_what_is_cached(student: Student, case: CostCase) -> Non
 )
 def prefill_needs_one_position_of_logits(student: Student, case: CostCase) -> None:
     """A prefill computes logits only for the last position."""
-    _expect_flops(
-        student,
-        case,
-        "Logits may have been counted for every position. Only the last one needs them.",
-    )
+    of_all = ModelWork.of(case.model).flops(case.n_prompt, 0, case.n_prompt)
+    text = "Logits were counted for every position. Only the last one needs them."
+    _expect_flops(student, case, {of_all: text})
 
 
 @_cost(
@@ -160,8 +174,14 @@ def without_a_cache_every_pass_is_a_prefill(student: Student, case: CostCase) ->
 )
 def every_pass_moves_weights_and_cache(student: Student, case: CostCase) -> None:
     """Each pass moves the weights, and keys and values of the cached and the fed tokens."""
-    got = _costs(student, case)[1]
-    expect_number(got, case.moved_bytes, "the moved bytes", relative=SINGLE_PRECISION)
+    got, work = _costs(student, case)[1], ModelWork.of(case.model)
+    none, last = (work.moved_bytes(n, 1, 2) for n in (0, case.n_prompt + case.n_new - 1))
+    of_cached = case.moved_bytes - last + none if case.use_cache else case.n_new * none
+    slips = {
+        last: "That is what the last pass moves. Add up all passes.",
+        of_cached: "A pass also moves keys and values of the tokens that it is fed.",
+    }
+    expect_number(got, case.moved_bytes, "the moved bytes", relative=SINGLE_PRECISION, slips=slips)
 
 
 @_cost(
@@ -180,7 +200,7 @@ def the_width_of_numbers_is_an_argument(student: Student, case: CostCase) -> Non
         case.width / 2 * of_two,
         "the moved bytes at that width",
         relative=SINGLE_PRECISION,
-        why="You used 2 bytes per number, but width differs." if n_bytes == of_two else "",
+        slips={case.moved_bytes: "You used 2 bytes per number, but width differs."},
     )
 
 

@@ -96,6 +96,8 @@ def each_full_block_has_a_hash(student: Student, case: HashCase) -> None:
         n_full = n_tokens // size
         if len(got) != n_full:
             why = "A block that is not full can still change, so it has no hash."
+            if not n_tokens:
+                why = "Without tokens there is no block. Return an empty list."
             raise Wrong(
                 f"the number of hashes of {n_tokens} tokens",
                 expected=str(n_full),
@@ -136,7 +138,8 @@ def a_hash_covers_everything_before_it(student: Student, case: HashCase) -> None
     whole = _full(student, case.tokens, case)
     why = "After a different beginning, the same block has different keys and values."
     other = _full(student, _changed(case.tokens, 0), case)
-    _expect_all_differ(whole, other, "after a change of the first token", why)
+    reach = _reach(whole, other)
+    _expect_all_differ(whole, other, "after a change of the first token", f"{reach}{why}")
     for i in range(1, case.n_blocks - 1):
         other = _full(student, _changed(case.tokens, i * size + size // 2), case)
         _expect_all_differ(whole[i:], other[i:], f"after a change in block {i}", why)
@@ -147,6 +150,14 @@ def a_hash_covers_everything_before_it(student: Student, case: HashCase) -> None
     if swapped != list(case.tokens):
         other = _full(student, swapped, case)
         _expect_all_differ(whole[1:], other[1:], "after two blocks were swapped", why)
+
+
+def _reach(whole: list, other: list) -> str:
+    """What is said of a new first token that changes the hashes of one or two blocks alone."""
+    changed = [i for i, (one, new) in enumerate(zip(whole, other, strict=True)) if one != new]
+    if changed == [0]:
+        return "Only the hash of its own block changed. "
+    return "Only its own hash and the next one changed. " * (changed == [0, 1])
 
 
 @check(
@@ -160,15 +171,16 @@ def every_token_of_a_block_counts(student: Student, case: HashCase) -> None:
     size = case.block_size
     tokens = list(case.tokens[: size * case.n_blocks])
     last = _full(student, tokens, case)[-1]
-    others = {"the block in reverse": [*tokens[:-size], *reversed(tokens[-size:])]}
+    others = {"the block in reverse": ([*tokens[:-size], *reversed(tokens[-size:])], "")}
     for at in range(len(tokens) - size, len(tokens)):
         place = f"at place {at % size} of the block"
-        others[f"a different token {place}"] = _changed(tokens, at)
-        others[f"a token {place} that is larger by 256"] = _changed(tokens, at, 256)
-        others[f"a token {place} that is larger by 65,536"] = _changed(tokens, at, 65_536)
-    for what, changed in others.items():
+        others[f"a different token {place}"] = _changed(tokens, at), ""
+        for by, part in {256: "byte", 65_536: "two bytes"}.items():
+            why = f"You lose part of the number: the lowest {part} cannot tell these tokens apart."
+            others[f"a token {place} that is larger by {by:,}"] = _changed(tokens, at, by), why
+    for what, (changed, why) in others.items():
         if changed != tokens and _full(student, changed, case)[-1] == last:
-            raise Wrong(f"the hash with {what}", expected="a different one", got="equal")
+            raise Wrong(f"the hash with {what}", expected="a different one", got="equal", why=why)
     if size > 1:
         start = tokens[:-size] + [7] * (size - 2)
         pair = [_full(student, [*start, *end], case)[-1] for end in ((1, 23), (12, 3))]

@@ -165,8 +165,10 @@ def overlapping_transfers_take_the_longer(student: Student, case: OffloadCase) -
 def only_what_is_moved_can_be_offloaded(student: Student, case: OffloadCase) -> None:
     """offloaded_bytes may be 0 to moved_bytes. Any other number is a ValueError."""
     moved, links = case.moved_bytes, (case.bandwidth, case.link_bandwidth)
-    refused = {f"offloading {n:,} bytes": (moved, n, *links) for n in (moved + 1, -1)}
-    expect_refusals(student.offload_step_s, refused)
+    whys = {moved + 1: "The step moves fewer bytes.", -1: "A number of bytes is never negative."}
+    for n, why in whys.items():
+        refused = {f"offloading {n:,} bytes": (moved, n, *links)}
+        expect_refusals(student.offload_step_s, refused, why=why)
     for n_bytes in (0, moved):
         seconds = number_in(student.offload_step_s(moved, n_bytes, *links), "the seconds")
         if not seconds > 0:

@@ -1,4 +1,4 @@
-"""Checks of lab 3's predicted times and slopes.
+"""Checks of lab 3's predicted times.
 
 Models are those of the fact tables, machines a few numbers; both are built where the student's code
 runs, and what is expected comes with the case.
@@ -6,14 +6,12 @@ runs, and what is expected comes with the case.
 
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 from labkit.bridge.student import Proxy, Student, hold
-from labkit.checks.compare import expect_number, list_in, number_in, refuse_blank, show
+from labkit.checks.compare import expect_number, number_in, refuse_blank, show
 from labkit.checks.core import Wrong, check
-from labkit.checks.forms import expect_refusals
-from labkit.checks.slips import is_number
+from labkit.checks.slips import cause_by_replay, is_number
 from labkit.labs.cache_benchmark.checks.costs import LLAMA, SINGLE_PRECISION
 
 
@@ -80,11 +78,15 @@ class LeavingCase:
 _time = partial(check, "predicted_time_s", parts=("generation_passes",))
 
 
-def _expect_time(student: Student, case: TimeCase, why: str = "") -> None:
+def _seconds(student: Student, case: TimeCase, launch_s: float) -> Any:
     machine = case.machine.build(student)
     work = hold(student.ModelWork.of, case.model)
     arguments = (machine, work, case.n_prompt, case.n_new, case.use_cache)
-    got = student.predicted_time_s(*arguments, launch_s=case.launch_s, dtype=case.dtype)
+    return student.predicted_time_s(*arguments, launch_s=launch_s, dtype=case.dtype)
+
+
+def _expect_time(student: Student, case: TimeCase, why: str = "") -> None:
+    got = _seconds(student, case, case.launch_s)
     factors = {1e3: "That is milliseconds: return seconds."}
     expect_number(
         got, case.expected_s, "the seconds", relative=SINGLE_PRECISION, factors=factors, why=why
@@ -98,19 +100,28 @@ def _expect_time(student: Student, case: TimeCase, why: str = "") -> None:
 )
 def each_pass_has_its_own_limit(student: Student, case: TimeCase) -> None:
     """Each pass takes the longer of its own moving and computing."""
-    _expect_time(
-        student, case, "Take the longer time in each pass, and add then. Do not add first."
-    )
+    _expect_time(student, case, "Take the longer time in each pass, and add then.")
 
 
 @_time("launch", hint="Take max(launch_s, floor) in each pass.", gate=True)
 def no_pass_is_shorter_than_its_launch(student: Student, case: TimeCase) -> None:
     """A pass whose floor is below the launch time takes the launch time."""
-    _expect_time(
-        student,
-        case,
-        "Launching and the pass overlap, so take the longer one. Do this in every pass.",
-    )
+
+    def added_s(launch_s: float) -> float:
+        """How much longer it takes because of launching."""
+        with_s, without_s = (_seconds(student, case, one) for one in (launch_s, 0.0))
+        return number_in(with_s, "the seconds") - number_in(without_s, "the seconds")
+
+    slips = {
+        "You add launch_s to each pass. Launching and the pass overlap, so take the longer one.": (
+            lambda launch_s: case.n_new * launch_s
+        ),
+        "Here launch_s changes nothing. Compare it with the floor of each pass, not with their "
+        "sum.": lambda launch_s: 0.0,
+    }
+    why = "Launching and the pass overlap, so take the longer one. Do this in every pass."
+    with cause_by_replay(added_s, [(case.launch_s,)], slips):
+        _expect_time(student, case, why)
 
 
 @_time("uncached", hint="Pass use_cache to generation_passes.", gate=True)
@@ -179,10 +190,21 @@ def none_if_no_length_leaves_it(student: Student, case: LeavingCase) -> None:
     ):
         got = _leaves(student, case, launch_s, n_context)
         if got is not None:
-            is_equal = launch_s == case.above_all_s and is_number(got, n_context)
-            why = "A floor equal to the launch time is not longer than it." * is_equal
+            why = _why_not_none(student, case) if launch_s == case.above_all_s else ""
             raise Wrong("if no floor is above launch_s", expected="None", got=show(got), why=why)
     _length_found(student, case)
+
+
+def _why_not_none(student: Student, case: LeavingCase) -> str:
+    """What is said of n_context where its floor equals the launch time, by a longer launch time."""
+    times_s = (case.above_all_s, 2 * case.above_all_s)
+    equal, longer = (_leaves(student, case, launch_s, case.n_context) for launch_s in times_s)
+    if not is_number(equal, case.n_context):
+        return ""
+    if longer is None:
+        return "A floor equal to the launch time is not longer than it."
+    is_same = is_number(longer, case.n_context)
+    return "You return n_context, also with twice that launch time." * is_same
 
 
 @check("leaves_launch_floor_at", hint="Begin with length 1.", gate=True)
@@ -204,73 +226,6 @@ def the_floor_of_the_dtype_is_taken(student: Student, case: LeavingCase) -> None
     _expect_length(got, case.float32_expected, "the length in float32")
 
 
-@dataclass(frozen=True, slots=True)
-class SlopesCase:
-    """Measured times, lengths rising; `order` is how they are handed over."""
-
-    n_new: tuple[int, ...]
-    times_s: tuple[float, ...]
-    expected: tuple[float, ...]
-    order: tuple[int, ...] = ()
-
-    def __str__(self) -> str:
-        return f"the lengths {list(self.given[0])}"
-
-    @property
-    def given(self) -> tuple[list[int], list[float]]:
-        order = self.order or range(len(self.n_new))
-        return [self.n_new[i] for i in order], [self.times_s[i] for i in order]
-
-
-def _expect_slopes(student: Student, case: SlopesCase) -> None:
-    n = len(case.expected)
-    points = list(zip(*case.given, strict=True))
-    slopes = list_in(student.slopes(*case.given), "the slopes", f"{n} numbers", n)
-    whole = "Do not divide a time by its length: it contains the prefill too."
-    slips = {time_s / length: whole for length, time_s in points}
-    for (n_one, one_s), (n_next, next_s) in pairwise(points):
-        slips[(next_s - one_s) / (n_next - n_one)] = "Sort the lengths, and their times with them."
-    rounding = 1e-6 * max(case.times_s)  # of times in single precision
-    for i, (one, expected) in enumerate(zip(slopes, case.expected, strict=True)):
-        what = f"slope {i + 1}"
-        expect_number(one, expected, what, relative=1e-5, absolute=rounding, slips=slips)
-
-
-@check(
-    "slopes",
-    hint="Divide the difference of two times by the difference of their lengths.",
-    applies_to=lambda case: not case.order,
-    gate=True,
-)
-def slopes_are_rises_over_runs(student: Student, case: SlopesCase) -> None:
-    """A slope is the difference of two times divided by the difference of two lengths."""
-    _expect_slopes(student, case)
-
-
-@check(
-    "slopes",
-    hint="Sort the lengths first, together with their times.",
-    applies_to=lambda case: bool(case.order),
-    gate=True,
-)
-def the_order_of_points_does_not_matter(student: Student, case: SlopesCase) -> None:
-    """Lengths in any order give the slopes from the shortest to the longest."""
-    _expect_slopes(student, case)
-
-
-@check("slopes", hint="Raise ValueError in the three cases of the docstring.")
-def what_has_no_slope_is_refused(student: Student, case: SlopesCase) -> None:
-    """One length, a length that occurs twice, or a missing time is a ValueError."""
-    n_new, times_s = case.given
-    refused = {
-        "only one length": (n_new[:1], times_s[:1]),
-        "a length that occurs twice": ([*n_new, n_new[0]], [*times_s, times_s[0]]),
-        "more lengths than times": (n_new, times_s[:-1]),
-    }
-    expect_refusals(student.slopes, refused)
-    student.slopes(n_new, times_s)
-
-
 _MACHINE = MachineSpec(bandwidth=300e9, peaks={"float16": 30e12, "float32": 10e12})
 _RUN = (_MACHINE, LLAMA, 1000)  # a prompt of 1,000 tokens
 
@@ -283,10 +238,5 @@ OPEN_CASES = {
     ],
     "leaves_launch_floor_at": [
         LeavingCase(_MACHINE, LLAMA, 0.02, 1024, 305, 0.137, 0.001, float32_expected=103),
-    ],
-    "slopes": [
-        SlopesCase((1, 2, 4, 8), (0.5, 0.75, 1.25, 2.25), expected=(0.25, 0.25, 0.25)),
-        SlopesCase((10, 30, 70), (1.0, 2.0, 8.0), expected=(0.05, 0.15), order=()),
-        SlopesCase((4, 5, 6), (1.0, 1.5, 2.5), expected=(0.5, 1.0), order=(2, 0, 1)),
     ],
 }

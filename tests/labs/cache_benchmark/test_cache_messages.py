@@ -1,0 +1,33 @@
+"""What the checks say of wrong answers: nine of ten are told apart, and no wrong cause is named."""
+
+import pytest
+
+from autograder.builder.source import find_lab
+from autograder.labs.known import mutants_of
+from autograder.proof.matrix import findings_for
+from autograder.proof.messages import not_told_apart
+
+LAB = find_lab("cache_benchmark")
+
+
+def test_nine_of_ten_wrong_answers_are_told_apart():
+    assert len(not_told_apart(LAB)) <= 0.1 * len(mutants_of(LAB))
+
+
+@pytest.mark.parametrize(
+    ("exercise", "title", "cause"),
+    [
+        ("generation_cost", "bytes first", "Logits were counted"),
+        ("generation_cost", "bytes first", "You used 2 bytes"),
+        ("leaves_launch_floor_at", "the context where none leaves", "A floor equal"),
+        ("block_hashes", "a hash for a prompt without blocks", "A block that is not full"),
+    ],
+)
+def test_a_cause_is_named_only_where_it_is_so(exercise, title, cause):
+    for mutant in mutants_of(LAB):
+        if (mutant.exercise, mutant.title) == (exercise, title):
+            findings = findings_for(LAB, exercise, {exercise: mutant.source})
+            said = [found.message for found in findings if not found.passed]
+            assert said and cause not in " ".join(said)
+            return
+    raise AssertionError(f"no wrong answer called {title}")
