@@ -71,13 +71,16 @@ class Executor:
         if self._ahead is not None:
             self._ahead.hear(message)
         try:
-            decoder = Decoder(blob, self._from_handle)
             if message["op"] == "in_turn":
-                target, *steps = map(decoder.decode, (message["target"], *message["args"]))
+                target, steps, _ = self._asked(message, blob)
                 # each is encoded as it is before the next step may change it
                 value = [encoder.encode(_step(target, step)) for step in steps]
+            elif message["op"] == "scripted_each":
+                sources, *args = message["args"]
+                each = ({**message, "op": "scripted", "args": [one, *args]} for one in sources)
+                value = [encoder.encode(self._perform(one, blob)) for one in each]
             else:
-                result = self._perform(message, decoder)
+                result = self._perform(message, blob)
                 value = self._to_handle(result) if message.get("hold") else encoder.encode(result)
             return {"ok": True, "value": value}, encoder.blobs
         except KeyboardInterrupt:
@@ -85,10 +88,21 @@ class Executor:
         except BaseException as error:
             return {"ok": False, **describe_error(error)}, []
 
-    def _perform(self, message: dict, decoder: Decoder) -> Any:
+    def _asked(self, message: dict, blob: bytes) -> tuple[Any, list, dict]:
+        """The target of a request, its arguments and those by name."""
+        decoder = Decoder(blob, self._from_handle)
         target = decoder.decode(message["target"]) if "target" in message else None
         args = [decoder.decode(item) for item in message.get("args", [])]
         kwargs = {name: decoder.decode(item) for name, item in message.get("kwargs", {}).items()}
+        return target, args, kwargs
+
+    def _perform(self, message: dict, blob: bytes) -> Any:
+        """The result of a request; with `look`, and what its arguments are afterwards."""
+        target, args, kwargs = self._asked(message, blob)
+        result = self._result(message, target, args, kwargs)
+        return [result, args] if message.get("look") else result
+
+    def _result(self, message: dict, target: Any, args: list, kwargs: dict) -> Any:
         match message["op"]:
             case "call":
                 return target(*args, **kwargs)

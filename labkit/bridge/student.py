@@ -164,8 +164,12 @@ class Student:
         kwargs: Mapping[str, Any] | None = None,
         name: str | None = None,
         hold: bool = False,
+        look: bool = False,
     ) -> Any:
-        """One request. `hold` leaves the result in the student's process, behind a proxy."""
+        """One request. `hold` leaves the result in the student's process, behind a proxy.
+
+        With `look` it gives the result and what the arguments are afterwards.
+        """
         callbacks = Callbacks()
         encoder = Encoder(lambda value: self._to_handle(value, callbacks))
         message: dict[str, Any] = {"op": op, "hold": hold}
@@ -177,6 +181,8 @@ class Student:
             message["kwargs"] = {key: encoder.encode(arg) for key, arg in kwargs.items()}
         if name is not None:
             message["name"] = name
+        if look:
+            message["look"] = True
         message |= callbacks.told()
         reply, blob = self._channel.request(message, encoder.blobs, callbacks)
         if reply.get("ok") is not True:
@@ -236,6 +242,22 @@ def scripted(proxy: Proxy, source: Offer, /, *args: Any, **kwargs: Any) -> Any:
     return _student_of(proxy).ask("scripted", proxy, (source, *args), kwargs)
 
 
+def scripted_each(proxy: Proxy, sources: Sequence[Offer], /, *args: Any) -> list:
+    """What `scripted` gives for each source, in one request.
+
+    Each call has its own copies of the arguments. The first that raises ends them.
+    """
+    return _listed(_student_of(proxy).ask("scripted_each", proxy, (list(sources), *args)), sources)
+
+
+def call_and_look(proxy: Proxy, *args: Any, source: Offer | None = None) -> tuple[Any, list]:
+    """What a call returns, and what its arguments are afterwards. source: as for `scripted`."""
+    op, asked = ("call", args) if source is None else ("scripted", (source, *args))
+    got = _student_of(proxy).ask(op, proxy, asked, look=True)
+    result, after = _listed(got, ("the result", "the arguments"))
+    return result, _listed(after, asked)[len(asked) - len(args) :]
+
+
 def hold_attribute(proxy: Proxy, name: str) -> Proxy:
     """An attribute as it is now, left in the student's process."""
     return _student_of(proxy).ask("attribute", proxy, name=name, hold=True)
@@ -257,10 +279,7 @@ def in_turn(proxy: Proxy, *steps: str | tuple) -> list:
     A step is the name of an attribute, or the name of a method and its arguments in a tuple. The
     first that raises ends them. Each value is as it was before the next step.
     """
-    values = _student_of(proxy).ask("in_turn", proxy, steps)
-    if not isinstance(values, list) or len(values) != len(steps):
-        raise WireError(f"{len(steps)} values were asked for")
-    return values
+    return _listed(_student_of(proxy).ask("in_turn", proxy, steps), steps)
 
 
 def place(student: Student, value: Any) -> Proxy:
@@ -278,15 +297,19 @@ def values_of(student: Student, proxies: Sequence[Proxy]) -> list:
     """The present values of what `hold` or `place` left in the student's process, at one look."""
     if not all(proxy._item.keys() <= {"$handle", "$item"} for proxy in proxies):
         raise TypeError("values_of is for what was held: a name is looked at by value_of")
-    values = student.ask("value", args=(list(proxies),))
-    if not isinstance(values, list) or len(values) != len(proxies):
-        raise WireError(f"{len(proxies)} values were asked for")
-    return values
+    return _listed(student.ask("value", args=(list(proxies),)), proxies)
 
 
 def value_of(proxy: Proxy) -> Any:
     """The present value of a name, or of what `hold` or `place` left in the student's process."""
     return _student_of(proxy).ask("value", proxy)
+
+
+def _listed(values: Any, asked: Sequence) -> list:
+    """The values, if there are as many as were asked for."""
+    if not isinstance(values, list) or len(values) != len(asked):
+        raise WireError(f"{len(asked)} values were asked for")
+    return values
 
 
 def _student_of(proxy: Proxy) -> Student:

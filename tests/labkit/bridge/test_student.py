@@ -9,6 +9,7 @@ from labkit.bridge.student import (
     Offer,
     Proxy,
     StudentError,
+    call_and_look,
     hold,
     hold_attribute,
     hold_with,
@@ -16,6 +17,7 @@ from labkit.bridge.student import (
     method_of,
     place,
     place_all,
+    scripted_each,
     value_of,
     values_of,
 )
@@ -44,6 +46,10 @@ def spoil(tensor):
     return tensor
 
 
+def add_random(tensor, rng):
+    return tensor.add_(torch.rand(tensor.shape, generator=rng))
+
+
 def use(model):
     return model.embed(3), model.n_layers, model(5), [block.run(1) for block in model.blocks]
 
@@ -52,6 +58,7 @@ STUDENT = local_student(
     {
         "Box": Box,
         "spoil": spoil,
+        "add_random": add_random,
         "use": use,
         "apply": lambda function, value: function(value) + 1,
         "number": 7,
@@ -120,6 +127,20 @@ def test_what_is_held_is_looked_at_together():
     assert (spoilt.tolist(), three) == ([0, 0], 3)
     with pytest.raises(TypeError, match="value_of"):
         values_of(STUDENT, [STUDENT.number])  # a name: its value must not change between looks
+
+
+def test_a_call_shows_what_its_arguments_are_afterwards():
+    result, (spoilt,) = call_and_look(STUDENT.spoil, torch.ones(2))
+    assert (result.tolist(), spoilt.tolist()) == ([0, 0], [0, 0])
+    result, (function, value) = call_and_look(STUDENT.apply, abs, -2, source=Offer())
+    assert (result, value) == (3, -2)
+    assert isinstance(function, Proxy)
+
+
+def test_each_of_several_calls_has_its_own_arguments():
+    sources = [Offer(attributes={"seeds": [seed, 0]}) for seed in (1, 2, 1)]
+    first, other, again = scripted_each(STUDENT.add_random, sources, torch.zeros(2))
+    assert first.tolist() == again.tolist() != other.tolist()
 
 
 def test_arguments_are_copies_unless_placed():

@@ -6,12 +6,19 @@ if that fails too. They run on the check's side, so no right answer comes near t
 """
 
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import wraps
 from typing import Any
 
 import torch
 
-from labkit.bridge.student import Offer, Student, StudentError, scripted
+from labkit.bridge.student import (
+    Offer,
+    Student,
+    StudentError,
+    call_and_look,
+    scripted,
+    scripted_each,
+)
 from labkit.chance.source import run_scripted
 from labkit.checks.core import Play, Wrong
 from labkit.checks.law import RandomSource, offered
@@ -23,6 +30,7 @@ PARTS = {
     "verify_batch": ("residual", "verify"),
 }
 Seeds = tuple[int, int]  # of the student's generator, and of all others
+N_RUNS = 40  # with real random numbers: two such series are alike less than once in 1e9
 
 
 class Helped(Student):
@@ -66,18 +74,40 @@ def call(
 
     source: decides what is random. seeds: the function gets a generator as `rng`.
     """
+    function, chance = getattr(student, name), _chance(student, name, source, seeds)
+    if chance is None:
+        return function(*args, **kwargs)
+    return scripted(function, chance, *args, **kwargs)
+
+
+def call_often(student: Student, name: str, *args: Any, seeds: Seeds) -> list:
+    """What it returns in N_RUNS calls, each with seeds of its own that follow from these."""
+    each = [(seeds[0] + 10 * i, seeds[1] + 10 * i) for i in range(N_RUNS)]
+    chances = [_chance(student, name, seeds=one) for one in each]
+    return scripted_each(getattr(student, name), chances, *args)
+
+
+def look_after_call(
+    student: Student, name: str, *args: Any, source: RandomSource | None = None
+) -> tuple[Any, list]:
+    """What it returns, and what its arguments are afterwards."""
+    function, chance = getattr(student, name), _chance(student, name, source)
+    return call_and_look(function, *args, source=chance)
+
+
+def _chance(
+    student: Student, name: str, source: RandomSource | None = None, seeds: Seeds | None = None
+) -> Offer | None:
+    """What a call takes that is not to be an ordinary one."""
     more: dict[str, Any] = {}
     if isinstance(student, Helped):
         right = {part: _part(getattr(student.right, part), source) for part in PARTS[name]}
         more["parts"] = Offer(attributes=right)
     if seeds is not None:
         more["seeds"] = list(seeds)
-    function = getattr(student, name)
     if source is not None:
-        return scripted(function, offered(source, **more), *args, **kwargs)
-    return (partial(scripted, function, Offer(attributes=more)) if more else function)(
-        *args, **kwargs
-    )
+        return offered(source, **more)
+    return Offer(attributes=more) if more else None
 
 
 def expect_repeatable(what: str, play: Callable[[Seeds], Any]) -> None:

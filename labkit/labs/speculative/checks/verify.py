@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 
 import torch
 
-from labkit.bridge.student import Student, place_all, values_of
+from labkit.bridge.student import Student
 from labkit.checks.compare import expect_equal
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusals, expect_unchanged
@@ -25,9 +25,16 @@ from labkit.labs.speculative.checks.blocks import (
     leading_law,
 )
 from labkit.labs.speculative.checks.law import TOLERANCE, Claim, Unfollowed, found_law, row_law
-from labkit.labs.speculative.checks.parts import Seeds, call, expect_repeatable, isolated
+from labkit.labs.speculative.checks.parts import (
+    N_RUNS,
+    Seeds,
+    call,
+    call_often,
+    expect_repeatable,
+    isolated,
+    look_after_call,
+)
 
-N_RUNS = 40  # with real random numbers: two such series are alike less than once in 1e9
 ORDINALS = ("first", "second", "third", "fourth")
 
 
@@ -249,9 +256,9 @@ def what_was_passed_stays_as_it_is(student: Student, case: VerifyCase) -> None:
     before = (list(case.drafted), *case.tensors())
 
     def play(source: RandomSource | None) -> Outcome:
-        placed = place_all(student, before)
-        outcome = case.outcome_in(call(student, "verify", *placed, None, source=source))
-        drafted, *after = values_of(student, placed)
+        result, placed = look_after_call(student, "verify", *before, None, source=source)
+        outcome = case.outcome_in(result)
+        drafted, *after, _ = placed
         expect_equal(drafted, before[0], "the drafted tokens after the call")
         for got, rows, name in zip(after, before[1:], ("draft", "target"), strict=True):
             expect_unchanged(got, rows, f"the {name}'s probabilities after the call")
@@ -276,8 +283,8 @@ def rng_decides_what_chance_decides(student: Student, case: VerifyCase) -> None:
     drafted, rows = list(case.drafted), case.tensors()
 
     def play(seeds: Seeds) -> list[Outcome]:
-        each = [(seeds[0] + 10 * i, seeds[1] + 10 * i) for i in range(N_RUNS)]
-        return [case.outcome_in(call(student, "verify", drafted, *rows, seeds=one)) for one in each]
+        results = call_often(student, "verify", drafted, *rows, seeds=seeds)
+        return [case.outcome_in(result) for result in results]
 
     expect_repeatable("the numbers kept and the tokens after them", play)
 
