@@ -1,4 +1,4 @@
-"""The command line of the kit: models and machine at a glance, text and marks from a model."""
+"""The command line of the kit: show models and the machine, generate text, evaluate, measure."""
 
 import argparse
 import sys

@@ -150,7 +150,7 @@ def practice(
     lab: LabName,
     out: Annotated[Path, typer.Option("-o", help="where the files go")] = Path("practice"),
 ) -> None:
-    """Write a class to practise on, with gradebook and policy."""
+    """Write made-up submissions to practise with, and their gradebook and policy."""
     from autograder.proof.practice import write_practice_class
 
     with refusals():

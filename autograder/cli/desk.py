@@ -26,7 +26,7 @@ def mark(
     ] = None,
     reader: Annotated[
         list[str] | None,
-        typer.Option(help="a person who sees the overview alone; repeat it for more"),
+        typer.Option(help="a person who sees only the overview; repeat it for more"),
     ] = None,
     appeals: Annotated[
         Path | None,

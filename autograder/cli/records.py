@@ -45,7 +45,7 @@ def case(
     check: Annotated[str, typer.Argument(help="one check; all of the exercise if not given")] = "",
     student: Annotated[str, typer.Option(help="show what this student fails")] = "",
 ) -> None:
-    """Print hidden cases as notebook cells: the input, what was expected, and what came."""
+    """Print hidden cases as notebook cells: the input, what was expected, and what came back."""
     from autograder.pages.cases import case_cells
     from autograder.record.folder import seed_of
 

@@ -41,7 +41,7 @@ def points_line(findings: Sequence[Finding], points: float) -> str:
         return f"{points:g} points, marked when you hand it in"
     earned = round(sum(share_of_points(findings, points)), 2)
     most = sum(share for share, read in zip(shares, is_read, strict=True) if not read)
-    return f"{earned:g} of {round(most, 2):g} points on the open cases"
+    return f"{earned:g} of {round(most, 2):g} points on the visible tests"
 
 
 def as_text(title: str, findings: Sequence[Finding], points: float) -> str:

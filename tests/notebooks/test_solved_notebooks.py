@@ -14,7 +14,7 @@ from autograder.builder.source import REPOSITORY, read_labs
 from autograder.builder.wheel import write_folder
 from autograder.proof.cheats import solved_notebook
 
-POINTS = re.compile(r"([\d.]+) of ([\d.]+) points on the open cases")
+POINTS = re.compile(r"([\d.]+) of ([\d.]+) points on the visible tests")
 
 
 @pytest.mark.parametrize("lab", read_labs(), ids=lambda lab: lab.name)

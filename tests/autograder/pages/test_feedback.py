@@ -83,11 +83,11 @@ def test_passed_parts_are_folded_under_their_title(tmp_path):
 
 def test_the_number_at_the_top_says_what_waits(tmp_path):
     row = result("ann", (1, 1, 0), written={"curve": 1.0, "rewinding": 1.0})
-    assert "2 of 5, 2 wait " in words(page_of(tmp_path, row))
+    assert "2 of 5, 2 not marked yet " in words(page_of(tmp_path, row))
     hand = HandMark("curve", 0.5, 1.0)
     mark = Mark(LAB, "ann", row.status, 2.0, 0.5, 0.0, ("rewinding",), 1.0, None, 5.0,
                 hand=(hand,))  # fmt: skip
-    assert "2.5 of 5, 1 waits " in words(page_of(tmp_path, row, mark))
+    assert "2.5 of 5, 1 not marked yet " in words(page_of(tmp_path, row, mark))
     whole = replace(mark, waits_for=(), total=3.25, by_hand=1.25)
     assert points_of(row, whole).earned == 3.25
     assert "3.25 of 5 ann," in words(page_of(tmp_path, row, whole))

@@ -95,10 +95,10 @@ def test_attempt_group_and_time_stand_on_the_page(tmp_path):
 def test_lateness_is_said_with_what_it_costs(tmp_path):
     row = result("ann", (1, 1), late="Two days late.", late_factor=0.8)
     text = words(page_of(tmp_path, row, mark_of(row, total=1.6)))
-    assert "Two days late. All marks count 80 %." in text
+    assert "Two days late. The points of this lab count 80 %." in text
     assert "In all: 1.6 of 12 points, after the deduction for late work." in text
     in_time = words(page_of(tmp_path, result("bob", (1,), late="Handed in within the grace time.")))
-    assert "All marks count" not in in_time
+    assert "The points of this lab count" not in in_time
 
 
 def test_marks_given_by_hand_stand_beside_the_answers(tmp_path):
@@ -123,7 +123,7 @@ def test_without_a_total_no_total_is_shown(tmp_path):
 def test_a_refused_late_submission_says_so_beside_its_points(tmp_path):
     row = result("ann", (1, 1), late="Handed in a day after the deadline.", late_factor=0.0)
     text = words(page_of(tmp_path, row, mark_of(row, total=0.0)))
-    assert "All marks count 0 %." in text
+    assert "The points of this lab count 0 %." in text
     assert "In all: 0 of 12 points" in text
 
 
