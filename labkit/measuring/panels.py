@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from textwrap import fill
 from typing import Any
 
@@ -104,23 +105,35 @@ class _End:
 def name_ends(axes: Axes) -> None:
     """Write each line's label at its last point: no legend is needed.
 
-    Labels that would touch are pushed apart; lines of one colour that end at one place share one.
+    Labels that would touch are pushed apart, each as little as possible; lines of one colour that
+    end at one place share one.
     """
     axes.figure.draw_without_rendering()  # the layout: only then are places known
-    dpi, ends, places = axes.figure.dpi, _ends(axes), []
-    for i, end in enumerate(ends):
-        gap = (ends[i - 1].height(dpi) + end.height(dpi)) / 2
-        places.append(max(end.pixel, places[-1] + gap) if places else end.pixel)
-    top = axes.bbox.y1
-    for i in reversed(range(len(ends))):
-        places[i] = min(places[i], top)
-        top = places[i] - (ends[i - 1].height(dpi) + ends[i].height(dpi)) / 2
-    for end, place in zip(ends, places, strict=True):
+    dpi, ends = axes.figure.dpi, _ends(axes)
+    gaps = [(a.height(dpi) + b.height(dpi)) / 2 for a, b in pairwise(ends)]
+    for end, place in zip(ends, apart([end.pixel for end in ends], gaps), strict=True):
         axes.annotate(
             end.label, end.point, (5, (place - end.pixel) * 72 / dpi), va="center", fontsize=SMALL,
             xycoords=end.line.get_transform(), textcoords="offset points",
             color=shade(end.line.get_color()), annotation_clip=False,
         )  # fmt: skip
+
+
+def apart(wanted: Sequence[float], gaps: Sequence[float]) -> list[float]:
+    """Places in the order of those wanted, at least the gaps apart, and as near to them as can be.
+
+    The squares of their distances are the least (isotonic regression, by pooling neighbours).
+    """
+    shifts = [0.0, *accumulate(gaps)]
+    pools: list[tuple[float, int]] = []  # sum and number of neighbours that move together
+    for place, shift in zip(wanted, shifts, strict=False):
+        total, n = place - shift, 1
+        while pools and pools[-1][0] / pools[-1][1] > total / n:
+            before = pools.pop()
+            total, n = total + before[0], n + before[1]
+        pools.append((total, n))
+    means = [total / n for total, n in pools for _ in range(n)]
+    return [mean + shift for mean, shift in zip(means, shifts, strict=False)]
 
 
 def _ends(axes: Axes) -> list[_End]:

@@ -9,7 +9,7 @@ from labkit.measuring.plots import COLORS, CourseFigure
 
 LOOKS = {  # one colour has one meaning in all labs
     "separate": {"color": COLORS["cache"]},
-    "together": {"color": COLORS["too much"]},
+    "together": {"color": COLORS["plain"]},
     "chunked": {"color": COLORS["method"]},
 }
 

@@ -40,8 +40,8 @@ def with_and_without(
             axes.set_xlabel("new tokens")
         row[0].set_ylabel("seconds")
         caption = (
-            "Points are medians, bars the middle half of the runs. Dashed: predicted by "
-            "`predicted_time_s`."
+            "Points are medians, bars the middle half of the runs. Dashed lines are predicted by "
+            "predicted_time_s."
         )
         say(figure, _in_words(record, shown[0]), record.provenance, caption)
         for axes in row:
@@ -70,7 +70,7 @@ def slopes_by_length(record: Record, slopes: Callable[..., Sequence]) -> CourseF
     slopes(lengths, times_s) is the caller's. A slope that noise has made negative is left out.
     Raises: ValueError if the record has no such rows.
     """
-    settings = _settings(record)[:3]
+    settings, words = _settings(record)[:3], []
     with panels(1, len(settings), (WIDTH, 3.4), sharey=True) as (figure, (row,)):
         for axes, setting in zip(row, settings, strict=True):
             for use_cache, (color, label) in LOOKS.items():
@@ -81,12 +81,14 @@ def slopes_by_length(record: Record, slopes: Callable[..., Sequence]) -> CourseF
                 rising = [(n, 1e3 * slope) for n, slope in points if slope > 0]
                 places = zip(*rising, strict=True) if rising else ([], [])
                 axes.plot(*places, "o-", color=color, label=label, ms=3.5)
+                if rising and setting == settings[0]:
+                    words.append(f"{rising[-1][1]:.3g} ms {label} at {rising[-1][0]}")
             axes.set_title(f"{setting}:\n{first_row(record, setting).short_model}", fontsize=9)
             _scaled(axes, "log")
             axes.set_xlabel("new tokens")
         row[0].set_ylabel("ms per further token")
         caption = "Each point is the slope between two lengths that follow each other."
-        title = "The price of the next token, by how many tokens there are already"
+        title = f"{settings[0]}: a further token takes {', '.join(words) or 'no time'}"
         say(figure, title, record.provenance, caption)
         handles, labels = row[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower right", ncols=2, fontsize=9)
@@ -120,7 +122,8 @@ def prefill_by_round(rows: Sequence[Row], title: str = "") -> CourseFigure:
         handles, labels = both[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower right", ncols=2, fontsize=9)
         last = " and ".join(f"{times[-1]:.0f} ms {label}" for label, times in ms.items() if times)
-        return say(figure, f"The last question waits {last}", title)
+        caption = "Each question follows all earlier ones. A prefix cache has kept their tokens."
+        return say(figure, f"The last question waits {last}", title, caption)
 
 
 def offloaded_steps(records: Mapping[str, Record]) -> CourseFigure:
@@ -133,8 +136,9 @@ def offloaded_steps(records: Mapping[str, Record]) -> CourseFigure:
     records = with_rows(records, "offload")
     words = []
     with panels(1, len(records), (WIDTH, 3.4)) as (figure, (row,)):
-        for axes, (name, record) in zip(row, records.items(), strict=True):
+        for axes, record in zip(row, records.values(), strict=True):
             rows = [each for each in record.of("offload") if each.is_ok]
+            device = record.provenance.device
             places = range(len(rows))
             measured = [1e3 * each.time_s / each.n_new for each in rows]
             predicted = [_predicted_step_ms(each, measured[0]) for each in rows]
@@ -142,13 +146,16 @@ def offloaded_steps(records: Mapping[str, Record]) -> CourseFigure:
             axes.plot(places, predicted, "D", color=COLORS["reference"], label="predicted")
             labels = [each.setting.replace(", ", "\n") for each in rows]
             axes.set_xticks(places, labels)
-            axes.set(title=f"{name}: {rows[0].short_model}", xlabel="layers offloaded")
+            axes.set(title=f"{device}: {rows[0].short_model}", xlabel="layers offloaded")
             axes.grid(axis="x", visible=False)
             axes.set_ylim(0, 1.25 * max(measured + predicted))
-            words.append(f"{max(measured) / measured[0]:.1f} times on {name}")
+            most = max(places, key=lambda place: rows[place].counts["offloaded_bytes"])
+            words.append(f"{measured[most] / measured[0]:.1f} times as long on {device}")
         row[0].legend(loc="upper left", fontsize=9)
         row[0].set_ylabel("ms per decode step")
-        return say(figure, f"Offloading makes a step longer: {', '.join(words)}")
+        caption = "A diamond is the prediction from the bytes and the bandwidth of such copies."
+        title = f"With all layers offloaded, a step takes {' and '.join(words)}"
+        return say(figure, title, caption=caption)
 
 
 def figures_of(records: Mapping[str, Record]) -> dict[str, CourseFigure]:

@@ -112,10 +112,11 @@ def draw(
         memory.legend(loc="upper left", fontsize=9)
         without, cached = pairs[-1]
         title = (
-            f"{model.rpartition('/')[2]} on {gpu}, prompt of {n_prompt:,}: {n_new} new tokens take "
-            f"{without:.3g} s without a cache, {cached:.3g} s with it"
+            f"Prompt of {n_prompt:,}: {n_new} new tokens take {without:.3g} s without a cache, "
+            f"{cached:.3g} s with it"
         )
-        return say(figure, title)
+        caption = "Times are predicted. The black line is the memory of the card."
+        return say(figure, title, f"{model.rpartition('/')[2]} on {gpu}, float16", caption)
 
 
 def _seconds(

@@ -93,7 +93,8 @@ def traffic_by_tile(
         least = {head_dim: least_tile(n_rows, head_dim) for head_dim in head_dims}
         words = [f"{rows} rows with D = {head_dim}" for head_dim, rows in least.items() if rows]
         title = f"FlashAttention moves less from {' and '.join(words)} on"
-        say(figure, title if words else "FlashAttention never moves less")
+        caption = "The numbers are counted: all reads and writes of the large memory."
+        say(figure, title if words else "FlashAttention never moves less", caption=caption)
         name_ends(row[-1])
     return figure
 
@@ -128,7 +129,8 @@ def traffic_by_length(
         title = (
             f"At {LENGTHS[-1]:,} tokens FlashAttention moves {', '.join(words['FlashAttention'])}"
         )
-        say(figure, f"{title} of what standard attention moves")
+        caption = "Each panel is a chip: bytes of a number, D, and the memory on the chip."
+        say(figure, f"{title} of what standard attention moves", caption=caption)
         handles, labels = row[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower right", ncols=3, fontsize=9)
     return figure

@@ -25,6 +25,10 @@ HELD, PALE = "#bcd9ec", "#8a8a8a"
 DONE, NEW = "#86b9d9", COLORS["method"]
 GIVEN = ("Q", "K", "V")
 PAIRS = ListedColormap([COLORS["free"], DONE, NEW])  # to come, done, now
+CAPTION = (
+    "Dark blue is loaded now, pink is stored now. Light blue lies on the chip. Of the pairs of a "
+    "query and a key, blue ones are done and green ones are new."
+)
 
 
 def draw(
@@ -54,6 +58,7 @@ def _write(figure: CourseFigure, words: str) -> None:
     short = shorten(words, LINE, placeholder=" ...").replace("$", r"\$")
     look = {"ha": "left", "va": "top", "fontsize": LETTERS + 2, "fontweight": "bold"}
     figure.suptitle(short, x=0.02, y=0.98, **look)
+    figure.caption = CAPTION
 
 
 def _words(moment: Moment) -> str:

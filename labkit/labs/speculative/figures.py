@@ -93,7 +93,9 @@ def verify_cost(record: Record) -> CourseFigure:
         axes.set(xlabel="tokens in one step", ylabel="duration, in steps of one token")
         axes.set_ylim(0.8, max(1.3, axes.get_ylim()[1]))
         cost = max((cost for cost in costs if not math.isnan(cost)), default=math.nan)
-        say(figure, f"Eight tokens take {cost:.2f} times as long as one", record.provenance)
+        title = f"Eight tokens take {cost:.2f} times as long as one"
+        caption = "Each line is a model that verifies, by the way of its steps."
+        say(figure, title, record.provenance, caption)
         name_ends(axes)
     return figure
 
@@ -125,7 +127,7 @@ def gains_by_gamma(record: Record, speedup: Speedup | None = None) -> CourseFigu
         )
         caption = (
             "Points are measured, bars reach from the least to the greatest round. "
-            "Dashed: predicted by `speedup`."
+            "Dashed lines are predicted by speedup."
         )
         say(figure, title, f"{top.row.note}; {record.provenance}", caption)
         name_ends(grid.flat[len(by_pair) - 1])
@@ -152,7 +154,7 @@ def residuals(record: Record, speedup: Speedup | None = None) -> CourseFigure:
         axes.set_xticks(sorted({gain.gamma for gain in every}))
         n_close = sum(abs(ratio - 1) <= CLOSE for ratio in ratios.values())
         title = f"{n_close} of {len(ratios)} predictions are within 15 % of the measured speedup"
-        say(figure, title, record.provenance)
+        say(figure, title, record.provenance, "Each line is a pair of models.")
         name_ends(axes)
     return figure
 

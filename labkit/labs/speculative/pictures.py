@@ -39,6 +39,10 @@ NOTES = {
     "drafted": "The target has not looked yet.",
     "bonus": "Nothing was rejected: one token\nmore, from the target itself.",
 }
+CAPTION = (
+    "Bars are the probabilities that both models give. The black line is the uniform number: left "
+    "of the ratio target / draft, the token is accepted."
+)
 
 
 def draw(moment: Moment, name: Name, n_bars: int = 7) -> CourseFigure:
@@ -75,6 +79,7 @@ def draw_block(moments: Sequence[Moment], name: Name, n_bars: int = 4) -> Course
                 _draw_coin(axes(6.9, top + height / 2 - 0.3, 3.8, 0.6), moment.place)
             top += height + BELOW
         _draw_legend(figure)
+        figure.caption = CAPTION
     return figure
 
 

@@ -89,11 +89,8 @@ def draw(record: Record, batch_size: int, model: str | None = None) -> CourseFig
     x = numpy.geomspace(min(xs) / 2, max(xs) * 2, 200)
     with panels(1, 1, (WIDTH, 4.4)) as (figure, ((axes,),)):
         axes.plot(x, _roof(machine, dtype, x) / 1e9, color="black", label="the roof")
-        axes.axvline(ridge, color=COLORS["reference"], linestyle="--", linewidth=1)
-        axes.annotate(
-            f"ridge, {ridge:.0f} FLOPs per byte", (ridge, 0.02), (-4, 0), ha="right",
-            fontsize=SMALL, xycoords=axes.get_xaxis_transform(), textcoords="offset points",
-        )  # fmt: skip
+        look = {"color": COLORS["reference"], "linestyle": "--", "linewidth": 1}
+        axes.axvline(ridge, label=f"ridge, {ridge:.0f} FLOPs per byte", **look)
         for is_step, color, label in (
             (False, COLORS["weights"], "forward passes, measured"),
             (True, COLORS["cache"], "decode steps, measured"),
@@ -105,17 +102,18 @@ def draw(record: Record, batch_size: int, model: str | None = None) -> CourseFig
         axes.set(xscale="log", yscale="log", xlim=(x[0], x[-1]))
         axes.vlines(chosen.flops_per_byte, axes.get_ylim()[0], top, color=CHOSEN, linestyle=":")
         axes.plot(
-            [chosen.flops_per_byte], [top], "D", color=CHOSEN, label=f"{chosen.label}, at best"
+            [chosen.flops_per_byte], [top], "D", color=CHOSEN, label="the chosen step,\nat best"
         )
         axes.set(xlabel="FLOPs per byte that must move", ylabel="GFLOP per second")
-        axes.legend(loc="lower right", fontsize=9, frameon=True, edgecolor="none")
-        side = "left" if chosen.flops_per_byte < ridge else "right"
-        waits = "memory" if side == "left" else "arithmetic"
+        figure.legend(loc="outside right center", fontsize=SMALL)
+        waits = "memory" if chosen.flops_per_byte < ridge else "arithmetic"
+        tokens_per_s = batch_size * top * 1e9 / chosen.flops
         title = (
-            f"Batch {batch_size}: {chosen.flops_per_byte:.3g} FLOPs per byte, {side} of the ridge: "
-            f"{waits} is the limit"
+            f"{model.rpartition('/')[2]}, batch {batch_size}: at best {tokens_per_s:,.0f} "
+            f"tokens per second, {waits} is the limit"
         )
-        return say(figure, title, f"{machine.name}; {record.provenance}")
+        caption = "No pass can lie above the roof. The diamond is a decode step of this batch."
+        return say(figure, title, f"{machine.name}; {record.provenance}", caption)
 
 
 def roofline_explorer(record: Record) -> Any:

@@ -12,9 +12,11 @@ matplotlib.use("agg")
 
 import pytest
 from matplotlib.colors import to_rgb
+from matplotlib.legend import Legend
 from matplotlib.text import Text
 
 from autograder.builder.source import REPOSITORY
+from labkit.measuring.panels import apart
 from labkit.measuring.plots import COLORS, GROUND, CourseFigure
 
 PAGE, LEAST_LETTERS, TOUCHING = 850, 9, 1.0  # pixels
@@ -61,12 +63,28 @@ def too_small(figure):
     ]
 
 
+def touch(box, other):
+    return (
+        min(box.x1, other.x1) - max(box.x0, other.x0) > TOUCHING
+        and min(box.y1, other.y1) - max(box.y0, other.y0) > TOUCHING
+    )
+
+
 def on_each_other(figure):
     return [
         f"{one.get_text()!r} lies on {other.get_text()!r}"
         for (one, box), (other, its) in combinations(texts_of(figure), 2)
-        if min(box.x1, its.x1) - max(box.x0, its.x0) > TOUCHING
-        and min(box.y1, its.y1) - max(box.y0, its.y0) > TOUCHING
+        if touch(box, its)
+    ]
+
+
+def below_a_legend(figure):
+    """Words that the box of a legend covers, its own excepted."""
+    return [
+        f"{text.get_text()!r} lies below a legend"
+        for legend in figure.findobj(Legend)
+        for text, box in texts_of(figure)
+        if text not in legend.findobj(Text) and touch(legend.get_window_extent(), box)
     ]
 
 
@@ -98,14 +116,16 @@ def test_every_letter_of_every_figure_can_be_read(lab):
     wrong, n_figures = [], 0
     for name, figure in figures_of(lab):
         n_figures += 1
-        for fault in (*too_small(figure), *on_each_other(figure), *cut_off(figure)):
-            wrong.append(f"{name}: {fault}")
+        for find in (too_small, on_each_other, below_a_legend, cut_off):
+            wrong += [f"{name}: {fault}" for fault in find(figure)]
         if n_beside(figure) > MOST_PANELS:
             wrong.append(f"{name}: {n_beside(figure)} panels beside each other")
         if not isinstance(figure, CourseFigure) or not figure.get_suptitle():
             wrong.append(f"{name}: no sentence that says what to see")
         if not figure.alt.startswith(figure.get_suptitle().replace("\n", " ")):
             wrong.append(f"{name}: no alternative text")
+        if not figure.caption.endswith(".") or "`" in figure.caption:
+            wrong.append(f"{name}: no plain sentence below it")
         if figure.get_facecolor()[:3] != to_rgb(GROUND):
             wrong.append(f"{name}: a ground of its own")
     assert wrong == []
@@ -137,3 +157,10 @@ def test_a_notebook_shows_a_picture_with_words_and_a_caption():
     assert metadata["image/png"]["width"] == PAGE
     assert "seconds per generation by new tokens" not in data["text/html"]
     assert "seconds per generation, new tokens: without cache, with cache" in figure.alt
+
+
+def test_names_of_lines_stay_as_near_to_their_ends_as_they_can():
+    assert apart([0, 50, 100], [10, 10]) == [0, 50, 100]
+    assert apart([0, 0, 0], [10, 10]) == [-10, 0, 10]
+    assert apart([0, 4, 100], [10, 10]) == [-3, 7, 100]
+    assert apart([], []) == []
