@@ -10,6 +10,7 @@ from prose import DOCS, LABS, PROGRAM, Sentence, grade, markdown_passages, sente
 from prose_rules import broken, report
 
 from autograder.builder.source import lab_names
+from labkit.checks.core import checks_of
 
 PARTS = {"documents": DOCS, "commands_pages_and_messages": PROGRAM, "labs": LABS}
 MOST_WORDS, HIGHEST_GRADE = 15, 9  # of half the sentences of a notebook; as a school year
@@ -54,6 +55,12 @@ def test_the_notebook_of_each_lab_is_easy_to_read(lab):
     whole = [each for each in sentences_of(f"notebooks/source/{lab}.py") if each.is_whole]
     assert median(len(each.words) for each in whole) <= MOST_WORDS
     assert grade(whole) <= HIGHEST_GRADE
+
+
+@pytest.mark.parametrize("lab", lab_names())
+def test_a_hint_is_an_action_and_no_question(lab):
+    checks = [each for group in checks_of(lab.partition("_")[2]).values() for each in group]
+    assert [(each.exercise, each.name) for each in checks if "?" in each.hint] == []
 
 
 @pytest.mark.parametrize("text", BROKEN)

@@ -4,7 +4,7 @@ A check is an ordinary function `check(student, case)`: it plays one case agains
 and raises `Wrong` at the first difference. The first line of its docstring is the claim that
 students read; the `@check` decorator says to which exercise it belongs.
 
-    @check("weight_bytes", hint="16 bits are how many bytes?")
+    @check("weight_bytes", hint="Multiply n_params by bytes_per_param.")
     def charges_every_parameter(student: Student, case: WeightCase) -> None:
         '''Weights take the parameter count times the bytes of one parameter.'''
         got = student.weight_bytes(case.n_params, case.bytes_per_param)

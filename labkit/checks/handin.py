@@ -3,6 +3,7 @@
 import builtins
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Collection, Mapping, Sequence
@@ -96,7 +97,7 @@ def look_at(
     except (OSError, ValueError) as error:
         return Handin(path, (f"{path.name} cannot be read ({error}). {SAVE}",))
     problems = [*_wrong_file(file, lab), *_missing(file, parts), *_not_saved(file, parts, ran)]
-    problems += _undefined(file, parts)
+    problems += [*_undefined(file, parts), *_without_id(file)]
     if restart and not problems:
         problems += _failing_afresh(file)
     return Handin(path, tuple(problems), tuple(_open_parts(file, parts)))
@@ -182,6 +183,13 @@ def _undefined(file: File, parts: Sequence[Part]) -> list[str]:
         f"A cell of your own defines `{name}` again. Give it another name: one of them is marked."
         for name in sorted(marked & own)
     ]
+
+
+def _without_id(file: File) -> list[str]:
+    """A lab with questions of the student's own needs the student's id."""
+    if re.search(r"^student_id = \.\.\.", file.by_name.get("student_id", ""), re.MULTILINE):
+        return ["Your student id is missing. Write it into `student_id`, and run all cells."]
+    return []
 
 
 def _open_parts(file: File, parts: Sequence[Part]) -> list[str]:

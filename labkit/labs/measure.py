@@ -34,8 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--short", action="store_true", help="measure only the points of the tables"
     )
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--memory-gb", type=float, default=0.0, help="let the GPU have no more")
-    parser.add_argument("--commit", default="", help="of the kit, where there is no git")
+    parser.add_argument(
+        "--memory-gb", type=float, default=0.0, help="use at most so much memory of the GPU, in GB"
+    )
+    parser.add_argument("--commit", default="", help="the commit of the kit, if git is missing")
 
 
 def main(args: argparse.Namespace) -> int:

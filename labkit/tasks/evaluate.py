@@ -204,7 +204,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=60.0,
         metavar="SECONDS",
-        help="longest silence; a whole reply may take ten times that",
+        help="longest wait for a part of a reply; a reply may take ten times that",
     )
     add(
         "--max-cost",

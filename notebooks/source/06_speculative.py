@@ -728,12 +728,12 @@ for gain in (found[-1], found[0]):
 Table(["setting", "GPU", "α", "eager", "no launches", "measured"], rows, "speedup, predicted")
 
 # %% [markdown]
-# The next table has four GPUs and one pair, with the best γ for each:
+# The next table has five GPUs and one pair, with the best γ for each:
 
-# %% experiment="four_cards"
+# %% experiment="five_cards"
 target_work, draft_work = (ModelWork.of(f"Qwen/Qwen3-{size}") for size in ("8B", "0.6B"))
 rows = []
-for card in ("L4", "A100-SXM-80GB", "H100-SXM", "H200-SXM"):
+for card in ("L4", "RTX-PRO-6000-Blackwell-Server", "A100-SXM-80GB", "H100-SXM", "H200-SXM"):
     machine = Roofline.of(card)
     for way, layer_s in (("eager", 0.75e-3), ("no launches", 0.0)):
 

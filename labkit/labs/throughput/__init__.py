@@ -1,1 +1,1 @@
-"""A timer to believe, sweeps that survive running out of memory, what limits a step."""
+"""A timer that you can trust, sweeps that survive a lack of memory, what limits a step."""

@@ -61,6 +61,20 @@ def test_a_change_that_was_not_saved(tmp_path, notebook):
     assert "another version than the one you ran, of `weight_bytes`" in str(found)
 
 
+def test_a_student_id_that_is_missing(tmp_path):
+    lab = find_lab("papers")
+    parts = [Part(**part) for part in json.loads(outline_bytes(lab))["parts"]]
+    for student_id, problems in (("ada", 0), (..., 1)):
+        notebook = solved_notebook(lab)
+        written = "..." if student_id is ... else repr(student_id)
+        cell_called(notebook, "student_id")["source"] = f"student_id = {written}"
+        path = tmp_path / "papers.ipynb"
+        path.write_text(json.dumps(notebook), encoding="utf-8")
+        found = handin.look_at(path, lab.name, parts, ())
+        assert len(found.problems) == problems
+        assert ("Your student id is missing." in str(found)) == (student_id is ...)
+
+
 def test_a_name_from_a_cell_that_was_deleted(tmp_path, notebook):
     cell = cell_called(notebook, "weight_bytes")
     cell["source"] = "def weight_bytes(n_params, bytes_per_param=2):\n    return helper(n_params)"
