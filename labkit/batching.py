@@ -20,7 +20,7 @@ LOOK_AHEAD = 256  # requests that a loop looks through for one that fits
 
 
 class Request:
-    """One request: its `state` is "queued", "prefill", "decode" or "done", in this order.
+    """One request: its `state` is "queued", "prefill", "decode", then "done".
 
     fields: {"id", "input_length", "output_length"}; the last is None if the
     client did not say.
@@ -40,11 +40,11 @@ class Request:
 
     @property
     def size(self) -> int:
-        """Tokens to reserve for it: its prompt, and as many new tokens as it may have."""
+        """Tokens to reserve for it: its prompt, and the most new tokens."""
         return self.input_length + self.limit
 
     def add_token(self, token: int, eos: int) -> None:
-        """Keep a new token. The end-of-text token, or the last one allowed, makes it "done"."""
+        """Keep a new token. End of text, or the last allowed, makes it "done"."""
         self.tokens.append(token)
         if token == eos or len(self.tokens) >= self.limit:
             self.state = "done"
@@ -83,11 +83,15 @@ class RequestQueue:
         self._requests.append(request)
 
     def oldest(self) -> Any:
-        """The request at the front, which stays there. Raises: IndexError if there is none."""
+        """The request at the front, which stays. Raises: IndexError without one."""
         return self._requests[0]
 
-    def constrained_get(self, condition: Callable[[Any], bool], n_most: int | None = None) -> Any:
-        """Take out and return the oldest request for which condition(request) holds.
+    def constrained_get(
+        self,
+        condition: Callable[[Any], bool],
+        n_most: int | None = None,
+    ) -> Any:
+        """Take out and return the oldest request that meets condition(request).
 
         Returns None if there is no such request. All other requests keep their
         places. n_most: look only at that many requests, from the front.
@@ -100,7 +104,7 @@ class RequestQueue:
 
 
 class BucketQueue:
-    """Requests, as dicts, by the length of their prompts, in buckets of `width` tokens.
+    """Requests, as dicts, in buckets by the length of their prompts.
 
     Bucket i holds lengths from i x width to (i + 1) x width - 1.
     """
@@ -119,7 +123,7 @@ class BucketQueue:
         self._n_added += 1
 
     def take(self, n_most: int) -> list:
-        """Take out up to n_most requests, oldest first, of the bucket with the oldest of all.
+        """Take up to n_most requests, oldest first, of the bucket of the oldest.
 
         So every bucket has its turn, however few requests it has. Returns an
         empty list if there are none.
@@ -135,7 +139,7 @@ class BucketQueue:
 
 
 class PrefillLoop:
-    """Computes prompts in batches of similar length, and saves them for the decode server.
+    """Computes prompts in batches of similar length; saves them for decode.
 
     step(server) is called again and again. The server has these numbers:
     capacity, max_batch, tolerance, max_length, eos, decode_capacity, and
@@ -178,7 +182,7 @@ class PrefillLoop:
         return "too large" if any(size > room for size, room in rooms) else ""
 
     def _next_batch(self, server: Any) -> list[Request]:
-        """The oldest request that fits, and all later ones that fit and have a similar length."""
+        """The oldest request that fits, and later ones of a similar length."""
         room, stored = server.free_tokens(), server.storage_room()
         stored = float("inf") if stored is None else stored
         batch: list[Request] = []
@@ -202,7 +206,7 @@ class PrefillLoop:
 
 
 class DecodeLoop:
-    """Makes the tokens, in a batch that requests join and leave between any two steps.
+    """Makes the tokens, in a batch that requests join and leave between steps.
 
     step(server) is called again and again. The server has these numbers:
     capacity, max_batch, max_length, eos. Its functions: arrivals(),
@@ -215,7 +219,7 @@ class DecodeLoop:
         self.running: list[Request] = []
 
     def step(self, server: Any) -> None:
-        """Let in each request that fits, make one token for each, let out the finished ones."""
+        """Let in what fits, make one token for each, let out the finished ones."""
         for fields in server.arrivals():
             request = Request(fields, server.max_length)
             request.add_token(fields["token"], server.eos)
@@ -248,13 +252,21 @@ class DecodeLoop:
             in_memory.append(request.size)
 
 
-def transfer_s(n_tokens: int, bytes_per_token: int, bandwidth: float, latency_s: float) -> float:
-    """Seconds to move the KV cache of n_tokens over a link: the latency, then the bytes."""
+def transfer_s(
+    n_tokens: int,
+    bytes_per_token: int,
+    bandwidth: float,
+    latency_s: float,
+) -> float:
+    """Seconds to move the KV cache of n_tokens over a link: latency, then bytes."""
     return latency_s + n_tokens * bytes_per_token / bandwidth
 
 
-def latencies(arrival_s: float, token_times_s: Sequence[float]) -> tuple[float, float]:
-    """Time to the first token, and mean time of each further one (0 for a single token).
+def latencies(
+    arrival_s: float,
+    token_times_s: Sequence[float],
+) -> tuple[float, float]:
+    """Time to the first token, and mean time of each further one (0 for one token).
 
     token_times_s: the time at which it got each new token, at least one. Returns
     (TTFT, TPOT) in seconds. Source: DistServe (arXiv:2401.09670), section 2.
@@ -265,7 +277,10 @@ def latencies(arrival_s: float, token_times_s: Sequence[float]) -> tuple[float, 
 
 
 def goodput(
-    served: Collection[tuple[float, float]], ttft_s: float, tpot_s: float, seconds: float
+    served: Collection[tuple[float, float]],
+    ttft_s: float,
+    tpot_s: float,
+    seconds: float,
 ) -> float:
     """Requests per second that met both limits.
 

@@ -13,7 +13,11 @@ from itertools import pairwise
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
 
 
-def generation_passes(n_prompt: int, n_new: int, use_cache: bool) -> list[tuple[int, int]]:
+def generation_passes(
+    n_prompt: int,
+    n_new: int,
+    use_cache: bool,
+) -> list[tuple[int, int]]:
     """The passes over the model that make n_new tokens, in order.
 
     Each pass is a pair of two ints: how many tokens it is fed, and how many

@@ -55,7 +55,12 @@ def standard_attention(memory: Memory, is_causal: bool = False) -> None:
     memory.store("O", 0, memory.load("P").float() @ memory.load("V").float())
 
 
-def flash_attention_1(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
+def flash_attention_1(
+    memory: Memory,
+    tile_q: int,
+    tile_kv: int,
+    is_causal: bool = False,
+) -> None:
     """Compute attention with tiles of K and V in the outer loop.
 
     Before the loops, store the first values, tile_q rows at a time: 0 in O,
@@ -90,7 +95,12 @@ def flash_attention_1(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool
             memory.store("m", start, maximum)
 
 
-def flash_attention_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
+def flash_attention_2(
+    memory: Memory,
+    tile_q: int,
+    tile_kv: int,
+    is_causal: bool = False,
+) -> None:
     """Compute attention with tiles of Q in the outer loop.
 
     The outer loop loads a tile of Q, tile_q rows, and begins with an empty
@@ -119,7 +129,11 @@ def flash_attention_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool
         memory.store("L", start, maximum + total.log())
 
 
-def tile_sizes(sram_bytes: int, head_dim: int, bytes_per_number: int) -> tuple[int, int]:
+def tile_sizes(
+    sram_bytes: int,
+    head_dim: int,
+    bytes_per_number: int,
+) -> tuple[int, int]:
     """Return tile_q and tile_kv: the most rows with which four tiles fit.
 
     Tiles of Q, K, V and O lie on the chip together, so a tile of K may take

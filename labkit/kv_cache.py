@@ -37,9 +37,12 @@ def attend_cached(
 
 
 def forward_cached(
-    model: Transformer, tokens: Tensor, past: list[LayerCache] | None, attend: Callable
+    model: Transformer,
+    tokens: Tensor,
+    past: list[LayerCache] | None,
+    attend: Callable,
 ) -> tuple[Tensor, list[LayerCache]]:
-    """One step of the model: logits of the new tokens, computed with what earlier steps cached.
+    """One step of the model: logits of the new tokens, after cached ones.
 
     The model offers `embed(tokens, positions)`, `blocks`, for each block
     `project(x)` and `merge(x, attended)`, and `unembed(x)`. All attention goes
@@ -73,7 +76,7 @@ def generate(
     pick: Pick = greedy,
     n_context: int | None = None,
 ) -> Tensor:
-    """The prompt and `n_new` tokens after it, with one call of `forward` per new token.
+    """The prompt and `n_new` tokens after it: one call of `forward` for each.
 
     `forward(tokens, past)` returns logits (B Q V) of the tokens fed, and the
     cache. Pass the cache unchanged to the next call as past. The first call
@@ -99,7 +102,7 @@ def generate(
 
 
 def tokens_processed(n_prompt: int, n_new: int, cached: bool) -> int:
-    """Tokens that go through the model while it generates `n_new` tokens for one prompt.
+    """Tokens that go through the model while it generates `n_new` tokens.
 
     Add up the tokens that are fed in all passes. If `cached`, these are the
     passes of `generate`. If not, they are those of `generate_uncached`: each
@@ -113,7 +116,7 @@ def tokens_processed(n_prompt: int, n_new: int, cached: bool) -> int:
 
 
 class ArenaCache:
-    """Keys and values of all layers in memory that is allocated once, for `capacity` tokens.
+    """Keys and values of all layers, allocated once, for `capacity` tokens.
 
     keys, values: the arenas, two tensors (n_layers B Hkv capacity D), made in
     `__init__` and never replaced. length: how many tokens every layer holds.
@@ -140,7 +143,7 @@ class ArenaCache:
         self.length = 0
 
     def append(self, layer: int, keys: Tensor, values: Tensor) -> LayerCache:
-        """Write a layer's new tokens after its cached ones; returns all that it holds.
+        """Write a layer's new tokens after its cached ones; return all of them.
 
         Shapes: keys and values (B Hkv T D), of the arenas' dtype; returns a
         pair of (B Hkv length+T D), which are views of the arenas: no cached
@@ -160,7 +163,7 @@ class ArenaCache:
         return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
 
     def rewind(self, n_tokens: int) -> None:
-        """Forget the last `n_tokens` by lowering `length`; no number in the arenas is changed.
+        """Forget the last `n_tokens` by lowering `length`; the arenas stay.
 
         Raises: ValueError, with nothing changed, unless 0 <= n_tokens <=
         length.
@@ -194,7 +197,7 @@ class RingCache:
         self.positions = torch.full((window,), -1)
 
     def append(self, keys: Tensor, values: Tensor) -> None:
-        """Write the next T tokens. If T is more than the window, only the newest remain.
+        """Write the next T tokens. Of more than the window, only the newest remain.
 
         Shapes: keys and values (B Hkv T D), of the ring's dtype, T at least 1.
         """
@@ -220,7 +223,7 @@ class RingCache:
 
 
 class PagedCache:
-    """Keys and values of many sequences, one layer, in blocks of `block_size` tokens.
+    """Keys and values of many sequences, one layer, in blocks of tokens.
 
     A sequence owns ceil(length / block_size) blocks; its block table names
     them in order, so its token i lies in block block_table[i // block_size] at
@@ -254,7 +257,7 @@ class PagedCache:
         return len(self.free_blocks)
 
     def append(self, sequence_id: int, keys: Tensor, values: Tensor) -> None:
-        """Add T tokens at the end of a sequence. The first append creates the sequence.
+        """Add T tokens at the end of a sequence. The first append creates it.
 
         Shapes: keys and values (Hkv T D), of the storage's dtype, T at least
         1.
@@ -286,7 +289,7 @@ class PagedCache:
         return list(self.tables[sequence_id])
 
     def rewind(self, sequence_id: int, n_tokens: int) -> None:
-        """Forget a sequence's last `n_tokens`; blocks that are empty then become free.
+        """Forget a sequence's last `n_tokens`; blocks without tokens become free.
 
         After a rewind of all its tokens, the sequence is empty, with an empty
         block table.
@@ -303,6 +306,6 @@ class PagedCache:
         self.lengths[sequence_id] = length - n_tokens
 
     def free(self, sequence_id: int) -> None:
-        """Forget a sequence. All its blocks become free, and its id can be used again."""
+        """Forget a sequence. Its blocks become free, its id can be used again."""
         self.free_blocks += self.tables.pop(sequence_id)
         del self.lengths[sequence_id]

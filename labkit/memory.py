@@ -58,7 +58,11 @@ def kv_cache_bytes(
     return batch_size * n_tokens * kv_bytes_per_token(shape, bytes_per_number)
 
 
-def largest_model(vram_bytes: int, overhead_bytes: int = 0, bytes_per_param: int = 2) -> int:
+def largest_model(
+    vram_bytes: int,
+    overhead_bytes: int = 0,
+    bytes_per_param: int = 2,
+) -> int:
     """The largest number of parameters that fit on a card, after the overhead.
 
     overhead_bytes hold other things than weights. Returns an int, rounded

@@ -109,7 +109,10 @@ def residual(target_probs: Tensor, draft_probs: Tensor) -> Tensor:
 
 
 def verify(
-    drafted: Sequence[int], draft_probs: Tensor, target_probs: Tensor, rng: Generator | None = None
+    drafted: Sequence[int],
+    draft_probs: Tensor,
+    target_probs: Tensor,
+    rng: Generator | None = None,
 ) -> tuple[int, int]:
     """Decide which drafted tokens are accepted, and draw the token after them.
 
@@ -272,7 +275,13 @@ def expected_tokens(alpha: float, gamma: int) -> float:
     return float(sum(alpha**n_accepted for n_accepted in range(gamma + 1)))
 
 
-def speedup(alpha: float, gamma: int, draft_s: float, target_s: float, verify_s: float) -> float:
+def speedup(
+    alpha: float,
+    gamma: int,
+    draft_s: float,
+    target_s: float,
+    verify_s: float,
+) -> float:
     """Return how many times faster speculation is than plain decoding.
 
     This is the time per token of plain decoding divided by that of

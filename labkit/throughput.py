@@ -100,7 +100,10 @@ def tokens_per_s(batch_size: int, n_new: int, samples_s: Sequence[float]) -> flo
     return batch_size * n_new / statistics.median(samples_s)
 
 
-def fit_steps(n_new: Sequence[int], times_s: Sequence[float]) -> tuple[float, float]:
+def fit_steps(
+    n_new: Sequence[int],
+    times_s: Sequence[float],
+) -> tuple[float, float]:
     """Seconds of the prefill and of one decode step, from a straight line.
 
     A run with n new tokens is one prefill, which makes the first token, and
@@ -116,7 +119,11 @@ def fit_steps(n_new: Sequence[int], times_s: Sequence[float]) -> tuple[float, fl
 
 
 def limit_of(
-    step_s: float, n_layers: int, launch_s_per_layer: float, moving_s: float, computing_s: float
+    step_s: float,
+    n_layers: int,
+    launch_s_per_layer: float,
+    moving_s: float,
+    computing_s: float,
 ) -> str:
     """What a step waits for: "launch", "memory" or "compute".
 

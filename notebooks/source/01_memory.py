@@ -52,7 +52,7 @@ from labkit.measuring.tables import Table
 from labkit.models.facts import gpus, match_gpu, vram_readings
 from labkit.models.shapes import ModelShape
 
-FAMILY = ["Qwen3-0.6B", "Qwen3-1.7B", "Qwen3-4B", "Qwen3-8B", "Qwen3-14B", "Qwen3-32B"]
+FAMILY = [f"Qwen3-{size}B" for size in ("0.6", "1.7", "4", "8", "14", "32")]
 
 check = Checker("memory", globals())
 print(ready())
@@ -68,8 +68,10 @@ print(ready())
 rows = []
 for model in FAMILY:
     s = ModelShape.of(f"Qwen/{model}")
-    rows.append([model, s.n_layers, s.n_heads, s.n_kv_heads, s.head_dim, s.d_model, s.n_params])
-Table(["model", "layers", "heads", "KV heads", "head_dim", "d_model", "parameters"], rows)
+    heads = s.n_heads, s.n_kv_heads, s.head_dim
+    rows.append([model, s.n_layers, *heads, s.d_model, s.n_params])
+names = ["layers", "heads", "KV heads", "head_dim", "d_model", "parameters"]
+Table(["model", *names], rows)
 
 # %% [markdown]
 # Look at Qwen3-4B. It has 32 heads, and each has 128 numbers: 32 × 128 = 4,096. But its `d_model`
@@ -146,7 +148,7 @@ training_and_generation = {
         "second_moment": 0,
     },
     "optimizer_over_weights": 6,  # state of the optimizer / 16-bit weights
-    "kv_bytes_per_token_of_8b": 147_456,  # one more token of Qwen3-8B, 16-bit numbers
+    "kv_bytes_per_token_of_8b": 147_456,  # one more token of Qwen3-8B, 16 bits
 }
 
 # %% [markdown]
@@ -201,7 +203,10 @@ training_and_generation = {
 rows = []
 for card in gpus():
     ranges = [(low / 1e9, high / 1e9) for low, high in vram_readings(card).values()]
-    cells = [f"{low:.1f}" if low == high else f"{low:.1f}-{high:.1f}" for low, high in ranges]
+    cells = [
+        f"{low:.1f}" if low == high else f"{low:.1f}-{high:.1f}"
+        for low, high in ranges
+    ]
     rows.append([card, *cells])
 Table(["card", *vram_readings("L40S")], rows, "memory in 10^9 bytes")
 
@@ -209,12 +214,20 @@ Table(["card", *vram_readings("L40S")], rows, "memory in 10^9 bytes")
 if torch.cuda.is_available():
     device = torch.cuda.get_device_properties(0)
     card = match_gpu(device.name, device.total_memory)
-    print(f"This machine: {device.name}, torch sees {device.total_memory / 2**30:.2f} GiB.")
+    print(
+        f"This machine: {device.name}. "
+        f"torch sees {device.total_memory / 2**30:.2f} GiB."
+    )
     if card is None:
-        print("The table above has no such card. Its numbers are for comparison only.")
+        print(
+            "The table above has no such card. Its numbers are for comparison only."
+        )
     else:
         low, high = vram_readings(card)["torch"]
-        print(f"The table says {low / 2**30:.2f} to {high / 2**30:.2f} GiB for {card}.")
+        print(
+            f"The table says {low / 2**30:.2f} to {high / 2**30:.2f} GiB "
+            f"for {card}."
+        )
 else:
     print("This machine has no GPU. This lab does not need one.")
 
@@ -335,7 +348,12 @@ cards = {}
 for card in ("L4", "L40S", "H100-SXM"):
     total = vram_readings(card)["driver"][0]
     cards[f"{card}, {total / 1e9:.0f} GB"] = total
-kv_growth([ModelShape.of(f"Qwen/{m}") for m in FAMILY], kv_cache_bytes, cards, batch_size=4)
+kv_growth(
+    [ModelShape.of(f"Qwen/{m}") for m in FAMILY],
+    kv_cache_bytes,
+    cards,
+    batch_size=4,
+)
 
 # %% [markdown]
 # ### Question: what does the cache depend on?
@@ -350,7 +368,7 @@ kv_growth([ModelShape.of(f"Qwen/{m}") for m in FAMILY], kv_cache_bytes, cards, b
 scaling = {
     "batch_slope": 1,
     "params_ratio": 55,  # parameters of Qwen3-32B over those of Qwen3-0.6B
-    "kv_ratio": 2.29,  # KV cache of Qwen3-32B over that of Qwen3-0.6B, at equal length
+    "kv_ratio": 2.29,  # KV caches of Qwen3-32B and Qwen3-0.6B, at equal length
     "kv_over_weights": {  # two or three digits
         "Qwen3-0.6B": 3.15,
         "Qwen3-1.7B": 1.09,
@@ -423,10 +441,15 @@ card_bytes, rows = vram_readings("L4")["driver"][0], []
 for name in ("meta-llama/Llama-2-7b-hf", "meta-llama/Llama-3.1-8B"):
     shape = ModelShape.of(name)
     n_tokens = longest_sequence(
-        card_bytes, weight_bytes(shape.n_params), kv_bytes_per_token(shape), batch_size=8
+        card_bytes,
+        weight_bytes(shape.n_params),
+        kv_bytes_per_token(shape),
+        batch_size=8,
     )
     rows.append([name, f"{shape.n_params / 1e9:.1f}B", n_tokens])
-Table(["model", "parameters", "tokens of each sequence"], rows, "8 sequences on an L4")
+Table(
+    ["model", "parameters", "tokens of each sequence"], rows, "8 sequences on an L4"
+)
 
 # %% [markdown]
 # With Llama-2-7B, each conversation may have 2,545 tokens. With Llama-3.1-8B it may have 7,717. The

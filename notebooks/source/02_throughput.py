@@ -108,7 +108,9 @@ print(ready())
 # %% experiment="cold_and_warm"
 loaded = zoo.load("tiny-target", profile="cpu")
 tokens = torch.randint(loaded.vocab_size, (4, 64))
-times_s = time_runs(lambda: loaded.model(tokens), time.perf_counter, device.synchronize, 0, 8)
+times_s = time_runs(
+    lambda: loaded.model(tokens), time.perf_counter, device.synchronize, 0, 8
+)
 print("eight forward passes, in ms:", [round(1e3 * each, 1) for each in times_s])
 print(f"first / median: {times_s[0] / statistics.median(times_s):.1f}")
 
@@ -184,7 +186,8 @@ try:
 except MemoryError as error:
     frame = error.__traceback__.tb_next.tb_frame
     n_bytes = len(frame.f_locals["buffer"])
-    print(f"inside except: {memory_errors_alive()} exception, holding {n_bytes:,} bytes")
+    n_alive = memory_errors_alive()
+    print(f"inside except: {n_alive} exception, holding {n_bytes:,} bytes")
     del frame
 print(f"after it:      {memory_errors_alive()} exceptions")
 
@@ -305,7 +308,9 @@ for name, record in records.items():
     n_new, medians_s = [row.n_new for row in rows], [row.time_s for row in rows]
     prefill_s, step_s = fit_steps(n_new, medians_s)
     line = [prefill_s + (n - 1) * step_s for n in n_new]
-    r_squared = 1 - numpy.var(numpy.subtract(medians_s, line)) / numpy.var(medians_s)
+    r_squared = 1 - numpy.var(numpy.subtract(medians_s, line)) / numpy.var(
+        medians_s
+    )
     times = f"{1e3 * prefill_s:.1f}", f"{1e3 * step_s:.2f}", f"{r_squared:.4f}"
     fits.append([name, rows[0].model, *times])
 Table(["record", "model", "prefill ms", "step ms", "R²"], fits)
@@ -399,14 +404,18 @@ three_models = {
 def layers_and_floor(record, role, n_new, n_cached, batch_size):
     model = profile(record.provenance.profile).roles[role]
     machine, _ = machine_of(record)
-    floor = pass_floor(machine, model, n_new, n_cached, batch_size, record.provenance.dtype)
+    floor = pass_floor(
+        machine, model, n_new, n_cached, batch_size, record.provenance.dtype
+    )
     return ModelWork.of(model).shape.n_layers, floor
 
 
 rows = []
 for name in recorded_results("throughput-*.jsonl"):
     batch_size = profile(records[name].provenance.profile).sweep_batch_size
-    longest = max(row.n_input for row in records[name].of("input_sweep") if row.is_ok)
+    longest = max(
+        row.n_input for row in records[name].of("input_sweep") if row.is_ok
+    )
     for region, sizes in {
         "decode_small_model": ("sweep-small", 1, 64, batch_size),
         "decode_medium_model": ("sweep-medium", 1, 64, batch_size),
@@ -453,18 +462,22 @@ again_s = time_runs(
     1,
     3,
 )
-print(f"{again_row.model} on {here.device}, {here.dtype}, batch of {again_row.batch_size}, 64 in")
+size = f"batch of {again_row.batch_size}, 64 in"
+print(f"{again_row.model} on {here.device}, {here.dtype}, {size}")
 for n, row in rows.items():
     if row.is_ok:
         rate = tokens_per_s(row.batch_size, n, row.samples_s)
-        print(f'"{n} new": {{"time_s": {row.time_s:.5f}, "tokens_per_s": {rate:.2f}}},')
+        cell = f'{{"time_s": {row.time_s:.5f}, "tokens_per_s": {rate:.2f}}}'
+        print(f'"{n} new": {cell},')
     else:
         print(f'"{n} new": "{row.outcome}",')
-print(f'"again": {{"n_new": {again_row.n_new}, "time_s": {statistics.median(again_s):.5f}}}')
+median_s = statistics.median(again_s)
+print(f'"again": {{"n_new": {again_row.n_new}, "time_s": {median_s:.5f}}}')
 
 # %% answer="my_table" points=0.5
 my_table = {
-    "run": {"model": "tiny-target", "machine": "CPU", "dtype": "float32"},  # "CPU", "L40S", ...
+    # the machine is "CPU", "L40S", ...
+    "run": {"model": "tiny-target", "machine": "CPU", "dtype": "float32"},
     "batch_size": 4,
     "n_input": 64,
     "rows": {
@@ -474,7 +487,7 @@ my_table = {
         "64 new": {"time_s": 0.69945, "tokens_per_s": 366.00},
         "256 new": {"time_s": 2.71705, "tokens_per_s": 376.88},
     },
-    "again": {"n_new": 64, "time_s": 0.7180},  # one of the rows, measured a second time
+    "again": {"n_new": 64, "time_s": 0.7180},  # a row, measured a second time
 }
 
 # %% [markdown]
@@ -487,7 +500,11 @@ my_table = {
 # %% experiment="physics_gate"
 for name, record in records.items():
     found = refusals(record)
-    print(f"{name}: {len(record.rows)} rows, {len(found)} rejected", *found, sep="\n  ")
+    print(
+        f"{name}: {len(record.rows)} rows, {len(found)} rejected",
+        *found,
+        sep="\n  ",
+    )
 
 # %% [markdown]
 # ## 9. A report with six faults

@@ -54,7 +54,12 @@ from IPython.display import display
 from labkit.checks import Checker
 from labkit.labs.cache_benchmark import figures as cache_figures
 from labkit.labs.cache_benchmark import widget as cache_widget
-from labkit.labs.cache_benchmark.experiments import cache_or_not, invalidation, multi_turn, offload
+from labkit.labs.cache_benchmark.experiments import (
+    cache_or_not,
+    invalidation,
+    multi_turn,
+    offload,
+)
 from labkit.labs.cache_benchmark.prompts import edited_prompts
 from labkit.labs.cache_benchmark.records import curve, predicted_curve, settings_of
 from labkit.measuring.bench import Bench, roofline
@@ -111,10 +116,14 @@ print(ready())
 rows = []
 for name in ("Llama-3.1-8B", "Llama-3.2-1B", "Llama-2-7b-hf"):
     work = ModelWork.of(f"meta-llama/{name}")
-    plain, cached = (generation_cost(work, 8, 512, use_cache) for use_cache in (False, True))
+    plain, cached = (
+        generation_cost(work, 8, 512, use_cache) for use_cache in (False, True)
+    )
     cells = [plain[0] / 1e12, cached[0] / 1e12, plain[1] / 1e12, cached[1] / 1e12]
     rows.append([name, *(f"{cell:.4g}" for cell in cells)])
-headings = [f"{what} {how} cache" for what in ("TFLOP", "TB") for how in ("without", "with")]
+headings = [
+    f"{what} {how} cache" for what in ("TFLOP", "TB") for how in ("without", "with")
+]
 Table(["model", *headings], rows, "512 new tokens after a prompt of 8")
 
 # %% [markdown]
@@ -212,7 +221,9 @@ limits = {"longest": longest, "seconds_per_curve": seconds, "longest_run_s": 15}
 for row in cache_or_not(here, **limits, is_done=recorder.is_done):
     recorder.save(row)
     if row.experiment == "one_token_pass":
-        print(f"{row.setting}: {row.model}, one token takes {1e3 * row.time_s:.2f} ms")
+        print(
+            f"{row.setting}: {row.model}, one token takes {1e3 * row.time_s:.2f} ms"
+        )
 records = {**RECORDS, "here": recorder.record()}
 
 # %% [markdown]
@@ -236,14 +247,19 @@ rows = []
 for name, record in records.items():
     for setting in settings_of(record):
         for use_cache in (False, True):
-            lengths, expected = predicted_curve(record, setting, use_cache, predicted_time_s)
+            lengths, expected = predicted_curve(
+                record, setting, use_cache, predicted_time_s
+            )
             _, measured = curve(record, setting, use_cache)
             how = "with" if use_cache else "without"
             if lengths:
                 times = f"{expected[-1]:.3g}", f"{measured[-1]:.3g}"
                 ratio = f"{measured[-1] / expected[-1]:.2f}"
                 rows.append([name, setting, how, lengths[-1], *times, ratio])
-Table(["record", "setting", "cache", "new", "predicted s", "measured s", "ratio"], rows)
+Table(
+    ["record", "setting", "cache", "new", "predicted s", "measured s", "ratio"],
+    rows,
+)
 
 # %% [markdown]
 # The last column is the measured time divided by the predicted time. A prediction has two
@@ -280,13 +296,22 @@ Table(["record", "setting", "cache", "new", "predicted s", "measured s", "ratio"
 # %% experiment="slopes_by_length"
 rows = []
 for name, record in records.items():
-    curves = {how: curve(record, "baseline", how == "with") for how in ("without", "with")}
-    found = {how: dict(zip(n[1:], slopes(n, s), strict=True)) for how, (n, s) in curves.items()}
+    curves = {
+        how: curve(record, "baseline", how == "with") for how in ("without", "with")
+    }
+    found = {
+        how: dict(zip(n[1:], slopes(n, s), strict=True))
+        for how, (n, s) in curves.items()
+    }
     for n in sorted({*found["without"], *found["with"]}):
         cells = [f"{1e3 * of[n]:.2f}" if n in of else None for of in found.values()]
         rows.append([name, f"up to {n}", *cells])
 display(
-    Table(["record", "new tokens", "without cache", "with cache"], rows, "ms per further token")
+    Table(
+        ["record", "new tokens", "without cache", "with cache"],
+        rows,
+        "ms per further token",
+    )
 )
 cache_figures.slopes_by_length(records["cache-cpu"], slopes)
 
@@ -415,17 +440,24 @@ speed_up = {
 # one.
 
 # %% experiment="four_questions"
-mine = {"block_hashes": block_hashes, "longest_cached_prefix": longest_cached_prefix}
+mine = {
+    "block_hashes": block_hashes,
+    "longest_cached_prefix": longest_cached_prefix,
+}
 turns = list(multi_turn(here, **mine))
 plain, kept = turns[:4], turns[4:]
 conversations = {name: record.of("multi_turn") for name, record in RECORDS.items()}
 lines = []
 for name, rows in {**conversations, "here": turns}.items():
     for without, row in zip(rows[:4], rows[4:], strict=True):
-        n_prompt, n_computed = (int(row.counts[key]) for key in ("prompt_tokens", "prefill_tokens"))
+        n_prompt, n_computed = (
+            int(row.counts[key]) for key in ("prompt_tokens", "prefill_tokens")
+        )
         times = f"{1e3 * row.time_s:.0f} ms", f"{1e3 * without.time_s:.0f} ms"
         lines.append([name, row.setting, n_prompt, n_computed, *times])
-display(Table(["record", "question", "prompt", "computed", "prefill", "without"], lines))
+display(
+    Table(["record", "question", "prompt", "computed", "prefill", "without"], lines)
+)
 cache_figures.prefill_by_round(turns)
 
 # %% [markdown]
@@ -438,11 +470,14 @@ cache_figures.prefill_by_round(turns)
 edits = {row.setting: row for row in invalidation(here, **mine)}
 for name in ("first", "same", "space before", "space after"):
     n_prompt, n_saved, n_computed = map(int, edits[name].counts.values())
-    print(f"{name:<14}{n_prompt:>5} tokens,{n_saved:>5} found,{n_computed:>5} computed")
+    words = f"{n_prompt:>5} tokens,{n_saved:>5} found,{n_computed:>5} computed"
+    print(f"{name:<14}{words}")
 for name, record in RECORDS.items():
     recorded = {row.setting: row for row in record.of("invalidation")}
-    first_s, same_s = recorded["first"].time_s, recorded["same"].time_s
-    print(f"{name}: whole prefill {1e3 * first_s:.0f} ms, of the same again {1e3 * same_s:.0f} ms")
+    first, same = (
+        f"{1e3 * recorded[key].time_s:.0f} ms" for key in ("first", "same")
+    )
+    print(f"{name}: whole prefill {first}, of the same again {same}")
 
 # %% [markdown]
 # With a space in front, the first token is no longer `"Chapter"`. So every block has a different
@@ -463,7 +498,9 @@ for name, record in RECORDS.items():
 
 # %% experiment="edited_tokens"
 tokenizer = kit_tokenizer("tiny-target")
-tokens = {name: tokenizer(text)["input_ids"] for name, text in edited_prompts().items()}
+tokens = {
+    name: tokenizer(text)["input_ids"] for name, text in edited_prompts().items()
+}
 print({name: len(each) for name, each in tokens.items()})
 
 # %% answer="tokens_found" points=0.5
@@ -532,8 +569,12 @@ lines = []
 for name, rows in {**steps, "here": list(offload(here))}.items():
     resident_s = rows[0].time_s / rows[0].n_new
     for row in rows:
-        n_bytes, link_bandwidth = row.counts["offloaded_bytes"], row.counts["link_bandwidth"]
-        copies_s = offload_step_s(n_bytes, n_bytes, 1.0, link_bandwidth)  # no byte from the card
+        n_bytes, link_bandwidth = (
+            row.counts["offloaded_bytes"],
+            row.counts["link_bandwidth"],
+        )
+        # no byte from the card:
+        copies_s = offload_step_s(n_bytes, n_bytes, 1.0, link_bandwidth)
         expected_s = resident_s + copies_s
         if "overlapping" in row.setting:
             expected_s = max(resident_s, n_bytes / link_bandwidth)
@@ -592,9 +633,10 @@ cache_widget.cache_growth(predicted_time_s, kv_bytes_per_token)
 # %% experiment="result"
 n_plain = sum(row.counts["prefill_tokens"] for row in plain)
 n_kept = sum(row.counts["prefill_tokens"] for row in kept)
-print(f"prefill of four questions: {n_plain:,.0f} tokens without, {n_kept:,.0f} with prefix cache")
-later = [row.time_s for row in plain[1:]], [row.time_s for row in kept[1:]]
-print(f"the three later prefills: {1e3 * sum(later[0]):.0f} ms and {1e3 * sum(later[1]):.0f} ms")
+print("prefill of four questions:")
+print(f"{n_plain:,.0f} tokens without, {n_kept:,.0f} with prefix cache")
+later = (1e3 * sum(row.time_s for row in rows[1:]) for rows in (plain, kept))
+print("the three later prefills:", " and ".join(f"{ms:.0f} ms" for ms in later))
 
 # %% [markdown]
 # ## What you have shown

@@ -169,10 +169,14 @@ def seeded_sampler(seed):
     return sampler(torch.Generator(device).manual_seed(seed))
 
 
-for name, make_pick in (("greedy", lambda: greedy), ("sampled", lambda: seeded_sampler(1))):
+for name, make_pick in (
+    ("greedy", lambda: greedy),
+    ("sampled", lambda: seeded_sampler(1)),
+):
     plain = generate_uncached(model, prompt, 40, make_pick())
     with_cache = generate(step, prompt, 40, make_pick(), n_context=config.n_context)
-    print(f"{name}: {(plain == with_cache).sum()} of {plain.numel()} tokens are the same")
+    n_same = (plain == with_cache).sum()
+    print(f"{name}: {n_same} of {plain.numel()} tokens are the same")
 
 # %% [markdown]
 # ## 4. Counting before timing
@@ -187,7 +191,11 @@ rows = []
 for n_prompt, n_new in [(1, 1), (1, 512), (32, 128), (1000, 10), (32_000, 512)]:
     counts = [tokens_processed(n_prompt, n_new, cached) for cached in (False, True)]
     rows.append([n_prompt, n_new, *counts, f"{counts[0] / counts[1]:.1f}"])
-Table(["prompt", "new", "without cache", "with cache", "ratio"], rows, "tokens processed")
+Table(
+    ["prompt", "new", "without cache", "with cache", "ratio"],
+    rows,
+    "tokens processed",
+)
 
 # %% [markdown]
 # ## 5. An arena
@@ -214,18 +222,24 @@ Table(["prompt", "new", "without cache", "with cache", "ratio"], rows, "tokens p
 
 # %% experiment="memory"
 n_tokens, sizes = 256, (1, config.n_kv_heads, 1, config.head_dim)
-keys, values, queries = torch.ones(sizes), torch.ones(sizes), torch.ones(1, 8, 1, config.head_dim)
+keys, values, queries = (
+    torch.ones(sizes),
+    torch.ones(sizes),
+    torch.ones(1, 8, 1, config.head_dim),
+)
 arena = ArenaCache(1, 1, config.n_kv_heads, config.head_dim, n_tokens)
 past, sizes_by_cat, arenas_seen = None, [], {}
 for _ in range(n_tokens):
     _, past = attend_cached(queries, keys, values, past)
     sizes_by_cat.append(sum(part.untyped_storage().nbytes() for part in past))
     for view in arena.append(0, keys, values):
-        arenas_seen[view.untyped_storage().data_ptr()] = view.untyped_storage().nbytes()
+        storage = view.untyped_storage()
+        arenas_seen[storage.data_ptr()] = storage.nbytes()
 
-print(f"concatenation: {sum(sizes_by_cat):12,} bytes in {2 * n_tokens} tensors,")
-print(f"               {sum(sizes_by_cat[-2:]):12,} bytes at once: the old and the new tensors")
-print(f"arena:         {sum(arenas_seen.values()):12,} bytes in {len(arenas_seen)} tensors")
+n_bytes = sum(sizes_by_cat), sum(sizes_by_cat[-2:]), sum(arenas_seen.values())
+print(f"concatenation: {n_bytes[0]:12,} bytes in {2 * n_tokens} tensors,")
+print(f"               {n_bytes[1]:12,} bytes at once: old and new tensors")
+print(f"arena:         {n_bytes[2]:12,} bytes in {len(arenas_seen)} tensors")
 
 # %% [markdown]
 # Now the model runs on the arena. We feed one token at a time. A single new token sees everything
@@ -233,7 +247,9 @@ print(f"arena:         {sum(arenas_seen.values()):12,} bytes in {len(arenas_seen
 # tokens. Then we rewind, and it goes on as if nothing had happened.
 
 # %% experiment="arena_in_the_model"
-arena = ArenaCache(config.n_layers, 2, config.n_kv_heads, config.head_dim, 64, device=device)
+arena = ArenaCache(
+    config.n_layers, 2, config.n_kv_heads, config.head_dim, 64, device=device
+)
 layers = itertools.cycle(range(config.n_layers))
 
 
@@ -246,7 +262,8 @@ def attend_in_arena(queries, keys, values, past):
 def feed(tokens):
     past = None
     if arena.length:
-        past = [(layer, layer) for layer in arena.keys[..., : arena.length, :]]  # for its length
+        layers = arena.keys[..., : arena.length, :]
+        past = [(layer, layer) for layer in layers]  # for its length
     return forward_cached(model, tokens, past, attend_in_arena)[0]
 
 
@@ -399,7 +416,11 @@ def run_pages():
 ways = {"concatenation": run_concatenation, "arena": run_arena, "pages": run_pages}
 store_times = timing.time_in_turns(ways, title="stores", n_repeats=7)
 rows = [[way, f"{1e6 * store_times[way].median_s / n_steps:.0f}"] for way in ways]
-Table(["store", "µs per token"], rows, f"one layer on {device}, {n_cached:,} tokens cached")
+Table(
+    ["store", "µs per token"],
+    rows,
+    f"one layer on {device}, {n_cached:,} tokens cached",
+)
 
 # %% [markdown]
 # ### The three stores side by side
@@ -435,7 +456,9 @@ n_prompt = 32
 def time_generation(config):
     rng = torch.Generator(device).manual_seed(0)
     model = Transformer.random(config, rng)
-    tokens = torch.randint(config.vocab_size, (1, n_prompt), device=device, generator=rng)
+    tokens = torch.randint(
+        config.vocab_size, (1, n_prompt), device=device, generator=rng
+    )
 
     def step(tokens, past):
         return forward_cached(model, tokens, past, attend_cached)
@@ -444,8 +467,12 @@ def time_generation(config):
         "without": lambda n: generate_uncached(model, tokens, n),
         "with": lambda n: generate(step, tokens, n),
     }
-    runs = {(way, n): partial(run, n) for n in new_lengths for way, run in ways.items()}
-    times = timing.time_in_turns(runs, n_repeats=7, title=f"d_model {config.d_model}")
+    runs = {
+        (way, n): partial(run, n) for n in new_lengths for way, run in ways.items()
+    }
+    times = timing.time_in_turns(
+        runs, n_repeats=7, title=f"d_model {config.d_model}"
+    )
     return [[times[way, n] for n in new_lengths] for way in ways]
 
 
@@ -454,19 +481,27 @@ small_uncached, small_cached = time_generation(smaller)
 
 # %% experiment="cache_timing_figure"
 token_ratios = [
-    tokens_processed(n_prompt, n, False) / tokens_processed(n_prompt, n, True) for n in new_lengths
+    tokens_processed(n_prompt, n, False) / tokens_processed(n_prompt, n, True)
+    for n in new_lengths
 ]
-small_ratios = [a.median_s / b.median_s for a, b in zip(small_uncached, small_cached, strict=True)]
+small_ratios = [
+    a.median_s / b.median_s
+    for a, b in zip(small_uncached, small_cached, strict=True)
+]
 
 rows = []
 for i, n in enumerate(new_lengths):
     ratio = uncached[i].median_s / cached[i].median_s
-    rows.append([n, f"{token_ratios[i]:.1f}", f"{ratio:.2f}", f"{small_ratios[i]:.2f}"])
+    rows.append(
+        [n, f"{token_ratios[i]:.1f}", f"{ratio:.2f}", f"{small_ratios[i]:.2f}"]
+    )
 headings = ["new tokens", "tokens", "time", "time, smaller model"]
 display(Table(headings, rows, "without cache divided by with cache"))
 print(f"{new_lengths[-1]} new tokens without cache: {uncached[-1]}")
 print(f"{new_lengths[-1]} new tokens with cache:    {cached[-1]}")
-cache_timing(new_lengths, uncached, cached, token_ratios, small_ratios, timing.machine())
+cache_timing(
+    new_lengths, uncached, cached, token_ratios, small_ratios, timing.machine()
+)
 
 # %% [markdown]
 # ### Written answer: your curves

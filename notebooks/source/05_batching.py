@@ -98,14 +98,26 @@ print(ready())
 # much time does each further request cost?
 
 # %% experiment="one_step"
-costs = RooflineCosts(Roofline.of("H200-SXM"), ModelWork.of("meta-llama/Llama-3.1-8B"))
+costs = RooflineCosts(
+    Roofline.of("H200-SXM"), ModelWork.of("meta-llama/Llama-3.1-8B")
+)
 kv_bytes = kv_bytes_per_token(ModelShape.of("meta-llama/Llama-3.1-8B"))
 rows = []
 for n in (1, 4, 16, 64, 256, 1024):
     step_s = costs.decode_s(n, n * 512)
     caches_gb = n * 512 * kv_bytes / 1e9
-    rows.append([n, f"{1e3 * step_s:.2f}", f"{n / step_s:,.0f}", f"{caches_gb:.1f}"])
-Table(["requests of 512 tokens", "one step, ms", "tokens/s together", "KV caches, GB"], rows)
+    rows.append(
+        [n, f"{1e3 * step_s:.2f}", f"{n / step_s:,.0f}", f"{caches_gb:.1f}"]
+    )
+Table(
+    [
+        "requests of 512 tokens",
+        "one step, ms",
+        "tokens/s together",
+        "KV caches, GB",
+    ],
+    rows,
+)
 
 # %% [markdown]
 # A step for 64 requests takes 4.02 ms, and a step for one takes 3.14 ms. So 64 requests get 50
@@ -172,7 +184,13 @@ Table(["requests of 512 tokens", "one step, ms", "tokens/s together", "KV caches
 
 # %% experiment="truth_table"
 rows = []
-for states in ([], ["queued"], ["prefill", "done"], ["decode", "done"], ["done", "done"]):
+for states in (
+    [],
+    ["queued"],
+    ["prefill", "done"],
+    ["decode", "done"],
+    ["done", "done"],
+):
     answers = has_prefill_requests(states), has_decode_requests(states)
     rows.append([", ".join(states) or "none", *map(str, answers)])
 Table(["states", "prompts to compute", "tokens to make"], rows)
@@ -206,7 +224,10 @@ for i, length in enumerate([300, 80, 500, 90]):
     queue.add({"id": i, "input_length": length})
 short = queue.constrained_get(lambda request: request["input_length"] < 100)
 print(f"out: {short}\n{len(queue)} left, the oldest of them {queue.oldest()}")
-print("none has fewer than 50:", queue.constrained_get(lambda each: each["input_length"] < 50))
+print(
+    "none has fewer than 50:",
+    queue.constrained_get(lambda each: each["input_length"] < 50),
+)
 
 # %% [markdown]
 # ## 6. Two servers, two loops
@@ -317,10 +338,16 @@ few_jobs = [
     Job(6, n_input=900, max_new=7, arrival_s=3),
     Job(7, n_input=20, max_new=8, arrival_s=4),
 ]
-small = Setup(prefill_batch=3, prefill_capacity=200, decode_batch=3, decode_capacity=120)
+small = Setup(
+    prefill_batch=3, prefill_capacity=200, decode_batch=3, decode_capacity=120
+)
 by_hand = FixedCosts(prefill=2, decode=1, transfer=0.5)
 alone = serve(few_jobs, small, PrefillLoop(), BatchByBatchDecode(), costs=by_hand)
-lines = [event for event in alone.log if event.server == "prefill server" and event.what != "step"]
+lines = [
+    event
+    for event in alone.log
+    if event.server == "prefill server" and event.what != "step"
+]
 print(*lines, sep="\n")
 print(alone.stopped or "The run came to its end.")
 
@@ -371,7 +398,8 @@ print(alone.stopped or "The run came to its end.")
 # %% experiment="first_run"
 first_run = serve(few_jobs, small, PrefillLoop(), DecodeLoop(), costs=by_hand)
 lines = sorted(
-    (event for event in first_run.log if event.what != "step"), key=lambda event: event.begin_s
+    (event for event in first_run.log if event.what != "step"),
+    key=lambda event: event.begin_s,
 )
 print(*lines[:30], "...", sep="\n")
 
@@ -393,13 +421,21 @@ timeline.draw(first_run, "Eight requests on small servers")
 rng = random.Random(0)
 crowd = [Job(i, rng.choice([20, 22, 60]), rng.randint(1, 12)) for i in range(40)]
 tight = Setup(
-    prefill_batch=4, prefill_capacity=200, decode_batch=6, decode_capacity=200, storage=180
+    prefill_batch=4,
+    prefill_capacity=200,
+    decode_batch=6,
+    decode_capacity=200,
+    storage=180,
 )
 for order in ORDERS:
     seeds = range(100 if order == "random" else 1)
-    runs = [serve(crowd, tight, PrefillLoop(), DecodeLoop(), order=order, seed=i) for i in seeds]
+    runs = [
+        serve(crowd, tight, PrefillLoop(), DecodeLoop(), order=order, seed=i)
+        for i in seeds
+    ]
     broken = {name for run in runs for name in faults(run)}
-    print(f"{order:<15}{len(runs):>4} runs; rules broken: {', '.join(broken) or 'none'}")
+    rules = ", ".join(broken) or "none"
+    print(f"{order:<15}{len(runs):>4} runs; rules broken: {rules}")
 
 # %% [markdown]
 # This is what a mistake looks like. We run your loops on a decode server that ignores `free_kv`,
@@ -439,7 +475,11 @@ rng = random.Random(0)
 answers = exponential_lengths(200, 60, rng)
 jobs = poisson(24, 60, rng, n_input=range(200, 1800), n_output=answers, known=False)
 two_cards = Setup(
-    prefill_capacity=16_384, decode_capacity=24_000, decode_batch=8, tolerance=400, max_length=2048
+    prefill_capacity=16_384,
+    decode_capacity=24_000,
+    decode_batch=8,
+    tolerance=400,
+    max_length=2048,
 )
 h200_run = serve(jobs, two_cards, PrefillLoop(), DecodeLoop(), costs=costs)
 timeline.draw(h200_run, "Llama-3.1-8B on two H200, 60 requests per second")
@@ -461,9 +501,15 @@ timeline.draw(h200_run, "Llama-3.1-8B on two H200, 60 requests per second")
 texts = [prompt.text for prompt in prompts()[::3]]
 wanted = [16, 6, 24, 10, 14, 8, 12]
 real_setup = Setup(
-    prefill_batch=4, prefill_capacity=1024, decode_batch=4, decode_capacity=1024, tolerance=32
+    prefill_batch=4,
+    prefill_capacity=1024,
+    decode_batch=4,
+    decode_capacity=1024,
+    tolerance=32,
 )
-real_run, tokens = serve_real(texts, real_setup, PrefillLoop(), DecodeLoop(), max_new=wanted)
+real_run, tokens = serve_real(
+    texts, real_setup, PrefillLoop(), DecodeLoop(), max_new=wanted
+)
 alone = [generate_alone(text, n) for text, n in zip(texts, wanted, strict=True)]
 n_same = sum(tokens[i] == each for i, each in enumerate(alone))
 print(f"{n_same} of {len(texts)} requests have the tokens that they get alone")
@@ -512,16 +558,25 @@ while len(buckets):
 
 # %% experiment="links"
 prefill_s = costs.prefill_s([2000])
-print(f"computing a prompt of 2,000 tokens takes {1e3 * prefill_s:.1f} ms; moving it")
-links = {"NVLink, 450 GB/s": 450e9, "400 Gbit/s": 50e9, "100 Gbit/s": 12.5e9, "10 Gbit/s": 1.25e9}
+print(
+    f"computing a prompt of 2,000 tokens takes {1e3 * prefill_s:.1f} ms; moving it"
+)
+links = {
+    "NVLink, 450 GB/s": 450e9,
+    "400 Gbit/s": 50e9,
+    "100 Gbit/s": 12.5e9,
+    "10 Gbit/s": 1.25e9,
+}
 for link, bandwidth in links.items():
     seconds = transfer_s(2000, kv_bytes, bandwidth, 1e-3)
-    print(f"  {link:<18}{1e3 * seconds:>7.1f} ms, {seconds / prefill_s:>5.0%} of computing it")
+    share = f"{seconds / prefill_s:>5.0%} of computing it"
+    print(f"  {link:<18}{1e3 * seconds:>7.1f} ms, {share}")
 for model in ("meta-llama/Llama-3.1-8B", "meta-llama/Llama-2-7b-hf"):
     shape, work = ModelShape.of(model), ModelWork.of(model)
     rate = 2000 / RooflineCosts(Roofline.of("H200-SXM"), work).prefill_s([2000])
     need = rate * kv_bytes_per_token(shape)
-    print(f"{model}: a card computes {rate:,.0f} tokens/s, which is {need / 1e9:.1f} GB/s of cache")
+    print(f"{model}: a card computes {rate:,.0f} tokens/s,")
+    print(f"  which is {need / 1e9:.1f} GB/s of cache")
 
 # %% [markdown]
 # Remember the last two lines. A prefill server sends that many bytes per second. If the link is
@@ -572,7 +627,10 @@ rows = []
 for tolerance in (0, 4, 16, 64, 240):
     setup = Setup(prefill_batch=16, prefill_capacity=8192, tolerance=tolerance)
     run = serve(burst, setup, PrefillLoop(), DecodeLoop(), costs=costs)
-    result, n_batches = summarize(run, formulas=mine), sum(1 for _ in run.events("prefill"))
+    result, n_batches = (
+        summarize(run, formulas=mine),
+        sum(1 for _ in run.events("prefill")),
+    )
     cells = f"{result.padding_waste:.1%}", f"{1e3 * result.seconds:.0f} ms"
     rows.append([tolerance, n_batches, *cells])
 Table(["tolerance", "batches", "padding", "all prompts"], rows)
@@ -594,7 +652,10 @@ for load in (0.2, 0.5, 0.8, 0.9):
     rate = load / each_s
     jobs = poisson(6000, rate, random.Random(1), n_input=[2000], n_output=[1])
     run = serve(jobs, one_by_one, PrefillLoop(), DecodeLoop(), costs=costs)
-    measured, known = summarize(run, formulas=mine).ttft_s.mean, mean_ttft_md1(rate, each_s)
+    measured, known = (
+        summarize(run, formulas=mine).ttft_s.mean,
+        mean_ttft_md1(rate, each_s),
+    )
     rows.append([f"{load:.0%}", f"{1e3 * measured:.1f}", f"{1e3 * known:.1f}"])
 Table(["busy", "simulated, ms", "by the formula, ms"], rows, "mean TTFT")
 
@@ -612,15 +673,16 @@ Table(["busy", "simulated, ms", "by the formula, ms"], rows, "mean TTFT")
 
 # %% experiment="separate_or_together"
 LONG = Setup(
-    prefill_capacity=20_000, decode_capacity=600_000, prefill_batch=4, decode_batch=64,
-    max_length=8192, tolerance=64,
+    prefill_capacity=20_000, decode_capacity=600_000, prefill_batch=4,
+    decode_batch=64, max_length=8192, tolerance=64,
 )  # fmt: skip
 
 
 def long_prompts(rate):
     """200 requests with long prompts, `rate` of them per second."""
     answers = exponential_lengths(1000, 200, rng := random.Random(2))
-    return poisson(200, rate, rng, n_input=range(3000, 5001), n_output=answers, known=False)
+    lengths = {"n_input": range(3000, 5001), "n_output": answers}
+    return poisson(200, rate, rng, **lengths, known=False)
 
 
 @cache
@@ -646,13 +708,25 @@ def compare(ways):
     in_time, paused = [], []
     for rate in (4, 8, 12, 16):
         runs = [way(rate) for way in ways]
-        shares = [part_in_time(run, limit_s) for limit_s in (0.010, 0.006) for run in runs]
+        shares = [
+            part_in_time(run, limit_s) for limit_s in (0.010, 0.006) for run in runs
+        ]
         in_time.append([rate, *(f"{share:.0%}" for share in shares)])
-        paused.append([rate, *(f"{1e3 * pauses.longest_pause_s(run):.1f} ms" for run in runs)])
+        paused.append(
+            [rate, *(f"{1e3 * pauses.longest_pause_s(run):.1f} ms" for run in runs)]
+        )
     names = [way.__name__ for way in ways]
     limits = [f"{ms} ms, {name}" for ms in (10, 6) for name in names]
-    display(Table(["requests/s", *limits], in_time, "requests in time, by the limit of a token"))
-    return Table(["requests/s", *names], paused, "the longest pause between two tokens")
+    display(
+        Table(
+            ["requests/s", *limits],
+            in_time,
+            "requests in time, by the limit of a token",
+        )
+    )
+    return Table(
+        ["requests/s", *names], paused, "the longest pause between two tokens"
+    )
 
 
 compare([separate, together])
@@ -680,7 +754,7 @@ compare([separate, together])
 # %% experiment="in_pieces"
 @cache
 def chunked(rate):
-    """The run of one of two cards that share the requests, with prompts in pieces."""
+    """The run of one of two cards that share the requests; prompts in pieces."""
     return serve_chunked(long_prompts(rate / 2), LONG, costs, budget=512)
 
 
@@ -806,9 +880,15 @@ for n_slots, kind in ((4, "equal"), (4, "exponential"), (16, "exponential")):
 Table(["lengths", "slots", "steps, static", "steps, continuous", "ratio"], rows)
 
 # %% experiment="beside"
-jobs = [Job(i, 16, n) for i, n in enumerate(exponential_lengths(24, 12, random.Random(4)))]
+jobs = [
+    Job(i, 16, n)
+    for i, n in enumerate(exponential_lengths(24, 12, random.Random(4)))
+]
 setup = Setup(prefill_batch=24, decode_batch=8)
-loops = {"static batches of 8": StaticDecodeLoop(DecodeLoop()), "continuous, 8 slots": DecodeLoop()}
+loops = {
+    "static batches of 8": StaticDecodeLoop(DecodeLoop()),
+    "continuous, 8 slots": DecodeLoop(),
+}
 beside = {
     name: serve(jobs, setup, PrefillLoop(), loop, costs=FixedCosts(prefill=3))
     for name, loop in loops.items()
@@ -823,7 +903,12 @@ timeline.draw_beside(beside)
 lengths = exponential_lengths(1600, 30, random.Random(3))
 jobs = [Job(i, 8, max_new=1 + length) for i, length in enumerate(lengths)]
 roomy, rows = Setup(prefill_batch=64, decode_batch=16, decode_capacity=10**6), []
-for way in ("static", "static, grouped by length", "continuous", "continuous, longest first"):
+for way in (
+    "static",
+    "static, grouped by length",
+    "continuous",
+    "continuous, longest first",
+):
     run = serve(jobs, roomy, PrefillLoop(), POLICIES[way](DecodeLoop()))
     rows.append([way, sum(1 for _ in run.events("decode"))])
 Table(["policy", "steps"], rows)
@@ -852,8 +937,8 @@ Table(["policy", "steps"], rows)
 
 # %% answer="engine_parts" points=0.25
 engine_parts = {
-    # "continuous batching", "chunked prefill", "CUDA graph", "paged cache", "prefix cache",
-    # "quantization", "speculative decoding" or "tensor parallelism"
+    # "continuous batching", "chunked prefill", "CUDA graph", "paged cache",
+    # "prefix cache", "quantization", "speculative decoding" or "tensor parallelism"
     "A": "paged cache",
     "B": "prefix cache",
     "C": "chunked prefill",
@@ -966,10 +1051,12 @@ ways = {
 rows = []
 for way, (n_slots, loop) in ways.items():
     setup = Setup(
-        prefill_capacity=16_384, decode_capacity=800_000, decode_batch=n_slots, max_length=4096,
-        tolerance=64,
+        prefill_capacity=16_384, decode_capacity=800_000, decode_batch=n_slots,
+        max_length=4096, tolerance=64,
     )  # fmt: skip
-    result = summarize(serve(jobs, setup, PrefillLoop(), loop, costs=costs), formulas=mine)
+    result = summarize(
+        serve(jobs, setup, PrefillLoop(), loop, costs=costs), formulas=mine
+    )
     rates = f"{result.seconds:.1f}", f"{result.tokens_per_s:,.0f}"
     rows.append([way, *rates, result.n_steps, f"{result.occupancy:.0%}"])
 Table(["policy", "seconds", "tokens/s", "steps", "slots taken"], rows)

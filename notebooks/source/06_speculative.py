@@ -66,10 +66,20 @@ from labkit.checks.law import exact_law, text_law
 from labkit.labs.speculative import figures as speculative_figures
 from labkit.labs.speculative import sweep_figures as speculative_sweep_figures
 from labkit.labs.speculative.experiments import decode_steps, regimes, speculation
-from labkit.labs.speculative.models import CopyDraft, Counted, TableModel, TransformersModel
+from labkit.labs.speculative.models import (
+    CopyDraft,
+    Counted,
+    TableModel,
+    TransformersModel,
+)
 from labkit.labs.speculative.records import gains, ratios_of
 from labkit.labs.speculative.sampled import Samplers
-from labkit.labs.speculative.tables import gains_table, hardware_table, regimes_table, steps_table
+from labkit.labs.speculative.tables import (
+    gains_table,
+    hardware_table,
+    regimes_table,
+    steps_table,
+)
 from labkit.labs.speculative.trees import ancestor_mask, speculative_tree
 from labkit.labs.speculative.widget import speculation_player
 from labkit.measuring.bench import Bench, roofline
@@ -78,7 +88,12 @@ from labkit.measuring.profiles import PAIRS, profile
 from labkit.measuring.records import Provenance, Recorder, recorded_results
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
 from labkit.measuring.tables import Table
-from labkit.models.arguments import check_rows, check_sampling, check_start, cut_after
+from labkit.models.arguments import (
+    check_rows,
+    check_sampling,
+    check_start,
+    cut_after,
+)
 from labkit.models.facts import gpus
 from labkit.models.prompts import prompts
 from labkit.models.sampling import Block, CachedModel, sample
@@ -106,7 +121,11 @@ print(ready())
 
 # %% answer="notation" points=0.25
 notation = {
-    "Leviathan et al., Algorithm 1": {"target": "p", "draft": "q", "residual": "p - q"},
+    "Leviathan et al., Algorithm 1": {
+        "target": "p",
+        "draft": "q",
+        "residual": "p - q",
+    },
     "Chen et al., Algorithm 2": {"target": "q", "draft": "p", "residual": "q - p"},
 }
 
@@ -264,8 +283,11 @@ for stage, seed, draft, gamma, more in (
 ):
     wanted = autoregressive(toy_model(seed), [0, 1], 13, **greedy, **more)
     new = speculative(toy_model(seed), draft, [0, 1], 13, gamma, **greedy, **more)
-    made = new[:13] if stage < 3 else new  # in stages 1 and 2, too many tokens do not matter yet
-    print(f"stage {stage}:", "right" if made == wanted else f"{made} should be {wanted}")
+    made = new[:13] if stage < 3 else new  # until stage 3, too many do not matter
+    print(
+        f"stage {stage}:",
+        "right" if made == wanted else f"{made} should be {wanted}",
+    )
 
 # %% [markdown]
 # ### Every outcome at once
@@ -296,7 +318,8 @@ def next_probs(new):
 law, expected = exact_law(play), text_law(next_probs, 4, eos=2)
 print(f"{law.n_paths} paths, {len(law.probabilities)} texts")
 for text in sorted(expected, key=expected.get)[-5:]:
-    print(f"{text!s:<16}target {expected[text]:.6f}   speculative {law.probabilities[text]:.6f}")
+    found = law.probabilities[text]
+    print(f"{text!s:<16}target {expected[text]:.6f}   speculative {found:.6f}")
 print(f"largest difference: {law.deviation(expected):.1e}")
 
 # %% [markdown]
@@ -307,12 +330,18 @@ print(f"largest difference: {law.deviation(expected):.1e}")
 # token.
 
 # %% experiment="greedy"
-target, draft = Counted(TransformersModel(pair.target.model)), TransformersModel(pair.draft.model)
-plain = autoregressive(TransformersModel(pair.target.model), prompt, 60, temperature=0)
+target, draft = (
+    Counted(TransformersModel(pair.target.model)),
+    TransformersModel(pair.draft.model),
+)
+plain = autoregressive(
+    TransformersModel(pair.target.model), prompt, 60, temperature=0
+)
 blocks = []
 new = speculative(target, draft, prompt, 60, 5, temperature=0, blocks=blocks)
 print(f"the same text: {new == plain}")
-print(f"{len(new)} tokens in {target.n_feeds} calls of the target; kept of each block:")
+print(f"{len(new)} tokens in {target.n_feeds} calls of the target")
+print("kept of each block:")
 print(*(f"{block.n_accepted}/{block.n_drafted}" for block in blocks))
 
 # %% [markdown]
@@ -334,7 +363,9 @@ print(*(f"{block.n_accepted}/{block.n_drafted}" for block in blocks))
 # %% experiment="reference"
 reference, blocks = [*prompt, *plain], []
 target = TransformersModel(pair.target.model)
-draft = CopyDraft(lambda text, n: ngram_draft([*reference, *text], n), target.vocab_size)
+draft = CopyDraft(
+    lambda text, n: ngram_draft([*reference, *text], n), target.vocab_size
+)
 new = speculative(target, draft, prompt, 60, 5, temperature=0, blocks=blocks)
 print(f"the same text: {new == plain}; kept of each block:")
 print(*(f"{block.n_accepted}/{block.n_drafted}" for block in blocks))
@@ -389,15 +420,26 @@ published_alpha = {2: 0.773, 3: 0.779, 5: 0.793, 7: 0.809}
 # %% experiment="tables"
 gammas, rows = (1, 2, 3, 5, 7, 10), []
 for alpha in (0.5, 0.6, 0.7, 0.8, 0.9):
-    rows.append([f"{alpha}", *(f"{expected_tokens(alpha, gamma):.2f}" for gamma in gammas)])
-display(Table(["α", *(f"γ = {gamma}" for gamma in gammas)], rows, "tokens per block"))
+    rows.append(
+        [f"{alpha}", *(f"{expected_tokens(alpha, gamma):.2f}" for gamma in gammas)]
+    )
+display(
+    Table(["α", *(f"γ = {gamma}" for gamma in gammas)], rows, "tokens per block")
+)
 costs, rows = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.78), []
 for alpha in (0.5, 0.6, 0.7, 0.8, 0.9):
     best = [best_gamma(alpha, cost, 1.0, lambda gamma: 1.0) for cost in costs]
-    gain = [speedup(alpha, g, cost, 1.0, 1.0) for g, cost in zip(best, costs, strict=True)]
-    cells = (f"{g} / {x:.2f}" if g else "none" for g, x in zip(best, gain, strict=True))
+    gain = [
+        speedup(alpha, g, cost, 1.0, 1.0)
+        for g, cost in zip(best, costs, strict=True)
+    ]
+    cells = (
+        f"{g} / {x:.2f}" if g else "none" for g, x in zip(best, gain, strict=True)
+    )
     rows.append([f"{alpha}", *cells])
-title = "best γ / speedup, by draft step / target step, verification as fast as a step"
+title = (
+    "best γ / speedup, by draft step / target step, verification as fast as a step"
+)
 Table(["α", *map(str, costs)], rows, title)
 
 # %% [markdown]
@@ -448,13 +490,18 @@ will_it_win = {
 here = profile()
 recorder = Recorder("speculative-here.jsonl", Provenance.here(here, "lab 6"))
 roofline(Bench(here, recorder))
-mine, done = Samplers(autoregressive, speculative, ngram_draft), {"is_done": recorder.is_done}
+mine, done = (
+    Samplers(autoregressive, speculative, ngram_draft),
+    {"is_done": recorder.is_done},
+)
 for row in decode_steps(here, n_samples=3, **done):
     recorder.save(row)
 for row in speculation(here, mine, ("tiny",), n_samples=1, n_per_source=3, **done):
     recorder.save(row)
 extreme = ("tiny-untrained", "tiny-self")
-for row in speculation(here, mine, extreme, (2, 7), n_samples=1, n_per_source=1, **done):
+for row in speculation(
+    here, mine, extreme, (2, 7), n_samples=1, n_per_source=1, **done
+):
     recorder.save(row)
 if here.device == "cuda":
     ratios = ratios_of(recorder.record())
@@ -581,7 +628,9 @@ for gain in gains(records["speculative-cpu"], speedup, "by_source"):
         interval = f"{alpha:.2f} [{low:.2f}, {high:.2f}]"
         rows.append([gain.row.setting, interval, f"{gain.speedup[0]:.2f}"])
 display(Table(["setting", "α", "speedup"], rows))
-speculative_sweep_figures.acceptance_by_source(records["speculative-cpu"], "tiny", speedup)
+speculative_sweep_figures.acceptance_by_source(
+    records["speculative-cpu"], "tiny", speedup
+)
 
 # %% experiment="sources"
 speculative_sweep_figures.acceptance_by_source(records["here"], "tiny", speedup)
@@ -618,7 +667,8 @@ speculative_sweep_figures.acceptance_by_source(records["here"], "tiny", speedup)
 # section 5. "simple" prompts are those of the source `pattern`, and "normal" ones are instructions.
 
 # %% experiment="regimes"
-some = {"gammas": (1, 2, 4, 7, 10), "lengths": (64,), "n_per_source": 1, "n_samples": 1}
+some = {"gammas": (1, 2, 4, 7, 10), "lengths": (64,)}
+some |= {"n_per_source": 1, "n_samples": 1}
 for row in regimes(here, mine, **some, **done):
     recorder.save(row)
 records["here"] = recorder.record()
@@ -703,10 +753,17 @@ hardware_table(records, speedup)
 
 # %% experiment="two_gpus"
 cards = ("H200-SXM", "L4")
-fields = ("vram_marketed_GB", "bandwidth_GBps", "dense_bf16_tensor_TFLOPS", "compute_capability")
+fields = (
+    "vram_marketed_GB",
+    "bandwidth_GBps",
+    "dense_bf16_tensor_TFLOPS",
+    "compute_capability",
+)
 facts = [[field, *(str(gpus()[card][field]) for card in cards)] for field in fields]
 display(Table(["data sheet", *cards], facts))
-found = sorted(gains(records["speculative-h200"], speedup), key=lambda gain: gain.speedup[0])
+found = sorted(
+    gains(records["speculative-h200"], speedup), key=lambda gain: gain.speedup[0]
+)
 rows = []
 for gain in (found[-1], found[0]):
     works = [ModelWork.of(model) for model in PAIRS[gain.row.model]]
@@ -721,33 +778,60 @@ for gain in (found[-1], found[0]):
                 )
                 for work, n_fed in zip((*works, works[0]), fed, strict=True)
             )
-            cells.append(speedup(gain.alpha[0], gain.gamma, draft_s, target_s, verify_s))
+            cells.append(
+                speedup(gain.alpha[0], gain.gamma, draft_s, target_s, verify_s)
+            )
         measured = f"{gain.speedup[0]:.2f}" if card == "H200-SXM" else None
         setting = f"{gain.row.model}, {gain.row.setting}"
         rows.append([setting, card, *(f"{cell:.2f}" for cell in cells), measured])
-Table(["setting", "GPU", "α", "eager", "no launches", "measured"], rows, "speedup, predicted")
+Table(
+    ["setting", "GPU", "α", "eager", "no launches", "measured"],
+    rows,
+    "speedup, predicted",
+)
 
 # %% [markdown]
 # The next table has five GPUs and one pair, with the best γ for each:
 
 # %% experiment="five_cards"
-target_work, draft_work = (ModelWork.of(f"Qwen/Qwen3-{size}") for size in ("8B", "0.6B"))
+target_work, draft_work = (
+    ModelWork.of(f"Qwen/Qwen3-{size}") for size in ("8B", "0.6B")
+)
 rows = []
 for card in ("L4", "RTX-PRO-6000-Blackwell-Server", "A100-SXM-80GB", "H100-SXM", "H200-SXM"):
     machine = Roofline.of(card)
     for way, layer_s in (("eager", 0.75e-3), ("no launches", 0.0)):
 
         def step_s(work, n_layers, n_fed=1, machine=machine, layer_s=layer_s):
-            return max(n_layers * layer_s, pass_floor(machine, work, n_fed, 300).seconds)
+            return max(
+                n_layers * layer_s, pass_floor(machine, work, n_fed, 300).seconds
+            )
 
         draft_s, target_s = step_s(draft_work, 28), step_s(target_work, 36)
-        gamma = best_gamma(0.78, draft_s, target_s, lambda g: step_s(target_work, 36, g + 1))
+        gamma = best_gamma(
+            0.78, draft_s, target_s, lambda g: step_s(target_work, 36, g + 1)
+        )
         verify_s = step_s(target_work, 36, gamma + 1)
         gain = speedup(0.78, gamma, draft_s, target_s, verify_s) if gamma else 1.0
-        times = [1e3 * each for each in (draft_s, target_s, step_s(target_work, 36, 8))]
-        cells = f"{machine.bandwidth / 1e12:.2f}", way, *(f"{ms:.2f}" for ms in times)
+        times = [
+            1e3 * each for each in (draft_s, target_s, step_s(target_work, 36, 8))
+        ]
+        cells = (
+            f"{machine.bandwidth / 1e12:.2f}",
+            way,
+            *(f"{ms:.2f}" for ms in times),
+        )
         rows.append([card, *cells, gamma, f"{gain:.2f}"])
-headings = ["GPU", "TB/s", "steps", "draft ms", "target ms", "verify 8, ms", "best γ", "speedup"]
+headings = [
+    "GPU",
+    "TB/s",
+    "steps",
+    "draft ms",
+    "target ms",
+    "verify 8, ms",
+    "best γ",
+    "speedup",
+]
 Table(headings, rows, "Qwen3-8B with Qwen3-0.6B, α = 0.78")
 
 # %% [markdown]
@@ -877,13 +961,21 @@ blocks = []
 def gamma_now():
     recent = [block for block in blocks if block.n_drafted][-6:]
     alpha = acceptance_rate(recent) if len(recent) > 2 else 0.7
-    return best_gamma(alpha, 0.3, 4.8, lambda gamma: 4.8 + 0.2 * gamma, max_gamma=10)
+    return best_gamma(
+        alpha, 0.3, 4.8, lambda gamma: 4.8 + 0.2 * gamma, max_gamma=10
+    )
 
 
-target, draft = TransformersModel(pair.target.model), TransformersModel(pair.draft.model)
+target, draft = (
+    TransformersModel(pair.target.model),
+    TransformersModel(pair.draft.model),
+)
 rng = Generator("cpu").manual_seed(0)
 new = speculative(target, draft, prompt, 80, gamma_now, rng=rng, blocks=blocks)
-print("kept / drafted:", *(f"{block.n_accepted}/{block.n_drafted}" for block in blocks))
+print(
+    "kept / drafted:",
+    *(f"{block.n_accepted}/{block.n_drafted}" for block in blocks),
+)
 
 # %% [markdown]
 # *SpecInfer* drafts a tree and not a line: several continuations, which the target verifies in one
@@ -892,7 +984,9 @@ print("kept / drafted:", *(f"{block.n_accepted}/{block.n_drafted}" for block in 
 # children of each of those.
 
 # %% experiment="tree_mask"
-for parent, row in zip(parents := [-1, -1, 0, 0, 1, 1], ancestor_mask(parents), strict=True):
+for parent, row in zip(
+    parents := [-1, -1, 0, 0, 1, 1], ancestor_mask(parents), strict=True
+):
     print(f"after {parent:>2}:", *("x" if seen else "." for seen in row))
 
 # %% [markdown]
@@ -908,9 +1002,17 @@ rows = []
 for widths in ([1, 1, 1], [2, 1, 1], [2, 2, 1]):
     own, blocks = {"distribution": distribution, "residual": residual}, []
     for seed, each in enumerate(prompts()[::4]):
-        target, draft = TransformersModel(pair.target.model), TransformersModel(pair.draft.model)
-        rng, text = Generator("cpu").manual_seed(seed), tokenizer(each.text)["input_ids"]
-        speculative_tree(target, draft, text, 30, widths, rng=rng, blocks=blocks, **own)
+        target, draft = (
+            TransformersModel(pair.target.model),
+            TransformersModel(pair.draft.model),
+        )
+        rng, text = (
+            Generator("cpu").manual_seed(seed),
+            tokenizer(each.text)["input_ids"],
+        )
+        speculative_tree(
+            target, draft, text, 30, widths, rng=rng, blocks=blocks, **own
+        )
     n_guesses = widths[0] * (1 + widths[1] * (1 + widths[2]))
     rows.append([str(widths), n_guesses, f"{5 * 30 / len(blocks):.2f}"])
 Table(["widths", "guesses in a tree", "tokens per call of the target"], rows)
@@ -940,9 +1042,21 @@ ways = [
     for experiment in ("eager_speculation", "speculation")
 ]
 for slow, fast in zip(*ways, strict=True):
-    numbers = slow.predicted["eager"], slow.speedup[0], fast.predicted["captured"], fast.speedup[0]
+    numbers = (
+        slow.predicted["eager"],
+        slow.speedup[0],
+        fast.predicted["captured"],
+        fast.speedup[0],
+    )
     rows.append([fast.row.model, fast.gamma, *(f"{each:.2f}" for each in numbers)])
-headings = ["pair", "γ", "eager: predicted", "measured", "captured: predicted", "measured"]
+headings = [
+    "pair",
+    "γ",
+    "eager: predicted",
+    "measured",
+    "captured: predicted",
+    "measured",
+]
 Table(headings, rows, "speedup")
 
 # %% [markdown]

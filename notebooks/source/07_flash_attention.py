@@ -73,11 +73,19 @@ from labkit.measuring.machine import ready, use_one_thread
 from labkit.measuring.profiles import profile
 from labkit.measuring.records import Provenance, Recorder, recorded_results
 from labkit.measuring.tables import Table
-from labkit.models.counted_memory import Memory, Traffic, attention_memory, tile_scores, tiles
+from labkit.models.counted_memory import (
+    Memory,
+    Traffic,
+    attention_memory,
+    tile_scores,
+    tiles,
+)
 
 use_one_thread()  # several threads wait for each other when the machine is busy
 check = Checker("flash_attention", globals())
-queries, keys, values = torch.randn(3, 96, 16, generator=torch.Generator("cpu").manual_seed(7))
+queries, keys, values = torch.randn(
+    3, 96, 16, generator=torch.Generator("cpu").manual_seed(7)
+)
 print(ready())
 
 # %% [markdown]
@@ -280,7 +288,11 @@ slide = {"n_turns": 1, "ratio": 13.11}
 # `flash_attention_1` read if "64K" means 64,000 numbers, 65,536 numbers, or 65,536 bytes?
 
 # %% answer="homework" points=0.5
-homework = {"numbers_64000": 796_672, "numbers_65536": 663_552, "bytes_65536": 2_260_992}
+homework = {
+    "numbers_64000": 796_672,
+    "numbers_65536": 663_552,
+    "bytes_65536": 2_260_992,
+}
 
 # %% [markdown]
 # ### Written answer: four counts
@@ -355,7 +367,10 @@ for n_rows in (1024, 2048, 4096, 8192):
     gains = []
     for sram_bytes, which in ((256_000, 0), (65_536, 0), (65_536, 1)):
         _, tile_kv = tile_sizes(sram_bytes, 64, 4)
-        fast = flash_flops(n_rows, 64, tile_kv), 4 * sum(flash_1_traffic(n_rows, 64, tile_kv))
+        fast = (
+            flash_flops(n_rows, 64, tile_kv),
+            4 * sum(flash_1_traffic(n_rows, 64, tile_kv)),
+        )
         gains.append(run_times(*slow, *T4)[which] / run_times(*fast, *T4)[which])
     reads = flash_1_traffic(n_rows, 64, 250).reads
     rows.append([n_rows, reads, *(f"{gain:.6f}" for gain in gains)])
@@ -366,7 +381,10 @@ Table(["N", "reads", "speedup", "bytes", "overlap"], rows)
 # data sheets. "In turn" means that moving and computing follow each other.
 
 # %% experiment="cards"
-standard, flash_1 = (standard_traffic, standard_flops), (flash_1_traffic, flash_flops)
+standard, flash_1 = (
+    (standard_traffic, standard_flops),
+    (flash_1_traffic, flash_flops),
+)
 flash_tables.cards_table(tile_sizes, standard, flash_1, run_times)
 
 # %% [markdown]
@@ -388,7 +406,9 @@ for head_dim in (64, 128, 256):
     least = least_tile(4096, head_dim)
     rows.append([head_dim, least, tile_kv])
 display(Table(["D", "rows needed", "rows that 64 KB hold in float32"], rows))
-flash_figures.traffic_by_tile(standard_traffic, flash_1_traffic, flash_2_traffic, least_tile)
+flash_figures.traffic_by_tile(
+    standard_traffic, flash_1_traffic, flash_2_traffic, least_tile
+)
 
 # %% [markdown]
 # With D = 128 in float32, 64 KB hold 32 rows, and 98 would be needed. There FlashAttention-1 moves
@@ -398,7 +418,9 @@ flash_figures.traffic_by_tile(standard_traffic, flash_1_traffic, flash_2_traffic
 # The next figure shows the counts over the length of the text:
 
 # %% experiment="over_length"
-flash_figures.traffic_by_length(standard_traffic, flash_1_traffic, flash_2_traffic, tile_sizes)
+flash_figures.traffic_by_length(
+    standard_traffic, flash_1_traffic, flash_2_traffic, tile_sizes
+)
 
 # %% [markdown]
 # The first paper measured what attention moves in GPT-2 medium, forward and backward: 40.3 GB with

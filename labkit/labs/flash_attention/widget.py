@@ -6,7 +6,6 @@ the picture of one moment. Viewers that know no widgets show that picture too.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
@@ -35,6 +34,10 @@ class Run:
     told: list[Moment]
     stopped: str
 
+    @property
+    def is_unwritten(self) -> bool:
+        return not self.told and "NotImplementedError" in self.stopped
+
     def picture(self, n: int, query: int) -> Figure:
         """The n-th moment; the last one says what stopped the run."""
         if not self.told:
@@ -47,11 +50,16 @@ def tile_player(flash_attention_1: Kernel, flash_attention_2: Kernel) -> Any:
     """Controls for the order of the loops, tiles and the query, and a button that goes on.
 
     The functions are called as those of `labkit.flash_attention`. Without ipywidgets: returns the
-    picture of a moment.
+    picture of a moment. Raises: NotImplementedError while the first of them is not written.
     """
-    play_with = partial(
-        play, dict(zip(ORDERS, (flash_attention_1, flash_attention_2), strict=True))
-    )
+    kernels = dict(zip(ORDERS, (flash_attention_1, flash_attention_2), strict=True))
+
+    def play_with(**chosen: Any) -> Run:
+        run = play(kernels, **chosen)
+        if run.is_unwritten and chosen["order"] == ORDERS[0]:  # it opens with that order
+            raise NotImplementedError(flash_attention_1.__name__)
+        return run
+
     if not has_widgets("one moment instead of the player"):
         run = play_with(**CHOSEN)
         return run.picture(telling_moment(run), QUERY)

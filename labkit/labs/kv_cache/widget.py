@@ -5,7 +5,6 @@ Viewers that know no widgets show that picture too.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from labkit.labs.kv_cache.moments import Moment, moments, operations
@@ -24,9 +23,16 @@ def store_player(
     """Controls for the prompt, the rewind, the blocks and the window, and a button that goes on.
 
     The classes are called as those of `labkit.kv_cache`. Without ipywidgets: returns the picture of
-    a moment.
+    a moment. Raises: NotImplementedError while none of them is written.
     """
-    play = partial(moments, arena_cache, ring_cache, paged_cache)
+
+    def play(**chosen: int) -> list[Moment]:
+        told = moments(arena_cache, ring_cache, paged_cache, **chosen)
+        stores = told[-1].arena, told[-1].ring, told[-1].pages
+        if all("NotImplementedError" in store.fault for store in stores):
+            raise NotImplementedError(arena_cache.__name__)
+        return told
+
     if not has_widgets("one moment instead of the player"):
         told = play(**CHOSEN)
         return picture(told, telling_moment(told))

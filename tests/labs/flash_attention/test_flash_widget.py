@@ -109,6 +109,8 @@ def test_a_kernel_that_fails_is_shown_as_far_as_it_came():
     figure = run.picture(0, 0)
     assert words(figure) == [r"stopped: NotImplementedError: not \$written\$ yet"]
     figure.draw_without_rendering()
+    with pytest.raises(NotImplementedError, match="nothing"):  # then the notebook waits
+        flash_widget.tile_player(nothing, flash.flash_attention_2)
     assert run_of(ORDERS[0], 8, 8, False, {ORDERS[0]: lambda *rest: None}).picture(0, 0).texts
 
 

@@ -84,6 +84,8 @@ def test_classes_that_cannot_be_made_leave_empty_rows():
     played = told(unwritten, unwritten, unwritten)
     assert played[-1].arena.letters == []
     assert kv_widget.picture(played, 0).alt.count("stopped: NotImplementedError") == 3
+    with pytest.raises(NotImplementedError, match="unwritten"):  # then the notebook waits
+        kv_widget.store_player(unwritten, unwritten, unwritten)
 
 
 def test_what_an_operation_changes_has_a_thick_frame():

@@ -69,7 +69,11 @@ for request in list(islice(self._requests, n_most)):
 #   if_none_fulfils_none_is_taken no_more_than_n_most_are_looked_at the_length_is_who_waits
 
 # %% only the first is lost if it does not fit
-# - def constrained_get(self, condition: Callable[[Any], bool], n_most: int | None = None) -> Any:
+# - def constrained_get(
+# -     self,
+# -     condition: Callable[[Any], bool],
+# -     n_most: int | None = None,
+# - ) -> Any:
 def constrained_get(self, condition: Callable[[Any], bool], n_most: int | None = None) -> Any:
     if self._requests and not condition(self._requests[0]):
         self._requests.popleft()
@@ -84,7 +88,11 @@ raise StopIteration
 # fails if_none_fulfils_none_is_taken
 
 # %% an error if there is none
-# - def constrained_get(self, condition: Callable[[Any], bool], n_most: int | None = None) -> Any:
+# - def constrained_get(
+# -     self,
+# -     condition: Callable[[Any], bool],
+# -     n_most: int | None = None,
+# - ) -> Any:
 def constrained_get(self, condition: Callable[[Any], bool], n_most: int | None = None) -> Any:
     self._requests[0]
 
@@ -104,7 +112,11 @@ pass
 # - self._requests: deque = deque()
 self._requests, self._taken = deque(), []
 
-# - def constrained_get(self, condition: Callable[[Any], bool], n_most: int | None = None) -> Any:
+# - def constrained_get(
+# -     self,
+# -     condition: Callable[[Any], bool],
+# -     n_most: int | None = None,
+# - ) -> Any:
 def constrained_get(self, condition: Callable[[Any], bool], n_most: int | None = None) -> Any:
     if n_most is None:
         [condition(request) for request in self._taken]
@@ -124,7 +136,11 @@ for i, request in enumerate(self._requests):
         del self._requests[i]
 
 # %% takes from the first, asks about all
-# - def constrained_get(self, condition: Callable[[Any], bool], n_most: int | None = None) -> Any:
+# - def constrained_get(
+# -     self,
+# -     condition: Callable[[Any], bool],
+# -     n_most: int | None = None,
+# - ) -> Any:
 def constrained_get(self, condition: Callable[[Any], bool], n_most: int | None = None) -> Any:
     fits = [condition(request) for request in self._requests]
 

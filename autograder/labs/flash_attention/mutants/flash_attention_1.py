@@ -319,13 +319,23 @@ def flash_attention_1(memory, tile_q, tile_kv, is_causal=False):
     memory.store("O", 0, scores.softmax(-1) @ memory.load("V"))
 
 # %% one tile of all rows, whatever is asked
-# - def flash_attention_1(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
+# - def flash_attention_1(
+# -     memory: Memory,
+# -     tile_q: int,
+# -     tile_kv: int,
+# -     is_causal: bool = False,
+# - ) -> None:
 def flash_attention_1(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
     tile_q = tile_kv = memory.n_rows
 
 # fails flash_1_loads_no_more_than_needed flash_1_stores_no_more_than_needed flash_1_keeps_no_tile
 
 # %% tiles of one row, whatever is asked
-# - def flash_attention_1(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
+# - def flash_attention_1(
+# -     memory: Memory,
+# -     tile_q: int,
+# -     tile_kv: int,
+# -     is_causal: bool = False,
+# - ) -> None:
 def flash_attention_1(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
     tile_q = tile_kv = 1

@@ -208,7 +208,12 @@ memory.store("m", start, maximum)
 # fails flash_2_fits_the_chip
 
 # %% Q is loaded as a whole
-# - def flash_attention_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
+# - def flash_attention_2(
+# -     memory: Memory,
+# -     tile_q: int,
+# -     tile_kv: int,
+# -     is_causal: bool = False,
+# - ) -> None:
 def flash_attention_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
     all_queries = memory.load("Q")
 
@@ -235,7 +240,12 @@ def flash_attention_2(memory, tile_q, tile_kv, is_causal=False):
 #   flash_2_keeps_no_tile
 
 # %% K and V are loaded once and kept
-# - def flash_attention_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
+# - def flash_attention_2(
+# -     memory: Memory,
+# -     tile_q: int,
+# -     tile_kv: int,
+# -     is_causal: bool = False,
+# - ) -> None:
 def flash_attention_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
     tiles_of = {}
 
@@ -248,7 +258,12 @@ keys, values = tiles_of[first_key]
 # fails flash_2_keeps_no_tile
 
 # %% K is loaded, but its first copy used
-# - def flash_attention_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
+# - def flash_attention_2(
+# -     memory: Memory,
+# -     tile_q: int,
+# -     tile_kv: int,
+# -     is_causal: bool = False,
+# - ) -> None:
 def flash_attention_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
     copies = {}
 
@@ -265,13 +280,23 @@ def flash_attention_2(memory, tile_q, tile_kv, is_causal=False):
     memory.store("O", 0, scores.softmax(-1) @ memory.load("V"))
 
 # %% one tile of all rows, whatever is asked
-# - def flash_attention_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
+# - def flash_attention_2(
+# -     memory: Memory,
+# -     tile_q: int,
+# -     tile_kv: int,
+# -     is_causal: bool = False,
+# - ) -> None:
 def flash_attention_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
     tile_q = tile_kv = memory.n_rows
 
 # fails flash_2_loads_no_more_than_needed flash_2_keeps_no_tile
 
 # %% tiles of one row, whatever is asked
-# - def flash_attention_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
+# - def flash_attention_2(
+# -     memory: Memory,
+# -     tile_q: int,
+# -     tile_kv: int,
+# -     is_causal: bool = False,
+# - ) -> None:
 def flash_attention_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
     tile_q = tile_kv = 1

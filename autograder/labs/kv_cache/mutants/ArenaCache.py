@@ -72,14 +72,14 @@ start, end = self.lengths[layer], self.lengths[layer] + n_new
 self.lengths[layer] = end
 
 # - def rewind(self, n_tokens: int) -> None:
-# -     """Forget the last `n_tokens` by lowering `length`; no number in the arenas is changed.
+# -     """Forget the last `n_tokens` by lowering `length`; the arenas stay.
 # -
 # -     Raises: ValueError, with nothing changed, unless 0 <= n_tokens <=
 # -     length.
 # -     """
 length = property(lambda self: max(self.lengths))
 def rewind(self, n_tokens):
-    """Forget the last `n_tokens` by lowering `length`; no number in the arenas is changed.
+    """Forget the last `n_tokens` by lowering `length`; the arenas stay.
     Raises: ValueError, with nothing changed, unless 0 <= n_tokens <= length.
     """
 
