@@ -56,7 +56,8 @@ def _ratio(target: float, draft: float) -> float:
     return min(1.0, target / draft)
 
 
-def _residual(target: Row, draft: Row, x: int) -> list[float]:
+def residual_row(target: Row, draft: Row, x: int = 0) -> list[float]:
+    """The distribution after the rejection of any token x."""
     left = [max(0.0, a - b) for a, b in zip(target, draft, strict=True)]
     return [one / sum(left) for one in left] if sum(left) else list(target)
 
@@ -83,16 +84,16 @@ BLOCK_SLIPS: Mapping[str, Block] = {
     ),
     "The ratio is inverted: divide target by draft.": (
         lambda target, draft: _ratio(draft, target) if target else 1.0,
-        _residual,
+        residual_row,
     ),
-    "All drafted tokens are accepted.": (lambda target, draft: 1.0, _residual),
+    "All drafted tokens are accepted.": (lambda target, draft: 1.0, residual_row),
     "A token is accepted if the target gives it more. Compare the ratio with a random number.": (
         lambda target, draft: float(target >= draft),
-        _residual,
+        residual_row,
     ),
     "A token is accepted with the target's probability. Divide it by the draft's.": (
         lambda target, draft: target,
-        _residual,
+        residual_row,
     ),
 }
 
