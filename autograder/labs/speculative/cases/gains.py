@@ -9,8 +9,9 @@ from typing import Any
 from labkit import speculative as lab
 from labkit.checks.answers import AnswerCase
 from labkit.labs.speculative.checks.answers import CHEN, LEVIATHAN
-from labkit.labs.speculative.checks.drafts import BlocksCase, LookupCase
+from labkit.labs.speculative.checks.drafts import LookupCase
 from labkit.labs.speculative.checks.gains import SpeedupCase, TokensCase
+from labkit.labs.speculative.checks.rates import BlocksCase
 from labkit.labs.speculative.checks.search import BestCase
 from labkit.models.sampling import Block
 
@@ -27,7 +28,7 @@ def gain_cases(rng: random.Random) -> dict[str, list]:
         "ngram_draft": _lookups(rng),
         "acceptance_rate": _block_lists(rng),
         "expected_tokens": _tokens(rng),
-        "speedup": [_speedup(rng) for _ in range(3)],
+        "speedup": [_speedup(rng, least) for least in (8, 2, 2)],
         "best_gamma": [*_searches(rng), *_ties(rng)],
         "notation": [AnswerCase("notation", RIGHT_NOTATION)],
         "published_alpha": [AnswerCase("published_alpha")],
@@ -118,10 +119,14 @@ def _tokens(rng: random.Random) -> list[TokensCase]:
     ]
 
 
-def _speedup(rng: random.Random) -> SpeedupCase:
-    """No time is a multiple of another, and none is of another order."""
-    alpha, gamma = rng.randrange(30, 95) / 100, rng.randint(2, 9)
-    times_s = rng.uniform(0.1, 0.4), rng.uniform(1.3, 1.8), rng.uniform(2.1, 2.9)
+def _speedup(rng: random.Random, least: int) -> SpeedupCase:
+    """No time is a multiple of another, and none is of another order. least: of gamma.
+
+    From gamma 8 on, all drafts together take longer than the verification.
+    """
+    alpha, gamma = rng.randrange(30, 95) / 100, rng.randint(least, 9)
+    draft_s = rng.uniform(0.37, 0.4) if least == 8 else rng.uniform(0.1, 0.4)
+    times_s = draft_s, rng.uniform(1.3, 1.8), rng.uniform(2.1, 2.9)
     block_s = 1 / lab.speedup(0.0, gamma, times_s[0], 1.0, times_s[2])
     return SpeedupCase(alpha, gamma, *times_s, lab.expected_tokens(alpha, gamma), block_s)
 

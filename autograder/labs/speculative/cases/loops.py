@@ -94,8 +94,8 @@ def _laws(rng: random.Random) -> list[SamplingCase]:
     (ending, hasty), apart, end = pair(2, 0.15), next(seeds), rng.randrange(2)
     far = disjoint(3, apart, is_draft=False), disjoint(3, apart, is_draft=True)
     return [
-        SamplingCase("two tokens", LAW, two, _prompt(rng, 2, 2), 3, other),
         SamplingCase("three tokens", LAW, three, _prompt(rng, 3, 1), 3, another, (1,)),
+        SamplingCase("two tokens", LAW, two, _prompt(rng, 2, 2), 3, other),
         SamplingCase("several blocks", LAW, long, _prompt(rng, 2, 3), 4, its_draft, (1,)),
         SamplingCase("ends early", LAW, ending, (1 - end, 1 - end), 4, hasty, (2,),
                      {"eos": end}),

@@ -26,8 +26,8 @@ def step_cases(rng: random.Random) -> dict[str, list]:
         "distribution": _distributions(rng),
         "residual": _residuals(rng),
         "verify": [
-            *(_block(rng, 1) for _ in range(2)),
             _certain(rng),
+            *(_block(rng, 1) for _ in range(2)),
             *(_block(rng, 2) for _ in range(2)),
             _block(rng, 3),
             *_blocks_with_zeros(rng),

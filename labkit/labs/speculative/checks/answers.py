@@ -17,8 +17,9 @@ from labkit.checks.answers import (
     finite_number_in,
     is_near,
 )
-from labkit.checks.compare import expect_mapping, refuse_blank, said_of, show
+from labkit.checks.compare import expect_mapping, refuse_blank, show
 from labkit.checks.core import OnlyRead, Wrong, check
+from labkit.checks.slips import told
 
 LEVIATHAN, CHEN = "Leviathan et al., Algorithm 1", "Chen et al., Algorithm 2"
 PARTS = ("target", "draft", "residual")
@@ -95,16 +96,23 @@ def _expect_alpha(student: Student, case: AnswerCase, gamma: int) -> None:
     if _accepted_of_drafted(lowest, gamma) <= ratio <= _accepted_of_drafted(highest, gamma):
         return
     slips = {
-        ratio: "That is accepted / drafted itself. It counts tokens that were never examined.",
-        ratio
-        ** (
-            1 / gamma
-        ): "That is alpha if all drafted tokens must be accepted. Use the average of the powers.",
-        (gamma * ratio + 1) / (gamma + 1): "Do not count the token that the target adds.",
+        "That is accepted / drafted itself. It counts tokens that were never examined.": ratio,
+        "That is alpha if all drafted tokens must be accepted. Use the average of the powers.": (
+            ratio ** (1 / gamma)
+        ),
+        "Do not count the token that the target adds.": (gamma * ratio + 1) / (gamma + 1),
+        "That is alpha if blocks had no end. A block ends after gamma tokens.": (
+            gamma * ratio / (1 + gamma * ratio)
+        ),
     }
     got = _accepted_of_drafted(alpha, gamma)
+    if is_near(_accepted_of_drafted(1 - alpha, gamma), ratio, 2e-3):
+        slips["That is the probability of a rejection."] = alpha
+    if any(answer.get(other) == answer[gamma] for other in PUBLISHED if other != gamma):
+        slips["You entered the same alpha for another gamma. Solve for each one."] = alpha
     what = f"accepted / drafted at gamma {gamma} for an alpha of {show(alpha)}"
-    raise Wrong(what, expected=show(ratio), got=f"{got:.3f}", why=said_of(alpha, slips, 2e-3))
+    why = told(text for text, slip in slips.items() if is_near(alpha, slip, 2e-3))
+    raise Wrong(what, expected=show(ratio), got=f"{got:.3f}", why=why)
 
 
 def _accepted_of_drafted(alpha: float, gamma: int) -> float:
@@ -128,44 +136,79 @@ def rates_of_long_blocks_become_alpha(student: Student, case: AnswerCase) -> Non
 
 def _expect_plan(student: Student, case: AnswerCase, setting: str) -> None:
     """The best gamma and what it gains follow from the times of these steps."""
-    functions, (draft_s, target_s, verify_s) = case.right or student, TIMES_S[setting]
-    entry: dict[str, Any] = expect_mapping(
-        fields_of(student, case, (setting,))[setting], ("best_gamma", "speedup"), f'"{setting}"'
-    )
-    gamma = finite_number_in(entry["best_gamma"], f"{setting}, best_gamma")
-    best = ask(functions, "best_gamma", ALPHA, draft_s, target_s, lambda _: verify_s)
+    functions, times_s = case.right or student, TIMES_S[setting]
+    answer = fields_of(student, case, (setting,))
+    gamma = _number(answer, setting, "best_gamma")
+    best = _best(functions, *times_s)
     if gamma != best:
-        what = f"{setting}, best_gamma"
-        raise Wrong(
-            f"{what}, {show(gamma)}: that does not follow from {_whose(case)}",
-            cause=f"{what} does not follow",
-        )
-    gained = finite_number_in(entry["speedup"], f"{setting}, speedup")
-    times = (draft_s, target_s, verify_s)
-    right = ask(functions, "speedup", ALPHA, int(best), *times) if best > 0 else 1.0
+        why = _of_gamma(functions, gamma, setting)
+        others = (entry for name, entry in answer.items() if name in TIMES_S and name != setting)
+        if any(isinstance(each, dict) and each.get("best_gamma") == gamma for each in others):
+            why = f"{why} You entered the same gamma for both settings.".strip()
+        _refuse(case, f"{setting}, best_gamma", gamma, why)
+    gained = _number(answer, setting, "speedup")
+    right = ask(functions, "speedup", ALPHA, int(best), *times_s) if best > 0 else 1.0
     if not right > 0:
         raise Wrong("what your speedup gives", expected="more than 0", got=show(right))
+    if not is_near(gained, right, NEAR_SPEEDUP):
+        slips = _speedup_slips(functions, int(best), right, *times_s)
+        why = told(text for text, slip in slips.items() if is_near(gained, slip, NEAR_SPEEDUP))
+        _refuse(case, f"{setting}, speedup", gained, why)
+
+
+def _number(answer: dict, setting: str, key: str) -> float:
+    entry = expect_mapping(answer[setting], ("best_gamma", "speedup"), f'"{setting}"')
+    return finite_number_in(entry[key], f"{setting}, {key}")
+
+
+def _best(functions: Any, draft_s: float, target_s: float, verify_s: float) -> float:
+    return ask(functions, "best_gamma", ALPHA, draft_s, target_s, lambda _: verify_s)
+
+
+def _of_gamma(functions: Any, gamma: float, setting: str) -> str:
+    """What is said of a gamma that is not the best one of these steps."""
+    if gamma < 0 or gamma != int(gamma):
+        return "A number of tokens is a whole number, and not negative."
+    draft_s, target_s, verify_s = TIMES_S[setting]
     slips = {
-        1 / right: "That is the inverse: divide the time of plain decoding by that of speculation.",
-        100 * right: "That is in percent. Give a factor.",
-        right * verify_s / target_s: "Use verify_s for the verification, not target_s.",
+        "That is the best gamma if drafts take no time.": (0.0, target_s, verify_s),
+        "That is the best gamma if a verification takes target_s.": (draft_s, target_s, target_s),
+    }
+    why = told(text for text, times_s in slips.items() if _best(functions, *times_s) == gamma)
+    if gamma > 0 and ask(functions, "speedup", ALPHA, int(gamma), *TIMES_S[setting]) < 1:
+        why = f"{why} With this gamma speculation is slower than plain decoding.".strip()
+    return why
+
+
+def _speedup_slips(
+    functions: Any, best: int, right: float, draft_s: float, target_s: float, verify_s: float
+) -> dict[str, float]:
+    """Speedups that known mistakes give, by what is said of them."""
+    slips = {
+        "That is the inverse: divide the time of plain decoding by that of speculation.": 1 / right,
+        "That is in percent. Give a factor.": 100 * right,
     }
     if best == 0:
-        slips[target_s / verify_s] = (
-            "With gamma 0 nothing is drafted. That is plain decoding, with speedup 1."
-        )
-    if not is_near(gained, right, NEAR_SPEEDUP):
-        what = f"{setting}, speedup"
-        why = said_of(gained, slips, NEAR_SPEEDUP)
-        raise Wrong(
-            f"{what}, {show(gained)}: that does not follow from {_whose(case)}",
-            why=why,
-            cause=why or f"{what} does not follow",
-        )
+        plain = "With gamma 0 nothing is drafted. That is plain decoding, with speedup 1."
+        return slips | {plain: target_s / verify_s}
+    n_tokens = ask(functions, "expected_tokens", ALPHA, best)
+    return slips | {
+        "Those are the tokens per block. Their time counts, too.": n_tokens,
+        "The token that the target adds counts, too.": right * (n_tokens - 1) / n_tokens,
+        "A verification takes verify_s, not target_s.": (
+            n_tokens * target_s / (best * draft_s + target_s)
+        ),
+    }
 
 
-def _whose(case: AnswerCase) -> str:
-    return "the durations" if case.right else "your own functions"
+def _refuse(case: AnswerCase, what: str, got: float, why: str) -> None:
+    """Say no, and say nothing of what is right. Raises: Wrong, always."""
+    whose = "the durations" if case.right else "your own functions"
+    raise Wrong(
+        f"{what}, {show(got)}: that does not follow from {whose}",
+        why=why,
+        cause=why or f"{what} does not follow",
+    )
 
 
 @check("will_it_win", hint="Call your best_gamma with `lambda gamma: 0.034`, then your speedup.")

@@ -1,9 +1,10 @@
 """Checks of `verify_batch`: each row comes out as `verify` alone would have it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, product
+from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import torch
@@ -14,8 +15,23 @@ from labkit.checks.compare import tensor_in
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_unchanged, pair_in
 from labkit.checks.law import Outcome, RandomSource
-from labkit.labs.speculative.checks.blocks import ONE, PLAIN, TWO, VerifyCase, whole_in
-from labkit.labs.speculative.checks.law import Claim, Found, Law, found_law
+from labkit.labs.speculative.checks.blocks import (
+    ONE,
+    PLAIN,
+    TWO,
+    VerifyCase,
+    law_of_row,
+    row_slips,
+    whole_in,
+)
+from labkit.labs.speculative.checks.law import (
+    Claim,
+    Found,
+    Law,
+    found_law,
+    gathered,
+    independent,
+)
 from labkit.labs.speculative.checks.parts import (
     Seeds,
     call,
@@ -89,27 +105,18 @@ class BatchCase:
         return self.outcome_in(got)
 
 
-def law_of_row(case: BatchCase, i: int) -> dict[Outcome, float]:
-    """What should come out of a row: how many tokens are kept, and the next one."""
-    row = case.rows[i]
-    return {
-        (n, token): chance * share
-        for (n,), chance in row.n_kept_law.items()
-        for token, share in enumerate(row.after[n])
-    }
-
-
 def part_of_row(i: int) -> Callable[[Outcome], Outcome]:
     """What an outcome says about one row."""
     return lambda outcome: outcome[2 * i : 2 * i + 2]
 
 
-def row_claim(case: BatchCase, i: int, law: Law, why: str) -> Claim:
+def row_claim(
+    case: BatchCase, i: int, law: Law, slips: Mapping[str, Law] | None = None, why: str = ""
+) -> Claim:
     """That a row has this distribution."""
     k = case.rows[i].k
-    return Claim(
-        f"the probability that row {i} keeps {{}} of {k}, and token {{}} follows", law, {}, why
-    )
+    what = f"the probability that row {i} keeps {{}} of {k}, and token {{}} follows"
+    return Claim(what, law, slips or {}, why)
 
 
 @check(
@@ -122,11 +129,9 @@ def row_claim(case: BatchCase, i: int, law: Law, why: str) -> Claim:
 def each_row_has_the_law_that_it_has_alone(student: Student, case: BatchCase) -> None:
     """In a batch of equal blocks, each row has the distribution that it has alone."""
     found = case.found(student)
-    for i in range(len(case.rows)):
-        claim = row_claim(
-            case, i, law_of_row(case, i), "Compute this row alone with `verify`, and compare."
-        )
-        claim.expect(found.law(part_of_row(i)))
+    for i, row in enumerate(case.rows):
+        right, slips = law_of_row(row.n_kept_law, row.after), row_slips(row, case.rows[0])
+        row_claim(case, i, right, slips).expect(found.law(part_of_row(i)))
 
 
 @check(
@@ -144,18 +149,19 @@ def rows_do_not_share_their_luck(student: Student, case: BatchCase) -> None:
         raise Wrong(
             "the result of a row", expected="different ones, by chance", got="always the same"
         )
-    n_runs = sum(found.weights.values())
-    independent: dict[Outcome, float] = {}
-    for outcomes in product(*(law.items() for law in alone)):
-        chance = 1.0
-        for _, weight in outcomes:
-            chance *= weight / n_runs
-        independent[tuple(chain.from_iterable(one for one, _ in outcomes))] = chance
     what = "the probability of " + ", ".join(
         f"{{}} kept and then token {{}} in row {i}" for i in range(len(alone))
     )
-    why = "Each row needs random numbers of its own: a uniform for each token, and a draw."
-    Claim(what, independent, why=why).expect(found.weights)
+    try:
+        Claim(what, independent(alone)).expect(found.weights)
+    except Wrong as wrong:
+        kept = [gathered(law, itemgetter(slice(1))) for law in alone]
+        why = "The numbers kept are independent, but not the next tokens. Draw one for each row."
+        try:
+            Claim("", independent(kept)).expect(found.law(itemgetter(slice(0, None, 2))))
+        except Wrong:
+            why = "The numbers kept depend on each other. Each row needs uniforms of its own."
+        raise Wrong(wrong.what, expected=wrong.expected, got=wrong.got, why=why) from None
 
 
 @check(
@@ -169,11 +175,13 @@ def a_row_ends_where_its_draft_ends(student: Student, case: BatchCase) -> None:
     """A row may have fewer than k drafted tokens; the entries after them are ignored."""
     found = case.found(student)
     for i, row in enumerate(case.rows):
-        right = law_of_row(case, i)
+        right = law_of_row(row.n_kept_law, row.after)
         if row.k:  # whatever that is: another check looks at it
             right = BatchCase((row,)).found(student).weights
-        why = "Entries from n_drafted on must not be accepted, and must not change the next token."
-        row_claim(case, i, right, why).expect(found.law(part_of_row(i)))
+        got = found.law(part_of_row(i))
+        is_more = any(n > row.k for n, _ in got)
+        why = "More tokens are kept than were drafted." if is_more else ""
+        row_claim(case, i, right, why=why).expect(got)
 
 
 @check(

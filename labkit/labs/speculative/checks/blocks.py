@@ -1,7 +1,11 @@
-"""Blocks of drafted tokens for the checks of `verify` and `verify_batch`, and how one is played."""
+"""Blocks of drafted tokens for the checks of `verify` and `verify_batch`.
+
+With them: how one is played, and the distributions that known mistakes give.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
@@ -14,8 +18,9 @@ from labkit.checks.compare import number_in, show
 from labkit.checks.core import Wrong
 from labkit.checks.forms import pair_in
 from labkit.checks.law import Outcome, RandomSource
-from labkit.labs.speculative.checks.law import Found, found_law
+from labkit.labs.speculative.checks.law import Found, Law, found_law
 from labkit.labs.speculative.checks.parts import call
+from labkit.labs.speculative.checks.slips import residual_row
 
 Probs = tuple[float, ...]
 
@@ -120,6 +125,53 @@ def counted_law(chances: Probs) -> dict[Outcome, float]:
             for outcome in {**law, **more}
         }
     return law
+
+
+def kept_slips(case: VerifyCase) -> dict[str, Law]:
+    """How many of one drafted token are kept by known mistakes, by what is said of them."""
+    x = case.drafted[0]
+    target, draft = case.target[0][x], case.draft[0][x]
+    slips = {
+        "All drafted tokens are accepted. Compare the ratio with a random number.": 1.0,
+        "The ratio is inverted: divide target by draft.": min(1.0, draft / target)
+        if target
+        else 1.0,
+        "Accepted and rejected are exchanged.": 1 - case.kept[0],
+        "That is the target's probability alone. Divide it by the draft's.": target,
+        "The ratio uses the next row. Row i of target_probs is about drafted[i].": min(
+            1.0, case.target[1][x] / draft
+        ),
+        "The result is always the same here. Compare the ratio with a random number.": round(
+            case.kept[0]
+        ),
+    }
+    return {slip: leading_law((chance,)) for slip, chance in slips.items()}
+
+
+def law_of_row(kept: Law, after: Sequence[Sequence[float]]) -> Law:
+    """How many tokens of a row are kept, and the next one, which has the distribution after[n]."""
+    return {
+        (n, token): chance * share
+        for (n,), chance in kept.items()
+        for token, share in enumerate(after[n])
+    }
+
+
+def row_slips(row: VerifyCase, first: VerifyCase) -> dict[str, Law]:
+    """What comes out of a row of a batch by known mistakes, by what is said of them."""
+    drafts = (*first.draft, *[(0.0,) * row.vocab_size] * (row.k + 1))
+    borrowed = [residual_row(*pair) for pair in zip(row.target, drafts, strict=False)]
+    return {
+        "A token after a rejected one was counted. The first rejection ends the block.": (
+            law_of_row(counted_law(row.kept), row.after)
+        ),
+        "The next token comes from the target, also after a rejection.": (
+            law_of_row(row.n_kept_law, row.target)
+        ),
+        "The draft of row 0 was subtracted. Each row has its own draft.": (
+            law_of_row(row.n_kept_law, borrowed)
+        ),
+    }
 
 
 ONE = VerifyCase(

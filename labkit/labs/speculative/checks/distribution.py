@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,6 +12,8 @@ from labkit.bridge.student import Student, place, value_of
 from labkit.checks.compare import expect_equal, expect_tensor, show, tensor_in
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal, expect_unchanged
+from labkit.checks.slips import slip_in_tensors
+from labkit.labs.speculative.checks.slips import ORDER_SLIPS
 
 Rows = tuple  # numbers, or tuples of them, of one shape
 
@@ -49,9 +52,8 @@ class DistributionCase:
         got = tensor_in(student.distribution(logits, **{**given, **settings}), "the probabilities")
         shape = tuple((logits if isinstance(logits, Tensor) else self.tensor()).shape)
         if tuple(got.shape) != shape:
-            raise Wrong(
-                "the shape of the probabilities", expected=str(shape), got=str(tuple(got.shape))
-            )
+            what, found = "the shape of the probabilities", str(tuple(got.shape))
+            raise Wrong(what, expected=str(shape), got=found)
         if got.is_complex() or (got < 0).any():
             raise Wrong("the probabilities", expected="none below 0", got="negative ones")
         return got
@@ -106,12 +108,18 @@ def top_p_keeps_the_fewest_that_reach_it(student: Student, case: DistributionCas
 def temperature_then_top_k_then_top_p(student: Student, case: DistributionCase) -> None:
     """The settings are applied in this order: temperature, top-k, top-p."""
     step = DistributionCase("step", case.logits)
-    probs = step.ask(student, temperature=case.temperature)
-    for setting in ({"top_k": case.top_k}, {"top_p": case.top_p}):
-        logits = probs.double().clamp(min=1e-30).log()
-        probs = step.ask(student, logits, **setting)
-    why = "Top-p adds up the probabilities that top-k has left, divided by their sum."
-    expect_tensor(case.ask(student), probs.double(), "the probabilities", why=why)
+
+    def in_order(*names: str) -> Tensor:
+        logits = case.tensor()
+        for name in names:
+            probs = step.ask(student, logits, **{name: getattr(case, name)}).double()
+            logits = probs.clamp(min=1e-30).log()
+        return probs
+
+    got, right = case.ask(student), in_order("temperature", "top_k", "top_p")
+    if not torch.allclose(got.double(), right, atol=1e-6):
+        why = slip_in_tensors(got, ORDER_SLIPS, in_order, within=1e-5)
+        expect_tensor(got, right, "the probabilities", why=why)
 
 
 @check(
@@ -133,9 +141,12 @@ def each_row_is_a_distribution(student: Student, case: DistributionCase) -> None
     """Each row of logits gives its own distribution."""
     logits = case.tensor()
     rows = [case.ask(student, row) for row in logits.flatten(0, -2)]
+    got = case.ask(student)
     why = "Sum, sort and compare over the last dimension only."
+    if math.isclose(got.sum(), 1, rel_tol=1e-4):
+        why = f"Here all rows together sum to 1. {why}"
     expected = torch.stack(rows).double().reshape(logits.shape)
-    expect_tensor(case.ask(student), expected, "the probabilities", why=why)
+    expect_tensor(got, expected, "the probabilities", why=why)
 
 
 @check(
@@ -147,16 +158,16 @@ def a_forbidden_token_has_probability_zero(student: Student, case: DistributionC
     allowed = torch.isfinite(logits)
     expected = torch.zeros(logits.shape).double()
     expected[allowed] = case.ask(student, logits[allowed]).double()
-    expect_tensor(
-        case.ask(student), expected, "the probabilities", why="A logit of -inf is allowed."
-    )
+    why = "A logit of -inf is allowed."
+    expect_tensor(case.ask(student), expected, "the probabilities", why=why)
 
 
 @check("distribution", "dtype", weight=0.5, hint="Convert with `.float()` before you compute.")
 def half_precision_is_computed_in_single(student: Student, case: DistributionCase) -> None:
     """Half precision is computed in float32, and float64 stays float64."""
     is_double = case.dtype is torch.float64
-    got = case.expect(student, "Convert first, then compute.", 1e-11 if is_double else 1e-6)
+    why = "float64 is not converted." if is_double else "Convert first, then compute."
+    got = case.expect(student, why, 1e-11 if is_double else 1e-6)
     if not is_double and got.dtype not in (torch.float32, torch.float64):
         raise Wrong("the dtype of the probabilities", expected="float32", got=show(str(got.dtype)))
 
@@ -180,15 +191,11 @@ def the_logits_stay_as_they_are(student: Student, case: DistributionCase) -> Non
 def settings_without_a_meaning_are_refused(student: Student, case: DistributionCase) -> None:
     """A temperature below 0, top_k below 1 or top_p outside (0, 1] raises ValueError."""
     case.ask(student)
-    for setting, value in (
-        *(("temperature", value) for value in (-1.0, -1e-3)),
-        *(("top_k", value) for value in (0, -2)),
-        *(("top_p", value) for value in (0.0, -0.5, 1.5)),
-    ):
-        what = f"what happens with {setting}={value:g}"
-        expect_refusal(
-            lambda given={setting: value}: case.ask(student, **given), "ValueError", what
-        )
+    refused = {"temperature": (-1.0, -1e-3), "top_k": (0, -2), "top_p": (0.0, -0.5, 1.5)}
+    for setting, values in refused.items():
+        for value in values:
+            ask = partial(case.ask, student, **{setting: value})
+            expect_refusal(ask, "ValueError", f"what happens with {setting}={value:g}")
 
 
 @check(
@@ -202,8 +209,9 @@ def logits_without_a_largest_are_refused(student: Student, case: DistributionCas
     fine = replace(case, logits=(0.0,) * 4, expected=(0.25,) * 4)
     fine.expect(student, "")
     for temperature in (case.temperature, 0.0):
+        ask = partial(case.ask, student, temperature=temperature)
         what = f"what happens with {list(case.logits)} at temperature {temperature:g}"
-        expect_refusal(lambda at=temperature: case.ask(student, temperature=at), "ValueError", what)
+        expect_refusal(ask, "ValueError", what)
 
 
 def logs(*weights: float) -> tuple[float, ...]:

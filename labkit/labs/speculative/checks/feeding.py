@@ -43,6 +43,7 @@ def one_target_call_verifies_a_block(student: Student, case: SamplingCase) -> No
                 f"the drafted tokens in the target's call {i} after the prompt",
                 expected=str(block.n_wanted),
                 got=str(max(block.n_drafted, 0)),
+                why="This call verifies no drafted token." * (block.n_drafted <= 0),
             )
     n_calls = sum(call.model == "target" for call in run.calls)
     n_verifying = len(verified(run, case))
@@ -69,7 +70,9 @@ def no_more_is_drafted_than_can_be_used(student: Student, case: SamplingCase) ->
                 f"the tokens drafted where {left} are still wanted and gamma is {case.gammas[0]}",
                 expected=f"{block.n_wanted} at most",
                 got=str(block.n_drafted),
-                why="The target adds one more token.",
+                why="That is more than gamma."
+                if block.n_drafted > max(case.gammas)
+                else "The target adds one more token.",
             )
     for i, call in enumerate(run.calls):
         asked = max(verified_next(run, i), key=len, default=None)
@@ -160,10 +163,20 @@ def _misreported(reported: list, blocks: list[Seen], case: SamplingCase) -> Wron
             expect_number(block.n_drafted, seen.n_drafted or 0, f"the tokens drafted in block {i}")
             if seen.position + (seen.n_drafted or 0) < case.end:  # no more than could be used
                 expect_number(block.n_accepted, seen.n_kept, f"the tokens accepted in block {i}")
-        expect_equal(len(reported), len(blocks), "the number of blocks reported")
+        what, why = "the number of blocks reported", _left_out(reported, blocks)
+        expect_equal(len(reported), len(blocks), what, why=why)
     except Wrong as wrong:
         return wrong
     return None
+
+
+def _left_out(reported: list, blocks: list[Seen]) -> str:
+    """Whether none of the blocks is reported, or just those that drafted something."""
+    if not reported:
+        return "Nothing is appended to `blocks`."
+    with_drafts = [block.position for block in blocks if block.n_drafted]
+    is_so = [block.position for block in reported] == with_drafts
+    return "A block without drafted tokens is reported, too." * is_so
 
 
 @check(

@@ -1,6 +1,6 @@
 """Checks of what speculation gains, part of `labkit.labs.speculative.checks`.
 
-Those of prompt lookup, the acceptance rate and the best gamma come with them.
+Prompt lookup, the acceptance rate and the best gamma have modules of their own.
 """
 
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, number_in, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal, expect_refusals
-from labkit.checks.slips import is_number, told
-from labkit.labs.speculative.checks.drafts import SINGLE_PRECISION
+from labkit.checks.slips import cause_by_replay, is_number, told
+from labkit.labs.speculative.checks.rates import SINGLE_PRECISION
 from labkit.labs.speculative.checks.search import NO_CHANCE
 
 NEAR_ONE = 1e-3  # what is left of single precision in (1 - alpha^n) / (1 - alpha) there
@@ -64,9 +64,10 @@ def the_ends_are_not_forgotten(student: Student, case: TokensCase) -> None:
 @check("expected_tokens", "between", weight=0.5, hint="Check alpha and gamma before you compute.")
 def what_is_no_probability_is_refused(student: Student, case: TokensCase) -> None:
     """alpha outside [0, 1] or gamma below 0 raises ValueError."""
-    pairs = (*((alpha, case.gamma) for alpha in NO_CHANCE), (case.alpha, -1))
-    refused = {f"alpha {alpha:g} and gamma {gamma}": (alpha, gamma) for alpha, gamma in pairs}
-    why = "An acceptance rate above 1 comes from counting the target's own tokens."
+    refused = {f"alpha {a:g} and gamma {case.gamma}": (a, case.gamma) for a in NO_CHANCE}
+    expect_refusals(student.expected_tokens, refused, why="A probability is from 0 to 1.")
+    refused = {f"alpha {case.alpha:g} and gamma -1": (case.alpha, -1)}
+    why = "A number of tokens is never negative."
     expect_refusals(student.expected_tokens, refused, why=why)
     number_in(student.expected_tokens(case.alpha, case.gamma), "tokens per block")
 
@@ -101,19 +102,23 @@ _speedup = partial(check, "speedup", parts=("expected_tokens",))
 def a_block_takes_its_drafts_and_one_verification(student: Student, case: SpeedupCase) -> None:
     """A block takes gamma draft steps and one verification; with alpha 0 it adds one token."""
     got, right_s = case.ask(student, alpha=0.0, target_s=1.0), case.block_s
+    gamma, draft_s, verify_s = case.gamma, case.draft_s, case.verify_s
     times_s = {
-        1 / right_s: "That is the inverse: a larger speedup should be better.",
-        right_s + case.draft_s: "Count gamma steps of the draft, not gamma + 1.",
-        case.draft_s + case.verify_s: "Count gamma steps of the draft, not one.",
-        right_s - case.verify_s + 1: "A verification takes verify_s, not target_s.",
-        right_s
-        + case.gamma
-        * case.verify_s: "One call of the target verifies all tokens: count verify_s once.",
-        case.verify_s: "Add the steps of the draft.",
+        "That is the inverse: a larger speedup should be better.": 1 / right_s,
+        "Count gamma steps of the draft, not gamma + 1.": right_s + draft_s,
+        "Count gamma steps of the draft, not one.": draft_s + verify_s,
+        "A verification takes verify_s, not target_s.": gamma * draft_s + 1,
+        "One call of the target verifies all tokens: count verify_s once.": (
+            right_s + gamma * verify_s
+        ),
+        "Add the steps of the draft.": verify_s,
+        "Drafts and verification follow each other: add their times.": (
+            max(gamma * draft_s, verify_s)
+        ),
     }
-    slips = {1 / seconds: text for seconds, text in times_s.items()}
+    why = told(text for text, seconds in times_s.items() if is_number(got, 1 / seconds))
     what = "the speedup with alpha 0 and target_s 1"
-    expect_number(got, 1 / right_s, what, relative=SINGLE_PRECISION, slips=slips)
+    expect_number(got, 1 / right_s, what, relative=SINGLE_PRECISION, why=why)
 
 
 @_speedup(hint="Multiply by the tokens of a block, from `expected_tokens`.", gate=True)
@@ -140,11 +145,22 @@ def plain_decoding_is_what_is_compared_with(student: Student, case: SpeedupCase)
 @_speedup(weight=0.5, hint="Call `expected_tokens`: it raises the ValueError.")
 def no_speedup_without_a_probability(student: Student, case: SpeedupCase) -> None:
     """alpha outside [0, 1] or gamma below 0 raises ValueError here, too."""
-    for name, value in (*(("alpha", alpha) for alpha in NO_CHANCE), ("gamma", -1)):
-        changed = {name: value}
-        expect_refusal(
-            lambda changed=changed: case.ask(student, **changed), "ValueError", f"{name} {value:g}"
-        )
+
+    def cut(alpha: float) -> float:
+        return (1 if alpha < 0 else case.gamma + 1) * case.target_s / case.block_s
+
+    def ask(alpha: float) -> float:
+        return case.ask(student, alpha=alpha)
+
+    slips = {"You cut alpha to the range from 0 to 1. That hides a mistake in counting.": cut}
+    with cause_by_replay(ask, [(alpha,) for alpha in NO_CHANCE], slips):
+        for name, value in (*(("alpha", alpha) for alpha in NO_CHANCE), ("gamma", -1)):
+            changed = {name: value}
+            expect_refusal(
+                lambda changed=changed: case.ask(student, **changed),
+                "ValueError",
+                f"{name} {value:g}",
+            )
     case.ask(student)
 
 

@@ -2,8 +2,9 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, product
 from typing import Any
 
 from labkit.bridge.student import StudentError
@@ -94,7 +95,7 @@ class Claim:
         if total < TOLERANCE:
             often, share = max(self.law.items(), key=lambda item: item[1])
             wanted, seen = f"probability {share:.4g}", "that this never happens"
-            raise Wrong(self.what.format(*often), expected=wanted, got=seen, why=self.why)
+            raise Wrong(self.what.format(*often), expected=wanted, got=seen)
         shares = {outcome: weight / total for outcome, weight in weights.items()}
         if _distance(shares, self.law) <= TOLERANCE:
             return
@@ -145,3 +146,14 @@ def _gap(law: Law, other: Law, outcome: Outcome) -> float:
 
 def _distance(law: Law, other: Law) -> float:
     return max(_gap(law, other, outcome) for outcome in {**law, **other})
+
+
+def independent(laws: Sequence[Law]) -> Law:
+    """The distribution of all rows together if they do not depend on each other."""
+    totals = [math.fsum(law.values()) for law in laws]
+    return {
+        tuple(chain.from_iterable(one for one, _ in rows)): math.prod(
+            weight / total for (_, weight), total in zip(rows, totals, strict=True)
+        )
+        for rows in product(*(law.items() for law in laws))
+    }

@@ -23,6 +23,7 @@ from labkit.labs.speculative.checks.cases import SamplingCase
 from labkit.labs.speculative.checks.law import Unfollowed, followed, gathered, too_many_paths
 from labkit.labs.speculative.checks.models import Call, OfferedModel, Tape
 from labkit.labs.speculative.checks.parts import Seeds, call, expect_repeatable
+from labkit.labs.speculative.checks.slips import slips_in
 
 TOLERANCE = 1e-4  # of a probability: float32 is off by 1e-7, the mildest fault by 2e-3
 MAX_FORKS, LEAST_PROBABILITY = 40, 1e-7
@@ -184,12 +185,13 @@ def expect_law(student: Student, case: SamplingCase) -> None:
     if abs(surplus) <= TOLERANCE:
         return
     wanted = expected.get(worst, 0.0)
+    slip = slips_in(law, case, TOLERANCE) if law.missing <= LEAST_PROBABILITY else ""
     raise Wrong(
         f"the probability that the new tokens are {list(worst)}",
         expected=show(round(wanted, 6)),
         got=show(round(wanted + surplus, 6)),
-        why=_where_it_goes_wrong(law, expected),
-        cause="the new tokens do not have the distribution of the target",
+        why=slip or _where_it_goes_wrong(law, expected),
+        cause=slip or "the new tokens do not have the distribution of the target",
     )
 
 

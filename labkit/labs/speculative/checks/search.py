@@ -1,6 +1,6 @@
 """Checks of `best_gamma`, part of `labkit.labs.speculative.checks`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -8,6 +8,9 @@ from labkit.bridge.student import Offer, Student
 from labkit.checks.compare import expect_number, number_in, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusals
+from labkit.checks.slips import told
+
+Slips = Mapping[str, Callable[[float], bool]]
 
 N_ANSWERS = 65  # to each gamma up to the largest that is tried
 NO_CHANCE = (1.03, -0.25, 2.0)  # what some report as an acceptance rate
@@ -46,12 +49,14 @@ class BestCase:
         first, last = self.dear
         return self.base_s + (self.more_s if first <= gamma <= last else 0.0)
 
-    def expect(self, student: Student, why: str) -> None:
-        """Raise Wrong unless the student finds this gamma."""
+    def expect(self, student: Student, why: str, slips: Slips | None = None) -> None:
+        """Raise Wrong unless the student finds this gamma. slips: what is said of which others."""
         last = () if self.max_gamma is None else (self.max_gamma,)
         times = (self.draft_s, self.target_s, offered(self.verify_s))
         got = student.best_gamma(self.alpha, *times, *last)
-        expect_number(got, self.best, "the best gamma", why=why)
+        number = number_in(got, "the best gamma")
+        fitting = told(text for text, fits in (slips or {}).items() if fits(number))
+        expect_number(number, self.best, "the best gamma", why=fitting or why)
 
 
 _best = partial(check, "best_gamma", parts=("speedup", "expected_tokens"))
@@ -77,13 +82,19 @@ def each_gamma_has_its_own_verification(student: Student, case: BestCase) -> Non
 @_best("hill", hint="Try all gammas, also after one that is worse.", gate=True)
 def a_worse_gamma_does_not_end_the_search(student: Student, case: BestCase) -> None:
     """The best gamma is found even if smaller gammas are worse or lose."""
-    case.expect(student, "A better gamma may follow a worse one.")
+    slips: Slips = {"You return 0. A larger gamma wins here.": lambda got: got == 0}
+    case.expect(student, "A better gamma may follow a worse one.", slips)
 
 
 @_best("lost", hint="Return 0 if no speedup is above 1.", gate=True)
 def where_all_lose_nothing_is_drafted(student: Student, case: BestCase) -> None:
     """The answer is 0 if no gamma is faster than plain decoding."""
-    case.expect(student, "No gamma has a speedup above 1 here: return 0.")
+    block_s = case.draft_s + case.verify_s(1)
+    is_even = (1 + case.alpha) * case.target_s == block_s
+    slips: Slips = {
+        "Its speedup is exactly 1. That is not above 1: return 0.": lambda got: is_even and got == 1
+    }
+    case.expect(student, "No gamma has a speedup above 1 here: return 0.", slips)
     target_s, draft_s = case.target_s, case.target_s / 1000
     got = student.best_gamma(case.alpha, draft_s, target_s, offered(lambda _: target_s))
     if not number_in(got, "the best gamma") > 0:
@@ -94,7 +105,9 @@ def where_all_lose_nothing_is_drafted(student: Student, case: BestCase) -> None:
 @_best("last", hint="`range(1, max_gamma + 1)` includes max_gamma.", gate=True)
 def the_search_ends_with_max_gamma(student: Student, case: BestCase) -> None:
     """All gammas from 1 to max_gamma are tried, and none above."""
-    case.expect(student, "max_gamma is the last gamma to try.")
+    last = case.max_gamma or N_ANSWERS
+    slips: Slips = {"That is above max_gamma.": lambda got: got > last}
+    case.expect(student, "max_gamma is the last gamma to try.", slips)
 
 
 @_best(
