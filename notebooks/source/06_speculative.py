@@ -798,7 +798,13 @@ target_work, draft_work = (
     ModelWork.of(f"Qwen/Qwen3-{size}") for size in ("8B", "0.6B")
 )
 rows = []
-for card in ("L4", "RTX-PRO-6000-Blackwell-Server", "A100-SXM-80GB", "H100-SXM", "H200-SXM"):
+for card in (
+    "L4",
+    "RTX-PRO-6000-Blackwell-Server",
+    "A100-SXM-80GB",
+    "H100-SXM",
+    "H200-SXM",
+):
     machine = Roofline.of(card)
     for way, layer_s in (("eager", 0.75e-3), ("no launches", 0.0)):
 

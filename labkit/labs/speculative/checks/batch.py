@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -97,12 +96,16 @@ class BatchCase:
 
     def found(self, student: Student) -> Found:
         """The distribution of what the student's code returns, played once for all checks."""
-        return student.once(("verify_batch", self), lambda: found_law(partial(self.play, student)))
+        return student.once(("verify_batch", self), lambda: found_law(self.play(student)))
 
-    def play(self, student: Student, source: RandomSource | None) -> Outcome:
-        """One run of the student's code."""
-        got = call(student, "verify_batch", *self.tensors(), None, source=source)
-        return self.outcome_in(got)
+    def play(self, student: Student) -> Callable[[RandomSource | None], Outcome]:
+        """A run of the student's code, by the source of what is random in it."""
+        tensors = self.tensors()
+
+        def play(source: RandomSource | None) -> Outcome:
+            return self.outcome_in(call(student, "verify_batch", *tensors, None, source=source))
+
+        return play
 
 
 def part_of_row(i: int) -> Callable[[Outcome], Outcome]:

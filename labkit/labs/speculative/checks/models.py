@@ -6,6 +6,7 @@ call, so what was fed, and onto what, cannot be forged.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Protocol
 
 import torch
@@ -13,6 +14,8 @@ from torch import Generator, Tensor
 
 from labkit.bridge.student import Offer
 from labkit.models.transformer import Transformer, TransformerConfig
+
+MAX_KEPT = 4096  # texts of one model whose logits are kept
 
 
 class Mind(Protocol):
@@ -47,7 +50,7 @@ class Table:
 
 
 class Network:
-    """A small transformer with random weights, computed from scratch at every call."""
+    """A small transformer with random weights. It computes a text from scratch, and once."""
 
     def __init__(self, seed: int, *, bias: float = 0.0, vocab_size: int = 24) -> None:
         """bias: by how much, about, the logit of each token is moved away from where it was."""
@@ -55,6 +58,7 @@ class Network:
         config = TransformerConfig(2, 2, 1, 16, vocab_size, n_context=128)
         self._model = Transformer.random(config, rng)
         self._bias = bias * torch.randn(vocab_size, generator=rng)
+        self._logits = lru_cache(MAX_KEPT)(self._computed)  # all right samplers feed the same
 
     def probs_after(self, text: Sequence[int]) -> list[float]:
         """At temperature 1."""
@@ -62,7 +66,10 @@ class Network:
 
     def logits_of(self, text: Sequence[int], n_last: int) -> Tensor:
         """In float32."""
-        return self._model(torch.tensor([list(text)]))[0, -n_last:] + self._bias
+        return self._logits(tuple(text))[-n_last:].clone()
+
+    def _computed(self, text: tuple[int, ...]) -> Tensor:
+        return self._model(torch.tensor([text]))[0] + self._bias
 
 
 class Decided:
