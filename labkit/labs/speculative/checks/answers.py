@@ -109,7 +109,7 @@ def _expect_alpha(student: Student, case: AnswerCase, gamma: int) -> None:
     if is_near(_accepted_of_drafted(1 - alpha, gamma), ratio, 2e-3):
         slips["That is the probability of a rejection."] = alpha
     if any(answer.get(other) == answer[gamma] for other in PUBLISHED if other != gamma):
-        slips["You entered the same alpha for another gamma. Solve for each one."] = alpha
+        slips["That is also your alpha for another gamma. Solve for each one."] = alpha
     what = f"accepted / drafted at gamma {gamma} for an alpha of {show(alpha)}"
     why = told(text for text, slip in slips.items() if is_near(alpha, slip, 2e-3))
     raise Wrong(what, expected=show(ratio), got=f"{got:.3f}", why=why)
@@ -144,7 +144,7 @@ def _expect_plan(student: Student, case: AnswerCase, setting: str) -> None:
         why = _of_gamma(functions, gamma, setting)
         others = (entry for name, entry in answer.items() if name in TIMES_S and name != setting)
         if any(isinstance(each, dict) and each.get("best_gamma") == gamma for each in others):
-            why = f"{why} You entered the same gamma for both settings.".strip()
+            why = f"{why} That is your best_gamma of both settings.".strip()
         _refuse(case, f"{setting}, best_gamma", gamma, why)
     gained = _number(answer, setting, "speedup")
     right = ask(functions, "speedup", ALPHA, int(best), *times_s) if best > 0 else 1.0

@@ -203,8 +203,10 @@ def what_the_target_excludes_never_comes(student: Student, case: VerifyCase) -> 
     share = found.share(lambda outcome: excluded((*case.drafted[: outcome[0]], outcome[1])))
     if share > 1e-8:
         accepted = found.share(lambda outcome: excluded(case.drafted[: outcome[0]]))
-        how = "is accepted" if accepted > share / 2 else "comes after the accepted ones"
-        why = f"Such a token {how}, with a tiny probability." * (share < TOLERANCE)
+        why = "The probability is tiny. Such a token comes after the accepted ones."
+        if accepted > share / 2:
+            why = "The probability is tiny. Such a token is accepted."
+        why *= share < TOLERANCE
         what = "a text with a token of target probability 0"
         raise Wrong(what, expected="probability 0", got=f"probability {share:.3g}", why=why)
     if len(found.weights) < 2:

@@ -1,0 +1,60 @@
+"""What the checks of lab 6 say of wrong answers: the mistake's own sentence, and no wrong cause."""
+
+import random
+
+import pytest
+
+from autograder.builder.source import find_lab
+from autograder.labs.known import mutants_of
+from autograder.labs.speculative.cases.loops import loop_cases
+from autograder.proof.matrix import findings_for
+from labkit.checks.law import Law
+from labkit.labs.speculative.checks.cases import LAW, TOLD
+from labkit.labs.speculative.checks.slips import (
+    BLOCK_SLIPS,
+    _law_of_blocks,
+    _ratio,
+    residual_row,
+    slips_in,
+)
+
+LAB = find_lab("speculative")
+DRAFTED = [
+    case
+    for case in loop_cases(random.Random(5))["speculative"]
+    if getattr(case, "kind", "") in (LAW, TOLD)
+]
+
+
+@pytest.mark.parametrize("case", DRAFTED, ids=str)
+def test_blocks_that_are_verified_rightly_give_the_targets_distribution(case):
+    law = Law(_law_of_blocks(case, _ratio, residual_row))
+    assert law.deviation(case.law()) < 1e-9
+
+
+@pytest.mark.parametrize("slip", BLOCK_SLIPS)
+def test_the_first_case_tells_each_mistake_of_a_block_from_the_others(slip):
+    law = Law(_law_of_blocks(DRAFTED[0], *BLOCK_SLIPS[slip]))
+    assert slips_in(law, DRAFTED[0], 1e-4) == slip
+
+
+@pytest.mark.parametrize(
+    ("exercise", "title", "said", "unsaid"),
+    [
+        ("verify", "kept always", "All drafted tokens are accepted", "Draw it from"),
+        ("verify", "the ratio upside down", "The ratio is inverted", "are accepted. Compare"),
+        ("verify", "eps in the residual", "comes after the accepted ones", "is accepted"),
+        ("acceptance_rate", "whole blocks left out", "accepted whole count", "no token is rej"),
+        ("published_alpha", "one for all", "also your alpha for another", "no end"),
+        ("verify_batch", "a full acceptance draws from a residual too", "", "row 0 was subtracted"),
+        ("distribution", "temperature last", "temperature comes last", "top-k has cut"),
+    ],
+)
+def test_a_cause_is_named_only_where_it_is_so(exercise, title, said, unsaid):
+    (mutant,) = (
+        each for each in mutants_of(LAB) if (each.exercise, each.title) == (exercise, title)
+    )
+    findings = findings_for(LAB, exercise, {exercise: mutant.source})
+    text = " ".join(found.message for found in findings if not found.passed)
+    assert said in text
+    assert unsaid not in text
