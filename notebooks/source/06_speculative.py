@@ -205,7 +205,7 @@ rows = [
         words, target_probs, draft_probs, kept, again, kept + again, strict=True
     )
 ]
-headings = ["token", "target", "draft", "kept", "replaced", "together"]
+headings = ["token", "target", "draft", "accepted", "replaced", "together"]
 Table(headings, rows, f"accepted: {kept.sum():.0%}")
 
 # %% [markdown]
@@ -341,7 +341,7 @@ blocks = []
 new = speculative(target, draft, prompt, 60, 5, temperature=0, blocks=blocks)
 print(f"the same text: {new == plain}")
 print(f"{len(new)} tokens in {target.n_feeds} calls of the target")
-print("kept of each block:")
+print("accepted / drafted of each block:")
 print(*(f"{block.n_accepted}/{block.n_drafted}" for block in blocks))
 
 # %% [markdown]
@@ -367,7 +367,7 @@ draft = CopyDraft(
     lambda text, n: ngram_draft([*reference, *text], n), target.vocab_size
 )
 new = speculative(target, draft, prompt, 60, 5, temperature=0, blocks=blocks)
-print(f"the same text: {new == plain}; kept of each block:")
+print(f"the same text: {new == plain}; accepted / drafted:")
 print(*(f"{block.n_accepted}/{block.n_drafted}" for block in blocks))
 
 # %% [markdown]
@@ -979,7 +979,7 @@ target, draft = (
 rng = Generator("cpu").manual_seed(0)
 new = speculative(target, draft, prompt, 80, gamma_now, rng=rng, blocks=blocks)
 print(
-    "kept / drafted:",
+    "accepted / drafted:",
     *(f"{block.n_accepted}/{block.n_drafted}" for block in blocks),
 )
 
