@@ -9,9 +9,10 @@ from autograder.labs.known import mutants_of
 from autograder.labs.speculative.cases.loops import loop_cases
 from autograder.proof.matrix import findings_for
 from labkit.checks.law import Law
-from labkit.labs.speculative.checks.cases import LAW, TOLD
-from labkit.labs.speculative.checks.slips import (
+from labkit.labs.speculative.checks.cases import (
     BLOCK_SLIPS,
+    LAW,
+    TOLD,
     _law_of_blocks,
     _ratio,
     residual_row,

@@ -18,9 +18,9 @@ from labkit.checks.compare import number_in, show
 from labkit.checks.core import Wrong
 from labkit.checks.forms import pair_in
 from labkit.checks.law import Outcome, RandomSource
+from labkit.labs.speculative.checks.cases import residual_row
 from labkit.labs.speculative.checks.law import Found, Law, found_law
 from labkit.labs.speculative.checks.parts import call
-from labkit.labs.speculative.checks.slips import residual_row
 
 Probs = tuple[float, ...]
 

@@ -1,11 +1,18 @@
-"""Cases of the samplers of lab 06, and what must come of them."""
+"""Cases of the samplers of lab 06, what must come of them, and what known mistakes make of them."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import exp
 from typing import Any
 
-from labkit.checks.law import Outcome, text_law
+from torch import Tensor
+
+from labkit.checks.law import Law, Outcome, text_law
+from labkit.checks.slips import told
 from labkit.labs.speculative.checks.models import Decided, Mind
+
+Row = Sequence[float]
 
 SURE, LAW, TOLD, ENDS, GREEDY = "sure", "law", "told", "ends", "greedy"
 SILENT, ASKED, REPEATED = "silent", "asked", "repeated"
@@ -106,3 +113,136 @@ def n_alike(one: Sequence[int], other: Sequence[int]) -> int:
     """How many tokens two texts have in common before they first differ."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+# What known mistakes give, by what is said of them. It is said only of what gives the same.
+
+ORDER_SLIPS: Mapping[str, Callable[[Callable[..., Tensor]], Tensor]] = {
+    "Top-p adds up what top-k has cut. Apply top-k first.": (
+        lambda in_order: in_order("temperature", "top_p", "top_k")
+    ),
+    "The temperature comes last here. Divide the logits by it first.": (
+        lambda in_order: in_order("top_k", "top_p", "temperature")
+    ),
+}
+
+
+def _softmax(row: Row) -> list[float]:
+    powers = [exp(share) for share in row]
+    return [power / sum(powers) for power in powers]
+
+
+def _row(
+    case: SamplingCase, new: Outcome, *kept: str, prompt: Outcome | None = None
+) -> list[float]:
+    """The target's next token after these new ones, by some of the settings."""
+    settings = {name: case.settings[name] for name in kept if name in case.settings}
+    return as_told(case.target.probs_after((prompt or case.prompt) + new), **settings)
+
+
+SETTINGS = ("temperature", "top_k", "top_p")
+# The row from which the next token is drawn, after the new tokens so far.
+ROW_SLIPS: Mapping[str, Callable[[SamplingCase, Outcome], Row]] = {
+    "That is the row after the first token of the prompt. Take the last row of the logits.": (
+        lambda case, new: _row(case, new, *SETTINGS, prompt=case.prompt[: None if new else 1])
+    ),
+    "Softmax is applied twice. `distribution` returns probabilities, not logits.": (
+        lambda case, new: _softmax(_row(case, new, *SETTINGS))
+    ),
+    "The temperature is not used.": lambda case, new: _row(case, new, "top_k", "top_p"),
+    "top_k and top_p are not used.": lambda case, new: _row(case, new, "temperature"),
+}
+
+
+def _ratio(target: float, draft: float) -> float:
+    return min(1.0, target / draft)
+
+
+def residual_row(target: Row, draft: Row, x: int = 0) -> list[float]:
+    """The distribution after the rejection of any token x."""
+    left = [max(0.0, a - b) for a, b in zip(target, draft, strict=True)]
+    return [one / sum(left) for one in left] if sum(left) else list(target)
+
+
+def _absolute(target: Row, draft: Row, x: int) -> list[float]:
+    gaps = [abs(a - b) for a, b in zip(target, draft, strict=True)]
+    return [gap / (sum(gaps) or 1.0) for gap in gaps]
+
+
+# How probable it is that a drafted token stays, and what replaces it if it does not.
+Block = tuple[Callable[[float, float], float], Callable[[Row, Row, int], Row]]
+BLOCK_SLIPS: Mapping[str, Block] = {
+    "A rejected token is replaced by one from the target. Draw it from `residual`.": (
+        _ratio,
+        lambda target, draft, x: target,
+    ),
+    "A rejected token is replaced by one from |target - draft|. Draw it from `residual`.": (
+        _ratio,
+        _absolute,
+    ),
+    "A rejected token stays in the text.": (
+        _ratio,
+        lambda target, draft, x: [float(token == x) for token in range(len(draft))],
+    ),
+    "The ratio is inverted: divide target by draft.": (
+        lambda target, draft: _ratio(draft, target) if target else 1.0,
+        residual_row,
+    ),
+    "All drafted tokens are accepted.": (lambda target, draft: 1.0, residual_row),
+    "A token is accepted if the target gives it more. Compare the ratio with a random number.": (
+        lambda target, draft: float(target >= draft),
+        residual_row,
+    ),
+    "A token is accepted with the target's probability. Divide it by the draft's.": (
+        lambda target, draft: target,
+        residual_row,
+    ),
+}
+
+
+def slips_in(law: Law, case: SamplingCase, tolerance: float) -> str:
+    """What is said of the mistakes that give this distribution of the new tokens, if any does."""
+    return told(text for text, slip in _laws(case) if law.deviation(slip) <= tolerance)
+
+
+def _laws(case: SamplingCase) -> Iterator[tuple[str, dict[Outcome, float]]]:
+    if case.draft is not None:
+        for text, block in BLOCK_SLIPS.items():
+            yield text, _law_of_blocks(case, *block)
+        return
+    for text, row in ROW_SLIPS.items():
+        yield text, text_law(lambda new, row=row: row(case, new), case.n_new, case.eos)
+
+
+def _law_of_blocks(
+    case: SamplingCase,
+    keeps: Callable[[float, float], float],
+    replaces: Callable[[Row, Row, int], Row],
+) -> dict[Outcome, float]:
+    """The new tokens if drafted ones are kept and replaced in this way."""
+    law: Counter[Outcome] = Counter()
+    settings = {name: value for name, value in case.settings.items() if name in SETTINGS}
+
+    def follow(new: Outcome, n_drafts: int | None, chance: float) -> None:
+        """n_drafts: still to come in this block; None where a block begins."""
+        if chance == 0.0:
+            return
+        if len(new) == case.n_new or case.eos in new[-1:]:
+            law[new] += chance
+            return
+        if n_drafts is None:
+            n_drafts = min(case.gammas[0], case.n_new - len(new) - 1)
+        target = as_told(case.target.probs_after(case.prompt + new), **settings)
+        if n_drafts == 0:
+            for token, share in enumerate(target):
+                follow((*new, token), None, chance * share)
+            return
+        draft = as_told(case.draft.probs_after(case.prompt + new), **settings)
+        for x, guessed in enumerate(draft):
+            kept = keeps(target[x], guessed) if guessed else 0.0
+            follow((*new, x), n_drafts - 1, chance * guessed * kept)
+            for token, share in enumerate(replaces(target, draft, x)):
+                follow((*new, token), None, chance * guessed * (1 - kept) * share)
+
+    follow((), None, 1.0)
+    return dict(law)

@@ -1,4 +1,4 @@
-"""Checks of `speculative`: what chance decides, what ends it, and what it is told.
+"""Checks of `speculative`: what chance decides, what ends it, what it is told, and what it drafts.
 
 What it is about: a text with the target's distribution, in fewer calls of the target.
 """
@@ -6,12 +6,17 @@ What it is about: a text with the target's distribution, in fewer calls of the t
 from labkit.bridge.student import Student
 from labkit.checks.compare import show
 from labkit.checks.core import Wrong, check
-from labkit.labs.speculative.checks.alone import expect_all_in_time
+from labkit.labs.speculative.checks.alone import (
+    expect_all_in_time,
+    expect_one_call_for_the_prompt,
+    worked_run,
+)
 from labkit.labs.speculative.checks.cases import (
     ENDS,
     GREEDY,
     LAW,
     REPEATED,
+    SURE,
     TOLD,
     SamplingCase,
     n_alike,
@@ -24,7 +29,7 @@ from labkit.labs.speculative.checks.runs import (
     expect_rng_decides,
     run_of,
 )
-from labkit.labs.speculative.checks.seen import was_rejected
+from labkit.labs.speculative.checks.seen import blocks_of, verified, verified_next, was_rejected
 
 
 @check(
@@ -107,3 +112,61 @@ def greedy_text_is_the_targets(student: Student, case: SamplingCase) -> None:
 def rng_decides_about_the_text(student: Student, case: SamplingCase) -> None:
     """The same state of `rng` gives the same text, and another state another text."""
     expect_rng_decides(student, case)
+
+
+@check(
+    "speculative",
+    SURE,
+    hint="Feed the last token and all drafted ones to the target in one call.",
+    gate=True,
+)
+@isolated
+def one_target_call_verifies_a_block(student: Student, case: SamplingCase) -> None:
+    """One call of the target verifies gamma drafted tokens and gives the token after them."""
+    run = worked_run(student, case)
+    blocks = blocks_of(run, case)
+    for i, block in enumerate(blocks, start=1):
+        if block.n_drafted is not None and block.n_drafted < block.n_wanted:
+            raise Wrong(
+                f"the drafted tokens in the target's call {i} after the prompt",
+                expected=str(block.n_wanted),
+                got=str(max(block.n_drafted, 0)),
+                why="This call verifies no drafted token." * (block.n_drafted <= 0),
+            )
+    n_calls = sum(call.model == "target" for call in run.calls)
+    n_verifying = len(verified(run, case))
+    if n_verifying > len(blocks):
+        what = "the target's calls after the prompt"
+        raise Wrong(what, expected=f"{len(blocks)} at most", got=str(n_verifying))
+    expect_one_call_for_the_prompt(n_calls - len(blocks))
+
+
+@check(
+    "speculative",
+    SURE,
+    hint="If r tokens are still wanted, draft at most r - 1.",
+    gate=True,
+)
+@isolated
+def no_more_is_drafted_than_can_be_used(student: Student, case: SamplingCase) -> None:
+    """At most gamma tokens are drafted, all can be used, and the last is not fed to the draft."""
+    run = worked_run(student, case)
+    for block in blocks_of(run, case):
+        if block.n_drafted is not None and block.n_drafted > block.n_wanted:
+            left = case.end - block.position
+            raise Wrong(
+                f"the tokens drafted where {left} are still wanted and gamma is {case.gammas[0]}",
+                expected=f"{block.n_wanted} at most",
+                got=str(block.n_drafted),
+                why="That is more than gamma."
+                if block.n_drafted > max(case.gammas)
+                else "The target adds one more token.",
+            )
+    for i, call in enumerate(run.calls):
+        asked = max(verified_next(run, i), key=len, default=None)
+        is_beyond = asked is not None and n_alike(call.text, asked) == len(asked)
+        if call.model == "draft" and is_beyond and len(call.text) > len(case.prompt):
+            raise Wrong(
+                f"the draft is fed token {len(call.text)} before the target has seen it",
+                why="The target gives the token after the last drafted one.",
+            )

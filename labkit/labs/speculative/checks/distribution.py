@@ -13,7 +13,7 @@ from labkit.checks.compare import expect_equal, expect_tensor, show, tensor_in
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal, expect_unchanged
 from labkit.checks.slips import slip_in_tensors
-from labkit.labs.speculative.checks.slips import ORDER_SLIPS
+from labkit.labs.speculative.checks.cases import ORDER_SLIPS
 
 Rows = tuple  # numbers, or tuples of them, of one shape
 
@@ -107,10 +107,9 @@ def top_p_keeps_the_fewest_that_reach_it(student: Student, case: DistributionCas
 )
 def temperature_then_top_k_then_top_p(student: Student, case: DistributionCase) -> None:
     """The settings are applied in this order: temperature, top-k, top-p."""
-    step = DistributionCase("step", case.logits)
 
     def in_order(*names: str) -> Tensor:
-        logits = case.tensor()
+        step, logits = DistributionCase("step", case.logits), case.tensor()
         for name in names:
             probs = step.ask(student, logits, **{name: getattr(case, name)}).double()
             logits = probs.clamp(min=1e-30).log()
@@ -142,9 +141,8 @@ def each_row_is_a_distribution(student: Student, case: DistributionCase) -> None
     logits = case.tensor()
     rows = [case.ask(student, row) for row in logits.flatten(0, -2)]
     got = case.ask(student)
-    why = "Sum, sort and compare over the last dimension only."
-    if math.isclose(got.sum(), 1, rel_tol=1e-4):
-        why = f"Here all rows together sum to 1. {why}"
+    fact = "Here all rows together sum to 1. " * math.isclose(got.sum(), 1, rel_tol=1e-4)
+    why = f"{fact}Sum, sort and compare over the last dimension only."
     expected = torch.stack(rows).double().reshape(logits.shape)
     expect_tensor(got, expected, "the probabilities", why=why)
 
@@ -206,12 +204,11 @@ def settings_without_a_meaning_are_refused(student: Student, case: DistributionC
 )
 def logits_without_a_largest_are_refused(student: Student, case: DistributionCase) -> None:
     """NaN, infinity or a row of only -inf raises ValueError, also at temperature 0."""
-    fine = replace(case, logits=(0.0,) * 4, expected=(0.25,) * 4)
-    fine.expect(student, "")
+    replace(case, logits=(0.0,) * 4, expected=(0.25,) * 4).expect(student, "")
     for temperature in (case.temperature, 0.0):
         ask = partial(case.ask, student, temperature=temperature)
-        what = f"what happens with {list(case.logits)} at temperature {temperature:g}"
-        expect_refusal(ask, "ValueError", what)
+        what = f"{list(case.logits)} at temperature {temperature:g}"
+        expect_refusal(ask, "ValueError", f"what happens with {what}")
 
 
 def logs(*weights: float) -> tuple[float, ...]:

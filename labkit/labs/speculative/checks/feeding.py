@@ -1,87 +1,40 @@
-"""Checks of `speculative`: what is drafted, fed, kept in the caches and reported.
+"""Checks of `speculative`: what is fed, cached, reported and refused; the open cases.
 
 They look at runs in which chance decides nothing. What they ask of a run they ask of the text that
 it wrote, so that a wrong token is a matter for other checks.
 """
 
+from typing import Any
+
 from labkit.bridge.student import Proxy, Student, place, value_of
 from labkit.checks.compare import expect_equal, expect_number, show
 from labkit.checks.core import Wrong, check
 from labkit.labs.speculative.checks.alone import (
+    ONE_TOKEN,
+    SENSELESS,
+    RefusalCase,
     expect_fed_once,
-    expect_one_call_for_the_prompt,
+    expect_refused,
     expect_worked,
+    is_refusal,
     worked_run,
 )
 from labkit.labs.speculative.checks.cases import (
     ASKED,
+    ENDS,
+    GREEDY,
+    LAW,
+    REPEATED,
     SILENT,
     SURE,
+    TOLD,
     SamplingCase,
     n_alike,
 )
-from labkit.labs.speculative.checks.models import Call
+from labkit.labs.speculative.checks.models import Call, Network, circle, disjoint, generic
 from labkit.labs.speculative.checks.parts import isolated
 from labkit.labs.speculative.checks.runs import play_once, run_of
-from labkit.labs.speculative.checks.seen import Seen, blocks_of, readings, verified, verified_next
-
-
-@check(
-    "speculative",
-    SURE,
-    hint="Feed the last token and all drafted ones to the target in one call.",
-    gate=True,
-)
-@isolated
-def one_target_call_verifies_a_block(student: Student, case: SamplingCase) -> None:
-    """One call of the target verifies gamma drafted tokens and gives the token after them."""
-    run = worked_run(student, case)
-    blocks = blocks_of(run, case)
-    for i, block in enumerate(blocks, start=1):
-        if block.n_drafted is not None and block.n_drafted < block.n_wanted:
-            raise Wrong(
-                f"the drafted tokens in the target's call {i} after the prompt",
-                expected=str(block.n_wanted),
-                got=str(max(block.n_drafted, 0)),
-                why="This call verifies no drafted token." * (block.n_drafted <= 0),
-            )
-    n_calls = sum(call.model == "target" for call in run.calls)
-    n_verifying = len(verified(run, case))
-    if n_verifying > len(blocks):
-        what = "the target's calls after the prompt"
-        raise Wrong(what, expected=f"{len(blocks)} at most", got=str(n_verifying))
-    expect_one_call_for_the_prompt(n_calls - len(blocks))
-
-
-@check(
-    "speculative",
-    SURE,
-    hint="If r tokens are still wanted, draft at most r - 1.",
-    gate=True,
-)
-@isolated
-def no_more_is_drafted_than_can_be_used(student: Student, case: SamplingCase) -> None:
-    """At most gamma tokens are drafted, all can be used, and the last is not fed to the draft."""
-    run = worked_run(student, case)
-    for block in blocks_of(run, case):
-        if block.n_drafted is not None and block.n_drafted > block.n_wanted:
-            left = case.end - block.position
-            raise Wrong(
-                f"the tokens drafted where {left} are still wanted and gamma is {case.gammas[0]}",
-                expected=f"{block.n_wanted} at most",
-                got=str(block.n_drafted),
-                why="That is more than gamma."
-                if block.n_drafted > max(case.gammas)
-                else "The target adds one more token.",
-            )
-    for i, call in enumerate(run.calls):
-        asked = max(verified_next(run, i), key=len, default=None)
-        is_beyond = asked is not None and n_alike(call.text, asked) == len(asked)
-        if call.model == "draft" and is_beyond and len(call.text) > len(case.prompt):
-            raise Wrong(
-                f"the draft is fed token {len(call.text)} before the target has seen it",
-                why="The target gives the token after the last drafted one.",
-            )
+from labkit.labs.speculative.checks.seen import Seen, blocks_of, readings, verified_next
 
 
 @check(
@@ -215,3 +168,58 @@ def gamma_is_asked_for_before_each_block(student: Student, case: SamplingCase) -
         got[-1] = min(got[-1], max(wanted[-1], 1))  # too many for the text: another check's matter
     why = f"The function returns, in turn, {list(case.gammas)}."
     expect_equal(got, wanted, "the tokens drafted in each block", why=why)
+
+
+@check(
+    "speculative",
+    weight=0.5,
+    hint="Call `check_start` and `check_sampling` at the start.",
+    applies_to=is_refusal,
+)
+@isolated
+def what_cannot_start_is_refused(student: Student, case: RefusalCase) -> None:
+    """Arguments outside their range raise ValueError."""
+    expect_refused(student, case, "speculative")
+
+
+def _told(seed: int, **settings: Any) -> SamplingCase:
+    model = generic(3, seed)
+    return SamplingCase("one model twice", TOLD, model, (1, 2), 3, model, (2,), settings)
+
+
+RING = (3, 1, 4, 0, 5, 2)
+SURE_OF_THEMSELVES = [
+    SamplingCase("all accepted", SURE, circle(RING), (4, 0), 9, circle(RING), (3,)),
+    SamplingCase("all rejected", SURE, circle(RING), (1,), 4, circle(RING, slips=RING), (2,)),
+    SamplingCase("some", SURE, circle(RING), (3, 1, 4), 17, circle(RING, slips=(1, 5, 2)), (3,)),
+    SamplingCase("a gamma of 1", SURE, circle(RING), (2, 3), 6, circle(RING, slips=(5,)), (1,)),
+    SamplingCase("more gamma than text", SURE, circle(RING), (5,), 3, circle(RING), (8,)),
+    SamplingCase("one token", SURE, circle(RING), (0, 5), 1, circle(RING), (2,)),
+]
+OPEN_CASES = {
+    "speculative": [
+        SamplingCase("two", LAW, generic(2, 1, 0.1), (1, 0), 3, generic(2, 2, 0.1)),
+        SamplingCase("three", LAW, generic(3, 3), (2,), 3, generic(3, 4), (1,)),
+        SamplingCase("a text that may end early", LAW, generic(2, 5), (1, 0, 1), 4,
+                     generic(2, 6), (3,), {"eos": 1}),
+        SamplingCase("nothing in common", LAW, disjoint(3, 7, is_draft=False), (0,), 3,
+                     disjoint(3, 7, is_draft=True)),
+        _told(21, temperature=0.5, top_k=2),
+        _told(22, temperature=1.6, top_p=0.7),
+        SamplingCase("greedy", GREEDY, Network(8), (5, 2, 9), 24, Network(8, bias=2.0), (3,),
+                     {"temperature": 0}),
+        *SURE_OF_THEMSELVES,
+        SamplingCase("no token wanted", ENDS, circle(RING), (1, 4), 0, circle(RING)),
+        SamplingCase("ends among the drafted", ENDS, circle(RING), (1,), 9, circle(RING), (4,),
+                     {"eos": 5}),
+        SamplingCase("silent now and then", SILENT, circle(RING), (3,), 8,
+                     circle(RING, silent=(1, 0)), (3,)),
+        SamplingCase("a new gamma each time", ASKED, circle(RING), (2, 3), 9, circle(RING),
+                     (2, 0, 3, 0)),
+        SamplingCase("rng", REPEATED, generic(3, 8), (1, 0), 40, generic(3, 9), (3,)),
+        *SENSELESS,
+        RefusalCase("gamma is 0", (("gamma", 0),)),
+        RefusalCase("the draft's cache holds another text", ONE_TOKEN, cached=(("draft", 2),)),
+        RefusalCase("the draft has 4 tokens, the target 5", ONE_TOKEN, draft_vocab=4),
+    ],
+}  # fmt: skip

@@ -25,6 +25,7 @@ from labkit.labs.speculative.checks.blocks import (
     kept_slips,
     leading_law,
 )
+from labkit.labs.speculative.checks.cases import residual_row
 from labkit.labs.speculative.checks.law import TOLERANCE, Claim, Unfollowed, found_law, row_law
 from labkit.labs.speculative.checks.parts import (
     N_RUNS,
@@ -35,7 +36,6 @@ from labkit.labs.speculative.checks.parts import (
     isolated,
     look_after_call,
 )
-from labkit.labs.speculative.checks.slips import residual_row
 
 ORDINALS = ("first", "second", "third", "fourth")
 
