@@ -97,8 +97,8 @@ def _large_player(demo: Callable[[], Any]) -> str:
     moments = made.moments()
     if not moments:
         raise NotImplementedError
-    return strip_html(moments, sharpness=2)
+    return strip_html([moment.for_screen() for moment in moments], sharpness=2)
 
 
 def _large(figure: CourseFigure) -> str:
-    return figure.html(png_bytes(figure))
+    return figure.for_screen().html(png_bytes(figure))

@@ -61,6 +61,7 @@ COLORS = {
 GB = 10**9
 PIXELS = 100  # of a notebook's page, for an inch of a figure
 SHARPNESS = 2  # pixels of a picture for each of the page
+SCREEN = (9.1, 4.3)  # inches: so large a figure fills a slide with letters of 14 pixels
 N_COLORS = 128
 PALE = (
     "position:absolute;inset:0;width:100%;height:100%;opacity:.3;mix-blend-mode:darken;"
@@ -100,6 +101,27 @@ class CourseFigure(Figure):
         words = f"{self.caption} {'Pale: the choice before.' if ghost else ''}".strip()
         caption = f"<figcaption>{escape(words)}</figcaption>" if words else ""
         return f'<figure style="margin:.4em 0;max-width:{width}px">{picture}{caption}</figure>'
+
+    def for_screen(self) -> "CourseFigure":
+        """The same figure in the shape of a screen, so that its letters can be read from far.
+
+        Margins of axes in a grid keep their inches; axes that were placed one by one stay.
+        """
+        width, height = self.get_size_inches()
+        wide, high = SCREEN[0], min(SCREEN[1], height * SCREEN[0] / width)
+        grids = {axes.get_gridspec() for axes in self.axes} - {None}
+        if grids:
+            self.set_size_inches(wide, high)
+        for grid in () if self.get_layout_engine() else grids:
+            margins = grid.get_subplot_params(self)
+            grid.update(
+                left=margins.left * width / wide,
+                right=1 - (1 - margins.right) * width / wide,
+                bottom=margins.bottom * height / high,
+                top=1 - (1 - margins.top) * height / high,
+            )
+            self.subplots_adjust()  # moves the axes to their new places
+        return self
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict, dict]:
         png = png_bytes(self)

@@ -4,17 +4,31 @@ import pytest
 
 from autograder.builder.slides import write_decks
 
-LEAST_PX = 18  # of a letter, on a slide of 1,280 pixels
+LEAST_PX, WIDTH, HEIGHT = 14, 1280, 720  # the least letter on a screen of this size
+# Of each slide: its heading, its height, how far right it reaches, and its least letter.
 MEASURED = """() => {
     document.body.classList.add("all-slides");
-    const found = Reveal.getSlides().map((slide) => [slide.querySelector("h2").innerText,
-        slide.scrollHeight, slide.scrollWidth, parseFloat(getComputedStyle(slide).fontSize)]);
+    const scale = Reveal.getScale();
+    const found = Reveal.getSlides().map((slide) => {
+        const words = document.createTreeWalker(slide, NodeFilter.SHOW_TEXT), range = new Range();
+        let right = 0, least = Infinity;
+        while (words.nextNode()) {
+            range.selectNodeContents(words.currentNode);
+            const box = range.getBoundingClientRect(), parent = words.currentNode.parentElement;
+            if (!box.width || parent.closest("[tabindex]")) continue;
+            right = Math.max(right, box.right);
+            least = Math.min(least, scale * parseFloat(getComputedStyle(parent).fontSize));
+        }
+        for (const picture of slide.querySelectorAll("img:not([tabindex] *), pre, table"))
+            right = Math.max(right, picture.getBoundingClientRect().right);
+        return [slide.querySelector("h2").innerText, scale * slide.scrollHeight, right, least];
+    });
     document.body.classList.remove("all-slides");
     return found;
 }"""
 
 
-LABS = ("01_memory", "04_kv_cache", "06_speculative")  # with --large, all
+LABS = ("01_memory", "04_kv_cache", "06_speculative", "08_papers")  # with --large, all
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +43,7 @@ def opened(browser, decks):
     pages = []
 
     def open_deck(lab):
-        page = browser.new_page(viewport={"width": 1280, "height": 720})
+        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
         pages.append(page)
         page.asked = []
         page.on("request", lambda request: page.asked.append(request.url))
@@ -50,8 +64,8 @@ def test_no_slide_is_larger_than_the_screen_and_none_needs_a_network(opened, dec
 def slides_fit(page):
     slides = page.evaluate(MEASURED)
     assert len(slides) > 30
-    assert min(slide[1] for slide in slides) > 50
-    assert [slide for slide in slides if slide[1] > 720 or slide[2] > 1280] == []
+    assert min(height for _, height, _, _ in slides) > 50
+    assert [slide for slide in slides if slide[1] > HEIGHT or slide[2] > WIDTH] == []
     assert [slide for slide in slides if slide[3] < LEAST_PX] == []
     assert all(address.startswith(("file:", "data:")) for address in page.asked)
 
@@ -74,3 +88,15 @@ def test_figures_of_records_and_players_are_there_without_a_run(opened):
     page = opened("06_speculative")
     assert page.locator("figure img").count() >= 7
     assert page.locator("button", has_text="play").count() == 1
+
+
+def test_a_question_on_papers_lies_above_its_answer_and_no_slide_lists_all_answers(opened):
+    page = opened("08_papers")
+    page.evaluate("""() => Reveal.slide(Reveal.getIndices(
+        Reveal.getSlides().find((slide) => slide.textContent.includes("Q01 ·"))).h)""")
+    asked = page.locator("section.present").last.inner_text()
+    assert "Put the steps in order" in asked and "q01 =" not in asked
+    page.keyboard.press("ArrowDown")
+    assert 'q01 = "D E C A B"' in page.locator("section.present").last.inner_text()
+    texts = page.evaluate("Reveal.getSlides().map((slide) => slide.textContent)")
+    assert [text for text in texts if "D E C A B" in text and "A D E" in text] == []

@@ -55,13 +55,13 @@ _code_style = HtmlFormatter(nowrap=True)
 
 
 def write_decks(folder: Path, names: Collection[str] = ()) -> list[Path]:
-    """Write the decks of these labs, and what they load; of all with exercises if none is named."""
+    """Write the decks of these labs, and what they load; of all if none is named."""
     for name, content in _loaded():
         write_whole(folder / "reveal" / name, content)
     decks = {
         folder / f"{lab.name}.html": deck(lab)
         for lab in read_labs()
-        if lab.exercises and (not names or lab.name in names)
+        if not names or lab.name in names
     }
     for path, page in decks.items():
         write_whole(path, page.encode())
@@ -85,7 +85,7 @@ def slides_of(lab: Lab) -> Iterator[list[str]]:
     stage, heading, stack = Stage(lab), "", []
     for cell in lab.cells:
         stacks: list[list[str]] = []
-        if cell.kind in ("given", "exercise", "answer"):
+        if cell.kind in ("given", "exercise"):
             stage.add(cell)
         if cell.kind == "prose":
             for each, body in _steps(_with_picture(lab, cell.text), heading):
@@ -94,6 +94,10 @@ def slides_of(lab: Lab) -> Iterator[list[str]]:
         elif cell.kind == "written":
             model = cell.text.partition("*Marking")[0]
             stack += [_slide("One answer", _to_html(body)) for _, body in _steps(model, "")]
+        elif cell.kind == "answer" and (question := stage.question(cell)):
+            title, _, body = question.partition("\n\n")
+            both = _to_html(body), _code(cell.text)
+            stacks.append([_slide(title.strip("*"), each) for each in both])
         elif cell.kind in ("exercise", "answer"):
             asked, answered = _asked_and_answered(cell)
             stacks += [[_slide(cell.name, _code(piece))] for piece in _pieces(asked)]

@@ -8,15 +8,17 @@ from html import escape
 from importlib import import_module
 from typing import Any
 
+from autograder.builder.blank import blank_values
 from autograder.builder.source import Cell, Lab
-from labkit.measuring.plots import CourseFigure
+from labkit.measuring.plots import CourseFigure, strip_html
 from labkit.measuring.records import recorded_results
 from labkit.measuring.tables import Tables
 
-STRIP = re.compile(r"<details>.*?</summary>(.*)</details>", re.DOTALL)  # of a player: its moments
+LINES = 24  # of printed text on a slide
 MEASURES = re.compile(
     r"labkit\.(labs\.\w+\.experiments|measuring\.(profiles|provenance|timing))|time$"
 )
+ANSWERED = "labkit.labs.papers.widget"  # what it shows without a question are all answers
 
 
 class Stage:
@@ -25,16 +27,26 @@ class Stage:
     def __init__(self, lab: Lab) -> None:
         patterns = re.findall(r'recorded_results\("(.+?)"\)', "\n".join(c.text for c in lab.cells))
         records = recorded_results(patterns[0]) if patterns else {}
-        self._answers = vars(import_module(f"labkit.{lab.topic}"))
+        self._answers = vars(import_module(f"labkit.{lab.topic}")) if lab.exercises else {}
         self._names: dict[str, Any] = {"records": records, "RECORDS": records}
 
     def add(self, cell: Cell) -> None:
-        """A given cell, an exercise with the reference's answer, or an answer's values."""
+        """A given cell, or an exercise with the reference's answer."""
         if cell.kind == "exercise":
             self._names[cell.name] = self._answers[cell.name]
         else:
-            with redirect_stdout(io.StringIO()):
-                exec(cell.text, self._names)
+            self._run(cell.text)
+
+    def question(self, cell: Cell) -> str:
+        """The question that an answer's cell prints, "" if none; takes the right values."""
+        asked = self._run(blank_values(cell.text)) if "ask" in self._names else ""
+        self._run(cell.text)
+        return asked.rpartition("\n\n")[0]  # without the line that says what is answered
+
+    def _run(self, code: str) -> str:
+        with redirect_stdout(io.StringIO()) as printed:
+            exec(code, self._names)
+        return printed.getvalue()
 
     def shown(self, cell: Cell) -> list[str] | None:
         """HTML of what the cell prints and shows, in parts; None if it needs a measurement.
@@ -45,7 +57,8 @@ class Stage:
         used = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
         assigned = {node.id for node in used if isinstance(node.ctx, ast.Store)} - {"records"}
         without = {name: value for name, value in self._names.items() if name not in assigned}
-        if any(MEASURES.match(_module(self._names.get(node.id))) for node in used):
+        modules = {_module(self._names.get(node.id)) for node in used}
+        if ANSWERED in modules or any(map(MEASURES.match, modules)):
             self._names = without
             return None
         printed, values = io.StringIO(), []
@@ -60,8 +73,9 @@ class Stage:
             self._names = without
             return None if isinstance(error, NameError) else []  # measured, or this machine's
         self._names = names
-        text = printed.getvalue()
-        parts = [f"<pre>{escape(text)}</pre>"] if text else []
+        lines = printed.getvalue().splitlines()
+        texts = ["\n".join(lines[i : i + LINES]) for i in range(0, len(lines), LINES)]
+        parts = [f"<pre>{escape(text)}</pre>" for text in texts]
         return parts + [part for value in values for part in _parts(value)]
 
 
@@ -71,10 +85,12 @@ def _module(value: Any) -> str:
 
 def _parts(value: Any) -> list[str]:
     """A figure, the moments of a player, or each of some tables."""
+    if moments := value.moments() if hasattr(value, "moments") else []:
+        return [strip_html([moment.for_screen() for moment in moments], sharpness=2)]
+    if isinstance(value, CourseFigure):
+        value.for_screen()
     if isinstance(value, CourseFigure) or hasattr(value, "children"):
-        text = value._repr_mimebundle_()[0].get("text/html", "")
-        found = STRIP.search(text)
-        return [found[1] if found else text]
+        return [value._repr_mimebundle_()[0].get("text/html", "")]
     if isinstance(value, Tables):
         return [table._repr_html_() for table in value]
     return [value._repr_html_()] if hasattr(value, "_repr_html_") else []

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.transforms import ScaledTranslation
 from matplotlib.transforms import blended_transform_factory as blended
 
 from labkit.labs.batching.log import (
@@ -288,11 +289,12 @@ def _draw_legend(
     ]
     figure.legend(
         handles=handles, loc="upper left", ncols=len(handles), fontsize=SMALL, handlelength=1.2,
-        columnspacing=1.2, handletextpad=0.5, bbox_to_anchor=(0, 1 - 0.28 / figure.get_figheight()),
-        borderaxespad=0.2,
+        columnspacing=1.2, handletextpad=0.5, borderaxespad=0.2, bbox_to_anchor=(0, 1),
+        bbox_transform=figure.transFigure + ScaledTranslation(0, -0.28, figure.dpi_scale_trans),
     )  # fmt: skip
 
 
 def _label(axes: Axes, text: str) -> None:
     axes.set_ylabel(text, rotation=0, ha="right", va="center", fontsize=SMALL, color=INK)
-    axes.yaxis.set_label_coords(1.2 / WIDTH, 0.5, blended(axes.figure.transFigure, axes.transAxes))
+    inches = axes.figure.dpi_scale_trans
+    axes.yaxis.set_label_coords(1.15, 0.5, blended(inches, axes.transAxes))

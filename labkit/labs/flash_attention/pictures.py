@@ -14,7 +14,7 @@ from labkit.measuring.panels import blank
 from labkit.measuring.plots import COLORS, GROUND, INK, CourseFigure
 from labkit.models.counted_memory import Memory
 
-WIDE, LETTERS, SMALLER = 11.5, 14, 11
+WIDE, HIGH, LETTERS, SMALLER = 11.5, 6.4, 14, 12
 LINE = 80  # letters
 PLACES = (
     (0.05, 0.47, 0.36, 0.36), (0.46, 0.47, 0.2, 0.36), (0.72, 0.47, 0.26, 0.36),
@@ -36,7 +36,9 @@ def draw(
 ) -> CourseFigure:
     """The n-th of the moments told. scores (N N): of all pairs; query: whose softmax is shown."""
     moment = told[n]
-    with blank((WIDE, 7.2), **{"font.size": SMALLER, "axes.titlesize": LETTERS}) as figure:
+    look = {"font.size": SMALLER, "axes.titlesize": LETTERS}
+    look |= {"xtick.labelsize": SMALLER, "ytick.labelsize": SMALLER}
+    with blank((WIDE, HIGH), **look) as figure:
         far, chip, pairs, weights, moved = (figure.add_axes(place) for place in PLACES)
         _draw_far(far, memory, moment, _names(told))
         _draw_chip(chip, memory, moment)

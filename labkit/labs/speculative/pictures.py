@@ -57,7 +57,8 @@ def draw_block(moments: Sequence[Moment], name: Name, n_bars: int = 4) -> Course
     """
     height = BAR * n_bars
     high = MARGIN + LINE * N_LINES + len(moments) * (ABOVE + height + BELOW) + MARGIN
-    with blank((WIDE, high), **{"font.size": SMALLER, "axes.titlesize": LETTERS}) as figure:
+    look = {"font.size": SMALLER, "axes.titlesize": LETTERS, "xtick.labelsize": SMALLER - 1}
+    with blank((WIDE, high), **look) as figure:
 
         def axes(left: float, top: float, width: float, height: float) -> Axes:
             place = (left / WIDE, 1 - (top + height) / high, width / WIDE, height / high)

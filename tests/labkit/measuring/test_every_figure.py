@@ -1,6 +1,6 @@
 """Every figure can be read: letters are large enough, none lies on another, none is cut off.
 
-At 850 pixels, the width of a notebook's page.
+At 850 pixels, the width of a notebook's page, and as large as a slide shows it.
 """
 
 import runpy
@@ -20,6 +20,7 @@ from labkit.measuring.panels import apart
 from labkit.measuring.plots import COLORS, GROUND, CourseFigure
 
 PAGE, LEAST_LETTERS, TOUCHING = 850, 9, 1.0  # pixels
+SLIDE, SLIDE_SCALE = (1180, 560), 0.98  # the room of a figure on a slide: autograder/builder/slides
 MOST_PANELS = 3
 LABS = sorted((REPOSITORY / "tests" / "labs").glob("*/every_figure.py"))
 
@@ -28,9 +29,9 @@ def figures_of(lab):
     return runpy.run_path(str(lab))["every_figure"]()
 
 
-def texts_of(figure):
+def texts_of(figure, page=PAGE):
     """All words that are seen, with their boxes in pixels of the page."""
-    figure.set_dpi(PAGE / figure.get_size_inches()[0])
+    figure.set_dpi(page / figure.get_size_inches()[0])
     figure.draw_without_rendering()
     unseen = {text for axes in figure.axes for text in unseen_of(axes)}
     texts = [text for text in figure.findobj(Text) if text not in unseen]
@@ -54,12 +55,12 @@ def unseen_of(axes):
                 yield from (tick.label1, tick.label2)
 
 
-def too_small(figure):
-    scale = PAGE / figure.get_size_inches()[0] / 72
+def too_small(figure, page=PAGE, least=LEAST_LETTERS):
+    scale = page / figure.get_size_inches()[0] / 72
     return [
         f"{text.get_text()!r} has {text.get_fontsize() * scale:.1f} pixels"
-        for text, _ in texts_of(figure)
-        if text.get_fontsize() * scale < LEAST_LETTERS
+        for text, _ in texts_of(figure, page)
+        if text.get_fontsize() * scale < least
     ]
 
 
@@ -70,10 +71,10 @@ def touch(box, other):
     )
 
 
-def on_each_other(figure):
+def on_each_other(figure, page=PAGE):
     return [
         f"{one.get_text()!r} lies on {other.get_text()!r}"
-        for (one, box), (other, its) in combinations(texts_of(figure), 2)
+        for (one, box), (other, its) in combinations(texts_of(figure, page), 2)
         if touch(box, its)
     ]
 
@@ -88,15 +89,15 @@ def below_a_legend(figure):
     ]
 
 
-def cut_off(figure):
-    page = figure.bbox
+def cut_off(figure, page=PAGE):
+    texts, edge = texts_of(figure, page), figure.bbox
     return [
         f"{text.get_text()!r} is cut off"
-        for text, box in texts_of(figure)
-        if box.x0 < page.x0 - TOUCHING
-        or box.x1 > page.x1 + TOUCHING
-        or box.y0 < page.y0 - TOUCHING
-        or box.y1 > page.y1 + TOUCHING
+        for text, box in texts
+        if box.x0 < edge.x0 - TOUCHING
+        or box.x1 > edge.x1 + TOUCHING
+        or box.y0 < edge.y0 - TOUCHING
+        or box.y1 > edge.y1 + TOUCHING
     ]
 
 
@@ -130,6 +131,20 @@ def test_every_letter_of_every_figure_can_be_read(lab):
             wrong.append(f"{name}: a ground of its own")
     assert wrong == []
     assert n_figures
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda path: path.parent.name)
+def test_every_letter_of_every_figure_can_be_read_on_a_slide(lab):
+    wrong = []
+    for name, figure in figures_of(lab):
+        if name == "still":  # only where a page shows no moments
+            continue
+        width, height = figure.for_screen().get_size_inches()
+        page = SLIDE_SCALE * min(SLIDE[0], SLIDE[1] * width / height)
+        small = too_small(figure, page, least=14)
+        for fault in (*small, *on_each_other(figure, page), *cut_off(figure, page)):
+            wrong.append(f"{name}: {fault}")
+    assert wrong == []
 
 
 def luminance(color):
