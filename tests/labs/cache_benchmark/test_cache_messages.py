@@ -1,17 +1,12 @@
-"""What the checks say of wrong answers: nine of ten are told apart, and no wrong cause is named."""
+"""What the checks of lab 3 say of wrong answers: no wrong cause is named."""
 
 import pytest
 
 from autograder.builder.source import find_lab
 from autograder.labs.known import mutants_of
 from autograder.proof.matrix import findings_for
-from autograder.proof.messages import not_told_apart
 
 LAB = find_lab("cache_benchmark")
-
-
-def test_nine_of_ten_wrong_answers_are_told_apart():
-    assert len(not_told_apart(LAB)) <= 0.1 * len(mutants_of(LAB))
 
 
 @pytest.mark.parametrize(
