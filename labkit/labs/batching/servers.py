@@ -9,9 +9,9 @@ wall.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from labkit.labs.batching.log import DECODE, PREFILL, Event, Run
 from labkit.labs.batching.workload import Costs, Job
@@ -66,11 +66,14 @@ class Server:
     def arrivals(self) -> list[dict]:
         """The requests that have come since it was last asked, oldest first."""
         self._poll()
-        ready, self._ready = self.ready(), []
-        return ready
+        come, self._ready = self._come(), []
+        return come
 
-    def ready(self) -> list[dict]:
-        """What `arrivals` would answer, without asking."""
+    def peeks(self) -> dict[str, Callable[[], Any]]:
+        """By the name of a primitive, what it would answer now; nobody is asked."""
+        return {"arrivals": self._come, "free_tokens": self._room}
+
+    def _come(self) -> list[dict]:
         return [self._described(self.run.jobs[i]) for i in self._ready]
 
     def now(self) -> float:
@@ -88,6 +91,9 @@ class Server:
     def free_tokens(self) -> int:
         """Room left on this server, in tokens."""
         self._poll()
+        return self._room()
+
+    def _room(self) -> int:
         return self.capacity - sum(self.room_taken.values())
 
     def free_kv(self, request_id: int) -> None:
@@ -158,6 +164,10 @@ class PrefillServer(Server):
         self.decode_capacity, self.storage = setup.decode_capacity, setup.storage
         self._store = store
         self.coming.extend((job.arrival_s, job.id) for job in run.arriving)
+
+    def peeks(self) -> dict[str, Callable[[], Any]]:
+        """As of every server, and of the store."""
+        return super().peeks() | {"storage_room": self._store.room}
 
     def storage_room(self) -> int | None:
         """Room left in the store, in tokens; None if it has no limit."""

@@ -109,7 +109,7 @@ def _play(student: Student, case: LoopCase, exercise: str) -> Run:
         if (server.name == PREFILL) != is_prefill:
             return server
         attributes = {name: getattr(server, name) for name in OFFERED[exercise]}
-        return Offer(attributes=attributes, silent=SILENT, peeks={"arrivals": server.ready})
+        return Offer(attributes=attributes, silent=SILENT, peeks=server.peeks())
 
     run = serve(
         case.jobs,
