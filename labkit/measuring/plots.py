@@ -145,10 +145,12 @@ def png_bytes(figure: Figure, sharpness: int = SHARPNESS) -> bytes:
 
     It has few colours, which makes a file of half the size.
     """
-    drawn, small = io.BytesIO(), io.BytesIO()
-    figure.savefig(drawn, format="png", dpi=sharpness * PIXELS)
-    few = {"method": Image.Quantize.MEDIANCUT, "dither": Image.Dither.NONE}
-    Image.open(drawn).convert("RGB").quantize(N_COLORS, **few).save(small, "PNG")
+    drawn, small, dpi = io.BytesIO(), io.BytesIO(), sharpness * PIXELS
+    figure.savefig(drawn, format="rgba", dpi=dpi)
+    size = [int(inches * dpi) for inches in figure.get_size_inches()]
+    few = {"method": Image.Quantize.FASTOCTREE, "dither": Image.Dither.NONE}
+    picture = Image.frombytes("RGBA", size, drawn.getvalue()).convert("RGB")
+    picture.quantize(N_COLORS, **few).save(small, "PNG")
     return small.getvalue()
 
 

@@ -74,7 +74,7 @@ def player(
     width = {"width": f"{width_em}em", "max_width": "100%"}
     look = {"style": {"description_width": f"{label_em}em"}, "layout": width}
     image = ipywidgets.HTML(layout={"max_width": "100%"})
-    early, late, boxes, played, drawn = {}, {}, [], [], []
+    early, late, boxes, played, drawn, pages = {}, {}, [], [], [], {}
     button = frames = None
     for column in columns:
         rows = []
@@ -102,14 +102,21 @@ def player(
         return [now(moment=place) for place in sorted(places)]
 
     def show(_: Any = None, before: CourseFigure | None = None) -> None:
+        chosen = tuple(control.value for control in late.values())
+        if chosen in pages:  # a moment that was drawn already: Play is smooth the second time
+            drawn[:], image.value = [], pages[chosen]
+            return
         drawn[:] = [figure := now()]
         png = png_bytes(figure)
         is_one = not frames or frames.is_whole  # a moment is compared with no other run's
         ghost = ghost_bytes(before, figure) if before and is_one else b""
         image.value = figure.html(png, ghost)
+        if frames and late["moment"].value < button.max:  # the end is drawn again: it has a ghost
+            pages[chosen] = figure.html(png)
 
     def play_again(_: Any = None) -> None:
         played[:] = [play(**{name: control.value for name, control in early.items()})]
+        pages.clear()
         if frames:
             is_first = not image.value
             button.max = late["moment"].max = frames.count(played[-1])
