@@ -95,7 +95,7 @@ class Plan:
         return [
             Change(student, old[student], new[student], checks)
             for student, checks in differing.items()
-            if checks or old[student] != new[student]
+            if checks or replace(old[student], of=new[student].of) != new[student]
         ]
 
     def told(self) -> list[str]:

@@ -116,6 +116,12 @@ def test_the_changes_are_shown_with_old_and_new_marks_and_their_checks(plan):
     assert plan.in_full == ()
 
 
+def test_who_earns_the_same_of_a_lab_with_other_points_is_not_listed(plan):
+    before = {name: replace(row, max_score=row.max_score - 1) for name, row in plan.before.items()}
+    changes = replace(plan, before=before).changes()
+    assert {change.student for change in changes} == {"ada", "greta"}
+
+
 def test_only_the_checks_of_that_exercise_are_played(plan):
     result = next(o.result for o in plan.outcomes if o.result.student == "greta")
     kept = [check for check in result.checks if check.exercise == "one_cell"]
