@@ -6,7 +6,6 @@ call, so what was fed, and onto what, cannot be forged.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, Protocol
 
 import torch
@@ -58,7 +57,7 @@ class Network:
         config = TransformerConfig(2, 2, 1, 16, vocab_size, n_context=128)
         self._model = Transformer.random(config, rng)
         self._bias = bias * torch.randn(vocab_size, generator=rng)
-        self._logits = lru_cache(MAX_KEPT)(self._computed)  # all right samplers feed the same
+        self._kept: dict[tuple[int, ...], Tensor] = {}  # all right samplers feed the same texts
 
     def probs_after(self, text: Sequence[int]) -> list[float]:
         """At temperature 1."""
@@ -66,10 +65,16 @@ class Network:
 
     def logits_of(self, text: Sequence[int], n_last: int) -> Tensor:
         """In float32."""
-        return self._logits(tuple(text))[-n_last:].clone()
+        text = tuple(text)
+        if text not in self._kept:
+            if len(self._kept) >= MAX_KEPT:
+                self._kept.clear()
+            self._kept[text] = self._model(torch.tensor([text]))[0] + self._bias
+        return self._kept[text][-n_last:].clone()
 
-    def _computed(self, text: tuple[int, ...]) -> Tensor:
-        return self._model(torch.tensor([text]))[0] + self._bias
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what was computed: a case is written down as it was made."""
+        return self.__dict__ | {"_kept": {}}
 
 
 class Decided:
