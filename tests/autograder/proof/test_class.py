@@ -22,7 +22,7 @@ from labkit.checks.core import checks_of
 from labkit.checks.names import used_names
 
 N_SAMPLES = 5  # of a lab's sample class
-N_VARIANTS = 2  # submissions of a lab with right variants
+N_VARIANTS = 3  # submissions of a lab with right variants; each exercise has at least as many
 LARGE_CLASS = 60  # submissions that keep more than one slot busy
 CELL_S = 8.0  # the slowest cell that ends imports transformers; endless ones take all of it
 CHECK_S = 8.0  # the slowest check that ends takes a second
