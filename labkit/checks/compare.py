@@ -5,7 +5,7 @@ the number. A bool is not a number here, and NaN equals nothing.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy
@@ -54,20 +54,23 @@ def expect_number(
     number = number_in(got, what)
     if math.isclose(number, expected, rel_tol=relative, abs_tol=absolute):
         return
-    for factor, sentence in (factors or {}).items():
-        if math.isclose(number, expected * factor, rel_tol=max(relative, 1e-6)):
-            why = sentence
-            break
-    why = said_of(number, slips or {}, why=why)
+    off = {expected * factor: sentence for factor, sentence in (factors or {}).items()}
+    causes = (said_of(number, off, max(relative, 1e-6)), said_of(number, slips or {}))
+    why = told(filter(None, causes)) or why
     if math.isnan(number):
         why = why or "NaN comes from 0 / 0, or from infinity minus infinity."
     raise Wrong(what, **told_apart(expected, number), why=why)
 
 
 def said_of(got: float, slips: Mapping[float, str], relative: float = 1e-6, why: str = "") -> str:
-    """What is said of the first slip that the number is near to; `why` if it is near none."""
+    """What is said of the slips that the number is near to; `why` if it is near none."""
     near = (text for slip, text in slips.items() if math.isclose(got, slip, rel_tol=relative))
-    return next(near, why)
+    return told(near) or why
+
+
+def told(sentences: Iterable[str]) -> str:
+    """One sentence, or all that fit."""
+    return " Or: ".join(dict.fromkeys(sentences))
 
 
 def expect_equal(got: Any, expected: Any, what: str, *, why: str = "") -> None:

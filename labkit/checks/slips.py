@@ -5,7 +5,7 @@ as the student's function; where all results agree, its sentence is told. If two
 same, both are told, so cases and probes are chosen to keep slips apart.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isclose
 from typing import Any
@@ -14,15 +14,10 @@ import torch
 from torch import Tensor
 
 from labkit.bridge.student import StudentError
-from labkit.checks.compare import number_in
+from labkit.checks.compare import number_in, told
 from labkit.checks.core import Unfinished, Wrong
 
 Slips = Mapping[str, Callable[..., Any]]
-
-
-def told(sentences: Iterable[str]) -> str:
-    """One sentence, or all that fit."""
-    return " Or: ".join(dict.fromkeys(sentences))
 
 
 def is_number(got: Any, number: float, relative: float = 1e-6) -> bool:

@@ -18,9 +18,8 @@ from labkit.checks.answers import (
     record_named,
     refuse,
 )
-from labkit.checks.compare import expect_mapping, list_in, show
+from labkit.checks.compare import expect_mapping, list_in, show, told
 from labkit.checks.core import Wrong, check
-from labkit.checks.slips import told
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
 from labkit.memory import kv_bytes_per_token
 from labkit.models.shapes import ModelShape

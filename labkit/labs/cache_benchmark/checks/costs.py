@@ -11,9 +11,8 @@ from functools import partial
 from typing import Any
 
 from labkit.bridge.student import Student, hold
-from labkit.checks.compare import expect_equal, expect_number, list_in, number_in, show
+from labkit.checks.compare import expect_equal, expect_number, list_in, number_in, show, told
 from labkit.checks.core import Wrong, check
-from labkit.checks.slips import told
 from labkit.measuring.roofline import ModelWork
 
 # A sum over a dozen passes in single precision is this exact, whoever made it single: passes that

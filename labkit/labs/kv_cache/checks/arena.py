@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from labkit.bridge.student import Student, hold, hold_item, values_of
-from labkit.checks.compare import expect_equal, expect_number, tensor_in
+from labkit.checks.compare import expect_equal, expect_number, tensor_in, told
 from labkit.checks.core import check
 from labkit.checks.forms import Store, expect_refusal, expect_unchanged
-from labkit.checks.slips import is_number, told
+from labkit.checks.slips import is_number
 from labkit.labs.kv_cache.checks.stored import (
     expect_pair,
     expect_stored,

@@ -11,10 +11,9 @@ import torch
 from torch import Tensor
 
 from labkit.bridge.student import Student, hold
-from labkit.checks.compare import expect_equal, list_in, tensor_in
+from labkit.checks.compare import expect_equal, list_in, tensor_in, told
 from labkit.checks.core import check
 from labkit.checks.forms import Store
-from labkit.checks.slips import told
 from labkit.labs.kv_cache.checks.stored import expect_stored, random_tokens
 
 SeesRule = Callable[[int, int, int], bool]

@@ -17,9 +17,8 @@ from labkit.checks.answers import (
     finite_number_in,
     is_near,
 )
-from labkit.checks.compare import expect_mapping, refuse_blank, show
+from labkit.checks.compare import expect_mapping, refuse_blank, show, told
 from labkit.checks.core import OnlyRead, Wrong, check
-from labkit.checks.slips import told
 
 LEVIATHAN, CHEN = "Leviathan et al., Algorithm 1", "Chen et al., Algorithm 2"
 PARTS = ("target", "draft", "residual")

@@ -8,8 +8,8 @@ from typing import Any
 
 from torch import Tensor
 
+from labkit.checks.compare import told
 from labkit.checks.law import Law, Outcome, text_law
-from labkit.checks.slips import told
 from labkit.labs.speculative.checks.models import Decided, Mind
 
 Row = Sequence[float]

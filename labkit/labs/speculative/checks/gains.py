@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from labkit.bridge.student import Student
-from labkit.checks.compare import expect_number, number_in, show
+from labkit.checks.compare import expect_number, number_in, show, told
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal, expect_refusals
-from labkit.checks.slips import cause_by_replay, is_number, told
+from labkit.checks.slips import cause_by_replay, is_number
 from labkit.labs.speculative.checks.rates import SINGLE_PRECISION
 from labkit.labs.speculative.checks.search import NO_CHANCE
 

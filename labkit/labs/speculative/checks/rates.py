@@ -7,10 +7,10 @@ from statistics import fmean
 from typing import Any
 
 from labkit.bridge.student import Student, hold
-from labkit.checks.compare import expect_number, number_in
+from labkit.checks.compare import expect_number, number_in, told
 from labkit.checks.core import check
 from labkit.checks.forms import expect_refusals
-from labkit.checks.slips import is_number, told
+from labkit.checks.slips import is_number
 
 SINGLE_PRECISION = 1e-5
 

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from labkit.bridge.student import Offer, Student
-from labkit.checks.compare import expect_number, number_in, show
+from labkit.checks.compare import expect_number, number_in, show, told
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusals
-from labkit.checks.slips import told
 
 Slips = Mapping[str, Callable[[float], bool]]
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from labkit.bridge.student import Student, StudentError
-from labkit.checks.compare import expect_number, number_in, refuse_blank, show
+from labkit.checks.compare import expect_number, number_in, refuse_blank, show, told
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal, expect_refusals, numbers_in
-from labkit.checks.slips import is_number, told
+from labkit.checks.slips import is_number
 
 
 @dataclass(frozen=True, slots=True)

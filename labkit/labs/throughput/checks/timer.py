@@ -13,10 +13,9 @@ from itertools import pairwise
 from typing import Any
 
 from labkit.bridge.student import Student
-from labkit.checks.compare import refuse_blank, show
+from labkit.checks.compare import refuse_blank, show, told
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal, numbers_in
-from labkit.checks.slips import told
 
 
 @dataclass(frozen=True, slots=True)
