@@ -175,8 +175,10 @@ def ghost_bytes(earlier: CourseFigure, now: CourseFigure) -> bytes:
 def strip_html(figures: Sequence[CourseFigure], sharpness: int = 1) -> str:
     """Figures one beside the other as HTML: buttons play them or go from one to the next.
 
-    Where a page runs no scripts, the figures scroll.
+    Where a page runs no scripts, the figures scroll. One figure alone has no buttons.
     """
+    if len(figures) == 1:
+        return figures[0].html(png_bytes(figures[0], sharpness))
     look = "flex:0 0 100%;min-width:0;scroll-snap-align:start"
     shown = [
         f'<div style="{look}">{figure.html(png_bytes(figure, sharpness))}</div>'

@@ -67,7 +67,7 @@ def player(
     name, and with the number of the moment as `moment` if there are `Frames`. A picture of a whole
     run shows the one before it, pale. still: the picture for viewers that know no widgets; that of
     now by default. They also get some moments to play: a saved notebook is alive, too. The box has
-    them as `moments()`.
+    them as `moments()`; without `Frames` that is the picture of now.
     """
     import ipywidgets
 
@@ -97,7 +97,9 @@ def player(
         return picture(played[-1], **chosen | moment)
 
     def some_moments() -> list[CourseFigure]:
-        last = frames.count(played[-1]) if frames else 0
+        if not frames:
+            return [now()]
+        last = frames.count(played[-1])
         places = {round(last * i / (N_SHOWN - 1)) for i in range(N_SHOWN)} if last else ()
         return [now(moment=place) for place in sorted(places)]
 
@@ -158,7 +160,7 @@ def _with_still(
     class Player(ipywidgets.VBox):
         def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict, dict]:
             data, metadata = still()._repr_mimebundle_()
-            if shown := moments():
+            if len(shown := moments()) > 1:
                 summary = f"{len(shown)} moments: play them, or scroll to the right"
                 data["text/html"] += (
                     f"<details><summary>{summary}</summary>{strip_html(shown)}</details>"

@@ -61,7 +61,11 @@ class LabServer:
         folder = self.folder / folder
         if not folder.exists():
             write_folder(lab, folder)
-        path = folder / f"{name}.ipynb"
+        return self.put_alone(notebook, f"{folder.name}/{name}")
+
+    def put_alone(self, notebook, name):
+        """Write a notebook that runs on the kit as it is; returns the path."""
+        path = self.folder / f"{name}.ipynb"
         path.write_text(json.dumps(notebook))
         return path
 

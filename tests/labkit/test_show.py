@@ -18,7 +18,9 @@ def test_every_player_and_every_figure_of_the_records_is_listed(capsys):
     assert {"kv_cache", "poll-flash", "throughput-h200-input_sweep"} < set(names)
 
 
-@pytest.mark.parametrize(("name", "n_pictures"), [("kv_cache", 12), ("cache-h200-log", 1)])
+@pytest.mark.parametrize(
+    ("name", "n_pictures"), [("kv_cache", 12), ("throughput", 1), ("cache-h200-log", 1)]
+)
 def test_a_page_holds_all_that_it_shows(name, n_pictures, tmp_path, monkeypatch, capsys):
     opened, out = [], tmp_path / "page.html"
     monkeypatch.setattr("webbrowser.open", opened.append)

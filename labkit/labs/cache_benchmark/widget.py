@@ -50,6 +50,14 @@ def cache_growth(
     )
 
 
+def demo() -> Any:
+    """The sliders on this labkit's own answers, for `labkit show`."""
+    from labkit.cache_benchmark import predicted_time_s
+    from labkit.memory import kv_bytes_per_token
+
+    return cache_growth(predicted_time_s, kv_bytes_per_token)
+
+
 def growth_table(
     predicted_time_s: Callable[..., float],
     kv_bytes_per_token: Callable[..., int],

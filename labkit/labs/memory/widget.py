@@ -51,6 +51,13 @@ def vram_calculator(
     )
 
 
+def demo() -> Any:
+    """The calculator with this labkit's own answers, for `labkit show`."""
+    from labkit.memory import kv_cache_bytes, weight_bytes
+
+    return vram_calculator(weight_bytes, kv_cache_bytes)
+
+
 def vram_table(
     weight_bytes: Callable[..., int], kv_cache_bytes: Callable[..., int], gpu: str = "L40S"
 ) -> Table:

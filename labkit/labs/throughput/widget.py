@@ -11,7 +11,7 @@ import numpy
 from labkit.measuring.bounds import machine_of
 from labkit.measuring.panels import SMALL, WIDTH, panels, say
 from labkit.measuring.plots import COLORS, CourseFigure
-from labkit.measuring.records import Record
+from labkit.measuring.records import Record, recorded_results
 from labkit.measuring.roofline import BYTES, ModelWork, Roofline, ridge_point
 from labkit.measuring.tables import Table
 from labkit.measuring.widgets import Control, has_widgets, player
@@ -132,6 +132,11 @@ def roofline_explorer(record: Record) -> Any:
         dict,
         lambda chosen: draw(record, **chosen),
     )
+
+
+def demo() -> Any:
+    """The roofline of the kit's own record of an H200, for `labkit show`."""
+    return roofline_explorer(recorded_results("throughput-h200.jsonl")["throughput-h200"])
 
 
 def roofline_table(record: Record) -> Table:
