@@ -9,9 +9,12 @@ import torch
 
 
 def free_device_memory() -> None:
-    """Give back what nothing holds any more."""
-    gc.collect()
+    """Give back the GPU's memory that nothing holds any more.
+
+    Python gives back that of a CPU by itself; to look for all of it at once takes 0.3 s.
+    """
     if torch.cuda.is_available():
+        gc.collect()
         torch.cuda.empty_cache()
 
 
