@@ -2,7 +2,8 @@
 
 import pytest
 
-from autograder.builder.slides import write_decks
+from autograder.builder.slides import _steps, slides_of, write_decks
+from autograder.builder.source import find_lab
 
 LEAST_PX, WIDTH, HEIGHT = 14, 1280, 720  # the least letter on a screen of this size
 # Of each slide: its heading, its height, how far right it reaches, and its least letter.
@@ -100,3 +101,16 @@ def test_a_question_on_papers_lies_above_its_answer_and_no_slide_lists_all_answe
     assert 'q01 = "D E C A B"' in page.locator("section.present").last.inner_text()
     texts = page.evaluate("Reveal.getSlides().map((slide) => slide.textContent)")
     assert [text for text in texts if "D E C A B" in text and "A D E" in text] == []
+
+
+def test_a_docstring_cut_in_two_keeps_its_colours():
+    (ring,) = [stack for stack in slides_of(find_lab("kv_cache")) if "RingCache" in stack[0]][1:]
+    assert '<span class="sd">        Shapes: keys and values (B Hkv T D)' in ring[0]
+
+
+def test_a_heading_without_a_text_has_a_slide():
+    assert list(_steps("# Lab\n\n## One\n\ntext\n\n## Two", "")) == [
+        ("Lab", ""),
+        ("One", "text"),
+        ("Two", ""),
+    ]

@@ -100,8 +100,8 @@ def slides_of(lab: Lab) -> Iterator[list[str]]:
             stacks.append([_slide(title.strip("*"), each) for each in both])
         elif cell.kind in ("exercise", "answer"):
             asked, answered = _asked_and_answered(cell)
-            stacks += [[_slide(cell.name, _code(piece))] for piece in _pieces(asked)]
-            stacks[-1] += [_slide(cell.name, _code(piece)) for piece in _pieces(answered)]
+            stacks += [[_slide(cell.name, piece)] for piece in _pieces(asked)]
+            stacks[-1] += [_slide(cell.name, piece) for piece in _pieces(answered)]
         elif cell.kind == "experiment":
             shown = stage.shown(cell)
             code = [_code(cell.text)] if cell.text.count("\n") < LONG else []
@@ -132,20 +132,24 @@ def _without_docstrings(code: str) -> str:
 
 
 def _pieces(code: str) -> list[str]:
-    """Code in pieces of at most so many lines as a slide holds, cut at its empty lines."""
+    """Code in pieces of at most so many lines as a slide holds, cut at its empty lines.
+
+    Its colours are given first: half a docstring looks like code.
+    """
     pieces: list[str] = []
-    for part in code.split("\n\n"):
+    for part in highlight(code, PythonLexer(), _code_style).split("\n\n"):
         both = f"{pieces[-1]}\n\n{part}" if pieces else part
         if pieces and both.count("\n") < LONG:
             pieces[-1] = both
         else:
             pieces.append(part)
-    return [piece.strip("\n") for piece in pieces]
+    return [_in_code(piece.strip("\n")) for piece in pieces]
 
 
 def _steps(text: str, heading: str) -> Iterator[tuple[str, str]]:
-    """A text in pieces that fit on a slide, each below its last heading."""
+    """A text in pieces that fit on a slide, each below its last heading; one may stand alone."""
     piece: list[str] = []
+    is_alone = False
     for block in _blocks(text):
         begins = re.match(r"#+ (.+)", block)
         if piece and (begins or sum(map(len, piece)) + len(block) > FULL):
@@ -153,11 +157,14 @@ def _steps(text: str, heading: str) -> Iterator[tuple[str, str]]:
             yield heading, "\n\n".join(piece)
             piece = kept
         if begins:
-            heading = begins[1]
+            if is_alone:
+                yield heading, ""
+            heading, is_alone = begins[1], True
             block = block.partition("\n")[2]
         if block.strip():
             piece.append(block.strip("\n"))
-    if piece:
+            is_alone = False
+    if piece or is_alone:
         yield heading, "\n\n".join(piece)
 
 
@@ -187,7 +194,11 @@ def _section(stack: list[str]) -> str:
 
 
 def _code(text: str) -> str:
-    return f"<pre><code>{highlight(text, PythonLexer(), _code_style)}</code></pre>"
+    return _in_code(highlight(text, PythonLexer(), _code_style))
+
+
+def _in_code(html: str) -> str:
+    return f"<pre><code>{html}</code></pre>"
 
 
 def _loaded() -> Iterator[tuple[str, bytes]]:
