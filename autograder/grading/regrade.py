@@ -103,6 +103,11 @@ class Plan:
         changes, of = self.changes(), len(self.outcomes)
         lines = [f"{self.exercise} of {self.lab.name}: {len(changes)} of {of} change."]
         lines += map(str, changes)
+        new_of = {outcome.result.max_score for outcome in self.outcomes}
+        old_of = {self.before[outcome.result.student].max_score for outcome in self.outcomes}
+        if new_of != old_of:
+            was, now = (" or ".join(map(as_points, sorted(each))) for each in (old_of, new_of))
+            lines.append(f"The checks of the lab now give {now} points; they gave {was}.")
         if self.still_due:
             lines.append(OTHERS_STAY)
         if self.in_full:

@@ -118,8 +118,10 @@ def test_the_changes_are_shown_with_old_and_new_marks_and_their_checks(plan):
 
 def test_who_earns_the_same_of_a_lab_with_other_points_is_not_listed(plan):
     before = {name: replace(row, max_score=row.max_score - 1) for name, row in plan.before.items()}
-    changes = replace(plan, before=before).changes()
-    assert {change.student for change in changes} == {"ada", "greta"}
+    other = replace(plan, before=before)
+    assert {change.student for change in other.changes()} == {"ada", "greta"}
+    assert "The checks of the lab now give 10 points; they gave 9." in other.told()
+    assert not any("now give" in line for line in plan.told())
 
 
 def test_only_the_checks_of_that_exercise_are_played(plan):
