@@ -1,7 +1,7 @@
 """The figures of the labs, in one style: each function takes numbers or functions, and returns one.
 
 Figures are closed before they are returned, so that a notebook shows each of them once. It shows
-them with a caption and with alternative text, on a ground that light and dark themes bear.
+them with a caption and with alternative text; on a dark page their ground is dark, too.
 """
 
 import io
@@ -63,6 +63,11 @@ PIXELS = 100  # of a notebook's page, for an inch of a figure
 SHARPNESS = 2  # pixels of a picture for each of the page
 SCREEN = (9.1, 4.3)  # inches: so large a figure fills a slide with letters of 14 pixels
 N_COLORS = 128
+# On a dark page, a picture is shown negative, with its hues. Pages of JupyterLab and nbconvert, of
+# VS Code and of Colab say in these ways that they are dark; elsewhere a picture stays as it is.
+DARK_PAGES = ('body[data-jp-theme-light="false"]', "body.vscode-dark", 'html[theme="dark"]')
+NEGATIVE = "invert(1) hue-rotate(180deg)"
+_LOOK = f"<style>:is({', '.join(DARK_PAGES)}) .labkit-picture {{ filter: {NEGATIVE} }}</style>"
 PALE = (
     "position:absolute;inset:0;width:100%;height:100%;opacity:.3;mix-blend-mode:darken;"
     "pointer-events:none"
@@ -94,10 +99,9 @@ class CourseFigure(Figure):
         ghost: a picture of the same size that lies pale over it.
         """
         width = round(PIXELS * self.get_size_inches()[0])
-        look = f"width:{width}px;max-width:100%;height:auto;border-radius:6px"
-        picture = _image(png, self.alt, look)
-        if ghost:
-            picture = f'<div style="position:relative">{picture}{_image(ghost, "", PALE)}</div>'
+        look = f"width:{width}px;max-width:100%;height:auto;border-radius:6px;display:block"
+        images = _image(png, self.alt, look) + (_image(ghost, "", PALE) if ghost else "")
+        picture = f'<div class="labkit-picture" style="position:relative">{images}</div>{_LOOK}'
         words = f"{self.caption} {'Pale: the choice before.' if ghost else ''}".strip()
         caption = f"<figcaption>{escape(words)}</figcaption>" if words else ""
         return f'<figure style="margin:.4em 0;max-width:{width}px">{picture}{caption}</figure>'

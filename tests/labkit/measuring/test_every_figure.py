@@ -10,6 +10,7 @@ import matplotlib
 
 matplotlib.use("agg")
 
+import numpy
 import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.legend import Legend
@@ -17,7 +18,7 @@ from matplotlib.text import Text
 
 from autograder.builder.source import REPOSITORY
 from labkit.measuring.panels import apart
-from labkit.measuring.plots import COLORS, GROUND, CourseFigure
+from labkit.measuring.plots import COLORS, DARK_PAGES, GROUND, INK, NEGATIVE, CourseFigure
 
 PAGE, LEAST_LETTERS, TOUCHING = 850, 9, 1.0  # pixels
 SLIDE, SLIDE_SCALE = (1180, 560), 0.98  # the room of a figure on a slide: autograder/builder/slides
@@ -152,10 +153,38 @@ def luminance(color):
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
+def contrast(color, other):
+    darker, lighter = sorted((luminance(color), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def on_a_dark_page(color):
+    """What `NEGATIVE` makes of a colour, by the specification of CSS filters."""
+    grey, left = numpy.array([0.213, 0.715, 0.072]), 1 - numpy.array(to_rgb(color))
+    return tuple(numpy.clip(2 * grey @ left - left, 0, 1))
+
+
 @pytest.mark.parametrize("what", sorted(COLORS.keys() - {"free"}))
 def test_lines_have_a_contrast_of_three_on_the_ground(what):
-    ground, line = luminance(GROUND), luminance(COLORS[what])
-    assert (ground + 0.05) / (line + 0.05) >= 3
+    assert contrast(COLORS[what], GROUND) >= 3
+
+
+@pytest.mark.parametrize("page", ["#111111", "#1e1e1e", "#383838"])  # JupyterLab, VS Code, Colab
+def test_on_a_dark_page_the_ground_is_dark_and_lines_and_words_stand_out(page):
+    ground = on_a_dark_page(GROUND)
+    assert contrast(ground, page) < 1.6  # no slab
+    assert contrast(on_a_dark_page(INK), ground) >= 7
+    for what in COLORS.keys() - {"free"}:
+        assert min(contrast(on_a_dark_page(COLORS[what]), each) for each in (ground, page)) >= 3
+
+
+def test_a_page_that_says_that_it_is_dark_shows_pictures_negative():
+    _, figure = next(figures_of(LABS[0].parent.parent / "kv_cache" / "every_figure.py"))
+    html = figure._repr_mimebundle_()[0]["text/html"]
+    assert f".labkit-picture {{ filter: {NEGATIVE} }}" in html
+    assert html.count('class="labkit-picture"') == 1
+    assert all(page in html for page in DARK_PAGES)
+    assert html.index("</div>") < html.index("<figcaption>")  # words have the page's own colours
 
 
 def test_no_two_meanings_share_a_colour():
