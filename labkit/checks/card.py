@@ -29,7 +29,7 @@ MARKS = {
     "read": Mark("●", "#2b5f9e", "read, marked later"),
     "undecided": Mark("?", "#7a5a00", "not decided"),
 }
-CARD = "line-height:1.5;max-width:56em"
+CARD = "line-height:1.5;max-width:56em;overflow-wrap:break-word"
 SENTENCE = re.compile(r"[^\n]+?(?:[.?!](?= )|(?:\n [^\n]*)*(?:\n+|$))")  # logs are indented
 
 

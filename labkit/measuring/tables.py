@@ -1,13 +1,14 @@
 """Tables of the labs: HTML in a notebook, aligned text in a terminal and in saved files."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
 MOST_COLUMNS = 8
-SHORT = 20  # letters of a cell that is never broken
 LINE = "border:0;border-bottom:1px solid rgba(128,128,128,.4)"
-CELL = f"{LINE};padding:.2em .6em;text-align:"
+CELL = f"{LINE};padding:.2em .4em;text-align:"
+BREAKS = re.compile(r"(?<=[_/])")  # where a narrow page may break a word
 Cell = str | int | float | None
 
 
@@ -17,6 +18,7 @@ class Table:
 
     is_folded: a notebook shows the title, and the rest after a click.
     A whole number gets commas, another number three digits, None a dash; text stays as it is.
+    On a narrow page the words of a cell stand below each other: a table does not scroll.
     Raises: ValueError for more than eight columns, or for a row of another length.
     """
 
@@ -61,8 +63,7 @@ class Table:
         ]
         look = "border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.3em 0"
         note = _tag("div", escape(self.note), "font-size:90%") if self.note else ""
-        whole = _tag("table", "".join(parts), look) + note
-        whole = f'<div tabindex="0" style="max-width:100%;overflow-x:auto">{whole}</div>'
+        whole = _tag("div", _tag("table", "".join(parts), look) + note)
         if self.is_folded:
             return _tag("details", _tag("summary", escape(self.title)) + whole)
         return whole
@@ -104,13 +105,13 @@ def _row(cells: Sequence[str], sides: Sequence[str], scopes: Sequence[str]) -> s
     """A row; its first cells are headings, of these scopes."""
     made = []
     for i, (cell, side) in enumerate(zip(cells, sides, strict=True)):
-        look = CELL + side + ";white-space:nowrap" * (len(cell) <= SHORT)
+        look, words = CELL + side, BREAKS.sub("<wbr>", escape(cell))
         if i < len(scopes):
             weight = "bold" if scopes[i] == "col" else "normal"
             look += f";font-weight:{weight}"
-            made.append(f'<th scope="{scopes[i]}" style="{look}">{escape(cell)}</th>')
+            made.append(f'<th scope="{scopes[i]}" style="{look}">{words}</th>')
         else:
-            made.append(_tag("td", escape(cell), look))
+            made.append(_tag("td", words, look))
     return _tag("tr", "".join(made), "background:none")
 
 

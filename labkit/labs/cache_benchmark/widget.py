@@ -123,7 +123,7 @@ def draw(
             f"Prompt of {n_prompt:,}: {n_new} new tokens take {without:.3g} s without a cache, "
             f"{cached:.3g} s with it"
         )
-        caption = "Times are predicted. The black line is the memory of the card."
+        caption = "Times are predicted. The vertical line is the memory of the card."
         return say(figure, title, f"{model.rpartition('/')[2]} on {gpu}, float16", caption)
 
 

@@ -26,7 +26,7 @@ DONE, NEW = "#86b9d9", COLORS["method"]
 GIVEN = ("Q", "K", "V")
 PAIRS = ListedColormap([COLORS["free"], DONE, NEW])  # to come, done, now
 CAPTION = (
-    "Dark blue is loaded now, pink is stored now. Light blue lies on the chip. Of the pairs of a "
+    "Strong blue is loaded now, pink is stored now. Pale blue lies on the chip. Of the pairs of a "
     "query and a key, blue ones are done and green ones are new."
 )
 

@@ -94,7 +94,7 @@ def vram_bar(
             ncols=3,
             loc="outside lower left",
         )
-        caption = "The black line is the memory of the card."
+        caption = "The vertical line is the memory of the card."
         say(figure, f"{title}: {words[-1]}" if title else words[-1], caption=caption)
     return figure
 

@@ -11,7 +11,7 @@ from labkit.labs.papers.words import say, unit_in
 FENCE = re.compile(r"^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ARXIV = re.compile(r"arXiv:(\d{4}\.\d{5})")
 STYLE = "max-width:52em;line-height:1.5"
-QUIET = "color:#6e6e6e;font-size:90%"
+QUIET = "opacity:.75;font-size:90%"
 
 
 @dataclass(frozen=True)

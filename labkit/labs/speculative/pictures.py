@@ -40,7 +40,7 @@ NOTES = {
     "bonus": "Nothing was rejected: one token\nmore, from the target itself.",
 }
 CAPTION = (
-    "Bars are the probabilities that both models give. The black line is the uniform number: left "
+    "Bars are the probabilities that both models give. The thick line is the uniform number: left "
     "of the ratio target / draft, the token is accepted."
 )
 

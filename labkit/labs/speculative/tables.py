@@ -103,7 +103,7 @@ def hardware_table(records: Mapping[str, Record], speedup: Speedup | None = None
 
     Bandwidth and memory of a card are its data sheet's; of another machine, what was measured.
     """
-    headings = ["device", "memory", "bandwidth", "setting", "alone ms", "ms"]
+    headings = ["device", "memory", "GB/s", "setting", "alone ms", "ms"]
     lines = []
     for record in records.values():
         every = gains(record, speedup)
@@ -121,10 +121,10 @@ def _machine_cells(record: Record) -> list[str]:
     if not notes:
         return [record.provenance.device, "-", "-"]
     if facts is None:
-        bandwidth = f"{roofline_of(record).bandwidth / 1e9:,.0f} GB/s"
+        bandwidth = f"{roofline_of(record).bandwidth / 1e9:,.0f}"
         memory = f"{record.of('roofline')[-1].counts['memory_bytes'] / 2**30:.0f} GiB"
         return [record.provenance.device, memory, bandwidth]
-    memory, bandwidth = f"{facts['vram_marketed_GB']} GB", f"{facts['bandwidth_GBps']:,} GB/s"
+    memory, bandwidth = f"{facts['vram_marketed_GB']} GB", f"{facts['bandwidth_GBps']:,}"
     return [facts["name"], memory, bandwidth]
 
 

@@ -67,7 +67,7 @@ def three_models(record: Record) -> CourseFigure:
         axes.invert_yaxis()
         figure.legend(loc="outside lower right", ncols=2, fontsize=9, markerscale=0.5)
         title = f"A layer takes {min(measured):.2g} to {max(measured):.2g} ms in all three models"
-        caption = "The black tick is the floor: no pass over a layer can take less."
+        caption = "The tick is the floor: no pass over a layer can take less."
         return say(figure, title, record.provenance, caption)
 
 

@@ -3,6 +3,7 @@
 At 850 pixels, the width of a notebook's page, and as large as a slide shows it.
 """
 
+import re
 import runpy
 from itertools import combinations
 
@@ -23,6 +24,7 @@ from labkit.measuring.plots import COLORS, DARK_PAGES, GROUND, INK, NEGATIVE, Co
 PAGE, LEAST_LETTERS, TOUCHING = 850, 9, 1.0  # pixels
 SLIDE, SLIDE_SCALE = (1180, 560), 0.98  # the room of a figure on a slide: autograder/builder/slides
 MOST_PANELS = 3
+LIGHTNESS = re.compile(r"\b(black|white|dark|light|bright)\b", re.IGNORECASE)
 LABS = sorted((REPOSITORY / "tests" / "labs").glob("*/every_figure.py"))
 
 
@@ -128,6 +130,8 @@ def test_every_letter_of_every_figure_can_be_read(lab):
             wrong.append(f"{name}: no alternative text")
         if not figure.caption.endswith(".") or "`" in figure.caption:
             wrong.append(f"{name}: no plain sentence below it")
+        if LIGHTNESS.search(figure.caption):
+            wrong.append(f"{name}: its caption is wrong on a dark page")
         if figure.get_facecolor()[:3] != to_rgb(GROUND):
             wrong.append(f"{name}: a ground of its own")
     assert wrong == []
