@@ -6,6 +6,7 @@ clean from top to bottom. Both carry nbgrader's metadata, so nbgrader's own tool
 
 import json
 from collections.abc import Mapping
+from itertools import zip_longest
 from pathlib import Path
 
 import nbformat
@@ -17,6 +18,7 @@ from autograder.builder.pictures import with_picture
 from autograder.builder.source import Cell, Lab, module_source, read_course, read_project
 
 WRITTEN_STUB = "*Write your answer here.*"
+WORTH = "\n\n**Points: {:g}.** A person marks this answer."  # below a question
 KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": "python3"}
 SCHEMA_VERSION = 3
 
@@ -72,11 +74,13 @@ def plain_notebook(lab: Lab, edition: str, first_cell: str = "") -> NotebookNode
     if edition not in ("student", "instructor"):
         raise ValueError(f'an edition is "student" or "instructor", got {edition!r}')
     cells = []
-    for cell in lab.cells:
+    for cell, after in zip_longest(lab.cells, lab.cells[1:]):
         if cell.kind != "prose" and not any(each.cell_type == "code" for each in cells):
             cells.append(_install_cell(first_cell or repository_cell(lab)))  # below the title
         text = _student_text(cell) if edition == "student" else _instructor_text(cell)
         text, attached = with_picture(lab, text)
+        if after and after.kind == "written":
+            text += WORTH.format(after.points)
         cells.append(_notebook_cell(cell, text))
         if attached:
             cells[-1]["attachments"] = attached

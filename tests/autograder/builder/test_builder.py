@@ -27,7 +27,7 @@ from autograder.builder.blank import (
 from autograder.builder.course import stale_files
 from autograder.builder.editions import data_wheel, edition_of
 from autograder.builder.leaks import lines_of, telling_lines
-from autograder.builder.notebooks import build_notebook, cell_kind, cell_name, to_bytes
+from autograder.builder.notebooks import WORTH, build_notebook, cell_kind, cell_name, to_bytes
 from autograder.builder.source import module_source, read_lab, read_labs
 from autograder.builder.wheel import student_files
 from autograder.judging.nbgrader_plugin import ClearAnswers
@@ -155,13 +155,16 @@ def test_nbgrader_clears_the_instructors_notebook_into_the_students(lab):
 
 
 @pytest.mark.parametrize("lab", LABS, ids=LAB_IDS)
-def test_every_marked_cell_has_its_checks_below(lab):
+def test_every_marked_cell_has_its_checks_below_and_a_question_its_points(lab):
     cells = build_notebook(lab, "student").cells
     marked = {cell.name for cell in lab.marked}
     for cell, below in pairwise(cells):
         if cell_name(cell) in marked:
             assert cell_kind(below) == "check"
             assert below.metadata.nbgrader.points > 0
+        if cell_kind(below) == "written":
+            assert cell_kind(cell) == "prose"
+            assert cell.source.endswith(WORTH.format(below.metadata.nbgrader.points))
 
 
 def released_texts(lab):
