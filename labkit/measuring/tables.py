@@ -98,7 +98,7 @@ def _text(cell: Cell) -> str:
 
 
 def _is_number(cell: str) -> bool:
-    return cell in ("", "-") or cell.lstrip("+-<~±[").replace(",", "")[:1].isdigit()
+    return cell in ("", "-", "none") or cell.lstrip("+-<~±[").replace(",", "")[:1].isdigit()
 
 
 def _row(cells: Sequence[str], sides: Sequence[str], scopes: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from itertools import combinations
 
 import matplotlib
 
@@ -228,6 +229,16 @@ def test_what_a_card_cannot_do_is_left_out_of_figures_and_told_in_tables(record)
     gained = speculative_tables.gains_table(mixed)
     assert "gpt2" in str(gained)
     assert all(table.lines[-1][:2] == ["llama-8b-1b", "out of memory"] for table in gained)
+
+
+def test_times_that_are_nearly_equal_are_written_beside_each_other():
+    near = [replace(row, samples_s=(1.02 * STEPS[row.model],)) if row.setting == "eager" else row
+            for row in steps("lean")]  # fmt: skip
+    figure = speculative_figures.steps_by_model(Record(HERE, tuple(near)))
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
+    assert len(boxes) == 6
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
 
 
 def test_scripted_acceptance_has_its_name_and_no_interval():
