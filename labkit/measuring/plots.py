@@ -194,7 +194,9 @@ def strip_html(figures: Sequence[CourseFigure], sharpness: int = 1) -> str:
         f'<button type="button" onclick="{escape(script)}">{label}</button> '
         for label, script in _BUTTONS.items()
     )
-    return f'<div><div>{buttons}</div><div tabindex="0" style="{box}">{"".join(shown)}</div></div>'
+    box += ";color:inherit;text-decoration:none"
+    # A link to nowhere: in notebooks without trust, JupyterLab keeps no other element's tabindex.
+    return f'<div><div>{buttons}</div><a tabindex="0" style="{box}">{"".join(shown)}</a></div>'
 
 
 def save(figures: Mapping[str, Figure], out: str | Path) -> list[Path]:

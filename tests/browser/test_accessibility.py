@@ -12,6 +12,7 @@ from lab_pages import beyond_their_cells, close, picture
 
 from autograder.builder.source import REPOSITORY, find_lab
 from autograder.proof.cheats import solved_notebook
+from labkit.measuring.plots import NEGATIVE
 
 LAB = find_lab("memory")
 WIDTHS = (1280, 900)
@@ -30,6 +31,8 @@ DRAWN = """text => [...text].map(character => {
 })"""
 PICTURES = """ours => [...document.querySelectorAll(ours)].flatMap(root =>
     [...root.querySelectorAll('img')].map(image => image.alt))"""
+FILTERS = """() => [...document.querySelectorAll('.labkit-picture')].map(
+    picture => getComputedStyle(picture).filter)"""
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +68,7 @@ def test_nothing_of_ours_breaks_wcag_aa(page, screenshots, theme, width):
     assert wrong == []
     assert found.response["passes"]
     assert beyond_their_cells(page, OURS) == []
+    assert {*page.evaluate(FILTERS)} == {NEGATIVE if theme == "dark" else "none"}
     alts = page.evaluate(PICTURES, OURS)
     assert len(alts) >= 2
     assert all(len(alt) > 20 for alt in alts)

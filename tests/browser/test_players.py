@@ -25,7 +25,7 @@ def strip(browser, figures):
 
 
 def place(page):
-    left, wide = page.locator("div[tabindex]").evaluate(PLACES)
+    left, wide = page.locator("[tabindex]").evaluate(PLACES)
     return left / wide
 
 

@@ -144,4 +144,6 @@ def _milliseconds(row: Row | None) -> str:
 
 
 def _megabytes(row: Row | None) -> str:
-    return "-" if row is None or row.peak_bytes is None else f"{row.peak_bytes / 1e6:,.1f}"
+    if row is None or row.peak_bytes is None:
+        return "-"
+    return f"{row.peak_bytes / 1e6:,.{0 if row.peak_bytes >= 1e9 else 1}f}"
