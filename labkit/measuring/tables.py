@@ -8,7 +8,7 @@ from html import escape
 MOST_COLUMNS = 8
 LINE = "border:0;border-bottom:1px solid rgba(128,128,128,.4)"
 CELL = f"{LINE};padding:.2em .4em;text-align:"
-BREAKS = re.compile(r"(?<=[_/])")  # where a narrow page may break a word
+BREAKS = re.compile(r"(?<=[_/])(?=\w{3})")  # where a narrow page may break a word
 Cell = str | int | float | None
 
 

@@ -67,6 +67,12 @@ def test_html_has_headings_with_scopes_and_neither_scripts_nor_colours_of_its_ow
     assert "nowrap" not in html and "overflow" not in html  # narrow: words below each other
 
 
+def test_a_narrow_page_breaks_long_words_and_no_unit():
+    html = Table(["case", "requests/s"], [["decode_small_model", 1]])._repr_html_()
+    assert "decode_<wbr>small_<wbr>model" in html
+    assert "requests/s" in html
+
+
 def test_a_wide_table_and_a_torn_row_are_refused():
     with pytest.raises(ValueError, match="9 columns; more than 8 do not fit"):
         Table(["a"] * (MOST_COLUMNS + 1), [])
