@@ -108,9 +108,9 @@ def _sweep_figure(record: Record, experiment: str, field: str, title: str) -> Co
         _mark_lost(time, [row for row in record.of(experiment) if not row.is_ok], field)
         time.set(title="seconds", xscale="log", yscale="log")
         if all(floors):
-            low = time.get_ylim()[0]
-            time.fill_between(x, floors, min(floors) / 2, color=COLORS["free"])
-            time.set_ylim(min(low, min(floors) / 2), None)
+            low = min(time.get_ylim()[0], min(floors) / 2)
+            time.fill_between(x, floors, low, color=COLORS["free"])
+            time.set_ylim(low, None)
             place = {"transform": time.transAxes, "ha": "right", "fontsize": SMALL}
             time.text(0.97, 0.05, "impossible: below the floor", **place)
         time.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
