@@ -19,7 +19,7 @@ from autograder.builder.notebooks import build_notebook, to_bytes
 from autograder.builder.source import REPOSITORY, Lab
 from autograder.judging.jobs import Limits
 
-JUDGING = ("autograder.judging.slot", "autograder.judging.child.__main__",
+JUDGING = ("autograder.judging.start.__main__", "autograder.judging.child.__main__",
            "autograder.builder.wheel")  # fmt: skip
 PARTS = ("key", "stored_answers")
 WALKED = ("labkit/labs/{topic}/checks/*.py", "autograder/labs/{topic}/cases/*.py")

@@ -27,6 +27,7 @@ from autograder.grading.scratch import scratch_folder
 from autograder.grading.spool import Shard, Spool
 from autograder.intake.collect import Submission, collect
 from autograder.judging.jobs import Limits, SlotSettings
+from autograder.judging.start.template import shared_template
 from autograder.judging.wall import strongest_rung
 from autograder.pages.evidence.integrity import write_integrity
 from autograder.pages.report import write_feedback, write_report
@@ -186,6 +187,7 @@ class Grading:
         return slots.grade(todo)
 
     def _new_slots(self, n: int, stack: ExitStack, exercises: tuple[str, ...] = ()) -> Slots:
+        shared_template()  # it imports while the files are written
         slots = Slots(self._settings(stack, exercises), min(n, self._run.jobs))
         return stack.enter_context(closing(slots))
 
