@@ -66,8 +66,13 @@ def grading_digest(lab: Lab, seed: int, limits: Limits, *, walled: bool) -> byte
     """
     parts = [lab.name, seed, walled, asdict(limits), marking_digest(lab)]
     digest = hashlib.sha256(json.dumps(parts).encode())
-    digest.update(to_bytes(build_notebook(lab, "student", "any first cell")))
+    digest.update(_notebook(lab))
     return digest.digest()
+
+
+@cache
+def _notebook(lab: Lab) -> bytes:
+    return to_bytes(build_notebook(lab, "student", "any first cell"))
 
 
 def _digest(paths: Iterable[Path]) -> str:

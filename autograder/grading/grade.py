@@ -16,7 +16,6 @@ from pathlib import Path
 from tqdm import tqdm
 
 from autograder.builder.notebooks import build_notebook
-from autograder.builder.slot_files import write_slot_files
 from autograder.builder.source import Lab
 from autograder.course.roster import Roster, RosterError
 from autograder.errors import Refusal
@@ -24,6 +23,7 @@ from autograder.grading.attempts import Work, contents_of, counted_works, due_wo
 from autograder.grading.fingerprint import grading_digest
 from autograder.grading.pool import Outcome, Slots
 from autograder.grading.scratch import scratch_folder
+from autograder.grading.slot_files import write_slot_files
 from autograder.grading.spool import Shard, Spool
 from autograder.intake.collect import Submission, collect
 from autograder.judging.jobs import Limits, SlotSettings

@@ -33,10 +33,12 @@ def import_libraries() -> None:
     from autograder.judging.child.processes import refuse_threads
 
     gc.disable()  # while it walks what is imported nobody imports
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # the folder goes then, too
     with tempfile.TemporaryDirectory(prefix="labkit-") as folder:
         os.environ.update(HOME=folder, MPLCONFIGDIR=folder, IPYTHONDIR=folder)
         for name in LIBRARIES:
             import_module(name)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     refuse_threads()
     gc.collect()
     gc.freeze()  # the collector would write to, and so copy, every page that forks share

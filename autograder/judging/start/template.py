@@ -89,8 +89,8 @@ class Template:
     def close(self) -> None:
         """End it, and with it all its forks."""
         self._orders.close()
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(END_S)
+        self._process.terminate()
+        self._process.wait()
 
 
 class _Shared:

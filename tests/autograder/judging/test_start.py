@@ -7,10 +7,10 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from autograder.builder.slot_files import write_slot_files
 from autograder.builder.source import find_lab
 from autograder.grading.pool import SteadySlot
 from autograder.grading.scratch import scratch_folder
+from autograder.grading.slot_files import write_slot_files
 from autograder.intake.collect import Submission
 from autograder.judging.child import processes
 from autograder.judging.jobs import SlotSettings
