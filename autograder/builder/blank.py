@@ -7,6 +7,7 @@ the student's labkit, so the three cannot disagree about where an answer begins.
 import ast
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from functools import cache
 
 STUB = ("# TODO: write this part", 'raise NotImplementedError("this part is still to do")')
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
@@ -38,7 +39,7 @@ def parse_target(text: str, source: str) -> Target:
     if not module or len(tops) != 1:
         raise ValueError(f"an exercise names one function or class, as module:name; got {text!r}")
     (top,) = tops
-    known = {name for name, _ in _functions(ast.parse(source))}
+    known = _names(source)
     blanked = set()
     for name in wanted:
         below = {other for other in known if other == name or other.startswith(name + ".")}
@@ -46,6 +47,11 @@ def parse_target(text: str, source: str) -> Target:
             raise ValueError(f"{text!r}: {module} has no function or class {name}")
         blanked |= below
     return Target(module, top, frozenset(blanked))
+
+
+@cache
+def _names(source: str) -> frozenset[str]:
+    return frozenset(name for name, _ in _functions(ast.parse(source)))
 
 
 def blank_functions(source: str, blanked: Collection[str]) -> str:

@@ -5,13 +5,13 @@ from functools import cache
 
 from autograder.builder.blank import blank_values, normalise, solution_lines
 from autograder.builder.source import Lab, module_source
-from autograder.builder.wheel import blanked_names
+from autograder.builder.wheel import blanked_names, targets_in
 
 
 def telling_lines(lab: Lab, labs: Sequence[Lab]) -> set[str]:
     """Lines of the answers of this lab and of later ones, without those too short to tell."""
     answers: set[str] = set()
-    for module, blanked in blanked_names(lab, labs).items():
+    for module, blanked in blanked_names(targets_in(lab, labs)).items():
         answers |= solution_lines(module_source(module), blanked)
     for other in labs:
         if other.number >= lab.number:

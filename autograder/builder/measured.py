@@ -28,7 +28,7 @@ def _number(mark: str) -> str:
     if parts is None:
         raise ValueError(f"a mark is 'record experiment field=value | unit digits', not {mark!r}")
     name, experiment, fields, unit, share, digits = parts.groups()
-    record = _records().get(name)
+    record = _record(name)
     if record is None:
         raise ValueError(f"{mark!r}: there is no record {name}")
     wanted = dict(each.split("=") for each in fields.split())
@@ -50,5 +50,5 @@ def _fits(row: Row, wanted: dict[str, str]) -> bool:
 
 
 @cache
-def _records() -> dict[str, Record]:
-    return recorded_results()
+def _record(name: str) -> Record | None:
+    return recorded_results(f"{name}.jsonl").get(name)

@@ -17,16 +17,15 @@ Prose takes its measured numbers from the records; see `measured`.
 import importlib.util
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jupytext
-
 from autograder.builder.blank import Target, parse_target
 from autograder.builder.measured import fill
+from autograder.builder.percent import PercentCell, cells_of
 from autograder.labs import part_of
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
@@ -153,8 +152,8 @@ def _sources() -> list[Path]:
 @cache
 def read_lab(path: Path) -> Lab:
     """Parse one source. Raises ValueError naming the cell that breaks a rule."""
-    notebook = jupytext.reads(path.read_text(encoding="utf-8"), fmt="py:percent")
-    cells = tuple(_read_cell(path, i, cell) for i, cell in enumerate(notebook.cells))
+    found = cells_of(path.read_text(encoding="utf-8"))
+    cells = tuple(_read_cell(path, i, cell) for i, cell in enumerate(found))
     names = [cell.name for cell in cells]
     doubled = {name for name in names if names.count(name) > 1}
     if doubled:
@@ -162,14 +161,27 @@ def read_lab(path: Path) -> Lab:
     return Lab(path.stem, cells)
 
 
-def _read_cell(path: Path, index: int, cell: dict) -> Cell:
-    metadata, text = cell["metadata"], cell["source"]
-    if cell["cell_type"] == "markdown":
+def targets_from(lab: Lab) -> Iterator[Target]:
+    """What the exercises of this lab and of later ones fill in; nothing else of these is read."""
+    for path in _sources():
+        if path.stem >= lab.name:
+            for cell in cells_of(path.read_text(encoding="utf-8")):
+                if text := cell.keys.get("exercise"):
+                    yield _target(text)
+
+
+def _target(text: str) -> Target:
+    return parse_target(text, module_source(text.partition(":")[0]))
+
+
+def _read_cell(path: Path, index: int, cell: PercentCell) -> Cell:
+    metadata, text = cell.keys, cell.text
+    if cell.is_markdown:
         text = fill(text)
     kinds = [kind for kind in KINDS if kind in metadata]
     where = f"{path.name}, cell {index}"
-    unknown = set(metadata) - {*KINDS, "points", "lines_to_next_cell"}  # the last is jupytext's
-    if unknown or len(kinds) > 1 or (not kinds and cell["cell_type"] == "code"):
+    unknown = set(metadata) - {*KINDS, "points"}
+    if unknown or len(kinds) > 1 or not (kinds or cell.is_markdown):
         raise ValueError(
             f"{where}: a code cell has exactly one of the keys {', '.join(KINDS)} (and points); "
             f"this one has {sorted(metadata) or 'none'}"
@@ -194,8 +206,7 @@ def _read_cell(path: Path, index: int, cell: dict) -> Cell:
         raise ValueError(
             f"{path.name}, cell {index}: an exercise's text comes from labkit, not here"
         )
-    module = metadata[kind].partition(":")[0]
-    target = parse_target(metadata[kind], module_source(module))
+    target = _target(metadata[kind])
     return Cell(kind, target.name, "", points, target)
 
 

@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
-from autograder.builder.blank import blank_functions
-from autograder.builder.source import REPOSITORY, Lab, read_labs, read_project
+from autograder.builder.blank import Target, blank_functions
+from autograder.builder.source import REPOSITORY, Lab, read_project, targets_from
 
 EPOCH = (2020, 1, 1, 0, 0, 0)  # one time for all: the bytes depend on the content alone
 DATA_SUFFIXES = (".json", ".jsonl", ".md", ".safetensors", ".toml", ".txt")
@@ -34,7 +34,7 @@ def student_files(lab: Lab, labs: Iterable[Lab] | None = None) -> dict[str, byte
 
 def code_files(lab: Lab, labs: Iterable[Lab] | None = None) -> dict[str, bytes]:
     """The student's labkit for one lab without its data, by path, such as "labkit/memory.py"."""
-    blanked = blanked_names(lab, read_labs() if labs is None else labs)
+    blanked = blanked_names(targets_from(lab) if labs is None else targets_in(lab, labs))
     files = {}
     for path in sorted((REPOSITORY / "labkit").rglob("*.py")):
         name = path.relative_to(REPOSITORY).as_posix()
@@ -59,13 +59,17 @@ def data_files(folder: str) -> dict[str, bytes]:
     }
 
 
-def blanked_names(lab: Lab, labs: Iterable[Lab]) -> dict[str, set[str]]:
-    """By module, the functions whose bodies a student of `lab` does not get."""
+def targets_in(lab: Lab, labs: Iterable[Lab]) -> list[Target]:
+    """What the exercises of `lab`, and of those of `labs` that are later, fill in."""
+    later = [other for other in labs if other.number >= lab.number]
+    return [cell.target for other in later for cell in other.exercises]
+
+
+def blanked_names(targets: Iterable[Target]) -> dict[str, set[str]]:
+    """By module, the functions whose bodies a student does not get who is to write these."""
     blanked: dict[str, set[str]] = {}
-    for other in labs:
-        if other.number >= lab.number:
-            for cell in other.exercises:
-                blanked.setdefault(cell.target.module, set()).update(cell.target.blanked)
+    for target in targets:
+        blanked.setdefault(target.module, set()).update(target.blanked)
     return blanked
 
 

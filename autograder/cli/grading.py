@@ -50,6 +50,10 @@ def grade(
     ] = True,
 ) -> None:
     """Grade a lab. Run again to continue, or to grade changed files. Marks: OUT/marks.csv."""
+    from autograder.judging.start.template import shared_template
+
+    if not (cluster or (out / "results.jsonl").exists()):
+        shared_template()  # all are due: the template imports while this process does
     from autograder.grading.grade import Run, Shard, grade_shard
     from autograder.grading.grade import grade as grade_lab
     from autograder.grading.told import counts, places

@@ -19,7 +19,7 @@ from autograder.builder.notebooks import build_notebook, to_bytes
 from autograder.builder.source import REPOSITORY, Lab
 from autograder.judging.jobs import Limits
 
-JUDGING = ("autograder.judging.slot", "autograder.judging.child.__main__",
+JUDGING = ("autograder.judging.start.__main__", "autograder.judging.child.__main__",
            "autograder.builder.wheel")  # fmt: skip
 PARTS = ("key", "stored_answers")
 WALKED = ("labkit/labs/{topic}/checks/*.py", "autograder/labs/{topic}/cases/*.py")
@@ -66,8 +66,13 @@ def grading_digest(lab: Lab, seed: int, limits: Limits, *, walled: bool) -> byte
     """
     parts = [lab.name, seed, walled, asdict(limits), marking_digest(lab)]
     digest = hashlib.sha256(json.dumps(parts).encode())
-    digest.update(to_bytes(build_notebook(lab, "student", "any first cell")))
+    digest.update(_notebook(lab))
     return digest.digest()
+
+
+@cache
+def _notebook(lab: Lab) -> bytes:
+    return to_bytes(build_notebook(lab, "student", "any first cell"))
 
 
 def _digest(paths: Iterable[Path]) -> str:

@@ -16,7 +16,6 @@ from pathlib import Path
 from tqdm import tqdm
 
 from autograder.builder.notebooks import build_notebook
-from autograder.builder.slot_files import write_slot_files
 from autograder.builder.source import Lab
 from autograder.course.roster import Roster, RosterError
 from autograder.errors import Refusal
@@ -24,9 +23,11 @@ from autograder.grading.attempts import Work, contents_of, counted_works, due_wo
 from autograder.grading.fingerprint import grading_digest
 from autograder.grading.pool import Outcome, Slots
 from autograder.grading.scratch import scratch_folder
+from autograder.grading.slot_files import write_slot_files
 from autograder.grading.spool import Shard, Spool
 from autograder.intake.collect import Submission, collect
 from autograder.judging.jobs import Limits, SlotSettings
+from autograder.judging.start.template import shared_template
 from autograder.judging.wall import strongest_rung
 from autograder.pages.evidence.integrity import write_integrity
 from autograder.pages.report import write_feedback, write_report
@@ -186,6 +187,7 @@ class Grading:
         return slots.grade(todo)
 
     def _new_slots(self, n: int, stack: ExitStack, exercises: tuple[str, ...] = ()) -> Slots:
+        shared_template()  # it imports while the files are written
         slots = Slots(self._settings(stack, exercises), min(n, self._run.jobs))
         return stack.enter_context(closing(slots))
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import queue
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
@@ -14,14 +12,13 @@ from dataclasses import asdict, dataclass, replace
 
 from nbformat import NotebookNode, from_dict
 
-from autograder.builder.source import REPOSITORY
 from autograder.intake.collect import Submission
 from autograder.judging.jobs import SlotSettings, pack_submission
+from autograder.judging.start.template import TemplateError, shared_template
 from autograder.record.results import ERROR, Result
 
 FIRST_UID = 61_000  # each slot runs student code as another user, so that its limits count alone
 N_ATTEMPTS = 2
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
 class SlotError(RuntimeError):
@@ -126,16 +123,12 @@ class Slot:
     """A slot's process, from the outside."""
 
     def __init__(self, settings: SlotSettings) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "autograder.judging.slot"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-            cwd=REPOSITORY,
-            env=os.environ | ONE_THREAD,
-        )
         self._patience_s = 10 * settings.cells_s + 100 * settings.check_s
+        try:
+            self._fork = shared_template().fork()
+        except TemplateError as error:
+            raise SlotError(str(error)) from error
+        self._lines = self._fork.socket.makefile("rw", encoding="utf-8")
         try:
             self._ready = self._ask(asdict(settings))
         except SlotError:
@@ -151,22 +144,15 @@ class Slot:
 
     def close(self) -> None:
         """End the process, and with it its zygote and their children."""
-        self._process.stdin.close()
-        try:
-            self._process.wait(5)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._process.stdout.close()
+        self._fork.close()
 
     def _ask(self, message: dict) -> dict:
-        watchdog = threading.Timer(self._patience_s, self._process.kill)
+        watchdog = threading.Timer(self._patience_s, self._fork.hang_up)
         watchdog.start()
         try:
-            self._process.stdin.write(json.dumps(message) + "\n")
-            self._process.stdin.flush()
-            line = self._process.stdout.readline()
-            return json.loads(line)
+            self._lines.write(json.dumps(message) + "\n")
+            self._lines.flush()
+            return json.loads(self._lines.readline())
         except (OSError, ValueError) as error:
             raise SlotError(f"a grading slot ended ({type(error).__name__})") from error
         finally:

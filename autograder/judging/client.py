@@ -22,6 +22,7 @@ from autograder.judging.ends import (
     Tampered,
     UsedUp,
 )
+from autograder.judging.start.keepers import Keeper
 from autograder.judging.wall import ChildSettings
 from autograder.judging.walled import CellResult, Child
 
@@ -49,18 +50,15 @@ class Zygote:
     first child.
     """
 
-    def __init__(self, settings: ChildSettings) -> None:
+    def __init__(self, settings: ChildSettings, keeper: Keeper | None = None) -> None:
+        """keeper: what becomes this zygote, else a new process does."""
         self._settings = settings
-        self._process = ZygoteProcess(settings)
+        self._process = ZygoteProcess(settings, keeper)
         self._children: list[Child] = []
 
     def wait(self) -> None:
         """Until everything is imported. Raises: ZygoteError if that fails."""
         self._process.wait()
-
-    def stay_on(self, cpu: int) -> None:
-        """Bind it and all its children to come to a processor."""
-        self._process.stay_on(cpu)
 
     def spawn(self) -> Child:
         """A fresh child, walled in and ready."""

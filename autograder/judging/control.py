@@ -17,27 +17,13 @@ import autograder
 import labkit
 from autograder.judging.channel import new_id
 from autograder.judging.own_time import Reading, our_queue_s
+from autograder.judging.start.keepers import Executed, Keeper
 from autograder.judging.timed_socket import Silence, TimedSocket
 from autograder.judging.wall import ChildSettings
 from labkit.bridge.wire import receive, send
 
-_CHILD = Path(__file__).resolve().parent / "child" / "__main__.py"
 _EVENT_S = 30.0  # what a zygote has to do is soon done, but not on a machine that is overloaded
 _MAX_EVENT_BYTES = 1 << 16
-_ENVIRONMENT = {
-    "PATH": "/usr/local/bin:/usr/bin:/bin",
-    "LANG": "C.UTF-8",
-    "OMP_NUM_THREADS": "1",
-    "OMP_THREAD_LIMIT": "1",  # else torch.set_num_threads(4) and a product: every later fork hangs
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "MALLOC_ARENA_MAX": "2",  # an arena for each thread would use up the address space
-    "PYTHONHASHSEED": "0",  # a set of strings has one order, today and tomorrow
-    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-    "TOKENIZERS_PARALLELISM": "false",
-    "HF_HUB_OFFLINE": "1",
-    "CUDA_VISIBLE_DEVICES": "",  # CUDA does not survive a fork
-}
 _SIGNALS = {
     signal.SIGSEGV: "a crash in compiled code",
     signal.SIGBUS: "a crash in compiled code",
@@ -68,7 +54,9 @@ class ZygoteProcess:
     Raises, from every method: ZygoteError if it has ended.
     """
 
-    def __init__(self, settings: ChildSettings) -> None:
+    def __init__(self, settings: ChildSettings, keeper: Keeper | None = None) -> None:
+        """keeper: one that waits for its plan already, else one is started."""
+        keeper = keeper or Keeper(Executed)
         self._settings = settings
         self._endings: dict[int, Ending] = {}
         self._notes: dict[int, str] = {}
@@ -77,22 +65,10 @@ class ZygoteProcess:
         self._numbers = itertools.count(1)
         self._scratch = Path(tempfile.mkdtemp(prefix="labkit-"))
         self._scratch.chmod(0o711)  # children of the landlock rung reach their own folders
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115
-        ours, theirs = socket.socketpair()
-        with theirs, tempfile.TemporaryFile("w+") as plan:
-            json.dump(self._plan(theirs), plan, default=os.fspath)
-            plan.seek(0)
-            self._process = subprocess.Popen(
-                [sys.executable, "-s", "-P", "-B", str(_CHILD)],
-                env=self._environment(),
-                cwd="/",
-                stdin=plan,
-                stdout=self._log,
-                stderr=self._log,
-                pass_fds=[theirs.fileno()],
-            )
-        self._socket = ours
-        self._wire = TimedSocket(ours, _MAX_EVENT_BYTES)
+        self._process, self._socket, self._log = keeper.process, keeper.control, keeper.log
+        plan = json.dumps(self._plan(), default=os.fspath)
+        self._guard(lambda: self._socket.sendall(f"{plan}\n".encode()))
+        self._wire = TimedSocket(self._socket, _MAX_EVENT_BYTES)
 
     def wait(self) -> None:
         """Until it is ready; closed if it does not become so."""
@@ -103,10 +79,6 @@ class ZygoteProcess:
         except ZygoteError:
             self.close()
             raise
-
-    def stay_on(self, cpu: int) -> None:
-        """Bind it and all its children to come to a processor."""
-        os.sched_setaffinity(self._process.pid, {cpu})
 
     def spawn(self) -> tuple[int, socket.socket, int]:
         """Order a child: its number, the channel to it, the id of its first message."""
@@ -168,18 +140,15 @@ class ZygoteProcess:
         with contextlib.suppress(OSError):  # the keeper has removed it, if it came to be
             self._scratch.rmdir()
 
-    def _plan(self, control: socket.socket) -> dict[str, Any]:
-        return {
-            "control": control.fileno(),
-            "grader": os.getpid(),
-            "scratch": self._scratch,
-            "settings": asdict(completed(self._settings)),
-        }
-
-    def _environment(self) -> dict[str, str]:
+    def _plan(self) -> dict[str, Any]:
         scratch = "/tmp" if self._settings.rung == "namespaces" else str(self._scratch)
         folders = {"HOME": "", "TMPDIR": "", "IPYTHONDIR": "/ipython", "MPLCONFIGDIR": "/mpl"}
-        return _ENVIRONMENT | {name: scratch + folder for name, folder in folders.items()}
+        return {
+            "grader": os.getpid(),
+            "scratch": self._scratch,
+            "environment": {name: scratch + folder for name, folder in folders.items()},
+            "settings": asdict(completed(self._settings)),
+        }
 
     def _hear(self, limit_s: float) -> bool:
         """Take in one event; False if none comes."""

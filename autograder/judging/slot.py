@@ -1,19 +1,18 @@
 """A grading slot: a process of its own that owns a zygote and a judge.
 
 It speaks JSON lines. The first line in is its `SlotSettings`, the first line out says that it is
-ready; then one line per submission each way. Slots are started by exec, never by fork: so the
-grader's memory, and that of whatever schedules it, stays out of reach.
+ready; then one line per submission each way. Slots are forked from the template (see start), never
+from the grader: so the grader's memory, and that of whatever schedules it, stays out of reach.
 """
 
 import gc
 import json
 import os
 import platform
-import sys
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TextIO
 
 import nbformat
 
@@ -21,15 +20,16 @@ from autograder.intake.master import Master, read_master
 from autograder.judging.client import Zygote
 from autograder.judging.jobs import SlotSettings, unpack_submission
 from autograder.judging.judge import Judge
-from autograder.judging.wall import ChildSettings, confine_judge, die_with_parent
+from autograder.judging.start.keepers import Keeper
+from autograder.judging.wall import ChildSettings, confine_judge
 from autograder.names import imported_modules
 from labkit.checks.core import names_of_check_modules
 
 PRELOAD = ("numpy", "torch", "matplotlib.pyplot")
 
 
-def start_judge(settings: SlotSettings) -> tuple[Judge, Zygote]:
-    """A judge over a warm zygote; close the zygote in the end."""
+def start_judge(settings: SlotSettings, keeper: Keeper | None = None) -> tuple[Judge, Zygote]:
+    """A judge over a warm zygote; close the zygote in the end. keeper: what becomes the zygote."""
     master = read_master(nbformat.read(settings.master, as_version=4), settings.lab)
     child = ChildSettings(
         student_path=Path(settings.student_path),
@@ -38,9 +38,9 @@ def start_judge(settings: SlotSettings) -> tuple[Judge, Zygote]:
         memory_mb=settings.memory_mb,
         uid=settings.uid,
     )
-    zygote = Zygote(replace(child, call_s=min(child.call_s, settings.check_s)))
+    zygote = Zygote(replace(child, call_s=min(child.call_s, settings.check_s)), keeper)
     judge = Judge(master, zygote, settings, settings.seed, settings.exercises)
-    zygote.wait()  # both have imported torch, side by side
+    zygote.wait()  # both have imported what is theirs, side by side
     return judge, zygote
 
 
@@ -50,32 +50,27 @@ def _modules_of(master: Master) -> list[str]:
     return [*given, *names_of_check_modules(master.topic)] if master.topic else given
 
 
-def main() -> None:
-    """Serve until the input ends."""
-    die_with_parent()
-    gc.disable()  # until all is imported: it would walk all modules again and again
-    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # whatever else prints must not break the lines
-    settings = SlotSettings(**json.loads(sys.stdin.readline()))
-    judge, zygote = start_judge(settings)
-    if settings.cpu is not None:  # from here on: the two imports of torch need a processor each
-        zygote.stay_on(settings.cpu)
+def serve_slot(lines: TextIO, keeper: Keeper) -> None:
+    """Serve until the lines end."""
+    settings = SlotSettings(**json.loads(lines.readline()))
+    judge, zygote = start_judge(settings, keeper)
+    if settings.cpu is not None:  # from here on: what the two import needs a processor each
         os.sched_setaffinity(0, {settings.cpu})
     if settings.rung != "none":
         confine_judge(read_only=[Path("/")])
     gc.collect()
     gc.freeze()
     gc.enable()
-    _say(out, {"ready": True, "versions": _versions(settings)})
-    for line in sys.stdin:
+    _say(lines, {"ready": True, "versions": _versions(settings)})
+    for line in lines:
         result, notebook = judge.grade(unpack_submission(json.loads(line)))
-        _say(out, {"result": result.as_fields(), "notebook": notebook})
+        _say(lines, {"result": result.as_fields(), "notebook": notebook})
     zygote.close()
 
 
-def _say(out: Any, message: dict) -> None:
-    out.write(json.dumps(message, ensure_ascii=True) + "\n")
-    out.flush()
+def _say(lines: TextIO, message: dict) -> None:
+    lines.write(json.dumps(message, ensure_ascii=True) + "\n")
+    lines.flush()
 
 
 def _versions(settings: SlotSettings) -> dict[str, str]:
@@ -86,7 +81,3 @@ def _versions(settings: SlotSettings) -> dict[str, str]:
         "sandbox": settings.rung,
         "seed": str(settings.seed),
     }
-
-
-if __name__ == "__main__":
-    main()

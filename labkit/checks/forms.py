@@ -1,6 +1,7 @@
 """Forms that answers and arguments take: lists, pairs, objects, refusals, tokens."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -40,9 +41,26 @@ class Store:
         """What attributes (`"length"`) and calls (`("append", k, v)`) give, in one request."""
         return in_turn(self._made, *steps)
 
+    def take(self, step: str | tuple) -> Any:
+        """What a single step gives."""
+        return getattr(self, step) if isinstance(step, str) else getattr(self, step[0])(*step[1:])
+
     def held(self, name: str) -> Proxy:
         """An attribute as the object it is, to be looked at again later."""
         return hold_attribute(self._made, name)
+
+
+def shown_by(build: Callable[[], Store], *steps: str | tuple) -> tuple[Store, Iterator[Any]]:
+    """A new object, and what the steps give on it (see `Store.in_turn`), in one request.
+
+    If a step raises, the object is another one, which takes each step when its value is wanted: so
+    a check looks at what the earlier steps gave before it hears of the exception.
+    """
+    made = build()
+    with suppress(StudentError):
+        return made, iter(made.in_turn(*steps))
+    other = build()
+    return other, (other.take(step) for step in steps)
 
 
 def expect_refusal(call: Callable[[], Any], kind: str, what: str, *, why: str = "") -> None:

@@ -6,8 +6,8 @@ from functools import cache
 
 import pytest
 
-from autograder.builder.slot_files import write_slot_files
 from autograder.grading import grade, pool
+from autograder.grading.slot_files import write_slot_files
 
 
 @contextmanager

@@ -111,9 +111,9 @@ class ThreadSlot:
         self._stack.close()
 
     def _open(self, order: Order) -> None:
-        from autograder.builder.slot_files import write_slot_files
         from autograder.builder.source import find_lab  # all this takes seconds
         from autograder.grading.pool import FIRST_UID, SteadySlot
+        from autograder.grading.slot_files import write_slot_files
 
         folder = self._stack.enter_context(scratch_folder())
         files = write_slot_files(find_lab(order.settings.lab), folder)

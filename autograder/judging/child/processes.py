@@ -81,6 +81,15 @@ def _held_kb(pids: list[int]) -> int:
     return sum(sizes.values())
 
 
+def refuse_threads() -> None:
+    """Exit unless this process has a single thread."""
+    with contextlib.suppress(FileNotFoundError):
+        tasks = os.listdir("/proc/self/task")
+        names = [Path(f"/proc/self/task/{task}/comm").read_text().strip() for task in tasks]
+        if len(names) > 1:
+            raise SystemExit(f"a preloaded module has started threads: {', '.join(names)}")
+
+
 def own_time(pids: list[int]) -> tuple[float, float] | None:
     """Seconds that these processes ran, and stood ready without a processor; None if not told."""
     ran = queued = 0

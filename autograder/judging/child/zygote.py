@@ -17,6 +17,7 @@ import select
 import signal
 import socket
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Iterable
@@ -26,6 +27,7 @@ from typing import NoReturn
 
 from autograder.judging import wall
 from autograder.judging.child import keeper, processes
+from autograder.judging.child.processes import refuse_threads
 from autograder.judging.child.server import Server
 from autograder.judging.child.shell import NotebookShell
 from autograder.judging.wall import syscalls
@@ -238,15 +240,6 @@ def preload(names: Iterable[str], student_path: str) -> None:
     refuse_threads()
 
 
-def refuse_threads() -> None:
-    """Exit unless this process has a single thread."""
-    with contextlib.suppress(FileNotFoundError):
-        tasks = os.listdir("/proc/self/task")
-        names = [Path(f"/proc/self/task/{task}/comm").read_text().strip() for task in tasks]
-        if len(names) > 1:
-            raise SystemExit(f"a preloaded module has started threads: {', '.join(names)}")
-
-
 def prepare_libraries(seed: int) -> None:
     """What children inherit: the same numbers drawn on every run, and one thread in torch.
 
@@ -260,8 +253,10 @@ def prepare_libraries(seed: int) -> None:
         sys.modules["torch"].set_num_threads = lambda n_threads: None
 
 
-def main(plan: dict) -> None:
+def main(plan: dict, control: socket.socket) -> None:
     """Become keeper and zygote; import; serve until the grader closes the control socket."""
+    os.environ.update(plan["environment"])
+    tempfile.tempdir = None
     settings = wall.ChildSettings(**plan["settings"])
     if sys.platform == "linux":
         wall.leave(settings.rung)
@@ -272,7 +267,6 @@ def main(plan: dict) -> None:
         syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
         wall.settle(settings)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    control = socket.socket(fileno=plan["control"])
     gc.disable()  # while it walks what is imported nobody imports
     preload(settings.preload, settings.student_path)
     zygote = Zygote(settings, plan["scratch"], control)

@@ -1,13 +1,15 @@
 """Checks of `Request`."""
 
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from labkit.batching import STATES
 from labkit.bridge.student import Student, StudentError, hold
 from labkit.checks.compare import expect_equal, expect_number, number_in, refuse_blank, show
 from labkit.checks.core import Wrong, check
-from labkit.checks.forms import Store
+from labkit.checks.forms import Store, shown_by
 
 LARGEST_LIMIT = 10**6  # beyond it, a sum says nothing of what was added
 
@@ -40,6 +42,14 @@ class RequestCase:
         fields = {"id": self.id, "input_length": self.n_input, "output_length": self.wanted}
         return Store(hold(student.Request, fields, self.max_length), ("add_token",))
 
+    def shown(self, student: Student, *steps: str | tuple) -> tuple[Store, Iterator[Any]]:
+        """A new request, and what these steps give on it."""
+        return shown_by(lambda: self.build(student), *steps)
+
+    def adding(self, tokens: Iterable[int]) -> list[tuple]:
+        """The steps that add these tokens."""
+        return [("add_token", token, self.eos) for token in tokens]
+
     def answer(self) -> list[int]:
         """The tokens it gets, number 0 among them, and `eos` only where the text ends."""
         tokens = [100 + 7 * i if i or not self.eos else 0 for i in range(self.n_answer)]
@@ -50,8 +60,7 @@ def _runs(case: RequestCase) -> bool:
     return case.limit >= 1
 
 
-def _state_of(request: Store, when: str) -> str:
-    got = request.state
+def _state_in(got: Any, when: str) -> str:
     refuse_blank(got)
     if not isinstance(got, str) or got not in STATES:
         expected = ", ".join(f'"{state}"' for state in STATES)
@@ -62,11 +71,11 @@ def _state_of(request: Store, when: str) -> str:
 @check("Request", hint="Set id, input_length, state and tokens in __init__.", applies_to=_runs)
 def a_new_request_is_queued(student: Student, case: RequestCase) -> None:
     """A new request has its `id` and `input_length`, is "queued", and has no new tokens."""
-    request = case.build(student)
-    expect_equal(request.id, case.id, "the `id`")
-    expect_equal(request.input_length, case.n_input, "the `input_length`")
-    expect_equal(request.state, "queued", "the state of a new request")
-    expect_equal(request.tokens, [], "the tokens of a new request")
+    _, shown = case.shown(student, "id", "input_length", "state", "tokens")
+    expect_equal(next(shown), case.id, "the `id`")
+    expect_equal(next(shown), case.n_input, "the `input_length`")
+    expect_equal(next(shown), "queued", "the state of a new request")
+    expect_equal(next(shown), [], "the tokens of a new request")
 
 
 def _expect_limit(student: Student, case: RequestCase) -> None:
@@ -113,19 +122,19 @@ def without_a_wish_max_length_is_the_limit(student: Student, case: RequestCase) 
 )
 def the_size_is_prompt_and_limit(student: Student, case: RequestCase) -> None:
     """`size` is the prompt plus the limit, however many tokens the request has."""
-    request = case.build(student)
-    limit = number_in(request.limit, "the limit")
+    _, shown = case.shown(student, "limit", "size", *case.adding(case.answer()[:1]), "size")
+    limit = number_in(next(shown), "the limit")
     if not 1 <= limit <= LARGEST_LIMIT:
         raise Wrong("the limit", expected="a number of tokens", got=show(limit))
     right = case.n_input + limit
     slips = {case.n_input: "That is the prompt alone.", limit: "That is the limit alone."}
-    expect_number(request.size, right, "the size", slips=slips)
-    request.add_token(case.answer()[0], case.eos)
+    expect_number(next(shown), right, "the size", slips=slips)
+    next(shown)
     slips = {
         case.n_input + 1: "That is its size now. Reserve for all tokens that it may have.",
         right - 1: "Do not subtract the tokens that it has: they take memory too.",
     }
-    expect_number(request.size, right, "the size when it has a token", slips=slips)
+    expect_number(next(shown), right, "the size when it has a token", slips=slips)
 
 
 @check(
@@ -136,12 +145,13 @@ def the_size_is_prompt_and_limit(student: Student, case: RequestCase) -> None:
 )
 def every_token_is_kept_in_order(student: Student, case: RequestCase) -> None:
     """`tokens` has every token that was added, in order, the end-of-text token too."""
-    request, other = case.build(student), case.build(student)
-    added = []
+    other, added = case.build(student), []
+    steps = [step for add in case.adding(case.answer()) for step in (add, "tokens")]
+    _, shown = case.shown(student, *steps)
     for token in case.answer():
-        request.add_token(token, case.eos)
+        next(shown)
         added.append(token)
-        expect_equal(request.tokens, added, f"the tokens after {len(added)}")
+        expect_equal(next(shown), added, f"the tokens after {len(added)}")
     got = other.tokens
     is_shared = isinstance(got, list) and got == added
     why = "Both requests share one list." if is_shared else ""
@@ -149,13 +159,13 @@ def every_token_is_kept_in_order(student: Student, case: RequestCase) -> None:
 
 
 def _expect_done_at_the_end(student: Student, case: RequestCase) -> None:
-    before, request = case.build(student), case.build(student)
-    for _ in range(case.limit):  # what has become of another one says nothing of this
-        before.add_token(case.eos + 1, case.eos)
-    for n_tokens, token in enumerate(case.answer(), start=1):
-        request.add_token(token, case.eos)
+    # what has become of another one says nothing of this
+    case.build(student).in_turn(*case.adding([case.eos + 1] * case.limit))
+    steps = [step for add in case.adding(case.answer()) for step in (add, "state")]
+    request, shown = case.shown(student, *steps)
+    for n_tokens, _ in enumerate(shown, start=1):
         when, is_last = f"after {n_tokens} of {case.n_answer} tokens", n_tokens == case.n_answer
-        state = _state_of(request, when)
+        state = _state_in(next(shown), when)
         if (state == "done") != is_last:
             expected = '"done"' if is_last else 'not "done"'
             why = _is_late(request, case) if is_last else ""
@@ -214,22 +224,28 @@ def the_end_of_text_makes_it_done(student: Student, case: RequestCase) -> None:
 )
 def no_token_takes_a_state_back(student: Student, case: RequestCase) -> None:
     """A token never puts a request back into an earlier state; "done" stays "done"."""
-    request, answer = case.build(student), case.answer()
-    _state_of(request, "of a new request")
-    request.add_token(answer[0], case.eos)
-    with suppress(StudentError):  # a state may also be read off the tokens, and not be set
-        request.held("__setattr__")("state", "decode")
-    before = _state_of(request, "after the first token")
-    for token in answer[1:]:
-        request.add_token(token, case.eos)
-        before = _expect_no_way_back(request, before)
+    answer = case.answer()
+
+    def in_decode() -> Store:
+        request = case.build(student)
+        _state_in(request.state, "of a new request")
+        request.add_token(answer[0], case.eos)
+        with suppress(StudentError):  # a state may also be read off the tokens, and not be set
+            request.held("__setattr__")("state", "decode")
+        return request
+
+    steps = [step for add in case.adding(answer[1:]) for step in (add, "state")]
+    request, shown = shown_by(in_decode, "state", *steps)
+    before = _state_in(next(shown), "after the first token")
+    for _ in shown:
+        before = _expect_no_way_back(next(shown), before)
     with suppress(StudentError):  # to refuse a token too many is as good as to ignore it
         request.add_token(answer[1], case.eos)
-    _expect_no_way_back(request, before)
+    _expect_no_way_back(request.state, before)
 
 
-def _expect_no_way_back(request: Store, before: str) -> str:
-    state = _state_of(request, "after a further token")
+def _expect_no_way_back(got: Any, before: str) -> str:
+    state = _state_in(got, "after a further token")
     if STATES.index(state) < STATES.index(before):
         what = f'the state of a request in "{before}" after a further token'
         later = "" if before == "done" else " or later"

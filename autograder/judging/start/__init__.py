@@ -1,0 +1,1 @@
+"""How the processes of a grading come to be: the template, its slots, and what becomes a zygote."""

@@ -1,0 +1,104 @@
+"""Slots are forks of one template, and what student code finds in its memory is no secret."""
+
+import json
+import os
+import time
+from contextlib import closing, contextmanager
+
+import pytest
+
+from autograder.builder.source import find_lab
+from autograder.grading.pool import SteadySlot
+from autograder.grading.scratch import scratch_folder
+from autograder.grading.slot_files import write_slot_files
+from autograder.intake.collect import Submission
+from autograder.judging.child import processes
+from autograder.judging.jobs import SlotSettings
+from autograder.judging.start.template import shared_template
+from autograder.judging.wall import strongest_rung
+from autograder.proof.cheats import insert, solved_notebook
+
+LAB = find_lab("01")
+FULL_SCORE = sum(cell.points for cell in LAB.marked)
+SEED = 8_121_723_409  # as text, in what a slot is told
+NAME = "someone-whom-nobody-else-knows"
+READ_OWN_MEMORY = r"""
+import re
+own = "-".join(["a", "word", "of", "this", "cell"])
+patterns = {  # none of them holds the word that it finds
+    "own": rb"a[-]word[-]of[-]this[-]cell",
+    "seed": rb"812[1]723409",
+    "name": rb"someone[-]whom[-]nobody",
+    "cases": rb"autograder[.]labs[.]memory[.]cases",
+}
+found = set()
+with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", buffering=0) as memory:
+    for first, last in re.findall(r"^(\w+)-(\w+) rw", maps.read(), re.MULTILINE):
+        try:
+            memory.seek(int(first, 16))
+            content = memory.read(int(last, 16) - int(first, 16))
+        except (OSError, OverflowError):
+            continue
+        found |= {name for name, pattern in patterns.items() if re.search(pattern, content)}
+print("found", *sorted(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def settings():
+    with scratch_folder() as folder:
+        yield SlotSettings(
+            lab=LAB.name, **write_slot_files(LAB, folder), seed=SEED, rung=strongest_rung()
+        )
+
+
+def submission(code="pass"):
+    notebook = solved_notebook(LAB)
+    insert(notebook, code, after="setup")
+    return Submission(NAME, f"{LAB.name}.ipynb", json.dumps(notebook).encode())
+
+
+@contextmanager
+def slot_of(settings):
+    """A slot, and the processes that its start has added below this one: first the slot's own."""
+    template = shared_template()
+    template.fork().close()  # it has imported everything
+    before = set(processes.descendants(os.getpid()))
+    with closing(SteadySlot(settings)) as slot:
+        slot.warm()
+        new = [pid for pid in processes.descendants(os.getpid()) if pid not in before]
+        yield slot, new
+
+
+def ends(pids):
+    """Whether all of them end within seconds."""
+    for _ in range(100):
+        if not any(processes.is_running(pid) for pid in pids):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_student_code_finds_nothing_of_the_judges_in_its_memory(settings):
+    with slot_of(settings) as (slot, _):
+        outcome = slot.grade(submission(READ_OWN_MEMORY))
+    texts = [o.get("text", "") for cell in outcome.notebook for o in cell.get("outputs", ())]
+    assert [text for text in texts if text.startswith("found")] == ["found own\n"]
+
+
+def test_a_closed_slot_leaves_the_template_and_nothing_else(settings):
+    with slot_of(settings) as (slot, new):
+        assert slot.grade(submission()).result.score == FULL_SCORE
+        assert len(new) == 3  # judge, keeper, zygote
+        template = shared_template()
+    assert ends(new)
+    assert shared_template() is template
+
+
+def test_when_the_template_is_killed_its_slots_end_and_the_next_grading_has_new_ones(settings):
+    with slot_of(settings) as (slot, new):
+        template = shared_template()
+        template.close()
+        assert ends(new)
+        assert slot.grade(submission()).result.score == FULL_SCORE
+        assert shared_template() is not template
