@@ -71,23 +71,29 @@ class Connection:
 
     def n_threads(self) -> dict[str, int]:
         """The workers' addresses, and how many submissions each grades at once."""
-        return self._client.nthreads()
+        return self._reached().nthreads()
 
     def busy_with(self, futures: Collection[Future]) -> set[str]:
         """The workers that have any of these."""
         keys = {future.key for future in futures}
-        return {worker for worker, has in self._client.processing().items() if keys & set(has)}
+        return {worker for worker, has in self._reached().processing().items() if keys & set(has)}
 
     def submit(self, work: bytes, preferred: Collection[str]) -> Future:
         """Hand in a unit of work, to one of the preferred workers while there are any."""
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": LARGEST_WORK}):
-            return self._client.submit(
+            return self._reached().submit(
                 grade_packed,
                 work,
                 pure=False,
                 workers=list(preferred) or None,
                 allow_other_workers=bool(preferred),
             )
+
+    def _reached(self) -> Client:
+        """The client; Dask's own calls raise AttributeError while it looks for its scheduler."""
+        if self._client.scheduler is None:
+            raise ConnectionError(f"the scheduler {self._address} is gone")
+        return self._client
 
 
 def _resolved(address: str) -> str:

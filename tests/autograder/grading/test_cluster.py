@@ -14,12 +14,15 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
+from distributed.security import Security
 
 from autograder.builder.source import REPOSITORY, find_lab
 from autograder.grading.cluster import grading
+from autograder.grading.cluster.connection import Connection
 from autograder.grading.cluster.grading import Patience, grade_on_cluster
 from autograder.grading.cluster.keys import ClusterError, write_keys
 from autograder.grading.grade import Run, grade
@@ -172,6 +175,16 @@ def test_a_scheduler_that_comes_back_gets_what_has_no_outcome(machines):
     machines.start_fake_workers(1)
     done += outcomes
     assert_each_graded_once(done, todo)
+
+
+def test_a_client_that_looks_for_its_scheduler_says_that_it_is_gone():
+    connection = Connection("tls://somewhere:1", Security(), 1.0)
+    connection._client = SimpleNamespace(scheduler=None)
+    for ask in (connection.n_threads, lambda: connection.busy_with([])):
+        with pytest.raises(OSError, match="is gone"):
+            ask()
+    with pytest.raises(OSError, match="is gone"):
+        connection.submit(b"", [])
 
 
 def test_a_scheduler_that_stays_away_is_one_sentence(machines):
