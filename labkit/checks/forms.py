@@ -41,10 +41,6 @@ class Store:
         """What attributes (`"length"`) and calls (`("append", k, v)`) give, in one request."""
         return in_turn(self._made, *steps)
 
-    def take(self, step: str | tuple) -> Any:
-        """What a single step gives."""
-        return getattr(self, step) if isinstance(step, str) else getattr(self, step[0])(*step[1:])
-
     def held(self, name: str) -> Proxy:
         """An attribute as the object it is, to be looked at again later."""
         return hold_attribute(self._made, name)
@@ -60,7 +56,11 @@ def shown_by(build: Callable[[], Store], *steps: str | tuple) -> tuple[Store, It
     with suppress(StudentError):
         return made, iter(made.in_turn(*steps))
     other = build()
-    return other, (other.take(step) for step in steps)
+    return other, (_given_by(other, step) for step in steps)
+
+
+def _given_by(made: Store, step: str | tuple) -> Any:
+    return getattr(made, step) if isinstance(step, str) else getattr(made, step[0])(*step[1:])
 
 
 def expect_refusal(call: Callable[[], Any], kind: str, what: str, *, why: str = "") -> None:
