@@ -316,8 +316,10 @@ print(
 #   always takes the most common length makes the others starve.
 #
 # The cell below has methods whose names begin with `_`. They show one way to divide the work; you
-# may change or delete them. Only `__init__` and `step` are called from outside. A loop that does
-# not make batches of similar prompts earns at most half of the points.
+# may change or delete them. Only `__init__` and `step` are called from outside.
+#
+# A loop earns at most half of the points if it does not make batches of similar prompts, breaks a
+# limit of a server, refuses what could be served, or is not fair.
 
 # %% exercise="labkit.batching:PrefillLoop" points=3
 
@@ -372,8 +374,9 @@ print(alone.stopped or "The run came to its end.")
 # meanwhile can join the next one.
 #
 # If many requests wait, your loop may take at most 1.35 times the smallest possible number of
-# steps. A loop that takes more although memory is ample does not batch continuously. It earns at
-# most half of the points.
+# steps. A loop that takes more although memory is ample does not batch continuously. Such a loop
+# earns at most half of the points. So does one that breaks a limit of the server, lets a free slot
+# wait, or makes a request starve.
 
 # %% exercise="labkit.batching:DecodeLoop" points=3
 

@@ -64,6 +64,7 @@ RATIO_CELLS = [
     ("equal lengths lose", (_EQUAL,), ratios(0.5, 2.72, 4.06)),
     ("as many times as there are slots", (_EIGHT, _MORE), ratios(1, 8, 32)),
     ("the logarithm alone", (_EIGHT, _MORE), ratios(1, 2.08, 3.47)),
+    ("the logarithm to base 2", (_EIGHT, _MORE), ratios(1, 3, 5)),
     ("two, one reads", (_EIGHT,), ratios(1, 2, 4)),
     ("four times the slots, four times the ratio", (_MORE,), ratios(1, 2.72, 10.9)),
     ("slots do not matter", (_MORE,), ratios(1, 2.72, 2.72)),

@@ -2,7 +2,7 @@
 
 import random
 
-from autograder.labs.batching.cases.loops import loop_cases
+from autograder.labs.batching.cases.loops import loop_cases, one_ends_at_once
 from labkit import batching
 from labkit.batching import STATES
 from labkit.checks.answers import AnswerCase
@@ -36,7 +36,7 @@ RIGHT_RATIOS = dict(zip(SETTINGS, (1.0, harmonic(8), harmonic(32)), strict=True)
 
 def hidden_cases(rng: random.Random) -> dict[str, list]:
     """The cases of one run, by exercise."""
-    return {
+    cases = {
         **loop_cases(rng),
         "Request": _requests(rng),
         "has_prefill_requests": TRUTH_TABLE + _states(rng),
@@ -52,6 +52,8 @@ def hidden_cases(rng: random.Random) -> dict[str, list]:
         "engine_parts": [AnswerCase("engine_parts", RIGHT_PARTS)],
         "predicted_ratio": [AnswerCase("predicted_ratio", RIGHT_RATIOS)],
     }
+    cases["PrefillLoop"].append(one_ends_at_once(rng))
+    return cases
 
 
 def _requests(rng: random.Random) -> list[RequestCase]:

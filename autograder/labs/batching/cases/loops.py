@@ -41,6 +41,13 @@ def loop_cases(rng: random.Random) -> dict[str, list]:
     }
 
 
+def one_ends_at_once(rng: random.Random) -> LoopCase:
+    """Prompts that are in no order by length; the first token of one in a batch is its last."""
+    level = rng.randint(20, 36)
+    lengths = [(level + 2, 9, 1), (level, 6), (level + 3, 4), (level + 1, 5)]
+    return LoopCase("one ends at once", _jobs(rng, lengths * 2), SETUP)
+
+
 def _jobs(rng: random.Random, lengths: Iterable[tuple], within_s: float = 0.0) -> tuple[Job, ...]:
     """Requests from (n_input, max_new, stops_after); ids say nothing of the order."""
     lengths = list(lengths)

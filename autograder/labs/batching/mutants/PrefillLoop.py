@@ -32,6 +32,11 @@ if len(batch) < server.max_batch:
 
 # fails the_first_token_counts
 
+# %% the tokens of requests in another order
+# - first = server.run_prefill([request.id for request in batch])
+by_length = sorted(batch, key=lambda request: request.input_length)
+first = server.run_prefill([request.id for request in by_length])
+
 # %% saves everybody
 # - if request.state == "done":
 # -     server.finish(request.id)

@@ -12,6 +12,13 @@ def does_fit(size: int, in_memory: Iterable[int], capacity: int) -> bool:
 def does_fit(size: int, in_memory: Iterable[int], capacity: int) -> bool:
     return size <= capacity
 
+# fails the_last_token_of_room_is_used everyone_in_memory_takes_its_own_room
+#   an_empty_memory_is_not_endless
+
+# %% the new request is forgotten
+def does_fit(size: int, in_memory: Iterable[int], capacity: int) -> bool:
+    return sum(in_memory) <= capacity
+
 # fails everyone_in_memory_takes_its_own_room
 
 # %% the longest alone

@@ -6,7 +6,7 @@ In the notebook only the form of an answer is checked, and its mark is neutral; 
 part of a serving engine changes.
 """
 
-from math import log
+from math import log, log2
 
 from labkit.bridge.student import Student
 from labkit.checks.answers import (
@@ -34,7 +34,7 @@ BEHAVIOURS = tuple("ABCDEF")
 EQUAL = "equal lengths, 8 slots"
 EIGHT, THIRTY_TWO = "exponential lengths, 8 slots", "exponential lengths, 32 slots"
 SETTINGS = (EQUAL, EIGHT, THIRTY_TWO)
-TOLERANCE = 0.1
+TOLERANCE = 0.05
 ROUNDED = 0.005  # a number that was rounded to two decimals
 
 
@@ -89,6 +89,7 @@ def _expect_ratio(student: Student, case: AnswerCase, setting: str) -> None:
     slips = {
         int(setting.split()[-2]): "That is the number of slots.",
         log(int(setting.split()[-2])): "That is the logarithm of the number of slots.",
+        log2(int(setting.split()[-2])): "That is the logarithm of the number of slots, to base 2.",
         4 * ratios[EIGHT]: "That is four times your ratio for 8 slots.",
     }
     why = said_of(got, slips, ROUNDED)
@@ -99,7 +100,7 @@ def _expect_ratio(student: Student, case: AnswerCase, setting: str) -> None:
     "predicted_ratio", hint="Count the slots that are empty before a batch of equal lengths ends."
 )
 def equal_lengths_are_predicted(student: Student, case: AnswerCase) -> None:
-    """The ratio for equal lengths is right to 10 %."""
+    """The ratio for equal lengths is right to 5 %."""
     _expect_ratio(student, case, EQUAL)
 
 
@@ -107,13 +108,13 @@ def equal_lengths_are_predicted(student: Student, case: AnswerCase) -> None:
     "predicted_ratio", hint="Add the mean times between the ends: m/8, then m/7, and so on to m."
 )
 def exponential_lengths_are_predicted(student: Student, case: AnswerCase) -> None:
-    """The ratio for exponential lengths in 8 slots is right to 10 %."""
+    """The ratio for exponential lengths in 8 slots is right to 5 %."""
     _expect_ratio(student, case, EIGHT)
 
 
 @check("predicted_ratio", hint="Add the mean times between the ends again, now from m/32 to m.")
 def more_slots_are_predicted(student: Student, case: AnswerCase) -> None:
-    """The ratio for exponential lengths in 32 slots is right to 10 %."""
+    """The ratio for exponential lengths in 32 slots is right to 5 %."""
     _expect_ratio(student, case, THIRTY_TWO)
 
 

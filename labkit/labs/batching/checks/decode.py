@@ -1,7 +1,8 @@
 """Rules of the decode loop, each a check of `DecodeLoop`; the prefill loop beside it is ours.
 
-The exercise is about continuous batching: its bounds are in `loads`. A rule takes an event and the
-state before it, and gives request and sentence for each fault.
+The exercise is about continuous batching: its bounds are in `loads`. The limits of the server and
+fairness count as much. A rule takes an event and the state before it, and gives request and
+sentence for each fault.
 """
 
 from collections import Counter
@@ -119,7 +120,12 @@ def _wrong_move(what: str, i: int, state: State) -> str:
     return ""
 
 
-@_rule("decode batch size", "decode", hint="No request may join while `max_batch` requests run.")
+@_rule(
+    "decode batch size",
+    "decode",
+    hint="No request may join while `max_batch` requests run.",
+    gate=True,
+)
 def decode_steps_keep_their_size(event: Event, state: State) -> Faults:
     """No decode step has more than `max_batch` requests."""
     n, most = len(event.ids), state.run.setup.decode_batch
@@ -165,6 +171,7 @@ def who_is_done_leaves_at_once(event: Event, state: State) -> Faults:
     "decode",
     hint="Let requests in before every step, not only into an empty batch.",
     weight=3,
+    gate=True,
 )
 def who_fits_joins_at_the_next_step(event: Event, state: State) -> Faults:
     """No decode step starts without the oldest waiting request if that one fits.
@@ -182,6 +189,7 @@ def who_fits_joins_at_the_next_step(event: Event, state: State) -> Faults:
     "decode",
     hint="Let newer requests join before one that fits at most three times.",
     weight=3,
+    gate=True,
 )
 def nobody_starves_on_the_way_to_decode(event: Event, state: State) -> Faults:
     """Newer requests join before the oldest that fits at most three times."""

@@ -159,24 +159,28 @@ def _expect_fit(student: Student, case: RoomCase, spare: int, why: str) -> None:
         what = f"whether it fits with {n_tokens} {'too few' if n_more < 0 else 'to spare'}"
         got = flag_in(student.does_fit(case.size, list(case.in_memory), capacity), what)
         if got is not (n_more >= 0):
+            if n_more < 0:
+                why = f"Together they need {capacity + 1:,} tokens; the capacity is {capacity:,}."
             expect_equal(got, n_more >= 0, what, why=_room_counted(student, case) or why)
 
 
 def _room_counted(student: Student, case: RoomCase) -> str:
-    """Which wrong room in memory the answers agree with, to the token."""
-    rooms = {
-        max(case.in_memory, default=0): "Only the largest in memory is counted.",
-        sum(set(case.in_memory)): "Equal sizes in memory are counted once.",
+    """With which wrong sum the answers agree, to the token."""
+    size, held = case.size, case.in_memory
+    sums = {
+        size + max(held, default=0): "Only the largest in memory is counted.",
+        size + sum(set(held)): "Equal sizes in memory are counted once.",
+        size: "What is in memory is not counted.",
+        sum(held): "The size of the new request is not counted.",
     }
 
-    def fits(room: int) -> bool:
-        capacity = case.size + room
-        return flag_in(student.does_fit(case.size, list(case.in_memory), capacity), "whether")
+    def fits(capacity: int) -> bool:
+        return flag_in(student.does_fit(size, list(held), capacity), "whether it fits")
 
     found = (
         text
-        for room, text in rooms.items()
-        if 0 < room != sum(case.in_memory) and fits(room) and not fits(room - 1)
+        for least, text in sums.items()
+        if least != size + sum(held) and fits(least) and not fits(least - 1)
     )
     return next(found, "")
 

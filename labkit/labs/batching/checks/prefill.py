@@ -1,13 +1,16 @@
 """Rules of the prefill loop, each a check of `PrefillLoop`; the decode loop beside it is ours.
 
-The exercise is about batches of similar prompts: their bound is in `loads`. A rule takes an event
-and the state before it, and gives request and sentence for each fault.
+The exercise is about batches of similar prompts: their bound is in `loads`. The limits of the
+servers and fairness count as much. A rule takes an event and the state before it, and gives request
+and sentence for each fault.
 """
 
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 
+from labkit.batching import LOOK_AHEAD
 from labkit.labs.batching.checks.decode import decode_serves_to_the_end
 from labkit.labs.batching.checks.loops import rule
 from labkit.labs.batching.log import PREFILL, Event
@@ -64,6 +67,7 @@ def the_first_token_counts(event: Event, state: State) -> Faults:
     "refused only what cannot run",
     "prefill, refuse, end",
     hint="Compare it with three empty memories: here, the store, and the decode server.",
+    gate=True,
 )
 def only_what_cannot_run_is_refused(event: Event, state: State) -> Faults:
     """What can never be served is refused with a reason, and nothing else is."""
@@ -126,6 +130,7 @@ def caches_are_saved_then_freed_once(event: Event, state: State) -> Faults:
     "prefill",
     hint="Compare each new prompt with the shortest and the longest of the batch.",
     weight=2,
+    gate=True,
 )
 def prompts_of_a_batch_are_similar(event: Event, state: State) -> Faults:
     """The prompts of a batch differ by no more than `tolerance` tokens."""
@@ -136,7 +141,12 @@ def prompts_of_a_batch_are_similar(event: Event, state: State) -> Faults:
         yield lengths[longest], text + str(tolerance)
 
 
-@_rule("prefill batch size", "prefill", hint="Stop adding when the batch has `max_batch` requests.")
+@_rule(
+    "prefill batch size",
+    "prefill",
+    hint="Stop adding when the batch has `max_batch` requests.",
+    gate=True,
+)
 def prefill_batches_keep_their_size(event: Event, state: State) -> Faults:
     """No batch has more than `max_batch` requests."""
     n, most = len(event.ids), state.run.setup.prefill_batch
@@ -151,12 +161,12 @@ def prefill_batches_keep_their_size(event: Event, state: State) -> Faults:
     weight=2,
 )
 def prefill_batches_are_filled(event: Event, state: State) -> Faults:
-    """A waiting request with the length of one in the batch joins it if it fits."""
+    """One of the first 256 that wait joins the batch if it fits and one in it is as long."""
     lengths = [state.run.jobs[i].n_input for i in event.ids]
     has_room = max(lengths) * (len(lengths) + 1) <= state.prefill_free
     if len(lengths) >= state.run.setup.prefill_batch or not has_room:
         return
-    for i, job in state.waiting.items():
+    for i, job in islice(state.waiting.items(), LOOK_AHEAD):
         is_alike = job.n_input in lengths and i not in event.ids
         if is_alike and sum(lengths) + job.n_input <= state.store_free:
             text = f"a batch of {len(lengths)} starts without request {i}, which waits, fits, and "
@@ -188,6 +198,7 @@ def a_batch_is_sent_before_the_next(event: Event, state: State) -> Faults:
     "prefill",
     hint="Start each batch with the oldest request that fits.",
     weight=3,
+    gate=True,
 )
 def nobody_is_passed_over(event: Event, state: State) -> Faults:
     """Equal lengths go in order of arrival; few batches leave out the oldest that fits."""
