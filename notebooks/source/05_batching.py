@@ -318,8 +318,8 @@ print(
 # The cell below has methods whose names begin with `_`. They show one way to divide the work; you
 # may change or delete them. Only `__init__` and `step` are called from outside.
 #
-# A loop earns at most half of the points if it does not make batches of similar prompts, breaks a
-# limit of a server, refuses what could be served, or is not fair.
+# A loop earns at most half of the points if it does not make batches of similar prompts, or is not
+# fair. The same holds if it breaks a limit of a server, or refuses what could be served.
 
 # %% exercise="labkit.batching:PrefillLoop" points=3
 

@@ -170,7 +170,7 @@ def _room_counted(student: Student, case: RoomCase) -> str:
     sums = {
         size + max(held, default=0): "Only the largest in memory is counted.",
         size + sum(set(held)): "Equal sizes in memory are counted once.",
-        size: "What is in memory is not counted.",
+        size: "The requests in memory are not counted.",
         sum(held): "The size of the new request is not counted.",
     }
 
