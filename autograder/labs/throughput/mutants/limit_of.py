@@ -25,6 +25,12 @@ def limit_of(step_s, n_layers, launch_s_per_layer, moving_s, computing_s):
     }
     return min(times_s, key=lambda name: abs(step_s - times_s[name]))
 
+# %% launches against both floors together
+# - return max(least_s, key=least_s.get)
+if least_s["launch"] > moving_s + computing_s:
+    return "launch"
+return "memory" if moving_s > computing_s else "compute"
+
 # fails many_bytes_wait_for_memory
 
 # %% memory under another name

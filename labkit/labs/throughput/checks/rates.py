@@ -172,6 +172,8 @@ def the_prefill_makes_the_first_token(student: Student, case: FitCase) -> None:
     why = ""
     if math.isclose(prefill_s, at_one - case.step_s, rel_tol=1e-6, abs_tol=1e-12):
         why = "That is the value at 0 new tokens. Take it at 1."
+    elif is_number(prefill_s, min(zip(case.n_new, case.times_s, strict=True))[1]):
+        why = "That is the time of the shortest run. Take the value of the line at 1 new token."
     rounding_s = HEIGHT * case.step_s
     expect_number(prefill_s, at_one, "seconds of the prefill", absolute=rounding_s, why=why)
     if not step_s > 0:
@@ -234,7 +236,10 @@ class LimitCase:
 
 
 def _expect_limit(student: Student, case: LimitCase) -> None:
-    """The student names the limit, and another one where that time is a hundredth."""
+    """The student names the limit, also where the others are near; another one where it is short.
+
+    Near: nine tenths, so that the two others together are longer. Short: a hundredth.
+    """
     least_s = {
         "launch": case.n_layers * case.launch_s_per_layer,
         "memory": case.moving_s,
@@ -245,6 +250,13 @@ def _expect_limit(student: Student, case: LimitCase) -> None:
         named = f"{1e3 * least_s[case.right]:g} ms, the longest of the three"
         why = _limit_slip(student)
         raise Wrong("the limit", expected=f'"{case.right}" ({named})', got=show(got), why=why)
+    longest_s = least_s[case.right]
+    near = dict.fromkeys(least_s, 0.9 * longest_s) | {case.right: longest_s}
+    if (got := _limit(student, case, near)) != case.right:
+        what = f"the limit, where each of the other two takes {900 * longest_s:g} ms"
+        named = f'"{case.right}" ({1e3 * longest_s:g} ms)'
+        why = "It is the longest of the three. The other two are not added up."
+        raise Wrong(what, expected=named, got=show(got), why=why)
     shrunk = least_s | {case.right: least_s[case.right] / 100}
     if _limit(student, case, shrunk) == case.right:
         why = f"since its time is now {1e3 * shrunk[case.right]:g} ms, not the longest"
