@@ -205,7 +205,8 @@ def every_token_of_the_prompt_is_seen(student: Student, case: FixedCase) -> None
     expect_equal(list(got.shape), [case.batch_size, case.n_input], "its shape")
     n_hidden = int((got.double() != 1).sum())
     if n_hidden:
-        raise Wrong("the attention mask", expected="only ones", got=f"other numbers: {n_hidden}")
+        others = f"{n_hidden} of {got.numel()} numbers that are not 1"
+        raise Wrong("the attention mask", expected="only ones", got=others)
 
 
 @check(
