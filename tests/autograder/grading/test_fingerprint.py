@@ -1,5 +1,6 @@
 """A mark is due again when something that it depends on has changed, and not otherwise."""
 
+import ast
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,12 @@ from autograder.builder import source
 from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import REPOSITORY, find_lab
 from autograder.grading import fingerprint
-from autograder.grading.fingerprint import grading_digest, marking_digest, marking_files
+from autograder.grading.fingerprint import (
+    grading_digest,
+    imports_in,
+    marking_digest,
+    marking_files,
+)
 from autograder.judging.jobs import Limits
 
 LAB = find_lab("04_kv_cache")
@@ -102,6 +108,24 @@ def test_every_module_that_a_grading_imports_to_judge_is_covered():
     """What Python really imports, in place of what the sources say."""
     covered = {str(path.relative_to(REPOSITORY)) for path in marking_files(LAB)}
     assert imported_by_a_judge() <= covered
+
+
+def test_every_import_of_a_module_is_seen():
+    code = "if 1:\n    import a.b as c, d\nfrom e import (\n    f,  # why\n    g as h,\n)\n"
+    assert set(imports_in(code)) == {"a.b", "d", "e", "e.f", "e.g"}
+    for path in marking_files(LAB):
+        if path.suffix == ".py":
+            code = path.read_text(encoding="utf-8")
+            assert set(parsed_imports(code)) <= set(imports_in(code)), path
+
+
+def parsed_imports(code):
+    """What code imports, as Python's parser sees it."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def edit(path):
