@@ -52,6 +52,7 @@ def serve(out: Path, people: Sequence[Person], place: Place, told: Callable[[str
         app = make_app(out, list(people), origin)
         for person in people:
             told(f"{person.name}, {person.role}: {origin}/?token={person.token}")
+        told("Ctrl-C stops it; every mark is saved.")
         config = uvicorn.Config(
             app,
             log_level="warning",

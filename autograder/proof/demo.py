@@ -21,6 +21,7 @@ RUN = Run(jobs=os.cpu_count() or 1, seed=0, limits=Limits(cell_s=4, check_s=8, c
 
 def main() -> int:
     """Build, grade, compare; returns the exit status."""
+    print("building the course", flush=True)
     stale = stale_files()
     build_course(Path("build"))
     for path in stale:
@@ -41,7 +42,8 @@ def grade_class(samples: list[Sample], out: Path, run: Run) -> dict[tuple[str, s
     for sample in samples:
         sample.write(out / "submissions")
     for lab in read_labs():
-        if any(sample.lab == lab.name for sample in samples):
+        if n := sum(sample.lab == lab.name for sample in samples):
+            print(f"{lab.name}: grading {n} submissions", flush=True)
             grade(lab, out / "submissions", out, run)
     return {(r.lab, r.student): r for r in read_results(out / "results.jsonl")}
 
@@ -74,4 +76,7 @@ def _mark(score: float | None) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit("stopped")

@@ -6,11 +6,13 @@ can be tested as it stands.
 
 import csv
 import io
+import json
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from autograder.builder.notebooks import cell_kind
 from autograder.builder.source import Lab
 from autograder.course.roster import canvas_name
 from autograder.files import write_whole
@@ -33,7 +35,8 @@ ask = "the staff of the course, on the discussion board"
 def write_practice_class(lab: Lab, folder: Path) -> list[Path]:
     """Write submissions.zip, gradebook.csv and policy.toml; returns their paths.
 
-    The submissions are right, half right, blank, and clumsy in ways that cost no marks.
+    The submissions are right, half right, blank, and clumsy in ways that cost no marks. The written
+    answers are whole, half, one sentence, or say nothing.
     """
     known = (*honest.SAMPLES, *dialects.SAMPLES, *clumsy.SAMPLES)
     samples = [each for each in known if each.lab == lab.name and each.student in STUDENTS]
@@ -63,9 +66,24 @@ def _as_canvas_zip(samples: Sequence[Sample], people: dict[str, tuple[str, int]]
             name, number = people[sample.student]
             late = "LATE_" if sample.student == WAS_LATE else ""
             path = sample.write(Path(tmp))
+            content = path.read_bytes()
+            if sample in honest.SAMPLES:
+                content = _with_other_words(content, i)
             member = f"{canvas_name(name)}_{late}{number}_{900_001 + i}_{path.name}"
-            archive.writestr(zipfile.ZipInfo(member), path.read_bytes())
+            archive.writestr(zipfile.ZipInfo(member), content)
     return buffer.getvalue()
+
+
+def _with_other_words(content: bytes, i: int) -> bytes:
+    """The notebook with more or less of each written answer, by the student's number."""
+    notebook = json.loads(content)
+    for cell in notebook["cells"]:
+        if cell_kind(cell) == "written":
+            answer = cell["source"].partition("*Marking")[0].strip()
+            half = answer[: answer.find(". ", len(answer) // 2) + 1]
+            first = answer.partition(". ")[0] + "."
+            cell["source"] = (answer, half, first, "I do not know.")[i % 4]
+    return json.dumps(notebook, ensure_ascii=False, indent=1).encode()
 
 
 def _as_canvas_gradebook(lab: Lab, people: dict[str, tuple[str, int]]) -> bytes:
