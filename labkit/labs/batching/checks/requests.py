@@ -227,12 +227,12 @@ def no_token_takes_a_state_back(student: Student, case: RequestCase) -> None:
     answer = case.answer()
 
     def in_decode() -> Store:
-        request = case.build(student)
-        _state_in(request.state, "of a new request")
-        request.add_token(answer[0], case.eos)
+        made = case.build(student)
+        _state_in(made.state, "of a new request")
+        made.add_token(answer[0], case.eos)
         with suppress(StudentError):  # a state may also be read off the tokens, and not be set
-            request.held("__setattr__")("state", "decode")
-        return request
+            made.held("__setattr__")("state", "decode")
+        return made
 
     steps = [step for add in case.adding(answer[1:]) for step in (add, "state")]
     request, shown = shown_by(in_decode, "state", *steps)
