@@ -15,7 +15,7 @@ test: $(READY) $(VENV)/.browser  ## all tests; with LAB=04, what concerns one la
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(PYTHON) -m autograder build --check
-	OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 4 --dist loadscope --no-loadscope-reorder $(if $(LAB),--lab $(LAB)) $(PYTEST)
+	OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 3 --dist loadscope --no-loadscope-reorder $(if $(LAB),--lab $(LAB)) $(PYTEST)
 
 test-long: PYTEST = --large --hypothesis-profile=long
 test-long: test  ## the same with a longer search, and experiments as large as students'
