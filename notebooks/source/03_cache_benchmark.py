@@ -9,7 +9,7 @@
 # %% [markdown]
 # # Lab 3: what the cache saves
 #
-# <!-- picture: Passes of Llama-3.1-8B on an H200. Launching takes the same time for every pass.
+# <!-- picture: Passes of Llama-3.1-8B on an H100. Launching takes the same time for every pass.
 # Computing grows with its tokens. -->
 #
 # After this lab you can
@@ -134,9 +134,9 @@ Table(["model", *headings], rows, "512 new tokens after a prompt of 8")
 # the fields `moving_s`, `computing_s` and `seconds`, which is the longer of the two.
 #
 # There is a second bound: the CPU (the *host*) has to *launch* every kernel of the pass. With eager
-# PyTorch, where each operation is launched by itself, this takes about 0.75 ms per layer (0.67 to
+# PyTorch, where each operation is launched by itself, this takes about 0.75 ms per layer (0.53 to
 # 1.03 in our records; the model of lab 2 has 0.91). For the 32 layers of Llama-3.1-8B it is 24 ms.
-# The floor of its decode step on an H200 is only 3.1 ms.
+# The floor of its decode step on an H100 is only 4.5 ms.
 #
 # The GPU works while the host launches. So a pass takes the longer of the two times, not their sum.
 
@@ -153,7 +153,7 @@ Table(["model", *headings], rows, "512 new tokens after a prompt of 8")
 # %% [markdown]
 # ### Question: four settings, before we measure
 #
-# Take an H200 (`Roofline.of("H200-SXM")`), bfloat16, and a launch time of 0.75 ms per layer.
+# Take an H100 (`Roofline.of("H100-SXM")`), bfloat16, and a launch time of 0.75 ms per layer.
 # Multiply it by the layers of each model. With `work = ModelWork.of("meta-llama/Llama-3.1-8B")`,
 # they are `work.shape.n_layers`.
 #
@@ -168,7 +168,7 @@ Table(["model", *headings], rows, "512 new tokens after a prompt of 8")
 #
 # A limit is `"launch"`, `"memory"` or `"compute"`.
 #
-# The three values of `"leaves_launch_floor_at"` are predictions. The short curves of the H200's
+# The three values of `"leaves_launch_floor_at"` are predictions. The short curves of the H100's
 # record end at 519 tokens, so they do not reach these lengths. Section 4 shows what the record can
 # confirm.
 
@@ -229,7 +229,7 @@ records = {**RECORDS, "here": recorder.record()}
 # %% [markdown]
 # Points are measured. Dashed lines show *your* `predicted_time_s`. You see this machine first: the
 # baseline beside the long prompt, then the smaller model beside the older one. Then you see a
-# record of an H200. The axes are logarithmic. In a cell, replace `"log"` by `"linear"` to see
+# record of an H100. The axes are logarithmic. In a cell, replace `"log"` by `"linear"` to see
 # straight lines.
 
 # %% experiment="curves"
@@ -239,8 +239,8 @@ cache_figures.with_and_without(records["here"], predicted_time_s, "log")
 others = ["smaller", "older"]
 cache_figures.with_and_without(records["here"], predicted_time_s, "log", others)
 
-# %% experiment="curves_h200"
-cache_figures.with_and_without(records["cache-h200"], predicted_time_s, "log")
+# %% experiment="curves_h100"
+cache_figures.with_and_without(records["cache-h100"], predicted_time_s, "log")
 
 # %% experiment="residuals"
 rows = []
@@ -268,16 +268,18 @@ Table(
 # * **The floors.** No measurement can be below them. A ratio well above 1 shows what the floors
 #   leave out. For example, operations write their results to memory and read them again, or
 #   attention copies its keys in each step.
-# * **The launch time.** It is measured, and it varies. On the H200 the one-token pass of the
-#   baseline took {measured:cache-h200 one_token_pass setting=baseline | ms .0f} ms. A minute later
-#   steps took 21 ms. So a ratio of 0.8 is not surprising. Also,
-#   most H200 curves were measured only once.
+# * **The launch time.** It is measured, and it varies. On the H100 the one-token pass of the
+#   baseline took {measured:cache-h100 one_token_pass setting=baseline | ms .0f} ms. Minutes later
+#   the same pass of the same model took
+#   {measured:cache-h100 one_token_pass setting=long_prompt | ms .0f} ms. So a ratio of 0.8 is not
+#   surprising.
 #
-# The most important result: on the H200, 512 tokens of an 8B model take
-# {measured:cache-h200 cache_or_not setting=baseline n_new=512 use_cache=False | s .1f} s
+# The most important result: on the H100, 512 tokens of an 8B model take
+# {measured:cache-h100 cache_or_not setting=baseline n_new=512 use_cache=False | s .1f} s
 # without a cache and
-# {measured:cache-h200 cache_or_not setting=baseline n_new=512 use_cache=True | s .1f} s
-# *with* one. The cache saves no time while launching takes the longest.
+# {measured:cache-h100 cache_or_not setting=baseline n_new=512 use_cache=True | s .1f} s
+# *with* one. The cache saves no time while launching takes the longest. It even costs some,
+# because storing the keys and values takes launches too.
 #
 # **The predicted lengths.** Section 3 predicts where the two curves separate. The record tests this
 # only at two places. The short curves end at 519 tokens: there both should still be equal. The
@@ -315,8 +317,8 @@ display(
 )
 cache_figures.slopes_by_length(records["cache-cpu"], slopes)
 
-# %% experiment="slopes_h200"
-cache_figures.slopes_by_length(records["cache-h200"], slopes)
+# %% experiment="slopes_h100"
+cache_figures.slopes_by_length(records["cache-h100"], slopes)
 
 # %% [markdown]
 # ### Question: what does the cache save?
@@ -337,35 +339,35 @@ speed_up = {
 # %% [markdown]
 # ### Written answer: four settings
 #
-# Use the figures: your own, and the one of the H200. Write 2 to 4 sentences for each part, with
+# Use the figures: your own, and the one of the H100. Write 2 to 4 sentences for each part, with
 # numbers.
 #
 # 1. **Baseline:** how do the curves with and without a cache grow on your machine? How do they grow
-#    on the H200? Why?
+#    on the H100? Why?
 # 2. **Long prompt:** compare with the baseline, and explain.
 # 3. **Smaller model:** compare with the baseline, and explain.
 # 4. **Older model:** compare with the baseline, and explain.
 # 5. **Prediction:** find the row of the table of ratios in which measured and predicted seconds
 #    differ most. Give its ratio and one possible reason. Then take the length at which the curves
-#    of the baseline separate by your prediction. Between which two measured lengths of the H200's
+#    of the baseline separate by your prediction. Between which two measured lengths of the H100's
 #    record does it lie?
 
 # %% [markdown] written="four_curves" points=1.5
 # *1.* Each new token is one pass. With a cache, each pass but the first is fed one token, so the
 # curve is a straight line. Without a cache each pass is fed everything. On one CPU core the passes
 # soon take longer than their fixed cost, and the curve bends upwards. At 512 tokens a further token
-# costs 154 ms without a cache and 7.1 ms with one. On the H200 both curves are the same line: 21 ms
-# per further token with a cache, and 21 to 24 ms without. The prediction is that launching takes
-# the longest up to 1,650 tokens. The record of the baseline ends at 519, so this length is
+# costs 154 ms without a cache and 7.1 ms with one. On the H100 both curves are nearly the same line: 20 to
+# 23 ms per further token without a cache, and 22 to 27 ms with one. Storing keys and values takes
+# launches too. The prediction is that launching takes the longest up to 1,650 tokens. The record of the baseline ends at 519, so this length is
 # extrapolated.
 #
 # *2.* With the long prompt, a pass without a cache is fed the whole prompt, and computing is the
 # limit. All passes are about equally long, so the curve is a straight line. Its slope is one
-# prefill per token: 1.30 s on the H200, where the floor is 0.72 s. With a cache it is 22 ms, as for
-# the baseline.
+# prefill per token: 1.34 s on the H100, where the floor is 0.72 s. With a cache it is 20 ms, about
+# as for the baseline.
 #
-# *3.* On the H200 the time of the smaller model follows its layers: 13 ms per token for 16 layers,
-# and 21 ms for 32. It does not follow the parameters, which are six times fewer. By the
+# *3.* On the H100 the time of the smaller model follows its layers: 10 to 12 ms per token for 16
+# layers, and 22 to 27 ms for 32. It does not follow the parameters, which are six times fewer. By the
 # prediction its curves separate at a length three times as large (5,193 tokens). No record tests
 # this. On a CPU its few FLOPs make it much
 # faster.
@@ -378,7 +380,7 @@ speed_up = {
 # {measured:cache-cpu cache_or_not setting=smaller n_new=512 use_cache=False | s .2f} s
 # without a cache. My prediction is
 # 0.22 s, a ratio of 2.4. The floors assume peak FLOP/s and that each number moves once. Operations
-# on tensors this narrow reach less, and they write intermediate results to memory. The H200's
+# on tensors this narrow reach less, and they write intermediate results to memory. The H100's
 # curves are nearly equal at 519 tokens and differ at 32,000. So the record puts the separation
 # between these two. The predicted 1,650 tokens fit, but no run was that long.
 #
@@ -435,7 +437,7 @@ speed_up = {
 #
 # `labkit.labs.cache_benchmark.prefix_cache` runs the model with *your* two functions, in blocks of
 # 16 tokens: find blocks, compute the rest, generate, store. You need not read it. Each question
-# comes after the document and all earlier questions and answers. The H200's record has a longer
+# comes after the document and all earlier questions and answers. The H100's record has a longer
 # document. In the table, `prefill` is the time with a prefix cache, and `without` the time without
 # one.
 
@@ -484,10 +486,10 @@ for name, record in RECORDS.items():
 # beginning, and no block is found. With a space at the end, there is only one more token at the
 # end.
 #
-# Look at the H200: 368 of 382 tokens are found, but the prefill takes *longer*. A pass over 382
+# Look at the H100: 368 of 382 tokens are found, but the prefill takes *longer*. A pass over 382
 # tokens and a pass over 14 are both limited by launching. In addition, the cached blocks must be
-# copied into the cache. With the document of the H200's record (5,761 tokens, in the table above),
-# the cache halves the time of a prefill.
+# copied into the cache. With the document of the H100's record (5,761 tokens, in the table above),
+# the cache saves more than half of the time of a prefill.
 #
 # ### Question: and the fifth run?
 #
@@ -583,9 +585,9 @@ for name, rows in {**steps, "here": list(offload(here))}.items():
 Table(["record", "offloaded", "MB per step", "predicted ms", "measured ms"], lines)
 
 # %% [markdown]
-# On the H200, half of the layers should cost 25 ms for the step and 51 ms for the copies. Together
-# they cost {measured:cache-h200 offload setting=half | ms/16 .0f} ms, although we did not ask for
-# overlap. The 25 ms are the *host's*: it launches the
+# On the H100, half of the layers should cost 18 ms for the step and 52 ms for the copies. Together
+# they cost {measured:cache-h100 offload setting=half | ms/16 .0f} ms, although we did not ask for
+# overlap. The 18 ms are the *host's*: it launches the
 # next kernels while the copies run. So add two times only if both use the same device. If not, they
 # overlap, and the step takes little more than the longer one.
 
@@ -618,7 +620,7 @@ offload_plan = {
 #
 # ## 7. Play with it
 #
-# This section gives no points. The sliders call your `predicted_time_s`. Choose an H200 and 0.75 ms
+# This section gives no points. The sliders call your `predicted_time_s`. Choose an H100 and 0.75 ms
 # per layer. At which prompt length does the cache begin to save time? Then set the launch time to
 # 0. What changes?
 

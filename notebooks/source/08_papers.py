@@ -174,7 +174,7 @@ language = "en"  # "en" or "zh"; English if you write nothing
 # %% [markdown]
 # ## What a serving engine shows
 #
-# Lab 3 measured three things on an H200: four questions about one document, edits of a cached
+# Lab 3 measured three things on an H100: four questions about one document, edits of a cached
 # prompt, and weights that stay in the memory of the host. The next questions have the numbers.
 
 # %% item="q18" points=0.25

@@ -102,17 +102,17 @@ def _measured_curve(
     forget_peak()
     lengths = [row.n_new for row in rows]
     first_s, outcome = _run(model, tokens, lengths, use_cache, longest_run_s)
-    start_s, stopped, latest_s = time.perf_counter(), None, list(first_s)
+    start_s, stopped, fastest_s = time.perf_counter(), None, list(first_s)
     try:
         while first_s and len(samples) < profile.n_repeats:
             spent_s = time.perf_counter() - start_s
             is_spent = samples and spent_s * (len(samples) + 1) / len(samples) > budget_s
-            lacking = sum(len(samples) < least(run_s) for run_s in latest_s)  # the short ones
+            lacking = sum(len(samples) < least(run_s) for run_s in fastest_s)  # the short ones
             if is_spent and not lacking:
                 break
             reached = lengths[: lacking if is_spent else len(first_s)]
             samples.append(_run(model, tokens, reached, use_cache, math.inf)[0])
-            latest_s[: len(reached)] = samples[-1]
+            fastest_s[: len(reached)] = map(min, fastest_s, samples[-1])
     except KeyboardInterrupt as interrupt:
         stopped = interrupt
     n_peak_bytes = peak_bytes()

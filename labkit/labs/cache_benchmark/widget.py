@@ -24,7 +24,7 @@ def cache_growth(
     predicted_time_s: Callable[..., float],
     kv_bytes_per_token: Callable[..., int],
     model: str = "meta-llama/Llama-3.1-8B",
-    gpu: str = "H200-SXM",
+    gpu: str = "H100-SXM",
 ) -> Any:
     """Sliders for prompt, new tokens and launch time: seconds both ways, and the cache beside them.
 
@@ -62,7 +62,7 @@ def growth_table(
     predicted_time_s: Callable[..., float],
     kv_bytes_per_token: Callable[..., int],
     model: str = "meta-llama/Llama-3.1-8B",
-    gpu: str = "H200-SXM",
+    gpu: str = "H100-SXM",
 ) -> Table:
     """Predicted seconds with and without a cache, and the cache's size, for a few prompts."""
     shape = ModelShape.of(model)

@@ -1,7 +1,7 @@
 """The tables of lab 6, from records alone: steps, gains, sources, regimes, machines."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from labkit.labs.speculative.records import (
     Gain,
@@ -15,6 +15,7 @@ from labkit.labs.speculative.records import (
     words_of,
 )
 from labkit.measuring.bounds import roofline_of
+from labkit.measuring.profiles import PAIRS
 from labkit.measuring.records import Record
 from labkit.measuring.tables import Table, Tables
 from labkit.models.facts import gpus
@@ -113,6 +114,26 @@ def hardware_table(records: Mapping[str, Record], speedup: Speedup | None = None
             alpha, ratio = f"{gain.alpha[0]:.2f}", f"{gain.speedup[0]:.2f}"
             lines.append([*_machine_cells(record), setting, *times, alpha, ratio])
     return Table([*headings, "alpha", "speedup"], lines)
+
+
+def same_settings_table(machines: Sequence[Record], speedup: Speedup | None = None) -> Table:
+    """The best and the worst setting of the last machine, on each of these that ran the same pairs.
+
+    Brackets: the least and the greatest round. Steps are captured ones over one token.
+    """
+    by_setting = [{(g.row.model, g.gamma): g for g in gains(each, speedup)} for each in machines]
+    order = sorted(by_setting[-1], key=lambda setting: by_setting[-1][setting].speedup[0])
+    lines = []
+    for pair, gamma in (order[-1], order[0]):
+        for record, found in zip(machines, by_setting, strict=True):
+            gain = found[pair, gamma]
+            steps = [step_s(record, model, "captured") for model in PAIRS[pair]]
+            times = [f"{1e3 * each_s:.2f}" for each_s in (*steps, gain.alone_s, gain.token_s)]
+            middle, low, high = gain.speedup
+            cells = [pair, gamma, _machine_cells(record)[0], *times]
+            lines.append([*cells, f"{middle:.2f} [{low:.2f}, {high:.2f}]"])
+    headings = ["pair", "γ", "device", "target ms", "draft ms", "alone ms", "ms", "speedup"]
+    return Table(headings, lines, "the same settings, captured steps")
 
 
 def _machine_cells(record: Record) -> list[str]:

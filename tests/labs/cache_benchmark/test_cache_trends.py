@@ -3,30 +3,61 @@
 import pytest
 from trends import RECORDS, rows_by, stands_in
 
+from labkit import cache_benchmark
 from labkit.labs.cache_benchmark.records import curve
 
 
 def _both_ways_at(setting, n_new):
-    curves = (curve(RECORDS["cache-h200"], setting, use_cache) for use_cache in (False, True))
+    curves = (curve(RECORDS["cache-h100"], setting, use_cache) for use_cache in (False, True))
     without, cached = (dict(zip(*each, strict=True))[n_new] for each in curves)
     return without / cached
 
 
-def _halves_the_prefill():
+def _saves_half_the_prefill():
     both = [
-        rows_by("cache-h200", "multi_turn", "setting", use_cache=use_cache)
+        rows_by("cache-h100", "multi_turn", "setting", use_cache=use_cache)
         for use_cache in (False, True)
     ]
     ratios = [both[0][f"round {i}"].time_s / both[1][f"round {i}"].time_s for i in (2, 3, 4)]
-    return all(1.6 < ratio < 2.5 for ratio in ratios)
+    return all(2 < ratio < 4 for ratio in ratios)
+
+
+def _slopes_ms(setting, use_cache):
+    found = cache_benchmark.slopes(*curve(RECORDS["cache-h100"], setting, use_cache))
+    return round(1e3 * min(found)), round(1e3 * max(found))
+
+
+def _lie_within(*ways):
+    """Whether the slopes in ms of these settings and ways lie in their ranges."""
+    return all(
+        low <= low_ms and high_ms <= high
+        for setting, use_cache, low, high in ways
+        for low_ms, high_ms in [_slopes_ms(setting, use_cache)]
+    )
 
 
 TRENDS = [
     (
+        "20 to 23 ms per further token without a cache, and 22 to 27 ms with one.",
+        lambda: _lie_within(("baseline", False, 20, 23), ("baseline", True, 22, 27)),
+    ),
+    (
+        "its layers: 10 to 12 ms per token for 16 layers, and 22 to 27 ms for 32.",
+        lambda: _lie_within(("smaller", True, 10, 12)),
+    ),
+    (
+        "one prefill per token: 1.34 s on the H100",
+        lambda: _lie_within(("long prompt", False, 1340, 1344)),
+    ),
+    (
+        "With a cache it is 20 ms, about as for the baseline.",
+        lambda: _lie_within(("long prompt", True, 19, 21)),
+    ),
+    (
         "nearly equal at 519 tokens and differ at 32,000.",
         lambda: 0.85 < _both_ways_at("baseline", 512) < 1.15 < _both_ways_at("long prompt", 32) / 5,
     ),
-    ("the cache halves the time of a prefill.", _halves_the_prefill),
+    ("the cache saves more than half of the time of a prefill.", _saves_half_the_prefill),
 ]
 
 

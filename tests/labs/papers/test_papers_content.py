@@ -197,7 +197,7 @@ def test_the_times_of_the_slow_run_are_those_of_the_record():
 
 
 def test_the_rounds_are_those_of_the_record():
-    found, shown = rows("cache-h200", "multi_turn"), table_of("q18")
+    found, shown = rows("cache-h100", "multi_turn"), table_of("q18")
     for n in range(1, 5):
         kept, plain = found[f"round {n}", True], found[f"round {n}", False]
         for number in (kept.counts["prompt_tokens"], kept.counts["prefill_tokens"]):
@@ -207,7 +207,7 @@ def test_the_rounds_are_those_of_the_record():
 
 
 def test_the_edits_are_those_of_the_record_that_is_named():
-    name = "cache-h200"
+    name = "cache-h100"
     assert f"our record data/results/{name}.jsonl" in items()["q19"].source
     found, shown = rows(name, "invalidation"), table_of("q19")
     for edit, name in (("same", "none"), ("space before",) * 2, ("space after",) * 2):
@@ -217,7 +217,7 @@ def test_the_edits_are_those_of_the_record_that_is_named():
 
 
 def test_the_offloaded_steps_are_those_of_the_record():
-    found, shown = rows("cache-h200", "offload"), table_of("q20")
+    found, shown = rows("cache-h100", "offload"), table_of("q20")
     for setting in ("none", "half", "all"):
         row = found[setting, True]
         assert f" {1e3 * row.time_s / row.n_new:.0f} ms" in shown

@@ -192,6 +192,13 @@ def test_tables_have_a_line_for_each_point(record):
     assert [line[-1] for line in machines.lines] == ["2.00", "0.50"]
 
 
+def test_the_same_settings_stand_side_by_side_for_two_machines():
+    cards = [recorded_results()[f"speculative-{card}"] for card in ("h100", "h200")]
+    lines = speculative_tables.same_settings_table(cards).lines
+    assert [line[:2] for line in lines] == [["llama-8b-1b", "7"]] * 2 + [["qwen3-8b-1.7b", "2"]] * 2
+    assert [line[2].split()[1] for line in lines] == ["H100", "H200"] * 2
+
+
 def test_the_bench_reads_the_gpus_lines_from_a_record(record):
     captured = Record(HERE, (*steps("captured"), *runs("speculation")))
     found = bench.on_gpu(captured)

@@ -4,6 +4,7 @@ import pytest
 from trends import RECORDS, stands_in
 
 from labkit.labs.speculative.records import gains
+from labkit.labs.speculative.tables import same_settings_table
 
 
 def _regimes(drafts):
@@ -46,7 +47,21 @@ def _same_order_of_sources():
     return len(at_best) == 4 and by_alpha == sorted(at_best, key=lambda gain: gain.speedup[0])
 
 
+def _the_slower_card_gains_more():
+    cards = [RECORDS[f"speculative-{card}"] for card in ("h100", "h200")]
+    table = same_settings_table(cards).lines
+    by_card = [
+        {(gain.row.model, gain.gamma): gain.speedup for gain in gains(card)} for card in cards
+    ]
+    apart = all(slow[1] > by_card[1][at][2] for at, slow in by_card[0].items())
+    return apart and [line[-1][:4] for line in table] == ["1.89", "1.82", "1.46", "1.42"]
+
+
 TRENDS = [
+    (
+        "the slower of the two: 1.89 against 1.82, and 1.46 against 1.42.",
+        _the_slower_card_gains_more,
+    ),
     ("The speedups have the same order:", _same_order_of_sources),
     ("the speedup is 0.70 to 0.93.", _every_eager_pair_loses),
     (

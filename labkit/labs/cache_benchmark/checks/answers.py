@@ -24,7 +24,7 @@ from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
 from labkit.memory import kv_bytes_per_token
 from labkit.models.shapes import ModelShape
 
-CARD, DTYPE, N_CONTEXT = "H200-SXM", "bfloat16", 40_000
+CARD, DTYPE, N_CONTEXT = "H100-SXM", "bfloat16", 40_000
 LAUNCH_S_PER_LAYER = 0.75e-3
 SETTINGS = {  # model, and the length at which passes are compared
     "baseline": ("meta-llama/Llama-3.1-8B", 512),
