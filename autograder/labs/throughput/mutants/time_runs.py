@@ -78,6 +78,14 @@ return sorted(samples_s)
 # - samples_s.append(read_clock() - start_s)
 samples_s.append(1000 * (read_clock() - start_s))
 
+# %% the first reading is never renewed
+# - samples_s = []
+samples_s, first_s = [], None
+
+# - samples_s.append(read_clock() - start_s)
+first_s = first_s or start_s
+samples_s.append(read_clock() - first_s)
+
 # %% the first sample dropped
 # - return samples_s
 return samples_s[1:]

@@ -225,9 +225,19 @@ def decoding_is_greedy(student: Student, case: FixedCase) -> None:
             why="The model's own settings may say that it samples. Your call must say no.",
         )
     if _setting(call, "num_beams") not in (None, 1):
-        raise Wrong("`num_beams`", expected="1", got=show(call["num_beams"]))
+        raise Wrong(
+            "`num_beams`",
+            expected="1",
+            got=show(call["num_beams"]),
+            why="Several beams look for another text than the greedy one.",
+        )
     if _setting(call, "use_cache") in (False, 0):
-        raise Wrong("`use_cache`", expected="True", got="False")
+        raise Wrong(
+            "`use_cache`",
+            expected="True",
+            got="False",
+            why="Without the cache, each step reads the whole text again.",
+        )
 
 
 def _setting(call: dict, name: str) -> bool | float | None:

@@ -218,7 +218,7 @@ def samples_are_raw_one_per_run(student: Student, case: TimerCase) -> None:
         "the samples",
         expected=show([round(each, 4) for each in wanted]),
         got=show(timed.got),
-        why=_slip(kept, wanted),
+        why=_slip(kept, wanted, timed.timed()),
     )
 
 
@@ -252,13 +252,19 @@ def _close(got: Sequence[float], wanted: Sequence[float]) -> bool:
     return all(math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9) for a, b in pairs)
 
 
-def _slip(got: Sequence[float], wanted: Sequence[float]) -> str:
+def _slip(
+    got: Sequence[float], wanted: Sequence[float], readings: Sequence[tuple[tuple, tuple]]
+) -> str:
+    first_s = readings[0][0][1]
     if len(got) == 1 < len(wanted):
         return "There is one number for all runs. Return one for each run."
     slips = {
         "The samples were sorted. Return them in the order of the runs.": sorted(wanted),
         "These are milliseconds. Return seconds.": [1000 * each for each in wanted],
         "That is the mean. Return each sample.": [sum(wanted) / len(wanted)] * len(wanted),
+        "Each sample begins with the first run. Read the clock again before each run.": [
+            closing[1] - first_s for _, closing in readings
+        ],
         "The first sample is missing.": wanted[1:],
         "The slowest sample is missing.": [each for each in wanted if each < max(wanted)],
     }
