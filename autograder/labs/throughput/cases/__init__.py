@@ -6,7 +6,8 @@ import statistics
 from labkit import throughput
 from labkit.checks.answers import AnswerCase
 from labkit.labs.throughput.checks.generate import FixedCase
-from labkit.labs.throughput.checks.rates import FitCase, LimitCase, RateCase
+from labkit.labs.throughput.checks.limits import LimitCase
+from labkit.labs.throughput.checks.rates import FitCase, RateCase
 from labkit.labs.throughput.checks.sweep import SweepCase
 from labkit.labs.throughput.checks.timer import TimerCase
 
