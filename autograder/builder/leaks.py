@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from functools import cache
 
 from autograder.builder.blank import blank_values, normalise, solution_lines
-from autograder.builder.source import Lab, module_source
-from autograder.builder.wheel import blanked_names, targets_in
+from autograder.builder.source import Lab, module_source, targets_from
+from autograder.builder.wheel import blanked_names
 
 
 def telling_lines(lab: Lab, labs: Sequence[Lab]) -> set[str]:
     """Lines of the answers of this lab and of later ones, without those too short to tell."""
     answers: set[str] = set()
-    for module, blanked in blanked_names(targets_in(lab, labs)).items():
+    for module, blanked in blanked_names(targets_from(lab)).items():
         answers |= solution_lines(module_source(module), blanked)
     for other in labs:
         if other.number >= lab.number:

@@ -27,14 +27,14 @@ Tag: py3-none-any
 """
 
 
-def student_files(lab: Lab, labs: Iterable[Lab] | None = None) -> dict[str, bytes]:
+def student_files(lab: Lab) -> dict[str, bytes]:
     """The files of the student's labkit for one lab, by path, with its data inside of it."""
-    return code_files(lab, labs) | data_files("labkit/data")
+    return code_files(lab) | data_files("labkit/data")
 
 
-def code_files(lab: Lab, labs: Iterable[Lab] | None = None) -> dict[str, bytes]:
+def code_files(lab: Lab) -> dict[str, bytes]:
     """The student's labkit for one lab without its data, by path, such as "labkit/memory.py"."""
-    blanked = blanked_names(targets_from(lab) if labs is None else targets_in(lab, labs))
+    blanked = blanked_names(targets_from(lab))
     files = {}
     for path in sorted((REPOSITORY / "labkit").rglob("*.py")):
         name = path.relative_to(REPOSITORY).as_posix()
@@ -57,12 +57,6 @@ def data_files(folder: str) -> dict[str, bytes]:
         for path in sorted(data.rglob("*"))
         if path.suffix in DATA_SUFFIXES
     }
-
-
-def targets_in(lab: Lab, labs: Iterable[Lab]) -> list[Target]:
-    """What the exercises of `lab`, and of those of `labs` that are later, fill in."""
-    later = [other for other in labs if other.number >= lab.number]
-    return [cell.target for other in later for cell in other.exercises]
 
 
 def blanked_names(targets: Iterable[Target]) -> dict[str, set[str]]:

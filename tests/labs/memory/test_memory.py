@@ -441,7 +441,7 @@ def test_a_hidden_finding_never_says_the_right_number(solved):
 def test_no_right_number_of_an_answer_reaches_a_student():
     files = {
         name: text.decode()
-        for name, text in student_files(LAB, [LAB]).items()
+        for name, text in student_files(LAB).items()
         if "memory" in name or name.endswith(("answers.py", ".json", ".md", "facts.py"))
     }
     files["notebook"] = "\n".join(cell.source for cell in build_notebook(LAB, "student").cells)
