@@ -31,9 +31,11 @@ class Decoder:
         self.kernels = {
             name: registry.choose(name, weights, without) for name in ("linear", "attention")
         }
-        self._few = self._made(self.kernels.values())
-        plain = [registry.choose(name, weights, ("triton", "graph")) for name in self.kernels]
-        self._many = self._made(plain)  # for more tokens than the kernels for decoding take
+        self._few = self._many = self._made(self.kernels.values())
+        left_out = ("triton", "graph", *without)
+        plain = {name: registry.choose(name, weights, left_out) for name in self.kernels}
+        if plain != self.kernels:  # for more tokens than the kernels for decoding take
+            self._many = self._made(plain.values())
 
     @property
     def can_capture(self) -> bool:

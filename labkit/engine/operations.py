@@ -3,6 +3,7 @@
 Rows of all matrices here are tokens: B sequences with T new tokens each, sequence by sequence.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -26,18 +27,22 @@ def linear(
     residual: Tensor | None = None,
     gated: bool = False,
     dtype: torch.dtype | None = None,
+    product: Callable[[Tensor, Tensor], Tensor] | None = None,
 ) -> Tensor:
     """Vectors times a matrix (out, in), with what comes before and after it.
 
     normed: the vectors are divided by their root mean square first. gated: the matrix has two
     halves, and what the first gives goes through SiLU and scales what the second gives. residual:
     is added, where nothing is gated. dtype: of what is returned, (tokens, out); else that of x.
+    product: what multiplies; PyTorch's own if None.
     """
     if normed:
         x = rms_norm(x, None, eps)
-    if residual is not None:
+    if residual is not None and product is None:
         return torch.addmm(residual, x, weight.t()).to(dtype or x.dtype)
-    out = functional.linear(x, weight)
+    out = (product or functional.linear)(x, weight)
+    if residual is not None:
+        out = out + residual
     if gated:
         gate, up = out.chunk(2, dim=-1)
         out = functional.silu(gate) * up

@@ -61,6 +61,14 @@ def _why_no_gpu(weights: Weights) -> str:
     return "" if weights.device.type == "cuda" else "the weights are not on a GPU"
 
 
+def _why_no_packing(weights: Weights) -> str:
+    if weights.device.type != "cpu" or weights.dtype != torch.float32:
+        return "it is for float32 on a CPU"
+    from labkit.engine import onednn_linear
+
+    return onednn_linear.why_not()
+
+
 def _always(weights: Weights) -> str:
     return ""
 
@@ -95,6 +103,12 @@ def _triton_flash(shape: DecoderShape, n_sequences: int, device: torch.device) -
     return flash_attention
 
 
+def _onednn_linear(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
+    from labkit.engine.onednn_linear import Linear
+
+    return Linear()
+
+
 def _torch_linear(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
     return operations.linear
 
@@ -121,6 +135,7 @@ def _torch_accept(shape: DecoderShape, n_sequences: int, device: torch.device) -
 
 KERNELS = (
     Kernel("linear", "triton", _why_no_early_start, _triton_linear),
+    Kernel("linear", "onednn", _why_no_packing, _onednn_linear),
     Kernel("linear", "torch", _always, _torch_linear),
     Kernel("attention", "triton", _why_no_early_start, _triton_attention),
     Kernel("attention", "graph", _why_no_gpu, _graph_attention),

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from labkit import zoo
-from labkit.engine import registry
+from labkit.engine import onednn_linear, operations, registry
 from labkit.engine.arena import Arena
 from labkit.engine.decoder import Decoder
 from labkit.engine.weights import DecoderShape, random_weights, weights_of
@@ -155,7 +155,7 @@ def test_what_cannot_run_here_gives_way_and_says_why():
     weights = weights_of(model("tiny-target"), N_POSITIONS)
     decoder = Decoder(weights, 8)
     assert {name: kernel.backend for name, kernel in decoder.kernels.items()} == {
-        "linear": "torch",
+        "linear": "torch" if onednn_linear.why_not() else "onednn",
         "attention": "torch",
     }
     assert not decoder.can_capture
@@ -163,3 +163,30 @@ def test_what_cannot_run_here_gives_way_and_says_why():
         registry.choose("attention", weights, without=("torch",))
     with pytest.raises(ValueError, match="no implementation is known"):
         registry.choose("convolution", weights)
+
+
+@pytest.mark.parametrize("n_vectors", [1, 2, 3, 8, 40])
+@pytest.mark.parametrize("sizes", [(512, 384), (16, 24)], ids=["large", "small"])
+def test_what_multiplies_on_a_cpu_gives_the_same_as_pytorch(n_vectors, sizes):
+    torch.manual_seed(0)
+    weight, x = torch.randn(*sizes), torch.randn(n_vectors, sizes[1])
+    linear = registry.made("linear", weights_of(model("tiny-target"), 8))
+    for around in (
+        {},
+        {"normed": True, "eps": 1e-6, "gated": True},
+        {"residual": torch.randn(n_vectors, sizes[0])},
+    ):
+        wanted = operations.linear(x, weight, **around)
+        torch.testing.assert_close(linear(x, weight, **around), wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_another_build_of_pytorch_or_another_dtype_takes_the_plain_product(monkeypatch):
+    weights = weights_of(model("tiny-target"), 8)
+    half = replace(weights, head=weights.head.bfloat16())
+    assert registry.choose("linear", half).backend == "torch"
+    monkeypatch.setattr(
+        onednn_linear, "_pack", lambda weight: torch.ops.mkldnn.another_name(weight)
+    )
+    monkeypatch.setattr(onednn_linear, "why_not", onednn_linear.why_not.__wrapped__)
+    with pytest.raises(ValueError, match=r"onednn: this PyTorch has no packed matrices"):
+        registry.choose("linear", weights, without=("torch",))
