@@ -197,7 +197,7 @@ class RingCache:
         self.positions = torch.full((window,), -1)
 
     def append(self, keys: Tensor, values: Tensor) -> None:
-        """Write the next T tokens. Of more than the window, only the newest remain.
+        """Write a chunk, the next T tokens. If T > window, only the newest remain.
 
         Shapes: keys and values (B Hkv T D), of the ring's dtype, T at least 1.
         """
