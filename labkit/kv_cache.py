@@ -149,7 +149,7 @@ class ArenaCache:
         pair of (B Hkv length+T D), which are views of the arenas: no cached
         number is copied.
         Raises: ValueError, with nothing changed, if the arena has no room for
-        T more tokens. The text is free, such as "cannot append 5 tokens: 60 of
+        T more tokens. Choose its text, such as "cannot append 5 tokens: 60 of
         64 cached".
         """
         n_layers, capacity, n_new = self.keys.shape[0], self.keys.shape[3], keys.shape[2]
