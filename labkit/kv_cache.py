@@ -149,7 +149,7 @@ class ArenaCache:
         pair of (B Hkv length+T D), which are views of the arenas: no cached
         number is copied.
         Raises: ValueError, with nothing changed, if the arena has no room for
-        T more tokens. The text is free, such as "cannot append 5 tokens: 60 of
+        T more tokens. Choose its text, such as "cannot append 5 tokens: 60 of
         64 cached".
         """
         n_layers, capacity, n_new = self.keys.shape[0], self.keys.shape[3], keys.shape[2]
@@ -197,7 +197,7 @@ class RingCache:
         self.positions = torch.full((window,), -1)
 
     def append(self, keys: Tensor, values: Tensor) -> None:
-        """Write the next T tokens. Of more than the window, only the newest remain.
+        """Write a chunk, the next T tokens. If T > window, only the newest remain.
 
         Shapes: keys and values (B Hkv T D), of the ring's dtype, T at least 1.
         """

@@ -61,8 +61,8 @@ print(ready())
 # ## 1. The numbers of a model
 #
 # A `ModelShape` holds the numbers of a model that decide its memory. They come from the
-# `config.json` of each model. `n_params` counts the parameters of all tensors, and counts a shared
-# tensor once.
+# `config.json` of each model. `n_params` counts the parameters of all tensors. If two layers share
+# a tensor, it counts once.
 
 # %% experiment="family"
 rows = []
@@ -157,7 +157,7 @@ training_and_generation = {
 # VRAM is the GPU's own memory. Answer in 3 to 5 sentences:
 #
 # 1. What is in VRAM during training, and what is in it during generation?
-# 2. Which of the two has memory that you cannot compute before the run? Name the unknown
+# 2. For which of the two can you not compute the memory before the run? Name the unknown
 #    quantities.
 
 # %% [markdown] written="training_or_generation" points=1
@@ -167,8 +167,8 @@ training_and_generation = {
 # being computed, and the KV cache. Each token of each sequence adds the same number of bytes to the
 # cache.
 #
-# *2.* That is generation. In training, the batch size and the length are chosen before
-# the run, so all memory is known. In generation, nobody knows when a model will produce its
+# *2.* You cannot compute it for generation. In training, the batch size and the length are chosen
+# before the run, so all memory is known. In generation, nobody knows when a model will produce its
 # end-of-text token, or how many requests will arrive. So the server must track the length of each
 # sequence and the number of running sequences.
 #
@@ -187,10 +187,10 @@ training_and_generation = {
 #
 # * 48 GB are 48.0 × 10⁹ bytes. 48 GiB would be 51.5 × 10⁹ bytes.
 # * The driver shows 46,068 MiB, which is 48.3 × 10⁹ bytes.
-# * PyTorch shows 44.3 to 44.4 GiB, which is 47.6 to 47.7 × 10⁹ bytes.
+# * PyTorch shows 44.3 to 44.4 GiB, which is 47.6 to 47.7 × 10⁹ bytes. It depends on the driver.
 #
-# These numbers differ by up to 8 %. For a cache of Qwen3-14B, that is 24,000 tokens. None of them
-# is wrong. So always write down which one you used:
+# These numbers differ by up to 8 %, which is room for 24,000 tokens of Qwen3-14B. None of them is
+# wrong. So always write down which one you used:
 #
 # | name | how the size is read |
 # |---|---|
@@ -253,17 +253,18 @@ else:
 # * `"vram"`: how you read 80 GB, one of the four names of section 5;
 # * `"n_tokens"`: the length of the text, 1 to 4,096 tokens;
 # * `"overhead_gb"`: the extra memory that you assume, in GB. Which things are in memory together
-#   with the weights? You may enter 0, or estimate a number. The check accepts up to a limit, which
-#   grows with `n_tokens`. In section 9 you explain your number.
+#   with the weights? You may enter 0, or estimate a number. The check accepts any number up to a
+#   limit, which grows with `n_tokens`. In section 9 you explain your number.
 #
-# `vram_readings("H100-SXM")` gives the bytes of a card by these names: the lowest and the highest.
+# `vram_readings("H100-SXM")` gives two numbers of bytes for each of the four names: the lowest and
+# the highest.
 
 # %% answer="largest_on_80_gb" points=1
 largest_on_80_gb = {
     "vram": "GB",  # one of the four names in the table of section 5
     "n_tokens": 2048,  # length of the one text, at most 4,096
     "overhead_gb": 2.0,  # in memory besides the weights, in GB (10^9 bytes)
-    "billions": 39,  # parameters, to the nearest billion
+    "billions": 39,  # parameters, in whole billions
 }
 
 # %% [markdown]
@@ -287,7 +288,8 @@ largest_on_80_gb = {
 #
 # * `"vram"`: how you read 48 GB; for `"torch"`, the lowest and the highest number are both right;
 # * `"params"`: how you count the parameters. `"exact"` is the number in the table of section 1.
-#   `"card"` is the 14.8 billion of the model card. `"name"` is the 14 billion of its name.
+#   `"card"` is the 14.8 billion of the model card. `"name"` is the 14 billion of its name. One of
+#   them is too far from the real number.
 
 # %% answer="longest_on_l40s" points=1.5
 longest_on_l40s = {
@@ -369,7 +371,7 @@ scaling = {
     "batch_slope": 1,
     "params_ratio": 55,  # parameters of Qwen3-32B over those of Qwen3-0.6B
     "kv_ratio": 2.29,  # KV caches of Qwen3-32B and Qwen3-0.6B, at equal length
-    "kv_over_weights": {  # two or three digits
+    "kv_over_weights": {  # two or three significant digits
         "Qwen3-0.6B": 3.15,
         "Qwen3-1.7B": 1.09,
         "Qwen3-4B": 0.60,
@@ -385,8 +387,8 @@ scaling = {
 # Write 6 to 10 sentences, with numbers:
 #
 # 1. How does the cache grow with the batch size and with the length?
-# 2. Which numbers of the config decide how it grows across this family, and which do not? What
-#    follows for a small model that serves long texts?
+# 2. Which numbers of the `config.json` decide how large the cache of each Qwen3 model is, and which
+#    do not? What follows for a small model that serves long texts?
 # 3. Show your work for `largest_on_80_gb`: which assumptions do you make, and how do they give your
 #    answer?
 # 4. Show your work for `longest_on_l40s`: give each factor, and the steps to your answer.

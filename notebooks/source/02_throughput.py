@@ -21,9 +21,10 @@
 #
 # **You need** lab 1 and Python functions that take functions as arguments. The
 # [glossary](../docs/glossary.md) explains the words of this lab in English and Chinese. A CPU is
-# enough: there the cells run small models. On a GPU they run larger ones. Records of both ship with
-# the lab, so you can analyse a real GPU without having one. Cells with `TODO` are yours. The check
-# below each runs a few visible tests. After you hand in, the grader runs it on hidden tests.
+# enough: there the cells run small models. On a GPU they run larger ones. Our measurements on both
+# ship with the lab as *records*, so you can analyse a real GPU without having one. Cells with
+# `TODO` are yours. The check below each runs a few visible tests. After you hand in, the grader
+# runs it on hidden tests.
 #
 # **Time:** 3 to 4.5 hours. **14 points**, 2.5 of them for written answers:
 #
@@ -85,9 +86,9 @@ print(ready())
 # ## 1. A timer
 #
 # A GPU works while your program goes on. A call *queues* work and returns at once. For example,
-# multiply two matrices of 8,192 × 8,192 numbers on an H200. This is 1.1 TFLOP, so it takes at least
-# 1.1 ms. The call returns long before that. If you read the clock before the GPU has finished, you
-# measure only how long it takes to queue the work.
+# multiply two matrices of 8,192 × 8,192 numbers on an H200. This is 1.1 TFLOP, and the card does at
+# most 989 TFLOP/s. So it takes at least 1.1 ms. The call returns long before that. If you read the
+# clock before the GPU has finished, you measure only how long it takes to queue the work.
 #
 # The first runs are also different from later ones. They load programs for the GPU (*kernels*),
 # allocate memory and choose algorithms. So we first do a few runs that we do not time. This is the
@@ -100,7 +101,7 @@ print(ready())
 # Write it in three stages, and run the check after each:
 #
 # 1. Loop over the timed runs. Read the clock before and after each. Which lines of the check fail?
-# 2. Wait for the device where one of these lines asks for it.
+# 2. Wait for the device where a failing line asks for it.
 # 3. Add the warm-up, and the ValueError.
 
 # %% exercise="labkit.throughput:time_runs" points=2
@@ -158,7 +159,7 @@ for n_new in (1, 5, 20):
 # ## 3. A sweep that survives
 #
 # A *sweep* measures many settings, which we call points. The largest ones run out of memory. That
-# is a *result*: it belongs into the table, and the sweep goes on. Two things are easy to get wrong:
+# is a *result*: it belongs in the table, and the sweep goes on. Two things are easy to get wrong:
 #
 # * **When a row is saved.** If a sweep of one hour is interrupted in minute 59, it should lose only
 #   the last minute. So save each row before the next point begins. A second call skips the points
@@ -224,7 +225,8 @@ print(f"after it:      {memory_errors_alive()} exceptions")
 # * `three_models` runs a small, a medium and an older model;
 # * `forward_by_batch` times one pass over 256 tokens and varies the batch size.
 #
-# The first experiment makes 64 new tokens on a GPU, and 16 on a CPU. `short(profile())` measures
+# The models for a GPU have random weights: nothing is downloaded, and the times are the same. The
+# first experiment makes 64 new tokens on a GPU, and 16 on a CPU. `short(profile())` measures
 # only some of the points, which takes about a minute on a CPU. If you have time, replace it by
 # `profile()`: this measures all of them.
 #
@@ -237,7 +239,7 @@ print(f"after it:      {memory_errors_alive()} exceptions")
 # | `time s` | median time of a run, in seconds, by the clock |
 # | `middle half` | the range that contains the middle 50 % of the times |
 # | `events s` | median time by CUDA events (a GPU's own clock); only on a GPU |
-# | `first` | time of the first, untimed run divided by the median |
+# | `first` | time of the first warm-up run divided by the median |
 # | `ms/seq`, `ms/layer` | milliseconds of one pass: per sequence of the batch, and per layer |
 # | `MFU` | model FLOPs utilisation: the model's FLOPs per second as a share of the machine's peak |
 
@@ -294,10 +296,10 @@ figures.forward_by_batch(records["yours"])
 # ## 6. Prefill and step
 #
 # On one core of a CPU, one new token takes {measured:throughput-cpu output_sweep n_new=1 | s .3f} s
-# and 64 tokens take {measured:throughput-cpu output_sweep n_new=64 | s .3f} s. A straight line
-# through such times has a slope. The slope is the time of one *step*. The value of the line at one
-# new token is the *prefill*, because the prefill already makes the first token. Before you write
-# the function, compute the step from these two times.
+# and 64 tokens take {measured:throughput-cpu output_sweep n_new=64 | s .3f} s. Draw a straight line
+# through such times. Its slope is the time of one *step*. Its value at one new token is the
+# *prefill*, because the prefill already makes the first token. Before you write the function,
+# compute the step from these two times.
 
 # %% exercise="labkit.throughput:fit_steps" points=1
 
@@ -316,12 +318,12 @@ for name, record in records.items():
 Table(["record", "model", "prefill ms", "step ms", "R²"], fits)
 
 # %% [markdown]
-# Look at the H200's line. It says that the prefill takes 7 ms. But the row with one new token took
-# {measured:throughput-h200 output_sweep n_new=1 | ms .0f} ms, and this row *is* a prefill. The
-# slope is right: the rows take about 33 ms for each token. The line's value at one token is wrong,
-# because the long rows decide where the line lies. The five runs with 256 new tokens took between
+# Look at the H200. By its fitted line, the prefill takes 7 ms. But the run with one new token took
+# {measured:throughput-h200 output_sweep n_new=1 | ms .0f} ms, and this run *is* a prefill. The
+# slope is right: the runs take about 33 ms for each token. The line's value at one token is wrong,
+# because the long runs decide where the line lies. The five runs with 256 new tokens took between
 # 8.0 and 9.8 s. A change of 1 % in their median is 85 ms, more than the whole prefill. So take the
-# step from the slope, and the prefill from the row with one new token. (Your `fit_steps` is right:
+# step from the slope, and the prefill from the run with one new token. (Your `fit_steps` is right:
 # keep it.) R² is 1 if all points lie on the line. Here it is close to 1, and does not show the
 # problem.
 #
@@ -331,8 +333,8 @@ Table(["record", "model", "prefill ms", "step ms", "R²"], fits)
 # 3.2 ms. (These are all weights but the input embedding: a step reads only a few of its rows.)
 # Computing takes 0.12 ms. The measured step takes 33 ms. So the step waits neither for memory nor
 # for computing. It waits for the CPU (the *host*), which *launches* the GPU's kernels one by one.
-# Each layer has dozens of kernels, and launching them takes 0.91 ms. PyTorch's default is to launch
-# each operation when Python reaches it. This is called *eager*.
+# Each of the 36 layers has dozens of kernels, and launching those of one layer takes 0.91 ms.
+# PyTorch's default is to launch each operation when Python reaches it. This is called *eager*.
 #
 # So three times compete, and the longest one is the limit:
 #
@@ -397,7 +399,8 @@ three_models = {
 #
 # The launch time is layers × launch time per layer. Take the smallest of your three numbers above
 # as launch time per layer, because it contains the least moving and computing. The cell below
-# prints the layers and the two floors. If two limits are within a factor of 1.5, both are accepted.
+# prints the layers and the two floors. The check accepts each limit whose time is within a factor
+# of 1.5 of the longest.
 
 
 # %% experiment="floors"
@@ -441,8 +444,8 @@ which_limit = {
 # %% [markdown]
 # ## 8. Your table
 #
-# Copy your output sweep into the table. The cell prints it ready to paste. It also measures one row
-# a second time, for the entry `"again"`.
+# Copy your output sweep into the table. The next cell prints it ready to paste. It also measures
+# one row a second time, for the entry `"again"`.
 #
 # A slow machine costs you no points. The check compares the rows with each other, with your second
 # measurement, and with what the machine can do. `"machine"` is `"CPU"`, the name of your card as in

@@ -101,7 +101,8 @@ print(ready())
 # * `work.flops(n_new, n_cached, n_logits)` is the number of FLOPs. The pass is fed `n_new` tokens
 #   after `n_cached` tokens, and computes logits for `n_logits` of them.
 # * `work.moved_bytes(n_tokens, batch_size, width)` is the number of bytes that come from memory.
-#   These are all weights and the KV cache of `n_tokens`, with `width` bytes per number.
+#   These are the weights that a pass reads, and the KV cache of `n_tokens`, with `width` bytes per
+#   number.
 #
 # Here `n_new` counts the tokens that one pass is fed. In your functions, `n_new` counts the new
 # tokens of the whole generation.
@@ -143,10 +144,10 @@ Table(["model", *headings], rows, "512 new tokens after a prompt of 8")
 # %% exercise="labkit.cache_benchmark:predicted_time_s" points=1
 
 # %% [markdown]
-# If launching takes the longest, a pass over 500 tokens costs as much as a pass over one. Then the
-# curves with and without a cache coincide. At which length do they separate? The floor never falls
-# when the length grows. So a loop over the lengths finds it, and Python's `bisect_right` finds it
-# faster.
+# If launching takes the longest, a pass over 500 tokens takes as long as a pass over one. Draw the
+# seconds over the number of new tokens: the curves with and without a cache coincide. At which
+# length do they separate? The floor never falls when the length grows. So a loop over the lengths
+# finds it, and Python's `bisect_right` finds it faster.
 
 # %% exercise="labkit.cache_benchmark:leaves_launch_floor_at" points=1
 
@@ -229,8 +230,8 @@ records = {**RECORDS, "here": recorder.record()}
 # %% [markdown]
 # Points are measured. Dashed lines show *your* `predicted_time_s`. You see this machine first: the
 # baseline beside the long prompt, then the smaller model beside the older one. Then you see a
-# record of an H100. The axes are logarithmic. In a cell, replace `"log"` by `"linear"` to see
-# straight lines.
+# record of an H100. The axes are logarithmic. In a cell, replace `"log"` by `"linear"`: there, a
+# constant time per token is a straight line.
 
 # %% experiment="curves"
 cache_figures.with_and_without(records["here"], predicted_time_s, "log")
@@ -347,10 +348,9 @@ speed_up = {
 # 2. **Long prompt:** compare with the baseline, and explain.
 # 3. **Smaller model:** compare with the baseline, and explain.
 # 4. **Older model:** compare with the baseline, and explain.
-# 5. **Prediction:** find the row of the table of ratios in which measured and predicted seconds
-#    differ most. Give its ratio and one possible reason. Then take the length at which the curves
-#    of the baseline separate by your prediction. Between which two measured lengths of the H100's
-#    record does it lie?
+# 5. **Prediction:** find the ratio in the table of ratios that is furthest from 1. Give it, and one
+#    possible reason. Then take the length at which you predicted that the curves of the baseline
+#    separate. Between which two measured lengths of the H100's record does it lie?
 
 # %% [markdown] written="four_curves" points=1.5
 # *1.* Each new token is one pass. With a cache, each pass but the first is fed one token, so the
@@ -479,7 +479,7 @@ for name, record in RECORDS.items():
     first, same = (
         f"{1e3 * recorded[key].time_s:.0f} ms" for key in ("first", "same")
     )
-    print(f"{name}: whole prefill {first}, of the same again {same}")
+    print(f"{name}: the first prefill takes {first}, the same again {same}")
 
 # %% [markdown]
 # With a space in front, the first token is no longer `"Chapter"`. So every block has a different
@@ -488,8 +488,8 @@ for name, record in RECORDS.items():
 #
 # Look at the H100: 368 of 382 tokens are found, but the prefill takes *longer*. A pass over 382
 # tokens and a pass over 14 are both limited by launching. In addition, the cached blocks must be
-# copied into the cache. With the document of the H100's record (5,761 tokens, in the table above),
-# the cache saves more than half of the time of a prefill.
+# copied into the cache. With the document of the H100's record (5,761 tokens, in the table of the
+# four questions), the cache saves more than half of the time of a prefill.
 #
 # ### Question: and the fifth run?
 #
@@ -585,11 +585,12 @@ for name, rows in {**steps, "here": list(offload(here))}.items():
 Table(["record", "offloaded", "MB per step", "predicted ms", "measured ms"], lines)
 
 # %% [markdown]
-# On the H100, half of the layers should cost 18 ms for the step and 52 ms for the copies. Together
-# they cost {measured:cache-h100 offload setting=half | ms/16 .0f} ms, although we did not ask for
-# overlap. The 18 ms are the *host's*: it launches the
-# next kernels while the copies run. So add two times only if both use the same device. If not, they
-# overlap, and the step takes little more than the longer one.
+# On the H100, half of the layers are offloaded. A step without copies takes 18 ms, and the copies
+# should take 52 ms. Together they take
+# {measured:cache-h100 offload setting=half | ms/16 .0f} ms, although we did not ask for overlap.
+# The 18 ms are the *host's*: it launches the next kernels while the copies run. So add two times
+# only if both use the same device. If not, they overlap, and the step takes little more than the
+# longer one.
 
 # %% [markdown]
 # ### Question: is it worth it?

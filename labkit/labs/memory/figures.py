@@ -44,7 +44,7 @@ def kv_growth(
         log.minorticks_off()
         caption = (
             "Each line is the cache of one or more models with the same KV heads and layers. "
-            "Dashed: the memory of whole cards."
+            "Dashed lines are the memory of whole cards."
         )
         say(figure, _first_to_fill(families, cards, batch_size), caption=caption)
         name_ends(log)

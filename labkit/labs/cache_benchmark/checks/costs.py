@@ -162,7 +162,7 @@ def prefill_needs_one_position_of_logits(student: Student, case: CostCase) -> No
     gate=True,
 )
 def without_a_cache_every_pass_is_a_prefill(student: Student, case: CostCase) -> None:
-    """Without a cache, the FLOPs are those of one prefill per new token, each longer."""
+    """Without a cache, the FLOPs are those of one prefill per new token, each one token longer."""
     _expect_flops(student, case)
 
 

@@ -166,7 +166,7 @@ def _reach(whole: list, other: list) -> str:
     gate=True,
 )
 def every_token_of_a_block_counts(student: Student, case: HashCase) -> None:
-    """In a block, each token changes the hash, by its place and its whole number."""
+    """Each token of a block changes the hash: its place counts, and all bits of its number."""
     _expect_repeatable(student, case)
     size = case.block_size
     tokens = list(case.tokens[: size * case.n_blocks])

@@ -40,7 +40,7 @@ def the_edited_block_and_all_after_it_are_lost(student: Student, case: AnswerCas
     hint="Pass ModelWork.moved_bytes at 4,096 tokens to offload_step_s.",
 )
 def steps_slow_down_by_the_link(student: Student, case: AnswerCase) -> None:
-    """A step moves resident bytes at the GPU's bandwidth and offloaded bytes at the link's."""
+    """A step moves offloaded bytes at the link's bandwidth, and all others at the GPU's."""
     functions = case.right or student
     moved = ModelWork.of(OFFLOAD_MODEL).moved_bytes(OFFLOAD_CONTEXT, 1, 2)
     bandwidth = Roofline.of(OFFLOAD_CARD).bandwidth

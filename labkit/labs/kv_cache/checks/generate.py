@@ -187,7 +187,7 @@ def sampled_tokens_equal_the_uncached_ones(student: Student, case: GenerateCase)
     gate=True,
 )
 def what_exceeds_the_context_is_refused(student: Student, case: GenerateCase) -> None:
-    """One position too many is a ValueError before any call; the last that fits is fine."""
+    """With one position too few, ValueError comes before any call; with just enough, none does."""
     n_positions = case.n_prompt + case.n_new - 1
     forward = RecordedForward(case)
     expect_refusal(

@@ -205,7 +205,7 @@ def the_block_table_says_where_tokens_lie(student: Student, case: PagedCase) -> 
 
 @check("PagedCache", hint="Count the blocks that the remaining tokens need.", gate=True)
 def rewind_gives_emptied_blocks_back(student: Student, case: PagedCase) -> None:
-    """`rewind` frees the blocks that it empties, and only those; too far is a ValueError."""
+    """`rewind` frees only the blocks that it empties; too many tokens raise ValueError."""
     length = case.block_size * 2 + 1
     cache = case.build(student)
     table = blocks_after(cache, case, [1], ("append", 1, *case.tokens(length))).tables[1]

@@ -223,13 +223,13 @@ def _expect_entry(student: Student, case: AnswerCase, fault: str) -> None:
 
 @check("flawed_report", hint="Look for a time that is longer than that of a run with more tokens.")
 def the_cold_start_is_named(student: Student, case: AnswerCase) -> None:
-    """You name an entry for the run without warm-up, and for no other fault."""
+    """You name one entry for the run without warm-up, and name it for no other fault."""
     _expect_entry(student, case, "cold_start")
 
 
 @check("flawed_report", hint="Compare the times with the floors of their passes.")
 def the_impossible_row_is_named(student: Student, case: AnswerCase) -> None:
-    """You name an entry for the row that is too fast for the card, and for no other fault."""
+    """You name one entry for the impossible row, and name it for no other fault."""
     _expect_entry(student, case, "impossible_row")
 
 
@@ -237,19 +237,19 @@ def the_impossible_row_is_named(student: Student, case: AnswerCase) -> None:
     "flawed_report", hint="Divide all tokens of table 1 by all its seconds. Compare with the text."
 )
 def the_mean_of_rates_is_named(student: Student, case: AnswerCase) -> None:
-    """You name an entry for the mean of rates, and for no other fault."""
+    """You name one entry for the mean of rates, and name it for no other fault."""
     _expect_entry(student, case, "mean_of_rates")
 
 
 @check("flawed_report", hint="Look for a number that is a thousand times too large.")
 def the_wrong_unit_is_named(student: Student, case: AnswerCase) -> None:
-    """You name an entry for the number with a wrong unit, and for no other fault."""
+    """You name one entry for the number with a wrong unit, and name it for no other fault."""
     _expect_entry(student, case, "wrong_unit")
 
 
 @check("flawed_report", hint="Compute batch * new tokens / seconds for each row.")
 def the_mislabelled_batch_is_named(student: Student, case: AnswerCase) -> None:
-    """You name an entry for the row with another batch, and for no other fault."""
+    """You name one entry for the row with another batch, and name it for no other fault."""
     _expect_entry(student, case, "batch_mislabelled")
 
 
@@ -257,7 +257,7 @@ def the_mislabelled_batch_is_named(student: Student, case: AnswerCase) -> None:
     "flawed_report", hint="Compare the text with the heads that section 7 prints for each model."
 )
 def the_confused_heads_are_named(student: Student, case: AnswerCase) -> None:
-    """You name an entry for the wrong statement on KV heads, and for no other fault."""
+    """You name one entry for the wrong statement on KV heads, and name it for no other fault."""
     _expect_entry(student, case, "mha_taken_for_gqa")
 
 
