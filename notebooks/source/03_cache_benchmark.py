@@ -356,10 +356,10 @@ speed_up = {
 # *1.* Each new token is one pass. With a cache, each pass but the first is fed one token, so the
 # curve is a straight line. Without a cache each pass is fed everything. On one CPU core the passes
 # soon take longer than their fixed cost, and the curve bends upwards. At 512 tokens a further token
-# costs 154 ms without a cache and 7.1 ms with one. On the H100 both curves are nearly the same line: 20 to
-# 23 ms per further token without a cache, and 22 to 27 ms with one. Storing keys and values takes
-# launches too. The prediction is that launching takes the longest up to 1,650 tokens. The record of the baseline ends at 519, so this length is
-# extrapolated.
+# costs 154 ms without a cache and 7.1 ms with one. On the H100 both curves are nearly the same
+# line: 20 to 23 ms per further token without a cache, and 22 to 27 ms with one. Storing keys and
+# values takes launches too. The prediction is that launching takes the longest up to 1,650 tokens.
+# The record of the baseline ends at 519, so this length is extrapolated.
 #
 # *2.* With the long prompt, a pass without a cache is fed the whole prompt, and computing is the
 # limit. All passes are about equally long, so the curve is a straight line. Its slope is one
@@ -367,10 +367,9 @@ speed_up = {
 # as for the baseline.
 #
 # *3.* On the H100 the time of the smaller model follows its layers: 10 to 12 ms per token for 16
-# layers, and 22 to 27 ms for 32. It does not follow the parameters, which are six times fewer. By the
-# prediction its curves separate at a length three times as large (5,193 tokens). No record tests
-# this. On a CPU its few FLOPs make it much
-# faster.
+# layers, and 22 to 27 ms for 32. It does not follow the parameters, which are six times fewer. By
+# the prediction its curves separate at a length three times as large (5,193 tokens). No record
+# tests this. On a CPU its few FLOPs make it much faster.
 #
 # *4.* The older model has as many layers, so the curves are nearly the same. Its cache is four
 # times as large (524,288 bytes per token instead of 131,072), because each query head has its own
