@@ -18,8 +18,8 @@ def _ratio_of_batches(records: Records) -> float:
 POLLS = (
     Poll(
         "poll-step",
-        "An H200 reads the weights that a step of Qwen3-8B needs in 3.2 ms. How long does one decode "
-        "step of a batch of 8 take, in the transformers library?",
+        "An H200 reads the weights that a step of Qwen3-8B needs in 3.2 ms. How long does one "
+        "decode step of a batch of 8 take, in the transformers library?",
         "ms",
         _step_ms,
     ),
