@@ -390,7 +390,7 @@ flash_tables.cards_table(tile_sizes, standard, flash_1, run_times)
 # %% [markdown]
 # In float32 an A100 computes slowly. With overlap, computing takes longer than moving, also for
 # standard attention. So nothing is gained (overlap 1.00). In float16 its tensor cores are sixteen
-# times as fast. Then moving decides, and the gain is 4.8 to 6.
+# times as fast. Then moving decides, and with overlap the gain is 4.8 to 6.
 #
 # ## 7. Where the clever method loses
 #
