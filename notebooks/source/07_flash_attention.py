@@ -466,7 +466,7 @@ for forward, (back, tile_rows) in ways.items():
 #
 # The cell measures them on this machine and saves the rows in `flash-here.jsonl`. Then it shows
 # three tables for each record, that of an H200 first: times, peak memory, and lower bounds of the
-# times. There are three bounds:
+# times. (Tables with a mask or the backward pass are folded.) There are three bounds:
 #
 # * **products** is the time of the matrix products at the machine's measured peak rate.
 # * **scores moved** is the time to move what `standard_traffic` counts.
