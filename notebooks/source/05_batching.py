@@ -858,7 +858,7 @@ predicted_ratio = {  # steps with static batches over steps with continuous batc
 
 # %% [markdown]
 # The simulator answers the same question for other numbers of slots. Compute the ratios for 4 and
-# 16 slots in the same way. Do you get its numbers?
+# 16 slots in the same way. Do you get its numbers, to a few percent?
 
 # %% experiment="simulated_ratio"
 rows = []

@@ -556,7 +556,7 @@ speculative_figures.verify_cost(records["speculative-h200"])
 # | speedup | alone ms / ms; in brackets the smallest and the largest of several rounds |
 # | by captured, by eager | your `speedup`, from alpha and steps of this kind, timed alone |
 # | by own | the same, from the steps as they were timed in the run itself |
-# | outside | the share of the time in neither model; "-" if not measured |
+# | outside | the share of the time in neither model, below 0 by noise; "-" if not measured |
 #
 # On this machine each row has one round, so the two numbers in its brackets are equal.
 
