@@ -94,7 +94,8 @@ class RequestQueue:
         """Take out and return the oldest request that meets condition(request).
 
         Returns None if there is no such request. All other requests keep their
-        places. n_most: look only at that many requests, from the front.
+        places. n_most: look only at that many requests, from the front; None
+        means all.
         """
         for i, request in enumerate(islice(self._requests, n_most)):
             if condition(request):
@@ -143,8 +144,8 @@ class PrefillLoop:
 
     step(server) is called again and again. The server has these numbers:
     capacity, max_batch, tolerance, max_length, eos, decode_capacity, and
-    storage (None without a limit). The last two decide which requests must be
-    refused. Its functions: arrivals(), free_tokens(), storage_room(),
+    storage (None without a limit). The last two only help to decide what to
+    refuse. Its functions: arrivals(), free_tokens(), storage_room(),
     run_prefill(ids), save_kv(id), free_kv(id), finish(id), refuse(id, reason).
     """
 
@@ -258,7 +259,10 @@ def transfer_s(
     bandwidth: float,
     latency_s: float,
 ) -> float:
-    """Seconds to move the KV cache of n_tokens over a link: latency, then bytes."""
+    """Seconds to move the KV cache of n_tokens over a link: latency, then bytes.
+
+    bandwidth: bytes per second.
+    """
     return latency_s + n_tokens * bytes_per_token / bandwidth
 
 
@@ -268,7 +272,7 @@ def latencies(
 ) -> tuple[float, float]:
     """Time to the first token, and mean time of each further one (0 for one token).
 
-    token_times_s: the time at which it got each new token, at least one. Returns
+    token_times_s: the time of each new token, in order, at least one. Returns
     (TTFT, TPOT) in seconds. Source: DistServe (arXiv:2401.09670), section 2.
     """
     first_s, last_s = token_times_s[0], token_times_s[-1]

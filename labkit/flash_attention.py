@@ -139,8 +139,8 @@ def tile_sizes(
     Tiles of Q, K, V and O lie on the chip together, so a tile of K may take
     a quarter of sram_bytes. A row has head_dim numbers of bytes_per_number
     bytes each. Round down. (The paper rounds up, and the result may not
-    fit.) tile_q is tile_kv, but at most head_dim. Then the scores of a pair
-    of tiles are no more numbers than a tile of K.
+    fit.) tile_q is tile_kv, but at most head_dim. So the scores of a pair of
+    tiles are no more numbers than a tile of K.
     Raises: ValueError if four tiles of one row do not fit.
     Source: FlashAttention (arXiv:2205.14135), algorithm 1, line 1, where M
     is in numbers.
@@ -165,9 +165,9 @@ def standard_traffic(n_rows: int, head_dim: int) -> Traffic:
 def flash_1_traffic(n_rows: int, head_dim: int, tile_kv: int) -> Traffic:
     """Count the numbers that `flash_attention_1` reads and writes.
 
-    Without a mask; with the first store of O, l and m. n_rows may be no
-    multiple of tile_kv: then the last turn has a smaller tile. The size of
-    the tiles of Q does not change the counts.
+    Count without a mask, and with the first store of O, l and m. n_rows may
+    be no multiple of tile_kv: then the last turn has a smaller tile. The size
+    of the tiles of Q does not change the counts.
     """
     n_turns = ceil(n_rows / tile_kv)
     return Traffic(
@@ -179,8 +179,8 @@ def flash_1_traffic(n_rows: int, head_dim: int, tile_kv: int) -> Traffic:
 def flash_2_traffic(n_rows: int, head_dim: int, tile_q: int) -> Traffic:
     """Count the numbers that `flash_attention_2` reads and writes.
 
-    Without a mask. n_rows may be no multiple of tile_q. The size of the
-    tiles of K does not change the counts.
+    Count without a mask. n_rows may be no multiple of tile_q. The size of
+    the tiles of K does not change the counts.
     """
     n_turns = ceil(n_rows / tile_q)
     return Traffic(

@@ -93,9 +93,9 @@ print(ready())
 # ## 1. One step for many
 #
 # *Prefill* computes all tokens of a prompt in one pass. *Decode* then makes one new token of each
-# request per pass; one such pass is a *step*. A step reads all weights from memory, 15 GB here,
-# whether it serves one request or sixty-four. Each further request adds only its KV cache. How
-# much time does each further request cost?
+# request per pass; one such pass is a *step*. A step reads all weights but the input embedding,
+# 15 GB here, whether it serves one request or sixty-four. Each further request adds only its KV
+# cache. How much time does each further request cost?
 
 # %% experiment="one_step"
 costs = RooflineCosts(
@@ -164,7 +164,7 @@ Table(
 # has_decode_requests(requests):   all requests are in "done"
 # ```
 #
-# Used as the condition of a `while` loop, they return:
+# Each was the condition of a `while` loop. As drafted, they return:
 #
 # | states | `has_prefill_requests`, as drafted | `has_decode_requests`, as drafted |
 # |---|---|---|
@@ -243,9 +243,8 @@ print(
 # ```
 #
 # The loops share only this store. You write `step(server)`. It does what can be done now, and
-# returns. A driver calls it again and again. Through `server` a loop reads what its server holds
-# (`capacity`, `max_batch` and a few more numbers, listed in the cells below), and calls these
-# functions:
+# returns. A driver calls it again and again. Through `server` a loop reads the numbers of its server
+# (`capacity`, `max_batch` and a few more, listed in the cells below), and calls these functions:
 #
 # | loop | function | what it does |
 # |---|---|---|
@@ -283,7 +282,7 @@ print(
 # each stage: it lists which rules hold.
 #
 # **Stage 1: one request at a time.** In each call, take the arrivals, choose the oldest request
-# that fits, compute it, and give its memory back.
+# that fits here and in the store, compute it, and give its memory back.
 #
 # * **Refusing**: refuse a request, with a reason, if it could not be served even on empty servers,
 #   and only then. The prompt must fit into `server.capacity` and `server.storage`. Prompt and the
@@ -303,8 +302,9 @@ print(
 # * **Memory**: the rectangle must fit into the free memory of the server. The prompts without
 #   padding must fit into the free memory of the store. If the store is full, the prefill waits
 #   for the decode server. This is *back-pressure*.
-# * **Full batches**: a batch has at most `server.max_batch` requests. Among the first `LOOK_AHEAD`
-#   = 256 waiting requests, add every one that fits and has exactly the length of one in the batch.
+# * **Full batches**: a batch has at most `server.max_batch` requests. Look at the first
+#   `LOOK_AHEAD` = 256 waiting requests. You must add every one that fits and is exactly as long as
+#   one in the batch. You may also add others within the tolerance; stage 3 needs them.
 #
 # **Stage 3: a crowd.** Here the check plays hundreds of requests, and counts batches and padding.
 #
@@ -360,9 +360,9 @@ print(alone.stopped or "The run came to its end.")
 #
 # * a request that is **done** has left: it is finished, and its memory is free for the very next
 #   step;
-# * a request that **fits** has joined. While there is a free slot (`server.max_batch` in all) and
-#   enough memory, no request waits for another one to end. If the request that has waited longest
-#   of all fits, it joins before the next step;
+# * a request that **fits** has joined. If there is a free slot (`server.max_batch` in all) and
+#   enough memory for the request that has waited longest of all, it joins before the next step. It
+#   does not wait for another one to end;
 # * no request **starves**. You may let a small request in before a large one. But if a request
 #   fits, newer ones may join before it at three steps at most. A loop that always takes the newest
 #   or the shortest makes some requests wait to the very end.
@@ -393,7 +393,7 @@ print(alone.stopped or "The run came to its end.")
 #     loops[server].step(server)       # yours
 # ```
 #
-# (`serve` reads from the log what `has_decode_requests` reads from the states.) If a loop does
+# (The condition is that of `has_decode_requests`; `serve` reads it from the log.) If a loop does
 # nothing, it is called again when something may have changed. If both loops do nothing and no
 # request is coming, the run stops and says so. Here are the eight requests again, with both of
 # your loops:
@@ -488,8 +488,9 @@ h200_run = serve(jobs, two_cards, PrefillLoop(), DecodeLoop(), costs=costs)
 timeline.draw(h200_run, "Llama-3.1-8B on two H200, 60 requests per second")
 
 # %% [markdown]
-# No client said how many tokens it wants, so each request reserves 2,048 tokens. Strong orange
-# is what is really used. The difference is the price of being safe.
+# No client said how many tokens it wants, so each request reserves 2,048 tokens. In the picture,
+# pale orange is reserved, and strong orange is really used. The difference is the price of being
+# safe.
 #
 # ## 8. The same loops on a real model
 #
@@ -537,10 +538,10 @@ timeline.draw(split_run, "The tiny target, in two processes")
 # ## 9. Length buckets
 #
 # `PrefillLoop` searches its queue for requests of similar length. With thousands in the queue it
-# either searches for long, or sees only the first few hundred. Another way is to sort requests
-# when they arrive: one bucket for each range of lengths, and each batch from one bucket. Which
-# bucket is next? If the fullest were next, requests of rare lengths would starve. So it is the
-# bucket that holds the oldest request of all.
+# either searches for a long time, or sees only the first few hundred. Another way is to sort
+# requests when they arrive: one bucket for each range of lengths, and each batch from one bucket.
+# Which bucket is next? If the fullest were next, requests of rare lengths would starve. So it is
+# the bucket that holds the oldest request of all.
 
 # %% exercise="labkit.batching:BucketQueue" points=1
 
@@ -582,7 +583,7 @@ for model in ("meta-llama/Llama-3.1-8B", "meta-llama/Llama-2-7b-hf"):
     print(f"  which is {need / 1e9:.1f} GB/s of cache")
 
 # %% [markdown]
-# Remember the last two lines. A prefill server sends that many bytes per second. If the link is
+# Remember the GB/s of cache. A prefill server sends that many bytes per second. If the link is
 # slower, the link is the bottleneck, whatever the cards can do; then it would be faster to
 # compute the prompt again than to move its cache. Llama-3.1-8B needs 9 GB/s: a link of 100 Gbit/s
 # is enough, and a link of 10 Gbit/s is not. Llama-2-7B does not share KV heads and needs four
@@ -620,8 +621,8 @@ summarize(h200_run, limits_s=(0.2, 0.01), formulas=mine).table
 # ### How much tolerance?
 #
 # Here 400 prompts of 16 to 256 tokens arrive at once. Below about 200 tokens, reading the weights
-# limits a prefill (the ridge, lab 2). So small batches waste time on the weights. In large batches
-# most tokens are padding.
+# limits a prefill (the ridge, lab 2). So small batches waste time on the weights. A larger
+# tolerance makes larger batches, and also more padding.
 
 # %% experiment="tolerances"
 rng = random.Random(1)
@@ -671,7 +672,7 @@ Table(["busy", "simulated, ms", "by the formula, ms"], rows, "mean TTFT")
 # Take two cards, prompts of about 4,000 tokens, and answers of 200 tokens on average. Either each
 # card does all the work for half of the requests, or one card does all prefill and the other all
 # decode. How many requests get their first token within half a second, and then a token every 10
-# ms on average, or every 6 ms? And how long is the longest pause between two steps?
+# ms on average, or every 6 ms? And how long is the longest pause between two tokens?
 
 
 # %% experiment="separate_or_together"
@@ -857,7 +858,7 @@ predicted_ratio = {  # steps with static batches over steps with continuous batc
 
 # %% [markdown]
 # The simulator answers the same question for other numbers of slots. Compute the ratios for 4 and
-# 16 slots in the same way. Do you get its numbers?
+# 16 slots in the same way. Do you get its numbers, to a few percent?
 
 # %% experiment="simulated_ratio"
 rows = []
@@ -1021,7 +1022,7 @@ engine_parts = {
 #
 # The player runs your loops. How fast may requests arrive before the queues grow? Which helps
 # more then: twice the slots, twice the memory, or both? At which spread of lengths do static
-# batches become slower? Why does this not happen at 5 requests per second?
+# batches become slower than continuous ones? Why does this not happen at 5 requests per second?
 
 # %% experiment="player"
 batching_player(PrefillLoop, DecodeLoop)

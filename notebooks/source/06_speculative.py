@@ -147,7 +147,7 @@ notation = {
 # |---|---|
 # | `check_sampling(temperature, top_k, top_p)` | refuses settings out of range |
 # | `check_start(prompt, n_new, target)` | refuses an empty prompt, n_new < 0, a cache in use |
-# | `check_start(prompt, n_new, target, draft, gamma)` | also refuses two vocabularies, and γ < 1 |
+# | `check_start(prompt, n_new, target, draft, gamma)` | also refuses unequal vocabularies, γ < 1 |
 # | `check_rows(drafted, draft_probs, target_probs)` | refuses shapes that do not fit |
 # | `sample(probs, rng)` | draws one token from probabilities (V,) and returns an int |
 # | `cut_after(tokens, eos)` | returns the tokens up to the first `eos`, and `eos` itself |
@@ -188,9 +188,9 @@ print(tokenizer.decode(prompt + new))
 # Why does the result have the target's distribution? The draft proposes x, and x is accepted, with
 # probability draft(x) · min(1, target(x) / draft(x)) = min(draft(x), target(x)). To reach
 # target(x), the part max(0, target(x) − draft(x)) is missing. It is above 0 where the draft
-# proposes x too rarely. The residual adds exactly this part, because a rejection is as probable as
-# the sum of all missing parts. The two ways together give min(draft, target) + max(0, target −
-# draft) = target.
+# proposes x too rarely. The residual adds exactly this part: the probability of a rejection is
+# 1 − Σ min(draft, target), and this is the sum of all missing parts. The two ways together give
+# min(draft, target) + max(0, target − draft) = target.
 
 # %% exercise="labkit.speculative:residual" points=0.5
 
@@ -256,7 +256,7 @@ Table(headings, rows, f"accepted: {kept.sum():.0%}")
 # 1. The naive version: temperature 0, a draft equal to the target, blocks without an end-of-text
 #    token. All drafted tokens are accepted.
 # 2. Another draft: now rejected tokens must leave both caches.
-# 3. The end: `n_new` that is no multiple of the block, and `eos`.
+# 3. The end: an `n_new` that is reached inside a block, and `eos`.
 # 4. `gamma` as a function, and a draft with nothing to propose.
 
 # %% exercise="labkit.speculative:speculative" points=4
@@ -554,9 +554,9 @@ speculative_figures.verify_cost(records["speculative-h200"])
 # | tokens | tokens that a block adds to the text, on average |
 # | ms, alone ms | time per token with the draft, and of the target alone |
 # | speedup | alone ms / ms; in brackets the smallest and the largest of several rounds |
-# | by captured, by eager | your `speedup`, from alpha and such steps, measured alone |
+# | by captured, by eager | your `speedup`, from alpha and steps of this kind, timed alone |
 # | by own | the same, from the steps as they were timed in the run itself |
-# | outside | the share of the time in neither model; "-" if not measured |
+# | outside | the share of the time in neither model, below 0 by noise; "-" if not measured |
 #
 # On this machine each row has one round, so the two numbers in its brackets are equal.
 
@@ -598,7 +598,8 @@ gains_table(records["speculative-h200"], speedup, "eager_speculation")
 # The homework's table has a loss for all three pairs, too (0.54, 0.56 and 0.64). It was measured on
 # another GPU, an A100-SXM4-80GB.
 #
-# How good is the prediction? A ratio of 1 means that the three durations and α explain everything.
+# How good is the prediction for captured steps? A ratio of 1 means that the three durations and α
+# explain everything.
 
 # %% experiment="residuals"
 speculative_figures.residuals(records["speculative-h200"], speedup)
@@ -664,8 +665,9 @@ speculative_sweep_figures.acceptance_by_source(records["here"], "tiny", speedup)
 #   draft).*
 
 # %% [markdown]
-# Now two kinds of prompts, γ from 1 to 10, and two drafts: the small model, and the copying of
-# section 5. "simple" prompts are those of the source `pattern`, and "normal" ones are instructions.
+# Now we try γ from 1 to 10 on two kinds of prompts, with two drafts: the small model, and the
+# copying of section 5. "simple" prompts are those of the source `pattern`, and "normal" ones are
+# instructions.
 
 # %% experiment="regimes"
 some = {"gammas": (1, 2, 4, 7, 10), "lengths": (64,)}
@@ -757,7 +759,7 @@ same_settings_table(two_cards, speedup)
 # longer of two times. The host needs about 0.75 ms to launch each layer, as in lab 3 (0.8 ms in
 # section 8). The GPU needs time to read the weights (the floor of lab 2). Here are two GPUs by
 # their data sheets. Below are the best and the worst setting of the H200 record, predicted for both
-# GPUs:
+# GPUs. The column "no launches" leaves out the time of the host.
 
 # %% experiment="two_gpus"
 cards = ("H200-SXM", "L4")
@@ -857,8 +859,8 @@ Table(headings, rows, "Qwen3-8B with Qwen3-0.6B, α = 0.78")
 # 2. In the eager rows of Qwen3-8B with Qwen3-0.6B, the L4 gains 31 % and the H200 nothing. Explain
 #    it with the durations.
 # 3. Which number of the data sheet decides about a verification of 8 tokens, and how do you know?
-# 4. Why do both GPUs gain the same without launches? Does the order of best and worst setting
-#    change from one GPU to the other?
+# 4. Why do the H200 and the L4 gain the same without launches? Does the order of best and worst
+#    setting change from one to the other?
 # 5. Section 10 has measured rows of an H100 and an H200. Which of the two gains more from
 #    speculation, and is the difference more than chance? Explain it with the target's and the
 #    draft's step.
@@ -903,9 +905,9 @@ Table(headings, rows, "Qwen3-8B with Qwen3-0.6B, α = 0.78")
 #
 # In a batch, every row has its own number of accepted tokens. So after one block the rows have
 # different lengths. A common fault is to pad the rows without masking the padding. Another one is
-# to rewind all rows to the shortest. Both change what the models see. If α falls when
-# the batch grows, suspect such a fault. The rows do not depend on each other, so α must stay the
-# same.
+# to rewind all caches to the shortest row: then the other rows lack tokens. Both change what the
+# models see. If α falls when the batch grows, suspect such a fault. The rows do not depend on each
+# other, so α must stay the same.
 #
 # `verify` can be computed for all rows at once, without a loop over rows. Compare all ratios with
 # uniforms, and take the *cumulative* product along each row, so that all entries after a rejection

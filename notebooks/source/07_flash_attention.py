@@ -390,7 +390,7 @@ flash_tables.cards_table(tile_sizes, standard, flash_1, run_times)
 # %% [markdown]
 # In float32 an A100 computes slowly. With overlap, computing takes longer than moving, also for
 # standard attention. So nothing is gained (overlap 1.00). In float16 its tensor cores are sixteen
-# times as fast. Then moving decides, and the gain is 4.8 to 6.
+# times as fast. Then moving decides, and with overlap the gain is 4.8 to 6.
 #
 # ## 7. Where the clever method loses
 #
@@ -466,7 +466,7 @@ for forward, (back, tile_rows) in ways.items():
 #
 # The cell measures them on this machine and saves the rows in `flash-here.jsonl`. Then it shows
 # three tables for each record, that of an H200 first: times, peak memory, and lower bounds of the
-# times. There are three bounds:
+# times. (Tables with a mask or the backward pass are folded.) There are three bounds:
 #
 # * **products** is the time of the matrix products at the machine's measured peak rate.
 # * **scores moved** is the time to move what `standard_traffic` counts.

@@ -26,7 +26,7 @@ def back_ends(
     standard_traffic: Traffic | None = None,
     flash_2_traffic: Traffic | None = None,
 ) -> CourseFigure:
-    """Time, time with the way back, and peak memory by length.
+    """Time, time with the backward pass, and peak memory by length.
 
     Of the first head_dim of the record, not causal. Dashed: what the products take at the rate of
     large matrices; dotted, with the two functions: what moving takes that they count, all from the
@@ -77,7 +77,7 @@ def logarithmic(axes: Axes, ticks: Sequence[int]) -> None:
 
 
 def _forward_and_back(record: Record) -> tuple[Point, Point | None]:
-    """The first head_dim of a record, not causal: the point without and with the way back."""
+    """The first head_dim of a record, not causal: the point without and with the backward pass."""
     every = [point for point in points(record) if not point.is_causal]
     if not every:
         raise ValueError("the record has no rows of the experiment sdpa: measure it first")

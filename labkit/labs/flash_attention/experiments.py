@@ -62,7 +62,7 @@ ON_CPU = Sizes((128, 256, 512, 1024, 2048), 2, (64,), 3)
 def sdpa(
     profile: Profile, sizes: Sizes | None = None, *, is_done: IsDone = lambda key: False
 ) -> Iterator[Row]:
-    """Time and peak memory of attention over whole texts, forward, and forward with the way back.
+    """Time and peak memory of attention over whole texts: forward, and forward with backward.
 
     model: a name of `labkit.labs.flash_attention.records.BACK_ENDS`; those that run here. n_input:
     tokens; setting and counts: see `Point`. peak_bytes: Q, K, V, and what a run takes beside them
@@ -116,7 +116,7 @@ def _run(attention: Attention, parts: list[Tensor], point: Point) -> None:
 
 
 def _parts(profile: Profile, point: Point, n_rows: int) -> list[Tensor]:
-    """Q, K and V (1 H N D), and for the way back dO too."""
+    """Q, K and V (1 H N D), and dO too for the backward pass."""
     shape = (3 + point.has_back, 1, point.n_heads, n_rows, point.head_dim)
     generator = torch.Generator(profile.device).manual_seed(0)
     numbers = torch.randn(shape, device=profile.device, generator=generator)
@@ -125,7 +125,7 @@ def _parts(profile: Profile, point: Point, n_rows: int) -> list[Tensor]:
 
 
 def _runs_here(profile: Profile, name: str, point: Point) -> bool:
-    """Whether a back end can do this; the kit's kernel has no way back."""
+    """Whether a back end can do this; the kit's kernel has no backward pass."""
     if name == "labkit" and point.has_back:
         return False
     parts = _parts(profile, point, 64)

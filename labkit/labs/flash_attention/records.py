@@ -44,7 +44,7 @@ class Point:
     def flops(self, n_rows: int) -> int:
         """Of the matrix products that a tiled kernel computes.
 
-        Two of N x N x D forward, and five more on the way back, of which one makes the scores
+        Two of N x N x D forward, and five more backward, of which one makes the scores
         again; half of each where half of the pairs are not seen.
         """
         n_products = 7 if self.has_back else 2

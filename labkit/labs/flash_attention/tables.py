@@ -102,7 +102,7 @@ def back_ends_table(
     found = []
     for is_other, of_group in groups.items():
         lines = _lines(record, of_group, names, standard_traffic, flash_2_traffic)
-        words = "with a mask or the way back" if is_other else where
+        words = "with a mask or the backward pass" if is_other else where
         for title, (columns, rows) in lines.items():
             if rows and columns:
                 headings = ["", "N", *columns]

@@ -222,7 +222,7 @@ def one_call_makes_one_step(event: Event, state: State) -> Faults:
     weight=2,
 )
 def decode_never_idles_beside_work(event: Event, state: State) -> Faults:
-    """No call does nothing while a request is loaded, or waits and fits."""
+    """A call does something if a request is loaded, or waits and fits."""
     if event.server != DECODE or not state.does_nothing:
         return
     text = "the decode loop does nothing, although request"

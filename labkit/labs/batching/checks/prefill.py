@@ -161,7 +161,7 @@ def prefill_batches_keep_their_size(event: Event, state: State) -> Faults:
     weight=2,
 )
 def prefill_batches_are_filled(event: Event, state: State) -> Faults:
-    """One of the first 256 that wait joins the batch if it fits and one in it is as long."""
+    """Each of the first 256 that wait joins if it fits and is as long as one in the batch."""
     lengths = [state.run.jobs[i].n_input for i in event.ids]
     has_room = max(lengths) * (len(lengths) + 1) <= state.prefill_free
     if len(lengths) >= state.run.setup.prefill_batch or not has_room:

@@ -163,7 +163,7 @@ def own_traffic_in_megabytes(student: Student, case: AnswerCase) -> None:
     _expect(case, got, megabytes, "megabytes", slips, NEAR_MEGABYTES)
 
 
-@check("slide", hint="Put a tile of K with all rows into your formula.")
+@check("slide", hint="Compare the slide with your `flash_1_traffic` for several tile_kv.")
 def the_slide_counts_so_many_turns(student: Student, case: AnswerCase) -> None:
     """With n_turns turns, FlashAttention-1 moves what the slide says, without the first store."""
     head, n_turns = _head_of(student), field_of(student, case, "n_turns")

@@ -125,7 +125,7 @@ def row_claim(
 @check(
     "verify_batch",
     gate=True,
-    hint="Do for all rows at once what `verify` does for one.",
+    hint="Compare one row with `verify`: how many it keeps, then the row of the next token.",
     applies_to=lambda case: not case.is_ragged,
 )
 @isolated

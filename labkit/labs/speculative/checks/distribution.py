@@ -125,7 +125,7 @@ def temperature_then_top_k_then_top_p(student: Student, case: DistributionCase) 
     "distribution",
     "ties",
     weight=0.5,
-    hint="Use `sort(descending=True, stable=True)`; `topk` promises no order.",
+    hint="Use `sort(dim=-1, descending=True, stable=True)`; `topk` promises no order.",
 )
 def of_equal_tokens_the_first_are_kept(student: Student, case: DistributionCase) -> None:
     """Of equally likely tokens, those with the smaller index are kept."""
@@ -147,9 +147,7 @@ def each_row_is_a_distribution(student: Student, case: DistributionCase) -> None
     expect_tensor(got, expected, "the probabilities", why=why)
 
 
-@check(
-    "distribution", "forbidden", weight=0.5, hint="exp(-inf) is 0, so nothing special is needed."
-)
+@check("distribution", "forbidden", weight=0.5, hint="Leave -inf as it is: exp(-inf) is 0.")
 def a_forbidden_token_has_probability_zero(student: Student, case: DistributionCase) -> None:
     """A logit of -inf has probability 0, and the others are as without it."""
     logits = case.tensor()
