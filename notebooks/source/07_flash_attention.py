@@ -460,7 +460,7 @@ for forward, (back, tile_rows) in ways.items():
 # | name | what it is |
 # |---|---|
 # | plain | the formula, typed in with PyTorch operations |
-# | math | PyTorch's own standard attention |
+# | math | PyTorch's own standard attention; it computes in 32 bits |
 # | efficient, flash, cudnn | kernels that work tile by tile, as FlashAttention does |
 # | labkit | `labkit.engine.triton_flash`: the loops of your `flash_attention_2`, for GPUs |
 #
@@ -509,7 +509,8 @@ flash_figures.back_ends(records["here"], standard_traffic, flash_2_traffic)
 # *2.* Standard attention also moves 4 N² numbers. That takes 8.4 ms at the full bandwidth. "plain"
 # needs
 # {measured:flash-h200 sdpa model=plain n_input=16384 setting=D_64 | ms .0f} ms
-# and "math" {measured:flash-h200 sdpa model=math n_input=16384 setting=D_64 | ms .0f} ms. The tiles
+# and "math" {measured:flash-h200 sdpa model=math n_input=16384 setting=D_64 | ms .0f} ms.
+# ("math" computes in 32 bits, so its scores take twice as many bytes.) The tiles
 # need 2.1 ms of moving and the products 1.4 ms;
 # the FlashAttention kernels take
 # {measured:flash-h200 sdpa model=cudnn n_input=16384 setting=D_64 | ms .1f} to
