@@ -18,14 +18,15 @@ import importlib.util
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from autograder.builder.blank import Target, parse_target
-from autograder.builder.measured import fill
+from autograder.builder.measured import fill, with_points
 from autograder.builder.percent import PercentCell, cells_of
+from autograder.errors import Refusal
 from autograder.labs import part_of
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
@@ -126,6 +127,20 @@ def read_labs() -> tuple[Lab, ...]:
     return tuple(read_lab(path) for path in _sources())
 
 
+def read_term() -> list[Lab]:
+    """The labs that count or have a deadline in course.toml; all labs if it names none.
+
+    Raises: Refusal if it names a lab that is not there.
+    """
+    course = read_course()
+    named = [*course.counts_as, *course.policy.get("deadlines", {})]
+    try:
+        names = {find_lab(name).name for name in named}
+    except ValueError as error:
+        raise Refusal(f"notebooks/course.toml has a wrong setting ({error})") from None
+    return [lab for lab in read_labs() if lab.name in names or not names]
+
+
 def find_lab(name: str) -> Lab:
     """The lab called "04_kv_cache", "kv_cache" or "04". Raises ValueError naming the known ones."""
     for path in _sources():
@@ -158,7 +173,8 @@ def read_lab(path: Path) -> Lab:
     doubled = {name for name in names if names.count(name) > 1}
     if doubled:
         raise ValueError(f"{path.name}: two cells are called {', '.join(sorted(doubled))}")
-    return Lab(path.stem, cells)
+    opening = replace(cells[0], text=with_points(cells[0].text, cells))
+    return Lab(path.stem, (opening, *cells[1:]))
 
 
 def targets_from(lab: Lab) -> Iterator[Target]:
