@@ -6,15 +6,23 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
 
 from autograder.builder.source import find_lab
 
 TESTS = Path(__file__).parent
 LABS = TESTS / "labs"
-LONGEST = tuple(
-    f"{TESTS / name}/"
-    for name in ("notebooks", "browser", "autograder/proof", "autograder/grading")
+LONGEST = (  # first what takes longest
+    *("autograder/proof/test_matrix.py", "notebooks", "browser", "autograder/proof"),
+    *("autograder/grading", "labkit/measuring/test_every_figure.py", "autograder"),
+    "labs/batching/test_serving_real.py",
 )
+TOGETHER = {  # modules that share what takes seconds to start: one worker has them all
+    **{f"tests/notebooks/test_{name}.py": "kernels" for name in
+       ("solved_notebooks", "blank_notebooks", "checks_in_a_kernel")},
+    **{f"tests/browser/test_{name}.py": "JupyterLab" for name in
+       ("jupyterlab", "accessibility", "clicked_answers")},
+}  # fmt: skip
 
 gc.disable()  # while all tests are imported: a quarter of that time
 settings.register_profile("short", deadline=None, max_examples=30)
@@ -49,11 +57,29 @@ def pytest_ignore_collect(collection_path, config):
 
 def pytest_collection_modifyitems(config, items):
     """Drop what is not of the lab asked for; begin with what takes longest, for an even end."""
-    items.sort(key=lambda item: not str(item.path).startswith(LONGEST))
+    items.sort(key=place_of)
     if config.lab:
         others = [item for item in items if not concerns(item, config.lab)]
         config.hook.pytest_deselected(items=others)
         items[:] = [item for item in items if concerns(item, config.lab)]
+
+
+def place_of(item):
+    """Where a test stands in `LONGEST`, or after all of it."""
+    path = item.path.relative_to(TESTS).as_posix()
+    return next((i for i, name in enumerate(LONGEST) if path.startswith(name)), len(LONGEST))
+
+
+@pytest.hookimpl(optionalhook=True)  # without xdist there is no such hook
+def pytest_xdist_make_scheduler(config, log):
+    """Modules of `TOGETHER` go to one worker, each other module to any."""
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            module = super()._split_scope(nodeid)
+            return TOGETHER.get(module, module)
+
+    return Scheduling(config, log)
 
 
 def concerns(item, lab):

@@ -79,7 +79,8 @@ def play(
 ) -> list[PlayedCell]:
     """Run all cells in a fresh kernel that begins in `folder`; errors do not stop it.
 
-    first: cells that run before the notebook's own. tell: is called with each cell as it ends.
+    first: cells that run before the notebook's own, without an error. tell: is called with each
+    cell as it ends.
     """
     own = nbformat.from_dict(json.loads(json.dumps(notebook)))
     own.cells = [nbformat.v4.new_code_cell(source) for source in first] + own.cells
@@ -94,7 +95,9 @@ def play(
     places = [place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place]
     others = [place for place in places if not (Path(place) / "labkit").exists()]
     client.execute(env=os.environ | {"PYTHONPATH": os.pathsep.join(others)} | (environment or {}))
-    return [_played(cell) for cell in own.cells[len(first) :] if cell.cell_type == "code"]
+    played = [_played(cell) for cell in own.cells if cell.cell_type == "code"]
+    assert not any(cell.error for cell in played[: len(first)]), played[: len(first)]
+    return played[len(first) :]
 
 
 def faults(played: Sequence[PlayedCell]) -> list[str]:

@@ -10,6 +10,21 @@ from labkit.labs.polls import polls, time_s
 from labkit.measuring.records import recorded_results
 
 
+@pytest.fixture(scope="module", autouse=True)
+def figures_are_made_once():
+    """Those of all records, which each command makes."""
+    records = recorded_results()
+    made = show.figures(records)
+
+    def figures(of):
+        assert of == records
+        return made
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(show, "figures", figures)
+        yield
+
+
 def test_every_player_and_every_figure_of_the_records_is_listed(capsys):
     assert cli.main(["show"]) == 0
     listed = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())

@@ -8,6 +8,7 @@ from autograder.builder.source import read_labs
 from autograder.builder.wheel import write_folder
 
 
+@pytest.mark.usefixtures("warm_kernels")
 @pytest.mark.parametrize("lab", read_labs(), ids=lambda lab: lab.name)
 def test_run_all_on_the_untouched_notebook_ends_at_the_last_cell(lab, tmp_path):
     notebook = with_small_experiments(lab.topic, build_notebook(lab, "student"))

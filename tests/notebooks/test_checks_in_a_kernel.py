@@ -23,7 +23,7 @@ SHORT_LIMIT = "import labkit.checks.notebook as shown\nshown.LIMIT_S = 1"
 
 
 @pytest.fixture(scope="module")
-def reports(tmp_path_factory):
+def reports(warm_kernels, tmp_path_factory):
     folder = tmp_path_factory.mktemp("kernel")
     write_folder(LAB, folder)
     notebook = build_notebook(LAB, "student")

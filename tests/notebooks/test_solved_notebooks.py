@@ -17,6 +17,7 @@ from autograder.proof.cheats import solved_notebook
 POINTS = re.compile(r"([\d.]+) of ([\d.]+) points on the visible tests")
 
 
+@pytest.mark.usefixtures("warm_kernels")
 @pytest.mark.parametrize("lab", read_labs(), ids=lambda lab: lab.name)
 def test_every_cell_runs_and_every_check_passes(lab, tmp_path, request):
     notebook = solved_notebook(lab)

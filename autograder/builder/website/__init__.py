@@ -40,7 +40,7 @@ def render(files: Mapping[str, bytes], out: Path) -> None:
     with TemporaryDirectory() as folder:
         for name, content in files.items():
             write_whole((out if name.startswith("moments/") else Path(folder)) / name, content)
-        options = ["-q", "-W", "-j", "auto", "-c", str(Path(__file__).parent)]
+        options = ["-q", "-W", "-c", str(Path(__file__).parent)]
         run = [sys.executable, "-m", "sphinx", *options, "-d", f"{folder}/.doctrees", folder]
         if subprocess.run([*run, str(out.resolve())], cwd=REPOSITORY, check=False).returncode:
             raise Refusal("the site was not built: the lines above name the page and the problem")

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from autograder.builder import new
-from autograder.builder.source import REPOSITORY
+from autograder.builder.source import REPOSITORY, read_labs
 from autograder.errors import Refusal
 
 LAB, EXERCISE = "09_quantization", "CompressedCache"
@@ -31,14 +31,19 @@ for name, exercise in (("09", "quantization_total"), ("04", "CompressedCache")):
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
-    """The repository's own files, the data by a link."""
+    """The repository's own files without the labs after the fourth, the data by a link."""
     folder = tmp_path_factory.mktemp("repository")
+    later = [name for lab in read_labs()[4:] for name in (lab.name, lab.topic)]
+    left_out = [f"{name}{kind}" for name in later for kind in ("", ".py", ".ipynb")]
     for name in ("labkit", "autograder", "notebooks", "docs"):
-        ignored = shutil.ignore_patterns("*.egg-info", ".ipynb_checkpoints")
+        ignored = shutil.ignore_patterns("*.egg-info", ".ipynb_checkpoints", *left_out)
         shutil.copytree(REPOSITORY / name, folder / name, ignore=ignored)
     for name in ("README.md", "pyproject.toml"):
         shutil.copy(REPOSITORY / name, folder)
     (folder / "data").symlink_to(REPOSITORY / "data")
+    course = folder / "notebooks" / "course.toml"
+    lines = course.read_text().splitlines(keepends=True)
+    course.write_text("".join(line for line in lines if not line.startswith(tuple(later))))
     return folder
 
 

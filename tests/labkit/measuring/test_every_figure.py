@@ -6,6 +6,7 @@ At 850 pixels, the width of a notebook's page, and as large as a slide shows it.
 import re
 import runpy
 from itertools import combinations
+from types import SimpleNamespace
 
 import matplotlib
 
@@ -32,8 +33,8 @@ def figures_of(lab):
     return runpy.run_path(str(lab))["every_figure"]()
 
 
-def texts_of(figure, page=PAGE):
-    """All words that are seen, with their boxes in pixels of the page."""
+def words_of(figure, page=PAGE):
+    """All words that are seen, with their boxes in pixels of the page; draws the figure once."""
     figure.set_dpi(page / figure.get_size_inches()[0])
     figure.draw_without_rendering()
     unseen = {text for axes in figure.axes for text in unseen_of(axes)}
@@ -58,11 +59,11 @@ def unseen_of(axes):
                 yield from (tick.label1, tick.label2)
 
 
-def too_small(figure, page=PAGE, least=LEAST_LETTERS):
-    scale = page / figure.get_size_inches()[0] / 72
+def too_small(figure, words, least=LEAST_LETTERS):
+    scale = figure.dpi / 72
     return [
         f"{text.get_text()!r} has {text.get_fontsize() * scale:.1f} pixels"
-        for text, _ in texts_of(figure, page)
+        for text, _ in words
         if text.get_fontsize() * scale < least
     ]
 
@@ -74,29 +75,29 @@ def touch(box, other):
     )
 
 
-def on_each_other(figure, page=PAGE):
+def on_each_other(figure, words):
     return [
         f"{one.get_text()!r} lies on {other.get_text()!r}"
-        for (one, box), (other, its) in combinations(texts_of(figure, page), 2)
+        for (one, box), (other, its) in combinations(words, 2)
         if touch(box, its)
     ]
 
 
-def below_a_legend(figure):
+def below_a_legend(figure, words):
     """Words that the box of a legend covers, its own excepted."""
     return [
         f"{text.get_text()!r} lies below a legend"
         for legend in figure.findobj(Legend)
-        for text, box in texts_of(figure)
+        for text, box in words
         if text not in legend.findobj(Text) and touch(legend.get_window_extent(), box)
     ]
 
 
-def cut_off(figure, page=PAGE):
-    texts, edge = texts_of(figure, page), figure.bbox
+def cut_off(figure, words):
+    edge = figure.bbox
     return [
         f"{text.get_text()!r} is cut off"
-        for text, box in texts
+        for text, box in words
         if box.x0 < edge.x0 - TOUCHING
         or box.x1 > edge.x1 + TOUCHING
         or box.y0 < edge.y0 - TOUCHING
@@ -115,41 +116,53 @@ def n_beside(figure):
     return max(sum(box.y0 < other.y1 and other.y0 < box.y1 for other in boxes) for box in boxes)
 
 
-@pytest.mark.parametrize("lab", LABS, ids=lambda path: path.parent.name)
-def test_every_letter_of_every_figure_can_be_read(lab):
-    wrong, n_figures = [], 0
-    for name, figure in figures_of(lab):
-        n_figures += 1
-        for find in (too_small, on_each_other, below_a_legend, cut_off):
-            wrong += [f"{name}: {fault}" for fault in find(figure)]
-        if n_beside(figure) > MOST_PANELS:
-            wrong.append(f"{name}: {n_beside(figure)} panels beside each other")
-        if not isinstance(figure, CourseFigure) or not figure.get_suptitle():
-            wrong.append(f"{name}: no sentence that says what to see")
-        if not figure.alt.startswith(figure.get_suptitle().replace("\n", " ")):
-            wrong.append(f"{name}: no alternative text")
-        if not figure.caption.endswith(".") or "`" in figure.caption:
-            wrong.append(f"{name}: no plain sentence below it")
-        if LIGHTNESS.search(figure.caption):
-            wrong.append(f"{name}: its caption is wrong on a dark page")
-        if figure.get_facecolor()[:3] != to_rgb(GROUND):
-            wrong.append(f"{name}: a ground of its own")
-    assert wrong == []
-    assert n_figures
+def on_a_page(figure):
+    """What is wrong with a figure in a notebook."""
+    words = words_of(figure)
+    for find in (too_small, on_each_other, below_a_legend, cut_off):
+        yield from find(figure, words)
+    if n_beside(figure) > MOST_PANELS:
+        yield f"{n_beside(figure)} panels beside each other"
+    if not isinstance(figure, CourseFigure) or not figure.get_suptitle():
+        yield "no sentence that says what to see"
+    if not figure.alt.startswith(figure.get_suptitle().replace("\n", " ")):
+        yield "no alternative text"
+    if not figure.caption.endswith(".") or "`" in figure.caption:
+        yield "no plain sentence below it"
+    if LIGHTNESS.search(figure.caption):
+        yield "its caption is wrong on a dark page"
+    if figure.get_facecolor()[:3] != to_rgb(GROUND):
+        yield "a ground of its own"
 
 
-@pytest.mark.parametrize("lab", LABS, ids=lambda path: path.parent.name)
-def test_every_letter_of_every_figure_can_be_read_on_a_slide(lab):
-    wrong = []
-    for name, figure in figures_of(lab):
-        if name == "still":  # only where a page shows no moments
-            continue
-        width, height = figure.for_screen().get_size_inches()
-        page = SLIDE_SCALE * min(SLIDE[0], SLIDE[1] * width / height)
-        small = too_small(figure, page, least=14)
-        for fault in (*small, *on_each_other(figure, page), *cut_off(figure, page)):
-            wrong.append(f"{name}: {fault}")
-    assert wrong == []
+def on_a_slide(figure):
+    """What is wrong with a figure on a slide, for which it changes its shape."""
+    width, height = figure.for_screen().get_size_inches()
+    words = words_of(figure, SLIDE_SCALE * min(SLIDE[0], SLIDE[1] * width / height))
+    yield from too_small(figure, words, least=14)
+    yield from on_each_other(figure, words)
+    yield from cut_off(figure, words)
+
+
+@pytest.fixture(scope="module", params=LABS, ids=lambda path: path.parent.name)
+def seen(request):
+    """The figures of a lab, each made once, and what is wrong on a page and then on a slide."""
+    seen = SimpleNamespace(n_figures=0, on_pages=[], on_slides=[])
+    for name, figure in figures_of(request.param):
+        seen.n_figures += 1
+        seen.on_pages += [f"{name}: {fault}" for fault in on_a_page(figure)]
+        if name != "still":  # only where a page shows no moments
+            seen.on_slides += [f"{name}: {fault}" for fault in on_a_slide(figure)]
+    return seen
+
+
+def test_every_letter_of_every_figure_can_be_read(seen):
+    assert seen.on_pages == []
+    assert seen.n_figures
+
+
+def test_every_letter_of_every_figure_can_be_read_on_a_slide(seen):
+    assert seen.on_slides == []
 
 
 def luminance(color):
