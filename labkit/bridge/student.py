@@ -59,7 +59,9 @@ class Offer:
     itself if `call` is given. Every call runs on the check's side. silent: names of those that
     return None and look at plain values only, so that the student's code need not wait. answers:
     what `call` answers to whole numbers, if that is no secret and nobody counts. peeks: by name,
-    what a callable without arguments would answer now; it is told with every message.
+    what a callable without arguments would answer now; it is told with every message. twin: module
+    and name of what makes an object that answers as this one does, and plain arguments; for what is
+    no secret, where nothing is judged by how often it is asked.
     """
 
     call: Callable[..., Any] | None = None
@@ -67,6 +69,7 @@ class Offer:
     silent: Collection[str] = ()
     answers: Mapping[int, float] = field(default_factory=dict, repr=False)
     peeks: Mapping[str, Callable[[], Any]] = field(default_factory=dict, repr=False)
+    twin: Sequence[Any] = field(default=(), repr=False)
 
 
 class Callbacks(list):
@@ -209,7 +212,7 @@ class Student:
             call = None
             if value.call is not None:
                 call = self._to_handle(value.call, callbacks)
-            return {"$offer": [call, attributes, list(value.answers.items())]}
+            return {"$offer": [call, attributes, [*value.answers.items()], [*value.twin]]}
         if callable(value):
             callbacks.append(value)
             return {"$callback": len(callbacks) - 1}
