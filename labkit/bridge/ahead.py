@@ -4,7 +4,7 @@ Every callback that waits for its answer costs more than the student's own code.
 says that it may be performed ahead, this side answers by itself
 
 - a callback that is `silent`: its answer is always None;
-- a question without arguments whose answer was told with the last message;
+- a question whose answer was told with the last message;
 - a question to a random source: the paths are followed in one fixed order, depth first;
 - a question to an object with a twin: the twin, made here, answers as it does;
 - a question that was asked in the path before, after the same questions with the same answers.
@@ -45,7 +45,7 @@ class Ahead:
         self._run: list[tuple] = []  # questions and answers of this path
         self._before: list[tuple] = []  # and of the path before
         self._is_as_before = False
-        self._told: dict[int, Any] = {}  # by callback, until something may have changed it
+        self._told: dict[int, tuple] = {}  # by callback, until something may have changed it
         self._begin()
 
     def _begin(self) -> None:
@@ -60,7 +60,7 @@ class Ahead:
 
     def hear(self, message: dict) -> None:
         """Take in what is told along with a message."""
-        self._told = dict(message.get("told", ()))
+        self._told = {index: known for index, *known in message.get("told", ())}
 
     def meet(self, twin: list, asked: Mapping[str, int]) -> None:
         """Let an object's twin answer from now on. asked: the callbacks by the twin's names."""
@@ -101,8 +101,8 @@ class Ahead:
             index, answer = message["callback"], None
             if index in self._own:
                 answer = self._own_answer(message, question[1])
-            elif index in self._told and not (message["args"] or message["kwargs"]):
-                answer = {"ok": True, "value": self._told.pop(index)}, b""
+            elif not message["kwargs"] and message["args"] == self._told.get(index, (None,))[0]:
+                answer = {"ok": True, "value": self._told.pop(index)[1]}, b""
             elif is_silent:
                 answer, self._told = NONE, {}
             elif self._is_as_before and self._known() and self._known()[0] == question:

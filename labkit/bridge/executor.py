@@ -161,16 +161,13 @@ class Executor:
                 return _Callback(self._run_callback, payload, tag == "$silent")
             case "$offer":
                 call, items, answers, twin = payload
-                attributes = {name: self._decode_plain(item) for name, item in items.items()}
+                plain = Decoder(b"", self._from_handle).decode
+                attributes = {name: plain(item) for name, item in items.items()}
                 if twin and self._ahead is not None:
                     asked = {n: a.index for n, a in attributes.items() if type(a) is _Callback}
                     self._ahead.meet(twin, asked)
-                call = self._decode_plain(call) if call is not None else None
-                return _stand_in(call, attributes, dict(answers))
+                return _stand_in(plain(call), attributes, dict(answers))
         raise WireError(f"unexpected {tag}")
-
-    def _decode_plain(self, item: Any) -> Any:
-        return Decoder(b"", self._from_handle).decode(item)
 
     def _run_callback(self, index: int, is_silent: bool, args: tuple, kwargs: dict) -> Any:
         encoder = Encoder(self._to_handle)

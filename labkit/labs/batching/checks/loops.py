@@ -109,7 +109,8 @@ def _play(student: Student, case: LoopCase, exercise: str) -> Run:
         if (server.name == PREFILL) != is_prefill:
             return server
         attributes = {name: getattr(server, name) for name in OFFERED[exercise]}
-        return Offer(attributes=attributes, silent=SILENT, peeks=server.peeks())
+        known = {"peeks": server.peeks(), "guesses": server.guesses()}
+        return Offer(attributes=attributes, silent=SILENT, **known)
 
     run = serve(
         case.jobs,
