@@ -91,6 +91,7 @@ class Decided:
         self.vocab_size, self._mind = mind.vocab_size, mind
         self._n_prompt, self._end, self._eos = n_prompt, end, eos
         self.told = (*mind.told, n_prompt, end, eos)
+        self._certain = torch.tensor([0.0] + [-torch.inf] * (self.vocab_size - 1))
 
     def has_ended(self, text: Sequence[int]) -> bool:
         """Whether nothing after this text counts."""
@@ -104,11 +105,10 @@ class Decided:
 
     def logits_of(self, text: Sequence[int], n_last: int) -> Tensor:
         """As `mind` has them, before the end."""
-        logits = self._mind.logits_of(text, n_last).clone()
-        for i in range(n_last):
-            if self.has_ended(text[: len(text) - n_last + i + 1]):
-                logits[i] = -torch.inf
-                logits[i, 0] = 0.0
+        logits, first = self._mind.logits_of(text, n_last), len(text) - n_last + 1
+        n_open = sum(not self.has_ended(text[: first + i]) for i in range(n_last))
+        if n_open < n_last:  # what has ended stays so
+            logits[n_open:] = self._certain
         return logits
 
 
