@@ -11,7 +11,7 @@ from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_notebook
 
 from autograder.builder.blank import BEGIN, END, blank_values, solved_cell, stub_cell
 from autograder.builder.pictures import with_picture
@@ -153,8 +153,7 @@ def _instructor_text(cell: Cell) -> str:
 
 
 def _notebook_cell(cell: Cell, text: str) -> NotebookNode:
-    new_cell = new_markdown_cell if cell.is_markdown else new_code_cell
-    node = new_cell(text, id=_cell_id(cell.kind, cell.name))
+    node = _new_cell(text, _cell_id(cell.kind, cell.name), is_code=not cell.is_markdown)
     if cell.kind == "prose":
         return node
     node.metadata["labkit"] = {"kind": cell.kind, "name": cell.name}
@@ -170,15 +169,23 @@ def _notebook_cell(cell: Cell, text: str) -> NotebookNode:
 def _check_cell(cell: Cell) -> NotebookNode:
     name = f"check_{cell.name}"
     text = f'check("{cell.name}", points={cell.points:g})'
-    node = new_code_cell(text, id=_cell_id("check", cell.name))
+    node = _new_cell(text, _cell_id("check", cell.name))
     node.metadata["labkit"] = {"kind": "check", "name": name}
     node.metadata["nbgrader"] = _nbgrader(name, locked=True, points=cell.points)
     return node
 
 
 def _install_cell(text: str) -> NotebookNode:
-    node = new_code_cell(text, id="install")
+    node = _new_cell(text, "install")
     node.metadata |= FOLDED | {"labkit": {"kind": "install", "name": "install"}}
+    return node
+
+
+def _new_cell(text: str, cell_id: str, is_code: bool = True) -> NotebookNode:
+    """As nbformat makes it, which checks each cell; here the whole notebook is checked."""
+    node = NotebookNode(id=cell_id, cell_type="markdown", metadata=NotebookNode(), source=text)
+    if is_code:
+        node |= {"cell_type": "code", "execution_count": None, "outputs": []}
     return node
 
 

@@ -37,6 +37,7 @@ def start_judge(settings: SlotSettings, keeper: Keeper | None = None) -> tuple[J
         rung=settings.rung,
         memory_mb=settings.memory_mb,
         uid=settings.uid,
+        cpu=settings.cpu,
     )
     zygote = Zygote(replace(child, call_s=min(child.call_s, settings.check_s)), keeper)
     judge = Judge(master, zygote, settings, settings.seed, settings.exercises)

@@ -1,13 +1,18 @@
 """How pages are made from templates; every text in them is escaped."""
 
+import os
+from contextlib import suppress
 from functools import cache
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from autograder.builder.source import REPOSITORY
 from autograder.pages.shown import shown
 from autograder.record.marks import as_points
 from labkit.checks.card import with_code
+
+COMPILED = REPOSITORY / "build" / "templates"
 
 
 def render_page(template: str, **values: object) -> bytes:
@@ -19,6 +24,7 @@ def escaping(package: str) -> Environment:
     """The templates of a package: every text is escaped, and a name that is missing is an error."""
     environment = Environment(
         loader=PackageLoader(package),
+        bytecode_cache=_compiled(),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -26,6 +32,13 @@ def escaping(package: str) -> Environment:
     )
     environment.filters |= {"points": as_points, "markdown": shown}
     return environment
+
+
+def _compiled() -> FileSystemBytecodeCache | None:
+    """Where compiled templates stay, for to compile them takes longer than to fill them in."""
+    with suppress(OSError):
+        COMPILED.mkdir(parents=True, exist_ok=True)
+    return FileSystemBytecodeCache(str(COMPILED)) if os.access(COMPILED, os.W_OK) else None
 
 
 @cache

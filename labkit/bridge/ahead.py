@@ -4,8 +4,9 @@ Every callback that waits for its answer costs more than the student's own code.
 says that it may be performed ahead, this side answers by itself
 
 - a callback that is `silent`: its answer is always None;
-- a question without arguments whose answer was told with the last message;
+- a question whose answer was told with the last message;
 - a question to a random source: the paths are followed in one fixed order, depth first;
+- a question to an object with a twin: the twin, made here, answers as it does;
 - a question that was asked in the path before, after the same questions with the same answers.
 
 It does the next paths at once, too. All that was asked and answered goes to the check's side with
@@ -16,10 +17,11 @@ every answer of chance. Nothing is known here that this process was not told bef
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
-from labkit.bridge.wire import Decoder, WireError
+from labkit.bridge.wire import Decoder, Encoder, WireError
 from labkit.chance.paths import Fork, NotRepeatable, RandomSource, next_path
 
 QUESTIONS = ("choose", "uniform", "is_below")
@@ -43,7 +45,7 @@ class Ahead:
         self._run: list[tuple] = []  # questions and answers of this path
         self._before: list[tuple] = []  # and of the path before
         self._is_as_before = False
-        self._told: dict[int, Any] = {}  # by callback, until something may have changed it
+        self._told: dict[int, tuple] = {}  # by callback, until something may have changed it
         self._begin()
 
     def _begin(self) -> None:
@@ -51,9 +53,20 @@ class Ahead:
         self._blobs: list[bytes] = []
         self._since = time.monotonic()
 
+    def begin(self, message: dict) -> None:
+        """Begin to perform a request, or to perform it once more."""
+        self._own = {}
+        self.hear(message)
+
     def hear(self, message: dict) -> None:
         """Take in what is told along with a message."""
-        self._told = dict(message.get("told", ()))
+        self._told = {index: known for index, *known in message.get("told", ())}
+
+    def meet(self, twin: list, asked: Mapping[str, int]) -> None:
+        """Let an object's twin answer from now on. asked: the callbacks by the twin's names."""
+        module, name, *args = twin
+        made = getattr(import_module(module), name)(*args)
+        self._own |= {index: getattr(made, name) for name, index in asked.items()}
 
     def run(self, offer: Any, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
         """`run_scripted` on the next path, by a source in the place of the one that is offered."""
@@ -62,7 +75,7 @@ class Ahead:
         if self._source is None:  # it is set up for all paths
             self._open.enter_context(scripted(offer, *names_of(function)))
         self._source = RandomSource(self._forks, *offer.limits)
-        self._own = {getattr(offer, name).index: getattr(self._source, name) for name in QUESTIONS}
+        self._own |= {getattr(offer, name).index: getattr(self._source, name) for name in QUESTIONS}
         self._before, self._run, self._is_as_before = self._run, [], True
         with in_words():
             return function(*args, **kwargs)
@@ -88,8 +101,8 @@ class Ahead:
             index, answer = message["callback"], None
             if index in self._own:
                 answer = self._own_answer(message, question[1])
-            elif index in self._told and not (message["args"] or message["kwargs"]):
-                answer = {"ok": True, "value": self._told.pop(index)}, b""
+            elif not message["kwargs"] and message["args"] == self._told.get(index, (None,))[0]:
+                answer = {"ok": True, "value": self._told.pop(index)[1]}, b""
             elif is_silent:
                 answer, self._told = NONE, {}
             elif self._is_as_before and self._known() and self._known()[0] == question:
@@ -129,15 +142,17 @@ class Ahead:
         return self._before[i] if i < len(self._before) else None
 
     def _own_answer(self, message: dict, blob: bytes) -> Answer | None:
-        """What a random source of the check's would answer; None if only it can tell."""
+        """What the check's source or object would answer; None if only it can tell."""
         try:
             decoder = Decoder(blob)
             args = [decoder.decode(item) for item in message["args"]]
             kwargs = {name: decoder.decode(item) for name, item in message["kwargs"].items()}
         except WireError:
             return None
+        encoder = Encoder()
         try:
-            return {"ok": True, "value": self._own[message["callback"]](*args, **kwargs)}, b""
+            value = encoder.encode(self._own[message["callback"]](*args, **kwargs))
+            return {"ok": True, "value": value}, b"".join(encoder.blobs)
         except (ValueError, TypeError, ArithmeticError) as error:
             return {"ok": False, "kind": type(error).__name__, "message": str(error)}, b""
         except Exception:

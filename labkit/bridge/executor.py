@@ -69,7 +69,7 @@ class Executor:
     def _handle(self, message: dict, blob: bytes) -> tuple[dict, list]:
         encoder = Encoder(self._to_handle)
         if self._ahead is not None:
-            self._ahead.hear(message)
+            self._ahead.begin(message)
         try:
             if message["op"] == "in_turn":
                 target, steps, _ = self._asked(message, blob)
@@ -160,16 +160,14 @@ class Executor:
             case "$callback" | "$silent":
                 return _Callback(self._run_callback, payload, tag == "$silent")
             case "$offer":
-                call, attributes, answers = payload
-                return _stand_in(
-                    self._decode_plain(call) if call is not None else None,
-                    {name: self._decode_plain(item) for name, item in attributes.items()},
-                    dict(answers),
-                )
+                call, items, answers, twin = payload
+                plain = Decoder(b"", self._from_handle).decode
+                attributes = {name: plain(item) for name, item in items.items()}
+                if twin and self._ahead is not None:
+                    asked = {n: a.index for n, a in attributes.items() if type(a) is _Callback}
+                    self._ahead.meet(twin, asked)
+                return _stand_in(plain(call), attributes, dict(answers))
         raise WireError(f"unexpected {tag}")
-
-    def _decode_plain(self, item: Any) -> Any:
-        return Decoder(b"", self._from_handle).decode(item)
 
     def _run_callback(self, index: int, is_silent: bool, args: tuple, kwargs: dict) -> Any:
         encoder = Encoder(self._to_handle)

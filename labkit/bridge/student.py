@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 from labkit.bridge.executor import MAX_KINDS, MAX_NAME_CHARS, MAX_TRACE_FRAMES, MissingName
@@ -59,7 +60,10 @@ class Offer:
     itself if `call` is given. Every call runs on the check's side. silent: names of those that
     return None and look at plain values only, so that the student's code need not wait. answers:
     what `call` answers to whole numbers, if that is no secret and nobody counts. peeks: by name,
-    what a callable without arguments would answer now; it is told with every message.
+    what a callable without arguments would answer now; it is told with every message. guesses: the
+    same for callables with arguments, which come with the answer. twin: module and name of what
+    makes an object that answers as this one does, and plain arguments; for what is no secret, and
+    as easily kept as asked for again.
     """
 
     call: Callable[..., Any] | None = None
@@ -67,6 +71,14 @@ class Offer:
     silent: Collection[str] = ()
     answers: Mapping[int, float] = field(default_factory=dict, repr=False)
     peeks: Mapping[str, Callable[[], Any]] = field(default_factory=dict, repr=False)
+    guesses: Mapping[str, Callable[[], tuple[list, Any]]] = field(default_factory=dict, repr=False)
+    twin: Sequence[Any] = field(default=(), repr=False)
+
+    @cached_property
+    def alone(self) -> tuple[dict, Callbacks]:
+        """Its item, and its callbacks, in a request that has no others before."""
+        callbacks = Callbacks()
+        return _item_of(self, callbacks), callbacks
 
 
 class Callbacks(list):
@@ -74,12 +86,12 @@ class Callbacks(list):
 
     def __init__(self) -> None:
         super().__init__()
-        self.peeks: dict[int, Callable[[], Any]] = {}
+        self.known: dict[int, Callable[[], tuple[list, Any]]] = {}
 
     def told(self) -> dict[str, list]:
-        """What to tell along with a message: plain values by the number of the callback."""
-        values = [[index, Encoder().encode(peek())] for index, peek in self.peeks.items()]
-        return {"told": values} if values else {}
+        """What to tell along with a message: number of the callback, arguments, plain answer."""
+        told = [[index, *map(Encoder().encode, known())] for index, known in self.known.items()]
+        return {"told": told} if told else {}
 
 
 class Channel(Protocol):
@@ -197,23 +209,12 @@ class Student:
     def _to_handle(self, value: Any, callbacks: list) -> dict:
         if isinstance(value, Proxy):
             return value._item
-        if isinstance(value, Offer):
-            encoder = Encoder(lambda inner: self._to_handle(inner, callbacks))
-            attributes = {name: encoder.encode(item) for name, item in value.attributes.items()}
-            for name in attributes.keys() & value.silent:
-                attributes[name] = {"$silent": attributes[name]["$callback"]}
-            for name, peek in value.peeks.items():
-                callbacks.peeks[attributes[name]["$callback"]] = peek
-            if encoder.blobs:
-                raise TypeError("an Offer's attributes are plain values, callables and offers")
-            call = None
-            if value.call is not None:
-                call = self._to_handle(value.call, callbacks)
-            return {"$offer": [call, attributes, list(value.answers.items())]}
-        if callable(value):
-            callbacks.append(value)
-            return {"$callback": len(callbacks) - 1}
-        raise TypeError(f"a {type(value).__name__} cannot be passed to the student's code")
+        if isinstance(value, Offer) and not callbacks:
+            item, own = value.alone
+            callbacks += own
+            callbacks.known |= own.known
+            return item
+        return _item_of(value, callbacks)
 
     def _from_handle(self, tag: str, payload: Any) -> Proxy:
         if tag != "$handle":
@@ -222,6 +223,28 @@ class Student:
         if type(index) is not int or not isinstance(kind, str):
             raise WireError("not a handle")
         return Proxy(self, {"$handle": index}, _clean(kind[:80]))
+
+
+def _item_of(value: Any, callbacks: Callbacks) -> dict:
+    """What stands for an object, an offer or a function, which joins the callbacks."""
+    if isinstance(value, Proxy):
+        return value._item
+    if isinstance(value, Offer):
+        encoder = Encoder(lambda inner: _item_of(inner, callbacks))
+        attributes = {name: encoder.encode(item) for name, item in value.attributes.items()}
+        for name in attributes.keys() & value.silent:
+            attributes[name] = {"$silent": attributes[name]["$callback"]}
+        peeks = {name: lambda peek=peek: ([], peek()) for name, peek in value.peeks.items()}
+        for name, known in {**peeks, **value.guesses}.items():
+            callbacks.known[attributes[name]["$callback"]] = known
+        if encoder.blobs:
+            raise TypeError("an Offer's attributes are plain values, callables and offers")
+        call = None if value.call is None else _item_of(value.call, callbacks)
+        return {"$offer": [call, attributes, [*value.answers.items()], [*value.twin]]}
+    if callable(value):
+        callbacks.append(value)
+        return {"$callback": len(callbacks) - 1}
+    raise TypeError(f"a {type(value).__name__} cannot be passed to the student's code")
 
 
 def hold(proxy: Proxy, *args: Any, **kwargs: Any) -> Proxy:

@@ -214,11 +214,12 @@ class Decoder:
         data = self._claim(*reference)
         if n_items * dtype.itemsize != len(data):
             raise WireError(f"{len(data)} bytes do not make a {dtype_name} tensor of shape {shape}")
-        if n_items == 0:
-            return torch.empty(shape, dtype=dtype)
-        if dtype is torch.bool:  # any byte but 0 and 1 would be undefined behaviour in a bool
-            return torch.frombuffer(bytearray(data), dtype=torch.uint8).ne(0).view(shape)
-        return torch.frombuffer(bytearray(data), dtype=dtype).view(shape)
+        with torch._C.DisableTorchFunction():  # whatever the code that waits for it has replaced
+            if n_items == 0:
+                return torch.empty(shape, dtype=dtype)
+            if dtype is torch.bool:  # any byte but 0 and 1 would be undefined behaviour in a bool
+                return torch.frombuffer(bytearray(data), dtype=torch.uint8).ne(0).view(shape)
+            return torch.frombuffer(bytearray(data), dtype=dtype).view(shape)
 
     def _array(self, dtype_name: str, shape: list, reference: list) -> Any:
         import numpy

@@ -118,7 +118,7 @@ class _Scripted(TorchFunctionMode):
         if func in DRAWS:
             kwargs = {name: value for name, value in kwargs.items() if name != "generator"}
             return DRAWS[func](self.source, *args, **kwargs)
-        if any(issubclass(kind, _RANDOM) for kind in types):
+        if types and any(issubclass(kind, _RANDOM) for kind in types):
             return follow(func, args, kwargs)
         if func in MAKERS:
             return _made(func, args, kwargs)

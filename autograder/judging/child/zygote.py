@@ -258,6 +258,8 @@ def main(plan: dict, control: socket.socket) -> None:
     os.environ.update(plan["environment"])
     tempfile.tempdir = None
     settings = wall.ChildSettings(**plan["settings"])
+    if settings.cpu is not None:
+        os.sched_setaffinity(0, {settings.cpu})
     if sys.platform == "linux":
         wall.leave(settings.rung)
         pid = os.fork()

@@ -25,7 +25,8 @@ class ChildSettings:
     read_only: what student code sees besides the system's programs and libraries; hidden: what is
     unreadable although it lies below that. memory_mb bounds each process and, watched by the
     zygote, the whole tree; disk_mb and n_files bound all that it writes. Root is dropped to uid;
-    give slots that run side by side different ones.
+    give slots that run side by side different ones. cpu: the processor that all stay on, if it
+    matters.
 
     In seconds: zygote and child to get ready, a cell unless `run_cell` says otherwise, what it gets
     to heed an interrupt, a call of a check.
@@ -46,6 +47,7 @@ class ChildSettings:
     n_processes: int = 64
     n_open_files: int = 256
     uid: int = 65534
+    cpu: int | None = None
 
     start_s: float = 180.0
     spawn_s: float = 20.0

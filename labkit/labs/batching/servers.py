@@ -9,7 +9,7 @@ wall.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from typing import Any, NoReturn
 
@@ -72,6 +72,10 @@ class Server:
     def peeks(self) -> dict[str, Callable[[], Any]]:
         """By the name of a primitive, what it would answer now; nobody is asked."""
         return {"arrivals": self._come, "free_tokens": self._room}
+
+    def guesses(self) -> dict[str, Callable[[], tuple[list, Any]]]:
+        """As `peeks`, for primitives with arguments: these, and the answer."""
+        return {}
 
     def _come(self) -> list[dict]:
         return [self._described(self.run.jobs[i]) for i in self._ready]
@@ -223,6 +227,13 @@ class DecodeServer(Server):
         self._job(request_id)
         self._store.remove(request_id)
         self._act("free stored", [request_id])
+
+    def guesses(self) -> dict[str, Callable[[], tuple[list, Any]]]:
+        """A step with all that have room here."""
+        return {"decode_step": lambda: ([[*self.room_taken]], self._next_tokens(self.room_taken))}
+
+    def _next_tokens(self, ids: Iterable[int]) -> list[int]:
+        return [self.run.jobs[i].token(self._n_made.get(i, 1), self.eos) for i in ids]
 
     def decode_step(self, ids: Sequence[int]) -> list[int]:
         """One more token for each of these requests."""

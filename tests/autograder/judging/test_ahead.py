@@ -154,6 +154,58 @@ def test_what_was_told_must_be_the_answer(child):
             child.student.size(Model().offer(peek=1))
 
 
+class Counter:
+    """Counts from a number; in the student's process a twin does."""
+
+    def __init__(self, start: int) -> None:
+        self.n_asked, self._start = 0, start
+
+    def count(self, step: int) -> object:
+        self.n_asked += 1
+        return torch.tensor([self._start + step * self.n_asked])
+
+    def offer(self, twins_start: int) -> Offer:
+        return Offer(attributes={"count": self.count}, twin=("twins", "Counter", twins_start))
+
+
+COUNTER = """
+import sys, types, torch
+class Counter:
+    def __init__(self, start): self.n, self.start = 0, start
+    def count(self, step):
+        self.n += 1
+        return CHEAT or torch.tensor([self.start + step * self.n])
+sys.modules["twins"] = types.SimpleNamespace(Counter=Counter)
+CHEAT = 0
+def counts(counter): return [int(counter.count(2)) for _ in range(9)]
+"""
+
+
+def test_a_twin_answers_in_place_and_each_call_is_counted(child, monkeypatch):
+    heard = []
+    hear = RemoteChannel._hear
+    monkeypatch.setattr(RemoteChannel, "_hear", lambda *args: (heard.append(1), hear(*args))[1])
+    child.run_cell(COUNTER)
+    counters = [Counter(5), Counter(5), Counter(5)]
+    with child.forked():
+        plain = child.student.counts(counters[0].offer(5))
+        assert len(heard) == 10
+        child.may_run_ahead = True
+        assert child.student.counts(counters[1].offer(5)) == plain == [*range(7, 25, 2)]
+        assert child.student.counts(counters[2].offer(0)) != plain  # fools only itself
+    assert len(heard) == 12
+    assert [counter.n_asked for counter in counters] == [9, 9, 9]
+
+
+def test_a_twin_that_answers_with_another_kind_of_value_is_found(child):
+    child.run_cell(COUNTER)
+    child.run_cell("CHEAT = 3")
+    with child.forked():
+        child.may_run_ahead = True
+        with pytest.raises(Misplayed):
+            child.student.counts(Counter(5).offer(5))
+
+
 def test_what_a_silent_function_raises_is_found(child):
     child.run_cell("def loud(model):\n    model.note(7)\n    return 1")
     with child.forked():

@@ -4,6 +4,7 @@ import json
 import os
 import time
 from contextlib import closing, contextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -84,6 +85,15 @@ def test_student_code_finds_nothing_of_the_judges_in_its_memory(settings):
         outcome = slot.grade(submission(READ_OWN_MEMORY))
     texts = [o.get("text", "") for cell in outcome.notebook for o in cell.get("outputs", ())]
     assert [text for text in texts if text.startswith("found")] == ["found own\n"]
+
+
+def test_student_code_stays_on_the_slots_processor(settings):
+    cpu = max(os.sched_getaffinity(0))
+    with slot_of(replace(settings, cpu=cpu)) as (slot, new):
+        outcome = slot.grade(submission("import os\nprint('on', *os.sched_getaffinity(0))"))
+        assert all(os.sched_getaffinity(pid) == {cpu} for pid in new)
+    texts = [o.get("text", "") for cell in outcome.notebook for o in cell.get("outputs", ())]
+    assert [text for text in texts if text.startswith("on")] == [f"on {cpu}\n"]
 
 
 def test_a_closed_slot_leaves_the_template_and_nothing_else(settings):

@@ -1,7 +1,8 @@
 """The memory that the checks of lab 07 offer: it stays here, counts, and follows what it gives.
 
-A student's function gets an `Offer` of it, so what is counted cannot be forged, and the numbers are
-to be had by loading alone.
+A student's function gets an `Offer` of it, so what is counted cannot be forged. Where each loading
+gives the same numbers, a twin stands beside that function: to look there is no more than to keep
+copies of tiles, and what was loaded is counted here. A memory that changes has none.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +16,7 @@ import torch
 from torch import Tensor
 
 from labkit.bridge.student import Offer
-from labkit.models.counted_memory import Access, Memory, SramOverflow
+from labkit.models.counted_memory import Access, Memory, SramOverflow, attention_memory
 
 MOST_MOVES = 20_000
 SHIFTS = {"O": 0.2, "l": -0.4, "m": 0.75}  # what a moving memory adds: to m, to logarithms of O, l
@@ -56,7 +57,15 @@ class WatchedMemory:
         """What the student's function gets for it."""
         sizes = {"n_rows": self.memory.n_rows, "head_dim": self.memory.head_dim}
         attributes = {**sizes, "load": self.load, "store": self.store}
-        return Offer(attributes=attributes, silent=["store"])
+        return Offer(attributes=attributes, silent=["store"], twin=self._told())
+
+    def _told(self) -> tuple:
+        """What makes a twin of it; nothing if it changes."""
+        if self.drift or self.turned:
+            return ()
+        given = torch.stack([self.memory.arrays[name] for name in "QKV"])
+        numbers = given.numpy().tobytes().hex()
+        return __name__, Twin.__name__, numbers, [*given.shape], self.memory.sram_bytes
 
     def load(self, name: Any, start: Any = 0, stop: Any = None) -> Tensor:
         """As `Memory.load`, with every refusal as one that reaches the student in words."""
@@ -164,3 +173,12 @@ class WatchedMemory:
         except KeyError:
             known = "Q, K, V, O, S, P, l, m and L"
             raise ValueError(f"there is no array {name!r}; there are {known}") from None
+
+
+class Twin(WatchedMemory):
+    """A memory with the same Q, K and V, of which nothing is judged."""
+
+    def __init__(self, numbers: str, shape: list[int], sram_bytes: int | None) -> None:
+        """numbers: Q, K and V in float32, as hexadecimal digits."""
+        given = torch.frombuffer(bytearray.fromhex(numbers), dtype=torch.float32).reshape(shape)
+        super().__init__(attention_memory(*given, sram_bytes), Order(once=""))

@@ -34,11 +34,15 @@ N_RUNS = 40  # with real random numbers: two such series are alike less than onc
 
 
 class Helped(Student):
-    """A student in whose functions the parts are the right ones."""
+    """A student in whose functions the parts are the right ones.
+
+    chance: what these draw from where they are given no generator. It begins anew for each student,
+    so that the order of submissions changes nothing.
+    """
 
     def __init__(self, student: Student, right: Any) -> None:
         super().__init__(student._channel)
-        self.right = right
+        self.right, self.chance = right, torch.Generator().manual_seed(1)
 
 
 def isolated(play: Play) -> Play:
@@ -101,7 +105,10 @@ def _chance(
     """What a call takes that is not to be an ordinary one."""
     more: dict[str, Any] = {}
     if isinstance(student, Helped):
-        right = {part: _part(getattr(student.right, part), source) for part in PARTS[name]}
+        right = {
+            part: _part(getattr(student.right, part), source, student.chance)
+            for part in PARTS[name]
+        }
         more["parts"] = Offer(attributes=right)
     if seeds is not None:
         more["seeds"] = list(seeds)
@@ -129,18 +136,18 @@ def expect_repeatable(what: str, play: Callable[[Seeds], Any]) -> None:
         )
 
 
-def _part(function: Callable, source: RandomSource | None) -> Callable:
+def _part(function: Callable, source: RandomSource | None, chance: torch.Generator) -> Callable:
     """A right part as the student's code may call it.
 
     Its chance is the source's. Without one, `verify` does the same for the same arguments if it is
-    given a generator (which stays where the student's code runs), and else what chance wills.
+    given a generator (which stays where the student's code runs), and else draws from `chance`.
     """
 
     def part(*args: Any, rng: Any = None, **kwargs: Any) -> Any:
         if function.__name__ == "verify":
             args, rng = args[:3], args[3] if len(args) > 3 else rng
-            if source is None and rng is not None:
-                kwargs["rng"] = torch.Generator().manual_seed(0)
+            if source is None:
+                kwargs["rng"] = chance if rng is None else torch.Generator().manual_seed(0)
         if source is None:
             return function(*args, **kwargs)
         return run_scripted(source, function, *args, **kwargs)

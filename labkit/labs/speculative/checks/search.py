@@ -126,7 +126,7 @@ def the_smallest_of_equals_is_taken(student: Student, case: BestCase) -> None:
 )
 def no_best_gamma_without_a_probability(student: Student, case: BestCase) -> None:
     """alpha outside [0, 1] raises ValueError here, too."""
-    times = (case.draft_s, case.target_s, case.verify_s)
+    times = (case.draft_s, case.target_s, offered(case.verify_s))
     refused = {f"alpha {alpha:g}": (alpha, *times) for alpha in NO_CHANCE}
     expect_refusals(student.best_gamma, refused)
     number_in(student.best_gamma(case.alpha, *times), "the best gamma")
