@@ -1,11 +1,11 @@
 """What the students' page takes from notebooks/course.toml: people, dates and points, and rules."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from autograder.builder.source import Course, Lab, find_lab, read_course, read_labs
+from autograder.builder.source import Course, Lab, find_lab, read_course, read_term
 from autograder.errors import Refusal
 
 ATTEMPTS = {"best": "the best one counts", "last": "the last one counts"}
@@ -32,20 +32,28 @@ def _labs(course: Course) -> str:
         find_lab(name).name: moment for name, moment in course.policy.get("deadlines", {}).items()
     }
     zone = course.policy.get("timezone", "UTC")
-    rows = [_row(lab, deadlines.get(lab.name), zone, course.counts_as) for lab in read_labs()]
+    labs = {lab.name: _points(lab, course.counts_as) for lab in read_term()}
+    rows = [
+        _row(name, shown(deadlines[name], zone) if name in deadlines else "none", points)
+        for name, points in labs.items()
+    ]
     head = [
         "| lab | deadline | points | of them read by a person | counts as |",
         "|---|---|---|---|---|",
     ]
-    return "\n".join([*head, *rows]) + "\n"
+    together = [sum(column) for column in zip(*labs.values(), strict=True)]
+    return "\n".join([*head, *rows, _row("all labs", "", together)]) + "\n"
 
 
-def _row(lab: Lab, deadline: datetime | None, zone: str, counts_as: Mapping[str, float]) -> str:
+def _points(lab: Lab, counts_as: Mapping[str, float]) -> tuple[float, float, float]:
+    """A lab's points, those of them that a person gives, and those of the final mark."""
     by_hand = sum(cell.points for cell in lab.cells if cell.kind == "written")
     points = by_hand + sum(cell.points for cell in lab.marked)
-    when = "none" if deadline is None else shown(deadline, zone)
-    share = counts_as.get(lab.name, points)
-    return f"| {lab.name} | {when} | {points:g} | {by_hand:g} | {share:g} |"
+    return points, by_hand, counts_as.get(lab.name, points)
+
+
+def _row(name: str, when: str, points: Iterable[float]) -> str:
+    return f"| {name} | {when} | {' | '.join(f'{number:g}' for number in points)} |"
 
 
 def shown(moment: datetime, zone: str) -> str:

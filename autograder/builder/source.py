@@ -26,6 +26,7 @@ from typing import Any
 from autograder.builder.blank import Target, parse_target
 from autograder.builder.measured import fill
 from autograder.builder.percent import PercentCell, cells_of
+from autograder.errors import Refusal
 from autograder.labs import part_of
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
@@ -124,6 +125,20 @@ def read_project() -> dict:
 def read_labs() -> tuple[Lab, ...]:
     """All labs that have a source, in order."""
     return tuple(read_lab(path) for path in _sources())
+
+
+def read_term() -> list[Lab]:
+    """The labs that count or have a deadline in course.toml; all labs if it names none.
+
+    Raises: Refusal if it names a lab that is not there.
+    """
+    course = read_course()
+    named = [*course.counts_as, *course.policy.get("deadlines", {})]
+    try:
+        names = {find_lab(name).name for name in named}
+    except ValueError as error:
+        raise Refusal(f"notebooks/course.toml has a wrong setting ({error})") from None
+    return [lab for lab in read_labs() if lab.name in names or not names]
 
 
 def find_lab(name: str) -> Lab:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -106,7 +107,7 @@ def check_lab(lab: LabName) -> None:
 def release(
     lab: Annotated[str, typer.Argument(help="a lab: 04_kv_cache, kv_cache or 04")] = "",
     out: Annotated[Path, typer.Option("-o", help="where the zip goes")] = Path("build/release"),
-    everything: Annotated[bool, typer.Option("--all", help="all labs instead of one")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="all labs of the term")] = False,
     to: Annotated[Path | None, typer.Option(help="write or update a site in this folder")] = None,
     url: Annotated[
         str | None, typer.Option(help="address of the site; if not given, that of course.toml")
@@ -123,7 +124,9 @@ def release(
     """Pack a lab for students: as a zip, or as a web site."""
     from autograder.builder.course import release_lab
     from autograder.builder.site import write_site
-    from autograder.builder.source import read_course, read_labs
+    from autograder.builder.source import COURSE, read_course, read_term
+    from autograder.course.early import answers_too_early
+    from autograder.course.policy import read_policy
     from autograder.proof.reference import refuse_lost_points
 
     address = (read_course().address if url is None else url).rstrip("/")
@@ -134,7 +137,9 @@ def release(
     if revise and to is None:
         refuse("--revise compares with a site: give its folder with --to")
     with refusals():
-        labs = read_labs() if everything else [named_lab(lab)]
+        labs = read_term() if everything else [named_lab(lab)]
+        for warning in answers_too_early(labs, read_policy(COURSE), datetime.now(UTC)):
+            typer.echo(f"Warning: {warning}", err=True)
         for each in labs:
             refuse_lost_points(each)
         if to is not None:

@@ -8,7 +8,7 @@ import pytest
 from autograder.builder import course_page, source
 from autograder.builder.course_page import page_tables, shown
 from autograder.builder.readme import COURSE_PAGE, documents
-from autograder.builder.source import read_labs
+from autograder.builder.source import read_labs, read_term
 from autograder.errors import Refusal
 
 COURSE = """
@@ -16,6 +16,7 @@ title = "A course"
 [page]
 Staff = "Ann and Bob"
 [counts_as]
+01_memory = 10
 04_kv_cache = 7.5
 [policy]
 timezone = "Asia/Kathmandu"
@@ -42,6 +43,8 @@ def test_the_page_shows_people_dates_points_and_rules_of_the_course(tables):
     row = next(line for line in tables["labs"].splitlines() if "04_kv_cache" in line)
     assert "2026-10-15 23:59:59 (UTC+5:45)" in row and row.endswith("| 7.5 |")
     assert "| 01_memory | none |" in tables["labs"]
+    assert tables["labs"].splitlines()[-1].endswith("| 17.5 |")
+    assert "05_batching" not in tables["labs"]  # neither counts nor has a deadline
     assert tables["rules"].splitlines() == [
         "- You may hand in as often as you like; the last one counts.",
         "- Late work loses 10 % of its points for each started day, and 50 % at most.",
@@ -80,8 +83,13 @@ def test_the_marks_page_shares_out_the_points_of_the_homework():
     assert all(f"--points {lab}={n}" in text for lab, n in listed)
 
 
-def test_every_lab_of_the_course_counts():
-    assert set(source.read_course().counts_as) == {lab.name for lab in read_labs()}
+def test_every_lab_of_the_term_counts():
+    assert set(source.read_course().counts_as) == {lab.name for lab in read_term()}
+
+
+def test_a_course_that_names_no_lab_has_them_all(tables):
+    source.COURSE.write_text('title = "A course"')
+    assert read_term() == list(read_labs())
 
 
 def test_a_page_that_differs_from_the_course_is_found(tables):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.builder.source import NOTEBOOKS, read_labs
+from autograder.builder.source import COURSE, read_course, read_labs
 from autograder.course.late import ACCEPT, REFUSE, LateRule
 from autograder.course.policy import Policy, PolicyError, Standing, read_policy
 
@@ -35,12 +35,21 @@ def after(overdue, rule=TENTH, grace_minutes=0.0):
     return standing(policy, (DEADLINE + overdue).isoformat())
 
 
-def test_the_courses_own_policy_is_that_of_the_handout():
-    policy = read_policy(NOTEBOOKS / "course.toml")
-    assert (policy.attempts, policy.late) == ("best", REFUSE)
-    assert set(policy.deadlines) == {lab.name for lab in read_labs()}
-    assert policy.timezone.utcoffset(datetime(2026, 10, 1)) == timedelta(hours=8)
-    assert policy.deadlines[LAB] == DEADLINE
+def test_students_can_ask_about_a_mark_until_a_day_after_the_deadline():
+    policy = read_policy(COURSE)
+    assert set(policy.ask_until) <= set(policy.deadlines)
+    assert all(policy.ask_until[lab] > policy.deadlines[lab] for lab in policy.ask_until)
+
+
+def test_a_course_that_nobody_has_filled_in_has_the_policy_of_the_handout():
+    policy = read_policy(COURSE)
+    as_shipped = (
+        (policy.attempts, policy.late) == ("best", REFUSE)
+        and set(policy.deadlines) == {lab.name for lab in read_labs()}
+        and policy.timezone.utcoffset(datetime(2026, 10, 1)) == timedelta(hours=8)
+        and policy.deadlines[LAB] == DEADLINE
+    )
+    assert as_shipped or "[name, term]" not in read_course().page.values()
 
 
 def test_without_a_policy_late_work_counts_and_the_best_attempt_too():
