@@ -1,13 +1,15 @@
 """A player, a poll or a figure of the kit's records, alone on a page: for a lecture, no notebook.
 
-labkit show             list them
+labkit show             list them, and what each shows
 labkit show NAME        open one in the browser
 """
 
 import argparse
+import re
+import sys
 import tempfile
 import webbrowser
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -62,7 +64,8 @@ def main(args: argparse.Namespace) -> None:
         **{name: partial(_large, figure) for name, figure in figures(records).items()},
     }
     if args.name is None:
-        print("\n".join(shown))
+        for name, about in _abouts(records):
+            print(f"{name:31} {about}")
         return
     if args.name not in shown:
         raise ValueError(f"nothing is called {args.name!r}; there are {', '.join(shown)}")
@@ -75,6 +78,16 @@ def main(args: argparse.Namespace) -> None:
     print(out)
     if not args.no_open:
         webbrowser.open(out.resolve().as_uri())
+
+
+def _abouts(records: Mapping[str, Record]) -> Iterator[tuple[str, str]]:
+    """What each player, poll and figure shows, in a sentence."""
+    for topic, demo in players().items():
+        yield topic, sys.modules[demo.__module__].__doc__.partition("\n")[0]
+    for poll in polls():
+        yield poll.name, poll.question
+    for name, figure in figures(records).items():
+        yield name, re.split(r"(?<=\.)\s", figure.alt)[0]
 
 
 def players() -> dict[str, Callable[[], Any]]:

@@ -12,10 +12,13 @@ from labkit.measuring.records import recorded_results
 
 def test_every_player_and_every_figure_of_the_records_is_listed(capsys):
     assert cli.main(["show"]) == 0
-    names = capsys.readouterr().out.split()
-    assert len(set(names)) == len(names)
+    listed = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    names = listed.keys()
+    assert all(len(about) > 20 for about in listed.values())
+    assert listed["kv_cache"].startswith("The three stores of the lab side by side")
+    assert listed["poll-flash"].startswith("An H200 computes attention over 16,384 tokens")
     assert {*show.players(), *show.figures(recorded_results())} < set(names)
-    assert {"kv_cache", "poll-flash", "throughput-h200-input_sweep"} < set(names)
+    assert listed["throughput-h200-output_sweep"] == "Each new token takes 33.1 ms."
 
 
 @pytest.mark.parametrize(

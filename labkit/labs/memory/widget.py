@@ -1,6 +1,6 @@
-"""Things to play with in a lecture; each takes the student's own functions.
+"""What a model and its KV cache take on a card: a calculator, on the student's own functions.
 
-They need ipywidgets; without it a calculator prints the same numbers as a table.
+It needs ipywidgets; without it there is a table of the same numbers.
 """
 
 from collections.abc import Callable
