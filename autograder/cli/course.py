@@ -42,6 +42,7 @@ def _tell_new(paths: list[Path], lab: str) -> None:
     for path in paths:
         typer.echo(path)
     typer.echo(
+        "The new cells stand at the end of the source: move them to their place.\n"
         "Run `autograder build` to make the notebook. Then `make test "
         f"LAB={lab.partition('_')[0]}` passes.\n"
         "Next write the answer and its docstring, then the check, the cases and the wrong answers."
