@@ -7,7 +7,8 @@ the standard library alone; it is one function, so that no answer comes to rest 
 
 # @title Run this cell first: it installs labkit for this lab
 def install_labkit(lab, address, wheels):
-    import contextlib, hashlib, importlib.metadata, importlib.util, json, subprocess, sys
+    import contextlib, hashlib, importlib.metadata, importlib.util, json, shutil
+    import subprocess, sys
     from pathlib import Path
     from urllib.request import quote, urlopen
 
@@ -75,6 +76,9 @@ def install_labkit(lab, address, wheels):
             f"If that does not help, show this line to the course staff: {error[-1]}"
         )
     importlib.invalidate_caches()
+    for each in importlib.metadata.distributions(name="labkit"):
+        if each.version != wanted["labkit"][0]:  # pip removes none outside of a shared environment
+            shutil.rmtree(each.locate_file(f"labkit-{each.version}.dist-info"), ignore_errors=True)
     if not importlib.util.find_spec("labkit"):
         restart()
     is_newer = 0 < revision(here) < revision(installed("labkit"))

@@ -56,8 +56,9 @@ InteractiveShell().run_cell(sys.stdin.read())
 class Environment:
     """A student's environment; what labkit needs from the package index counts as there."""
 
-    def __init__(self, folder):
-        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    def __init__(self, folder, *options):
+        command = [sys.executable, "-m", "venv", "--without-pip", *options, folder]
+        subprocess.run(command, check=True)
         self.python = folder / "bin" / "python"
         (self.packages,) = folder.glob("lib/*/site-packages")
         (self.packages / "pip").symlink_to(distribution("pip").locate_file("pip"))  # for speed
@@ -164,6 +165,20 @@ def test_one_environment_serves_all_labs_by_their_zips_and_gets_the_data_once(ve
         used = f"{edition.version} {edition.wheels[0].version} labkit_data"
         assert venv.says(USE, folder) == used
     assert (venv.packages / "labkit_data").stat().st_ino == installed
+
+
+def test_in_an_environment_that_all_students_share_each_has_the_labkit_of_the_lab(tmp_path):
+    """pip installs into the student's home then, and does not remove what lies there."""
+    shared, folder = Environment(tmp_path / "venv", "--system-site-packages"), tmp_path / "lab"
+    home = {"PYTHONUSERBASE": str(tmp_path / "home"), "PIP_USER": "1"}
+    said = shared.says(unpack(edition_of(FIRST), folder), folder, **home)
+    assert said == "Restart the kernel, then run all cells again: labkit changes."
+    for lab in (SECOND, FIRST):
+        edition = edition_of(lab)
+        cell = unpack(edition, folder)
+        assert shared.says(cell, folder, **home) == f"labkit {edition.version} is installed."
+        assert shared.says(cell, folder, **home) == f"labkit {edition.version} is ready."
+        assert shared.says(USE, folder, **home).split()[0] == edition.version
 
 
 def test_a_corrected_zip_beside_the_old_notebook_is_taken_and_kept(ready, folder, corrected):
