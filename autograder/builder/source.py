@@ -18,13 +18,14 @@ import importlib.util
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from autograder.builder.blank import Target, parse_target
 from autograder.builder.measured import fill
+from autograder.builder.opening import with_points
 from autograder.builder.percent import PercentCell, cells_of
 from autograder.errors import Refusal
 from autograder.labs import part_of
@@ -173,7 +174,8 @@ def read_lab(path: Path) -> Lab:
     doubled = {name for name in names if names.count(name) > 1}
     if doubled:
         raise ValueError(f"{path.name}: two cells are called {', '.join(sorted(doubled))}")
-    return Lab(path.stem, cells)
+    opening = replace(cells[0], text=with_points(cells[0].text, cells))
+    return Lab(path.stem, (opening, *cells[1:]))
 
 
 def targets_from(lab: Lab) -> Iterator[Target]:

@@ -25,17 +25,9 @@
 # Cells with `TODO` are yours. The check below each cell runs a few visible tests, and says what
 # fails and why. After you hand in, the grader runs the same checks on hidden tests.
 #
-# **Time:** 1.5 to 2.5 hours. **12 points**, 2 of them for written answers:
+# **Time:** 1.5 to 2.5 hours. {points}:
 #
-# | part | points |
-# |---|---|
-# | 2. Weights | 0.5 |
-# | 3. Training keeps more than weights | 0.5 |
-# | 4. The KV cache | 3 |
-# | 6. The largest model | 1.5 |
-# | 7. The longest sequence | 2.5 |
-# | 8. A family of caches | 2 |
-# | 9. How it grows | 2 |
+# {points by section}
 #
 # **Hand in** this notebook. Before that, run all cells and save it.
 

@@ -26,19 +26,9 @@
 # `TODO` are yours. The check below each runs a few visible tests. After you hand in, the grader
 # runs it on hidden tests.
 #
-# **Time:** 3 to 4.5 hours. **14 points**, 2.5 of them for written answers:
+# **Time:** 3 to 4.5 hours. {points}:
 #
-# | part | points |
-# |---|---|
-# | 1. A timer | 2 |
-# | 2. Exactly so many tokens | 1.5 |
-# | 3. A sweep that survives | 2 |
-# | 4. Tokens per second | 0.5 |
-# | 6. Prefill and step | 1 |
-# | 7. What does a step wait for? | 2.5 |
-# | 8. Your table | 0.5 |
-# | 9. A report with six faults | 1.5 |
-# | 10. The roofline, with your points on it | 2.5 |
+# {points by section}
 #
 # **Hand in** this notebook. Before that, run all cells and save it.
 #

@@ -24,17 +24,9 @@
 # enough. Cells with `TODO` are yours. The check below each runs a few visible tests. After you hand
 # in, the grader runs it on hidden tests.
 #
-# **Time:** 4 to 5 hours, best on two days: sections 1 to 4, then 5 to 8. **12 points**, 2.5 of them
-# for written answers:
+# **Time:** 4 to 5 hours, best on two days: sections 1 to 4, then 5 to 8. {points}:
 #
-# | part | points |
-# |---|---|
-# | 1. Passes | 0.5 |
-# | 2. FLOPs and bytes | 1 |
-# | 3. Seconds | 3 |
-# | 4. Measured | 2.5 |
-# | 5. Keeping the cache: blocks and hashes | 4 |
-# | 6. Moving weights out of the way | 1 |
+# {points by section}
 #
 # **Hand in** this notebook. Before that, run all cells and save it.
 #

@@ -23,18 +23,9 @@
 # English and Chinese. A CPU is enough. Cells with `TODO` are yours. The check below each runs a
 # few visible tests. After you hand in, the grader runs it on hidden tests.
 #
-# **Time:** 4 to 6 hours. **15 points**, 2 of them for written answers:
+# **Time:** 4 to 6 hours. {points}:
 #
-# | part | points |
-# |---|---|
-# | 1. Attention with a past | 2 |
-# | 2. One step of the model | 2 |
-# | 3. Generation | 2 |
-# | 4. Counting before timing | 1 |
-# | 5. An arena | 2 |
-# | 6. A ring | 2 |
-# | 7. Pages | 2 |
-# | 8. What the cache saves, by the clock | 2 |
+# {points by section}
 #
 # **Hand in** this notebook. Before that, run all cells and save it.
 #

@@ -24,19 +24,9 @@
 # allows. Cells with `TODO` are yours. The check below each runs a few visible tests. After you
 # hand in, the grader runs it on hidden tests.
 #
-# **Time:** 5 to 8 hours. **16 points**, 2 of them for written answers:
+# **Time:** 5 to 8 hours. {points}:
 #
-# | part | points |
-# |---|---|
-# | 2. A request | 1.5 |
-# | 3. Is there anything left to do? | 1 |
-# | 4. Does it fit? | 0.5 |
-# | 5. The queue | 1 |
-# | 6. Two servers, two loops | 6 |
-# | 9. Length buckets | 1 |
-# | 10. Moving the cache | 0.5 |
-# | 11. What users see | 2 |
-# | 12. Three ways to make batches | 2.5 |
+# {points by section}
 #
 # **Hand in** this notebook. Before that, run all cells and save it.
 #

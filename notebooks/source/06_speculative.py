@@ -25,20 +25,9 @@
 # Cells with `TODO` are yours. The check below each runs a few visible tests. After you
 # hand in, the grader runs it on hidden tests.
 #
-# **Time:** 6 to 9 hours. **16 points**, 3.5 of them for written answers:
+# **Time:** 6 to 9 hours. {points}:
 #
-# | part | points |
-# |---|---|
-# | 1. Two papers, two alphabets | 0.25 |
-# | 2. From logits to a distribution | 1.75 |
-# | 3. Accept or replace | 2.5 |
-# | 4. The sampler | 4 |
-# | 5. Drafts without a model | 1 |
-# | 6. How much is accepted | 0.75 |
-# | 7. What it gains | 1.75 |
-# | 9. Where the drafts come from | 1.5 |
-# | 11. Another GPU | 1 |
-# | 12. Several texts at once | 1.5 |
+# {points by section}
 #
 # **Hand in** this notebook. Before that, run all cells and save it.
 

@@ -23,18 +23,9 @@
 # is enough: all cells together run for about a minute. Cells with `TODO` are yours. The check below
 # each runs a few visible tests. After you hand in, the grader runs it on hidden tests.
 #
-# **Time:** 4 to 6 hours. **17 points**, 2 of them for written answers:
+# **Time:** 4 to 6 hours. {points}:
 #
-# | part | points |
-# |---|---|
-# | 1. A softmax in pieces | 2 |
-# | 2. A memory that counts | 1 |
-# | 3. FlashAttention | 5 |
-# | 4. How large may a tile be? | 1 |
-# | 5. Counting without running | 5 |
-# | 6. Operations and seconds | 1.5 |
-# | 7. Where the clever method loses | 0.5 |
-# | 9. Measured | 1 |
+# {points by section}
 #
 # **Hand in** this notebook. Before that, run all cells and save it.
 

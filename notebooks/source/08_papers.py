@@ -19,16 +19,9 @@
 # [glossary](../docs/glossary.md) explains the words in English and Chinese. Each question names the
 # place to read, so you need not read the papers from the first page to the last.
 #
-# **Time:** 8 to 12 hours with the reading. **10 points**: twenty questions with half a point each.
+# **Time:** 8 to 12 hours with the reading. {points}: twenty questions with half a point each.
 #
-# | part | points |
-# |---|---|
-# | Drafting and verifying: the papers on speculative decoding | 2.5 |
-# | Tiles: the papers on FlashAttention | 2 |
-# | All seven | 0.5 |
-# | Speculative decoding in code and in numbers | 2.5 |
-# | Counting what FlashAttention moves | 1 |
-# | What a serving engine shows | 1.5 |
+# {points by section}
 #
 # **Hand in** this notebook. Before that, run all cells and save it.
 #

@@ -150,6 +150,19 @@ def test_what_changed_needs_a_higher_revision(own_course, tmp_path):
     assert "take it away" in release(LAB.name, "--to", place).output
 
 
+def test_all_labs_of_the_term_are_released_and_answers_given_away_are_named(own_course, tmp_path):
+    deadlines = "01_memory = 2999-10-01T23:59:59\n08_papers = 2999-12-01T23:59:59"
+    source.COURSE.write_text(f'title = "A course"\n[policy.deadlines]\n{deadlines}')
+    done = release("--all", "-o", tmp_path)
+    assert done.exit_code == 0
+    assert sorted(path.name for path in tmp_path.glob("*.zip")) == [
+        "01_memory.zip",
+        "08_papers.zip",
+    ]
+    warning = "Warning: the files of 08_papers hold the answers of 01_memory, not yet due"
+    assert done.stderr.splitlines() == [warning]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
