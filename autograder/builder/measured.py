@@ -1,17 +1,28 @@
-"""Measured numbers in a lab's prose: the builder reads them from the records.
+"""Numbers in a lab's prose that nobody writes twice: the builder fills them in.
 
     {measured:throughput-cpu output_sweep n_new=1 | s .3f}
 
 This becomes the median time of the one row of `data/results/throughput-cpu.jsonl` that fits, in
 seconds and with three digits: 0.099. `ms/12` divides by twelve, `tokens/s` is the throughput.
+
+    {points}                  **12 points**, 2 of them for written answers
+    {points by section}       a table with a row for each section that gives points
+
+These stand in the first cell of a lab. They come from the points of its cells.
 """
 
 import re
+from collections.abc import Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 from labkit.measuring.records import Record, Row, recorded_results
 
+if TYPE_CHECKING:
+    from autograder.builder.source import Cell
+
 TAG = re.compile(r"\{measured:(.*?)\}")
+SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
 _PARTS = re.compile(r"(\S+) (\w+)((?: \w+=\S+)*) \| (s|ms|tokens/s)(?:/(\d+))? (\.\d+f|,\.0f)")
 
 
@@ -52,3 +63,24 @@ def _fits(row: Row, wanted: dict[str, str]) -> bool:
 @cache
 def _record(name: str) -> Record | None:
     return recorded_results(f"{name}.jsonl").get(name)
+
+
+def with_points(text: str, cells: Sequence["Cell"]) -> str:
+    """The text of an opening with the points of these cells."""
+    by_hand = sum(cell.points for cell in cells if cell.kind == "written")
+    written = f", {by_hand:g} of them for written answers" if by_hand else ""
+    rows = [f"| {name} | {points:g} |" for name, points in _by_section(cells).items()]
+    return text.replace(
+        "{points}", f"**{sum(cell.points for cell in cells):g} points**{written}"
+    ).replace("{points by section}", "\n".join(["| part | points |", "|---|---|", *rows]))
+
+
+def _by_section(cells: Sequence["Cell"]) -> dict[str, float]:
+    """The points below each heading that has some."""
+    points, section = {}, ""
+    for cell in cells:
+        if cell.kind == "prose":
+            section = (SECTION.findall(cell.text) or [section])[-1]
+        if cell.points:
+            points[section] = points.get(section, 0) + cell.points
+    return points

@@ -24,8 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.builder.blank import Target, parse_target
-from autograder.builder.measured import fill
-from autograder.builder.opening import with_points
+from autograder.builder.measured import fill, with_points
 from autograder.builder.percent import PercentCell, cells_of
 from autograder.errors import Refusal
 from autograder.labs import part_of

@@ -12,7 +12,7 @@ import nbformat
 import pytest
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
-from recorded import LAB, by_hand, record, result_of
+from recorded import LAB, by_hand, points_of_the_course, record, result_of
 
 from autograder.builder.notebooks import build_notebook, to_bytes
 from autograder.builder.source import find_lab
@@ -46,7 +46,8 @@ def course(tmp_path_factory):
     """A course in which ada is on record, carol and erin are not, after all of the commands."""
     out = tmp_path_factory.mktemp("tools")
     solved = json.dumps(solved_notebook(find_lab(LAB))).encode()
-    record(out, [result_of("ada")], submitted=solved)
+    with points_of_the_course():
+        record(out, [result_of("ada")], submitted=solved)
     by_hand(out, "ada", "growth", 0.75, comment="Why not <b>linear</b>?")
     course = out / "course"
     for edition in ("instructor", "student"):
@@ -90,7 +91,7 @@ def test_autograde_gives_the_marks_that_we_give_and_leaves_those_on_record(cours
     with (course / "grades.csv").open(newline="") as file:
         scores = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
     assert scores == {
-        "ada": pytest.approx(result_of("ada").score + 0.75, abs=0.01),
+        "ada": pytest.approx(SAMPLES["ada"].expected_score() + 0.75, abs=0.01),
         "carol": pytest.approx(SAMPLES["carol"].expected_score(), abs=0.01),
         "erin": pytest.approx(SAMPLES["erin"].expected_score(), abs=0.01),
     }
@@ -101,9 +102,11 @@ def test_feedback_shows_marks_and_comments(course, said):
         student: (course / "feedback" / student / LAB / f"{LAB}.html").read_text(encoding="utf-8")
         for student in ("ada", "carol", "erin")
     }
-    assert "(Score: 10.75 / 12.0)" in " ".join(unescape(pages["ada"]).split())
+    of = sum(cell.points for cell in find_lab(LAB).cells)
+    ada, carol = (SAMPLES[student].expected_score() for student in ("ada", "carol"))
+    assert f"(Score: {ada + 0.75} / {float(of)})" in " ".join(unescape(pages["ada"]).split())
     assert "Why not" in pages["ada"]
-    assert "(Score: 7.0 / 12.0)" in " ".join(unescape(pages["carol"]).split())
+    assert f"(Score: {carol} / {float(of)})" in " ".join(unescape(pages["carol"]).split())
 
 
 def test_formgrader_shows_when_work_was_handed_in(tmp_path):
