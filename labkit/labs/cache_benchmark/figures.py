@@ -185,7 +185,7 @@ def _both_curves(
     axes: Axes, record: Record, setting: str, predicted_time_s: Callable[..., float] | None
 ) -> None:
     launches = [row for row in record.of("one_token_pass") if row.setting == setting]
-    is_known = has_rows(record, "roofline") and any(row.is_ok for row in launches)
+    is_known = bool(record.of("roofline")) and any(row.is_ok for row in launches)
     for use_cache, (color, label) in LOOKS.items():
         if rows := curve_rows(record, setting, use_cache):
             draw_times(axes, rows, attrgetter("n_new"), color, label=label, ms=3.5)

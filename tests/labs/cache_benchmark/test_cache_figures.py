@@ -12,7 +12,7 @@ import pytest
 from labkit.cache_benchmark import predicted_time_s, slopes
 from labkit.labs.cache_benchmark import figures as cache_figures
 from labkit.labs.cache_benchmark import widget as cache_widget
-from labkit.labs.cache_benchmark.records import curve, settings_of
+from labkit.labs.cache_benchmark.records import curve, predicted_curve, settings_of
 from labkit.measuring.records import recorded_results
 from labkit.memory import kv_bytes_per_token
 
@@ -42,6 +42,18 @@ def test_points_are_the_medians_of_the_record(records):
         lengths, times_s = curve(record, "baseline", use_cache)
         assert list(lines[label].get_xdata()) == lengths
         assert list(lines[label].get_ydata()) == times_s
+
+
+def test_the_callers_prediction_is_drawn_beside_each_curve(records):
+    for record in records.values():
+        for setting in settings_of(record):
+            figure = cache_figures.with_and_without(record, predicted_time_s, settings=[setting])
+            dashed = [line for line in figure.axes[0].lines if line.get_linestyle() == "--"]
+            wanted = [
+                predicted_curve(record, setting, use_cache, predicted_time_s)
+                for use_cache in (False, True)
+            ]
+            assert [(list(x), list(y)) for x, y in (line.get_data() for line in dashed)] == wanted
 
 
 def test_slopes_that_noise_made_negative_are_left_out(records):
