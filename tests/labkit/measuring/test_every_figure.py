@@ -16,6 +16,7 @@ import numpy
 import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from autograder.builder.source import REPOSITORY
@@ -129,6 +130,10 @@ def on_a_page(figure):
         yield "no alternative text"
     if not figure.caption.endswith(".") or "`" in figure.caption:
         yield "no plain sentence below it"
+    styles = {line.get_linestyle() for line in figure.findobj(Line2D)}
+    for word, style in (("dashed", "--"), ("dotted", ":")):
+        if word in figure.caption.lower() and style not in styles:
+            yield f"no line is {word}, but its caption names one"
     if LIGHTNESS.search(figure.caption):
         yield "its caption is wrong on a dark page"
     if figure.get_facecolor()[:3] != to_rgb(GROUND):
