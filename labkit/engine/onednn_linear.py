@@ -29,7 +29,7 @@ class Linear:
     """As `labkit.engine.operations.linear`. The packed matrices are kept beside the plain ones."""
 
     def __init__(self) -> None:
-        self._packed: dict[int, tuple[Tensor, Tensor]] = {}  # the plain one keeps its id taken
+        self._packed: dict[Tensor, Tensor] = {}  # by the plain one; tensors are keys as objects
 
     def __call__(self, x: Tensor, weight: Tensor, **around: Any) -> Tensor:
         """The same arguments, by name but for the first two, and the same result."""
@@ -38,9 +38,9 @@ class Linear:
         return operations.linear(x, weight, **around, product=self._product)
 
     def _product(self, x: Tensor, weight: Tensor) -> Tensor:
-        if id(weight) not in self._packed:
-            self._packed[id(weight)] = weight, _pack(weight.contiguous())
-        return _multiply(x, self._packed[id(weight)][1])
+        if weight not in self._packed:
+            self._packed[weight] = _pack(weight.contiguous())
+        return _multiply(x, self._packed[weight])
 
 
 def _pack(weight: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 """The tables of lab 6, from records alone: steps, gains, sources, regimes, machines."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from labkit.labs.speculative.records import (
     Gain,
@@ -107,8 +107,7 @@ def hardware_table(records: Mapping[str, Record], speedup: Speedup | None = None
     headings = ["device", "memory", "GB/s", "setting", "alone ms", "ms"]
     lines = []
     for record in records.values():
-        every = gains(record, speedup)
-        for gain in (best(every), min(every, key=lambda each: each.speedup[0])):
+        for gain in _best_and_worst(gains(record, speedup)):
             setting = f"{gain.row.model}, {gain.row.setting}"
             times = [f"{1e3 * seconds:.3g}" for seconds in (gain.alone_s, gain.token_s)]
             alpha, ratio = f"{gain.alpha[0]:.2f}", f"{gain.speedup[0]:.2f}"
@@ -122,9 +121,9 @@ def same_settings_table(machines: Sequence[Record], speedup: Speedup | None = No
     Brackets: the least and the greatest round. Steps are captured ones over one token.
     """
     by_setting = [{(g.row.model, g.gamma): g for g in gains(each, speedup)} for each in machines]
-    order = sorted(by_setting[-1], key=lambda setting: by_setting[-1][setting].speedup[0])
     lines = []
-    for pair, gamma in (order[-1], order[0]):
+    for chosen in _best_and_worst(by_setting[-1].values()):
+        pair, gamma = chosen.row.model, chosen.gamma
         for record, found in zip(machines, by_setting, strict=True):
             gain = found[pair, gamma]
             steps = [step_s(record, model, "captured") for model in PAIRS[pair]]
@@ -134,6 +133,10 @@ def same_settings_table(machines: Sequence[Record], speedup: Speedup | None = No
             lines.append([*cells, f"{middle:.2f} [{low:.2f}, {high:.2f}]"])
     headings = ["pair", "γ", "device", "target ms", "draft ms", "alone ms", "ms", "speedup"]
     return Table(headings, lines, "the same settings, captured steps")
+
+
+def _best_and_worst(every: Collection[Gain]) -> tuple[Gain, Gain]:
+    return best(every), min(every, key=lambda each: each.speedup[0])
 
 
 def _machine_cells(record: Record) -> list[str]:

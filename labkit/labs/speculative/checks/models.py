@@ -28,7 +28,10 @@ class Mind(Protocol):
         """The probabilities of the next token; all 0 where there is nothing to propose."""
 
     def logits_of(self, text: Sequence[int], n_last: int) -> Tensor:
-        """Logits (n_last V): row i says what may follow the text up to that one of its last."""
+        """Logits (n_last V): row i says what may follow the text up to that one of its last.
+
+        The tensor is the caller's, who may change it.
+        """
 
 
 class Table:
