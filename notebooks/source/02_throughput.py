@@ -263,8 +263,8 @@ figures.input_sweep(records["yours"])
 # %% [markdown]
 # Would each prompt have room on a smaller card? The H200's record stores the peak memory of each
 # run. A run needs a card with at least this memory. So we can predict which runs have room.
-# For 24 GB we also measured it: `labkit measure --memory-gb 24` uses only 24 GB of a GPU. You need
-# not run it. Compare the columns "24 GB, predicted" and "24 GB, measured".
+# We also measured it: `labkit measure --memory-gb 24` uses only 24 GB of a GPU, and `--memory-gb 80`
+# only 80 GB. You need not run it. Compare the columns "predicted" and "measured".
 
 # %% experiment="smaller_cards"
 cut = recorded_results("memory-*.jsonl").values()
