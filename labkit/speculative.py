@@ -160,7 +160,8 @@ def speculative(
     At the start, feed both models the prompt without its last token, in one
     call each; a prompt of one token leaves nothing to feed. (You may also
     feed the target the whole prompt and draw the first new token from its
-    last row.) A block has four steps:
+    last row. This token is a block without drafts, or belongs to no block.)
+    A block has four steps:
     1. Draft up to gamma tokens, and at most one less than are still wanted.
        Feed the draft only what its cache lacks. After a full acceptance
        that is two tokens. A row of logits that are all -inf means that the
@@ -221,9 +222,9 @@ def ngram_draft(tokens: Sequence[int], gamma: int, longest: int = 3) -> list[int
     Take the last `longest` tokens of the text. From the left, find the first
     place where the same tokens occur earlier. If there is none, try with one
     token less, and so on down to one token. Return the tokens that follow
-    the place found: gamma of them, or fewer if the text ends before. The
-    place may overlap the last tokens. If nothing is found, return an empty
-    list.
+    the place found: gamma of them, or fewer if the text ends before. A place
+    that overlaps the last tokens may count or not: both are right. If nothing
+    is found, return an empty list.
 
     Raises: ValueError for gamma < 1 or longest < 1.
     Source: Saxena 2023, prompt lookup decoding; `prompt_lookup_num_tokens`

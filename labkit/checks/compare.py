@@ -1,7 +1,7 @@
 """Comparisons that say what differs, and where; each raises `Wrong` or returns nothing.
 
-A right answer may be an int, a float, a NumPy scalar or a tensor with one element; what counts is
-the number. A bool is not a number here, and NaN equals nothing.
+A right answer may be an int, a float, a `Fraction`, a `Decimal`, a NumPy scalar or a tensor with
+one element; what counts is the number. A bool is not a number here, and NaN equals nothing.
 """
 
 import math
@@ -11,18 +11,20 @@ from typing import Any
 import numpy
 import torch
 
-from labkit.bridge.student import Proxy
+from labkit.bridge.student import Proxy, StudentError
 from labkit.checks.core import Unfinished, Wrong
 
 # Largest difference that rounding alone explains, by dtype of the answer.
 TOLERANCE = {torch.float16: 2e-2, torch.bfloat16: 1e-1}
 FULL_PRECISION_TOLERANCE = 1e-5
 LARGEST_NUMBER = 10**100
+EXACT = ("Fraction", "Decimal")
 LONGEST = 120  # characters of a value that is shown
 
 
 def number_in(got: Any, what: str) -> float | int:
     """The plain number in an answer. Raises Wrong if there is none, Unfinished for `...`."""
+    got = _of_exact(got)
     refuse_blank(got)
     if isinstance(got, torch.Tensor) and got.numel() == 1 and got.dtype is not torch.bool:
         got = got.item()
@@ -33,6 +35,18 @@ def number_in(got: Any, what: str) -> float | int:
     if isinstance(got, int) and abs(got) > LARGEST_NUMBER:  # no float could be compared with it
         raise Wrong(f"{what} has too many digits", got=show(got), expected="fewer digits")
     return got
+
+
+def _of_exact(got: Any) -> Any:
+    """The float of a `Fraction` or a `Decimal`; anything else as it is."""
+    kind = got._kind if isinstance(got, Proxy) else type(got).__name__
+    if kind not in EXACT:
+        return got
+    try:
+        over, under = got.as_integer_ratio()
+        return over / under
+    except (ArithmeticError, TypeError, ValueError, StudentError):  # NaN, infinity, a class of that name
+        return got
 
 
 def expect_number(

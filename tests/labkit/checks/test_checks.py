@@ -1,6 +1,8 @@
 """The frame around checks: what passes, what fails, what counts as not done, what students see."""
 
 from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy
 import pytest
@@ -116,6 +118,20 @@ def test_a_report_is_a_page_in_a_notebook_and_a_number_for_nbgrader():
 def test_only_a_number_is_a_number(answer):
     with pytest.raises(Wrong):
         expect_number(answer, 6, "the answer")
+
+
+@pytest.mark.parametrize("answer", [Fraction(6), Decimal("6.0"), Fraction(12, 2)])
+def test_an_exact_number_of_the_students_is_a_number(answer):
+    expect_number(answer, 6, "the answer")
+    expect_number(value_of(local_student({"answer": answer}).answer), 6, "the answer")
+    with pytest.raises(Wrong):
+        expect_number(value_of(local_student({"answer": answer + 1}).answer), 6, "the answer")
+
+
+@pytest.mark.parametrize("answer", [Decimal("NaN"), Decimal("-Infinity"), Fraction(10**999)])
+def test_an_exact_number_that_no_float_is_is_refused(answer):
+    with pytest.raises(Wrong):
+        expect_number(value_of(local_student({"answer": answer}).answer), 6, "the answer")
 
 
 def test_a_blank_is_unfinished():

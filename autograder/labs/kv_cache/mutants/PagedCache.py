@@ -179,4 +179,4 @@ pass
 
 # %% the count of free blocks is no number
 # - return len(self.free_blocks)
-return __import__('fractions').Fraction(len(self.free_blocks))
+return type('Blocks', (__import__('fractions').Fraction,), {})(len(self.free_blocks))

@@ -10,6 +10,7 @@ from labkit import speculative as lab
 from labkit.labs.speculative.checks.alone import ONE_TOKEN, SENSELESS, RefusalCase
 from labkit.labs.speculative.checks.cases import (
     ASKED,
+    CUT,
     ENDS,
     GREEDY,
     LAW,
@@ -209,9 +210,9 @@ def _ends(rng: random.Random) -> list[SamplingCase]:
     """The end among the drafted tokens, as the last one drafted, as a bonus, as a replacement."""
     ring = _ring(rng)
 
-    def ends(name: str, place: int, slips: tuple[int, ...] = ()) -> SamplingCase:
+    def ends(name: str, place: int, slips: tuple[int, ...] = (), kind: str = ENDS) -> SamplingCase:
         told, draft = {"eos": ring[place]}, circle(ring, slips)
-        return SamplingCase(name, ENDS, circle(ring), ring[:1], 9, draft, (3,), told)
+        return SamplingCase(name, kind, circle(ring), ring[:1], 9, draft, (3,), told)
 
     return [
         SamplingCase("none", ENDS, circle(ring), ring[:2], 0, circle(ring)),
@@ -219,6 +220,7 @@ def _ends(rng: random.Random) -> list[SamplingCase]:
         ends("last drafted", 3),
         ends("bonus", 4),
         ends("second block", 6),
+        ends("accepted and cut off", 6, kind=CUT),
         ends("replacement", 2, ring),
         SamplingCase("in the prompt", ENDS, circle(ring), ring[:3], 3, circle(ring), (2,),
                      {"eos": ring[1]}),

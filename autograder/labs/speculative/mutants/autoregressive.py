@@ -127,3 +127,9 @@ text.append(random.choices(range(len(probs)), probs)[0])
 # - check_start(prompt, n_new, target)
 check_start(prompt, n_new, target)
 rng = torch.Generator().manual_seed(0)
+
+# fails each_token_has_the_targets_law writing_ends_in_time
+
+# %% the end of the text is left out
+# - return text[len(prompt) :]
+return text[len(prompt) : len(text) - (text[-1] == eos)]

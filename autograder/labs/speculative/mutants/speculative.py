@@ -584,3 +584,20 @@ def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=N
         target.rewind(len(text) - 1)
         draft.rewind(min(draft.n_cached(), len(text) - 1))
     return cut_after(text[len(prompt):end], eos)
+
+# fails every_block_is_reported
+
+# %% what eos cuts off is not counted
+# - if blocks is not None:
+# -     blocks.append(Block(len(drafted), n_kept, len(text)))
+# - text += cut_after([*drafted[:n_kept], token], eos)
+added = cut_after([*drafted[:n_kept], token], eos)
+if blocks is not None:
+    blocks.append(Block(len(drafted), min(n_kept, len(added)), len(text)))
+text += added
+
+# %% the position after the block
+# - text += cut_after([*drafted[:n_kept], token], eos)
+text += cut_after([*drafted[:n_kept], token], eos)
+if blocks is not None:
+    blocks[-1] = Block(len(drafted), n_kept, len(text))

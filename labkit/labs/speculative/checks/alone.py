@@ -11,10 +11,12 @@ from labkit.checks.forms import expect_refusal
 from labkit.labs.speculative.checks.cases import (
     ENDS,
     LAW,
+    NO_EOS,
     REPEATED,
     SURE,
     TOLD,
     SamplingCase,
+    cut_text,
     n_alike,
 )
 from labkit.labs.speculative.checks.law import Unfollowed
@@ -74,10 +76,10 @@ def expect_worked(run: Run, case: SamplingCase) -> None:
     longest = max((n_alike(c.text, text) for c in run.calls if c.model == "target"), default=0)
     if longest < case.end - 1:
         raise Wrong(
-            "how much of the text the target was fed",
-            expected=f"all {case.end - 1} tokens before the last one",
-            got=show(longest),
-            why="The cached tokens and the fed ones together are not the text.",
+            "how far the target's tokens are the text",
+            expected=f"up to token {case.end - 1}, the one before the last",
+            got=f"up to token {longest}",
+            why="Then the cached tokens and the fed ones are not the text.",
         )
 
 
@@ -114,10 +116,12 @@ def expect_in_time(case: SamplingCase, new: Sequence[int]) -> None:
             why="It may come anywhere in a block. Cut off the tokens after it.",
         )
     if len(new) < case.n_new and (not new or new[-1] != case.eos):
+        is_sure = case.kind == ENDS and case.eos is not None
         raise Wrong(
             "the number of new tokens",
             expected=str(case.n_new),
-            got=f"{len(new)}, though no end-of-text token came",
+            got=f"{len(new)}, and the last one is not the end-of-text token",
+            why=NO_EOS * (is_sure and [*new, case.eos] == cut_text(case)),
         )
 
 

@@ -107,6 +107,8 @@ def _expect_alpha(student: Student, case: AnswerCase, gamma: int) -> None:
     got = _accepted_of_drafted(alpha, gamma)
     if is_near(_accepted_of_drafted(1 - alpha, gamma), ratio, 2e-3):
         slips["That is the probability of a rejection."] = alpha
+    if is_near((1 + gamma * got) / (gamma + 1), ratio, 2e-3):
+        slips["The token that the target adds is not a drafted one. Do not count it."] = alpha
     if any(answer.get(other) == answer[gamma] for other in PUBLISHED if other != gamma):
         slips["That is also your alpha for another gamma. Solve for each one."] = alpha
     what = f"accepted / drafted at gamma {gamma} for an alpha of {show(alpha)}"

@@ -148,6 +148,13 @@ def kept_slips(case: VerifyCase) -> dict[str, Law]:
     return {slip: leading_law((chance,)) for slip, chance in slips.items()}
 
 
+def rejected_counted(case: VerifyCase) -> Law:
+    """What comes of one drafted token if a rejected one is counted as kept."""
+    kept, (rejected, whole) = case.kept[0], case.after
+    pairs = enumerate(zip(rejected, whole, strict=True))
+    return {(1, token): (1 - kept) * one + kept * other for token, (one, other) in pairs}
+
+
 def law_of_row(kept: Law, after: Sequence[Sequence[float]]) -> Law:
     """How many tokens of a row are kept, and the next one, which has the distribution after[n]."""
     return {

@@ -15,7 +15,7 @@ from labkit.labs.speculative.checks.models import Decided, Mind
 Row = Sequence[float]
 
 SURE, LAW, TOLD, ENDS, GREEDY = "sure", "law", "told", "ends", "greedy"
-SILENT, ASKED, REPEATED = "silent", "asked", "repeated"
+SILENT, ASKED, REPEATED, CUT = "silent", "asked", "repeated", "cut"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,6 +103,11 @@ def sure_text(case: SamplingCase) -> list[int]:
     return guesses(case.target, case.prompt, case.n_new)
 
 
+def cut_text(case: SamplingCase) -> list[int]:
+    """The same, as far as the text goes."""
+    return list(case.counted(sure_text(case)))
+
+
 def guesses(mind: Mind, text: Sequence[int], n: int) -> list[int]:
     """Up to n tokens after a text, each the most likely one, until there is nothing to propose."""
     made: list[int] = []
@@ -119,6 +124,8 @@ def n_alike(one: Sequence[int], other: Sequence[int]) -> int:
     pairs = enumerate(zip(one, other, strict=False))
     return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
 
+
+NO_EOS = "The end-of-text token is left out. Return it, too."
 
 # What known mistakes give, by what is said of them. It is said only of what gives the same.
 
@@ -211,12 +218,21 @@ def slips_in(law: Law, case: SamplingCase, tolerance: float) -> str:
 
 
 def _laws(case: SamplingCase) -> Iterator[tuple[str, dict[Outcome, float]]]:
+    if case.eos is not None:
+        yield NO_EOS, _without_eos(case)
     if case.draft is not None:
         for text, block in BLOCK_SLIPS.items():
             yield text, _law_of_blocks(case, *block)
         return
     for text, row in ROW_SLIPS.items():
         yield text, text_law(lambda new, row=row: row(case, new), case.n_new, case.eos)
+
+
+def _without_eos(case: SamplingCase) -> dict[Outcome, float]:
+    law: Counter[Outcome] = Counter()
+    for new, chance in case.law().items():
+        law[new[:-1] if case.eos in new[-1:] else new] += chance
+    return dict(law)
 
 
 def _law_of_blocks(

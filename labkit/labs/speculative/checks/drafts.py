@@ -32,11 +32,20 @@ class LookupCase:
         """Raise Wrong unless the student drafts these tokens."""
         longest = () if self.longest is None else (self.longest,)
         got = student.ngram_draft(list(self.tokens), self.gamma, *longest)
-        if self.is_within(got):
+        if isinstance(got, list) and got in self.with_match():
+            why = "The match itself is copied. Begin after its last token."
+        elif self.is_within(got):
             why = "The copy begins after all tokens of the match, and has gamma tokens."
         elif self.n_agreeing(got) > (self.longest or 3):
             why = "More than `longest` tokens were compared: the tokens before it agree, too."
         expect_equal(got, list(self.drafted), "the drafted tokens", why=why)
+
+    def with_match(self) -> list[list[int]]:
+        """What is copied from the places found on, instead of from the tokens after them."""
+        text, n = list(self.tokens), len(self.drafted)
+        after = [i for i in range(1, len(text)) if n and text[i : i + n] == list(self.drafted)]
+        starts = [i - m for i in after for m in range(1, i + 1) if text[i - m : i] == text[-m:]]
+        return [text[i : i + self.gamma] for i in starts]
 
     def is_within(self, got: Any) -> bool:
         """Whether there are more tokens before these, or after them."""

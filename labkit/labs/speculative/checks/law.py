@@ -97,10 +97,10 @@ class Claim:
             wanted, seen = f"probability {share:.4g}", "that this never happens"
             raise Wrong(self.what.format(*often), expected=wanted, got=seen)
         shares = {outcome: weight / total for outcome, weight in weights.items()}
-        if _distance(shares, self.law) <= TOLERANCE:
+        if is_like(shares, self.law):
             return
         worst = max(sorted({**self.law, **shares}), key=lambda one: _gap(shares, self.law, one))
-        fitting = [slip for slip, law in self.slips.items() if _distance(shares, law) <= TOLERANCE]
+        fitting = [slip for slip, law in self.slips.items() if is_like(shares, law)]
         why = " Or: ".join(fitting) or self.why
         raise Wrong(
             self.what.format(*worst),
@@ -138,6 +138,11 @@ def gathered(weights: Law, key: Callable[[Outcome], Outcome]) -> dict[Outcome, f
 def row_law(probs: Any) -> dict[Outcome, float]:
     """The distribution of one token, from its probabilities."""
     return {(token,): float(share) for token, share in enumerate(probs)}
+
+
+def is_like(law: Law, other: Law) -> bool:
+    """Whether two distributions are the same, but for rounding."""
+    return _distance(law, other) <= TOLERANCE
 
 
 def _gap(law: Law, other: Law, outcome: Outcome) -> float:

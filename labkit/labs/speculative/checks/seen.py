@@ -52,6 +52,8 @@ def _n_misfits(blocks: list[Seen]) -> int:
 
 def _blocks(run: Run, case: SamplingCase, position: int) -> list[Seen]:
     text, calls, gammas = [*case.prompt, *run.new], iter(verified(run, case)), cycle(case.gammas)
+    is_cut = case.eos in run.new[-1:]  # tokens after it may have been accepted
+    uncut = text + guesses(case.target, text, max(case.gammas)) * is_cut
     found = []
     while position < len(text):
         room = min(next(gammas), case.end - 1 - position)
@@ -61,7 +63,7 @@ def _blocks(run: Run, case: SamplingCase, position: int) -> list[Seen]:
         call = next(calls, None) if is_verified or position == case.end - 1 else None
         if call is not None:
             n_drafted = len(call.text) - position
-            n_kept = max(n_alike(call.text, text) - position, 0)
+            n_kept = max(n_alike(call.text, uncut) - position, 0)
         elif is_verified:
             n_drafted = None
         found.append(Seen(position, n_wanted, n_drafted, n_kept))

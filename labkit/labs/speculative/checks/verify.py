@@ -24,9 +24,17 @@ from labkit.labs.speculative.checks.blocks import (
     counted_law,
     kept_slips,
     leading_law,
+    rejected_counted,
 )
 from labkit.labs.speculative.checks.cases import residual_row
-from labkit.labs.speculative.checks.law import TOLERANCE, Claim, Unfollowed, found_law, row_law
+from labkit.labs.speculative.checks.law import (
+    TOLERANCE,
+    Claim,
+    Unfollowed,
+    found_law,
+    is_like,
+    row_law,
+)
 from labkit.labs.speculative.checks.parts import (
     N_RUNS,
     Seeds,
@@ -37,6 +45,7 @@ from labkit.labs.speculative.checks.parts import (
     look_after_call,
 )
 
+COUNTED = "The rejected token is counted. Return how many come before it."
 ORDINALS = ("first", "second", "third", "fourth")
 
 
@@ -60,10 +69,11 @@ def token(outcome: Outcome) -> Outcome:
 def a_token_is_kept_by_the_ratio(student: Student, case: VerifyCase) -> None:
     """A drafted token is accepted with probability min(1, target / draft)."""
     found = case.found(student)
+    is_counted = is_like(found.weights, rejected_counted(case))
     claim = Claim(
         "the probability that {} of 1 drafted tokens are accepted",
         case.n_kept_law,
-        kept_slips(case),
+        {COUNTED: {(1,): 1.0}} if is_counted else kept_slips(case),
         "It should be min(1, target / draft) of the drafted token.",
     )
     claim.expect(found.law(n_kept))
@@ -82,7 +92,10 @@ def each_token_has_a_uniform_of_its_own(student: Student, case: VerifyCase) -> N
     alone = [case.alone(i).found(student) for i in range(case.k)]  # as another check asks it
     chances = tuple(one.share(lambda outcome: outcome[0] == 1) for one in alone)
     if all(chance in (0, 1) for chance in chances):
+        counted = rejected_counted(case.alone(0))
+        is_counted = is_like(case.alone(0).found(student).weights, counted)
         why = "Accept a token if a uniform random number is below the ratio."
+        why = COUNTED if is_counted else why
         raise Wrong("accepting a token", expected="chance", got="always the same", why=why)
     shared = [*accumulate(chances, min, initial=1.0), 0.0]
     claim = Claim(
