@@ -25,6 +25,13 @@ def predicted_time_s(
 # - total_s += max(launch_s, floor.seconds)
 total_s += launch_s + floor.seconds
 
+# %% all launches or all floors
+# - total_s += max(launch_s, floor.seconds)
+total_s += floor.seconds
+
+# - return total_s
+return max(n_new * launch_s, total_s)
+
 # %% one launch for all
 # - total_s += max(launch_s, floor.seconds)
 total_s += floor.seconds
@@ -48,6 +55,10 @@ floor = pass_floor(machine, work, n_fed, n_cached)
 
 # fails each_pass_has_its_own_limit no_pass_is_shorter_than_its_launch
 #   without_a_cache_passes_grow floors_follow_the_dtype
+
+# %% moving alone
+# - total_s += max(launch_s, floor.seconds)
+total_s += max(launch_s, floor.moving_s)
 
 # %% milliseconds
 # - return total_s
