@@ -115,22 +115,27 @@ def expect_close(
     got: float,
     right: float,
     what: str,
+    source: str,
     *,
     relative: float,
     slips: Mapping[float, str] | None = None,
     why: str = "",
 ) -> None:
-    """The number agrees with the right one. slips: what to say of the numbers of mistakes."""
+    """The number agrees with the right one. slips: what to say of the numbers of mistakes.
+
+    source: what it follows from, in words.
+    """
     if not is_near(got, right, relative):
         why = said_of(got, slips or {}, max(relative, 1e-6), why)
-        refuse(case, f"{what}, {show(got)}", why, cause=what)
+        refuse(case, f"{what}, {show(got)}", source, why, cause=what)
 
 
-def refuse(case: AnswerCase, what: str, why: str, *, cause: str) -> None:
+def refuse(case: AnswerCase, what: str, source: str, why: str = "", *, cause: str) -> None:
     """Say no. The number that `what` was held against is never shown: it is the answer.
 
-    cause: what is wrong without the student's number. Raises: Wrong, always.
+    source: what it follows from, in words. cause: what is wrong without the student's number.
+    Raises: Wrong, always.
     """
-    whose = "" if case.right else " from your own functions"
+    whose = "" if case.right else ", by your own functions"
     cause = why or f"{cause} does not follow"
-    raise Wrong(f"{what}: that does not follow{whose}", why=why, cause=cause)
+    raise Wrong(f"{what}: that does not follow from {source}{whose}", why=why, cause=cause)

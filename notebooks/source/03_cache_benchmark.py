@@ -485,9 +485,10 @@ for name, record in RECORDS.items():
 # ### Question: and the fifth run?
 #
 # In the fifth run we change one name in the document: the first `"Aldo"` becomes `"Otto"`. How many
-# tokens are found in the cache? Predict it: find the first token of `tokens["one name"]` that
-# differs from `tokens["first"]`, and its block. Then compare with `edits["one name"]`. Enter the
-# other runs too.
+# tokens are found in the cache? Predict it: the cell below cuts the prompts into tokens. The first
+# run has the prompt of `"same"`. Find the first token of `tokens["one name"]` that differs from
+# `tokens["same"]`, and its block. Enter the other runs too. The cell after your answer prints what
+# was found.
 
 # %% experiment="edited_tokens"
 tokenizer = kit_tokenizer("tiny-target")

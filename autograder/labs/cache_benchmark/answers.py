@@ -97,6 +97,11 @@ FOUR_SETTINGS = [
     ("all like the baseline", (_HEADS,), four_settings(older={"kv_bytes_per_token": 131_072})),
     ("kilobytes", (_HEADS,), four_settings(**of_each("kv_bytes_per_token", 131, 32.8, 524))),
     ("one for all", (_LENGTH,), four_settings(**of_each("leaves_launch_floor_at", *[1650] * 3))),
+    (
+        "32 layers for all",
+        (_LENGTH,),
+        four_settings(**of_each("leaves_launch_floor_at", 1650, 9293, 1770)),
+    ),
     ("none leaves", (_LENGTH,), four_settings(**of_each("leaves_launch_floor_at", *[40_000] * 3))),
     (
         "no cache needed to launch",

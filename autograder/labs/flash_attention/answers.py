@@ -133,6 +133,7 @@ HOMEWORK = [
     ("turns not rounded", (_DECIMAL,), homework(first=131_072 + 1024 / 250 * 1024 * 130)),
     ("the second and third swapped", (_BINARY, _BYTES), homework(796_672, 2_260_992, 663_552)),
     ("the first and third swapped", (_DECIMAL, _BYTES), homework(2_260_992, 663_552, 796_672)),
+    ("2 bytes in a number", (_BYTES,), homework(third=1_196_032)),
     ("half a number", (_BYTES,), homework(third=2_260_992.5)),
 ]  # fmt: skip
 

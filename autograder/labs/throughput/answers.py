@@ -2,6 +2,7 @@
 
 import re
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 from autograder.labs.known import Mutant, Variant
@@ -10,6 +11,7 @@ from labkit.labs.throughput.checks.record import (
     LIMITS,
     REGIONS,
     ROLES,
+    Times,
     recorded,
     seconds_per_layer,
     times_of,
@@ -37,6 +39,12 @@ def wrong_limit(region: str, record: str = RECORD) -> str:
     """A limit that is not."""
     accepted = times_of(recorded(record), region).accepted()
     return next(name for name in LIMITS if name not in accepted)
+
+
+def one_layer(region: str, record: str) -> Times:
+    """The times of a region if the launches of one layer were all."""
+    times = times_of(recorded(record), region)
+    return replace(times, launch=times.launch / times.n_layers)
 
 
 def which(record: str = RECORD, **changed: Any) -> str:
@@ -110,6 +118,9 @@ LIMIT_CELLS = [
     ("prefill", (_PREFILL,), which(prefill_longest=wrong_limit(REGIONS[2]))),
     ("one text", (_FORWARD,), which(forward_one=wrong_limit(REGIONS[3]))),
     ("sixteen texts", (_FORWARD,), which(forward_sixteen=wrong_limit(REGIONS[4]))),
+    ("one layer's launch", (_DECODE, _FORWARD), which("throughput-h200", **{
+        region: max(LIMITS, key=lambda name: getattr(one_layer(region, "throughput-h200"), name))
+        for region in REGIONS})),
     ("everything is memory", (_DECODE, _PREFILL, _FORWARD),
      which(**dict.fromkeys(REGIONS, "memory"))),
     ("another word", (_PREFILL,), which(prefill_longest="the GPU")),

@@ -14,6 +14,8 @@ LAB = find_lab("cache_benchmark")
     [
         ("generation_cost", "bytes first", "Logits were counted"),
         ("generation_cost", "bytes first", "You used 2 bytes"),
+        ("predicted_time_s", "moving alone", "in each pass"),
+        ("predicted_time_s", "moving alone", "Launching and the pass overlap"),
         ("leaves_launch_floor_at", "the context where none leaves", "A floor equal"),
         ("block_hashes", "a hash for a prompt without blocks", "A block that is not full"),
     ],

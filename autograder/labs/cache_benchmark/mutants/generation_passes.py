@@ -8,6 +8,18 @@
 for n_made in range(n_new + 1):
     n_tokens = n_prompt + n_made
 
+# %% a prefill also if no token is made, with a cache
+def generation_passes(n_prompt, n_new, use_cache):
+    if use_cache:
+        return [(n_prompt, 0)] + [(1, n_prompt + i) for i in range(n_new - 1)]
+    return [(n_prompt + i, 0) for i in range(n_new)]
+
+# %% a prefill also if no token is made, without a cache
+def generation_passes(n_prompt, n_new, use_cache):
+    if use_cache:
+        return [(1, n_prompt + i - 1) if i else (n_prompt, 0) for i in range(n_new)]
+    return [(n_prompt, 0)] + [(n_prompt + i, 0) for i in range(1, n_new)]
+
 # fails without_a_cache_all_is_fed_again with_a_cache_one_token_is_fed
 
 # %% the prefill makes no token
@@ -19,6 +31,10 @@ n_tokens = n_prompt + n_made + 1
 # %% always with a cache
 # - n_cached = n_tokens - 1 if use_cache and n_made else 0
 n_cached = n_tokens - 1 if n_made else 0
+
+# %% the prompt alone in every pass
+# - passes.append((n_tokens - n_cached, n_cached))
+passes.append((n_tokens - n_cached, n_cached) if use_cache else (n_prompt, 0))
 
 # fails with_a_cache_one_token_is_fed
 

@@ -6,8 +6,6 @@
 # - total_s += max(launch_s, floor.seconds)
 total_s += max(launch_s, floor.computing_s)
 
-# fails each_pass_has_its_own_limit no_pass_is_shorter_than_its_launch
-
 # %% the longer of the sums
 def predicted_time_s(
     machine, work, n_prompt, n_new, use_cache, launch_s=0.0, dtype="float16"
@@ -19,11 +17,26 @@ def predicted_time_s(
     moving, computing = sum(f.moving_s for f in floors), sum(f.computing_s for f in floors)
     return max(moving, computing, launch_s * n_new)
 
+# %% moving alone
+# - total_s += max(launch_s, floor.seconds)
+total_s += max(launch_s, floor.moving_s)
+
+# %% milliseconds
+# - return total_s
+return 1e3 * total_s
+
 # fails no_pass_is_shorter_than_its_launch
 
 # %% launch before the work
 # - total_s += max(launch_s, floor.seconds)
 total_s += launch_s + floor.seconds
+
+# %% all launches or all floors
+# - total_s += max(launch_s, floor.seconds)
+total_s += floor.seconds
+
+# - return total_s
+return max(n_new * launch_s, total_s)
 
 # %% one launch for all
 # - total_s += max(launch_s, floor.seconds)
@@ -45,10 +58,3 @@ for n_fed, n_cached in generation_passes(n_prompt, n_new, True):
 # %% always 16 bits
 # - floor = pass_floor(machine, work, n_fed, n_cached, dtype=dtype)
 floor = pass_floor(machine, work, n_fed, n_cached)
-
-# fails each_pass_has_its_own_limit no_pass_is_shorter_than_its_launch
-#   without_a_cache_passes_grow floors_follow_the_dtype
-
-# %% milliseconds
-# - return total_s
-return 1e3 * total_s

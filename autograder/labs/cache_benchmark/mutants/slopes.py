@@ -12,6 +12,10 @@ return [t_long - t for (n, t), (n_long, t_long) in pairwise(points)]
 # - return [(t_long - t) / (n_long - n) for (n, t), (n_long, t_long) in pairwise(points)]
 return [t_long / n_long for (n, t), (n_long, t_long) in pairwise(points)]
 
+# %% tokens per second
+# - return [(t_long - t) / (n_long - n) for (n, t), (n_long, t_long) in pairwise(points)]
+return [(n_long - n) / (t_long - t) for (n, t), (n_long, t_long) in pairwise(points)]
+
 # %% from the first point
 def slopes(n_new, times_s):
     if len(n_new) != len(times_s) or len(set(n_new)) != len(n_new) or len(n_new) < 2:
@@ -28,6 +32,10 @@ points = list(zip(n_new, times_s, strict=True))
 # %% lengths sorted without their times
 # - points = sorted(zip(n_new, times_s, strict=True))
 points = list(zip(sorted(n_new), times_s, strict=True))
+
+# %% lengths and times sorted apart
+# - points = sorted(zip(n_new, times_s, strict=True))
+points = list(zip(sorted(n_new), sorted(times_s), strict=True))
 
 # fails what_has_no_slope_is_refused
 

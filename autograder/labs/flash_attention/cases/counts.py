@@ -9,7 +9,8 @@ from typing import Any
 from labkit import flash_attention as flash
 from labkit.checks.answers import AnswerCase
 from labkit.labs.flash_attention.checks.counts import StandardCase
-from labkit.labs.flash_attention.checks.operations import LeastCase, OperationsCase, SecondsCase
+from labkit.labs.flash_attention.checks.gains import LeastCase, SecondsCase
+from labkit.labs.flash_attention.checks.operations import OperationsCase
 from labkit.labs.flash_attention.checks.tiles import TileCase
 from labkit.labs.flash_attention.checks.turns import TurnsCase
 from labkit.models.counted_memory import Traffic

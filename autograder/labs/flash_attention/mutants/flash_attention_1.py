@@ -179,6 +179,10 @@ memory.store("l", start, torch.zeros(tile_q))
 # - scores = tile_scores(queries, keys, start, first_key, is_causal)
 scores = tile_scores(queries, keys, 0, 0, is_causal)
 
+# %% the mask forgets where the tile of queries begins
+# - scores = tile_scores(queries, keys, start, first_key, is_causal)
+scores = tile_scores(queries, keys, 0, first_key, is_causal)
+
 # %% the mask has the two tiles exchanged
 # - scores = tile_scores(queries, keys, start, first_key, is_causal)
 scores = tile_scores(queries, keys, first_key, start, is_causal)
@@ -200,6 +204,12 @@ scores = tile_scores(queries, keys, start, first_key, False)
 # - if is_causal and stop <= first_key:
 # -     continue
 if is_causal and start <= first_key:
+    continue
+
+# %% skipped by the first query
+# - if is_causal and stop <= first_key:
+# -     continue
+if is_causal and start < first_key:
     continue
 
 # %% skipped by the numbers of the tiles

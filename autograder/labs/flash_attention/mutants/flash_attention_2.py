@@ -69,6 +69,14 @@ maximum = new_maximum
 # - memory.store("O", start, output / total[:, None])
 memory.store("O", start, output)
 
+# %% the output is divided in every step, and not at the end
+# - maximum, total, output = online_softmax(maximum, total, output, scores, values)
+maximum, total, output = online_softmax(maximum, total, output, scores, values)
+output = output / total[:, None]
+
+# - memory.store("O", start, output / total[:, None])
+memory.store("O", start, output)
+
 # %% the output is divided in every step
 # - maximum, total, output = online_softmax(maximum, total, output, scores, values)
 maximum, total, output = online_softmax(maximum, total, output, scores, values)
@@ -76,6 +84,17 @@ output = output / total[:, None]
 
 # fails flash_2_output_is_attention flash_2_takes_a_smaller_last_tile flash_2_hides_later_keys
 #   flash_2_leaves_the_log_of_the_sum flash_2_keeps_no_tile
+
+# %% the state goes on from one tile of queries to the next
+# - for start, stop in tiles(memory.n_rows, tile_q):
+# -     queries = memory.load("Q", start, stop)
+# -     output, total = torch.zeros(stop - start, memory.head_dim), torch.zeros(stop - start)
+# -     maximum = torch.full((stop - start,), -torch.inf)
+output, total = torch.zeros(tile_q, memory.head_dim), torch.zeros(tile_q)
+maximum = torch.full((tile_q,), -torch.inf)
+for start, stop in tiles(memory.n_rows, tile_q):
+    queries, n = memory.load("Q", start, stop), stop - start
+    output, total, maximum = output[:n], total[:n], maximum[:n]
 
 # %% the scores have no scale
 # - scores = tile_scores(queries, keys, start, first_key, is_causal)
@@ -126,6 +145,10 @@ output, total = torch.zeros(tile_q, memory.head_dim), torch.zeros(tile_q)
 # %% the mask forgets where the tiles begin
 # - scores = tile_scores(queries, keys, start, first_key, is_causal)
 scores = tile_scores(queries, keys, 0, 0, is_causal)
+
+# %% the mask forgets where the tile of keys begins
+# - scores = tile_scores(queries, keys, start, first_key, is_causal)
+scores = tile_scores(queries, keys, start, 0, is_causal)
 
 # %% whole tiles are skipped, but nothing is masked inside
 # - scores = tile_scores(queries, keys, start, first_key, is_causal)

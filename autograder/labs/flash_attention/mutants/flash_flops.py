@@ -14,16 +14,16 @@ return scores + output + merging
 # - scores = n_rows**2 * (2 * head_dim - 1)
 scores = n_rows**2 * 2 * head_dim
 
+# %% one product
+# - return scores + softmax + output + merging
+return scores + softmax + merging
+
 # %% multiplications alone
 # - merging = n_turns * n_rows * (4 * head_dim + 7)
 merging = n_turns * n_rows * (4 * head_dim + 7)
 scores //= 2
 
-# fails pairs_cost_the_same_in_any_tiles every_turn_merges_every_row
-
-# %% one product
-# - return scores + softmax + output + merging
-return scores + softmax + merging
+# fails every_turn_merges_every_row
 
 # %% sums over all keys
 # - output = 2 * n_rows**2 * head_dim - n_turns * n_rows * head_dim
@@ -33,7 +33,9 @@ output = 2 * n_rows**2 * head_dim - n_rows * head_dim
 # - merging = n_turns * n_rows * (4 * head_dim + 7)
 merging = n_rows * (4 * head_dim + 7)
 
-# fails every_turn_merges_every_row
+# %% as many additions as products
+# - return scores + softmax + output + merging
+return scores + n_rows**2 + softmax + 2 * n_rows**2 * head_dim + merging
 
 # %% merging is free
 # - return scores + softmax + output + merging

@@ -22,20 +22,6 @@ softmax = 6 * n_rows**2
 # - softmax = 5 * n_rows**2
 softmax = 5 * n_rows
 
-# fails wider_rows_cost_two_products each_score_costs_its_softmax
-
-# %% additions up to the last product
-# - return scores + softmax + output
-return 4 * n_rows**2 * head_dim + softmax
-
-# %% multiplications alone
-# - return scores + softmax + output
-return 2 * n_rows**2 * head_dim + softmax
-
-# %% a multiplication with its addition is one
-# - return scores + softmax + output
-return (scores + output) // 2 + softmax
-
 # %% softmax of D numbers
 # - softmax = 5 * n_rows**2
 softmax = 5 * n_rows * head_dim
@@ -49,3 +35,15 @@ output = n_rows * head_dim * 2 * n_rows
 # %% one product
 # - return scores + softmax + output
 return scores + softmax
+
+# %% additions up to the last product
+# - return scores + softmax + output
+return 4 * n_rows**2 * head_dim + softmax
+
+# %% multiplications alone
+# - return scores + softmax + output
+return 2 * n_rows**2 * head_dim + softmax
+
+# %% a multiplication with its addition is one
+# - return scores + softmax + output
+return (scores + output) // 2 + softmax

@@ -107,12 +107,20 @@ def _fits(rng: random.Random) -> list[FitCase]:
     on_line = tuple(prefill_s + (n - 1) * step_s for n in lengths)
     scattered = tuple(t + rng.randrange(-90, 90) * step_s for t in on_line)
     shuffled = tuple(rng.sample(list(zip(lengths, on_line, strict=True)), 6))
+    while _is_of_two(lengths, scattered, step_s / 20):
+        scattered = tuple(t + rng.randrange(-90, 90) * step_s for t in on_line)
     around = throughput.fit_steps(lengths, scattered)
     return [
         FitCase(lengths, on_line, prefill_s, step_s),
         FitCase(*zip(*shuffled, strict=True), prefill_s, step_s),
         FitCase(lengths, scattered, *around, is_exact=False),
     ]
+
+
+def _is_of_two(n_new: tuple[int, ...], times_s: tuple[float, ...], near_s: float) -> bool:
+    """Whether the line through the first and the last point is as steep as that of all."""
+    of_two = (times_s[-1] - times_s[0]) / (n_new[-1] - n_new[0])
+    return abs(of_two - throughput.fit_steps(n_new, times_s)[1]) < near_s
 
 
 def _limits(rng: random.Random) -> list[LimitCase]:

@@ -70,6 +70,18 @@ return [sum(samples_s) / n_repeats]
 # - return samples_s
 return torch.tensor(samples_s).mean()
 
+# %% the samples of the first runs, which are the warm-up
+# - for _ in range(n_warmup):
+# -     run()
+
+# - for _ in range(n_repeats):
+# -     wait_for_device()
+for _ in range(n_warmup + n_repeats):
+    wait_for_device()
+
+# - return samples_s
+return samples_s[:n_repeats]
+
 # %% sorted
 # - return samples_s
 return sorted(samples_s)

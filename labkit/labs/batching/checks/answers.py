@@ -93,7 +93,8 @@ def _expect_ratio(student: Student, case: AnswerCase, setting: str) -> None:
         4 * ratios[EIGHT]: "That is four times your ratio for 8 slots.",
     }
     why = said_of(got, slips, ROUNDED)
-    expect_close(case, got, case.right[setting], setting, relative=TOLERANCE, why=why)
+    source = "the lengths of the requests and the slots"
+    expect_close(case, got, case.right[setting], setting, source, relative=TOLERANCE, why=why)
 
 
 @check(

@@ -34,6 +34,8 @@ SETTINGS = {  # model, and the length at which passes are compared
 }
 MODEL_SETTINGS = ("baseline", "smaller", "older")
 LIMITS = ("launch", "memory", "compute")
+OTHER_LAYERS = "That is the length with the number of layers of another model."
+OTHER_LENGTH = "That is the length of another model."
 
 
 @check("four_settings", hint="Count keys and values of all layers. Use the number of KV heads.")
@@ -44,13 +46,17 @@ def cache_bytes_follow_the_kv_heads(student: Student, case: AnswerCase) -> None:
         got = number_of(student, case, setting, "kv_bytes_per_token")
         shape = ModelShape.of(SETTINGS[setting][0])
         right = kv_bytes_per_token(shape, 2)
+        source = f"the layers, KV heads and head_dim of {shape.name}"
         slips = {
             right * shape.n_heads / shape.n_kv_heads: "You counted query heads. A group of query "
             "heads shares one KV head.",
             right / 2: "That counts the keys alone, or one byte for each number.",
             right / 1e3: "Give bytes, not kilobytes.",
         }
-        expect_close(case, got, right, what, relative=1e-3, slips=slips)
+        for other in MODEL_SETTINGS:
+            of_other = kv_bytes_per_token(ModelShape.of(SETTINGS[other][0]), 2)
+            slips.setdefault(of_other, f"These are the bytes of {other}.")
+        expect_close(case, got, right, what, source, relative=1e-3, slips=slips)
 
 
 @check("four_settings", hint="Call leaves_launch_floor_at with 0.75 ms times the layers.")
@@ -59,13 +65,18 @@ def each_model_leaves_the_floor_at_its_length(student: Student, case: AnswerCase
     functions = case.right or student
     for setting in MODEL_SETTINGS:
         got = number_of(student, case, setting, "leaves_launch_floor_at")
-        machine, work = _machine_and_work(functions, setting)
-        launch_s = _launch_s(setting)
-        arguments = (machine, work, launch_s, N_CONTEXT, DTYPE)
-        right = ask(functions, "leaves_launch_floor_at", *arguments)
-        slips = {N_CONTEXT: "That is the longest context. A shorter pass leaves the floor."}
-        what = f"{setting}, leaves_launch_floor_at"
-        expect_close(case, got, right, what, relative=0.02, slips=slips)
+        slips = {_length(functions, setting, other): OTHER_LAYERS for other in MODEL_SETTINGS}
+        slips |= {_length(functions, each, each): OTHER_LENGTH for each in MODEL_SETTINGS}
+        slips[N_CONTEXT] = "That is the longest context. A shorter pass leaves the floor."
+        right, what = _length(functions, setting, setting), f"{setting}, leaves_launch_floor_at"
+        source = f"0.75 ms for each layer of {SETTINGS[setting][0]}"
+        expect_close(case, got, right, what, source, relative=0.02, slips=slips)
+
+
+def _length(functions: Any, setting: str, layers_of: str) -> float:
+    """Where this setting's model would leave the launches of that setting's layers."""
+    arguments = (*_machine_and_work(functions, setting), _launch_s(layers_of), N_CONTEXT, DTYPE)
+    return ask(functions, "leaves_launch_floor_at", *arguments)
 
 
 @check("four_settings", hint="Compare three times: launching, moving, computing. Name the longest.")
@@ -93,7 +104,8 @@ def slopes_are_those_of_the_record(student: Student, case: AnswerCase) -> None:
         right = _slope(student, case, use_cache)
         slips = _slope_slips(student, case, use_cache, right).items()
         why = told(text for text, number in slips if is_near(got, number, 0.02))
-        expect_close(case, got, right, key, relative=0.02, why=why)
+        source = "the two longest lengths of your record"
+        expect_close(case, got, right, key, source, relative=0.02, why=why)
 
 
 def _slope_slips(
@@ -134,7 +146,8 @@ def speed_up_is_a_ratio_of_slopes(student: Student, case: AnswerCase) -> None:
         why = "This is the inverse. Divide the time without the cache by the time with it."
     elif is_near(got, ratios[-1], 0.02):
         why = "This is the ratio of whole times. Both contain the first pass, which is the same."
-    refuse(case, f"ratio, {show(got)}", why, cause="ratio")
+    source = "the two slopes of your record"
+    refuse(case, f"ratio, {show(got)}", source, why, cause="ratio")
 
 
 def number_of(student: Student, case: AnswerCase, part: str, key: str) -> float:

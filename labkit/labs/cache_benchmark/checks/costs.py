@@ -20,10 +20,26 @@ from labkit.measuring.roofline import ModelWork
 # cached token more in every step, changes it by 1.2e-6.
 SINGLE_PRECISION = 1e-6
 
-# Slips: how many tokens are in the cache before pass i, the first of which is the prefill.
-CACHED_SLIPS: dict[str, Callable[[int, int], int]] = {
-    "The tokens of earlier decode steps are in the cache, too.": lambda n_prompt, i: n_prompt,
-    "The token that a pass is fed is not in the cache before it.": lambda n_prompt, i: n_prompt + i,
+Slip = Callable[[int, int], list[int]]
+# Slips: what pass i is as (fed, cached) after a prompt; pass 0 is the prefill.
+CACHED_SLIPS: dict[str, Slip] = {
+    "The tokens of earlier decode steps are in the cache, too.": (
+        lambda n_prompt, i: [1, n_prompt] if i else [n_prompt, 0]
+    ),
+    "The token that a pass is fed is not in the cache before it.": (
+        lambda n_prompt, i: [1, n_prompt + i] if i else [n_prompt, 0]
+    ),
+    "The prefill is fed the prompt alone.": (
+        lambda n_prompt, i: [1, n_prompt + i] if i else [n_prompt + 1, 0]
+    ),
+    "Those are passes without a cache.": lambda n_prompt, i: [n_prompt + i, 0],
+}
+UNCACHED_SLIPS: dict[str, Slip] = {
+    "The new tokens so far are fed again, too.": lambda n_prompt, i: [n_prompt, 0],
+    "The first pass is fed the prompt alone.": lambda n_prompt, i: [n_prompt + i + 1, 0],
+    "Those are passes with a cache.": (
+        lambda n_prompt, i: [1, n_prompt + i - 1] if i else [n_prompt, 0]
+    ),
 }
 
 LLAMA, GEMMA = "meta-llama/Llama-3.2-1B", "google/gemma-3-1b-it"
@@ -82,8 +98,11 @@ def _passes(student: Student, case: PassesCase) -> list[list[Any]]:
 @check("generation_passes", hint="Make one pass for each new token.", gate=True)
 def every_pass_makes_one_token(student: Student, case: PassesCase) -> None:
     """The number of passes is n_new."""
-    why = "No pass is fed the last new token." if case.n_new else ""
-    expect_equal(len(_passes(student, case)), case.n_new, "the number of passes", why=why)
+    n_passes = len(_passes(student, case))
+    whys = {case.n_new + 1: "No pass is fed the last new token."}
+    if not case.n_new:
+        whys[1] = "If no token is wanted, there is no prefill either."
+    expect_equal(n_passes, case.n_new, "the number of passes", why=whys.get(n_passes, ""))
 
 
 @check(
@@ -110,11 +129,12 @@ def with_a_cache_one_token_is_fed(student: Student, case: PassesCase) -> None:
 
 def _expect_pairs(student: Student, case: PassesCase) -> None:
     got = _passes(student, case)
-    slips = {
-        text: [[case.n_prompt, 0], *([1, cached(case.n_prompt, i)] for i in range(1, case.n_new))]
-        for text, cached in CACHED_SLIPS.items()
-    }
-    why = told(text for text, passes in slips.items() if case.use_cache and got == passes)
+    slips = CACHED_SLIPS if case.use_cache else UNCACHED_SLIPS
+    why = told(
+        text
+        for text, slip in slips.items()
+        if got == [slip(case.n_prompt, i) for i in range(case.n_new)]
+    )
     for i, expected in enumerate(case.expected):
         pair = got[i] if i < len(got) else "no pass"
         expect_equal(pair, list(expected), f"pass {i + 1}, as (fed, cached)", why=why)
@@ -209,6 +229,7 @@ OPEN_CASES = {
         PassesCase(5, False, expected=((5, 0), (6, 0), (7, 0))),
         PassesCase(1, True, expected=((1, 0), (1, 1))),
         PassesCase(4, True, expected=()),
+        PassesCase(4, False, expected=()),
     ],
     "generation_cost": [
         CostCase(LLAMA, 1, 4, True, flops=9_887_825_920, moved_bytes=9_886_842_880),

@@ -8,7 +8,6 @@ from functools import cache
 
 from labkit.bridge.student import Student, hold
 from labkit.checks.answers import AnswerCase, ask, expect_close, fields_of, finite_number_in
-from labkit.checks.compare import show
 from labkit.checks.core import check
 from labkit.labs.cache_benchmark.checks.answers import number_of
 from labkit.measuring.roofline import ModelWork, Roofline
@@ -56,7 +55,8 @@ def steps_slow_down_by_the_link(student: Student, case: AnswerCase) -> None:
             1e3 * all_s: "That is the time with nothing offloaded.",
             1e3 * (all_s + n_bytes / LINK_BANDWIDTH): "Offloaded bytes come over the link only.",
         }
-        expect_close(case, got, right, f"{setting}, step_ms", relative=0.01, slips=slips)
+        what, source = f"{setting}, step_ms", "the bytes of a step and both bandwidths"
+        expect_close(case, got, right, what, source, relative=0.01, slips=slips)
 
 
 @check("offload_plan", hint="Call longest_sequence of lab 1 with fewer bytes of weights.")
@@ -77,7 +77,8 @@ def room_grows_by_what_is_offloaded(student: Student, case: AnswerCase) -> None:
             room(n_bytes, "GB"): "That is the memory on the box. Take what the driver reports.",
         }
         got = number_of(student, case, setting, "kv_tokens")
-        expect_close(case, got, room(n_bytes), f"{setting}, kv_tokens", relative=0.005, slips=slips)
+        what, source = f"{setting}, kv_tokens", "the card's bytes and the weights that stay"
+        expect_close(case, got, room(n_bytes), what, source, relative=0.005, slips=slips)
 
 
 @cache
@@ -111,8 +112,8 @@ def _expect_hit(student: Student, case: AnswerCase, edit: str) -> None:
             right + BLOCK_SIZE: "The block of the changed name is not found.",
         }
     why = f"Only whole blocks of {BLOCK_SIZE} tokens are found." if got % BLOCK_SIZE else ""
-    what = f"{edit}, {show(got)} tokens found"
-    expect_close(case, got, right, what, relative=1e-9, slips=slips, why=why)
+    what, source = f'the entry "{edit}"', "the tokens of both prompts, in blocks of 16"
+    expect_close(case, got, right, what, source, relative=1e-9, slips=slips, why=why)
 
 
 OPEN_CASES = {name: [AnswerCase(name)] for name in ("tokens_found", "offload_plan")}

@@ -1,10 +1,12 @@
 """Checks of lab 3's slopes of measured times."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from math import isclose
 
 from labkit.bridge.student import Student
-from labkit.checks.compare import expect_number, list_in
+from labkit.checks.compare import expect_number, list_in, number_in, told
 from labkit.checks.core import check
 from labkit.checks.forms import expect_refusals
 
@@ -29,16 +31,47 @@ class SlopesCase:
 
 def _expect_slopes(student: Student, case: SlopesCase) -> None:
     n = len(case.expected)
-    points = list(zip(*case.given, strict=True))
-    slopes = list_in(student.slopes(*case.given), "the slopes", f"{n} numbers", n)
-    whole = "Do not divide a time by its length: it contains the prefill too."
-    slips = {time_s / length: whole for length, time_s in points}
-    for (n_one, one_s), (n_next, next_s) in pairwise(points):
-        slips[(next_s - one_s) / (n_next - n_one)] = "Sort the lengths, and their times with them."
+    got = list_in(student.slopes(*case.given), "the slopes", f"{n} numbers", n)
+    slopes = [number_in(one, f"slope {i + 1}") for i, one in enumerate(got)]
     rounding = 1e-6 * max(case.times_s)  # of times in single precision
+
+    def agree(slip: list[float]) -> bool:
+        pairs = zip(slopes, slip, strict=True)
+        return all(isclose(*pair, rel_tol=1e-5, abs_tol=rounding) for pair in pairs)
+
+    why = told(sentence for sentence, slip in _slips(case) if agree(slip))
     for i, (one, expected) in enumerate(zip(slopes, case.expected, strict=True)):
-        what = f"slope {i + 1}"
-        expect_number(one, expected, what, relative=1e-5, absolute=rounding, slips=slips)
+        expect_number(one, expected, f"slope {i + 1}", relative=1e-5, absolute=rounding, why=why)
+
+
+def _slips(case: SlopesCase) -> Iterator[tuple[str, list[float]]]:
+    """What is said of the slopes that known mistakes give."""
+    n_given, given_s = case.given
+    points = sorted(zip(n_given, given_s, strict=True))
+    whole_s = [time_s / length for length, time_s in points]
+    yield "Sort the lengths, and their times with them.", _rises(n_given, given_s)
+    alone = "The lengths were sorted without their times. Keep each time with its length."
+    yield alone, _rises(sorted(n_given), given_s)
+    apart = "The times were sorted by themselves. Keep each time with its length."
+    yield apart, _rises(sorted(n_given), sorted(given_s))
+    whole = "Do not divide a time by its length: it contains the prefill too."
+    yield whole, whole_s[1:]
+    yield whole, whole_s[:-1]
+    rises_s = [next_s - one_s for (_, one_s), (_, next_s) in pairwise(points)]
+    yield "That is the difference of two times. Divide by the difference of the lengths.", rises_s
+    inverse = [1 / slope if slope else 0.0 for slope in case.expected]
+    yield "These are tokens per second. Return seconds for each further token.", inverse
+    (first, first_s), *others = points
+    yield (
+        "Take the difference from the next shorter length, not from the shortest one.",
+        [(time_s - first_s) / (length - first) for length, time_s in others],
+    )
+
+
+def _rises(lengths: list[int], times_s: list[float]) -> list[float]:
+    """The slopes between neighbours in this order."""
+    points = pairwise(zip(lengths, times_s, strict=True))
+    return [(next_s - one_s) / (n_next - n_one) for (n_one, one_s), (n_next, next_s) in points]
 
 
 @check(
@@ -80,6 +113,6 @@ OPEN_CASES = {
     "slopes": [
         SlopesCase((1, 2, 4, 8), (0.5, 0.75, 1.25, 2.25), expected=(0.25, 0.25, 0.25)),
         SlopesCase((10, 30, 70), (1.0, 2.0, 8.0), expected=(0.05, 0.15), order=()),
-        SlopesCase((4, 5, 6), (1.0, 1.5, 2.5), expected=(0.5, 1.0), order=(2, 0, 1)),
+        SlopesCase((4, 5, 6), (1.0, 2.5, 1.5), expected=(1.5, -1.0), order=(2, 0, 1)),
     ],
 }

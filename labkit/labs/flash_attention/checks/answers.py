@@ -95,8 +95,9 @@ def _expect(
     what: str,
     slips: Mapping[float, str],
     relative: float = EXACT,
+    source: str = "the numbers of your head",
 ) -> None:
-    expect_close(case, got, right, what, relative=relative, slips=slips)
+    expect_close(case, got, right, what, source, relative=relative, slips=slips)
 
 
 @check("my_head", hint="Give `tile_sizes` the chip in bytes. It returns tile_q first.")
@@ -218,17 +219,21 @@ def _of_the_slide(n_rows: int, head_dim: int) -> int:
 def _expect_reads(student: Student, case: AnswerCase, reading: str) -> None:
     """The reads with the chip that this reading of the homework means."""
     got, functions = field_of(student, case, reading), case.right or student
-    moved = {}
-    for name, n_bytes in HOMEWORK_BYTES.items():
-        _, tile_kv = _ask_pair(functions, "tile_sizes", n_bytes, HOMEWORK_DIM, HOMEWORK_WIDTH)
-        moved[name] = _ask_pair(functions, "flash_1_traffic", HOMEWORK_ROWS, HOMEWORK_DIM, tile_kv)
-    reads, writes = moved[reading]
+
+    def moved(name: str, width: int = HOMEWORK_WIDTH) -> tuple[float, float]:
+        chip = (HOMEWORK_BYTES[name], HOMEWORK_DIM, width)
+        _, tile_kv = _ask_pair(functions, "tile_sizes", *chip)
+        return _ask_pair(functions, "flash_1_traffic", HOMEWORK_ROWS, HOMEWORK_DIM, tile_kv)
+
+    reads, writes = moved(reading)
     slips = {
         reads + writes: "That is reads and writes. The question asks for the reads.",
         HOMEWORK_WIDTH * reads: IN_NUMBERS,
+        moved(reading, 2)[0]: "A float32 number has 4 bytes, not 2.",
     }
-    slips |= {other: f"That is {name}." for name, (other, _) in moved.items() if name != reading}
-    _expect(case, got, reads, reading, slips)
+    slips |= {moved(name)[0]: f"That is {name}." for name in HOMEWORK_BYTES if name != reading}
+    source = f"N = {HOMEWORK_ROWS:,}, D = {HOMEWORK_DIM} and a chip of that size"
+    _expect(case, got, reads, reading, slips, source=source)
 
 
 @check("homework", hint="Give tile_sizes bytes: 64,000 numbers of 4 bytes each.")

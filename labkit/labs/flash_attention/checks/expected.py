@@ -67,8 +67,8 @@ def _expect_plain_output(student: Student, case: AttentionCase, exercise: str) -
     plain = plain_case(case)
     got = run_of(student, plain, exercise).memory.arrays["O"].double()
     if not is_near(got, right_output(plain, is_causal=False)):
-        why = "Mend the check of even tiles first."
-        raise Wrong("the output of even tiles without a mask is wrong already", why=why)
+        why = 'First pass the check "O is softmax(Q Kᵀ / √D) V".'
+        raise Wrong("O is wrong in a plain case already", why=why)
 
 
 def _said_of_the_step(student: Student) -> str:

@@ -31,6 +31,7 @@ from labkit.labs.flash_attention.checks.runs import (
     right_level,
     run_of,
 )
+from labkit.labs.flash_attention.checks.slips import KEPT, kept_state
 
 _first = partial(check, "flash_attention_1")
 _second = partial(check, "flash_attention_2")
@@ -163,6 +164,7 @@ def flash_2_leaves_the_log_of_the_sum(student: Student, case: AttentionCase) -> 
         "That is the maximum alone. Add the logarithm of the total.": maximum,
         "That logarithm has base 2. Use the natural one.": maximum + (level - maximum).exp().log2(),
         "Add the logarithm of the total, not the total.": (maximum + (level - maximum).exp()),
+        KEPT: kept_state(case)[1],
     }
     got = watched.memory.arrays["L"].double()
     found = [slip for slip, slipped in slips.items() if is_near(got, slipped)]

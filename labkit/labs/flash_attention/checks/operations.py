@@ -1,20 +1,21 @@
-"""Checks of lab 7's operations and seconds, and of the least tile that is worth it."""
+"""Checks of lab 7's operations.
+
+One fault fails one check: a mistake that is known and named by another check is not named twice.
+"""
 
 from dataclasses import dataclass
-from functools import partial
 from math import isclose
 
 from labkit.bridge.student import Student
-from labkit.checks.compare import expect_number, number_in, show
-from labkit.checks.core import Wrong, check
+from labkit.checks.compare import number_in, told
+from labkit.checks.core import check
+from labkit.checks.slips import Slips
 from labkit.labs.flash_attention.checks.turns import (
+    EXACT,
     TurnsCase,
     expect_count,
     expect_rounded_up,
-    two_numbers_in,
 )
-
-_expect_seconds = partial(expect_number, relative=1e-6)  # of single precision
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,40 @@ class OperationsCase:
         return one, twice
 
 
+# What known mistakes add to the right count of standard attention, by N and D.
+N_ADDITIONS = "To add n products takes n - 1 additions, not n."
+PRODUCT_SLIPS: Slips = {
+    N_ADDITIONS: lambda n, d: n * n + n * d,
+    "To add the N products of weights and values takes N - 1 additions.": lambda n, d: n * d,
+    "Add the product of weights and values.": lambda n, d: -n * d * (2 * n - 1),
+    "Add the product of queries and keys.": lambda n, d: -n * n * (2 * d - 1),
+    "Count additions as well as multiplications.": (
+        lambda n, d: -n * n * (d - 1) - n * d * (n - 1)
+    ),
+    "A multiplication and an addition are two operations.": (
+        lambda n, d: -((4 * n * n * d - n * n - n * d + 1) // 2)
+    ),
+}
+SOFTMAX_SLIPS: Slips = {
+    "The softmax takes five operations for each score: there are N x N scores, not N x D.": (
+        lambda n, d: 5 * n * d - 5 * n * n
+    ),
+}
+
+
+def _slip_in(case: OperationsCase, got: tuple[float, float], slips: Slips) -> str:
+    """What is said of both counts: the slips that give them."""
+    widths, right = (case.head_dim, 2 * case.head_dim), (case.one, case.twice)
+    return told(
+        sentence
+        for sentence, slip in slips.items()
+        if all(
+            isclose(one, wanted + slip(case.n_rows, width), rel_tol=EXACT)
+            for one, wanted, width in zip(got, right, widths, strict=True)
+        )
+    )
+
+
 @check(
     "standard_flops",
     hint="Count n products and n - 1 sums for two vectors of n numbers.",
@@ -46,15 +81,14 @@ class OperationsCase:
 )
 def wider_rows_cost_two_products(student: Student, case: OperationsCase) -> None:
     """Both matrix products count, with 2 n - 1 operations for two vectors of n numbers."""
-    (one, twice), right = case.ask(student), case.twice - case.one
-    sums = case.n_rows * case.head_dim
-    both = "Count both matrix products, and additions as well as multiplications."
-    slips = {
-        (right + sums) / 2: both,
-        (right - sums) / 2: both,
-        right + sums: "To add N numbers takes N - 1 additions, not N.",
-    }
-    expect_count(twice - one, right, "the operations with 2 D, minus those with D", slips=slips)
+    one, twice = got = case.ask(student)
+    if _slip_in(case, got, SOFTMAX_SLIPS):
+        return
+    why, what = (
+        _slip_in(case, got, PRODUCT_SLIPS),
+        "standard_flops(N, 2 * D) - standard_flops(N, D)",
+    )
+    expect_count(twice - one, case.twice - case.one, what, why=why)
 
 
 @check(
@@ -64,20 +98,57 @@ def wider_rows_cost_two_products(student: Student, case: OperationsCase) -> None
 )
 def each_score_costs_its_softmax(student: Student, case: OperationsCase) -> None:
     """The softmax takes five operations for each score."""
-    (one, twice), right = case.ask(student), 2 * case.one - case.twice
-    scores = case.n_rows**2
+    one, twice = got = case.ask(student)
+    if _slip_in(case, got, PRODUCT_SLIPS):
+        return
+    right, scores = 2 * case.one - case.twice, case.n_rows**2
     slips = {
         right + scores: "One too many for each score: use 2 D - 1, and no scale.",
         right - 5 * scores: "Add the operations of the softmax.",
         right - scores: "That is four for each score. The quotient is the fifth.",
         right - 2 * scores: "That is three for each score; the softmax takes five.",
     }
-    what = "twice the operations with D, minus those with 2 D (so most of the products cancel)"
-    expect_count(2 * one - twice, right, what, slips=slips)
+    why = _slip_in(case, got, SOFTMAX_SLIPS)
+    what = "2 * standard_flops(N, D) - standard_flops(N, 2 * D)"
+    expect_count(2 * one - twice, right, what, slips={} if why else slips, why=why)
+
+
+# What known mistakes add to the right count of FlashAttention, by N, D and the number of turns.
+TURN_SLIPS: Slips = {
+    "Add the operations of merging: 4 D + 7 for each row of Q in each turn.": (
+        lambda n, d, turns: -turns * n * (4 * d + 7)
+    ),
+    "The merging is counted once. Count it in each turn.": (
+        lambda n, d, turns: -(turns - 1) * n * (4 * d + 7)
+    ),
+    "The additions of weights times values are counted over all keys at once. In each turn, a tile "
+    "of n keys takes n - 1.": lambda n, d, turns: (turns - 1) * n * d,
+    "To add over a tile of n keys takes n - 1 additions, not n.": (
+        lambda n, d, turns: turns * n * d
+    ),
+    N_ADDITIONS: lambda n, d, turns: n * n + turns * n * d,
+}
+PAIR_SLIPS: Slips = {
+    "Add the product of weights and values.": lambda n, d, turns: -2 * n * n * d + turns * n * d,
+}
 
 
 def _operations(student: Student, case: TurnsCase, tile: int) -> float:
     return number_in(case.ask(student.flash_flops, tile), "the operations")
+
+
+def _slip_in_turns(case: TurnsCase, few: float, many: float, slips: Slips) -> str:
+    """What is said of the counts with few turns and with many: the slips that give both."""
+    _, *right = case.right
+    turns = (case.turns(case.wide), case.turns(case.narrow))
+    return told(
+        sentence
+        for sentence, slip in slips.items()
+        if all(
+            isclose(got, wanted + slip(case.n_rows, case.head_dim, n), rel_tol=EXACT)
+            for got, wanted, n in zip((few, many), right, turns, strict=True)
+        )
+    )
 
 
 @check(
@@ -88,31 +159,31 @@ def _operations(student: Student, case: TurnsCase, tile: int) -> float:
 def pairs_cost_the_same_in_any_tiles(student: Student, case: TurnsCase) -> None:
     """The operations for each pair of a query and a key do not depend on the tiles."""
     few, many = (_operations(student, case, tile) for tile in (case.wide, case.narrow))
+    if _slip_in_turns(case, few, many, TURN_SLIPS):
+        return
     _, right_few, right_many = case.right
     right, scores = 2 * right_few - right_many, case.n_rows**2
     slips = {
         right + scores: "One too many for each score: count 2 D - 1, and four.",
         right - scores: "One too few for each score: count 2 D - 1, and four.",
         right - 4 * scores: "Add the operations of the softmax.",
-        right - case.n_rows * case.head_dim: "Weights times values adds over one tile only.",
     }
-    what = "twice the operations, minus those with twice as many turns (so the turns cancel)"
-    expect_count(2 * few - many, right, what, slips=slips)
+    why = _slip_in_turns(case, few, many, PAIR_SLIPS)
+    what = "2 * flash_flops(N, D, tile) - flash_flops(N, D, tile // 2)"
+    expect_count(2 * few - many, right, what, slips=slips, why=why)
 
 
 @check("flash_flops", hint="Add 4 D + 7 operations for each row of Q in each turn.", gate=True)
 def every_turn_merges_every_row(student: Student, case: TurnsCase) -> None:
     """Each turn merges each row of Q once, and sums over the rows of its own tile of K."""
     few, many = (_operations(student, case, tile) for tile in (case.wide, case.narrow))
+    if _slip_in_turns(case, few, many, PAIR_SLIPS):
+        return
     _, right_few, right_many = case.right
-    sums = case.turns(case.wide) * case.n_rows * case.head_dim
-    slips = {
-        0: "Count the merging in every turn.",
-        -sums: "Add the operations of merging: 4 D + 7 for each row of Q in each turn.",
-        right_many - right_few + sums: "To add over a tile of n keys takes n - 1 additions.",
-    }
-    what = "the operations with twice as many turns, minus those before"
-    expect_count(many - few, right_many - right_few, what, slips=slips)
+    why = _slip_in_turns(case, few, many, TURN_SLIPS)
+    why = why or "Count the merging in every turn." * (few == many)
+    what = "flash_flops(N, D, tile // 2) - flash_flops(N, D, tile)"
+    expect_count(many - few, right_many - right_few, what, why=why)
 
 
 @check(
@@ -125,133 +196,10 @@ def a_tile_not_full_is_merged_too(student: Student, case: TurnsCase) -> None:
     expect_rounded_up(case, lambda tile: _operations(student, case, tile), "operations")
 
 
-@dataclass(frozen=True, slots=True)
-class SecondsCase:
-    """Work and speeds, the seconds that either part takes, and those of both."""
-
-    n_flops: float
-    n_bytes: float
-    flops_per_s: float
-    bytes_per_s: float
-    computing_s: float
-    moving_s: float
-    after_s: float
-    overlap_s: float
-
-    def __str__(self) -> str:
-        return f"{self.computing_s:g} s of computing and {self.moving_s:g} s of moving"
-
-    def ask(self, student: Student) -> tuple[float, float]:
-        """The student's two times."""
-        got = student.run_times(self.n_flops, self.n_bytes, self.flops_per_s, self.bytes_per_s)
-        return two_numbers_in(got, "the seconds")
-
-
-@check("run_times", hint="Divide work by speed for each part, and add the two.", gate=True)
-def one_after_the_other_adds_up(student: Student, case: SecondsCase) -> None:
-    """The first result is the seconds if computing and moving follow each other."""
-    after_s, overlap_s = case.ask(student)
-    if isclose(overlap_s, case.after_s):
-        slips = {case.overlap_s: "That is the time with overlap. It comes second."}
-        return _expect_seconds(after_s, case.after_s, "seconds, one after the other", slips=slips)
-    slips = {
-        case.computing_s + 4 * case.moving_s: "n_bytes is in bytes already.",
-        case.computing_s: "Add the time of moving.",
-        case.moving_s: "Add the time of computing.",
-    }
-    _expect_seconds(after_s, case.after_s, "seconds, one after the other", slips=slips)
-
-
-@check("run_times", hint="Take the longer of the two times.", gate=True)
-def overlapping_work_takes_as_long_as_the_slower(student: Student, case: SecondsCase) -> None:
-    """The second result is the seconds if computing and moving overlap perfectly."""
-    _, overlap_s = case.ask(student)
-    slips = {
-        case.after_s: "That is the time without overlap.",
-        case.computing_s: "That is computing alone. The longer time decides, and moving is longer.",
-        case.moving_s: "That is moving alone. The longer time decides, and computing is longer.",
-    }
-    _expect_seconds(overlap_s, case.overlap_s, "seconds, overlapping", slips=slips)
-
-
-@dataclass(frozen=True, slots=True)
-class LeastCase:
-    """The least tile with which FlashAttention-1 moves less, None if there is none.
-
-    kind: "some"; "ends", if it is all rows or there is none; "tie", if a smaller one moves as much.
-    by_reads, as_much: the least tile that reads less, and the least that moves as much or less.
-    """
-
-    kind: str
-    n_rows: int
-    head_dim: int
-    right: int | None
-    by_reads: int | None = None
-    as_much: int | None = None
-
-    def __str__(self) -> str:
-        return f"N = {self.n_rows}, D = {self.head_dim}"
-
-    def expect(self, student: Student) -> None:
-        """Raise Wrong unless the student finds this tile; a slip is named if it finds theirs."""
-        slips = {
-            self.by_reads: "Compare reads plus writes, not reads alone.",
-            self.as_much: "With this tile both move the same. FlashAttention must move less.",
-        }
-        got = student.least_tile(self.n_rows, self.head_dim)
-        if self.right is None:
-            if got is not None:
-                raise Wrong(
-                    "the least tile, where no tile is enough", expected="None", got=show(got)
-                )
-        elif got is None:
-            raise Wrong("the least tile", expected=show(self.right), got="None")
-        else:
-            slips = {tile: why for tile, why in slips.items() if tile is not None}
-            expect_count(got, self.right, "the least tile", slips=slips)
-
-
-_least = partial(check, "least_tile", parts=("standard_traffic", "flash_1_traffic"))
-
-
-@_least("some", hint="Compare reads plus writes with reads plus writes.", gate=True)
-def the_least_tile_that_moves_less(student: Student, case: LeastCase) -> None:
-    """least_tile is the smallest tile_kv with which FlashAttention-1 moves less in total."""
-    case.expect(student)
-
-
-@_least(
-    "ends",
-    hint="Try tiles from 1 to n_rows, n_rows included. Test with N = 1 and N = 2.",
-    gate=True,
-)
-def a_tile_may_have_all_rows_or_not_exist(student: Student, case: LeastCase) -> None:
-    """least_tile tries up to n_rows rows, and returns None if no tile is enough."""
-    case.expect(student)
-
-
-@_least("tie", weight=0.5, hint="Use `<`, not `<=`.", gate=True)
-def as_much_is_not_less(student: Student, case: LeastCase) -> None:
-    """A tile with which both algorithms move the same is not enough."""
-    case.expect(student)
-
-
 OPEN_CASES = {
     "standard_flops": [OperationsCase(10, 3, 1570, 2740), OperationsCase(4, 16, 1024, 1984)],
     "flash_flops": [
         TurnsCase(60, 5, 20, 10, 11, (84120, 86760, 90720)),
         TurnsCase(28, 8, 14, 7, 9, (28308, 29176, 30912)),
-    ],
-    "run_times": [
-        SecondsCase(6e12, 1e12, 2e12, 5e11, computing_s=3, moving_s=2, after_s=5, overlap_s=3),
-        SecondsCase(1e12, 3e12, 4e12, 1e12, 0.25, moving_s=3, after_s=3.25, overlap_s=3),
-    ],
-    "least_tile": [
-        LeastCase("some", 61, 17, 16, by_reads=21),
-        LeastCase("some", 82, 23, 21, by_reads=28),
-        LeastCase("ends", 13, 10, 13),
-        LeastCase("ends", 10, 21, None),
-        LeastCase("ends", 1, 1, None),
-        LeastCase("tie", 49, 10, 10, by_reads=13, as_much=9),
     ],
 }

@@ -17,6 +17,7 @@ from labkit.models.counted_memory import tile_scores, tiles
 # From exp(m - m_new), the old total and output, and the new tile's: total and undivided output.
 Merge = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 DIVIDED = "O in memory is divided by its total l: after loading, multiply it by l again."
+BY_NEW_TOTAL = "Multiply the loaded O by the old total l, not by the new one."
 MERGES: Mapping[str, Merge] = {
     "The old output is not multiplied by exp(m - m_new).": (
         lambda old, total, output, more, part: (old * total + more, output + part)
@@ -30,7 +31,7 @@ MERGES: Mapping[str, Merge] = {
     DIVIDED: (
         lambda old, total, output, more, part: (old * total + more, old * output / total + part)
     ),
-    "Multiply the loaded O by the old total l, not by the new one.": (
+    BY_NEW_TOTAL: (
         lambda old, total, output, more, part: (
             old * total + more,
             (old * total + more) * output / total + part,
@@ -38,6 +39,8 @@ MERGES: Mapping[str, Merge] = {
     ),
 }
 UNDIVIDED = "O is not divided by its total l."
+IN_EACH_TURN = "O is divided by its total in every turn. Divide it once, after the inner loop."
+KEPT = "Each tile of queries begins with the state of the one before. Begin with an empty state."
 TWICE = "O is divided by its total in every step, and once more at the end."
 SUMMED = "Each tile of keys has a softmax of its own, and the results are added."
 UNSCALED = "The scores are not divided by the square root of head_dim."
@@ -53,9 +56,13 @@ def said_of_output(got: Tensor, case: AttentionCase, has_state: bool = False) ->
     if case.kind == "large":
         return _said_of_nan(case, has_state) if got.isnan().any() else ""
     masks = _wrong_masks(case) if case.tile_q and case.is_causal else {}
+    slips = slipped_outputs(case)
+    if case.tile_q and not has_state:  # O is never loaded
+        slips |= {IN_EACH_TURN: slips.pop(DIVIDED), KEPT: kept_state(case)[0]}
+        del slips[BY_NEW_TOTAL]
     found = [
         slip
-        for slip, slipped in slipped_outputs(case).items()
+        for slip, slipped in slips.items()
         if _is_near(got, slipped, got.isfinite().all(-1) if slip in masks else None)
     ]
     return " Or: ".join(found)
@@ -143,11 +150,17 @@ def _wrong_masks(case: AttentionCase) -> dict[str, Tensor]:
     return {
         "The mask counts rows from the beginning of each tile. Count from row 0.": seen
         & (key - first_key <= query - first_query),
+        "The mask counts queries from the beginning of their tile. Count from row 0.": seen
+        & (key <= query - first_query),
+        "The mask counts keys from the beginning of their tile. Count from row 0.": seen
+        & (key - first_key <= query),
         "The first rows of the two tiles are exchanged in the mask.": seen
         & (key - first_key + first_query <= query - first_query + first_key),
         "Later tiles are skipped, but later keys of the same tile are not hidden.": seen,
         "Pairs of tiles are skipped although some of their queries see some of their keys.": right
         & (first_key < first_query),
+        "Pairs are skipped by their first rows. Compare the last query with the first key.": right
+        & (first_key <= first_query),
         "Pairs are skipped by the numbers of their tiles. Compare rows.": right
         & (first_key // case.tile_kv <= first_query // case.tile_q),
     }
@@ -175,6 +188,22 @@ def _merged(case: AttentionCase, merge: Merge) -> tuple[Tensor, Tensor]:
         is_met = (seen[:, start] | torch.tensor(not case.is_causal))[:, None]
         total, output, before = new[0].where(is_met, total), new[1].where(is_met, output), level
     return output / total, output
+
+
+def kept_state(case: AttentionCase) -> tuple[Tensor, Tensor]:
+    """The output (N D) and the logarithm of its totals (N) if a tile's state is the next one's too.
+
+    NaN where tiles of queries do not divide the length: such a state does not fit the last one.
+    """
+    queries, keys, values = (each.double() for each in case.matrices())
+    if case.n_rows % case.tile_q:
+        return torch.full_like(values, torch.nan), torch.full((case.n_rows,), torch.nan)
+    weights = tile_scores(queries, keys, 0, 0, case.is_causal).double().exp()
+    total, output = (
+        each.unflatten(0, (-1, case.tile_q)).cumsum(0).flatten(0, 1)
+        for each in (weights.sum(-1, keepdim=True), weights @ values)
+    )
+    return output / total, total[:, 0].log()
 
 
 def _undivided(case: AttentionCase) -> dict[str, Tensor]:

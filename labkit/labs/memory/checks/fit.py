@@ -1,6 +1,7 @@
 """Checks of lab 1's answers on what fits: the largest model and the longest sequence."""
 
 import math
+from collections.abc import Iterable, Sequence
 
 from labkit.bridge.student import Student
 from labkit.checks.answers import (
@@ -12,19 +13,26 @@ from labkit.checks.answers import (
     refuse,
     shape_of,
 )
-from labkit.checks.compare import show
+from labkit.checks.compare import show, told
 from labkit.checks.core import Wrong, check
+from labkit.labs.memory.checks.fit_slips import (
+    A_FIFTH,
+    BATCH_OF_EIGHT,
+    BILLION_SLIPS,
+    NO_WEIGHTS,
+    TOKEN_SLIPS,
+)
 from labkit.models.facts import VRAM_READINGS, models, vram_readings
 
 EIGHTY_GB_CARDS = ("A100-SXM-80GB", "H100-PCIe", "H100-SXM")
 LONGEST_WINDOW = 4096
-BATCH_OF_EIGHT = 8
 FOURTEEN = "Qwen/Qwen3-14B"
 PARAMETER_COUNTS = {
     "exact": models()[FOURTEEN]["params_exact"],
     "card": 14_800_000_000,
     "name": 14_000_000_000,
 }
+EVERY_READING = [(reading, count) for reading in VRAM_READINGS for count in PARAMETER_COUNTS]
 TOKEN_TOLERANCE = 15  # to the nearest 10, or down to 10, and either of them one step off
 
 
@@ -35,18 +43,16 @@ TOKEN_TOLERANCE = 15  # to the nearest 10, or down to 10, and either of them one
 def billions_follow_from_the_card_and_the_overhead(student: Student, case: AnswerCase) -> None:
     """The parameters follow from your entries "vram" and "overhead_gb"."""
     reading, _, overhead_bytes, billions = _largest_fields(student, case)
-    fewest, most = _billions(student, case, reading, overhead_bytes)
-    if not fewest - 1e-6 <= billions <= most + 1e-6:
-        why = "Give billions, not parameters." if billions > 1e6 else ""
-        why = why or WRONG_BILLIONS.get(round(billions), "")
-        others = [name for name in VRAM_READINGS if name != reading]
-        if not why and any(
-            low - 1e-6 <= billions <= high + 1e-6
-            for low, high in (_billions(student, case, name, overhead_bytes) for name in others)
-        ):
-            why = 'It fits another entry for "vram" than yours.'
-        what = f"{show(billions)} billion parameters"
-        refuse(case, what, why, cause="the number of parameters")
+    if _are_billions(billions, _billions(student, case, reading, overhead_bytes)):
+        return
+    why = _billions_slip(student, case, [reading])
+    if not why and _fits_a_card(student, case, overhead_bytes, billions):
+        why = 'It fits another entry for "vram" than yours.'
+    elif not why and _fits_a_card(student, case, overhead_bytes, billions / 1e9):
+        why = "Give billions, not parameters."
+    why = why or _billions_slip(student, case, VRAM_READINGS)
+    what, source = f"{show(billions)} billion parameters", 'your "vram" and "overhead_gb"'
+    refuse(case, what, source, why, cause="the number of parameters")
 
 
 @check(
@@ -64,22 +70,27 @@ def overhead_is_what_one_pass_keeps_alive(student: Student, case: AnswerCase) ->
             why="One forward pass needs no cache, and nothing else that grows with the weights. "
             "Add up one layer's activations, the logits and the CUDA context.",
         )
-    ranges = [_billions(student, case, name, overhead_bytes) for name in VRAM_READINGS]
-    if not any(low - 1e-6 <= billions <= high + 1e-6 for low, high in ranges):
-        raise Wrong(
-            f'{show(billions)} billion do not follow from this overhead for any entry "vram"',
-            why=WRONG_BILLIONS.get(round(min(billions, 1e6)), ""),
-        )
+    if any(_fits_a_card(student, case, overhead_bytes, n) for n in (billions, billions / 1e9)):
+        return
+    why = _billions_slip(student, case, VRAM_READINGS)
+    if not why or why == A_FIFTH:
+        follow = 'billion do not follow from this overhead for any entry "vram"'
+        raise Wrong(f"{show(billions)} {follow}", why=why, cause=why or follow)
 
 
-WRONG_BILLIONS = {
-    5: "That is 16 bytes per parameter, as in training. 16 bits are 2 bytes.",
-    10: "That is 8 bytes per parameter: 16 bits are 2 bytes.",
-    20: "That is 4 bytes per parameter: the weights have 16 bits, which are 2 bytes.",
-    33: "A fifth of the weights was set aside, but one pass needs nothing that grows with them.",
-    80: "That is 1 byte per parameter: the weights have 16 bits, which are 2 bytes.",
-    160: "That is half a byte per parameter: the weights have 16 bits, which are 2 bytes.",
-}
+def _billions_slip(student: Student, case: AnswerCase, readings: Iterable[str]) -> str:
+    """What is said of the billions that known mistakes give with one of these entries "vram"."""
+    _, _, overhead_bytes, billions = _largest_fields(student, case)
+    pairs = []
+    for reading in readings:
+        whole, room = (_billions(student, case, reading, n) for n in (0, overhead_bytes))
+        pairs.append(list(zip(whole, room, strict=True)))
+    return told(
+        sentence
+        for sentence, slip in BILLION_SLIPS.items()
+        for ends in pairs
+        if _are_billions(billions, [slip(*end, overhead_bytes / 1e9) for end in ends])
+    )
 
 
 def _largest_fields(student: Student, case: AnswerCase) -> tuple[str, float, int, float]:
@@ -103,13 +114,26 @@ def _largest_fields(student: Student, case: AnswerCase) -> tuple[str, float, int
 
 def _billions(
     student: Student, case: AnswerCase, reading: str, overhead_bytes: int
-) -> tuple[int, float]:
-    """From rounding down to rounding to the nearest billion, over the cards of the 80 GB class."""
+) -> tuple[float, float]:
+    """The fewest and most billions that fit the cards of the 80 GB class by this reading."""
     functions = case.right or student
     totals = [total for card in EIGHTY_GB_CARDS for total in vram_readings(card)[reading]]
-    fewest = ask(functions, "largest_model", min(totals), overhead_bytes) / 1e9
-    most = ask(functions, "largest_model", max(totals), overhead_bytes) / 1e9
-    return math.floor(fewest), max(most, math.floor(most + 0.5))
+    fewest, most = (
+        ask(functions, "largest_model", total, overhead_bytes) / 1e9
+        for total in (min(totals), max(totals))
+    )
+    return fewest, most
+
+
+def _are_billions(billions: float, right: Sequence[float]) -> bool:
+    """Whether they are from the fewest, rounded down, to the most, rounded to the nearest."""
+    fewest, most = right
+    return math.floor(fewest) - 1e-6 <= billions <= max(most, math.floor(most + 0.5)) + 1e-6
+
+
+def _fits_a_card(student: Student, case: AnswerCase, overhead_bytes: int, billions: float) -> bool:
+    ranges = (_billions(student, case, name, overhead_bytes) for name in VRAM_READINGS)
+    return any(_are_billions(billions, each) for each in ranges)
 
 
 @check(
@@ -120,27 +144,22 @@ def _billions(
 def tokens_follow_from_the_stated_conventions(student: Student, case: AnswerCase) -> None:
     """The tokens follow from your entries "vram" and "params"."""
     reading, count, n_tokens = _longest_fields(student, case)
-    if n_tokens < 0:
-        why = "With 4 bytes per parameter the model does not fit, but here a parameter has 2 bytes."
-        raise Wrong("a sequence of negative length", why=why)
-    for wrong, sentence in WRONG_TOKENS.items():
-        if abs(n_tokens - wrong) <= TOKEN_TOLERANCE:
-            raise Wrong(f"{show(n_tokens)} tokens do not follow from your entries", why=sentence)
-    fewest, most = _tokens(student, case, reading, count)
-    if _accepts(n_tokens, fewest, most):
+    if _fits(n_tokens, _tokens(student, case, reading, count)):
         return
-    why = _token_slip(n_tokens, most)
-    for other in VRAM_READINGS:
-        for other_count in PARAMETER_COUNTS:
-            if not why and _accepts(n_tokens, *_tokens(student, case, other, other_count)):
-                why = f"It fits vram={other!r} and params={other_count!r}, not yours."
+    why = _token_slip(student, case, [(reading, count)])
+    for other in EVERY_READING:
+        if not why and _fits(n_tokens, _tokens(student, case, *other)):
+            why = "It fits vram={!r} and params={!r}, not yours.".format(*other)
+    why = why or _token_slip(student, case, EVERY_READING)
     what = f"tokens for {reading!r} and {count!r}"
-    refuse(case, f"{show(n_tokens)} {what}", why, cause=f"the number of {what}")
+    source = "the bytes of the card, the weights and eight sequences"
+    refuse(case, f"{show(n_tokens)} {what}", source, why, cause=f"the number of {what}")
 
 
 @check(
     "longest_on_l40s",
     hint="Use n_params of the table in section 1, or 14.8 billion of the model card.",
+    gate=True,
 )
 def every_parameter_of_the_model_is_counted(student: Student, case: AnswerCase) -> None:
     """The answer uses the real number of parameters, not the 14 billion of the name."""
@@ -150,49 +169,23 @@ def every_parameter_of_the_model_is_counted(student: Student, case: AnswerCase) 
             "14 billion is in the name of the model, but it has more parameters",
             why="Take the number from the table of section 1, or from the model card.",
         )
-    if not any(
-        _accepts(n_tokens, *_tokens(student, case, reading, known))
-        for reading in VRAM_READINGS
-        for known in ("exact", "card")
-    ):
+    real = [(reading, known) for reading, known in EVERY_READING if known != "name"]
+    follows = any(_fits(n_tokens, _tokens(student, case, *each)) for each in real)
+    if not follows and _token_slip(student, case, real) in ("", NO_WEIGHTS):
         follow = 'tokens do not follow from the model\'s real size, for any entry "vram"'
         raise Wrong(f"{show(n_tokens)} {follow}", cause=f"the {follow}")
 
 
-WRONG_TOKENS = {
-    15_630: "The weights are in GiB but the card is in GB: use one unit for both.",
-    112_690: "The batch was left out: 8 sequences share the room.",
-    134_295: "The batch was left out: 8 sequences share the room.",
-    2_820: "40 query heads (or d_model) were counted. Keys and values are stored once per KV head.",
-    3_360: "40 query heads (or d_model) were counted. Keys and values are stored once per KV head.",
-    28_170: "Only half of the cache was counted: both keys and values are stored.",
-    33_570: "Only half of the cache was counted: both keys and values are stored.",
-    7_040: "4 bytes per stored number were taken: 16 bits are 2 bytes.",
-    8_390: "4 bytes per stored number were taken: 16 bits are 2 bytes.",
-    1_760: "Bits were taken for bytes: 16 bits are 2 bytes.",
-    2_100: "Bits were taken for bytes: 16 bits are 2 bytes.",
-    36_620: "The weights were not subtracted from the card.",
-    39_320: "The weights were not subtracted from the card.",
-    25_350: "1 byte per parameter was taken: half precision is 2 bytes.",
-    28_050: "1 byte per parameter was taken: half precision is 2 bytes.",
-    563_460: "The layers were left out: each layer has a cache of its own.",
-    671_480: "The layers were left out: each layer has a cache of its own.",
-}
-TOKEN_RATIOS = {
-    8: "The batch was left out: 8 sequences share the room.",
-    1 / 5: "40 query heads (or d_model) were counted. Keys and values are stored once per KV head.",
-    2: "Only half of the cache was counted: both keys and values are stored.",
-    1 / 2: "4 bytes per stored number were taken: 16 bits are 2 bytes.",
-    1 / 8: "Bits were taken for bytes: 16 bits are 2 bytes.",
-    40: "The layers were left out: each layer has a cache of its own.",
-}
-
-
-def _token_slip(n_tokens: float, right: float) -> str:
-    for ratio, sentence in TOKEN_RATIOS.items():
-        if math.isclose(n_tokens, right * ratio, rel_tol=0.004):
-            return sentence
-    return ""
+def _token_slip(student: Student, case: AnswerCase, readings: Iterable[tuple[str, str]]) -> str:
+    """What is said of the tokens that known mistakes give with one of these readings."""
+    _, _, n_tokens = _longest_fields(student, case)
+    sizes = [_sizes(student, case, *each) for each in readings]
+    return told(
+        sentence
+        for sentence, slip in TOKEN_SLIPS.items()
+        for totals, weights, token in sizes
+        if _fits(n_tokens, [slip(total, weights, BATCH_OF_EIGHT * token) for total in totals])
+    )
 
 
 def _longest_fields(student: Student, case: AnswerCase) -> tuple[str, str, float]:
@@ -202,19 +195,25 @@ def _longest_fields(student: Student, case: AnswerCase) -> tuple[str, str, float
     return reading, count, finite_number_in(answer["n_tokens"], "the number of tokens")
 
 
-def _tokens(student: Student, case: AnswerCase, reading: str, count: str) -> tuple[float, float]:
-    """The fewest and most tokens that this reading and this count leave room for."""
+def _sizes(
+    student: Student, case: AnswerCase, reading: str, count: str
+) -> tuple[tuple[int, int], float, float]:
+    """The bytes of the card, lowest and highest, of the weights and of one token."""
     functions = case.right or student
     model_bytes = ask(functions, "weight_bytes", PARAMETER_COUNTS[count])
     token_bytes = ask(functions, "kv_bytes_per_token", shape_of(functions, FOURTEEN))
-    fewest, most = (
-        ask(functions, "longest_sequence", total, model_bytes, token_bytes, BATCH_OF_EIGHT)
-        for total in vram_readings("L40S")[reading]
-    )
-    return fewest, most
+    return vram_readings("L40S")[reading], model_bytes, token_bytes
 
 
-def _accepts(n_tokens: float, fewest: float, most: float) -> bool:
+def _tokens(student: Student, case: AnswerCase, reading: str, count: str) -> list[float]:
+    """The fewest and most tokens that this reading and this count leave room for."""
+    totals, *sizes = _sizes(student, case, reading, count)
+    functions = case.right or student
+    return [ask(functions, "longest_sequence", each, *sizes, BATCH_OF_EIGHT) for each in totals]
+
+
+def _fits(n_tokens: float, right: Sequence[float]) -> bool:
+    fewest, most = right
     return fewest - TOKEN_TOLERANCE <= n_tokens <= most + TOKEN_TOLERANCE
 
 

@@ -107,7 +107,8 @@ def cache_grows_by_the_same_bytes_per_token(student: Student, case: AnswerCase) 
         raise Wrong(f"{show(got)} bytes per token", why=slip)
     functions = case.right or student
     right = ask(functions, "kv_bytes_per_token", shape_of(functions, "Qwen/Qwen3-8B"))
-    expect_close(case, got, right, "the bytes per token", relative=1e-6)
+    source = "the layers, KV heads and head_dim of Qwen3-8B"
+    expect_close(case, got, right, "the bytes per token", source, relative=1e-6)
 
 
 def _bytes_kept(student: Student, case: AnswerCase, phase: str) -> dict[str, float]:

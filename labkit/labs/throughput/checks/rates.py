@@ -194,10 +194,16 @@ def all_points_have_a_say(student: Student, case: FitCase) -> None:
     got = _fitted(student, case)  # in either order: which comes first is another check's matter
     best = off(case.step_s)
     if not min(map(off, got)) <= 1.0001 * best + 1e-15:
+        (n_first, first_s), *_, (n_last, last_s) = sorted(
+            zip(case.n_new, case.times_s, strict=True)
+        )
+        of_two = (last_s - first_s) / (n_last - n_first)
+        why = "This is the line through the first and the last point. Use all points."
         raise Wrong(
             "the least sum of squares around a line of your slope",
             expected=f"{best:.4g}, that of the best slope",
             got=f"{off(got[1]):.4g}",
+            why=why if any(is_number(each, of_two) for each in got) else "",
         )
 
 

@@ -113,7 +113,11 @@ def _count(got: Any, what: str) -> int:
     return int(number)
 
 
-@check("my_table", hint="Divide batch_size * new tokens by the seconds of the same row.")
+@check(
+    "my_table",
+    hint="Divide batch_size * new tokens by the seconds of the same row.",
+    gate=True,
+)
 def throughput_follows_from_each_row(student: Student, case: AnswerCase) -> None:
     """In each row, tokens_per_s is batch_size * new tokens / time_s."""
     table = table_of(student, case)

@@ -218,7 +218,7 @@ def samples_are_raw_one_per_run(student: Student, case: TimerCase) -> None:
         "the samples",
         expected=show([round(each, 4) for each in wanted]),
         got=show(timed.got),
-        why=_slip(kept, wanted, timed.timed()),
+        why=_slip(kept, wanted, timed),
     )
 
 
@@ -252,9 +252,9 @@ def _close(got: Sequence[float], wanted: Sequence[float]) -> bool:
     return all(math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9) for a, b in pairs)
 
 
-def _slip(
-    got: Sequence[float], wanted: Sequence[float], readings: Sequence[tuple[tuple, tuple]]
-) -> str:
+def _slip(got: Sequence[float], wanted: Sequence[float], played: Timed) -> str:
+    """What is said of the samples that known mistakes give."""
+    readings, case = played.timed(), played.device.case
     first_s = readings[0][0][1]
     if len(got) == 1 < len(wanted):
         return "There is one number for all runs. Return one for each run."
@@ -268,6 +268,10 @@ def _slip(
         "The first sample is missing.": wanted[1:],
         "The slowest sample is missing.": [each for each in wanted if each < max(wanted)],
     }
+    first_runs = played.readings()[: case.n_repeats]
+    if case.n_warmup and all(None not in pair for pair in first_runs):
+        warm_up = "These samples begin with the warm-up runs. Return those of the runs after it."
+        slips[warm_up] = [closing[1] - opening[1] for opening, closing in first_runs]
     same = (text for text, made in slips.items() if len(made) == len(got) and _close(got, made))
     if why := told(same):
         return why
