@@ -17,7 +17,13 @@ from labkit.bridge.student import Student, StudentError, hold
 from labkit.checks.compare import expect_equal, expect_number, show, tensor_in
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import Store, expect_refusal
-from labkit.labs.kv_cache.checks.stored import expect_pair, expect_stored, random_tokens
+from labkit.labs.kv_cache.checks.slips import slip_of_rewind
+from labkit.labs.kv_cache.checks.stored import (
+    expect_pair,
+    expect_stored,
+    n_tokens_in,
+    random_tokens,
+)
 
 METHODS = ("append", "gather", "block_table", "rewind", "free")
 
@@ -136,7 +142,9 @@ def gather_returns_the_tokens_in_order(student: Student, case: PagedCase) -> Non
         append = ("append", sequence_id, *tokens)
         lives[sequence_id] = torch.cat([lives[sequence_id], tokens], dim=-2)
         _, got = cache.in_turn(append, ("gather", sequence_id))
-        expect_pair(got, *lives[sequence_id], f"gathered after append {i}")
+        n_places = case.block_size * case.n_blocks_for(lives[sequence_id].shape[-2])
+        why = "Those are whole blocks." if n_tokens_in(got) == n_places else ""
+        expect_pair(got, *lives[sequence_id], f"gathered after append {i}", why=why)
     _, got = cache.in_turn(("rewind", 7, 1), ("gather", 7))
     expect_pair(got, *lives[7][..., :-1, :], "gathered after rewind(7, 1)")
     _expect_order_of_table(student, replace(case, n_blocks=5))
@@ -215,11 +223,26 @@ def rewind_gives_emptied_blocks_back(student: Student, case: PagedCase) -> None:
         length -= n_rewound
         kept = table[: case.n_blocks_for(length)]
         what = f"the block table with {length} tokens left of {table}"
-        expect_equal(blocks.tables[1], kept, what)
+        why = slip_of_rewind(blocks.tables[1], table, length, case.block_size)
+        expect_equal(blocks.tables[1], kept, what, why=why)
         n_free = case.n_blocks - len(kept)
         expect_number(blocks.n_free, n_free, f"n_free_blocks with {length} left")
     _, n_free = cache.in_turn(("rewind", 1, length), "n_free_blocks")
     expect_number(n_free, case.n_blocks, "n_free_blocks when all was rewound")
+    _expect_empty(cache, case)
+
+
+def _expect_empty(cache: Store, case: PagedCase) -> None:
+    """Sequence 1, of which all tokens were rewound, is there, and grows again."""
+    what = "the block table when all was rewound"
+    try:
+        blocks = blocks_after(cache, case, [1])
+    except StudentError as error:
+        why = "The sequence is empty now, but it is still there. Only `free` forgets it."
+        raise Wrong(what, expected="[]", got=str(error), why=why) from None
+    expect_equal(blocks.tables[1], [], what)
+    blocks = blocks_after(cache, case, [1], ("append", 1, *case.tokens(1)))
+    expect_equal(len(blocks.tables[1]), 1, "the blocks for 1 token after all was rewound")
 
 
 @check(
@@ -257,7 +280,7 @@ def running_out_of_blocks_changes_nothing(student: Student, case: PagedCase) -> 
 )
 def every_block_has_one_owner_through_a_long_life(student: Student, case: PagedCase) -> None:
     """Through appends, rewinds and frees no block is lost, or owned twice, or overwritten."""
-    cache, lives = case.build(student), {}
+    cache, lives, n_before = case.build(student), {}, case.n_blocks
     for i, (sequence_id, n_tokens) in enumerate(_operations(case)):
         held = lives.get(sequence_id, case.tokens(0))
         if n_tokens == 0:
@@ -272,12 +295,23 @@ def every_block_has_one_owner_through_a_long_life(student: Student, case: PagedC
             lives[sequence_id] = torch.cat([held, tokens], dim=-2)
         blocks = blocks_after(cache, case, lives, step)
         owned = [block for table in blocks.tables.values() for block in table]
-        when = f"after operation {i + 1} on three sequences"
+        when = f"after operation {i + 1}, `{_called(step)}`"
         if len(set(owned)) < len(owned):
             raise Wrong(f"one owner per block {when}", expected="once", got=show(owned))
-        expect_number(blocks.n_free, case.n_blocks - len(owned), f"n_free_blocks {when}")
+        n_free, what = case.n_blocks - len(owned), f"n_free_blocks {when}"
+        slips = {n_before: "No block became free."} if n_tokens <= 0 else {}
+        expect_number(blocks.n_free, n_free, what, slips=slips)
+        n_before = n_free
         if i % 4 == 3 or i == case.n_operations - 1:
             expect_tokens_in_blocks(cache, case, lives)
+
+
+def _called(step: tuple) -> str:
+    """A step as a student would write it, with the number of tokens that are appended."""
+    name, sequence_id, *more = step
+    if name == "append":
+        return f"append({sequence_id}, {more[0].shape[-2]} tokens)"
+    return f"{name}({', '.join(map(str, step[1:]))})"
 
 
 def _operations(case: PagedCase) -> Iterator[tuple[int, int]]:
