@@ -45,7 +45,7 @@ def _of_exact(got: Any) -> Any:
     try:
         over, under = got.as_integer_ratio()
         return over / under
-    except (ArithmeticError, TypeError, ValueError, StudentError):  # NaN, infinity, a class of that name
+    except (ArithmeticError, TypeError, ValueError, StudentError):  # NaN, infinity, a namesake
         return got
 
 

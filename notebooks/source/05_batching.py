@@ -366,7 +366,7 @@ print(alone.stopped or "The run came to its end.")
 # If many requests wait, your loop may take at most 1.35 times the smallest possible number of
 # steps. A loop that takes more although memory is ample does not batch continuously. Such a loop
 # earns at most half of the points. So does one that breaks a limit of the server, lets a free slot
-# wait, or makes a request starve.
+# wait, makes several steps in one call, or makes a request starve.
 
 # %% exercise="labkit.batching:DecodeLoop" points=3
 

@@ -5,6 +5,7 @@ from typing import Any
 from autograder.labs.batching.cases import RIGHT_KINDS, RIGHT_PARTS
 from autograder.labs.known import Mutant, Variant
 from labkit.labs.batching.checks.answers import EIGHT, EQUAL, THIRTY_TWO
+from labkit.labs.batching.metrics import harmonic
 
 _STATIC = "static_batches_are_recognized"
 _DYNAMIC = "dynamic_batches_are_recognized"
@@ -65,8 +66,11 @@ RATIO_CELLS = [
     ("as many times as there are slots", (_EIGHT, _MORE), ratios(1, 8, 32)),
     ("the logarithm alone", (_EIGHT, _MORE), ratios(1, 2.08, 3.47)),
     ("the logarithm to base 2", (_EIGHT, _MORE), ratios(1, 3, 5)),
-    ("two, one reads", (_EIGHT,), ratios(1, 2, 4)),
-    ("four times the slots, four times the ratio", (_MORE,), ratios(1, 2.72, 10.9)),
+    ("two, one reads", (_EIGHT,), ratios(1, 2, 4.06)),
+    ("four times the slots, four times the ratio", (_MORE,), ratios(1, 2.72, 10.88)),
+    ("the sum ends at 1/(B - 1)", (_EIGHT, _MORE), ratios(1, 2.59, 4.03)),
+    ("the sum ends at 1/(B + 1)", (_EIGHT, _MORE), ratios(1, harmonic(9), harmonic(33))),
+    ("the sum begins with 1/2", (_EIGHT, _MORE), ratios(1, 1.72, 3.06)),
     ("slots do not matter", (_MORE,), ratios(1, 2.72, 2.72)),
     ("continuous over static", (_EIGHT, _MORE), ratios(1, 0.37, 0.25)),
     ("in percent", (_EQUAL, _EIGHT, _MORE), ratios(100, 272, 406)),
@@ -111,8 +115,9 @@ VARIANTS = [
         "engine_parts", "in capitals and small letters", parts(A="Paged Cache", D="cuda graph")
     ),
     Variant("predicted_ratio", "three digits", ratios(1.0, 2.72, 4.06)),
-    Variant("predicted_ratio", "as in the facts that were simulated", ratios(1, 2.7, 4.0)),
     Variant("predicted_ratio", "ln B + 0.577", ratios(1.0, 2.66, 4.04)),
+    Variant("predicted_ratio", "ln B + 0.577 + 1/2B", ratios(1.0, 2.719, 4.0584)),
+    Variant("predicted_ratio", "decimals that are cut off", ratios(1, 2.71, 4.05)),
     Variant(
         "predicted_ratio",
         "computed",

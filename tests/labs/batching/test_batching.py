@@ -349,4 +349,4 @@ def test_the_predicate_with_one_not_too_many_is_named(exercise):
     for check in CHECKS[exercise]:
         finding = play_check(check, student, OPEN_CASES[exercise])
         assert finding.status == "failed"
-        assert "Remove one negation" in finding.message
+        assert "Return the opposite" in finding.message

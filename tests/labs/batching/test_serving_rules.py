@@ -289,7 +289,11 @@ SECOND = [(DECODE, "ready", (2,)), (DECODE, "load", (2,), 11), (DECODE, "decode"
         ("moved once, freed once", [*READY, FREE], "has no memory on this server"),
         ("moved once, freed once", [*LOADED, FREE, STEP], "its memory was freed"),
         ("moved once, freed once", [*LOADED, (DECODE, "finish", (1,))], "never freed on the dec"),
-        ("ends at its limit", [*LOADED, *[STEP] * 3], "all its 3 tokens, and gets one more"),
+        (
+            "ends at its limit",
+            [*LOADED, *[STEP] * 3],
+            "all its 3 tokens, with that of the prefill, and gets one more",
+        ),
         ("everybody runs", [*READY, STEP], "without having been loaded"),
         ("everybody runs", [*LOADED, (DECODE, "decode", (1, 1), 22)], "2 times in one decode step"),
         ("done leave at once", [*LOADED, *[STEP] * 2, *SECOND], "request 1 has all its tokens"),

@@ -75,6 +75,10 @@ taken = [request for _, request in inside]
 for pair in inside:
     bucket.remove(pair)
 
+# %% the newest of its bucket first
+# - taken = [bucket.popleft()[1] for _ in range(min(n_most, len(bucket)))]
+taken = [bucket.pop()[1] for _ in range(min(n_most, len(bucket)))]
+
 # fails no_more_come_than_were_asked_for
 
 # %% the whole bucket

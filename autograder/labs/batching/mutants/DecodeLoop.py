@@ -232,6 +232,14 @@ class DecodeLoop(DecodeLoop):
         while self.running:
             super().step(server)
 
+# %% steps in one call until somebody is done
+class DecodeLoop(DecodeLoop):
+    def step(self, server):
+        super().step(server)
+        n_running = len(self.running)
+        while self.running and len(self.running) == n_running:
+            super().step(server)
+
 # fails who_fits_joins_at_the_next_step
 
 # %% lets in one for each step

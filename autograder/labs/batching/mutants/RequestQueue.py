@@ -47,16 +47,13 @@ for request in list(islice(self._requests, n_most)):
 # - del self._requests[i]
 self._requests.pop()
 
-# fails the_oldest_that_fulfils_is_taken all_others_keep_their_places
-
 # %% the last takes the gap
 # - del self._requests[i]
 last = self._requests.pop()
 if i < len(self._requests):
     self._requests[i] = last
 
-# fails the_oldest_that_fulfils_is_taken all_others_keep_their_places
-#   if_none_fulfils_none_is_taken the_length_is_who_waits
+# fails all_others_keep_their_places if_none_fulfils_none_is_taken the_length_is_who_waits
 
 # %% who does not fit is lost
 # - for i, request in enumerate(islice(self._requests, n_most)):
@@ -65,8 +62,8 @@ for request in list(islice(self._requests, n_most)):
 
 # - del self._requests[i]
 
-# fails the_oldest_that_fulfils_is_taken all_others_keep_their_places
-#   if_none_fulfils_none_is_taken no_more_than_n_most_are_looked_at the_length_is_who_waits
+# fails all_others_keep_their_places if_none_fulfils_none_is_taken
+#   no_more_than_n_most_are_looked_at the_length_is_who_waits
 
 # %% only the first is lost if it does not fit
 # - def constrained_get(

@@ -19,6 +19,10 @@ def does_fit(size: int, in_memory: Iterable[int], capacity: int) -> bool:
 def does_fit(size: int, in_memory: Iterable[int], capacity: int) -> bool:
     return sum(in_memory) <= capacity
 
+# %% any room at all is enough
+def does_fit(size: int, in_memory: Iterable[int], capacity: int) -> bool:
+    return sum(in_memory) < capacity
+
 # fails everyone_in_memory_takes_its_own_room
 
 # %% the longest alone

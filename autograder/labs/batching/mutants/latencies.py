@@ -29,6 +29,10 @@ return first_s - arrival_s, (last_s - first_s) / (n_further + 1) if n_further el
 # - return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
 return first_s - arrival_s, (last_s - arrival_s) / (n_further + 1) if n_further else 0.0
 
+# %% since the arrival, over the further tokens
+# - return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
+return first_s - arrival_s, (last_s - arrival_s) / n_further if n_further else 0.0
+
 # %% not divided
 # - return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
 return first_s - arrival_s, (last_s - first_s) if n_further else 0.0

@@ -45,6 +45,13 @@ class ArenaCache:
 self.keys, self.values = torch.zeros(shape), torch.zeros(shape)
 
 # fails append_returns_everything_cached a_life_of_appends_and_rewinds_equals_concatenation
+#   views_show_the_arena_itself
+
+# %% returns the whole arena
+# - return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
+return self.keys[layer], self.values[layer]
+
+# fails append_returns_everything_cached a_life_of_appends_and_rewinds_equals_concatenation
 
 # %% returns the values of layer 0
 # - return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
@@ -119,6 +126,13 @@ return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
 # -     raise ValueError(f"cannot append {n_new} tokens: {start} of {capacity} cached")
 if False:
     raise ValueError(f"cannot append {n_new} tokens: {start} of {capacity} cached")
+
+# %% writes what fits before it refuses the rest
+# - if end > capacity:
+if end > capacity:
+    self.keys[layer, :, :, start:] = keys[:, :, : capacity - start]
+    self.values[layer, :, :, start:] = values[:, :, : capacity - start]
+    self.length = capacity
 
 # %% forgets everything to make room
 # - raise ValueError(f"cannot append {n_new} tokens: {start} of {capacity} cached")

@@ -110,6 +110,12 @@ table = next(iter(self.tables.values()), [])
 # - n_kept_blocks = -(-(length - n_tokens) // self.keys.shape[2])
 n_kept_blocks = (length - n_tokens) // self.keys.shape[2] + 1
 
+# %% a sequence without tokens is forgotten
+# - self.lengths[sequence_id] = length - n_tokens
+self.lengths[sequence_id] = length - n_tokens
+if n_tokens == length:
+    del self.tables[sequence_id], self.lengths[sequence_id]
+
 # %% rewinds past the beginning
 # - if not 0 <= n_tokens <= length:
 # -     raise ValueError(f"cannot rewind {n_tokens} of {length} cached tokens")
@@ -133,6 +139,13 @@ self.tables[sequence_id] = table
 # %% a rewound block is lost
 # - self.free_blocks += table[n_kept_blocks:]
 self.free_blocks += []
+
+# %% frees the first blocks
+# - self.free_blocks += table[n_kept_blocks:]
+# - self.tables[sequence_id] = table[:n_kept_blocks]
+n_rewound = len(table) - n_kept_blocks
+self.free_blocks += table[:n_rewound]
+self.tables[sequence_id] = table[n_rewound:]
 
 # fails running_out_of_blocks_changes_nothing
 

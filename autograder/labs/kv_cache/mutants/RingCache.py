@@ -8,9 +8,23 @@
 # - self.positions[slots] = positions
 self.positions[slots] = positions % window
 
+# %% never counts on
+# - end = int(self.positions.max()) + 1 + n_new
+end = n_new
+
 # %% wraps one slot early
 # - slots = positions % window
 slots = positions % (window - 1)
+
+# fails positions_name_the_token_in_each_slot the_mask_shows_the_window
+#   positions_and_mask_follow_a_chunk
+
+# %% the number of the slot for its position
+# - end = int(self.positions.max()) + 1 + n_new
+self.n_seen = end = getattr(self, "n_seen", 0) + n_new
+
+# - self.positions[slots] = positions
+self.positions[slots] = slots
 
 # fails positions_name_the_token_in_each_slot
 
@@ -55,6 +69,10 @@ window = len(self.positions)
 keys, values = keys[:, :, :window], values[:, :, :window]
 n_new = keys.shape[2]
 
+# %% writes a long chunk from the slot of its first token on
+# - slots = positions % window
+slots = (positions - (n_new - n_kept)) % window
+
 # %% counts only the tokens that it kept
 # - end = int(self.positions.max()) + 1 + n_new
 end = int(self.positions.max()) + 1 + n_kept
@@ -68,6 +86,12 @@ value_slots = torch.arange(window - n_kept, window) if wraps else slots
 self.values[:, :, value_slots] = values[:, :, n_new - n_kept :]
 
 # fails a_long_prompt_leaves_its_newest_tokens
+
+# %% keeps the oldest tokens of a long prompt under the newest positions
+# - self.keys[:, :, slots] = keys[:, :, n_new - n_kept :]
+# - self.values[:, :, slots] = values[:, :, n_new - n_kept :]
+self.keys[:, :, slots] = keys[:, :, :n_kept]
+self.values[:, :, slots] = values[:, :, :n_kept]
 
 # %% keeps the oldest values of a long prompt
 # - self.values[:, :, slots] = values[:, :, n_new - n_kept :]

@@ -63,4 +63,4 @@ x = x + attended.transpose(1, 2).flatten(2)
 
 # %% logits of the last token only
 # - return model.unembed(x), cache
-return model.unembed(x)[:, -1:], cache
+return model.unembed(x[:, -1:]), cache

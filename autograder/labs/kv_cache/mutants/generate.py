@@ -73,11 +73,11 @@ pick(logits[:, -1])
 # fails what_exceeds_the_context_is_refused
 
 # %% counts a position for the last new token
-# - n_positions = n_prompt + n_new - 1
+# - n_positions = n_prompt + n_new - 1 if n_new else 0
 n_positions = n_prompt + n_new
 
 # %% limits the new tokens alone
-# - n_positions = n_prompt + n_new - 1
+# - n_positions = n_prompt + n_new - 1 if n_new else 0
 n_positions = n_new
 
 # %% stops at the limit in silence

@@ -102,7 +102,7 @@ class PagedCache:
         self.rewind(sequence_id, self.sequences[sequence_id][1])
         del self.sequences[sequence_id]
 
-# %% a tensor as table, tokens scattered by index, empty sequences forgotten
+# %% a tensor as table, tokens scattered by index
 class PagedCache:
     def __init__(self, n_blocks, block_size, n_kv_heads, head_dim, dtype=torch.float32):
         self.keys = torch.zeros(n_blocks, n_kv_heads, block_size, head_dim, dtype=dtype)
@@ -145,8 +145,6 @@ class PagedCache:
         length = self.lengths[sequence_id] - n_tokens
         if n_tokens < 0 or length < 0:
             raise ValueError("cannot rewind that far")
-        if length == 0:
-            return self.free(sequence_id)
         table, n_kept = self.tables[sequence_id], (length - 1) // self.keys.shape[2] + 1
         self.is_free[table[n_kept:]] = True
         self.tables[sequence_id], self.lengths[sequence_id] = table[:n_kept], length

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from labkit.bridge.student import Student, hold
-from labkit.checks.compare import expect_equal, refuse_blank, show
+from labkit.checks.compare import expect_equal, expect_number, refuse_blank, show
 from labkit.checks.core import Wrong, check
 from labkit.labs.batching.checks.queues import Queue, id_of
 
@@ -158,8 +158,9 @@ def within_a_bucket_the_oldest_come_first(student: Student, case: BucketCase) ->
     taken = [i for batch in _batches(student, case, 2) for i in batch]
     if taken != sorted(taken) or len(taken) < 2:
         right = show([id_at(i) for i in range(len(case.lengths))])
-        got = show([id_at(i) for i in taken])
-        raise Wrong("the order in which they are taken", expected=right, got=got)
+        got, is_reverse = show([id_at(i) for i in taken]), taken == sorted(taken, reverse=True)
+        why = "The newest come first." if is_reverse and len(taken) > 1 else ""
+        raise Wrong("the order in which they are taken", expected=right, got=got, why=why)
 
 
 @check(
@@ -222,7 +223,8 @@ def the_length_counts_all_buckets(student: Student, case: BucketCase) -> None:
     """`len` is the number of requests in all buckets together."""
     expect_equal(len(case.build(student, 0)), 0, "the length of a new queue")
     queue, n = case.build(student), len(case.lengths)
-    expect_equal(len(queue), n, "the length with all requests")
+    slips = {len(set(map(case.bucket, range(n)))): "That is the number of buckets."}
+    expect_number(len(queue), n, "the length with all requests", slips=slips)
     n_taken = len(_taken(queue, case, 1))
     expect_equal(len(queue), n - n_taken, f"the length after {n_taken} was taken")
 

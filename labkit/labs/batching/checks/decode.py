@@ -46,7 +46,8 @@ def output_ends_where_it_should(event: Event, state: State) -> Faults:
         if event.what == "finish" and n_made < n_output:
             yield i, f"request {i} is finished with {n_made} tokens, but has to get {n_output}"
         elif event.what == "decode" and n_made == n_output:
-            yield i, f"request {i} has all its {n_output} tokens, and gets one more"
+            text = f"request {i} has all its {n_output} tokens, with that of the prefill"
+            yield i, f"{text}, and gets one more"
 
 
 @_rule(
@@ -205,6 +206,7 @@ def nobody_starves_on_the_way_to_decode(event: Event, state: State) -> Faults:
     "decode",
     hint="Return after one decode_step. New requests are in the next call's `arrivals()`.",
     weight=2,
+    gate=True,
 )
 def one_call_makes_one_step(event: Event, state: State) -> Faults:
     """A call of `step` makes at most one decode step, so that a new request is seen at once.

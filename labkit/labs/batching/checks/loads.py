@@ -98,7 +98,10 @@ def similar_prompts_share_a_batch(student: Student, case: LoadCase) -> None:
     if len(batches) > FEW * len(simple):
         what = f"the prefill batches of {sum(map(len, batches))} prompts"
         most = f"at most {FEW:g} times the {len(simple)} of a simple loop"
-        raise Wrong(what, expected=most, got=str(len(batches)), cause="too many prefill batches")
+        is_exact = all(len(set(batch)) == 1 for batch in batches)
+        why = "Each of your batches has prompts of one length only." if is_exact else ""
+        cause = "too many prefill batches"
+        raise Wrong(what, expected=most, got=str(len(batches)), why=why, cause=cause)
     if _padding(batches) > LITTLE * _padding(simple):
         what = f"the tokens of padding in {len(batches)} prefill batches"
         most = f"at most {LITTLE:g} times the {_padding(simple)} of a simple loop"

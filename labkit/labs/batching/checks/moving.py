@@ -112,7 +112,12 @@ def tpot_is_the_mean_after_the_first(student: Student, case: LatencyCase) -> Non
         (n - 1) / n: "Do not count the first token: divide by the number of further tokens.",
         n - 1.0: "That is the time of all further tokens together.",
     }
-    expect_number(got, case.tpot_s, "TPOT", relative=SINGLE_PRECISION, factors=slips)
+    since_arrival_s = case.token_times_s[-1] - case.arrival_s
+    numbers = {
+        since_arrival_s / (n - 1): "That is counted from the arrival. Begin with the first token.",
+        since_arrival_s / n: "That is from the arrival on, over all tokens, the first one too.",
+    }
+    expect_number(got, case.tpot_s, "TPOT", relative=SINGLE_PRECISION, factors=slips, slips=numbers)
 
 
 @check(

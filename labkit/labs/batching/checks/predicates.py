@@ -1,6 +1,6 @@
 """Checks of the two predicates and of `does_fit`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -9,9 +9,12 @@ import numpy
 import torch
 
 from labkit.batching import STATES
-from labkit.bridge.student import Proxy, Student, place, value_of
-from labkit.checks.compare import expect_equal, refuse_blank, show
+from labkit.bridge.student import Proxy, Student, StudentError, place, value_of
+from labkit.checks.compare import expect_equal, refuse_blank, show, told
 from labkit.checks.core import Wrong, check
+
+TO_PREFILL, TO_DECODE = STATES[:2], STATES[:3]  # what is left for each loop
+OPPOSITE = "It is the other way round: it is True when nothing is left. Return the opposite."
 
 
 def flag_in(got: Any, what: str) -> bool:
@@ -42,19 +45,49 @@ class StatesCase:
         return ["done"] * len(self.states)
 
 
-def _expect_left(predicate: Proxy, states: Sequence[str], right: bool, why: str) -> None:
-    """The predicate says of these states whether anything is left."""
+def _expect_left(predicate: Proxy, wanted: Sequence[str], states: Sequence[str], why: str) -> None:
+    """The predicate says of these states whether any of them is wanted."""
 
-    def ask(*states: str) -> bool:
+    def ask(states: Sequence[str]) -> bool:
         return flag_in(predicate(list(states)), "whether anything is left")
 
-    if ask(*states) is not right:
-        if ask("done") and not ask("queued"):
-            why = (
-                "It is the other way round: it is True exactly when nothing is left. "
-                "Remove one negation."
-            )
+    right = _has_any(wanted, states)
+    if ask(states) is not right:
+        why = _slip_of_predicate(ask, wanted) or why
         raise Wrong("whether anything is left", expected=str(right), got=str(not right), why=why)
+
+
+def _has_any(wanted: Collection[str], states: Sequence[str]) -> bool:
+    return any(state in wanted for state in states)
+
+
+def _slip_of_predicate(ask: Callable[[Sequence[str]], bool], wanted: Sequence[str]) -> str:
+    """The known mistake that gives all answers to the table, if one does."""
+    try:
+        table = {case.states: ask(case.states) for case in TRUTH_TABLE}
+    except (StudentError, Wrong):
+        return ""
+    counted = [state for state in STATES if table[state,]]
+    slips = {
+        OPPOSITE: lambda states: not _has_any(wanted, states),
+        "It is True only if all requests are like that. One is enough.": (
+            lambda states: all(state in wanted for state in states)
+        ),
+        _miscounted(counted, wanted): lambda states: _has_any(counted, states),
+    }
+    return told(
+        text
+        for text, slip in slips.items()
+        if text and all(slip(states) is got for states, got in table.items())
+    )
+
+
+def _miscounted(counted: Sequence[str], wanted: Sequence[str]) -> str:
+    """Which states count although they should not, and which do not although they should."""
+    missing = " and ".join(f'"{state}"' for state in wanted if state not in counted)
+    more = " and ".join(f'"{state}"' for state in counted if state not in wanted)
+    texts = {missing: "are not counted", more: "are counted too"}
+    return " ".join(f"Requests in {names} {verb}." for names, verb in texts.items() if names)
 
 
 @check(
@@ -65,8 +98,9 @@ def _expect_left(predicate: Proxy, states: Sequence[str], right: bool, why: str)
 )
 def one_request_before_decode_is_enough(student: Student, case: StatesCase) -> None:
     """The result is True if any request is "queued" or in "prefill", False if all are "done"."""
-    _expect_left(student.has_prefill_requests, case.states, True, "One is queued or in prefill.")
-    _expect_left(student.has_prefill_requests, case.all_done, False, "All of them are done.")
+    ask = student.has_prefill_requests
+    _expect_left(ask, TO_PREFILL, case.states, "One is queued or in prefill.")
+    _expect_left(ask, TO_PREFILL, case.all_done, "All of them are done.")
 
 
 @check(
@@ -77,13 +111,9 @@ def one_request_before_decode_is_enough(student: Student, case: StatesCase) -> N
 )
 def requests_in_decode_need_no_prefill(student: Student, case: StatesCase) -> None:
     """The result is False if all requests are in "decode" or "done", and True with a queued one."""
-    _expect_left(
-        student.has_prefill_requests,
-        case.states,
-        False,
-        "All of them have been through their prefill.",
-    )
-    _expect_left(student.has_prefill_requests, [*case.states, "queued"], True, "One is queued.")
+    ask = student.has_prefill_requests
+    _expect_left(ask, TO_PREFILL, case.states, "All of them have been through their prefill.")
+    _expect_left(ask, TO_PREFILL, [*case.states, "queued"], "One is queued.")
 
 
 @check(
@@ -93,8 +123,8 @@ def requests_in_decode_need_no_prefill(student: Student, case: StatesCase) -> No
 )
 def no_requests_need_no_prefill(student: Student, case: StatesCase) -> None:
     """Without any request the result is False: the loop ends at once."""
-    _expect_left(student.has_prefill_requests, [], False, "There is no request at all.")
-    _expect_left(student.has_prefill_requests, ["queued"], True, "One is queued.")
+    _expect_left(student.has_prefill_requests, TO_PREFILL, [], "There is no request at all.")
+    _expect_left(student.has_prefill_requests, TO_PREFILL, ["queued"], "One is queued.")
 
 
 @check(
@@ -105,8 +135,8 @@ def no_requests_need_no_prefill(student: Student, case: StatesCase) -> None:
 )
 def one_request_in_decode_is_enough(student: Student, case: StatesCase) -> None:
     """The result is True if any request is in "decode", and False if all are "done"."""
-    _expect_left(student.has_decode_requests, case.states, True, "One is in decode.")
-    _expect_left(student.has_decode_requests, case.all_done, False, "All of them are done.")
+    _expect_left(student.has_decode_requests, TO_DECODE, case.states, "One is in decode.")
+    _expect_left(student.has_decode_requests, TO_DECODE, case.all_done, "All of them are done.")
 
 
 @check(
@@ -118,10 +148,8 @@ def one_request_in_decode_is_enough(student: Student, case: StatesCase) -> None:
 def requests_on_their_way_count_too(student: Student, case: StatesCase) -> None:
     """The result is True if any request is "queued" or in "prefill": it comes to decode later."""
     why = "A decode loop that ended now would miss the requests that are still on the way."
-    if not flag_in(student.has_decode_requests(["prefill"]), "whether anything is left"):
-        why += " Those in prefill are missed too."
-    _expect_left(student.has_decode_requests, case.states, True, why)
-    _expect_left(student.has_decode_requests, case.all_done, False, "All of them are done.")
+    _expect_left(student.has_decode_requests, TO_DECODE, case.states, why)
+    _expect_left(student.has_decode_requests, TO_DECODE, case.all_done, "All of them are done.")
 
 
 @check(
@@ -131,8 +159,8 @@ def requests_on_their_way_count_too(student: Student, case: StatesCase) -> None:
 )
 def no_requests_need_no_decode(student: Student, case: StatesCase) -> None:
     """Without any request the result is False: the loop ends at once."""
-    _expect_left(student.has_decode_requests, [], False, "There is no request at all.")
-    _expect_left(student.has_decode_requests, ["decode"], True, "One is in decode.")
+    _expect_left(student.has_decode_requests, TO_DECODE, [], "There is no request at all.")
+    _expect_left(student.has_decode_requests, TO_DECODE, ["decode"], "One is in decode.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +200,7 @@ def _room_counted(student: Student, case: RoomCase) -> str:
         size + sum(set(held)): "Equal sizes in memory are counted once.",
         size: "The requests in memory are not counted.",
         sum(held): "The size of the new request is not counted.",
+        sum(held) + 1: "It asks only whether any room is left.",
     }
 
     def fits(capacity: int) -> bool:

@@ -1,11 +1,12 @@
 """Checks of `RequestQueue`."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from labkit.bridge.student import Student, hold
-from labkit.checks.compare import expect_equal, refuse_blank, show
+from labkit.bridge.student import Student, StudentError, hold
+from labkit.checks.compare import expect_equal, refuse_blank, show, told
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import Store, expect_refusal
 
@@ -66,15 +67,24 @@ class QueueCase:
 
 
 def _expect_taken(
-    queue: Queue, accepted: Collection[int], right: int | None, *n_most: int, why: str = ""
+    queue: Queue,
+    accepted: Collection[int],
+    right: int | None,
+    *n_most: int,
+    why: str = "",
+    whys: Mapping[int | None, str] | None = None,
 ) -> list[int]:
-    """constrained_get takes the request with the id `right`. Returns whom it asked about."""
+    """constrained_get takes the request with the id `right`. Returns whom it asked about.
+
+    whys: what is said if another one is taken, by its id.
+    """
     condition = Condition(accepted)
     those = " or ".join(map(str, accepted)) or "none"
     what = f"the request that is taken if the condition accepts {those}"
     what += f" and n_most is {n_most[0]}" if n_most else ""
     got = id_of(queue.constrained_get(condition, *n_most), what)
     if got != right:
+        why = (whys or {}).get(got, why)
         raise Wrong(what, expected=_named(right), got=_named(got), why=why)
     return condition.asked
 
@@ -83,10 +93,10 @@ def _named(request_id: int | None) -> str:
     return "None" if request_id is None else f"request {request_id}"
 
 
-def _expect_oldest(queue: Queue, right: int, when: str) -> None:
+def _expect_oldest(queue: Queue, right: int, when: str, why: str = "") -> None:
     got = id_of(queue.oldest(), f"the oldest {when}")
     if got != right:
-        raise Wrong(f"the oldest {when}", expected=_named(right), got=_named(got))
+        raise Wrong(f"the oldest {when}", expected=_named(right), got=_named(got), why=why)
 
 
 @check(
@@ -96,15 +106,25 @@ def _expect_oldest(queue: Queue, right: int, when: str) -> None:
 )
 def the_oldest_that_fulfils_is_taken(student: Student, case: QueueCase) -> None:
     """The oldest request that meets the condition is taken, wherever it stands."""
-    *earlier, late = case.ids
-    queue, ids = case.build(student, len(earlier)), earlier
-    why = "Of the requests that meet the condition, the oldest must be taken."
-    _expect_taken(queue, [ids[4], ids[2]], ids[2], why=why)
-    _expect_taken(queue, ids[3:], ids[3], why=why)
-    queue.add({"id": late, "input_length": case.requests[-1][1], "output_length": None})
-    _expect_taken(queue, [late, ids[1]], ids[1], why=why)
-    _expect_taken(queue, [late], late, why=why)
-    _expect_taken(case.build(student), case.ids, ids[0], why=why)
+    ids = case.ids
+    searches = (
+        ([ids[4], ids[2]], ids[2]),
+        (ids[3:], ids[3]),
+        ([ids[-1], ids[1]], ids[1]),
+        ([ids[-1]], ids[-1]),
+    )
+    for accepted, right in searches:
+        _expect_oldest_taken(case.build(student), accepted, right)
+    queue = case.build(student, len(ids) - 1)
+    _expect_oldest_taken(queue, ids, ids[0])
+    queue.add({"id": ids[-1], "input_length": case.requests[-1][1], "output_length": None})
+    _expect_oldest_taken(queue, [ids[-1], ids[1]], ids[1])
+
+
+def _expect_oldest_taken(queue: Queue, accepted: Collection[int], right: int) -> None:
+    whys = dict.fromkeys(accepted, "Of the requests that meet the condition, take the oldest.")
+    whys[None] = "If a request does not meet the condition, look at the next one."
+    _expect_taken(queue, accepted, right, whys=whys)
 
 
 @check(
@@ -114,12 +134,29 @@ def the_oldest_that_fulfils_is_taken(student: Student, case: QueueCase) -> None:
 )
 def all_others_keep_their_places(student: Student, case: QueueCase) -> None:
     """After a search, all other requests are in their order of arrival, also if none was taken."""
-    queue, ids = case.build(student), case.ids
+    queue, ids, why = case.build(student), case.ids, _slip_of_places(student, case)
     for accepted, right in (([ids[2]], ids[2]), ([], None), ([ids[4]], ids[4])):
-        _expect_taken(queue, accepted, right)
+        _expect_taken(queue, accepted, right, why=why)
     for waiting in (i for i in ids if i not in (ids[2], ids[4])):
-        _expect_oldest(queue, waiting, "after three searches")
-        _expect_taken(queue, [waiting], waiting)
+        _expect_oldest(queue, waiting, "after three searches", why)
+        _expect_taken(queue, [waiting], waiting, why=why)
+
+
+def _slip_of_places(student: Student, case: QueueCase) -> str:
+    """What is said of the requests that are left by a search for the third one."""
+    ids, queue, left = case.ids, case.build(student), []
+    with suppress(StudentError, Wrong):
+        queue.constrained_get(Condition([ids[2]]))
+        while len(queue) and len(left) < len(ids):
+            left.append(id_of(queue.constrained_get(Condition(ids)), ""))
+    slips = {
+        "The requests that do not meet the condition are lost. Ask before you take one out.": (
+            ids[3:]
+        ),
+        "The request at the front is lost if it does not meet the condition.": ids[1:2] + ids[3:],
+        "The requests that do not meet the condition are put at the end.": ids[3:] + ids[:2],
+    }
+    return told(text for text, others in slips.items() if left == others)
 
 
 @check("RequestQueue", hint="Return None after the last request, and remove nothing.")
@@ -155,7 +192,8 @@ def who_was_taken_is_gone(student: Student, case: QueueCase) -> None:
 )
 def no_more_than_n_most_are_looked_at(student: Student, case: QueueCase) -> None:
     """With n_most, only the first n_most requests are looked at, and no later one is taken."""
-    queue, ids = case.build(student), case.ids
+    ids, n = case.ids, 10 * len(case.ids)
+    queue = case.build(student)
     asked = _expect_taken(queue, [ids[3]], None, 3, why="It is not among the first three.")
     if behind := [i for i in asked if i not in ids[:3]]:
         raise Wrong(
@@ -163,11 +201,10 @@ def no_more_than_n_most_are_looked_at(student: Student, case: QueueCase) -> None
             expected="the first 3 only",
             got=_named(behind[0]),
         )
-    _expect_taken(queue, [ids[3]], ids[3], 4, why="It is the fourth request.")
-    _expect_taken(
-        queue, [ids[-1]], ids[-1], 10 * len(ids), why="All waiting requests are looked at."
-    )
-    _expect_taken(queue, [], None, 10 * len(ids))
+    _expect_taken(case.build(student), [ids[3]], ids[3], 4, why="It is the fourth request.")
+    why = "All waiting requests are looked at."
+    _expect_taken(case.build(student), [ids[-1]], ids[-1], n, why=why)
+    _expect_taken(case.build(student), [], None, n)
 
 
 @check(

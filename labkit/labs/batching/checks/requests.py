@@ -1,4 +1,7 @@
-"""Checks of `Request`."""
+"""Checks of `Request`.
+
+It is about `limit` and the states: how many tokens a request may have, and when it is "done".
+"""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -68,7 +71,12 @@ def _state_in(got: Any, when: str) -> str:
     return got
 
 
-@check("Request", hint="Set id, input_length, state and tokens in __init__.", applies_to=_runs)
+@check(
+    "Request",
+    hint="Set id, input_length, state and tokens in __init__.",
+    applies_to=_runs,
+    gate=True,
+)
 def a_new_request_is_queued(student: Student, case: RequestCase) -> None:
     """A new request has its `id` and `input_length`, is "queued", and has no new tokens."""
     _, shown = case.shown(student, "id", "input_length", "state", "tokens")
@@ -89,7 +97,10 @@ def _expect_limit(student: Student, case: RequestCase) -> None:
     if _runs(case):
         expect_number(got, case.limit, "the limit", slips=slips)
     elif not number_in(got, "the limit") < 1:
-        raise Wrong("the limit of a request without a token", expected="below 1", got=show(got))
+        whose = "whose client wants 0 tokens" if case.wanted == 0 else "without room for a token"
+        is_none = case.wanted == 0 and got == case.max_length - case.n_input
+        why = "0 is not None: this client wants no token." if is_none else ""
+        raise Wrong(f"the limit of a request {whose}", expected="below 1", got=show(got), why=why)
 
 
 @check(
@@ -151,7 +162,10 @@ def every_token_is_kept_in_order(student: Student, case: RequestCase) -> None:
     for token in case.answer():
         next(shown)
         added.append(token)
-        expect_equal(next(shown), added, f"the tokens after {len(added)}")
+        got, kept = next(shown), [each for each in added if each != case.eos]
+        is_cut = isinstance(got, list) and got == kept
+        why = "The end-of-text token is missing. It belongs to the answer." if is_cut else ""
+        expect_equal(got, added, f"the tokens after {len(added)}", why=why)
     got = other.tokens
     is_shared = isinstance(got, list) and got == added
     why = "Both requests share one list." if is_shared else ""
@@ -221,6 +235,7 @@ def the_end_of_text_makes_it_done(student: Student, case: RequestCase) -> None:
     "Request",
     hint='Let add_token set no state but "done".',
     applies_to=lambda case: case.n_answer >= 3,
+    gate=True,
 )
 def no_token_takes_a_state_back(student: Student, case: RequestCase) -> None:
     """A token never puts a request back into an earlier state; "done" stays "done"."""

@@ -10,15 +10,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from labkit.bridge.student import Student, hold, hold_item, values_of
+from labkit.bridge.student import Student, StudentError, hold, hold_item, values_of
 from labkit.checks.compare import expect_equal, expect_number, tensor_in, told
 from labkit.checks.core import check
-from labkit.checks.forms import Store, expect_refusal, expect_unchanged
+from labkit.checks.forms import Store, expect_refusal, expect_unchanged, shown_by
 from labkit.checks.slips import is_number
 from labkit.labs.kv_cache.checks.stored import (
     expect_pair,
     expect_stored,
     is_pair,
+    n_tokens_in,
     random_tokens,
 )
 
@@ -80,26 +81,38 @@ def arenas(cache: Store) -> list[Tensor]:
 
 @dataclass(frozen=True)
 class Append:
-    """One layer's append: which step, which layer, what came back, and `length` after it."""
+    """One layer's append: which step, which layer, what came back, and `length` after it.
+
+    got: the error, if it or the look at `length` raised one.
+    """
 
     step: int
     layer: int
     got: Any
     length: Any
 
+    def expect_no_error(self) -> None:
+        """Raises: StudentError if the append or the look at `length` did."""
+        if isinstance(self.got, StudentError):
+            raise self.got
+
 
 def appends_of(student: Student, case: ArenaCase) -> list[Append]:
-    """All appends of a case, layer by layer, played once for all checks."""
+    """All appends of a case, layer by layer, played once for all checks, up to one that raises."""
 
     def play() -> list[Append]:
-        turns, steps = [], []
+        turns, steps, appends = [], [], []
         for step, n_tokens in enumerate(case.appends):
             for layer, (keys, values) in enumerate(case.step_tokens(step, n_tokens).unbind(1)):
                 turns.append((step, layer))
                 steps += [("append", layer, keys, values), "length"]
-        shown = case.build(student).in_turn(*steps)
-        got = zip(turns, shown[::2], shown[1::2], strict=True)
-        return [Append(*turn, returned, length) for turn, returned, length in got]
+        _, shown = shown_by(lambda: case.build(student), *steps)
+        for turn in turns:
+            try:
+                appends.append(Append(*turn, next(shown), next(shown)))
+            except StudentError as error:
+                return [*appends, Append(*turn, error, None)]
+        return appends
 
     return student.once(("ArenaCache", case), play)
 
@@ -113,9 +126,12 @@ def append_returns_everything_cached(student: Student, case: ArenaCase) -> None:
     """`append` returns all that the layer holds, old tokens first, stored in the arena's dtype."""
     steps = [case.step_tokens(step, n_tokens) for step, n_tokens in enumerate(case.appends)]
     for append in appends_of(student, case):
+        append.expect_no_error()
         held = torch.cat(steps[: append.step + 1], dim=-2)[:, append.layer]
         what = f"that layer {append.layer} gets back in step {append.step}"
-        expect_pair(append.got, *held, what)
+        is_whole = n_tokens_in(append.got) == case.capacity
+        why = "That is the whole arena, with its free room." if is_whole else ""
+        expect_pair(append.got, *held, what, why=why)
 
 
 @check("ArenaCache", hint="Change `length` only when the last layer has appended.", gate=True)
@@ -126,9 +142,14 @@ def length_moves_once_per_step(student: Student, case: ArenaCase) -> None:
     why = told(
         sentence
         for sentence, slip in LENGTH_SLIPS.items()
-        if all(is_number(one.length, slip(one, case.appends, case.n_layers)) for one in appends)
+        if all(
+            is_number(one.length, slip(one, case.appends, case.n_layers))
+            for one in appends
+            if not isinstance(one.got, StudentError)
+        )
     )
     for append in appends:
+        append.expect_no_error()
         n_complete = append.step + (append.layer == case.n_layers - 1)
         expect_number(
             append.length,
@@ -228,10 +249,10 @@ def a_life_of_appends_and_rewinds_equals_concatenation(student: Student, case: A
 
 def _what_is_there(got: Any, n_held: int) -> str:
     """Whether there are more or fewer tokens than are held."""
-    shape = getattr(got[0], "shape", ()) if isinstance(got, list | tuple) and got else ()
-    if len(shape) < 2 or shape[-2] == n_held:
+    n_tokens = n_tokens_in(got)
+    if n_tokens in (None, n_held):
         return ""
-    return f"There are too {'many' if shape[-2] > n_held else 'few'} tokens."
+    return f"There are too {'many' if n_tokens > n_held else 'few'} tokens."
 
 
 @check("ArenaCache", hint="Compare with the capacity before you write. Raise ValueError.")
@@ -247,7 +268,8 @@ def a_full_arena_refuses_and_keeps_what_it_has(student: Student, case: ArenaCase
         "ValueError",
         f"appending 2 tokens with {n_tokens} of {case.capacity} cached",
     )
-    expect_number(cache.length, n_tokens, "the length after a refused append")
+    slips = {case.capacity: "The tokens that fit were written. Compare before you write."}
+    expect_number(cache.length, n_tokens, "the length after a refused append", slips=slips)
     for got, old in zip(arenas(cache), before, strict=True):
         expect_unchanged(got, old, "the arena after a refused append")
     append_step(cache, case.step_tokens(2, 1))

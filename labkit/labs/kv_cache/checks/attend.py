@@ -16,11 +16,12 @@ from labkit.checks.compare import (
     expect_equal,
     expect_tensor,
     tensor_in,
+    told,
 )
 from labkit.checks.core import check
 from labkit.checks.forms import pair_in
 from labkit.checks.slips import slip_in_tensors
-from labkit.labs.kv_cache.checks.stored import expect_pair, random_tokens
+from labkit.labs.kv_cache.checks.stored import expect_pair, is_pair, random_tokens
 from labkit.models.transformer import causal_mask, masked_attention
 
 
@@ -78,7 +79,15 @@ class AttendCase:
 def new_keys_follow_the_cached_ones(student: Student, case: AttendCase) -> None:
     """The cache that comes back holds the cached tokens and then the new ones."""
     _, cache = pair_in(student.attend_cached(*case.tensors()), "what attend_cached returns")
-    expect_pair(cache, *case.everything(), "of the new cache")
+    _, keys, values, past = case.tensors()
+    right = case.everything()
+    slips = {
+        "Only the new tokens are in it.": (keys, values),
+        "The new tokens stand before the cached ones.": _new_first(*right, case.n_query),
+        "Keys and values are swapped.": right[::-1],
+    }
+    why = told(sentence for sentence, pair in slips.items() if past and is_pair(cache, pair))
+    expect_pair(cache, *right, "of the new cache", why=why)
 
 
 @check(
@@ -122,6 +131,14 @@ def _in_turns(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return attention_by_hand(queries, *tiled)
 
 
+def _new_first(keys: Tensor, values: Tensor, n_new: int) -> tuple[Tensor, Tensor]:
+    return keys.roll(n_new, 2), values.roll(n_new, 2)
+
+
+def _masked_in_other_order(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    return attention_by_hand(queries, *_new_first(keys, values, queries.shape[2]))
+
+
 def _unscaled(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return attention_by_hand(queries * queries.shape[-1] ** 0.5, keys, values)
 
@@ -137,6 +154,7 @@ SLIPS = {
     "A new token does not see itself.": _masked_by(
         lambda rows, columns, n_past: columns <= (rows + n_past - 1).clamp(min=0)
     ),
+    "The new tokens come first among the keys, but last in the mask.": (_masked_in_other_order),
     "The query heads take the KV heads in turn. Consecutive query heads share one.": _in_turns,
     "The scores are not divided by the square root of head_dim.": _unscaled,
 }

@@ -72,7 +72,7 @@ class RecordedForward:
         return [tokens.shape[1] for tokens in self.fed]
 
 
-@check("generate", hint="Call forward once per new token. Do not feed the last one.")
+@check("generate", hint="Call forward once per new token. Do not feed the last one.", gate=True)
 def one_forward_per_new_token(student: Student, case: GenerateCase) -> None:
     """`n_new` tokens take exactly `n_new` calls of `forward`, and 0 take 0."""
     forward = RecordedForward(case)

@@ -3,7 +3,6 @@
 It is about the window: the newest tokens lie in their slots, and a query sees those of its window.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +13,14 @@ from labkit.bridge.student import Student, hold
 from labkit.checks.compare import expect_equal, list_in, tensor_in, told
 from labkit.checks.core import check
 from labkit.checks.forms import Store
+from labkit.labs.kv_cache.checks.slips import (
+    CHUNK_SLIPS,
+    MASK_SLIPS,
+    POSITION_SLIPS,
+    SeesRule,
+    left_in_slots,
+)
 from labkit.labs.kv_cache.checks.stored import expect_stored, random_tokens
-
-SeesRule = Callable[[int, int, int], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,9 @@ def state_of(cache: Store) -> dict[str, Any]:
     return dict(zip(STATE, cache.in_turn(*STATE), strict=True))
 
 
-def expect_newest(state: dict[str, Any], case: RingCase, tokens: Tensor, when: str) -> None:
+def expect_newest(
+    state: dict[str, Any], case: RingCase, tokens: Tensor, when: str, *, why: str = ""
+) -> None:
     """The newest `window` tokens lie in their slots; an empty slot may hold anything."""
     n_tokens = tokens.shape[-2]
     newest = list(range(max(0, n_tokens - case.window), n_tokens))
@@ -78,6 +84,7 @@ def expect_newest(state: dict[str, Any], case: RingCase, tokens: Tensor, when: s
             stored[:, :, slots],
             expected[:, :, newest],
             f"the {name} of positions {newest[0]}..{newest[-1]}, taken from slots {slots}, {when}",
+            why=why,
         )
 
 
@@ -107,9 +114,16 @@ def decoded_token_by_token(student: Student, case: RingCase) -> list[dict[str, A
 @check("RingCache", hint="Use slot position % window. Give an empty slot position -1.", gate=True)
 def positions_name_the_token_in_each_slot(student: Student, case: RingCase) -> None:
     """`positions` says which token lies in each slot, -1 for none, after every token."""
-    for n_tokens, state in enumerate(decoded_token_by_token(student, case)):
+    states = decoded_token_by_token(student, case)
+    got = [list_in(state["positions"], "`positions`", "a list") for state in states]
+    why = told(
+        sentence
+        for sentence, slip in POSITION_SLIPS.items()
+        if got == [slip(n_tokens, case.window) for n_tokens in range(len(states))]
+    )
+    for n_tokens, state in enumerate(states):
         what = f"the positions after {n_tokens} tokens"
-        expect_equal(state["positions"], slots_of(case, n_tokens), what)
+        expect_equal(state["positions"], slots_of(case, n_tokens), what, why=why)
 
 
 @check("RingCache", hint="Write keys and values of one token to the same slot.", gate=True)
@@ -142,7 +156,26 @@ def a_long_prompt_leaves_its_newest_tokens(student: Student, case: RingCase) -> 
     """If a chunk is longer than the window, its newest tokens remain, each in its slot."""
     cache, tokens = case.build(student), case.tokens(sum(case.chunks))
     append_in_chunks(cache, tokens, case.chunks)
-    expect_newest(state_of(cache), case, tokens, f"after chunks of {case.chunks}")
+    state = state_of(cache)
+    expect_newest(
+        state, case, tokens, f"after chunks of {case.chunks}", why=_slip_of_chunks(state, case)
+    )
+
+
+def _slip_of_chunks(state: dict[str, Any], case: RingCase) -> str:
+    """What is said if the full ring holds what a known mistake leaves in it."""
+    stored = [tensor_in(state[name], f"`{name}`") for name in ("keys", "values")]
+
+    def is_left_by(*is_right: bool) -> bool:
+        newest = left_in_slots(case.window, case.chunks, *is_right)
+        held = case.tokens(sum(case.chunks))[..., newest, :]
+        return all(torch.equal(*parts) for parts in zip(stored, held, strict=True))
+
+    return told(
+        sentence
+        for sentence, slips in CHUNK_SLIPS.items()
+        if any(is_left_by(*slip) for slip in slips)
+    )
 
 
 @check(
@@ -220,20 +253,6 @@ class MaskRow:
     @property
     def got(self) -> list[int]:
         return [one for one, visible in zip(self.slots, self.shown, strict=True) if visible]
-
-
-MASK_SLIPS: dict[str, SeesRule] = {
-    "Queries see their future.": lambda p, q, window: p >= 0 and q - p < window,
-    "-1 is an empty slot, and no query sees it.": lambda p, q, window: 0 <= q - p < window,
-    "A stored token may be too old for a query.": lambda p, q, window: 0 <= p <= q,
-    "There is one position too many. The window ends with the query's own position.": (
-        lambda p, q, window: 0 <= p <= q and q - p <= window
-    ),
-    "There is one position too few. The query's own is one of the `window` positions.": (
-        lambda p, q, window: 0 <= p <= q and q - p < window - 1
-    ),
-    "A query does not see itself.": lambda p, q, window: 0 <= p < q and q - p < window,
-}
 
 
 def _mask_rows(cache: Store, case: RingCase, length: int) -> list[MaskRow]:

@@ -27,6 +27,12 @@ def is_pair(got: Any, expected: tuple[Tensor, Tensor]) -> bool:
     return True
 
 
+def n_tokens_in(got: Any) -> int | None:
+    """How many tokens the keys that come back have, if they are a tensor."""
+    shape = getattr(got[0], "shape", ()) if isinstance(got, list | tuple) and got else ()
+    return shape[-2] if len(shape) > 1 else None
+
+
 def expect_stored(got: Any, expected: Tensor, what: str, *, why: str = "") -> None:
     """The answer has the shape, dtype and very numbers of `expected`: storing rounds only once."""
     tensor = tensor_in(got, what)
