@@ -6,7 +6,11 @@ import numpy
 import pytest
 import torch
 
+from autograder.builder.source import find_lab
+from autograder.labs.throughput.answers import TIMES, table
+from autograder.proof.matrix import findings_for
 from labkit import zoo
+from labkit.checks.core import share_of_points
 from labkit.labs.throughput.checks.timer import ScriptedDevice, TimerCase
 from labkit.throughput import fit_steps, generate_fixed, limit_of, sweep, time_runs, tokens_per_s
 
@@ -118,3 +122,9 @@ def test_the_limit_is_the_longest_of_three_times():
     assert limit_of(0.9, 36, 0.0009, 0.004, 0.5) == "compute"
     with pytest.raises(ValueError, match="floor"):
         limit_of(0.003, 36, 0.0009, 0.0034, 0.0001)
+
+
+def test_a_table_whose_rates_leave_the_batch_out_earns_half():
+    without = table(rates={n: n / time_s for n, time_s in TIMES.items()})
+    found = findings_for(find_lab("throughput"), "my_table", {"my_table": without})
+    assert sum(share_of_points(found, 1.0)) == pytest.approx(0.5, abs=1e-3)
