@@ -21,13 +21,14 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from labkit.bridge.wire import Decoder, Encoder, WireError
+from labkit.bridge.wire import Decoder, Encoder, WireError, is_array
 from labkit.chance.paths import Fork, NotRepeatable, RandomSource, next_path
 
-QUESTIONS = ("choose", "uniform", "is_below")
+QUESTIONS = ("choose", "is_below")
 MAX_EVENTS, MAX_S = 200, 0.05  # without a word to the other side
 ANSWER = {"ok", "value", "kind", "message"}
 NONE = ({"ok": True, "value": None}, b"")
+ARRAY = ({"ok": True}, b"not told")
 Answer = tuple[dict, bytes]
 
 
@@ -41,6 +42,7 @@ class Ahead:
         self._is_ended = False
         self._forks: list[Fork] = []
         self._source: RandomSource | None = None
+        self._offer: Any = None
         self._own: dict[int, Callable] = {}
         self._run: list[tuple] = []  # questions and answers of this path
         self._before: list[tuple] = []  # and of the path before
@@ -72,10 +74,12 @@ class Ahead:
         """`run_scripted` on the next path, by a source in the place of the one that is offered."""
         from labkit.chance.source import in_words, names_of, scripted
 
-        if self._source is None:  # it is set up for all paths
+        if self._source is None:  # it is set up for all paths, with the offer of the first
+            self._offer = offer
             self._open.enter_context(scripted(offer, *names_of(function)))
         self._source = RandomSource(self._forks, *offer.limits)
         self._own |= {getattr(offer, name).index: getattr(self._source, name) for name in QUESTIONS}
+        self._offer.uniform = self._source.uniform  # counts, and so tells the other side nothing
         self._before, self._run, self._is_as_before = self._run, [], True
         with in_words():
             return function(*args, **kwargs)
@@ -94,27 +98,29 @@ class Ahead:
             return False
         return (reply["ok"] or self._source.problem is not None) and next_path(self._forks)
 
-    def answer(self, message: dict, blobs: list, is_silent: bool) -> Answer:
-        """What the other side answers to a callback; it is asked only where that is not known."""
+    def answer(self, message: dict, blobs: list, is_silent: bool) -> tuple:
+        """What the other side answers to a callback; it is asked only where that is not known.
+
+        A reply and its blob; and the value itself, if it was made here.
+        """
         with self._lock:
-            question = (message, b"".join(blobs))
-            index, answer = message["callback"], None
+            index, question = message["callback"], (message, b"".join(blobs))
+            answer, here, before = None, (), self._known()
             if index in self._own:
-                answer = self._own_answer(message, question[1])
+                answer, *here = self._own_answer(*question)
             elif not message["kwargs"] and message["args"] == self._told.get(index, (None,))[0]:
                 answer = {"ok": True, "value": self._told.pop(index)[1]}, b""
             elif is_silent:
                 answer, self._told = NONE, {}
-            elif self._is_as_before and self._known() and self._known()[0] == question:
-                answer, self._told = self._known()[1], dict(self._known()[2])
+            elif before is not None and before[0] == question:
+                answer, self._told = before[1], dict(before[2])
             if answer is None:
                 answer = self._ask(message, blobs)
             else:
                 self.note({**message, "assumed": None if answer[1] else answer[0]}, blobs)
-            known = self._known() or ()
-            self._is_as_before = self._is_as_before and known[:2] == (question, answer)
+            self._is_as_before = before is not None and before[:2] == (question, answer)
             self._run.append((question, answer, dict(self._told)))
-            return answer
+            return *answer, *here
 
     def note(self, event: dict, blobs: list) -> None:
         """Keep what was done for the next message to the other side."""
@@ -138,22 +144,27 @@ class Ahead:
         return answer, bytes(blob)
 
     def _known(self) -> tuple | None:
+        """What came at this place of the path before, if all was the same until here."""
         i = len(self._run)
-        return self._before[i] if i < len(self._before) else None
+        return self._before[i] if self._is_as_before and i < len(self._before) else None
 
-    def _own_answer(self, message: dict, blob: bytes) -> Answer | None:
-        """What the check's source or object would answer; None if only it can tell."""
+    def _own_answer(self, message: dict, blob: bytes) -> tuple:
+        """What the check's source or object would answer, and the value; None if only it can tell.
+
+        The numbers of an array are for the student's code alone: of its bytes ARRAY remains.
+        """
         try:
-            decoder = Decoder(blob)
-            args = [decoder.decode(item) for item in message["args"]]
-            kwargs = {name: decoder.decode(item) for name, item in message["kwargs"].items()}
+            decode = Decoder(blob).decode
+            args = [decode(item) for item in message["args"]]
+            kwargs = {name: decode(item) for name, item in message["kwargs"].items()}
         except WireError:
-            return None
-        encoder = Encoder()
+            return (None,)
         try:
-            value = encoder.encode(self._own[message["callback"]](*args, **kwargs))
-            return {"ok": True, "value": value}, b"".join(encoder.blobs)
+            value = self._own[message["callback"]](*args, **kwargs)
+            if is_array(value):
+                return ARRAY, value
+            return ({"ok": True, "value": Encoder().encode(value)}, b""), value
         except (ValueError, TypeError, ArithmeticError) as error:
-            return {"ok": False, "kind": type(error).__name__, "message": str(error)}, b""
+            return (({"ok": False, "kind": type(error).__name__, "message": str(error)}, b""),)
         except Exception:
-            return None
+            return (None,)

@@ -177,11 +177,13 @@ class Executor:
             "kwargs": {name: encoder.encode(arg) for name, arg in kwargs.items()},
         }
         if self._ahead is None:
-            reply, blob = self._call_back(message, encoder.blobs)
+            reply, blob, *here = self._call_back(message, encoder.blobs)
         else:
-            reply, blob = self._ahead.answer(message, encoder.blobs, is_silent)
+            reply, blob, *here = self._ahead.answer(message, encoder.blobs, is_silent)
         if not reply["ok"]:
             raise _EXCEPTIONS.get(reply["kind"], RuntimeError)(reply["message"])
+        if here:
+            return here[0]
         return Decoder(blob, self._from_handle).decode(reply["value"])
 
 

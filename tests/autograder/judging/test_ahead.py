@@ -115,7 +115,7 @@ def test_a_sampler_that_remembers_is_found_one_message_at_a_time(child):
 @pytest.mark.parametrize(
     ("lie", "ends"),
     [
-        ("lambda *_: ({'ok': True, 'value': 1}, b'')", Misplayed),
+        ("lambda *_: (({'ok': True, 'value': 1}, b''), 1)", Misplayed),
         ("lambda self, *_: self._events.extend([{'n_bytes': 1 << 40}])", Tampered),
         ("lambda self, *_: self._events.extend([{'n_bytes': 0}] * 1000)", Tampered),
     ],
