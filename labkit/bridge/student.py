@@ -350,19 +350,28 @@ def answer_callback(
     Returns the reply and its blobs. The check's exceptions reach the student as plain ones.
     Raises: WireError if the message is no callback.
     """
+    result, refusal = called_back(message, blob, callbacks, student)
+    if refusal is not None:
+        return refusal, []
+    encoder = Encoder(lambda value: student._to_handle(value, callbacks))
+    return {"ok": True, "value": encoder.encode(result)}, encoder.blobs
+
+
+def called_back(
+    message: dict, blob: bytes, callbacks: list[Callable[..., Any]], student: Student
+) -> tuple[Any, dict | None]:
+    """What the check's own function returns, or the reply that tells of its exception."""
     index, args, kwargs = message.get("callback"), message.get("args"), message.get("kwargs")
     known = type(index) is int and 0 <= index < len(callbacks)
     if not known or not isinstance(args, list) or not isinstance(kwargs, dict):
         raise WireError("not a callback")
-    decoder = Decoder(blob, student._from_handle)
-    plain_args = [decoder.decode(item) for item in args]
-    plain_kwargs = {name: decoder.decode(item) for name, item in kwargs.items()}
-    encoder = Encoder(lambda value: student._to_handle(value, callbacks))
+    decode = Decoder(blob, student._from_handle).decode
+    plain_args = [decode(item) for item in args]
+    plain_kwargs = {name: decode(item) for name, item in kwargs.items()}
     try:
-        result = callbacks[index](*plain_args, **plain_kwargs)
+        return callbacks[index](*plain_args, **plain_kwargs), None
     except _SLIPS as error:
-        return {"ok": False, "kind": type(error).__name__, "message": str(error)}, []
-    return {"ok": True, "value": encoder.encode(result)}, encoder.blobs
+        return None, {"ok": False, "kind": type(error).__name__, "message": str(error)}
 
 
 # What a function of the check's may raise for arguments that make no sense: our verdicts are none.

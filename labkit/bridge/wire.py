@@ -83,6 +83,8 @@ class Encoder:
         kind = type(value)
         if value is None or kind is bool or kind is str:
             return value
+        if kind is int:
+            return _encode_int(value)
         if isinstance(value, int):
             return _encode_int(int.__index__(value))
         if isinstance(value, float):
@@ -163,6 +165,8 @@ class Decoder:
 
     def decode(self, item: Any) -> Any:
         """The value that `item` stands for."""
+        if type(item) in PLAIN:
+            return item
         try:
             return self._decode(item, 0)
         except WireError:
