@@ -6,12 +6,14 @@ says that it may be performed ahead, this side answers by itself
 - a callback that is `silent`: its answer is always None;
 - a question whose answer was told with the last message;
 - a question to a random source: the paths are followed in one fixed order, depth first;
-- a question to an object with a twin: the twin, made here, answers as it does;
+- a question to an object with a twin: the twin, made here, answers as it does, and may know that
+  the same request comes again;
 - a question that was asked in the path before, after the same questions with the same answers.
 
-It does the next paths at once, too. All that was asked and answered goes to the check's side with
-the next message. There the check's own functions run as ever, so they count every call and check
-every answer of chance. Nothing is known here that this process was not told before.
+It does the next paths at once, too, and the requests that a twin foresees. All that was asked and
+answered goes to the check's side with the next message. There the check's own functions run as
+ever, so they count every call and check every answer of chance. Nothing is known here that this
+process was not told before.
 """
 
 import contextlib
@@ -44,10 +46,11 @@ class Ahead:
         self._source: RandomSource | None = None
         self._offer: Any = None
         self._own: dict[int, Callable] = {}
+        self._goes_on: Any = None  # a twin that lives from one request to the next
         self._run: list[tuple] = []  # questions and answers of this path
         self._before: list[tuple] = []  # and of the path before
         self._is_as_before = False
-        self._told: dict[int, tuple] = {}  # by callback, until something may have changed it
+        self._told: dict[int, Any] = {}  # by callback, until something may have changed it
         self._begin()
 
     def _begin(self) -> None:
@@ -62,12 +65,13 @@ class Ahead:
 
     def hear(self, message: dict) -> None:
         """Take in what is told along with a message."""
-        self._told = {index: known for index, *known in message.get("told", ())}
+        self._told = dict(message.get("told", ()))
 
     def meet(self, twin: list, asked: Mapping[str, int]) -> None:
         """Let an object's twin answer from now on. asked: the callbacks by the twin's names."""
         module, name, *args = twin
-        made = getattr(import_module(module), name)(*args)
+        made = self._goes_on or getattr(import_module(module), name)(*args)
+        self._goes_on = made if hasattr(type(made), "goes_on") else None
         self._own |= {index: getattr(made, name) for name, index in asked.items()}
 
     def run(self, offer: Any, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
@@ -89,14 +93,27 @@ class Ahead:
         self._open.close()
 
     def goes_on(self, reply: dict) -> bool:
-        """Whether another path follows; the choices are then set to it."""
-        if self._source is None or self._is_ended:
+        """Whether the same request follows: by an object that knows, or for another path.
+
+        The choices are then set to that path.
+        """
+        if self._is_ended:
+            return False
+        if self._goes_on is not None:
+            return reply["ok"] and self._is_called_again()
+        if self._source is None:
             return False
         try:
             self._source.finish()
         except NotRepeatable:
             return False
         return (reply["ok"] or self._source.problem is not None) and next_path(self._forks)
+
+    def _is_called_again(self) -> bool:
+        try:
+            return self._goes_on.goes_on()
+        except Exception:  # then the check's own object fails, too, and the other side ends it
+            return False
 
     def answer(self, message: dict, blobs: list, is_silent: bool) -> tuple:
         """What the other side answers to a callback; it is asked only where that is not known.
@@ -108,8 +125,8 @@ class Ahead:
             answer, here, before = None, (), self._known()
             if index in self._own:
                 answer, *here = self._own_answer(*question)
-            elif not message["kwargs"] and message["args"] == self._told.get(index, (None,))[0]:
-                answer = {"ok": True, "value": self._told.pop(index)[1]}, b""
+            elif index in self._told and not (message["args"] or message["kwargs"]):
+                answer = {"ok": True, "value": self._told.pop(index)}, b""
             elif is_silent:
                 answer, self._told = NONE, {}
             elif before is not None and before[0] == question:

@@ -60,10 +60,10 @@ class Offer:
     itself if `call` is given. Every call runs on the check's side. silent: names of those that
     return None and look at plain values only, so that the student's code need not wait. answers:
     what `call` answers to whole numbers, if that is no secret and nobody counts. peeks: by name,
-    what a callable without arguments would answer now; it is told with every message. guesses: the
-    same for callables with arguments, which come with the answer. twin: module and name of what
-    makes an object that answers as this one does, and plain arguments; for what is no secret, and
-    as easily kept as asked for again.
+    what a callable without arguments would answer now; it is told with every message. twin: module
+    and name of what makes an object that answers as this one does, and plain arguments; for what is
+    no secret, and as easily kept as asked for again. A twin with a method `goes_on` tells after a
+    request whether the same one follows; it lives as long as that is so.
     """
 
     call: Callable[..., Any] | None = None
@@ -71,7 +71,6 @@ class Offer:
     silent: Collection[str] = ()
     answers: Mapping[int, float] = field(default_factory=dict, repr=False)
     peeks: Mapping[str, Callable[[], Any]] = field(default_factory=dict, repr=False)
-    guesses: Mapping[str, Callable[[], tuple[list, Any]]] = field(default_factory=dict, repr=False)
     twin: Sequence[Any] = field(default=(), repr=False)
 
     @cached_property
@@ -86,11 +85,11 @@ class Callbacks(list):
 
     def __init__(self) -> None:
         super().__init__()
-        self.known: dict[int, Callable[[], tuple[list, Any]]] = {}
+        self.known: dict[int, Callable[[], Any]] = {}
 
     def told(self) -> dict[str, list]:
-        """What to tell along with a message: number of the callback, arguments, plain answer."""
-        told = [[index, *map(Encoder().encode, known())] for index, known in self.known.items()]
+        """What to tell along with a message: the number of a callback, and its plain answer."""
+        told = [[index, Encoder().encode(known())] for index, known in self.known.items()]
         return {"told": told} if told else {}
 
 
@@ -234,9 +233,9 @@ def _item_of(value: Any, callbacks: Callbacks) -> dict:
         attributes = {name: encoder.encode(item) for name, item in value.attributes.items()}
         for name in attributes.keys() & value.silent:
             attributes[name] = {"$silent": attributes[name]["$callback"]}
-        peeks = {name: lambda peek=peek: ([], peek()) for name, peek in value.peeks.items()}
-        for name, known in {**peeks, **value.guesses}.items():
-            callbacks.known[attributes[name]["$callback"]] = known
+        callbacks.known |= {
+            attributes[name]["$callback"]: value.peeks[name] for name in value.peeks
+        }
         if encoder.blobs:
             raise TypeError("an Offer's attributes are plain values, callables and offers")
         call = None if value.call is None else _item_of(value.call, callbacks)

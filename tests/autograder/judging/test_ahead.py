@@ -212,3 +212,63 @@ def test_what_a_silent_function_raises_is_found(child):
         child.may_run_ahead = True
         with pytest.raises(Misplayed):
             child.student.loud(Model().offer())
+
+
+class Loop:
+    """Calls a step until it has counted to a number, which its twin foresees."""
+
+    def __init__(self, end: int) -> None:
+        self.n, self._end = 0, end
+
+    def count(self) -> int:
+        self.n += 1
+        return self.n
+
+    def goes_on(self) -> bool:
+        return self.n < self._end
+
+    def play(self, step: object, twins_end: int) -> list[int]:
+        """What the steps give. twins_end: the number at which the twin takes it for over."""
+        offer = Offer(attributes={"count": self.count}, twin=("twins", "Loop", twins_end))
+        seen = []
+        while self.goes_on():
+            seen.append(step(offer))
+        return seen
+
+
+LOOP = """
+import sys, types
+class Loop:
+    def __init__(self, end): self.n, self.end = 0, end
+    def count(self):
+        self.n += 1
+        return self.n
+    def goes_on(self): return self.n < self.end
+sys.modules["twins"] = types.SimpleNamespace(Loop=Loop)
+def step(loop):
+    loop.count()
+    return loop.count()
+"""
+
+
+def test_a_twin_that_goes_on_foresees_the_next_requests(child, monkeypatch):
+    heard = []
+    hear = RemoteChannel._hear
+    monkeypatch.setattr(RemoteChannel, "_hear", lambda *args: (heard.append(1), hear(*args))[1])
+    child.run_cell(LOOP)
+    with child.forked():
+        plain = Loop(20).play(child.student.step, 20)
+        n_plain = len(heard)
+        child.may_run_ahead = True
+        assert Loop(20).play(child.student.step, 20) == plain == [*range(2, 21, 2)]
+    assert (n_plain, len(heard)) == (30, 31)
+
+
+@pytest.mark.parametrize("twins_end", [10, 30])
+def test_a_twin_that_foresees_another_number_of_requests_is_found(child, twins_end):
+    child.run_cell(LOOP)
+    with child.forked():
+        child.may_run_ahead = True
+        with pytest.raises(Misplayed):
+            Loop(20).play(child.student.step, twins_end)
+            value_of(child.student.n_calls)

@@ -6,7 +6,7 @@ The servers, their log and the other loop are the checks' own. The student's loo
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from functools import wraps
 from typing import Any
 
@@ -14,8 +14,9 @@ from labkit.bridge.helped import Helped
 from labkit.bridge.student import Offer, Proxy, Student, StudentError, hold, hold_attribute
 from labkit.checks.core import Wrong, check
 from labkit.labs.batching.checks.partners import BatchByBatchDecode, OneByOnePrefill
+from labkit.labs.batching.checks.twin import Twin
 from labkit.labs.batching.driver import serve
-from labkit.labs.batching.log import PREFILL, Run
+from labkit.labs.batching.log import DECODE, Run
 from labkit.labs.batching.replay import Rule, faults_of, in_words
 from labkit.labs.batching.servers import Server
 from labkit.labs.batching.workload import FixedCosts, Job, Setup
@@ -36,7 +37,6 @@ PARTS = {
     "DecodeLoop": ("Request", "RequestQueue", "does_fit"),
 }
 RULES: dict[str, list[Rule]] = {}  # by exercise: a log is read once for all of them
-SILENT = ("save_kv", "free_kv", "finish", "refuse", "load_kv", "free_stored")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,15 +105,14 @@ def run_of(student: Student, case: LoopCase, exercise: str) -> Run:
 
 def _play(student: Student, case: LoopCase, exercise: str) -> Run:
     theirs = StudentLoop(hold(getattr(student, exercise)))
-    is_prefill = exercise == "PrefillLoop"
-    loops = (theirs, BatchByBatchDecode()) if is_prefill else (OneByOnePrefill(), theirs)
+    loops = [OneByOnePrefill(), BatchByBatchDecode()]
+    loops[exercise == "DecodeLoop"] = theirs
 
     def offered(server: Server) -> Any:
-        if (server.name == PREFILL) != is_prefill:
+        if loops[server.name == DECODE] is not theirs:
             return server
         attributes = {name: getattr(server, name) for name in OFFERED[exercise]}
-        known = {"peeks": server.peeks(), "guesses": server.guesses()}
-        return Offer(attributes=attributes, silent=SILENT, **known)
+        return Offer(attributes=attributes, twin=twin_of(case, exercise))
 
     run = serve(
         case.jobs,
@@ -132,6 +131,13 @@ def _play(student: Student, case: LoopCase, exercise: str) -> Run:
     if theirs.error is not None and theirs.error.lines:
         run.stopped += f" ({theirs.error.lines[-1]})"
     return run
+
+
+def twin_of(case: LoopCase, exercise: str) -> tuple:
+    """What makes a twin of the servers."""
+    told = (case.setup, case.costs)
+    jobs = [list(astuple(job)) for job in case.jobs]
+    return Twin.__module__, Twin.__name__, exercise, jobs, *map(asdict, told), case.order, case.seed
 
 
 def rule(
