@@ -140,12 +140,13 @@ class RemoteChannel:
 
     def _under_way(self, message: dict, blobs: list, may_run_ahead: bool) -> Ahead:
         """The request as it was performed ahead, or else sent now."""
-        left, self._left = self._left, None
-        under_way = Ahead((message, b"".join(blobs)), new_id())
+        request, left = (message, b"".join(blobs)), self._left
+        self._left = None
         if left is not None:
-            if left.request != under_way.request:
+            if left.request != request:
                 raise Misplayed("it ran ahead of what was asked")
             return left
+        under_way = Ahead(request, new_id())
         is_first = may_run_ahead and not self._n_under_way
         more = {"id": under_way.request_id, **({"ahead": True} if is_first else {})}
         self._send({**message, **more}, blobs)

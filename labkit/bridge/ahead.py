@@ -121,7 +121,7 @@ class Ahead:
         A reply and its blob; and the value itself, if it was made here.
         """
         with self._lock:
-            index, question = message["callback"], (message, b"".join(blobs))
+            index, question = message["callback"], (message, b"".join(blobs) if blobs else b"")
             answer, here, before = None, (), self._known()
             if index in self._own:
                 answer, *here = self._own_answer(*question)
@@ -134,14 +134,17 @@ class Ahead:
             if answer is None:
                 answer = self._ask(message, blobs)
             else:
-                self.note({**message, "assumed": None if answer[1] else answer[0]}, blobs)
+                self._note(message, blobs, assumed=None if answer[1] else answer[0])
             self._is_as_before = before is not None and before[:2] == (question, answer)
             self._run.append((question, answer, dict(self._told)))
             return *answer, *here
 
-    def note(self, event: dict, blobs: list) -> None:
-        """Keep what was done for the next message to the other side."""
-        self._events.append({**event, "n_bytes": sum(map(len, blobs))})
+    def note(self, reply: dict, blobs: list) -> None:
+        """Keep a reply for the next message to the other side."""
+        self._note({}, blobs, reply=reply)
+
+    def _note(self, event: dict, blobs: list, **more: Any) -> None:
+        self._events.append({**event, **more, "n_bytes": sum(map(len, blobs))})
         self._blobs += blobs
         if len(self._events) >= MAX_EVENTS or time.monotonic() - self._since > MAX_S:
             self._ask({"callback": None}, [])

@@ -58,7 +58,7 @@ class Executor:
             if self._ahead is None:
                 return reply, blobs
             while self._ahead.goes_on(reply):
-                self._ahead.note({"reply": reply}, blobs)
+                self._ahead.note(reply, blobs)
                 reply, blobs = self._handle(message, blob)
             return self._ahead.last(reply, blobs)
         finally:

@@ -185,9 +185,12 @@ class Student:
         encoder = Encoder(lambda value: self._to_handle(value, callbacks))
         message: dict[str, Any] = {"op": op, "hold": hold}
         if target is not None:
-            message["target"] = encoder.encode(target)
+            message["target"] = target._item
         if args:
-            message["args"] = [encoder.encode(arg) for arg in args]
+            message["args"] = [
+                self._to_handle(arg, callbacks) if type(arg) in _OURS else encoder.encode(arg)
+                for arg in args
+            ]
         if kwargs:
             message["kwargs"] = {key: encoder.encode(arg) for key, arg in kwargs.items()}
         if name is not None:
@@ -222,6 +225,9 @@ class Student:
         if type(index) is not int or not isinstance(kind, str):
             raise WireError("not a handle")
         return Proxy(self, {"$handle": index}, _clean(kind[:80]))
+
+
+_OURS = (Proxy, Offer)  # what is no plain value, and no container of such
 
 
 def _item_of(value: Any, callbacks: Callbacks) -> dict:

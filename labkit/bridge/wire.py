@@ -59,6 +59,8 @@ class WireError(ValueError):
 
 def is_array(value: Any) -> bool:
     """Whether it travels as raw bytes: a tensor or an array."""
+    if value is None or type(value) in PLAIN:
+        return False
     torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
     is_tensor = torch is not None and isinstance(value, torch.Tensor)
     return is_tensor or (numpy is not None and isinstance(value, numpy.ndarray))
@@ -85,6 +87,10 @@ class Encoder:
             return value
         if kind is int:
             return _encode_int(value)
+        if kind is list:
+            return [self.encode(item, depth + 1) for item in value]
+        if (torch := sys.modules.get("torch")) is not None and kind is torch.Tensor:
+            return {"$tensor": self._tensor(torch, value)}
         if isinstance(value, int):
             return _encode_int(int.__index__(value))
         if isinstance(value, float):
