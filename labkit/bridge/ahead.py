@@ -3,8 +3,6 @@
 Every callback that waits for its answer costs more than the student's own code. So where a request
 says that it may be performed ahead, this side answers by itself
 
-- a callback that is `silent`: its answer is always None;
-- a question whose answer was told with the last message;
 - a question to a random source: the paths are followed in one fixed order, depth first;
 - a question to an object with a twin: the twin, made here, answers as it does, and may know that
   the same request comes again;
@@ -29,7 +27,6 @@ from labkit.chance.paths import Fork, NotRepeatable, RandomSource, next_path
 QUESTIONS = ("choose", "is_below")
 MAX_EVENTS, MAX_S = 200, 0.05  # without a word to the other side
 ANSWER = {"ok", "value", "kind", "message"}
-NONE = ({"ok": True, "value": None}, b"")
 ARRAY = ({"ok": True}, b"not told")
 Answer = tuple[dict, bytes]
 
@@ -50,7 +47,6 @@ class Ahead:
         self._run: list[tuple] = []  # questions and answers of this path
         self._before: list[tuple] = []  # and of the path before
         self._is_as_before = False
-        self._told: dict[int, Any] = {}  # by callback, until something may have changed it
         self._begin()
 
     def _begin(self) -> None:
@@ -58,14 +54,9 @@ class Ahead:
         self._blobs: list[bytes] = []
         self._since = time.monotonic()
 
-    def begin(self, message: dict) -> None:
+    def begin(self) -> None:
         """Begin to perform a request, or to perform it once more."""
         self._own = {}
-        self.hear(message)
-
-    def hear(self, message: dict) -> None:
-        """Take in what is told along with a message."""
-        self._told = dict(message.get("told", ()))
 
     def meet(self, twin: list, asked: Mapping[str, int]) -> None:
         """Let an object's twin answer from now on. asked: the callbacks by the twin's names."""
@@ -115,7 +106,7 @@ class Ahead:
         except Exception:  # then the check's own object fails, too, and the other side ends it
             return False
 
-    def answer(self, message: dict, blobs: list, is_silent: bool) -> tuple:
+    def answer(self, message: dict, blobs: list) -> tuple:
         """What the other side answers to a callback; it is asked only where that is not known.
 
         A reply and its blob; and the value itself, if it was made here.
@@ -125,18 +116,14 @@ class Ahead:
             answer, here, before = None, (), self._known()
             if index in self._own:
                 answer, *here = self._own_answer(*question)
-            elif index in self._told and not (message["args"] or message["kwargs"]):
-                answer = {"ok": True, "value": self._told.pop(index)}, b""
-            elif is_silent:
-                answer, self._told = NONE, {}
-            elif before is not None and before[0] == question:
-                answer, self._told = before[1], dict(before[2])
+            if answer is None and before is not None and before[0] == question:
+                answer = before[1]
             if answer is None:
                 answer = self._ask(message, blobs)
             else:
                 self._note(message, blobs, assumed=None if answer[1] else answer[0])
-            self._is_as_before = before is not None and before[:2] == (question, answer)
-            self._run.append((question, answer, dict(self._told)))
+            self._run.append((question, answer))
+            self._is_as_before = before == self._run[-1]
             return *answer, *here
 
     def note(self, reply: dict, blobs: list) -> None:
@@ -158,8 +145,6 @@ class Ahead:
         reply, blob = self._call_back(asked, [*self._blobs, *blobs])
         self._is_ended = self._is_ended or "ended" in reply
         self._begin()
-        if message["callback"] is not None:
-            self.hear(reply)
         answer = {key: reply[key] for key in reply.keys() & ANSWER}
         return answer, bytes(blob)
 

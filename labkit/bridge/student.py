@@ -15,7 +15,7 @@ code gets a stand-in whose calls come back as callbacks. So what the check count
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
@@ -57,40 +57,23 @@ class Offer:
     """An object of the check's that a student's function may use.
 
     The student sees `attributes` (values, callables or further offers) and may call the object
-    itself if `call` is given. Every call runs on the check's side. silent: names of those that
-    return None and look at plain values only, so that the student's code need not wait. answers:
-    what `call` answers to whole numbers, if that is no secret and nobody counts. peeks: by name,
-    what a callable without arguments would answer now; it is told with every message. twin: module
-    and name of what makes an object that answers as this one does, and plain arguments; for what is
-    no secret, and as easily kept as asked for again. A twin with a method `goes_on` tells after a
-    request whether the same one follows; it lives as long as that is so.
+    itself if `call` is given. Every call runs on the check's side. answers: what `call` answers to
+    whole numbers, if that is no secret and nobody counts. twin: module and name of what makes an
+    object that answers as this one does, and plain arguments; for what is no secret, and as easily
+    kept as asked for again. It raises LookupError for what is to be asked here. A twin with
+    `goes_on` tells after a request whether the same one follows, and lives as long as that is so.
     """
 
     call: Callable[..., Any] | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
-    silent: Collection[str] = ()
     answers: Mapping[int, float] = field(default_factory=dict, repr=False)
-    peeks: Mapping[str, Callable[[], Any]] = field(default_factory=dict, repr=False)
     twin: Sequence[Any] = field(default=(), repr=False)
 
     @cached_property
-    def alone(self) -> tuple[dict, Callbacks]:
+    def alone(self) -> tuple[dict, list]:
         """Its item, and its callbacks, in a request that has no others before."""
-        callbacks = Callbacks()
+        callbacks: list = []
         return _item_of(self, callbacks), callbacks
-
-
-class Callbacks(list):
-    """The functions of one request that the student's code may call, and what can be told now."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.known: dict[int, Callable[[], Any]] = {}
-
-    def told(self) -> dict[str, list]:
-        """What to tell along with a message: the number of a callback, and its plain answer."""
-        told = [[index, Encoder().encode(known())] for index, known in self.known.items()]
-        return {"told": told} if told else {}
 
 
 class Channel(Protocol):
@@ -181,7 +164,7 @@ class Student:
 
         With `look` it gives the result and what the arguments are afterwards.
         """
-        callbacks = Callbacks()
+        callbacks: list = []
         encoder = Encoder(lambda value: self._to_handle(value, callbacks))
         message: dict[str, Any] = {"op": op, "hold": hold}
         if target is not None:
@@ -197,7 +180,6 @@ class Student:
             message["name"] = name
         if look:
             message["look"] = True
-        message |= callbacks.told()
         reply, blob = self._channel.request(message, encoder.blobs, callbacks)
         if reply.get("ok") is not True:
             raise _student_error(reply)
@@ -214,7 +196,6 @@ class Student:
         if isinstance(value, Offer) and not callbacks:
             item, own = value.alone
             callbacks += own
-            callbacks.known |= own.known
             return item
         return _item_of(value, callbacks)
 
@@ -230,18 +211,13 @@ class Student:
 _OURS = (Proxy, Offer)  # what is no plain value, and no container of such
 
 
-def _item_of(value: Any, callbacks: Callbacks) -> dict:
+def _item_of(value: Any, callbacks: list) -> dict:
     """What stands for an object, an offer or a function, which joins the callbacks."""
     if isinstance(value, Proxy):
         return value._item
     if isinstance(value, Offer):
         encoder = Encoder(lambda inner: _item_of(inner, callbacks))
         attributes = {name: encoder.encode(item) for name, item in value.attributes.items()}
-        for name in attributes.keys() & value.silent:
-            attributes[name] = {"$silent": attributes[name]["$callback"]}
-        callbacks.known |= {
-            attributes[name]["$callback"]: value.peeks[name] for name in value.peeks
-        }
         if encoder.blobs:
             raise TypeError("an Offer's attributes are plain values, callables and offers")
         call = None if value.call is None else _item_of(value.call, callbacks)

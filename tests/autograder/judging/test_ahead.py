@@ -17,7 +17,19 @@ from labkit.chance.paths import NotRepeatable
 from labkit.checks.law import Law, exact_law, offered
 
 SAMPLERS = """
-import torch
+import sys, types, torch
+
+class Size:
+    "What is known of a model: how much it has noted, but not what it says."
+    def __init__(self, more): self.n, self.more = 0, more
+    def probs(self, text):
+        self.n += 1
+        raise LookupError
+    def note(self, length): self.n += 1
+    def size(self):
+        self.n += 1
+        return self.n - 1 + self.more
+sys.modules["twins"] = types.SimpleNamespace(Size=Size)
 
 def kept(model):
     "Three tokens, each by two questions to a model and one to chance."
@@ -71,10 +83,10 @@ class Model:
         self.tape.append("size")
         return len(self.tape) - 1
 
-    def offer(self, peek: int = 0) -> Offer:
+    def offer(self, more: int = 0) -> Offer:
+        """more: by how much its twin is wrong about the size."""
         attributes = {"probs": self.asked, "note": self.note, "size": self.size}
-        peeks = {"size": lambda: len(self.tape) + peek}
-        return Offer(attributes=attributes, silent=["note"], peeks=peeks)
+        return Offer(attributes=attributes, twin=("twins", "Size", more))
 
     def asked(self, text: list[int]) -> object:
         return torch.tensor(self.probs(text), dtype=torch.float64)
@@ -145,13 +157,13 @@ def test_who_asks_for_nothing_again_and_again_is_ended(child):
         SteadyAnswers().over(child).look_at(["x"])
 
 
-def test_what_was_told_must_be_the_answer(child):
+def test_what_a_twin_says_must_be_the_answer(child):
     child.run_cell("def size(model):\n    return model.size()")
     with child.forked():
         child.may_run_ahead = True
         assert child.student.size(Model().offer()) == 0
         with pytest.raises(Misplayed):
-            child.student.size(Model().offer(peek=1))
+            child.student.size(Model().offer(more=1))
 
 
 class Counter:
@@ -206,7 +218,7 @@ def test_a_twin_that_answers_with_another_kind_of_value_is_found(child):
             child.student.counts(Counter(5).offer(5))
 
 
-def test_what_a_silent_function_raises_is_found(child):
+def test_what_the_checks_function_raises_and_its_twin_does_not_is_found(child):
     child.run_cell("def loud(model):\n    model.note(7)\n    return 1")
     with child.forked():
         child.may_run_ahead = True
