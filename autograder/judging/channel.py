@@ -8,7 +8,7 @@ import math
 import secrets
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ from autograder.judging.ends import Misplayed, Overran, StudentEnded, Tampered, 
 from autograder.judging.own_time import OwnTime
 from autograder.judging.timed_socket import Silence, TimedSocket
 from labkit.bridge.executor import MAX_KINDS
-from labkit.bridge.student import Callbacks, Student, answer_callback
+from labkit.bridge.student import Student, answer_callback
 from labkit.bridge.wire import WireError, receive, send
 
 _ID_BITS = 53
@@ -75,7 +75,7 @@ class RemoteChannel:
         self._n_under_way = 0
 
     def converse(
-        self, message: dict, blobs: list, callbacks: Callbacks, student: Student,
+        self, message: dict, blobs: list, callbacks: list[Callable[..., Any]], student: Student,
         limit_s: float, may_run_ahead: bool = False,
     ) -> tuple[dict, memoryview]:  # fmt: skip
         """Ask, answer the callbacks that come first, return the reply and its blob."""
@@ -140,19 +140,20 @@ class RemoteChannel:
 
     def _under_way(self, message: dict, blobs: list, may_run_ahead: bool) -> Ahead:
         """The request as it was performed ahead, or else sent now."""
-        left, self._left = self._left, None
-        under_way = Ahead((message, b"".join(blobs)), new_id())
+        request, left = (message, b"".join(blobs)), self._left
+        self._left = None
         if left is not None:
-            if left.request != under_way.request:
+            if left.request != request:
                 raise Misplayed("it ran ahead of what was asked")
             return left
+        under_way = Ahead(request, new_id())
         is_first = may_run_ahead and not self._n_under_way
         more = {"id": under_way.request_id, **({"ahead": True} if is_first else {})}
         self._send({**message, **more}, blobs)
         return under_way
 
     def _look(
-        self, under_way: Ahead, callbacks: Callbacks, student: Student
+        self, under_way: Ahead, callbacks: list[Callable[..., Any]], student: Student
     ) -> tuple[dict, memoryview] | None:
         """Go through what has come: the reply, or None once a callback is answered."""
         self._left = under_way
@@ -196,7 +197,7 @@ class RemoteChannel:
         request_id: int,
         message: dict,
         blob: memoryview,
-        callbacks: Callbacks,
+        callbacks: list[Callable[..., Any]],
         student: Student,
     ) -> None:
         try:
@@ -213,7 +214,7 @@ class RemoteChannel:
             self._abandon(request_id)
             raise
         try:
-            self._send({**answer, **callbacks.told(), "answer": True}, blobs)
+            self._send({**answer, "answer": True}, blobs)
         except ValueError as error:
             refusal = {"ok": False, "kind": "ValueError", "message": str(error)}
             self._send({**refusal, "answer": True}, [])

@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from labkit.bridge.student import Callbacks, Channel
+from labkit.bridge.student import Channel
 from labkit.bridge.wire import WireError
 
 _HANDLE = re.compile(r'"\$handle": \[\d+')  # each look numbers the objects afresh
@@ -39,9 +39,9 @@ class SteadyChannel:
         """Look at these names before anything of the student's has been called."""
         for name in names:
             asked = {"op": "value", "hold": False, "target": {"$name": name}}
-            self.request(asked, [], Callbacks())
+            self.request(asked, [], [])
 
-    def request(self, message: dict, blobs: list, callbacks: Callbacks) -> tuple[dict, bytes]:
+    def request(self, message: dict, blobs: list, callbacks: list[Callable]) -> tuple[dict, bytes]:
         """Carry a request. Raises: WireError for an answer that is another than before."""
         reply, blob = self._channel.request(message, blobs, callbacks)
         if message["op"] == "value" and not message["hold"]:

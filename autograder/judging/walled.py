@@ -19,7 +19,7 @@ from autograder.judging.outputs import clean_outputs, n_chars_of
 from autograder.judging.own_time import OwnTime
 from autograder.judging.timed_socket import OtherSpoke
 from autograder.judging.wall import ChildSettings
-from labkit.bridge.student import Callbacks, Student
+from labkit.bridge.student import Student
 
 _END_S = 2.0  # for a process to end, or for its parent to say that it has
 _BURIAL_S = 30.0  # for one that was killed: a fork bomb on a busy machine takes seconds to die
@@ -146,7 +146,7 @@ class Child:
         with self._budget.limited_to(seconds):
             yield
 
-    def request(self, message: dict, blobs: list, callbacks: Callbacks) -> tuple[dict, memoryview]:
+    def request(self, message: dict, blobs: list, callbacks: list) -> tuple[dict, memoryview]:
         """Carry a request of `student` (see labkit.bridge.student.Channel)."""
         with self._watched():
             channel = self._fork or self._main

@@ -58,7 +58,7 @@ class Executor:
             if self._ahead is None:
                 return reply, blobs
             while self._ahead.goes_on(reply):
-                self._ahead.note({"reply": reply}, blobs)
+                self._ahead.note(reply, blobs)
                 reply, blobs = self._handle(message, blob)
             return self._ahead.last(reply, blobs)
         finally:
@@ -69,7 +69,7 @@ class Executor:
     def _handle(self, message: dict, blob: bytes) -> tuple[dict, list]:
         encoder = Encoder(self._to_handle)
         if self._ahead is not None:
-            self._ahead.begin(message)
+            self._ahead.begin()
         try:
             if message["op"] == "in_turn":
                 target, steps, _ = self._asked(message, blob)
@@ -157,8 +157,8 @@ class Executor:
             case "$method":
                 (held,), name = payload[0].items(), payload[1]
                 return partial(_call_method, self._from_handle(*held), name)
-            case "$callback" | "$silent":
-                return _Callback(self._run_callback, payload, tag == "$silent")
+            case "$callback":
+                return _Callback(self._run_callback, payload)
             case "$offer":
                 call, items, answers, twin = payload
                 plain = Decoder(b"", self._from_handle).decode
@@ -169,7 +169,7 @@ class Executor:
                 return _stand_in(plain(call), attributes, dict(answers))
         raise WireError(f"unexpected {tag}")
 
-    def _run_callback(self, index: int, is_silent: bool, args: tuple, kwargs: dict) -> Any:
+    def _run_callback(self, index: int, args: tuple, kwargs: dict) -> Any:
         encoder = Encoder(self._to_handle)
         message = {
             "callback": index,
@@ -177,11 +177,13 @@ class Executor:
             "kwargs": {name: encoder.encode(arg) for name, arg in kwargs.items()},
         }
         if self._ahead is None:
-            reply, blob = self._call_back(message, encoder.blobs)
+            reply, blob, *here = self._call_back(message, encoder.blobs)
         else:
-            reply, blob = self._ahead.answer(message, encoder.blobs, is_silent)
+            reply, blob, *here = self._ahead.answer(message, encoder.blobs)
         if not reply["ok"]:
             raise _EXCEPTIONS.get(reply["kind"], RuntimeError)(reply["message"])
+        if here:
+            return here[0]
         return Decoder(blob, self._from_handle).decode(reply["value"])
 
 
@@ -213,13 +215,12 @@ def _call_method(owner: Any, name: str, *args: Any, **kwargs: Any) -> Any:
 class _Callback:
     """Stands, in the student's process, for a function of the check's."""
 
-    def __init__(self, run: Callable, index: int, is_silent: bool) -> None:
+    def __init__(self, run: Callable, index: int) -> None:
         self._run = run
         self.index = index
-        self._is_silent = is_silent
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._run(self.index, self._is_silent, args, kwargs)
+        return self._run(self.index, args, kwargs)
 
 
 class _StandIn:

@@ -15,7 +15,7 @@ code gets a stand-in whose calls come back as callbacks. So what the check count
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
@@ -57,41 +57,23 @@ class Offer:
     """An object of the check's that a student's function may use.
 
     The student sees `attributes` (values, callables or further offers) and may call the object
-    itself if `call` is given. Every call runs on the check's side. silent: names of those that
-    return None and look at plain values only, so that the student's code need not wait. answers:
-    what `call` answers to whole numbers, if that is no secret and nobody counts. peeks: by name,
-    what a callable without arguments would answer now; it is told with every message. guesses: the
-    same for callables with arguments, which come with the answer. twin: module and name of what
-    makes an object that answers as this one does, and plain arguments; for what is no secret, and
-    as easily kept as asked for again.
+    itself if `call` is given. Every call runs on the check's side. answers: what `call` answers to
+    whole numbers, if that is no secret and nobody counts. twin: module and name of what makes an
+    object that answers as this one does, and plain arguments; for what is no secret, and as easily
+    kept as asked for again. It raises LookupError for what is to be asked here. A twin with
+    `goes_on` tells after a request whether the same one follows, and lives as long as that is so.
     """
 
     call: Callable[..., Any] | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
-    silent: Collection[str] = ()
     answers: Mapping[int, float] = field(default_factory=dict, repr=False)
-    peeks: Mapping[str, Callable[[], Any]] = field(default_factory=dict, repr=False)
-    guesses: Mapping[str, Callable[[], tuple[list, Any]]] = field(default_factory=dict, repr=False)
     twin: Sequence[Any] = field(default=(), repr=False)
 
     @cached_property
-    def alone(self) -> tuple[dict, Callbacks]:
+    def alone(self) -> tuple[dict, list]:
         """Its item, and its callbacks, in a request that has no others before."""
-        callbacks = Callbacks()
+        callbacks: list = []
         return _item_of(self, callbacks), callbacks
-
-
-class Callbacks(list):
-    """The functions of one request that the student's code may call, and what can be told now."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.known: dict[int, Callable[[], tuple[list, Any]]] = {}
-
-    def told(self) -> dict[str, list]:
-        """What to tell along with a message: number of the callback, arguments, plain answer."""
-        told = [[index, *map(Encoder().encode, known())] for index, known in self.known.items()]
-        return {"told": told} if told else {}
 
 
 class Channel(Protocol):
@@ -182,20 +164,22 @@ class Student:
 
         With `look` it gives the result and what the arguments are afterwards.
         """
-        callbacks = Callbacks()
+        callbacks: list = []
         encoder = Encoder(lambda value: self._to_handle(value, callbacks))
         message: dict[str, Any] = {"op": op, "hold": hold}
         if target is not None:
-            message["target"] = encoder.encode(target)
+            message["target"] = target._item
         if args:
-            message["args"] = [encoder.encode(arg) for arg in args]
+            message["args"] = [
+                self._to_handle(arg, callbacks) if type(arg) in _OURS else encoder.encode(arg)
+                for arg in args
+            ]
         if kwargs:
             message["kwargs"] = {key: encoder.encode(arg) for key, arg in kwargs.items()}
         if name is not None:
             message["name"] = name
         if look:
             message["look"] = True
-        message |= callbacks.told()
         reply, blob = self._channel.request(message, encoder.blobs, callbacks)
         if reply.get("ok") is not True:
             raise _student_error(reply)
@@ -212,7 +196,6 @@ class Student:
         if isinstance(value, Offer) and not callbacks:
             item, own = value.alone
             callbacks += own
-            callbacks.known |= own.known
             return item
         return _item_of(value, callbacks)
 
@@ -225,18 +208,16 @@ class Student:
         return Proxy(self, {"$handle": index}, _clean(kind[:80]))
 
 
-def _item_of(value: Any, callbacks: Callbacks) -> dict:
+_OURS = (Proxy, Offer)  # what is no plain value, and no container of such
+
+
+def _item_of(value: Any, callbacks: list) -> dict:
     """What stands for an object, an offer or a function, which joins the callbacks."""
     if isinstance(value, Proxy):
         return value._item
     if isinstance(value, Offer):
         encoder = Encoder(lambda inner: _item_of(inner, callbacks))
         attributes = {name: encoder.encode(item) for name, item in value.attributes.items()}
-        for name in attributes.keys() & value.silent:
-            attributes[name] = {"$silent": attributes[name]["$callback"]}
-        peeks = {name: lambda peek=peek: ([], peek()) for name, peek in value.peeks.items()}
-        for name, known in {**peeks, **value.guesses}.items():
-            callbacks.known[attributes[name]["$callback"]] = known
         if encoder.blobs:
             raise TypeError("an Offer's attributes are plain values, callables and offers")
         call = None if value.call is None else _item_of(value.call, callbacks)
@@ -350,19 +331,28 @@ def answer_callback(
     Returns the reply and its blobs. The check's exceptions reach the student as plain ones.
     Raises: WireError if the message is no callback.
     """
+    result, refusal = called_back(message, blob, callbacks, student)
+    if refusal is not None:
+        return refusal, []
+    encoder = Encoder(lambda value: student._to_handle(value, callbacks))
+    return {"ok": True, "value": encoder.encode(result)}, encoder.blobs
+
+
+def called_back(
+    message: dict, blob: bytes, callbacks: list[Callable[..., Any]], student: Student
+) -> tuple[Any, dict | None]:
+    """What the check's own function returns, or the reply that tells of its exception."""
     index, args, kwargs = message.get("callback"), message.get("args"), message.get("kwargs")
     known = type(index) is int and 0 <= index < len(callbacks)
     if not known or not isinstance(args, list) or not isinstance(kwargs, dict):
         raise WireError("not a callback")
-    decoder = Decoder(blob, student._from_handle)
-    plain_args = [decoder.decode(item) for item in args]
-    plain_kwargs = {name: decoder.decode(item) for name, item in kwargs.items()}
-    encoder = Encoder(lambda value: student._to_handle(value, callbacks))
+    decode = Decoder(blob, student._from_handle).decode
+    plain_args = [decode(item) for item in args]
+    plain_kwargs = {name: decode(item) for name, item in kwargs.items()}
     try:
-        result = callbacks[index](*plain_args, **plain_kwargs)
+        return callbacks[index](*plain_args, **plain_kwargs), None
     except _SLIPS as error:
-        return {"ok": False, "kind": type(error).__name__, "message": str(error)}, []
-    return {"ok": True, "value": encoder.encode(result)}, encoder.blobs
+        return None, {"ok": False, "kind": type(error).__name__, "message": str(error)}
 
 
 # What a function of the check's may raise for arguments that make no sense: our verdicts are none.

@@ -44,6 +44,7 @@ TENSOR_DTYPES = frozenset(
         "complex64",
     ]
 )
+PLAIN = frozenset([bool, int, float, str])  # types of JSON's values that stand for themselves
 ARRAY_KINDS = "biufc"
 ARRAY_DTYPE = re.compile(rf"[<>|][{ARRAY_KINDS}]\d{{1,2}}")
 
@@ -54,6 +55,15 @@ _FRAME = struct.Struct("<IQ")
 
 class WireError(ValueError):
     """A message that breaks the format: too large, too deep, or not what it claims to be."""
+
+
+def is_array(value: Any) -> bool:
+    """Whether it travels as raw bytes: a tensor or an array."""
+    if value is None or type(value) in PLAIN:
+        return False
+    torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
+    is_tensor = torch is not None and isinstance(value, torch.Tensor)
+    return is_tensor or (numpy is not None and isinstance(value, numpy.ndarray))
 
 
 class Encoder:
@@ -72,8 +82,15 @@ class Encoder:
         """The item that stands for `value`. Raises WireError for nesting beyond MAX_DEPTH."""
         if depth > MAX_DEPTH:
             raise WireError(f"a value is nested more than {MAX_DEPTH} levels deep")
-        if value is None or type(value) is bool:
+        kind = type(value)
+        if value is None or kind is bool or kind is str:
             return value
+        if kind is int:
+            return _encode_int(value)
+        if kind is list:
+            return [self.encode(item, depth + 1) for item in value]
+        if (torch := sys.modules.get("torch")) is not None and kind is torch.Tensor:
+            return {"$tensor": self._tensor(torch, value)}
         if isinstance(value, int):
             return _encode_int(int.__index__(value))
         if isinstance(value, float):
@@ -118,7 +135,9 @@ class Encoder:
         return self._to_handle(value)
 
     def _tensor(self, torch: Any, value: Any) -> list:
-        with torch._C.DisableTorchFunctionSubclass():
+        is_plain = type(value) is torch.Tensor  # then nothing that watches torch need see this
+        unseen = "DisableTorchFunction" if is_plain else "DisableTorchFunctionSubclass"
+        with getattr(torch._C, unseen)():
             dtype, shape = str(value.dtype).removeprefix("torch."), list(value.shape)
             if dtype not in TENSOR_DTYPES:
                 raise TypeError(f"a tensor of dtype {dtype} cannot be passed by value")
@@ -152,6 +171,8 @@ class Decoder:
 
     def decode(self, item: Any) -> Any:
         """The value that `item` stands for."""
+        if type(item) in PLAIN:
+            return item
         try:
             return self._decode(item, 0)
         except WireError:
@@ -162,9 +183,11 @@ class Decoder:
     def _decode(self, item: Any, depth: int) -> Any:
         if depth > MAX_DEPTH:
             raise WireError(f"a value is nested more than {MAX_DEPTH} levels deep")
-        if item is None or type(item) in (bool, int, float, str):
+        if item is None or type(item) in PLAIN:
             return item
         if type(item) is list:
+            if len(item) > 0 and {*map(type, item)} <= PLAIN and depth < MAX_DEPTH:
+                return [*item]
             return [self._decode(entry, depth + 1) for entry in item]
         ((tag, payload),) = item.items()
         if tag == "$tuple":

@@ -42,7 +42,8 @@ class RandomSource:
         self.forks, self.probability = forks, 1.0
         self.problem: Exception | None = None
         self._n_answered = 0
-        self._intervals: list[tuple[float, float]] = []
+        self._n_uniforms = 0
+        self._intervals: dict[int, tuple[float, float]] = {}  # of those that were asked about
         self.limits = self._max_forks, self._least = max_forks, least_probability
 
     def choose(self, weights: Sequence[float]) -> int:
@@ -61,17 +62,17 @@ class RandomSource:
 
     def uniform(self) -> int:
         """The number of a new uniform on [0, 1), independent of all others."""
-        self._intervals.append((0.0, 1.0))
-        return len(self._intervals) - 1
+        self._n_uniforms += 1
+        return self._n_uniforms - 1
 
     def is_below(self, uniform: int, threshold: float) -> bool:
         """Whether that uniform is below the threshold, as far as earlier answers leave it open.
 
-        Raises: ValueError if there is no such uniform or the threshold is not a number; `PathEnds`.
+        Raises: ValueError for what is no number of a uniform or no threshold; `PathEnds`.
         """
-        if not 0 <= uniform < len(self._intervals) or math.isnan(threshold):
+        if type(uniform) is not int or uniform < 0 or math.isnan(threshold):
             raise ValueError(f"no uniform {uniform} to compare with {threshold}")
-        low, high = self._intervals[uniform]
+        low, high = self._intervals.get(uniform, (0.0, 1.0))
         if not low < threshold < high:
             return threshold >= high
         share = (threshold - low) / (high - low)

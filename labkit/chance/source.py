@@ -101,7 +101,7 @@ def _bound(namespace: dict[str, Any], parts: Mapping[str, Any]) -> Iterator[None
         namespace.update(before)
 
 
-_RANDOM = (Uniforms, Number)
+_RANDOM = frozenset([Uniforms, Number])
 
 
 class _Scripted(TorchFunctionMode):
@@ -118,13 +118,20 @@ class _Scripted(TorchFunctionMode):
         if func in DRAWS:
             kwargs = {name: value for name, value in kwargs.items() if name != "generator"}
             return DRAWS[func](self.source, *args, **kwargs)
-        if types and any(issubclass(kind, _RANDOM) for kind in types):
+        if types and not _RANDOM.isdisjoint(types):
             return follow(func, args, kwargs)
-        if func in MAKERS:
-            return _made(func, args, kwargs)
-        if func in REFUSED or (func in DROPOUTS and _drops(func, args, kwargs)):
-            raise CannotFollow(operation(func))
+        if func in WATCHED:
+            return _watched(func, args, kwargs)
         return func(*args, **kwargs)
+
+
+def _watched(func: Callable, args: tuple, kwargs: dict) -> Any:
+    """What may draw, or hold what was drawn."""
+    if func in MAKERS:
+        return _made(func, args, kwargs)
+    if func in REFUSED or _drops(func, args, kwargs):
+        raise CannotFollow(operation(func))
+    return func(*args, **kwargs)
 
 
 def _fresh(source: Source, tensor: Tensor, **form: Any) -> Uniforms:
@@ -285,3 +292,4 @@ REFUSED = frozenset(
     }.items()
     for name in names.split()
 )
+WATCHED = MAKERS | DROPOUTS | REFUSED

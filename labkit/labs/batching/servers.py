@@ -9,9 +9,9 @@ wall.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from math import inf
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from labkit.labs.batching.log import DECODE, PREFILL, Event, Run
 from labkit.labs.batching.workload import Costs, Job
@@ -66,19 +66,8 @@ class Server:
     def arrivals(self) -> list[dict]:
         """The requests that have come since it was last asked, oldest first."""
         self._poll()
-        come, self._ready = self._come(), []
-        return come
-
-    def peeks(self) -> dict[str, Callable[[], Any]]:
-        """By the name of a primitive, what it would answer now; nobody is asked."""
-        return {"arrivals": self._come, "free_tokens": self._room}
-
-    def guesses(self) -> dict[str, Callable[[], tuple[list, Any]]]:
-        """As `peeks`, for primitives with arguments: these, and the answer."""
-        return {}
-
-    def _come(self) -> list[dict]:
-        return [self._described(self.run.jobs[i]) for i in self._ready]
+        come, self._ready = self._ready, []
+        return [self._described(self.run.jobs[i]) for i in come]
 
     def now(self) -> float:
         """Seconds since the beginning."""
@@ -95,9 +84,6 @@ class Server:
     def free_tokens(self) -> int:
         """Room left on this server, in tokens."""
         self._poll()
-        return self._room()
-
-    def _room(self) -> int:
         return self.capacity - sum(self.room_taken.values())
 
     def free_kv(self, request_id: int) -> None:
@@ -169,10 +155,6 @@ class PrefillServer(Server):
         self._store = store
         self.coming.extend((job.arrival_s, job.id) for job in run.arriving)
 
-    def peeks(self) -> dict[str, Callable[[], Any]]:
-        """As of every server, and of the store."""
-        return super().peeks() | {"storage_room": self._store.room}
-
     def storage_room(self) -> int | None:
         """Room left in the store, in tokens; None if it has no limit."""
         self._poll()
@@ -227,13 +209,6 @@ class DecodeServer(Server):
         self._job(request_id)
         self._store.remove(request_id)
         self._act("free stored", [request_id])
-
-    def guesses(self) -> dict[str, Callable[[], tuple[list, Any]]]:
-        """A step with all that have room here."""
-        return {"decode_step": lambda: ([[*self.room_taken]], self._next_tokens(self.room_taken))}
-
-    def _next_tokens(self, ids: Iterable[int]) -> list[int]:
-        return [self.run.jobs[i].token(self._n_made.get(i, 1), self.eos) for i in ids]
 
     def decode_step(self, ids: Sequence[int]) -> list[int]:
         """One more token for each of these requests."""

@@ -17,7 +17,19 @@ from labkit.chance.paths import NotRepeatable
 from labkit.checks.law import Law, exact_law, offered
 
 SAMPLERS = """
-import torch
+import sys, types, torch
+
+class Size:
+    "What is known of a model: how much it has noted, but not what it says."
+    def __init__(self, more): self.n, self.more = 0, more
+    def probs(self, text):
+        self.n += 1
+        raise LookupError
+    def note(self, length): self.n += 1
+    def size(self):
+        self.n += 1
+        return self.n - 1 + self.more
+sys.modules["twins"] = types.SimpleNamespace(Size=Size)
 
 def kept(model):
     "Three tokens, each by two questions to a model and one to chance."
@@ -71,10 +83,10 @@ class Model:
         self.tape.append("size")
         return len(self.tape) - 1
 
-    def offer(self, peek: int = 0) -> Offer:
+    def offer(self, more: int = 0) -> Offer:
+        """more: by how much its twin is wrong about the size."""
         attributes = {"probs": self.asked, "note": self.note, "size": self.size}
-        peeks = {"size": lambda: len(self.tape) + peek}
-        return Offer(attributes=attributes, silent=["note"], peeks=peeks)
+        return Offer(attributes=attributes, twin=("twins", "Size", more))
 
     def asked(self, text: list[int]) -> object:
         return torch.tensor(self.probs(text), dtype=torch.float64)
@@ -115,7 +127,7 @@ def test_a_sampler_that_remembers_is_found_one_message_at_a_time(child):
 @pytest.mark.parametrize(
     ("lie", "ends"),
     [
-        ("lambda *_: ({'ok': True, 'value': 1}, b'')", Misplayed),
+        ("lambda *_: (({'ok': True, 'value': 1}, b''), 1)", Misplayed),
         ("lambda self, *_: self._events.extend([{'n_bytes': 1 << 40}])", Tampered),
         ("lambda self, *_: self._events.extend([{'n_bytes': 0}] * 1000)", Tampered),
     ],
@@ -145,13 +157,13 @@ def test_who_asks_for_nothing_again_and_again_is_ended(child):
         SteadyAnswers().over(child).look_at(["x"])
 
 
-def test_what_was_told_must_be_the_answer(child):
+def test_what_a_twin_says_must_be_the_answer(child):
     child.run_cell("def size(model):\n    return model.size()")
     with child.forked():
         child.may_run_ahead = True
         assert child.student.size(Model().offer()) == 0
         with pytest.raises(Misplayed):
-            child.student.size(Model().offer(peek=1))
+            child.student.size(Model().offer(more=1))
 
 
 class Counter:
@@ -206,9 +218,69 @@ def test_a_twin_that_answers_with_another_kind_of_value_is_found(child):
             child.student.counts(Counter(5).offer(5))
 
 
-def test_what_a_silent_function_raises_is_found(child):
+def test_what_the_checks_function_raises_and_its_twin_does_not_is_found(child):
     child.run_cell("def loud(model):\n    model.note(7)\n    return 1")
     with child.forked():
         child.may_run_ahead = True
         with pytest.raises(Misplayed):
             child.student.loud(Model().offer())
+
+
+class Loop:
+    """Calls a step until it has counted to a number, which its twin foresees."""
+
+    def __init__(self, end: int) -> None:
+        self.n, self._end = 0, end
+
+    def count(self) -> int:
+        self.n += 1
+        return self.n
+
+    def goes_on(self) -> bool:
+        return self.n < self._end
+
+    def play(self, step: object, twins_end: int) -> list[int]:
+        """What the steps give. twins_end: the number at which the twin takes it for over."""
+        offer = Offer(attributes={"count": self.count}, twin=("twins", "Loop", twins_end))
+        seen = []
+        while self.goes_on():
+            seen.append(step(offer))
+        return seen
+
+
+LOOP = """
+import sys, types
+class Loop:
+    def __init__(self, end): self.n, self.end = 0, end
+    def count(self):
+        self.n += 1
+        return self.n
+    def goes_on(self): return self.n < self.end
+sys.modules["twins"] = types.SimpleNamespace(Loop=Loop)
+def step(loop):
+    loop.count()
+    return loop.count()
+"""
+
+
+def test_a_twin_that_goes_on_foresees_the_next_requests(child, monkeypatch):
+    heard = []
+    hear = RemoteChannel._hear
+    monkeypatch.setattr(RemoteChannel, "_hear", lambda *args: (heard.append(1), hear(*args))[1])
+    child.run_cell(LOOP)
+    with child.forked():
+        plain = Loop(20).play(child.student.step, 20)
+        n_plain = len(heard)
+        child.may_run_ahead = True
+        assert Loop(20).play(child.student.step, 20) == plain == [*range(2, 21, 2)]
+    assert (n_plain, len(heard)) == (30, 31)
+
+
+@pytest.mark.parametrize("twins_end", [10, 30])
+def test_a_twin_that_foresees_another_number_of_requests_is_found(child, twins_end):
+    child.run_cell(LOOP)
+    with child.forked():
+        child.may_run_ahead = True
+        with pytest.raises(Misplayed):
+            Loop(20).play(child.student.step, twins_end)
+            value_of(child.student.n_calls)

@@ -5,8 +5,8 @@ The servers, their log and the other loop are the checks' own. The student's loo
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import wraps
 from typing import Any
 
@@ -14,8 +14,9 @@ from labkit.bridge.helped import Helped
 from labkit.bridge.student import Offer, Proxy, Student, StudentError, hold, hold_attribute
 from labkit.checks.core import Wrong, check
 from labkit.labs.batching.checks.partners import BatchByBatchDecode, OneByOnePrefill
+from labkit.labs.batching.checks.twin import Twin
 from labkit.labs.batching.driver import serve
-from labkit.labs.batching.log import PREFILL, Run
+from labkit.labs.batching.log import DECODE, Run
 from labkit.labs.batching.replay import Rule, faults_of, in_words
 from labkit.labs.batching.servers import Server
 from labkit.labs.batching.workload import FixedCosts, Job, Setup
@@ -36,7 +37,6 @@ PARTS = {
     "DecodeLoop": ("Request", "RequestQueue", "does_fit"),
 }
 RULES: dict[str, list[Rule]] = {}  # by exercise: a log is read once for all of them
-SILENT = ("save_kv", "free_kv", "finish", "refuse", "load_kv", "free_stored")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,15 +105,14 @@ def run_of(student: Student, case: LoopCase, exercise: str) -> Run:
 
 def _play(student: Student, case: LoopCase, exercise: str) -> Run:
     theirs = StudentLoop(hold(getattr(student, exercise)))
-    is_prefill = exercise == "PrefillLoop"
-    loops = (theirs, BatchByBatchDecode()) if is_prefill else (OneByOnePrefill(), theirs)
+    loops = [OneByOnePrefill(), BatchByBatchDecode()]
+    loops[exercise == "DecodeLoop"] = theirs
 
     def offered(server: Server) -> Any:
-        if (server.name == PREFILL) != is_prefill:
+        if loops[server.name == DECODE] is not theirs:
             return server
         attributes = {name: getattr(server, name) for name in OFFERED[exercise]}
-        known = {"peeks": server.peeks(), "guesses": server.guesses()}
-        return Offer(attributes=attributes, silent=SILENT, **known)
+        return Offer(attributes=attributes, twin=twin_of(case, exercise))
 
     run = serve(
         case.jobs,
@@ -132,6 +131,13 @@ def _play(student: Student, case: LoopCase, exercise: str) -> Run:
     if theirs.error is not None and theirs.error.lines:
         run.stopped += f" ({theirs.error.lines[-1]})"
     return run
+
+
+def twin_of(case: LoopCase, exercise: str) -> tuple:
+    """What makes a twin of the servers."""
+    jobs = [[*map(job.__getattribute__, Job.__slots__)] for job in case.jobs]
+    told = (jobs, asdict(case.setup), asdict(case.costs), case.order, case.seed)
+    return Twin.__module__, Twin.__name__, exercise, *told
 
 
 def rule(
@@ -162,7 +168,8 @@ def rule(
         def play(student: Student, case: LoopCase | Together) -> None:
             if isinstance(case, Together):
                 runs = [run_of(student, each, exercise) for each in case.workloads]
-                return expect_work(runs, exercise, broken.rule.on)
+                work = student.once(("work", exercise, case), lambda: work_in(runs, exercise))
+                return expect_work(work, exercise, broken.rule.on)
             run = run_of(student, case, exercise)
             found = student.once(
                 ("faults", exercise, case), lambda: faults_of(run, RULES[exercise])
@@ -187,22 +194,32 @@ def is_workload(case: Any) -> bool:
     return isinstance(case, LoopCase | Together)
 
 
-def expect_work(runs: Sequence[Run], exercise: str, kinds: Sequence[str] = ()) -> None:
-    """A quarter of what was due was done: who does nothing breaks few rules.
-
-    kinds: the events to judge by. The loop's main work counts, and the first of these that is work.
-    """
-    due = WORK[exercise]
-    main = next(iter(due))
-    own = next((kind for kind in kinds if kind in due), main)
-    for kind in dict.fromkeys((main, own)):
-        words, n_due_of = due[kind]
+def work_in(runs: Sequence[Run], exercise: str) -> dict[str, tuple[int, int]]:
+    """By kind of event, how often all runs together should have one, and how often they do."""
+    work = {}
+    for kind, (_, n_due_of) in WORK[exercise].items():
         n_due = n_done = 0
         for run in runs:
             wanted = n_due_of(run)
             done = Counter(i for event in run.events(kind) for i in event.ids)
             n_due += sum(wanted.values())
             n_done += sum(min(n, done[i]) for i, n in wanted.items())
+        work[kind] = n_due, n_done
+    return work
+
+
+def expect_work(
+    work: Mapping[str, tuple[int, int]], exercise: str, kinds: Sequence[str] = ()
+) -> None:
+    """A quarter of what was due was done: who does nothing breaks few rules.
+
+    work: as from `work_in`. kinds: the events to judge by. The loop's main work counts, and the
+    first of these that is work.
+    """
+    main = next(iter(work))
+    own = next((kind for kind in kinds if kind in work), main)
+    for kind in dict.fromkeys((main, own)):
+        (words, _), (n_due, n_done) = WORK[exercise][kind], work[kind]
         if 4 * n_done < n_due:
             what = f"there is too little to judge by: {words.format(n_done=n_done, n_due=n_due)}"
             raise Wrong(what, cause="too little was done")

@@ -1,8 +1,8 @@
 """The memory that the checks of lab 07 offer: it stays here, counts, and follows what it gives.
 
-A student's function gets an `Offer` of it, so what is counted cannot be forged. Where each loading
-gives the same numbers, a twin stands beside that function: to look there is no more than to keep
-copies of tiles, and what was loaded is counted here. A memory that changes has none.
+A student's function gets an `Offer` of it, so what is counted cannot be forged. A twin stands
+beside that function, so it need not wait. To look into the twin is no more than to keep copies of
+tiles, or to know what the next loading gives: what was loaded and stored is counted here.
 """
 
 from collections.abc import Callable, Mapping
@@ -57,15 +57,16 @@ class WatchedMemory:
         """What the student's function gets for it."""
         sizes = {"n_rows": self.memory.n_rows, "head_dim": self.memory.head_dim}
         attributes = {**sizes, "load": self.load, "store": self.store}
-        return Offer(attributes=attributes, silent=["store"], twin=self._told())
+        return Offer(attributes=attributes, twin=self._told())
 
     def _told(self) -> tuple:
-        """What makes a twin of it; nothing if it changes."""
-        if self.drift or self.turned:
-            return ()
-        given = torch.stack([self.memory.arrays[name] for name in "QKV"])
-        numbers = given.numpy().tobytes().hex()
-        return __name__, Twin.__name__, numbers, [*given.shape], self.memory.sram_bytes
+        """What makes a twin of it."""
+        arrays = self.memory.arrays
+        given, drift = [arrays[name] for name in "QKV"], [*self.drift.values()]
+        numbers = torch.stack([*given, *drift]).numpy().tobytes().hex()
+        changes = ("".join(self.drift), self.order.state, self.turned)
+        shape = [*given[0].shape]
+        return __name__, Twin.__name__, numbers, shape, self.memory.sram_bytes, *changes
 
     def load(self, name: Any, start: Any = 0, stop: Any = None) -> Tensor:
         """As `Memory.load`, with every refusal as one that reaches the student in words."""
@@ -74,7 +75,7 @@ class WatchedMemory:
         if name in self.turned:
             return loaded.roll(1, dims=1)
         if name in self.drift:
-            rows = slice(first, first + len(loaded))
+            rows = slice(first, first + loaded.shape[0])
             self.memory.arrays[name][rows] += self.drift[name][rows]
         return loaded
 
@@ -176,9 +177,20 @@ class WatchedMemory:
 
 
 class Twin(WatchedMemory):
-    """A memory with the same Q, K and V, of which nothing is judged."""
+    """A memory with the same Q, K and V that changes alike, and of which nothing is judged."""
 
-    def __init__(self, numbers: str, shape: list[int], sram_bytes: int | None) -> None:
-        """numbers: Q, K and V in float32, as hexadecimal digits."""
-        given = torch.frombuffer(bytearray.fromhex(numbers), dtype=torch.float32).reshape(shape)
-        super().__init__(attention_memory(*given, sram_bytes), Order(once=""))
+    def __init__(
+        self,
+        numbers: str,
+        shape: list[int],
+        sram_bytes: int | None,
+        drifting: str,
+        state: str,
+        turned: str,
+    ) -> None:
+        """numbers: Q, K, V and the drift of `drifting`, in float32, as hexadecimal digits."""
+        told = torch.frombuffer(bytearray.fromhex(numbers), dtype=torch.float32)
+        queries, keys, values, *drift = told.reshape(-1, *shape)
+        memory = attention_memory(queries, keys, values, sram_bytes)
+        order, drift = Order(once="", state=state), dict(zip(drifting, drift, strict=True))
+        super().__init__(memory, order, drift=drift, turned=turned)

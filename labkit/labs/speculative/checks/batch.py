@@ -1,6 +1,6 @@
 """Checks of `verify_batch`: each row comes out as `verify` alone would have it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from operator import itemgetter
@@ -32,6 +32,7 @@ from labkit.labs.speculative.checks.law import (
     independent,
 )
 from labkit.labs.speculative.checks.parts import (
+    N_RUNS,
     Seeds,
     call,
     call_often,
@@ -39,6 +40,8 @@ from labkit.labs.speculative.checks.parts import (
     isolated,
     look_after_call,
 )
+
+N_COPIES = 4  # of each row, where a generator is to decide about all
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,9 +235,12 @@ def the_batch_stays_as_it_is(student: Student, case: BatchCase) -> None:
 def rng_decides_about_all_rows(student: Student, case: BatchCase) -> None:
     """The same state of `rng` gives the same result, and another state another result."""
 
-    def play(seeds: Seeds) -> list[Outcome]:
-        results = call_often(student, "verify_batch", *case.tensors(), seeds=seeds)
-        return [case.outcome_in(result) for result in results]
+    wide = BatchCase(case.rows * N_COPIES)  # as much is drawn in fewer calls
+    tensors, n_runs = wide.tensors(), N_RUNS // N_COPIES
+
+    def play(seeds: Seeds) -> Iterator[Outcome]:
+        results = call_often(student, "verify_batch", *tensors, seeds=seeds, n_runs=n_runs)
+        return map(wide.outcome_in, results)
 
     expect_repeatable("the numbers kept and the tokens after them", play)
 

@@ -153,9 +153,8 @@ class OfferedModel:
         """What the student's code gets for it. is_told: a twin of it may stand beside that code."""
         calls = {"n_cached": self.n_cached, "feed": self.feed, "rewind": self.rewind}
         attributes = {"vocab_size": self._mind.vocab_size, **calls}
-        peeks = {"n_cached": lambda: len(self._cache)}
-        twin = (__name__, Twin.__name__, self._name, *self._mind.told) if is_told else ()
-        return Offer(attributes=attributes, silent=["rewind"], peeks=peeks, twin=twin)
+        told = (Twin, self._name, *self._mind.told) if is_told else (Length, len(self._cache))
+        return Offer(attributes=attributes, twin=(__name__, told[0].__name__, *told[1:]))
 
     def n_cached(self) -> int:
         """Tokens in the cache."""
@@ -198,6 +197,28 @@ class Twin(OfferedModel):
         """As the other one, whatever stands in torch's place where chance is scripted."""
         with torch._C.DisableTorchFunction():
             return super().feed(tokens)
+
+
+class Length:
+    """How long the cache of a check's model is; what may follow a text only that model tells."""
+
+    def __init__(self, n_cached: int) -> None:
+        self._n = n_cached
+
+    def n_cached(self) -> int:
+        """As the model itself."""
+        return self._n
+
+    def feed(self, tokens: Sequence[int]) -> None:
+        """Raises: LookupError, for the model itself is to answer."""
+        self._n += len(tokens)
+        raise LookupError
+
+    def rewind(self, n_cached: int) -> None:
+        """As the model itself. Raises: LookupError for what it may refuse."""
+        if not 0 <= int(n_cached) <= self._n:
+            raise LookupError
+        self._n = int(n_cached)
 
 
 @lru_cache(MAX_KEPT)

@@ -5,6 +5,7 @@ looks at one part of them, given what the student's code does in the others: a w
 no wrong residual.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate, pairwise
@@ -287,9 +288,8 @@ def rng_decides_what_chance_decides(student: Student, case: VerifyCase) -> None:
     """The same state of `rng` gives the same result, and another state another result."""
     drafted, rows = list(case.drafted), case.tensors()
 
-    def play(seeds: Seeds) -> list[Outcome]:
-        results = call_often(student, "verify", drafted, *rows, seeds=seeds)
-        return [case.outcome_in(result) for result in results]
+    def play(seeds: Seeds) -> Iterator[Outcome]:
+        return map(case.outcome_in, call_often(student, "verify", drafted, *rows, seeds=seeds))
 
     expect_repeatable("the numbers kept and the tokens after them", play)
 
