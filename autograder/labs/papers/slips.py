@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from math import ceil, prod
 from operator import mul
+from statistics import fmean
 
 from autograder.labs.papers.attention import moved_by_first, moved_by_second
 from autograder.labs.papers.numbers import (
@@ -43,6 +44,9 @@ def _operations() -> dict[str, Slip]:
             "factor": (gamma * cost + gamma + 1) / tokens_per_step(alpha, gamma - 1)
         },
         "no_draft": lambda alpha, gamma, cost: right(alpha, gamma, 0),
+        "goes_on": lambda alpha, gamma, cost: {
+            "factor": (gamma * cost + gamma + 1) / (1 + gamma * alpha)
+        },
     }
 
 
@@ -53,6 +57,9 @@ def _acceptance() -> dict[str, Slip]:
         "rejected": lambda **given: {"any_kept": 1 - acceptance(**given)["any_kept"]},
         "inverse": lambda **_: {"top_kept": 1},
         "target_alone": lambda target, draft: {"top_kept": target[0]},
+        "unweighted": lambda target, draft: {
+            "any_kept": fmean(min(1, p / q) for p, q in zip(target, draft, strict=True))
+        },
     }
 
 
@@ -77,6 +84,14 @@ def _orders() -> dict[str, Slip]:
             "q_outside_bytes": width * moved_by_second(length, head_dim, tile_q).reads,
         }
 
+    def no_statistics(length: int, head_dim: int, tile_q: int, tile_kv: int, dtype: str) -> Fields:
+        n_turns = {
+            "kv_outside_bytes": 3 * ceil(length / tile_kv),
+            "q_outside_bytes": 2 * ceil(length / tile_q),
+        }
+        width = ITEM_BYTES[dtype] * length * head_dim
+        return {name: width * (2 + n) for name, n in n_turns.items()}
+
     return {
         "elements": elements,
         "once": lambda length, head_dim, dtype, **_: both_orders(
@@ -86,6 +101,7 @@ def _orders() -> dict[str, Slip]:
             tile_q=tile_kv, tile_kv=tile_q, **rest
         ),
         "reads_only": reads_only,
+        "no_statistics": no_statistics,
     }
 
 
@@ -114,12 +130,17 @@ def _reads() -> dict[str, Slip]:
         n_tiles = ceil(length / right["tile_kv"])
         return {"reads": right["reads"] + n_tiles * length * (head_dim + 2)}
 
+    def no_statistics(length: int, head_dim: int, sram_kib: int, dtype: str) -> Fields:
+        n_tiles = ceil(length / reads(length, head_dim, sram_kib, dtype)["tile_kv"])
+        return {"reads": 2 * length * head_dim * (1 + n_tiles)}
+
     return {
         "m_in_bytes": lambda length, head_dim, sram_kib, dtype: reads_holding(
             length, head_dim, sram_kib * KIB
         ),
         "once": lambda length, head_dim, **_: {"reads": length * (4 * head_dim + 2)},
         "with_writes": with_writes,
+        "no_statistics": no_statistics,
         "bytes": lambda dtype, **given: {
             "reads": ITEM_BYTES[dtype] * reads(dtype=dtype, **given)["reads"]
         },
@@ -178,6 +199,11 @@ def _prefix() -> dict[str, Slip]:
         "round_one": lambda document, question, params_b: {
             **flops(document, params_b, 4 / 3),
             "computed_tokens": prefix(document, question, params_b)["computed_tokens"] * 4 / 3,
+        },
+        "with_first": lambda document, question, params_b: {
+            "computed_tokens": document
+            + question
+            + prefix(document, question, params_b)["computed_tokens"]
         },
         "no_two": lambda document, params_b, **_: flops(document, params_b, 1 / 2),
         "one_round": lambda document, question, params_b: {
