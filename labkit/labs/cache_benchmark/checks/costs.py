@@ -161,7 +161,8 @@ def _expect_flops(
 )
 def each_step_attends_to_what_is_cached(student: Student, case: CostCase) -> None:
     """The FLOPs of a decode step count its attention to all cached tokens."""
-    _expect_flops(student, case)
+    of_fed = case.n_new * ModelWork.of(case.model).flops(1, 0, 1)
+    _expect_flops(student, case, {of_fed: "Attention to the cached tokens was left out."})
 
 
 @_cost(
@@ -196,7 +197,10 @@ def every_pass_moves_weights_and_cache(student: Student, case: CostCase) -> None
     got, work = _costs(student, case)[1], ModelWork.of(case.model)
     none, last = (work.moved_bytes(n, 1, 2) for n in (0, case.n_prompt + case.n_new - 1))
     of_cached = case.moved_bytes - last + none if case.use_cache else case.n_new * none
+    lengths = (case.n_prompt, *[1] * (case.n_new - 1))
+    of_fed = sum(work.moved_bytes(n, 1, 2) for n in lengths) if case.use_cache else case.moved_bytes
     slips = {
+        of_fed: "A pass also moves keys and values of the tokens that are cached.",
         last: "That is what the last pass moves. Add up all passes.",
         of_cached: "A pass also moves keys and values of the tokens that it is fed.",
     }

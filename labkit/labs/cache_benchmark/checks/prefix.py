@@ -153,7 +153,10 @@ def transfers_in_turn_add_up(student: Student, case: OffloadCase) -> None:
 @check("offload_step_s", hint="Take the longer of the two transfers.", gate=True)
 def overlapping_transfers_take_the_longer(student: Student, case: OffloadCase) -> None:
     """With overlap, the step takes as long as the longer transfer."""
-    slips = {case.in_turn_s: "That is the time without overlap."}
+    slips = {
+        case.in_turn_s: "That is the time without overlap.",
+        case.in_turn_s - case.overlapped_s: "That is the shorter transfer. Take the longer one.",
+    }
     got = student.offload_step_s(*case.arguments, overlap=True)
     what = "the seconds with overlap"
     expect_number(got, case.overlapped_s, what, relative=SINGLE_PRECISION, slips=slips)
