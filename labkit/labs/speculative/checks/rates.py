@@ -55,9 +55,6 @@ class BlocksCase:
             "Do not count the tokens that the target adds.": (
                 (n_accepted + len(self.blocks)) / n_drafted
             ),
-            "The tokens that the target adds are no drafted ones. Do not count them.": (
-                (n_accepted + len(self.blocks)) / sum(map(_examined, self.blocks))
-            ),
             "In a block that is accepted whole, no token is rejected.": (
                 n_accepted / (n_accepted + len(tried))
             ),
