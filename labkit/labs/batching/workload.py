@@ -84,17 +84,24 @@ class Setup:
 
     def refuses(self, job: Job) -> str:
         """Why a request can never be served; empty if it can."""
-        limit, rooms = job.limit(self.max_length), self.decode_capacity
         if job.max_new == 0:
             return "it asks for no token"
-        if limit < 1:
+        if job.limit(self.max_length) < 1:
             return "its prompt leaves no room for a token"
-        rooms = [(job.n_input, self.prefill_capacity), (job.size(self.max_length), rooms)]
-        if self.storage is not None:
-            rooms.append((job.n_input, self.storage))
-        if any(size > room for size, room in rooms):
+        if any(size > capacity for size, capacity in self.rooms(job).values()):
             return "it does not fit, even alone"
         return ""
+
+    def rooms(self, job: Job) -> dict[str, tuple[int, int]]:
+        """What a request takes of each memory, and how much that holds, if there is a limit."""
+        rooms = {
+            "the prefill server": (job.n_input, self.prefill_capacity),
+            "the store": (job.n_input, self.storage),
+            "the decode server": (job.size(self.max_length), self.decode_capacity),
+        }
+        if self.storage is None:
+            del rooms["the store"]
+        return rooms
 
 
 def poisson(

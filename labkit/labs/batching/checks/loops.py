@@ -135,7 +135,7 @@ def _play(student: Student, case: LoopCase, exercise: str) -> Run:
 
 def twin_of(case: LoopCase, exercise: str) -> tuple:
     """What makes a twin of the servers."""
-    jobs = [[*map(job.__getattribute__, Job.__slots__)] for job in case.jobs]
+    jobs = [[getattr(job, name) for name in Job.__slots__] for job in case.jobs]
     told = (jobs, asdict(case.setup), asdict(case.costs), case.order, case.seed)
     return Twin.__module__, Twin.__name__, exercise, *told
 

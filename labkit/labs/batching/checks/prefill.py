@@ -15,7 +15,6 @@ from labkit.labs.batching.checks.decode import decode_serves_to_the_end
 from labkit.labs.batching.checks.loops import rule
 from labkit.labs.batching.log import PREFILL, Event
 from labkit.labs.batching.replay import State
-from labkit.labs.batching.workload import Job, Setup
 
 Faults = Iterator[tuple[int | None, str]]
 
@@ -77,8 +76,8 @@ def only_what_cannot_run_is_refused(event: Event, state: State) -> Faults:
         if event.what == "prefill" and why[i]:
             yield i, f"request {i} is prefilled, but can never be served: {why[i]}"
         elif event.what == "refuse" and not why[i]:
-            job, setup = state.run.jobs[i], state.run.setup
-            full = [name for name, size, room in _rooms(job, setup) if size == room]
+            rooms = state.run.setup.rooms(state.run.jobs[i])
+            full = [name for name, (size, capacity) in rooms.items() if size == capacity]
             exactly = f": it fills {' and '.join(full)} exactly" if full else ""
             yield i, f"request {i} is refused, but it could be served{exactly}"
         elif event.what == "refuse" and i in state.refused:
@@ -88,15 +87,6 @@ def only_what_cannot_run_is_refused(event: Event, state: State) -> Faults:
     for i in state.run.jobs if event.what == "end" else ():
         if i in state.hopeless:
             yield i, f"request {i} can never run, and was not refused: {why[i]}"
-
-
-def _rooms(job: Job, setup: Setup) -> list[tuple[str, int, int | None]]:
-    """The three memories: the name, what a request takes of it, and its capacity."""
-    return [
-        ("the prefill server", job.n_input, setup.prefill_capacity),
-        ("the store", job.n_input, setup.storage),
-        ("the decode server", job.size(setup.max_length), setup.decode_capacity),
-    ]
 
 
 @_rule(

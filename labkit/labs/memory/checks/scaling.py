@@ -14,7 +14,7 @@ from labkit.checks.answers import (
     is_near,
     shape_of,
 )
-from labkit.checks.compare import expect_mapping, show, told
+from labkit.checks.compare import expect_mapping, said_of, show, told
 from labkit.checks.core import Wrong, check
 from labkit.labs.memory.checks.tables import FAMILY, LENGTHS, cache_bytes
 from labkit.models.facts import models
@@ -53,9 +53,7 @@ def cache_follows_the_depth(student: Student, case: AnswerCase) -> None:
             32
             / 0.6: "That is the ratio of the names. Use the parameters in the table of section 1.",
         }
-        why = next(
-            (text for wrong, text in slips.items() if is_near(params_ratio, wrong, 0.02)), ""
-        )
+        why = said_of(params_ratio, slips, 0.02)
         raise Wrong(f"the parameters do not grow {show(params_ratio)} times", why=why)
     functions = case.right or student
     small, large = (

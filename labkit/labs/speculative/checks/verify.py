@@ -93,10 +93,9 @@ def each_token_has_a_uniform_of_its_own(student: Student, case: VerifyCase) -> N
     alone = [case.alone(i).found(student) for i in range(case.k)]  # as another check asks it
     chances = tuple(one.share(lambda outcome: outcome[0] == 1) for one in alone)
     if all(chance in (0, 1) for chance in chances):
-        counted = rejected_counted(case.alone(0))
-        is_counted = is_like(case.alone(0).found(student).weights, counted)
-        why = "Accept a token if a uniform random number is below the ratio."
-        why = COUNTED if is_counted else why
+        is_counted = is_like(alone[0].weights, rejected_counted(case.alone(0)))
+        by_chance = "Accept a token if a uniform random number is below the ratio."
+        why = COUNTED if is_counted else by_chance
         raise Wrong("accepting a token", expected="chance", got="always the same", why=why)
     shared = [*accumulate(chances, min, initial=1.0), 0.0]
     claim = Claim(
