@@ -75,7 +75,7 @@ def _add_exercise(lab: str, name: str) -> list[Path]:
         "snake": snake,
         "camel": "".join(part.capitalize() for part in snake.split("_")),
         "topic": topic,
-        "hold": ", hold" if kind == "class" else "",
+        "hold": "from labkit.bridge.requests import hold\n" if kind == "class" else "",
         "play": PLAYS[kind].format(name=name),
     }
     source, answers = SOURCES / f"{lab}.py", REPOSITORY / f"labkit/{topic}.py"

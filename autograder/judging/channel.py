@@ -18,8 +18,9 @@ from autograder.judging.ends import Misplayed, Overran, StudentEnded, Tampered, 
 from autograder.judging.own_time import OwnTime
 from autograder.judging.timed_socket import Silence, TimedSocket
 from labkit.bridge.executor import MAX_KINDS
+from labkit.bridge.frames import receive, send
 from labkit.bridge.student import Student, answer_callback
-from labkit.bridge.wire import WireError, receive, send
+from labkit.bridge.wire import WireError
 
 _ID_BITS = 53
 CALLBACK_SHARE = 3  # an endless loop of callbacks keeps us busy, and waits for nothing

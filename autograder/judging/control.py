@@ -20,7 +20,7 @@ from autograder.judging.own_time import Reading, our_queue_s
 from autograder.judging.start.keepers import Executed, Keeper
 from autograder.judging.timed_socket import Silence, TimedSocket
 from autograder.judging.wall import ChildSettings
-from labkit.bridge.wire import receive, send
+from labkit.bridge.frames import receive, send
 
 _EVENT_S = 30.0  # what a zygote has to do is soon done, but not on a machine that is overloaded
 _MAX_EVENT_BYTES = 1 << 16

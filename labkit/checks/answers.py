@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
 
-from labkit.bridge.student import Student, StudentError, value_of
+from labkit.bridge.requests import value_of
+from labkit.bridge.student import Student, StudentError
 from labkit.checks.compare import number_in, refuse_blank, said_of, show
 from labkit.checks.core import Unfinished, Wrong
 from labkit.measuring.records import Record, read_record

@@ -9,7 +9,8 @@ import numpy
 import torch
 from torch import Tensor
 
-from labkit.bridge.student import Proxy, StudentError, hold_attribute, in_turn, method_of
+from labkit.bridge.requests import hold_attribute, in_turn, method_of
+from labkit.bridge.student import Proxy, StudentError
 from labkit.checks.answers import finite_number_in
 from labkit.checks.compare import refuse_blank, show, tensor_in, why_none
 from labkit.checks.core import Wrong

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from autograder.builder.source import read_labs
 from autograder.judging.ends import StudentEnded
 from autograder.labs import cases_of
+from labkit.bridge.frames import receive
 from labkit.bridge.student import Student, answer_callback
-from labkit.bridge.wire import WireError, receive
+from labkit.bridge.wire import WireError
 from labkit.checks.core import checks_of, play_check
 
 TOPICS = [lab.topic for lab in read_labs()]

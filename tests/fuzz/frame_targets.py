@@ -16,8 +16,10 @@ from autograder.judging.ends import StudentEnded
 from autograder.judging.own_time import OwnTime
 from autograder.judging.timed_socket import OtherSpoke
 from labkit.bridge.executor import Executor
-from labkit.bridge.student import MissingName, Proxy, Student, StudentError, hold, value_of
-from labkit.bridge.wire import Decoder, Encoder, WireError, receive, send
+from labkit.bridge.frames import receive, send
+from labkit.bridge.requests import hold, value_of
+from labkit.bridge.student import MissingName, Proxy, Student, StudentError
+from labkit.bridge.wire import Decoder, Encoder, WireError
 
 
 class Tape:

@@ -9,7 +9,8 @@ from autograder.intake.read import MAX_CODE_CHARS, SubmittedCell, Unreadable, re
 from autograder.labs.papers import stored_answers
 from autograder.labs.papers.stored_answers import with_stored_answers
 from autograder.names import statements
-from labkit.bridge.student import Student, StudentError, hold, hold_attribute, place, value_of
+from labkit.bridge.requests import hold, hold_attribute, place, value_of
+from labkit.bridge.student import Student, StudentError
 from labkit.bridge.wire import Decoder, WireError
 from labkit.labs.papers.store import ANSWER_TYPE
 

@@ -19,8 +19,9 @@ from autograder.intake.read import Unreadable, read_notebook
 from autograder.intake.rebuild import rebuild
 from autograder.judging.outputs import clean_outputs
 from autograder.record.results import read_results
+from labkit.bridge.frames import receive
 from labkit.bridge.student import Student
-from labkit.bridge.wire import Decoder, WireError, receive
+from labkit.bridge.wire import Decoder, WireError
 from labkit.checks.names import bound_names
 
 LARGEST_RATIO = 9  # 4 is linear, 16 quadratic

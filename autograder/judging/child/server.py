@@ -18,7 +18,8 @@ from typing import Any
 
 from autograder.judging.child.shell import NotebookShell
 from labkit.bridge.executor import Executor, describe_error
-from labkit.bridge.wire import WireError, receive, send
+from labkit.bridge.frames import receive, send
+from labkit.bridge.wire import WireError
 
 
 class Server:

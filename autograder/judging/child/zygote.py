@@ -31,7 +31,7 @@ from autograder.judging.child.processes import refuse_threads
 from autograder.judging.child.server import Server
 from autograder.judging.child.shell import NotebookShell
 from autograder.judging.wall import syscalls
-from labkit.bridge.wire import receive, send
+from labkit.bridge.frames import receive, send
 
 WATCH_S = 0.1
 CHANNEL = 3

@@ -13,15 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from labkit.bridge.student import (
-    MissingName,
-    Proxy,
-    Student,
-    StudentError,
-    method_of,
-    place_all,
-    values_of,
-)
+from labkit.bridge.requests import method_of, place_all, values_of
+from labkit.bridge.student import MissingName, Proxy, Student, StudentError
 
 MAX_ITEMS = 100_000
 _CLOCK = ("hour", "minute", "second", "microsecond")

@@ -21,7 +21,7 @@ from autograder.intake.master import MasterCell
 from autograder.judging.client import StudentEnded
 from autograder.judging.own.mirrors import AskedStudent, Mirror, is_instance
 from autograder.names import statements
-from labkit.bridge.student import value_of
+from labkit.bridge.requests import value_of
 from labkit.checks.names import bound_names, used_names
 
 MODULES = frozenset(

@@ -28,6 +28,7 @@ GRADER_MODULES = (
     "autograder",
     "labkit.checks",
     "labkit.bridge.executor",
+    "labkit.bridge.frames",
     "labkit.bridge.wire",
     "nbgrader",
 )

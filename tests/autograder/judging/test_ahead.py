@@ -12,7 +12,8 @@ from autograder.judging.client import ChildSettings, Misplayed, StudentEnded, Zy
 from autograder.judging.ends import Tampered
 from autograder.judging.steady import SteadyAnswers
 from autograder.judging.walled import Child
-from labkit.bridge.student import Offer, scripted, value_of
+from labkit.bridge.requests import scripted, value_of
+from labkit.bridge.student import Offer
 from labkit.chance.paths import NotRepeatable
 from labkit.checks.law import Law, exact_law, offered
 

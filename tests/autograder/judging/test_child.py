@@ -25,8 +25,10 @@ from autograder.judging.client import (
     ZygoteError,
 )
 from autograder.judging.wall import RUNGS, why_not
-from labkit.bridge.student import StudentError, hold, value_of
-from labkit.bridge.wire import MAX_CONTAINERS, WireError
+from labkit.bridge.frames import MAX_CONTAINERS
+from labkit.bridge.requests import hold, value_of
+from labkit.bridge.student import StudentError
+from labkit.bridge.wire import WireError
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 MEMORY_MB, CALL_S = 500, 1.0

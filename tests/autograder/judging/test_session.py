@@ -12,7 +12,8 @@ from autograder.judging.jobs import Limits
 from autograder.judging.playing import Play, Playing
 from autograder.judging.session import Session
 from autograder.judging.wall import strongest_rung
-from labkit.bridge.student import StudentError, value_of
+from labkit.bridge.requests import value_of
+from labkit.bridge.student import StudentError
 from labkit.bridge.wire import WireError
 from labkit.checks.core import Check
 

@@ -6,7 +6,8 @@ from labkit import batching
 from labkit.bridge import helped
 from labkit.bridge.helped import Helped, Objects
 from labkit.bridge.local import local_student
-from labkit.bridge.student import StudentError, hold
+from labkit.bridge.requests import hold
+from labkit.bridge.student import StudentError
 
 CODE = """
 class Loop:

@@ -4,11 +4,7 @@ import pytest
 import torch
 
 from labkit.bridge.local import local_student
-from labkit.bridge.student import (
-    MissingName,
-    Offer,
-    Proxy,
-    StudentError,
+from labkit.bridge.requests import (
     call_and_look,
     hold,
     hold_attribute,
@@ -21,6 +17,7 @@ from labkit.bridge.student import (
     value_of,
     values_of,
 )
+from labkit.bridge.student import MissingName, Offer, Proxy, StudentError
 
 
 class Box:

@@ -12,7 +12,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit.bridge.wire import Decoder, Encoder, WireError, receive, send
+from labkit.bridge.frames import receive, send
+from labkit.bridge.wire import Decoder, Encoder, WireError
 
 scalars = (
     st.none()

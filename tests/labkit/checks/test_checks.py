@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from labkit.bridge.local import local_student
-from labkit.bridge.student import value_of
+from labkit.bridge.requests import value_of
 from labkit.checks import Unfinished, Wrong, check, play_check
 from labkit.checks.compare import expect_equal, expect_number, expect_tensor, number_in, show
 from labkit.checks.core import GATE_SENTENCE, Finding, share_of_points

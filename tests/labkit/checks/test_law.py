@@ -18,7 +18,7 @@ from sampler_faults import (
 )
 
 from labkit.bridge.local import local_student
-from labkit.bridge.student import scripted as ask_scripted
+from labkit.bridge.requests import scripted as ask_scripted
 from labkit.chance.paths import NotRepeatable
 from labkit.chance.source import scripted
 from labkit.checks.law import exact_law, offered, text_law

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from labkit.bridge.student import Student, hold
+from labkit.bridge.requests import hold
+from labkit.bridge.student import Student
 from labkit.checks.compare import expect_equal, expect_number, refuse_blank, show
 from labkit.checks.core import Wrong, check
 from labkit.labs.batching.checks.queues import Queue, id_of

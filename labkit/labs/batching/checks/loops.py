@@ -11,7 +11,8 @@ from functools import wraps
 from typing import Any
 
 from labkit.bridge.helped import Helped
-from labkit.bridge.student import Offer, Proxy, Student, StudentError, hold, hold_attribute
+from labkit.bridge.requests import hold, hold_attribute
+from labkit.bridge.student import Offer, Proxy, Student, StudentError
 from labkit.checks.core import Wrong, check
 from labkit.labs.batching.checks.partners import BatchByBatchDecode, OneByOnePrefill
 from labkit.labs.batching.checks.twin import Twin

@@ -9,7 +9,8 @@ import numpy
 import torch
 
 from labkit.batching import STATES
-from labkit.bridge.student import Proxy, Student, StudentError, place, value_of
+from labkit.bridge.requests import place, value_of
+from labkit.bridge.student import Proxy, Student, StudentError
 from labkit.checks.compare import expect_equal, refuse_blank, show, told
 from labkit.checks.core import Wrong, check
 

@@ -5,7 +5,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from labkit.bridge.student import Student, StudentError, hold
+from labkit.bridge.requests import hold
+from labkit.bridge.student import Student, StudentError
 from labkit.checks.compare import expect_equal, refuse_blank, show, told
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import Store, expect_refusal

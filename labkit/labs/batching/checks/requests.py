@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from labkit.batching import STATES
-from labkit.bridge.student import Student, StudentError, hold
+from labkit.bridge.requests import hold
+from labkit.bridge.student import Student, StudentError
 from labkit.checks.compare import expect_equal, expect_number, number_in, refuse_blank, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import Store, shown_by

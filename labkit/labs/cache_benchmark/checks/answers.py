@@ -6,7 +6,8 @@ functions, with hidden cases by those of `case.right`.
 
 from typing import Any
 
-from labkit.bridge.student import Student, hold
+from labkit.bridge.requests import hold
+from labkit.bridge.student import Student
 from labkit.checks.answers import (
     AnswerCase,
     ask,

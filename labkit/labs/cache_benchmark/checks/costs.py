@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from labkit.bridge.student import Student, hold
+from labkit.bridge.requests import hold
+from labkit.bridge.student import Student
 from labkit.checks.compare import expect_equal, expect_number, list_in, number_in, show, told
 from labkit.checks.core import Wrong, check
 from labkit.measuring.roofline import ModelWork

@@ -6,7 +6,8 @@ Models and machines are as in the checks of predicted times.
 from dataclasses import dataclass
 from typing import Any
 
-from labkit.bridge.student import Student, hold
+from labkit.bridge.requests import hold
+from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, number_in, refuse_blank, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.slips import is_number

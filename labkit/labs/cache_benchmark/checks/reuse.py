@@ -6,7 +6,8 @@ student's functions, with hidden cases by those of `case.right`.
 
 from functools import cache
 
-from labkit.bridge.student import Student, hold
+from labkit.bridge.requests import hold
+from labkit.bridge.student import Student
 from labkit.checks.answers import AnswerCase, ask, expect_close, fields_of, finite_number_in
 from labkit.checks.core import check
 from labkit.labs.cache_benchmark.checks.answers import number_of

@@ -9,7 +9,8 @@ from dataclasses import astuple, dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from labkit.bridge.student import Proxy, Student, hold
+from labkit.bridge.requests import hold
+from labkit.bridge.student import Proxy, Student
 from labkit.checks.compare import expect_number
 from labkit.checks.core import Wrong, check
 from labkit.checks.slips import Slips, cause_by_replay, slip_in_numbers

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from math import ceil
 from typing import Any, NamedTuple
 
-from labkit.bridge.student import Student, StudentError, value_of
+from labkit.bridge.requests import value_of
+from labkit.bridge.student import Student, StudentError
 from labkit.checks.answers import (
     AnswerCase,
     expect_close,

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from labkit.bridge.student import Student, StudentError, hold, hold_with
+from labkit.bridge.requests import hold, hold_with
+from labkit.bridge.student import Student, StudentError
 from labkit.checks.core import Wrong
 from labkit.labs.flash_attention.checks.memory import SHIFTS, Order, WatchedMemory
 from labkit.models.counted_memory import attention_memory, tile_scores, tiles

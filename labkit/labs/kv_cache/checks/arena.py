@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from labkit.bridge.student import Student, StudentError, hold, hold_item, values_of
+from labkit.bridge.requests import hold, hold_item, values_of
+from labkit.bridge.student import Student, StudentError
 from labkit.checks.compare import expect_equal, expect_number, tensor_in, told
 from labkit.checks.core import check
 from labkit.checks.forms import Store, expect_refusal, expect_unchanged, shown_by

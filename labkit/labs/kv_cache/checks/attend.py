@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from labkit.bridge.student import Student, place_all, values_of
+from labkit.bridge.requests import place_all, values_of
+from labkit.bridge.student import Student
 from labkit.checks.compare import (
     FULL_PRECISION_TOLERANCE,
     TOLERANCE,

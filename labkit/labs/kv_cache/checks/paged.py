@@ -12,7 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from labkit.bridge.student import Student, StudentError, hold
+from labkit.bridge.requests import hold
+from labkit.bridge.student import Student, StudentError
 from labkit.checks.compare import expect_equal, expect_number, show, tensor_in
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import Store, expect_refusal

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from labkit.bridge.student import Student, hold
+from labkit.bridge.requests import hold
+from labkit.bridge.student import Student
 from labkit.checks.compare import expect_equal, list_in, tensor_in, told
 from labkit.checks.core import check
 from labkit.checks.forms import Store

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from labkit.bridge.student import Proxy, Student, place, values_of
+from labkit.bridge.requests import place, values_of
+from labkit.bridge.student import Proxy, Student
 from labkit.checks.compare import expect_equal, expect_number, number_in, show, told_apart
 from labkit.checks.core import Wrong, check
 from labkit.checks.slips import cause_by_replay

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from labkit.bridge.student import MissingName, Proxy, Student, value_of
+from labkit.bridge.requests import value_of
+from labkit.bridge.student import MissingName, Proxy, Student
 from labkit.checks.answers import is_near
 from labkit.checks.compare import show
 from labkit.checks.core import OnlyRead, Unfinished, Wrong

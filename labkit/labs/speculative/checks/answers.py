@@ -8,7 +8,8 @@ import re
 from statistics import fmean
 from typing import Any
 
-from labkit.bridge.student import Student, value_of
+from labkit.bridge.requests import value_of
+from labkit.bridge.student import Student
 from labkit.checks.answers import (
     AnswerCase,
     ask,

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from labkit.bridge.student import Student, place, value_of
+from labkit.bridge.requests import place, value_of
+from labkit.bridge.student import Student
 from labkit.checks.compare import expect_equal, expect_tensor, show, tensor_in
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal, expect_unchanged

@@ -6,7 +6,8 @@ it wrote, so that a wrong token is a matter for other checks.
 
 from typing import Any
 
-from labkit.bridge.student import Proxy, Student, place, value_of
+from labkit.bridge.requests import place, value_of
+from labkit.bridge.student import Proxy, Student
 from labkit.checks.compare import expect_equal, expect_number, show
 from labkit.checks.core import Wrong, check
 from labkit.labs.speculative.checks.alone import (

@@ -12,14 +12,8 @@ from typing import Any
 
 import torch
 
-from labkit.bridge.student import (
-    Offer,
-    Student,
-    StudentError,
-    call_and_look,
-    scripted,
-    scripted_each,
-)
+from labkit.bridge.requests import call_and_look, scripted, scripted_each
+from labkit.bridge.student import Offer, Student, StudentError
 from labkit.chance.source import run_scripted
 from labkit.checks.core import Play, Wrong
 from labkit.checks.law import RandomSource, offered

@@ -6,7 +6,8 @@ from math import nan
 from statistics import fmean
 from typing import Any
 
-from labkit.bridge.student import Student, hold
+from labkit.bridge.requests import hold
+from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, number_in, told
 from labkit.checks.core import check
 from labkit.checks.forms import expect_refusals

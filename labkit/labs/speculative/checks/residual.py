@@ -6,7 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from labkit.bridge.student import Student, place_all, values_of
+from labkit.bridge.requests import place_all, values_of
+from labkit.bridge.student import Student
 from labkit.checks.compare import expect_tensor, tensor_in
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_unchanged

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from labkit.bridge.student import Student, StudentError, hold, hold_attribute, hold_item, place
+from labkit.bridge.requests import hold, hold_attribute, hold_item, place
+from labkit.bridge.student import Student, StudentError
 from labkit.checks.compare import expect_equal, number_in, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import numbers_in

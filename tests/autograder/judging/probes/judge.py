@@ -11,7 +11,7 @@ from pathlib import Path
 from autograder.judging.child import processes
 from autograder.judging.client import ChildSettings, Zygote
 from autograder.judging.wall import confine_judge, strongest_rung
-from labkit.bridge.student import value_of
+from labkit.bridge.requests import value_of
 
 
 def outcome(action):

@@ -15,7 +15,7 @@ import autograder
 import labkit
 from autograder.judging.child import processes
 from autograder.judging.client import ChildSettings, StudentEnded, Zygote
-from labkit.bridge.student import value_of
+from labkit.bridge.requests import value_of
 
 FILL = """
 for number in range(80):
