@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 from recorded import LAB, result_of
 
 from autograder.builder.source import REPOSITORY
-from autograder.record.results import ResultLog
+from autograder.record.log import ResultLog
 
 AS_ON_WINDOWS = """
 import importlib, os, pkgutil, signal, sys

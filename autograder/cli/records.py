@@ -25,8 +25,8 @@ def report(
 ) -> None:
     """Write pages and marks again, with the marks given by hand."""
     from autograder.pages.report import write_pages
+    from autograder.record.log import read_results
     from autograder.record.marks import marks_of, write_marks
-    from autograder.record.results import read_results
 
     with refusals():
         results = read_results(out / "results.jsonl")
@@ -152,7 +152,7 @@ def _by_lab(option: str, given: list[str] | None) -> dict[str, str]:
 
 def _results_of(out: Path, lab: str) -> list[Result]:
     """A lab's results; refused if there are none."""
-    from autograder.record.results import read_results
+    from autograder.record.log import read_results
 
     results = [result for result in read_results(out / "results.jsonl") if result.lab == lab]
     if not results:

@@ -19,7 +19,8 @@ from autograder.desk.groups import Group, groups_of
 from autograder.desk.outputs import Output, outputs_of
 from autograder.desk.rubric import Question, questions_of
 from autograder.desk.states import Key
-from autograder.record.results import Result, read_results
+from autograder.record.log import read_results
+from autograder.record.results import Result
 
 _CODE_NAME = re.compile(r"`(\w+)`")
 

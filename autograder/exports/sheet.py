@@ -10,8 +10,9 @@ from pathlib import Path
 
 from autograder.course.roster import Person, Roster, RosterError
 from autograder.errors import Refusal
+from autograder.record.log import read_results
 from autograder.record.marks import Mark, as_points, marks_of, to_cents
-from autograder.record.results import ERROR, Result, read_results
+from autograder.record.results import ERROR, Result
 
 Results = Mapping[tuple[str, str], Result]  # by lab and student
 Found = dict[tuple[int, str], list[Mark]]  # by place in the roster and lab

@@ -34,8 +34,9 @@ from autograder.pages.report import write_feedback, write_report
 from autograder.record.by_hand import marks_by_hand
 from autograder.record.folder import policy_of, remember, roster_of, seed_of
 from autograder.record.gradebook import DATABASE, CourseBook, name_students, recorded_students
+from autograder.record.log import ResultLog, read_results
 from autograder.record.marks import marks_of, write_marks
-from autograder.record.results import ERROR, Result, ResultLog, read_results
+from autograder.record.results import ERROR, Result
 
 MAX_ABSENT = 3
 messages = logging.getLogger(__name__)

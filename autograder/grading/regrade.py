@@ -24,6 +24,7 @@ from autograder.intake.collect import collect
 from autograder.judging.outputs import check_outputs
 from autograder.record.folder import roster_of, seed_of
 from autograder.record.gradebook import CourseBook
+from autograder.record.log import ResultLog, read_results
 from autograder.record.marks import Mark, as_points, marks_of
 from autograder.record.results import (
     ERROR,
@@ -32,8 +33,6 @@ from autograder.record.results import (
     UNGRADABLE,
     CheckResult,
     Result,
-    ResultLog,
-    read_results,
     score_of,
 )
 from labkit.checks.core import checks_of, points_by_weight

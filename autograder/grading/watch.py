@@ -17,7 +17,8 @@ from autograder.grading.grade import Grading, Run
 from autograder.intake.collect import NoSubmissions, Submission, collect_from
 from autograder.intake.collect.arrivals import Arrivals
 from autograder.record.folder import policy_of, roster_of
-from autograder.record.results import BusyError, Result, ResultLog
+from autograder.record.log import BusyError, ResultLog
+from autograder.record.results import Result
 
 LOOK_S = 0.2
 messages = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from autograder.errors import Refusal
 from autograder.record.gradebook import DATABASE
-from autograder.record.results import ResultLog
+from autograder.record.log import ResultLog
 
 COMPARISONS = ("similarity", "integrity")  # their pages name several students
 _SUBMISSIONS = "select id from submitted_assignment where student_id = :student"

@@ -17,7 +17,8 @@ from autograder.files import write_whole
 from autograder.record.by_hand import HandMark, marks_by_hand
 from autograder.record.decisions import Decision, decisions_of, reasons_of
 from autograder.record.folder import policy_of
-from autograder.record.results import ERROR, Result, read_results
+from autograder.record.log import read_results
+from autograder.record.results import ERROR, Result
 
 COLUMNS = (
     "lab student mark of by_checks by_hand bonus waits_for late_factor attempt submitted_at group "

@@ -1,33 +1,20 @@
-"""The result of one submission, and the log that keeps results whatever happens to the grader.
+"""The result of one submission: marks by check, and the line of JSON that keeps it.
 
-`results.jsonl` is the record: one JSON object per line, appended and synced as each submission is
-done, sorted by student when a run is complete. Every line has its own checksum: a damaged one is
-told and its submission graded again, the rest stands.
+Every line has its own checksum, so that a damaged one is found.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import logging
-import os
-from collections.abc import Callable, Collection, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from autograder.errors import Refusal
-from autograder.files import write_whole
 from labkit.checks.core import GATE_SENTENCE, HIDDEN, UNDECIDED_SENTENCE
 
 GRADED, PARTLY, UNGRADABLE, ERROR = "graded", "partly", "ungradable", "error"
-log = logging.getLogger(__name__)
-
-
-class BusyError(Refusal):
-    """Another grading holds the output folder."""
 
 
 @dataclass(frozen=True)
@@ -219,93 +206,3 @@ def _validator() -> Callable[[Any], Any]:
     import fastjsonschema
 
     return fastjsonschema.compile(RESULT_SCHEMA)
-
-
-class ResultLog:
-    """`results.jsonl` of one output folder; of a lab and student the last line counts.
-
-    Raises: BusyError if another grading is writing to the same folder.
-    """
-
-    def __init__(self, path: Path) -> None:
-        import fcntl  # only Unix has it; who reads results does not need it
-
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._path = path
-        self._lock = path.with_name(".lock").open("w")
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _drop_torn_line(path)
-        except BlockingIOError:
-            self._lock.close()
-            raise BusyError(f"another grading is writing to {path.parent}: wait for it") from None
-        except OSError:
-            self._lock.close()
-            raise
-        self._damaged: list[str] = []
-        known = read_results(path, self._damaged)
-        self.results = {(result.lab, result.student): result for result in known}
-
-    def append(self, result: Result) -> None:
-        """Write one result so that it survives the grader being killed right after.
-
-        Raises: OSError if the disk does not take it; nothing of the line is left then.
-        """
-        size = self._path.stat().st_size if self._path.exists() else 0
-        try:
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(result.to_json() + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError:
-            with suppress(OSError):
-                os.truncate(self._path, size)
-            raise
-        self.results[result.lab, result.student] = result
-
-    def finish(self, lab: str, students: Collection[str]) -> list[Result]:
-        """Rewrite the log sorted, without students of `lab` that handed nothing in any more."""
-        self.results = {
-            key: self.results[key]
-            for key in sorted(self.results)
-            if key[0] != lab or key[1] in students
-        }
-        if self._damaged:  # somebody may still read in them what we cannot
-            with self._path.with_suffix(".damaged").open("a", encoding="utf-8") as file:
-                file.write("".join(f"{line}\n" for line in self._damaged))
-            self._damaged = []
-        text = "".join(result.to_json() + "\n" for result in self.results.values())
-        write_whole(self._path, text.encode(), sync=True)
-        return list(self.results.values())
-
-    def close(self) -> None:
-        """Let others write to the folder."""
-        self._lock.close()
-
-
-def read_results(path: Path, damaged: list[str] | None = None) -> list[Result]:
-    """The results in a log; damaged lines are told and passed over, to be graded again.
-
-    damaged: takes these lines, if it is given.
-    """
-    results: dict[tuple[str, str], Result] = {}
-    text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
-    for number, line in enumerate(text.split("\n"), 1):
-        try:
-            result = Result.from_json(line)
-        except ValueError:
-            if line:
-                log.warning("line %d of %s is damaged: grade again to repair it", number, path)
-                if damaged is not None:
-                    damaged.append(line)
-            continue
-        results[result.lab, result.student] = result
-    return [results[key] for key in sorted(results)]
-
-
-def _drop_torn_line(path: Path) -> None:
-    """Cut off what a killed grader had half written, so that the next line starts fresh."""
-    content = path.read_bytes() if path.exists() else b""
-    whole = content[: content.rfind(b"\n") + 1]
-    if len(whole) < len(content):
-        write_whole(path, whole, sync=True)

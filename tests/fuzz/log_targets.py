@@ -9,14 +9,8 @@ import jsonschema
 from damage import damaged
 from hypothesis import strategies as st
 
-from autograder.record.results import (
-    GRADED,
-    RESULT_SCHEMA,
-    CheckResult,
-    Result,
-    ResultLog,
-    read_results,
-)
+from autograder.record.log import ResultLog, read_results
+from autograder.record.results import GRADED, RESULT_SCHEMA, CheckResult, Result
 
 ONE = Result(
     "ann", "01_memory", GRADED, 1.5, 2.0, [CheckResult("area", "is_right", 1.5, 2.0, True, "")]

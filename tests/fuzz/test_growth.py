@@ -18,7 +18,7 @@ from autograder.intake.collect import NoSubmissions, collect
 from autograder.intake.read import Unreadable, read_notebook
 from autograder.intake.rebuild import rebuild
 from autograder.judging.outputs import clean_outputs
-from autograder.record.results import read_results
+from autograder.record.log import read_results
 from labkit.bridge.frames import receive
 from labkit.bridge.student import Student
 from labkit.bridge.wire import Decoder, WireError

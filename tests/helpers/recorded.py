@@ -21,7 +21,8 @@ from autograder.builder.notebooks import build_notebook
 from autograder.grading import fingerprint, grade
 from autograder.grading.pool import Outcome
 from autograder.record.gradebook import CourseBook
-from autograder.record.results import GRADED, CheckResult, Result, ResultLog, score_of
+from autograder.record.log import ResultLog
+from autograder.record.results import GRADED, CheckResult, Result, score_of
 from labkit.checks.core import checks_of, points_by_weight
 
 LAB = "01_memory"

@@ -23,7 +23,8 @@ from autograder.desk.guard import Guard, Person
 from autograder.desk.server import READING, make_app
 from autograder.proof.bench.measure import host
 from autograder.record.gradebook import CourseBook
-from autograder.record.results import GRADED, Result, ResultLog
+from autograder.record.log import ResultLog
+from autograder.record.results import GRADED, Result
 from labkit.measuring.bench import report
 
 OUT = Path("build/bench/desk")

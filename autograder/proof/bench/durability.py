@@ -21,7 +21,7 @@ from tqdm import tqdm
 from autograder.builder.source import find_lab
 from autograder.proof.bench.measure import grade_command, host
 from autograder.proof.cheats import samples_of
-from autograder.record.results import read_results
+from autograder.record.log import read_results
 from labkit.measuring.bench import report
 
 LAB = "01_memory"

@@ -20,7 +20,7 @@ from autograder.proof.bench.measure import (
     timed,
     write_class,
 )
-from autograder.record.results import read_results
+from autograder.record.log import read_results
 from labkit.measuring.bench import report
 
 LAB = "04_kv_cache"

@@ -19,7 +19,8 @@ from autograder.proof.bench.measure import (
     timed,
     write_class,
 )
-from autograder.record.results import GRADED, read_results
+from autograder.record.log import read_results
+from autograder.record.results import GRADED
 from labkit.measuring.bench import report
 
 N_OF_COURSE, N_NBGRADER, JOBS = 300, 3, 2

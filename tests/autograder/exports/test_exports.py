@@ -17,7 +17,8 @@ from typer.testing import CliRunner
 from autograder.cli import app
 from autograder.course.roster import read_roster
 from autograder.exports import ExportError, Order, export
-from autograder.record.results import ERROR, ResultLog
+from autograder.record.log import ResultLog
+from autograder.record.results import ERROR
 
 OTHER = "08_papers"
 NAMES = {

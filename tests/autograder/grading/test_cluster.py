@@ -29,7 +29,7 @@ from autograder.grading.grade import Run, grade
 from autograder.intake.collect import Submission
 from autograder.judging.jobs import SlotSettings
 from autograder.proof.cheats import samples_of
-from autograder.record.results import read_results
+from autograder.record.log import read_results
 
 LAB = "01_memory"
 STUDENTS = ("ada", "carol", "dora", "ida", "x04")

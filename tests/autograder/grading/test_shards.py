@@ -18,7 +18,8 @@ from autograder.grading.spool import Shard, Spool
 from autograder.intake.collect import Submission
 from autograder.proof.cheats import samples_of
 from autograder.record.folder import policy_of, remember, seed_of
-from autograder.record.results import ERROR, GRADED, UNGRADABLE, Result, ResultLog, read_results
+from autograder.record.log import ResultLog, read_results
+from autograder.record.results import ERROR, GRADED, UNGRADABLE, Result
 
 LAB = "01_memory"
 RUN = Run(seed=5, sandbox=True)

@@ -12,8 +12,8 @@ from autograder.builder.source import find_lab
 from autograder.cli import app
 from autograder.desk.rubric import questions_of
 from autograder.desk.states import Key, State
+from autograder.record.log import read_results
 from autograder.record.marks import marks_of
-from autograder.record.results import read_results
 
 
 @pytest.fixture

@@ -17,8 +17,9 @@ from autograder.builder.source import find_lab
 from autograder.cli import app
 from autograder.grading.grade import Grading, Run, grade
 from autograder.record.by_hand import MarksError
+from autograder.record.log import ResultLog, read_results
 from autograder.record.marks import as_points, marks_of, no_formula, write_marks
-from autograder.record.results import ERROR, ResultLog, read_results
+from autograder.record.results import ERROR
 
 WRITTEN = ("growth", "training_or_generation")
 NOWHERE = Path("no-such-folder")

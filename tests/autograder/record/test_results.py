@@ -8,14 +8,8 @@ import jsonschema
 import pytest
 
 from autograder.pages.report import write_feedback, write_report
-from autograder.record.results import (
-    RESULT_SCHEMA,
-    BusyError,
-    CheckResult,
-    Result,
-    ResultLog,
-    read_results,
-)
+from autograder.record.log import BusyError, ResultLog, read_results
+from autograder.record.results import RESULT_SCHEMA, CheckResult, Result
 
 CHECK = CheckResult("area", "is_round", 0.0, 1.0, False, "expected <3>, got 2", "A claim.", "Hint.")
 
