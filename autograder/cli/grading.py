@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from autograder.builder.source import Lab
-from autograder.cli.shared import LabName, named_lab, refusals, refuse
+from autograder.cli.shared import Jobs, LabName, named_lab, refusals, refuse
 
 if TYPE_CHECKING:
     from autograder.grading.grade import Run
@@ -23,9 +23,7 @@ def grade(
     lab: LabName,
     submissions: Annotated[Path, typer.Argument(help="a folder or a zip of submissions")],
     out: Annotated[Path, typer.Option("-o", help="results, pages and gradebook go here")],
-    jobs: Annotated[
-        int, typer.Option(min=1, help="how many submissions to grade at the same time")
-    ] = 1,
+    jobs: Jobs = None,
     policy: Annotated[
         Path | None, typer.Option(help="deadlines, late work, attempts: notebooks/course.toml")
     ] = None,
@@ -56,12 +54,19 @@ def grade(
         shared_template()  # all are due: the template imports while this process does
     from autograder.grading.grade import Run, Shard, grade_shard
     from autograder.grading.grade import grade as grade_lab
+    from autograder.grading.pool import usual_jobs
     from autograder.grading.told import counts, places
     from autograder.proof.reference import refuse_lost_points
     from autograder.record.results import ERROR
 
     run = Run(
-        jobs, seed, policy, sandbox, roster=roster, cluster=cluster, cluster_keys=cluster_keys
+        jobs or usual_jobs(),
+        seed,
+        policy,
+        sandbox,
+        roster=roster,
+        cluster=cluster,
+        cluster_keys=cluster_keys,
     )
     if watch and (shard or cluster):
         refuse("--watch grades all of a folder on this machine: leave out --shard and --cluster")
@@ -104,9 +109,7 @@ def regrade(
     out: Annotated[Path, typer.Option("-o", help="the output folder of the grading")],
     exercise: Annotated[str, typer.Option(help="the exercise to judge again")],
     write: Annotated[bool, typer.Option("--write", help="write the changes, too")] = False,
-    jobs: Annotated[
-        int, typer.Option(min=1, help="how many submissions to grade at the same time")
-    ] = 1,
+    jobs: Jobs = None,
     sandbox: Annotated[
         bool,
         typer.Option("--sandbox/--no-sandbox", help="turn off only if you trust every submission"),
@@ -114,12 +117,12 @@ def regrade(
 ) -> None:
     """Judge one exercise again after its check was corrected. Show whose marks change."""
     from autograder.grading.grade import Run
+    from autograder.grading.pool import usual_jobs
     from autograder.grading.regrade import plan_regrade
 
+    run = Run(jobs or usual_jobs(), sandbox=sandbox)
     with refusals():
-        plan = plan_regrade(
-            named_lab(lab), submissions, out, exercise, Run(jobs=jobs, sandbox=sandbox)
-        )
+        plan = plan_regrade(named_lab(lab), submissions, out, exercise, run)
         for line in plan.told():
             typer.echo(line)
         if write:

@@ -12,6 +12,12 @@ from autograder.builder.source import Lab, find_lab
 from autograder.errors import Refusal
 
 LabName = Annotated[str, typer.Argument(help="a lab: 04_kv_cache, kv_cache or 04")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="how many submissions to grade at the same time; usually one per processor"
+    ),
+]
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from autograder.record.results import ERROR, Result
 
 FIRST_UID = 61_000  # each slot runs student code as another user, so that its limits count alone
 N_ATTEMPTS = 2
+USUAL_JOBS = 4  # at most, for a student's code may take 4 GB in each
 
 
 class SlotError(RuntimeError):
@@ -48,6 +49,16 @@ class Outcome:
             raise ValueError(f"not an outcome: {error}") from error
 
 
+def usual_jobs() -> int:
+    """How many slots side by side where nobody says: one for each processor, up to a few."""
+    return min(len(_processors()) or 1, USUAL_JOBS)
+
+
+def _processors() -> list[int]:
+    """Those that this process may use; none where the system does not say."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+
+
 class Slots:
     """Slots side by side that start right away, and stay warm until they are closed."""
 
@@ -55,7 +66,7 @@ class Slots:
         self._waiting: queue.SimpleQueue[Submission | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[Outcome | BaseException] = queue.SimpleQueue()
         self._jobs = max(1, jobs)
-        cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+        cpus = _processors()
         for number in range(self._jobs):
             cpu = cpus[number] if number < len(cpus) else None
             own = replace(settings, uid=FIRST_UID + number, cpu=cpu)

@@ -47,7 +47,7 @@ def submissions(tmp_path_factory):
 def graded(submissions, tmp_path_factory):
     """A grading with one job."""
     out = tmp_path_factory.mktemp("one") / "out"
-    done = autograder("grade", LAB, submissions, "-o", out, "--seed", 7)
+    done = autograder("grade", LAB, submissions, "-o", out, "--seed", 7, "--jobs", 1)
     assert done.returncode == 0, done.stderr
     return out
 
@@ -74,8 +74,8 @@ def test_every_submission_has_a_valid_result_a_page_and_a_mark(graded):
 
 def test_two_jobs_that_are_killed_and_go_on_give_the_bytes_of_one(graded, submissions, tmp_path):
     out = tmp_path / "out"
-    arguments = ("grade", LAB, submissions, "-o", out, "--jobs", "2")
-    command = [sys.executable, "-m", "autograder", *arguments, "--seed", "7"]
+    arguments = ("grade", LAB, submissions, "-o", out, "--jobs", "2", "--seed", "7")
+    command = [sys.executable, "-m", "autograder", *arguments]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     log = out / "results.jsonl"
     end = time.monotonic() + 120
@@ -92,6 +92,17 @@ def test_two_jobs_that_are_killed_and_go_on_give_the_bytes_of_one(graded, submis
     before = [json.loads(line)["seconds"] for line in kept.splitlines()]
     after = {r.student: r.seconds for r in read_results(log)}
     assert set(before) <= set(after.values())  # what was done was not done again
+
+
+@pytest.mark.parametrize(("n_processors", "n_jobs"), [(1, 1), (2, 2), (64, 4)])
+def test_there_is_a_job_for_each_processor_up_to_a_few(n_processors, n_jobs, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(n_processors)))
+    started = []
+    monkeypatch.setattr("autograder.grading.grade.grade", lambda *args: started.append(args) or [])
+    for option in ([], ["--jobs", "7"]):
+        done = CliRunner().invoke(app, ["grade", LAB, "class", "-o", "never-made", *option])
+        assert done.exit_code == 0, done.output
+    assert [run.jobs for _, _, _, run, *_ in started] == [n_jobs, 7]
 
 
 def test_only_what_changed_is_graded_again_and_a_mark_given_by_hand_stays(
