@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from contextlib import contextmanager
 from urllib.parse import parse_qs, urlsplit
 
@@ -20,20 +21,30 @@ from autograder.desk.states import State
 from autograder.desk.tables import Tables
 
 NAMES, N_STUDENTS, N_KILLS = ("bea", "carl"), 6, 3
+FEWEST, MOST, ROUND_S, TOO_LONG_S = 2, 6, 0.3, 120.0  # marks and seconds until a desk is killed
 
 
 @contextmanager
-def killed_desk(out, rng):
-    """The addresses of a desk that is killed a few seconds after its start."""
+def killed_desk(out, saved, rng):
+    """The addresses of a desk that is killed somewhere in the round after its next few marks."""
     command = [sys.executable, "-m", "autograder", "mark", str(out), "--ta", "bea", "--ta", "carl"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     addresses = [re.search(r"http\S+", server.stdout.readline())[0] for _ in NAMES]
-    timer = threading.Timer(1 + 3 * rng.random(), server.kill)
-    timer.start()
+    n_wanted, after_s = len(saved) + rng.randint(FEWEST, MOST), ROUND_S * rng.random()
+
+    def kill():
+        end_s = time.monotonic() + TOO_LONG_S
+        while len(saved) < n_wanted and time.monotonic() < end_s:
+            time.sleep(0.005)
+        time.sleep(after_s)
+        server.kill()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
     try:
         yield addresses
     finally:
-        timer.join()
+        killer.join()
         assert server.wait() == -9
         server.stdout.close()
 
@@ -69,11 +80,11 @@ def test_every_mark_that_a_browser_saw_saved_is_there_once(browser, tmp_path, py
     for page in pages:
         page.on("response", lambda response: remember(response, saved))
     for _ in range(100 if pytestconfig.getoption("--large") else N_KILLS):
-        with killed_desk(tmp_path, rng) as addresses, pytest.raises(Error):
+        with killed_desk(tmp_path, saved, rng) as addresses, pytest.raises(Error):
             mark_on(pages, addresses, names, rng)
     for context in contexts:
         context.close()
-    assert len(saved) > N_KILLS
+    assert len(saved) >= FEWEST * N_KILLS
     print(f"{len(saved)} marks were acknowledged")
     with tables.reading() as book:
         kept = [name for (name,) in book.execute(
