@@ -4,21 +4,28 @@ PYTHON := $(VENV)/bin/python
 BASE   := python3
 READY  := $(VENV)/.ready
 
-.PHONY: demo test test-long test-oldest lab build bench fuzz figures image dist clean
+.PHONY: demo style test test-rest test-long test-oldest lab build bench fuzz figures image dist clean
 
 SECONDS ?= 60
 
 demo: $(READY)  ## build the course, grade the sample class, compare with the marks it should get
 	$(PYTHON) -m autograder.proof.demo
 
-test: $(READY) $(VENV)/.browser  ## all tests; with LAB=04, what concerns one lab
+TESTS = OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 3 --dist loadscope --no-loadscope-reorder
+
+style: $(READY)  ## what the linter finds; whether the notebooks are what their sources build
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(PYTHON) -m autograder build --check
-	OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 3 --dist loadscope --no-loadscope-reorder $(if $(LAB),--lab $(LAB)) $(PYTEST)
 
-test-long: PYTEST = --large --hypothesis-profile=long
-test-long: test  ## the same with a longer search, and experiments as large as students'
+test: style $(VENV)/.browser  ## each claim on some labs, answers or pages; with LAB=04, all of one lab
+	$(TESTS) $(if $(LAB),--lab $(LAB),-m "not slow")
+
+test-rest: $(VENV)/.browser  ## the same claims on all others
+	$(TESTS) -m slow
+
+test-long: style $(VENV)/.browser  ## all tests, a longer search, experiments as large as students'
+	$(TESTS) --large --hypothesis-profile=long $(if $(LAB),--lab $(LAB))
 
 test-oldest:  ## the solved notebooks with the oldest torch, numpy and transformers; downloads 3 GB
 	python3 -m venv .venv-oldest

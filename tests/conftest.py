@@ -54,6 +54,18 @@ def pytest_ignore_collect(collection_path, config):
     return None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """A claim that stands in slow instances alone is an error: `make test` would not play it."""
+    report = yield
+    names = [(each.name.partition("[")[0], each) for each in report.result or ()]
+    shown = {name for name, each in names if not each.get_closest_marker("slow")}
+    if hidden := {name for name, _ in names} - shown:
+        report.outcome = "failed"
+        report.longrepr = f"{sorted(hidden)}: leave one instance that is not slow"
+    return report
+
+
 def pytest_collection_modifyitems(config, items):
     """Drop what is not of the lab asked for; begin with what takes longest, for an even end."""
     items.sort(key=place_of)

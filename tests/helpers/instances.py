@@ -1,0 +1,43 @@
+"""Which instances of a claim `make test` plays. `make test-rest` plays all others.
+
+A claim about every lab, answer or page is shown on the instances that differ most from each other.
+The others are marked slow.
+"""
+
+from functools import cache
+
+import pytest
+
+from autograder.builder.source import Lab, read_labs
+from autograder.labs import part_of
+
+
+def slow_unless(is_shown: bool) -> tuple:
+    """Marks of an instance, for `pytest.param`."""
+    return () if is_shown else (pytest.mark.slow,)
+
+
+def lab_instances() -> list:
+    """Parameters of a claim about every lab: the labs, those slow that are not shown."""
+    return [
+        pytest.param(lab, id=lab.name, marks=slow_unless(lab in shown_labs()))
+        for lab in read_labs()
+    ]
+
+
+@cache
+def shown_labs() -> list[Lab]:
+    """The first labs that have every kind of cell between them, one of a class and a key too."""
+    shown: list[Lab] = []
+    seen: set = set()
+    for lab in read_labs():
+        if not kinds_of(lab) <= seen:
+            shown.append(lab)
+            seen |= kinds_of(lab)
+    return shown
+
+
+def kinds_of(lab: Lab) -> set:
+    """The kinds of a lab's cells, where a class is not a function; and whether it has a key."""
+    kinds = {(cell.kind, cell.name[:1].isupper()) for cell in lab.cells}
+    return kinds | {part_of(lab.topic, "key") is not None}
