@@ -1,15 +1,15 @@
 """Every lab as a student opens it: Run All on the untouched notebook goes through to the end."""
 
 import pytest
+from instances import lab_instances
 from play import FIRST_CELL, play, with_small_experiments
 
 from autograder.builder.notebooks import build_notebook
-from autograder.builder.source import read_labs
 from autograder.builder.wheel import write_folder
 
 
 @pytest.mark.usefixtures("warm_kernels")
-@pytest.mark.parametrize("lab", read_labs(), ids=lambda lab: lab.name)
+@pytest.mark.parametrize("lab", lab_instances())
 def test_run_all_on_the_untouched_notebook_ends_at_the_last_cell(lab, tmp_path):
     notebook = with_small_experiments(lab.topic, build_notebook(lab, "student"))
     write_folder(lab, tmp_path)

@@ -8,9 +8,10 @@ the notebook.
 import re
 
 import pytest
+from instances import lab_instances
 from play import FIRST_CELL, faults, n_images, play, with_small_experiments
 
-from autograder.builder.source import REPOSITORY, read_labs
+from autograder.builder.source import REPOSITORY
 from autograder.builder.wheel import write_folder
 from autograder.proof.cheats import solved_notebook
 
@@ -18,7 +19,7 @@ POINTS = re.compile(r"([\d.]+) of ([\d.]+) points on the visible tests")
 
 
 @pytest.mark.usefixtures("warm_kernels")
-@pytest.mark.parametrize("lab", read_labs(), ids=lambda lab: lab.name)
+@pytest.mark.parametrize("lab", lab_instances())
 def test_every_cell_runs_and_every_check_passes(lab, tmp_path, request):
     notebook = solved_notebook(lab)
     if not request.config.getoption("--large"):
