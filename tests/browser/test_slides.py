@@ -1,9 +1,11 @@
 """Slides of the lecture: nothing runs over, answers lie below, figures of records are there."""
 
-import pytest
+from functools import cache
 
-from autograder.builder.slides import _steps, slides_of, write_decks
-from autograder.builder.source import find_lab
+import pytest
+from instances import lab_instances
+
+from autograder.builder.slides import _steps, write_decks
 
 LEAST_PX, WIDTH, HEIGHT = 14, 1280, 720  # the least letter on a screen of this size
 # Of each slide: its heading, its height, how far right it reaches, and its least letter.
@@ -29,17 +31,21 @@ MEASURED = """() => {
 }"""
 
 
-LABS = ("01_memory", "04_kv_cache", "06_speculative", "08_papers")  # with --large, all
-
-
 @pytest.fixture(scope="module")
-def decks(tmp_path_factory, request):
-    labs = () if request.config.getoption("--large") else LABS
-    return {path.stem: path for path in write_decks(tmp_path_factory.mktemp("slides"), labs)}
+def deck_of(tmp_path_factory):
+    """`deck_of(lab)`: the file of its deck."""
+    folder = tmp_path_factory.mktemp("slides")
+
+    @cache
+    def deck_of(lab):
+        (path,) = write_decks(folder, [lab])
+        return path
+
+    return deck_of
 
 
 @pytest.fixture
-def opened(browser, decks):
+def opened(browser, deck_of):
     """`opened(lab)`: a page with its deck, and the addresses that it asked for."""
     pages = []
 
@@ -48,7 +54,7 @@ def opened(browser, decks):
         pages.append(page)
         page.asked = []
         page.on("request", lambda request: page.asked.append(request.url))
-        page.goto(decks[lab].as_uri())
+        page.goto(deck_of(lab).as_uri())
         page.wait_for_function("window.Reveal && Reveal.isReady()")
         return page
 
@@ -57,12 +63,9 @@ def opened(browser, decks):
         page.close()
 
 
-def test_no_slide_is_larger_than_the_screen_and_none_needs_a_network(opened, decks):
-    for lab in decks:
-        slides_fit(opened(lab))
-
-
-def slides_fit(page):
+@pytest.mark.parametrize("lab", lab_instances())
+def test_no_slide_is_larger_than_the_screen_and_none_needs_a_network(opened, lab):
+    page = opened(lab.name)
     slides = page.evaluate(MEASURED)
     assert len(slides) > 30
     assert min(height for _, height, _, _ in slides) > 50
@@ -86,7 +89,7 @@ def test_the_key_down_reveals_an_answer_and_the_key_right_leaves_it_out(opened):
 
 
 def test_figures_of_records_and_players_are_there_without_a_run(opened):
-    page = opened("06_speculative")
+    page = opened("04_kv_cache")
     assert page.locator("figure img").count() >= 7
     assert page.locator("button", has_text="play").count() == 1
 
@@ -103,9 +106,10 @@ def test_a_question_on_papers_lies_above_its_answer_and_no_slide_lists_all_answe
     assert [text for text in texts if "D E C A B" in text and "A D E" in text] == []
 
 
-def test_a_docstring_cut_in_two_keeps_its_colours():
-    (ring,) = [stack for stack in slides_of(find_lab("kv_cache")) if "RingCache" in stack[0]][1:]
-    assert '<span class="sd">        Shapes: keys and values (B Hkv T D)' in ring[0]
+def test_a_docstring_cut_in_two_keeps_its_colours(deck_of):
+    slides = deck_of("04_kv_cache").read_text(encoding="utf-8").split("<section>\n")
+    _, second, *_ = [slide for slide in slides if slide.startswith("<h2>RingCache</h2>")]
+    assert '<span class="sd">        Shapes: keys and values (B Hkv T D)' in second
 
 
 def test_a_heading_without_a_text_has_a_slide():

@@ -7,6 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from instances import shown_labs
 from test_accessibility import RULES
 
 from autograder.builder.leaks import lines_of, telling_lines
@@ -18,14 +19,14 @@ from autograder.errors import Refusal
 LABS = read_labs()
 MOST_BYTES = 500_000
 LOADED = {"img": "src", "script": "src", "source": "src", "iframe": "src", "link": "href"}
-SEEN = [  # a page of each kind; with --large, all pages
+SEEN = [
     "index.html",
-    "README.html",
-    "docs/glossary.html",
     f"notebooks/{LABS[0].name}.html",
     f"gallery/{LABS[3].name}.html",  # with a player
+]
+SEEN_WHOLE = [  # a page of each kind of the whole site; with --large, all pages
+    *("index.html", "README.html", "docs/glossary.html", "search.html"),
     f"api/labkit.{LABS[0].topic}.html",
-    "search.html",
 ]
 SCHEMES, WIDE, NARROW, PHONE = ("light", "dark"), 1280, 900, 375
 ALL_BUT_CONTRAST = RULES | {"rules": {"color-contrast": {"enabled": False}}}
@@ -75,10 +76,22 @@ def is_outside(address):
     return bool(urlsplit(address).netloc or urlsplit(address).scheme not in ("", "data"))
 
 
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(shown_labs(), id="some_drawn"),
+        pytest.param(LABS, id="whole", marks=pytest.mark.slow),
+    ],
+)
+def drawn(request):
+    """The labs of which the site shows player and figures."""
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
+def site(drawn, tmp_path_factory):
     folder = tmp_path_factory.mktemp("website").resolve()
-    build_website(folder)
+    build_website(folder, drawn)
     return folder
 
 
@@ -162,10 +175,18 @@ def test_a_link_that_leads_nowhere_is_refused(tmp_path, capfd):
     assert "gone.md" in capfd.readouterr().err
 
 
-def test_nothing_of_a_page_breaks_wcag_aa(site, pages, browser, screenshots, request):
-    """Contrast takes longest: on a narrow page, it is looked at where something appears."""
+@pytest.fixture
+def seen(drawn, site, pages, request):
+    """Pages to look at."""
+    if drawn != LABS:
+        return SEEN
     every = sorted(str(path.relative_to(site)) for path in pages)
-    for name in every if request.config.getoption("--large") else SEEN:
+    return every if request.config.getoption("--large") else SEEN_WHOLE
+
+
+def test_nothing_of_a_page_breaks_wcag_aa(site, seen, browser, screenshots):
+    """Contrast takes longest: on a narrow page, it is looked at where something appears."""
+    for name in seen:
         page = browser.new_page(reduced_motion="reduce")
         loaded = []
         page.on("request", lambda request, loaded=loaded: loaded.append(request.url))

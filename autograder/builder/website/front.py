@@ -50,7 +50,10 @@ MENU = """\
 
 
 def front_files(
-    documents: Mapping[str, bytes], gallery: Iterable[str], reference: Iterable[str]
+    documents: Mapping[str, bytes],
+    drawn: Iterable[Lab],
+    gallery: Iterable[str],
+    reference: Iterable[str],
 ) -> dict[str, bytes]:
     """The front page, by its path in the site."""
     texts = {name: text.decode() for name, text in documents.items() if name.endswith(".md")}
@@ -65,7 +68,7 @@ def front_files(
     page = PAGE.format(
         title=read_course().title,
         first=first_paragraph(texts["README.md"]),
-        moving="\n\n".join(_moving(lab) for lab in labs if lab.topic in MOVING),
+        moving="\n\n".join(_moving(lab) for lab in drawn if lab.topic in MOVING),
         labs="\n".join(f"| [](notebooks/{lab.name}.md) | {summary(lab)} |" for lab in labs),
         guides="\n\n".join(
             GUIDES.format(reader=reader, rows="\n".join(_row(name, texts) for name in names))

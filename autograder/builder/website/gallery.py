@@ -2,8 +2,9 @@
 
 import re
 import runpy
+from collections.abc import Sequence
 
-from autograder.builder.source import REPOSITORY, Lab, read_labs
+from autograder.builder.source import REPOSITORY, Lab
 from autograder.builder.website.players import player_files
 from labkit.measuring.plots import PIXELS, CourseFigure, png_bytes
 
@@ -17,9 +18,9 @@ FIGURE = """\
 ```"""
 
 
-def gallery_files() -> dict[str, bytes]:
-    """A page for each lab that has figures, and its pictures, by path in the site."""
-    return {path: content for lab in read_labs() for path, content in _of_lab(lab).items()}
+def gallery_files(labs: Sequence[Lab]) -> dict[str, bytes]:
+    """A page for each of these labs that has figures, and its pictures, by path in the site."""
+    return {path: content for lab in labs for path, content in _of_lab(lab).items()}
 
 
 def _of_lab(lab: Lab) -> dict[str, bytes]:
