@@ -8,6 +8,7 @@ import re
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from instances import crossed
 from lab_pages import beyond_their_cells, close, picture
 
 from autograder.builder.source import REPOSITORY, find_lab
@@ -51,8 +52,7 @@ def page(lab_server, browser):
     close(page)
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(("width", "theme"), crossed(WIDTHS, THEMES))
 def test_nothing_of_ours_breaks_wcag_aa(page, screenshots, theme, width):
     page.set_viewport_size({"width": width, "height": 900})
     page.evaluate(CHANGE_THEME, THEMES[theme])

@@ -4,6 +4,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from desk_server import ANSWERS, LAB, answers_address, made_up_class, served
 from desk_store import HOSTILE, open_store
+from instances import crossed
 from recorded import record, result_of
 from test_pages import CONTRAST, TOO_WIDE
 
@@ -92,8 +93,7 @@ def test_keys_choose_items_override_points_write_a_comment_and_undo(opened, desk
     assert page.input_value("#comment") == ""
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("size", "theme"), crossed(SIZES, ("light", "dark")))
 def test_pages_fit_and_can_be_read(desk, out, browser, screenshots, size, theme):
     origin, people = desk
     width, height = SIZES[size]

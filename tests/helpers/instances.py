@@ -4,7 +4,9 @@ A claim about every lab, answer or page is shown on the instances that differ mo
 The others are marked slow.
 """
 
+from collections.abc import Iterable
 from functools import cache
+from itertools import product
 
 import pytest
 
@@ -22,6 +24,15 @@ def lab_instances() -> list:
     return [
         pytest.param(lab, id=lab.name, marks=slow_unless(lab in shown_labs()))
         for lab in read_labs()
+    ]
+
+
+def crossed(ones: Iterable, others: Iterable) -> list:
+    """Parameters of a claim about all pairs: those slow that repeat what other pairs show."""
+    shown = set(zip(ones, others, strict=True))
+    return [
+        pytest.param(*pair, id="-".join(map(str, pair)), marks=slow_unless(pair in shown))
+        for pair in product(ones, others)
     ]
 
 

@@ -14,6 +14,7 @@ matplotlib.use("agg")
 
 import numpy
 import pytest
+from instances import shown_labs, slow_unless
 from matplotlib.colors import to_rgb
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
@@ -28,6 +29,7 @@ SLIDE, SLIDE_SCALE = (1180, 560), 0.98  # the room of a figure on a slide: autog
 MOST_PANELS = 3
 LIGHTNESS = re.compile(r"\b(black|white|dark|light|bright)\b", re.IGNORECASE)
 LABS = sorted((REPOSITORY / "tests" / "labs").glob("*/every_figure.py"))
+SHOWN = {lab.topic for lab in shown_labs()}
 
 
 def figures_of(lab):
@@ -149,7 +151,14 @@ def on_a_slide(figure):
     yield from cut_off(figure, words)
 
 
-@pytest.fixture(scope="module", params=LABS, ids=lambda path: path.parent.name)
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(path, id=name, marks=slow_unless(name in SHOWN))
+        for path in LABS
+        for name in [path.parent.name]
+    ],
+)
 def seen(request):
     """The figures of a lab, each made once, and what is wrong on a page and then on a slide."""
     seen = SimpleNamespace(n_figures=0, on_pages=[], on_slides=[])
