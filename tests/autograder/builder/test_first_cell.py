@@ -14,6 +14,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import distribution
 
 import pytest
+from instances import shown_labs
 
 from autograder.builder import source
 from autograder.builder.editions import edition_of
@@ -156,9 +157,12 @@ def site(tmp_path_factory):
     shutil.rmtree(folder)
 
 
-def test_one_environment_serves_all_labs_by_their_zips_and_gets_the_data_once(venv, folder):
+@pytest.mark.parametrize(
+    "labs", [shown_labs(), pytest.param(LABS, marks=pytest.mark.slow)], ids=["shown", "all"]
+)
+def test_one_environment_serves_all_labs_by_their_zips_and_gets_the_data_once(venv, folder, labs):
     installed = (venv.packages / "labkit_data").stat().st_ino
-    for lab in LABS:
+    for lab in labs:
         edition = edition_of(lab)
         said = venv.says(unpack(edition, folder), folder)
         assert said == f"labkit {edition.version} is {'ready' if lab == FIRST else 'installed'}."

@@ -96,7 +96,7 @@ def test_what_a_lab_misses_is_said_with_the_file_to_add(part, monkeypatch):
         assert list(unproven_parts(lab)) == ([] if is_needed else [MISSING[part]])
 
 
-@pytest.mark.parametrize("lab", ["08_papers", "04_kv_cache"])
+@pytest.mark.parametrize("lab", ["08_papers", pytest.param("04_kv_cache", marks=pytest.mark.slow)])
 def test_without_the_places_of_a_lab_all_else_imports_builds_and_has_samples(lab, tmp_path):
     topic = lab.partition("_")[2]
     for name in ("labkit", "autograder", "notebooks"):

@@ -31,6 +31,7 @@ from autograder.builder.source import find_lab
 LAB = "01_memory"
 STUDENTS = ("ada", "cy")
 N_KILLS = 25  # with --large, 100
+STEPS = [4, pytest.param(1, marks=pytest.mark.slow)]  # each fourth write or size of a disk, or all
 
 
 def hand_in(folder, text):
@@ -138,8 +139,11 @@ def failed_and_mended(course, out, expected, k):
     return status
 
 
-def test_each_write_that_fails_is_one_sentence_and_costs_nothing(course, undisturbed, tmp_path):
-    for k in count(1):
+@pytest.mark.parametrize("step", STEPS)
+def test_each_write_that_fails_is_one_sentence_and_costs_nothing(
+    course, undisturbed, tmp_path, step
+):
+    for k in count(1, step):
         out = tmp_path / str(k)
         status = status_of(fork(partial(failed_and_mended, course, out, undisturbed, k)))
         if status == 0:  # all writes have failed in turn
@@ -161,7 +165,8 @@ def spoilt_and_mended(course, place, expected, spoil):
     return status
 
 
-def test_a_full_disk_is_one_sentence_and_costs_nothing(course, undisturbed, tmp_path):
+@pytest.mark.parametrize("step", STEPS)
+def test_a_full_disk_is_one_sentence_and_costs_nothing(course, undisturbed, tmp_path, step):
     statuses = []
     while 0 not in statuses:
         place = tmp_path / str(len(statuses))
@@ -169,7 +174,7 @@ def test_a_full_disk_is_one_sentence_and_costs_nothing(course, undisturbed, tmp_
         def fill(disk, n_steps):
             disk.give(disk.used + (n_steps << 13))
 
-        spoil = partial(fill, n_steps=len(statuses))
+        spoil = partial(fill, n_steps=step * len(statuses))
         grading = partial(spoilt_and_mended, course, place, undisturbed, spoil)
         statuses.append(status_of(fork(grading)))
         if statuses[-1]:

@@ -4,11 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
 import nbformat
 import pytest
+from instances import slow_unless
 from own_course import ASSIGNMENTS, FORGED, SHIPPED, notebook, write_course
 
 from autograder.judging import nbgrader_plugin
@@ -59,6 +61,7 @@ SHIPPED_MARKS = {  # what plain nbgrader gives in the notebooks of its own tests
     ("multi", "wrong"): [1, 1, 0, 1],
 }
 FORGED_IN = ("arrays", "files", "exceptions", "values")
+SHOWN = ("arrays", "generators", "printing", "broken", "set_a")  # the others have a slow course
 
 
 def points(assignment):
@@ -101,12 +104,28 @@ def handed_in(assignment):
 
 
 @pytest.fixture(scope="module")
-def course(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("own") / "course"
+def course_of(tmp_path_factory):
+    """`course_of(assignment)`: the graded course in which it is."""
     students = {name: [*HONEST, *(FORGED if name in FORGED_IN else ())] for name in ASSIGNMENTS}
     students |= {name: handed_in(name) for name in SHIPPED}
-    marks, said = graded(folder, CONFIG, students)
-    return SimpleNamespace(folder=folder, marks=marks, said=said)
+
+    @cache
+    def graded_course(is_shown):
+        folder = tmp_path_factory.mktemp("own") / "course"
+        names = [name for name in students if (name in SHOWN) == is_shown]
+        marks, said = graded(folder, CONFIG, {name: students[name] for name in names})
+        return SimpleNamespace(folder=folder, marks=marks, said=said)
+
+    return lambda assignment: graded_course(assignment in SHOWN)
+
+
+@pytest.fixture(scope="module")
+def course(course_of):
+    return course_of(SHOWN[0])
+
+
+def each_of(assignments):
+    return [pytest.param(name, marks=slow_unless(name in SHOWN)) for name in assignments]
 
 
 def outputs(course, assignment, student):
@@ -117,28 +136,28 @@ def outputs(course, assignment, student):
     return tests, texts
 
 
-@pytest.mark.parametrize("assignment", NBGRADERS)
-def test_honest_work_gets_the_marks_that_nbgrader_gives(course, assignment):
-    full = points(assignment)
-    found = {student: course.marks[assignment, student] for student in HONEST}
+@pytest.mark.parametrize("assignment", each_of(NBGRADERS))
+def test_honest_work_gets_the_marks_that_nbgrader_gives(course_of, assignment):
+    full, marks = points(assignment), course_of(assignment).marks
+    found = {student: marks[assignment, student] for student in HONEST}
     assert found == {
         "perfect": full, "other": full, "wrong": NBGRADERS[assignment], "blank": [0] * len(full)
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("assignment", SHIPPED)
-def test_nbgraders_own_notebooks_get_the_same_marks(course, assignment):
+@pytest.mark.parametrize("assignment", each_of(SHIPPED))
+def test_nbgraders_own_notebooks_get_the_same_marks(course_of, assignment):
     for student in handed_in(assignment):
         expected = SHIPPED_MARKS[assignment, student]
         if assignment == "set_a":  # its first cell prints, and everybody passes
             expected = [HAND, *expected[1:]]
-        assert course.marks[assignment, student] == expected, student
+        assert course_of(assignment).marks[assignment, student] == expected, student
 
 
 @pytest.mark.parametrize("student", FORGED)
-@pytest.mark.parametrize("assignment", FORGED_IN)
-def test_no_forgery_earns_a_point(course, assignment, student):
-    assert set(course.marks[assignment, student]) <= {0, HAND}
+@pytest.mark.parametrize("assignment", each_of(FORGED_IN))
+def test_no_forgery_earns_a_point(course_of, assignment, student):
+    assert set(course_of(assignment).marks[assignment, student]) <= {0, HAND}
 
 
 def test_a_forged_pass_waits_for_a_person_with_the_reason(course):
@@ -148,16 +167,16 @@ def test_a_forged_pass_waits_for_a_person_with_the_reason(course):
     assert texts[0].startswith("A person marks this cell: the test passes in the student's process")
 
 
-def test_what_is_not_protected_says_so_on_the_page_and_before_grading(course):
-    found = set()
-    for assignment in NBGRADERS:
-        cells, texts = outputs(course, assignment, "perfect")
-        for i, (cell, text) in enumerate(zip(cells, texts, strict=True)):
-            is_open = text.startswith("Not protected, student code could change this verdict: ")
-            assert cell.metadata["labkit"]["judged"] == ("inside" if is_open else "outside")
-            if is_open:
-                found.add((assignment, i))
-    assert found == NOT_PROTECTED
+@pytest.mark.parametrize("assignment", each_of(NBGRADERS))
+def test_what_is_not_protected_says_so_on_the_page(course_of, assignment):
+    cells, texts = outputs(course_of(assignment), assignment, "perfect")
+    for i, (cell, text) in enumerate(zip(cells, texts, strict=True)):
+        is_open = text.startswith("Not protected, student code could change this verdict: ")
+        assert is_open == ((assignment, i) in NOT_PROTECTED)
+        assert cell.metadata["labkit"]["judged"] == ("inside" if is_open else "outside")
+
+
+def test_what_is_not_protected_is_said_before_grading(course):
     assert "test_6 is not protected: it cannot run outside the student's process" in course.said
     assert "`eval` is not used outside" in course.said
 

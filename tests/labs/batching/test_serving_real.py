@@ -26,6 +26,7 @@ from labkit.models.prompts import prompts
 ROOM = Setup(prefill_batch=4, decode_batch=3, tolerance=24)  # fewer slots than requests
 needs_fork = pytest.mark.skipif(sys.platform != "linux", reason="forks on Linux only")
 WAYS = [serve_real, pytest.param(serve_in_two_processes, marks=needs_fork)]
+ONE_WAY = [serve_real, pytest.param(serve_in_two_processes, marks=[needs_fork, pytest.mark.slow])]
 TEXTS = tuple(prompt.text for prompt in prompts())
 
 
@@ -89,7 +90,7 @@ def test_the_log_is_in_order_of_real_time(serve, folder):
         assert all(a.end_s <= b.begin_s for a, b in pairwise(events))
 
 
-@pytest.mark.parametrize("serve", WAYS)
+@pytest.mark.parametrize("serve", ONE_WAY)
 def test_little_room_holds_the_prefill_back_and_loses_nobody(serve, folder):
     (text,) = tokens_of(TEXTS[0])
     asked = [text[:n] for n in (15, 16, 17, 31, 33, 15, 16)]
@@ -103,7 +104,7 @@ def test_little_room_holds_the_prefill_back_and_loses_nobody(serve, folder):
     assert held == 0
 
 
-@pytest.mark.parametrize("serve", WAYS)
+@pytest.mark.parametrize("serve", ONE_WAY)
 def test_what_can_never_run_is_refused_and_without_requests_there_is_nothing_to_do(serve, folder):
     run, tokens = serve([[5] * 30, [5] * 8], Setup(max_length=16), PrefillLoop(), DecodeLoop())
     assert [event.ids for event in run.events("refuse")] == [(0,)]
@@ -220,7 +221,7 @@ def test_a_worker_that_fails_gives_one_sentence_and_the_log_so_far(deed, sentenc
     assert [event.ids for event in failed.value.run.events("prefill")] == [(0, 1)]
 
 
-@pytest.mark.parametrize("serve", WAYS)
+@pytest.mark.parametrize("serve", ONE_WAY)
 def test_a_step_that_acts_for_ever_ends_the_run(serve, folder):
     run, _ = serve(["a"], ROOM, PrefillLoop(), Does(free_for_ever), max_new=5)
     assert run.stopped == "far more calls than these requests can need"
@@ -251,7 +252,7 @@ class Late(DecodeLoop):
             super().step(server)
 
 
-@pytest.mark.parametrize("serve", WAYS)
+@pytest.mark.parametrize("serve", ONE_WAY)
 def test_a_loop_may_wait_for_its_alarm(serve, folder):
     run, tokens = serve(["a"], ROOM, PrefillLoop(), Late(), max_new=5)
     assert (run.stopped, tokens) == ("", {0: alone("a", 5)})
