@@ -11,8 +11,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from lab_pages import LabServer, write_settings
+from lab_pages import LabServer, close, write_settings
 from playwright.sync_api import sync_playwright
+
+from autograder.builder.source import find_lab
+from autograder.proof.cheats import solved_notebook
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 START_S = 90
@@ -53,6 +56,22 @@ def lab_server(tmp_path_factory):
     }
     with serve(notebooks, **environment) as address:
         yield LabServer(notebooks, address)
+
+
+@pytest.fixture(scope="session")
+def lab_page(lab_server, browser):
+    """Lab 1, run from top to bottom, as a student has it who made two mistakes."""
+    lab = find_lab("memory")
+    notebook = solved_notebook(lab)
+    (answer,) = [cell for cell in notebook["cells"] if cell["source"].startswith("scaling = ")]
+    (exercise,) = [cell for cell in notebook["cells"] if "def longest_sequence" in cell["source"]]
+    answer["source"] = answer["source"].replace("55,", "5,", 1)
+    exercise["source"] = exercise["source"].replace("return max", "return 1 + max")
+    assert "5," in answer["source"] and "1 + max" in exercise["source"]
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    lab_server.run_all(page, lab_server.put(lab, notebook, lab.name, lab.name))
+    yield page
+    close(page)
 
 
 @contextmanager

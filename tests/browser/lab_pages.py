@@ -79,8 +79,8 @@ class LabServer:
 
 
 def close(page):
-    """Close a page, and end the kernels behind it."""
-    page.evaluate("() => window.jupyterapp.serviceManager.sessions.shutdownAll()")
+    """Close a page, and end the kernel of its notebook."""
+    page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
     page.close()
 
 

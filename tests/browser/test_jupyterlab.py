@@ -34,10 +34,8 @@ def move_a_slider(page, path):
     page.screenshot(path=path)
 
 
-def test_a_lab_runs_from_top_to_bottom(lab_server, browser, screenshots):
-    page = browser.new_page(viewport={"width": 1200, "height": 900})
-    path = lab_server.put(LAB, solved_notebook(LAB), LAB.name, LAB.name)
-    lab_server.run_all(page, path)
+def test_a_lab_runs_from_top_to_bottom(lab_page, screenshots):
+    page = lab_page
     picture(page, screenshots / f"{LAB.name}.png")
     assert errors_on(page) == []
     assert page.locator(".jp-OutputArea img").count() > 0
@@ -45,7 +43,6 @@ def test_a_lab_runs_from_top_to_bottom(lab_server, browser, screenshots):
     cards = [text for text in shown if text.count("points on the visible tests") == 1]
     assert len(cards) == len(LAB.marked)  # check.all() shows them all once more
     move_a_slider(page, screenshots / "calculator.png")
-    close(page)
 
 
 @pytest.mark.parametrize(

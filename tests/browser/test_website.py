@@ -20,7 +20,6 @@ LABS = read_labs()
 MOST_BYTES = 500_000
 LOADED = {"img": "src", "script": "src", "source": "src", "iframe": "src", "link": "href"}
 SEEN = [
-    "index.html",
     f"notebooks/{LABS[0].name}.html",
     f"gallery/{LABS[3].name}.html",  # with a player
 ]

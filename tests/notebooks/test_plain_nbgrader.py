@@ -7,12 +7,12 @@ anything else is full credit. Experiments are left out: no mark depends on them.
 import ast
 
 import pytest
+from instances import lab_instances
 from IPython.core.formatters import DisplayFormatter
 from nbformat.v4 import new_output
 from nbgrader.utils import determine_grade, is_grade
 
 from autograder.builder.notebooks import build_notebook, cell_kind, cell_name
-from autograder.builder.source import read_labs
 from autograder.proof.cheats import solved_notebook
 
 
@@ -51,7 +51,7 @@ def with_answers(lab, step):
     return notebook, {cell_name(cell) for cell in written}
 
 
-@pytest.mark.parametrize("lab", read_labs(), ids=lambda lab: lab.name)
+@pytest.mark.parametrize("lab", lab_instances())
 def test_nbgrader_alone_gives_the_points_of_the_open_checks(lab):
     assert set(grades(build_notebook(lab, "student")).values()) == {0}
 

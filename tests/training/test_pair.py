@@ -58,9 +58,10 @@ def test_the_recorded_acceptance_differs_by_source():
     assert max(rates.values()) - min(rates.values()) > 0.15
 
 
-def test_acceptance_comes_out_again_on_other_documents(pair, monkeypatch):
+@pytest.mark.parametrize("n", [3, pytest.param(6, marks=pytest.mark.slow)])
+def test_acceptance_comes_out_again_on_other_documents(pair, monkeypatch, n):
     monkeypatch.setattr(measure, "TEMPERATURES", (1.0,))
-    asked = {source: [d.prompt for d in documents(source, "hidden", 6)] for source in SOURCES}
+    asked = {source: [d.prompt for d in documents(source, "hidden", n)] for source in SOURCES}
     table = measure.acceptance(pair.target.model, pair.draft.model, pair.target.tokenizer, asked)
     again = table["1.0"]["all"]["rate"]
     assert again == pytest.approx(RECORD["measured"]["acceptance"]["1.0"]["all"]["rate"], abs=0.08)

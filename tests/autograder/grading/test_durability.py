@@ -30,7 +30,7 @@ from autograder.builder.source import find_lab
 
 LAB = "01_memory"
 STUDENTS = ("ada", "cy")
-N_KILLS = 25  # with --large, 100
+N_KILLS = [10, pytest.param(25, marks=pytest.mark.slow)]  # with --large, four times as many
 STEPS = [4, pytest.param(1, marks=pytest.mark.slow)]  # each fourth write or size of a disk, or all
 
 
@@ -103,10 +103,11 @@ def assert_one_sentence(out):
     assert "Traceback" not in said
 
 
+@pytest.mark.parametrize("kills", N_KILLS)
 def test_a_grader_killed_at_any_moment_loses_and_doubles_nothing(
-    course, undisturbed, tmp_path, pytestconfig
+    course, undisturbed, tmp_path, kills, pytestconfig
 ):
-    kills = 100 if pytestconfig.getoption("--large") else N_KILLS
+    kills *= 4 if pytestconfig.getoption("--large") else 1
     rng = random.Random(10)
     start = time.monotonic()
     graded_again(course, shutil.copytree(course / "graded", tmp_path / "timed"))

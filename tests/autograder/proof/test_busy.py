@@ -11,12 +11,11 @@ import pytest
 from autograder.proof.cheats import samples_of
 from autograder.proof.demo import RUN, grade_class, is_as_expected
 
-STUDENTS = [
-    ("01_memory", ("carol", "lou")),
-    pytest.param("06_speculative", ("carol",), marks=pytest.mark.slow),
+CLASSES = [  # with a limit of several times what the slowest cell or check takes alone
+    ("01_memory", ("carol", "lou"), 2),
+    pytest.param("06_speculative", ("carol",), 6, marks=pytest.mark.slow),
 ]
 N_BUSY = 2  # beside the one slot, on its processor
-LIMITS = replace(RUN.limits, check_s=4)  # several times what the slowest takes alone
 PAGES = ("marks.csv", "report.html", "feedback/*/*.html", "integrity/*.html")
 
 
@@ -34,9 +33,10 @@ def busy_machine():
         yield
 
 
-def graded(samples, folder):
+def graded(samples, folder, limit_s):
     """What a grading leaves behind, but for the times."""
-    results = grade_class(samples, folder, replace(RUN, jobs=1, limits=LIMITS))
+    limits = replace(RUN.limits, cell_s=limit_s, check_s=limit_s)
+    results = grade_class(samples, folder, replace(RUN, jobs=1, limits=limits))
     assert all(is_as_expected(each, results[each.lab, each.student]) for each in samples)
     pages = [path for pattern in PAGES for path in sorted(folder.glob(pattern))]
     return {
@@ -45,11 +45,11 @@ def graded(samples, folder):
     }
 
 
-@pytest.mark.parametrize(("lab", "students"), STUDENTS)
-def test_busy_processes_change_no_byte(lab, students, tmp_path):
+@pytest.mark.parametrize(("lab", "students", "limit_s"), CLASSES)
+def test_busy_processes_change_no_byte(lab, students, limit_s, tmp_path):
     samples = samples_of(lab, students)
-    alone = graded(samples, tmp_path / "alone")
+    alone = graded(samples, tmp_path / "alone", limit_s)
     with busy_machine():
-        crowded = graded(samples, tmp_path / "crowded")
+        crowded = graded(samples, tmp_path / "crowded", limit_s)
     assert len(alone) > len(samples) == len(students)
     assert crowded == alone

@@ -1,7 +1,6 @@
 """Reference, blank, every mutant and every right variant, against the checks on hidden cases.
 
-Of labs that are not shown, all mutants are slow but one for each check. So are all variants but one
-for each exercise.
+Of labs that are not shown, all mutants and variants are slow but one for each exercise.
 A mistake in a part is played in each exercise that calls it, with --large all that are known.
 What is right is played on the cases of another seed here than behind the wall, in test_class. That
 every check has its mutant and every exercise its variant, test_labs asks of `missing_parts`.
@@ -37,26 +36,15 @@ def cell_of(lab, exercise):
     return next(cell for cell in lab.marked if cell.name == exercise)
 
 
-def collection(known, some):
-    """(lab, answer) for each known answer; of labs that are not shown, all but some are slow."""
-    for lab in LABS.values():
-        shown = known(lab) if lab in shown_labs() else some(lab)
-        for item in known(lab):
-            name = f"{lab.name}-{item.exercise}-{item.title}"
-            yield pytest.param(lab, item, id=name, marks=slow_unless(item in shown))
-
-
-def one_for_each_check(lab):
-    """The wrong answers that a check catches with the fewest others."""
-    found = {}
-    for mutant in sorted(mutants_of(lab), key=lambda mutant: len(mutant.caught_by)):
-        for name in mutant.caught_by:
-            found.setdefault((mutant.exercise, name), mutant)
-    return found.values()
-
-
-def one_for_each_exercise(lab):
-    return {variant.exercise: variant for variant in reversed(variants_of(lab))}.values()
+def collection(known):
+    """(lab, answer) for each known answer."""
+    return [
+        pytest.param(lab, item, id=f"{lab.name}-{item.exercise}-{item.title}", marks=marks)
+        for lab in LABS.values()
+        for first in [{item.exercise: item for item in reversed(known(lab))}]
+        for item in known(lab)
+        for marks in [slow_unless(lab in shown_labs() or item is first[item.exercise])]
+    ]
 
 
 @pytest.mark.parametrize("lab", LABS.values(), ids=LABS)
@@ -92,7 +80,7 @@ def play():
     return findings_of
 
 
-@pytest.mark.parametrize(("lab", "mutant"), list(collection(mutants_of, one_for_each_check)))
+@pytest.mark.parametrize(("lab", "mutant"), collection(mutants_of))
 def test_each_mutant_fails_exactly_the_checks_named_for_it(lab, mutant, play):
     findings = play(lab, mutant)
     failed = {finding.check.name: finding.message for finding in findings if not finding.passed}
@@ -106,7 +94,7 @@ def test_nine_of_ten_wrong_answers_are_told_apart(lab, play):
     assert len(not_told_apart(answers)) <= 0.1 * len(answers)
 
 
-@pytest.mark.parametrize(("lab", "variant"), list(collection(variants_of, one_for_each_exercise)))
+@pytest.mark.parametrize(("lab", "variant"), collection(variants_of))
 def test_each_right_variant_earns_everything(lab, variant):
     replaced = {variant.exercise: variant.source}
     findings = findings_for(lab, variant.exercise, replaced, seed=OTHER_SEED)

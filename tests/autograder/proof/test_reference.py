@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 import pytest
+from instances import lab_instances
 
-from autograder.builder.source import Cell, find_lab, module_source, read_labs
+from autograder.builder.source import Cell, find_lab, module_source
 from autograder.errors import Refusal
 from autograder.labs import complete
 from autograder.proof import reference
@@ -20,7 +21,7 @@ def changed(name, edit):
     return replace(LAB, cells=tuple(cells))
 
 
-@pytest.mark.parametrize("lab", read_labs(), ids=lambda lab: lab.name)
+@pytest.mark.parametrize("lab", lab_instances())
 def test_the_solution_of_each_lab_earns_every_point(lab):
     assert list(reference.lost_points(lab)) == []
 

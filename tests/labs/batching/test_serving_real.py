@@ -27,6 +27,10 @@ ROOM = Setup(prefill_batch=4, decode_batch=3, tolerance=24)  # fewer slots than 
 needs_fork = pytest.mark.skipif(sys.platform != "linux", reason="forks on Linux only")
 WAYS = [serve_real, pytest.param(serve_in_two_processes, marks=needs_fork)]
 ONE_WAY = [serve_real, pytest.param(serve_in_two_processes, marks=[needs_fork, pytest.mark.slow])]
+WAYS_TO_START = [
+    pytest.param("fork", marks=needs_fork),
+    pytest.param("spawn", marks=pytest.mark.slow if sys.platform == "linux" else ()),
+]
 TEXTS = tuple(prompt.text for prompt in prompts())
 
 
@@ -311,8 +315,9 @@ def test_workers_whose_parent_is_killed_end_and_leave_no_files(tmp_path):
         time.sleep(0.05)
 
 
-def test_spawned_workers_do_the_same(folder):
-    settings = {"max_new": 6, "start_method": "spawn"}
+@pytest.mark.parametrize("start_method", WAYS_TO_START)
+def test_workers_do_the_same_however_they_are_started(folder, start_method):
+    settings = {"max_new": 6, "start_method": start_method}
     run, tokens = serve_in_two_processes(TEXTS[:3], ROOM, PrefillLoop(), DecodeLoop(), **settings)
     assert [tokens[i] for i in range(3)] == [alone(text, 6) for text in TEXTS[:3]]
     assert faults(run) == {}
