@@ -139,7 +139,9 @@ def _similarity(out, rows):
     return write_similarity(out, LAB, rows)
 
 
-@pytest.fixture(scope="module", params=SIZES)
+@pytest.fixture(
+    scope="module", params=["phone", "narrow", pytest.param("desk", marks=pytest.mark.slow)]
+)
 def opened(request, browser):
     """A page of one size; what it asked for and what went wrong are noted."""
     width, height, scheme = SIZES[request.param]

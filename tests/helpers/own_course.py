@@ -7,6 +7,9 @@ from pathlib import Path
 import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
 
+from autograder.builder.source import find_lab
+
+SETUP = next(cell.text for cell in find_lab("memory").cells if cell.name == "setup")
 GIVEN, PLAIN, ANSWER, TEST = "given", "plain", "answer", "test"
 
 
@@ -34,7 +37,7 @@ def notebook(cells):
 
 ASSIGNMENTS = {
     "arrays": [
-        (PLAIN, "import numpy as np"),
+        (PLAIN, f"import numpy as np\n{SETUP}"),  # a teacher may use labkit, too
         (ANSWER, solution("def normed(x):\n    return x / np.linalg.norm(x)")),
         (TEST, 2, "assert np.allclose(normed(np.array([3.0, 4.0])), [0.6, 0.8])"),
         (ANSWER, solution("def double(x):\n    return 2 * x")),

@@ -16,11 +16,11 @@ import pytest
 from nbgrader.api import Gradebook
 from typer.testing import CliRunner
 
-from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import find_lab
 from autograder.cli import app
 from autograder.grading.grade import Run, grade
 from autograder.proof.cheats import samples_of
+from autograder.record.gradebook import CONFIG
 from autograder.record.log import read_results
 from autograder.record.results import RESULT_SCHEMA
 
@@ -193,62 +193,6 @@ def test_the_version_is_told():
     assert done.stdout.startswith("autograder 0.")
 
 
-@pytest.fixture
-def course(tmp_path):
-    """A plain nbgrader course with our plugin, and an instructor's own assert cells."""
-    from autograder.record.gradebook import CourseBook
-
-    CourseBook(tmp_path).close()
-    notebook = build_notebook(find_lab("memory"), "instructor")
-    setup = next(c for c in notebook.cells if c.metadata.get("labkit", {}).get("name") == "setup")
-    cells = [
-        setup,
-        nbformat.v4.new_code_cell(
-            "def double(x):\n    ### BEGIN SOLUTION\n    return 2 * x\n    ### END SOLUTION",
-            metadata={"nbgrader": flags("double", solution=True)},
-        ),
-        nbformat.v4.new_code_cell(
-            "assert double(2) == 4\nassert double(-1) == -2",
-            metadata={"nbgrader": flags("test_double", grade=True, locked=True, points=3)},
-        ),
-    ]
-    plain = nbformat.v4.new_notebook(
-        cells=cells, metadata={"kernelspec": notebook.metadata.kernelspec}
-    )
-    source = tmp_path / "source" / "ps1"
-    source.mkdir(parents=True)
-    nbformat.write(plain, source / "ps1.ipynb")
-    return tmp_path
-
-
-def flags(name, **given):
-    return {"grade_id": name, "schema_version": 3, "task": False, "grade": False, "locked": False,
-            "solution": False, **given}  # fmt: skip
-
-
-def nbgrader(course, *args):
-    env = os.environ | {"PATH": f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"}  # noqa: PTH120
-    command = [sys.executable, "-m", "nbgrader", *args]
-    return subprocess.run(command, cwd=course, env=env, capture_output=True, text=True)
-
-
-def test_plain_nbgrader_judges_assert_cells_with_our_engine(course):
-    done = nbgrader(course, "generate_assignment", "ps1")
-    assert done.returncode == 0, done.stderr[-2000:]
-    answers = {
-        "right": "def double(x):\n    return x + x",
-        "wrong": "def double(x):\n    return 4",
-        "cheat": "class E(int):\n    __eq__ = lambda a, b: True\ndef double(x):\n    return E(9)",
-        "exits": "def double(x):\n    import os\n    os._exit(0)",
-    }
-    for student, text in answers.items():
-        folder = course / "submitted" / student / "ps1"
-        folder.mkdir(parents=True)
-        notebook = nbformat.read(course / "release" / "ps1" / "ps1.ipynb", as_version=4)
-        notebook.cells[1].source = text
-        nbformat.write(notebook, folder / "ps1.ipynb")
-    done = nbgrader(course, "autograde", "ps1")
-    assert done.returncode == 0, done.stderr[-2000:]
-    with Gradebook(f"sqlite:///{course / 'gradebook.db'}", "labkit") as book:
-        marks = {name: book.find_submission("ps1", name).score for name in answers}
-    assert marks == {"right": 3, "wrong": 0, "cheat": 0, "exits": 0}
+def test_the_course_has_the_settings_with_which_nbgrader_judges_by_our_engine(graded):
+    """What these settings make of a teacher's own assert cells, test_own_assignments shows."""
+    assert (graded / "course" / "nbgrader_config.py").read_text(encoding="utf-8") == CONFIG
