@@ -105,10 +105,9 @@ KINDS = {
     "markup in answers": ["'\"><script>alert(1)<"],
     "formulas and commands": ["=cmd()|'x'!A1", "@SUM(1+1)", "O'Brien; DROP TABLE student;--"],
 }
-WORST = (
-    *("x04", "x19", "x52", "x53", "x72", "x73", "x75", "x76", "x17", "x18", "x81", "x83", "x85"),
-    *("x87", "x88", "x89", "p03", "p04", "p06", "p07", "p08", "p12", "p13", "two?lines"),
-)
+# They steal, leave something behind, or write where they must not; then others.
+WORST = tuple("x17 x18 x19 x72 x73 x75 x76 x83 x89 p03 p06 two?lines".split())
+OTHERS = tuple("x04 x52 x53 x81 x85 x87 x88 p04 p07 p08 p12 p13".split())
 MARKUP = ("<img src=x onerror=alert(1)>", "'\"><script>alert(1)<", "=cmd()|'x'!A1")
 CLASS = sample_class()
 NEIGHBOURS = [  # the first and the last in order of name
@@ -148,8 +147,8 @@ def _owner(path):
 
 @pytest.fixture(
     scope="module",
-    params=[WORST[::2], pytest.param(WORST, marks=pytest.mark.slow)],
-    ids=["half", "all"],
+    params=[WORST, pytest.param(WORST + OTHERS, marks=pytest.mark.slow)],
+    ids=["worst", "all"],
 )
 def samples(request):
     return samples_of(LAB, request.param + MARKUP) + NEIGHBOURS
