@@ -37,7 +37,7 @@ def notebook(cells):
 
 ASSIGNMENTS = {
     "arrays": [
-        (PLAIN, f"import numpy as np\n{SETUP}"),  # a teacher may use labkit, too
+        (PLAIN, "import numpy as np"),
         (ANSWER, solution("def normed(x):\n    return x / np.linalg.norm(x)")),
         (TEST, 2, "assert np.allclose(normed(np.array([3.0, 4.0])), [0.6, 0.8])"),
         (ANSWER, solution("def double(x):\n    return 2 * x")),
@@ -123,6 +123,7 @@ ASSIGNMENTS = {
         ),
     ],
     "generators": [
+        (GIVEN, SETUP),  # a teacher may use labkit, too
         (
             ANSWER,
             solution("def squares(n):\n    for i in range(n):\n        yield i * i"),
