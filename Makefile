@@ -4,6 +4,8 @@ PYTHON := $(VENV)/bin/python
 BASE   := python3
 READY  := $(VENV)/.ready
 
+unexport PYTHONDONTWRITEBYTECODE  # else each of hundreds of processes compiles the same files
+
 .PHONY: demo style test test-rest test-long test-oldest lab build bench fuzz figures image dist clean
 
 SECONDS ?= 60

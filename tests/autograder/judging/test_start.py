@@ -16,7 +16,7 @@ from autograder.grading.slot_files import write_slot_files
 from autograder.intake.collect import Submission
 from autograder.judging.child import processes
 from autograder.judging.jobs import SlotSettings
-from autograder.judging.start.__main__ import FONTS
+from autograder.judging.start.__main__ import FONTS, keep_fonts
 from autograder.judging.start.template import Template, shared_template
 from autograder.judging.wall import strongest_rung
 from autograder.proof.cheats import insert, solved_notebook
@@ -107,18 +107,17 @@ def test_a_closed_slot_leaves_the_template_and_nothing_else(settings):
     assert shared_template() is template
 
 
-def test_the_machines_fonts_are_looked_at_once():
-    def fonts_after_a_start():
-        with closing(Template()) as template:
-            template.fork().close()  # it has imported everything
-        return {file: file.stat().st_mtime_ns for file in FONTS.glob("fontlist-*.json")}
-
+def test_the_machines_fonts_are_looked_at_once(tmp_path):
     for file in FONTS.glob("fontlist-*.json"):
         file.unlink()
-    first = fonts_after_a_start()
-    assert len(first) == 1
-    assert fonts_after_a_start() == first
-    assert json_load(next(iter(first))).ttflist  # as matplotlib reads it
+    with closing(Template()) as template:
+        template.fork().close()  # it has imported everything
+    keep_fonts(FONTS, tmp_path)  # as the next template does
+    (kept,) = tmp_path.iterdir()
+    assert json_load(kept).ttflist  # as matplotlib reads it
+    before = [file.stat().st_mtime_ns for file in FONTS.iterdir()]
+    keep_fonts(tmp_path, FONTS)
+    assert [file.stat().st_mtime_ns for file in FONTS.iterdir()] == before
 
 
 def test_when_the_template_is_killed_its_slots_end_and_the_next_grading_has_new_ones(settings):
