@@ -30,11 +30,13 @@ def browser():
 
 
 @pytest.fixture(scope="session")
-def screenshots():
-    """Where pictures for people to look at go."""
+def shoot(request):
+    """`shoot(page, name)` keeps a picture in build/browser for people to look at, with --large."""
+    if not request.config.getoption("--large"):
+        return lambda *_, **__: None
     folder = Path("build/browser").resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    return lambda page, name, **how: page.screenshot(path=folder / name, **how)
 
 
 @pytest.fixture(scope="session")

@@ -84,7 +84,7 @@ def close(page):
     page.close()
 
 
-def picture(page, path, width=1200):
+def picture(page, shoot, name, width=1200):
     """The whole notebook in one picture."""
     panel = page.locator(".jp-WindowedPanel-outer").first
     height = panel.evaluate("panel => panel.scrollHeight")
@@ -92,5 +92,5 @@ def picture(page, path, width=1200):
     page.wait_for_timeout(500)
     panel.evaluate("panel => panel.scrollTo(0, 0)")
     page.wait_for_timeout(500)
-    page.screenshot(path=path)
+    shoot(page, name)
     page.set_viewport_size({"width": width, "height": 900})

@@ -36,13 +36,13 @@ FILTERS = """() => [...document.querySelectorAll('.labkit-picture')].map(
 
 
 @pytest.mark.parametrize(("width", "theme"), crossed(WIDTHS, THEMES))
-def test_nothing_of_ours_breaks_wcag_aa(lab_page, screenshots, theme, width):
+def test_nothing_of_ours_breaks_wcag_aa(lab_page, shoot, theme, width):
     page = lab_page
     page.set_viewport_size({"width": width, "height": 900})
     page.evaluate(CHANGE_THEME, THEMES[theme])
     page.wait_for_function(IS_SHOWN, arg=THEMES[theme])
     page.wait_for_timeout(1000)
-    picture(page, screenshots / f"{LAB.name}-{theme}-{width}.png", width)
+    picture(page, shoot, f"{LAB.name}-{theme}-{width}.png", width)
     found = Axe().run(page, OURS, RULES)
     wrong = [
         (rule["id"], node["html"][:200], node["failureSummary"])

@@ -1,6 +1,6 @@
 """Lab 8 in JupyterLab: what is clicked stands in the saved notebook, and the grader reads it.
 
-Screenshots of the questions in both languages go to build/browser.
+Screenshots of the questions in both languages go to build/browser with --large.
 """
 
 import json
@@ -50,7 +50,7 @@ def saved(page, path):
     return path.read_bytes()
 
 
-def test_clicks_are_in_the_saved_notebook_and_survive_a_restart(lab_server, browser, screenshots):
+def test_clicks_are_in_the_saved_notebook_and_survive_a_restart(lab_server, browser, shoot):
     master = read_master(build_notebook(LAB, "student"), LAB.name)
     expected = {
         "q02": 'q02 = "A C E"',
@@ -70,5 +70,5 @@ def test_clicks_are_in_the_saved_notebook_and_survive_a_restart(lab_server, brow
         assert set(expected.values()) <= lines, notes
         shown = page.locator(".jp-OutputArea").all_text_contents()
         assert any('q02 = "A C E"' in text for text in shown)
-        picture(page, screenshots / f"papers_{language}.png", width=1100)
+        picture(page, shoot, f"papers_{language}.png", width=1100)
         close(page)

@@ -94,7 +94,7 @@ def test_keys_choose_items_override_points_write_a_comment_and_undo(opened, desk
 
 
 @pytest.mark.parametrize(("size", "theme"), crossed(SIZES, ("light", "dark")))
-def test_pages_fit_and_can_be_read(desk, out, browser, screenshots, size, theme):
+def test_pages_fit_and_can_be_read(desk, out, browser, shoot, size, theme):
     origin, people = desk
     width, height = SIZES[size]
     context = browser.new_context(
@@ -112,7 +112,7 @@ def test_pages_fit_and_can_be_read(desk, out, browser, screenshots, size, theme)
         "overview": "/overview",
     }.items():  # fmt: skip
         page.goto(origin + address)
-        page.screenshot(path=screenshots / f"desk_{name}_{size}_{theme}.png", full_page=True)
+        shoot(page, f"desk_{name}_{size}_{theme}.png", full_page=True)
         assert page.evaluate(TOO_WIDE) == []
         assert [found for found in page.evaluate(CONTRAST) if found[0] < 4.5] == []
         found = Axe().run(page)

@@ -41,7 +41,7 @@ def rows(page, url):
     return page.locator("table tbody tr").all_inner_texts()
 
 
-def test_formgrader_shows_students_marks_and_written_answers(address, browser, screenshots):
+def test_formgrader_shows_students_marks_and_written_answers(address, browser, shoot):
     page = browser.new_page(viewport={"width": 1200, "height": 800})
     text = "\n".join(rows(page, f"{address}/formgrader/manage_submissions/{LAB}"))
     for student in STUDENTS:
@@ -49,7 +49,7 @@ def test_formgrader_shows_students_marks_and_written_answers(address, browser, s
     assert "10 / 12" in text
     assert "7 / 12" in text
     assert "needs manual grading" in text
-    page.screenshot(path=screenshots / "formgrader.png")
+    shoot(page, "formgrader.png")
     answers = []
     for i in range(len(STUDENTS)):  # listed without names, in no particular order
         rows(page, f"{address}/formgrader/gradebook/{LAB}/{LAB}")
@@ -58,7 +58,7 @@ def test_formgrader_shows_students_marks_and_written_answers(address, browser, s
         answers.append(page.content())
         assert page.locator("input.score").count() == len(find_lab(LAB).marked) + 2
     assert sum("linear in batch size and in length" in text for text in answers) == 2
-    page.screenshot(path=screenshots / "formgrader_answer.png")
+    shoot(page, "formgrader_answer.png")
     page.close()
 
 
@@ -105,14 +105,14 @@ def type_marks(page, address, course, student, marks):
 
 
 def test_a_mark_typed_in_formgrader_is_exported_and_outlives_regrading(
-    address, browser, course, screenshots
+    address, browser, course, shoot
 ):
     marks, told = exported(course)
     assert marks["ada"] == ""
     assert "to read growth, training_or_generation" in told
     page = browser.new_page(viewport={"width": 1200, "height": 800})
     type_marks(page, address, course, "ada", {"growth": "0.75", "training_or_generation": "0.5"})
-    page.screenshot(path=screenshots / "formgrader_marked.png")
+    shoot(page, "formgrader_marked.png")
     page.close()
     assert exported(course)[0]["ada"] == "11.25"
     out, memory = course.parent, find_lab(LAB)

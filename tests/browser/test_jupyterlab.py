@@ -1,6 +1,7 @@
 """A lab in full in JupyterLab, in a real browser, and the players of labs.
 
-That the other cells of every lab run is shown by tests/notebooks. Screenshots go to build/browser.
+That the other cells of every lab run is shown by tests/notebooks. With --large, screenshots go to
+build/browser.
 """
 
 import pytest
@@ -21,7 +22,7 @@ def errors_on(page):
     return page.locator(".jp-OutputArea-output[data-mime-type*=error]").all_text_contents()
 
 
-def move_a_slider(page, path):
+def move_a_slider(page):
     """The calculator redraws when a slider moves."""
     widget = page.locator(".jupyter-widgets.widget-container").first
     widget.scroll_into_view_if_needed()
@@ -31,24 +32,24 @@ def move_a_slider(page, path):
         page.keyboard.press("ArrowRight")
     page.wait_for_timeout(2000)
     assert widget.inner_html() != before
-    page.screenshot(path=path)
 
 
-def test_a_lab_runs_from_top_to_bottom(lab_page, screenshots):
+def test_a_lab_runs_from_top_to_bottom(lab_page, shoot):
     page = lab_page
-    picture(page, screenshots / f"{LAB.name}.png")
+    picture(page, shoot, f"{LAB.name}.png")
     assert errors_on(page) == []
     assert page.locator(".jp-OutputArea img").count() > 0
     shown = page.locator(".jp-OutputArea").all_text_contents()
     cards = [text for text in shown if text.count("points on the visible tests") == 1]
     assert len(cards) == len(LAB.marked)  # check.all() shows them all once more
-    move_a_slider(page, screenshots / "calculator.png")
+    move_a_slider(page)
+    shoot(page, "calculator.png")
 
 
 @pytest.mark.parametrize(
     "topics", [SHOWN, pytest.param([*DEMOS], marks=pytest.mark.slow)], ids=["shown", "all"]
 )
-def test_players_appear_and_fit(lab_server, browser, screenshots, topics):
+def test_players_appear_and_fit(lab_server, browser, shoot, topics):
     """On the kit's own answers. That a lab's cells make the player of the student's is shown there.
 
     One notebook holds them all: to start a kernel and a page takes longer than to draw them. In a
@@ -59,9 +60,9 @@ def test_players_appear_and_fit(lab_server, browser, screenshots, topics):
     page = browser.new_page(viewport={"width": 1200, "height": 900})
     notebook = new_notebook(cells=cells, metadata=solved_notebook(LAB)["metadata"])
     lab_server.run_all(page, lab_server.put_alone(notebook, "players"))
-    picture(page, screenshots / "players.png")
+    picture(page, shoot, "players.png")
     assert errors_on(page) == []
     assert page.locator(".jp-OutputArea-output > .jupyter-widgets").count() == len(cells) > 1
-    picture(page, screenshots / "players-900.png", width=900)
+    picture(page, shoot, "players-900.png", width=900)
     assert beyond_their_cells(page, ".jp-OutputArea-output .jupyter-widgets") == []
     close(page)

@@ -154,10 +154,10 @@ def opened(request, browser):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_fits_needs_nothing_and_can_be_read(name, pages, opened, screenshots):
+def test_a_page_fits_needs_nothing_and_can_be_read(name, pages, opened, shoot):
     opened.asked.clear()
     opened.goto(pages[name].as_uri())
-    opened.screenshot(path=screenshots / f"page_{name}_{opened.size}.png", full_page=True)
+    shoot(opened, f"page_{name}_{opened.size}.png", full_page=True)
     assert opened.asked == [pages[name].as_uri()]
     assert opened.evaluate(TOO_WIDE) == []
     opened.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")

@@ -181,7 +181,7 @@ def seen(drawn, site, pages, request):
     return every if request.config.getoption("--large") else SEEN_WHOLE
 
 
-def test_nothing_of_a_page_breaks_wcag_aa(site, seen, browser, screenshots):
+def test_nothing_of_a_page_breaks_wcag_aa(site, seen, browser, shoot):
     """Contrast takes longest: on a narrow page, it is looked at where something appears."""
     for name in seen:
         page = browser.new_page(reduced_motion="reduce")
@@ -193,7 +193,7 @@ def test_nothing_of_a_page_breaks_wcag_aa(site, seen, browser, screenshots):
             resize(page, WIDE)
             assert broken_rules(page) == [], (name, scheme)
             picture = f"site-{name.rpartition('/')[2].removesuffix('.html')}-{scheme}.png"
-            page.screenshot(path=screenshots / picture, full_page=True)
+            shoot(page, picture, full_page=True)
             page.evaluate(MARK_SHOWN)
             resize(page, NARROW)
             page.evaluate(MARK_NEW)
