@@ -63,7 +63,7 @@ def handed_in(tmp_path_factory, pytestconfig):
     """The output folder, and the items that each answer fulfils, by question and student."""
     out, rng = tmp_path_factory.mktemp("class"), random.Random(0)
     wanted, before = {name: {} for name in QUESTIONS}, {}
-    for n in range(120 if pytestconfig.getoption("--large") else 5):
+    for n in range(120 if pytestconfig.getoption("--large") else 8):
         student, texts = f"student{n:03d}", {}
         for name, question in QUESTIONS.items():
             places, chance = fulfilled(question.items, rng), rng.random()

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from instances import slow_unless
 
 from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import find_lab
@@ -140,7 +141,8 @@ def _similarity(out, rows):
 
 
 @pytest.fixture(
-    scope="module", params=["phone", "narrow", pytest.param("desk", marks=pytest.mark.slow)]
+    scope="module",
+    params=[pytest.param(size, marks=slow_unless(size != "desk")) for size in SIZES],
 )
 def opened(request, browser):
     """A page of one size; what it asked for and what went wrong are noted."""
