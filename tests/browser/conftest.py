@@ -1,7 +1,6 @@
 """A browser, and Jupyter servers to point it at."""
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from install import find_chromium
 from lab_pages import LabServer, close, write_settings
 from playwright.sync_api import sync_playwright
 
@@ -24,7 +24,7 @@ START_S = 90
 @pytest.fixture(scope="session")
 def browser():
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
         yield browser
         browser.close()
 

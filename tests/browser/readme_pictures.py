@@ -5,11 +5,11 @@ One is a check that names a misconception, the other a part of the report of the
 
 import html
 import io
-import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from conftest import FLAGS
+from install import find_chromium
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
@@ -63,7 +63,7 @@ def main() -> None:
     """Draw both."""
     OUT.mkdir(exist_ok=True)
     with TemporaryDirectory() as folder, sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        chromium = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
         page = chromium.new_page(viewport={"width": WIDTH, "height": 600})
         page.set_content(check_cell())
         save(page, "check.png", "main", "h3")
