@@ -15,10 +15,9 @@ demo: $(READY)  ## build the course, grade the sample class, compare with the ma
 
 TESTS = OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 3 --dist loadscope --no-loadscope-reorder
 
-style: $(READY)  ## what the linter finds; whether the notebooks are what their sources build
+style: $(READY)  ## what the linter finds
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(PYTHON) -m autograder build --check
 
 test: style $(VENV)/.browser  ## each claim on some labs, answers or pages; with LAB=04, all of one lab
 	$(TESTS) $(if $(LAB),--lab $(LAB),-m "not slow")
