@@ -6,13 +6,14 @@ cells, below the checks that must fail for them and no others:
     # fails the_cache_is_as_long_as_the_text
 
     # %% one token short
-    # - length = self.length + n_new
-    length = self.length + n_new - 1
+    # = self.length + n_new => self.length + n_new - 1
 
-A cell is an edit of the reference answer, in which the lines after `# - ` become those that follow,
-or it is the whole answer. A class that inherits from its own name changes the reference's methods.
-`variants/EXERCISE.py` holds right answers, each a whole one. Values of answer cells are made rather
-than written: MUTANTS and VARIANTS in `autograder/labs/LAB/answers.py`.
+A cell changes the reference answer, or it is the whole answer. There are two ways to change it:
+`# = old => new` changes a part of one line, which stands only once in the answer. Lines after
+`# - ` become the lines that follow them. A cell may have several of both. A class that inherits
+from its own name changes the reference's methods. `variants/EXERCISE.py` holds right answers, each
+a whole one. Values of answer cells are made rather than written: MUTANTS and VARIANTS in
+`autograder/labs/LAB/answers.py`.
 """
 
 import re
@@ -27,7 +28,7 @@ from autograder.builder.blank import BEGIN, END, solved_cell
 from autograder.builder.source import Cell, Lab, module_source
 from autograder.labs import HERE, part_of
 
-FAILS, TITLE, OLD = "# fails ", "# %% ", "# -"
+FAILS, TITLE, OLD, PART, ARROW = "# fails ", "# %% ", "# -", "# = ", " => "
 
 
 @dataclass(frozen=True)
@@ -122,18 +123,18 @@ def _cells(path: Path) -> Iterator[tuple[tuple[str, ...], str, str]]:
 
 def _answer(text: str, solved: str, exercise: str) -> str:
     """The whole answer that a cell stands for."""
-    if text.startswith(OLD):
+    if text.startswith((OLD, PART)):
         return _edited(solved, text)
     is_derived = text.startswith(f"class {exercise}({exercise}):")
     return f"{solved}\n\n{text}" if is_derived else text
 
 
 def _edited(solved: str, edits: str) -> str:
-    """The reference with each run of `# - ` lines replaced by the lines below it.
+    """The reference with its parts replaced, then each run of `# - ` lines by the lines below it.
 
-    Raises: ValueError unless the old lines stand in it once, at any indentation.
+    Raises: ValueError unless what is old stands in it once; lines may have any indentation.
     """
-    lines = solved.splitlines()
+    lines = _with_new_parts(solved, edits).splitlines()
     for old, new in _hunks(edits):
         places = [
             i for i in range(len(lines)) if _dedented(lines[i : i + len(old)]) == "\n".join(old)
@@ -147,9 +148,23 @@ def _edited(solved: str, edits: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _with_new_parts(solved: str, edits: str) -> str:
+    """The reference with the left side of each `# = old => new` replaced by the right side."""
+    for line in edits.splitlines():
+        if line.startswith(PART):
+            old, arrow, new = line.removeprefix(PART).partition(ARROW)
+            if not arrow:
+                raise ValueError(f"{line!r} has no {ARROW!r}")
+            if (n := solved.count(old)) != 1:
+                raise ValueError(f"{old!r} stands {n} times in the answer, not once")
+            solved = solved.replace(old, new)
+    return solved
+
+
 def _hunks(edits: str) -> Iterator[tuple[list[str], list[str]]]:
     """The edits one by one: lines of the reference, and those that take their place, if any."""
-    runs = [list(run) for _, run in groupby(edits.splitlines(), lambda line: line[:3] == OLD)]
+    lines = re.sub(f"^{PART}.*", "", edits, flags=re.M).strip("\n").splitlines()
+    runs = [list(run) for _, run in groupby(lines, lambda line: line[:3] == OLD)]
     for old, new in zip(runs[::2], [*runs[1::2], []], strict=False):
         yield [line[len(OLD) + 1 :] for line in old], [line for line in new if line.strip()]
 
