@@ -47,7 +47,5 @@ def least_tile(n_rows, head_dim):
 if flash_1_traffic(n_rows, head_dim, tile_kv).reads < standard_traffic(n_rows, head_dim).reads:
     return tile_kv
 
-# fails the_least_tile_that_moves_less as_much_is_not_less
-
 # %% tiles that divide the rows alone
 # = range(1, n_rows + 1) => (n for n in range(1, n_rows + 1) if n_rows % n == 0)

@@ -44,9 +44,6 @@ return (vram_bytes - overhead_bytes) // bytes_per_param
 # - return max(0, int((vram_bytes - overhead_bytes) // bytes_per_param))
 return max(0, int((vram_bytes - overhead_bytes) // bytes_per_param)) / 1e9
 
-# fails weights_fill_what_the_overhead_leaves wider_parameters_leave_room_for_fewer
-#   a_parameter_fits_whole_or_not_at_all
-
 # %% multiplies
 # - return max(0, int((vram_bytes - overhead_bytes) // bytes_per_param))
 return max(0, (vram_bytes - overhead_bytes) * bytes_per_param)

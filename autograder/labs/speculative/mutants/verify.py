@@ -294,10 +294,6 @@ rng = torch.Generator().manual_seed(0)
 torch.manual_seed(123)
 uniform = torch.rand((), generator=rng, dtype=target_probs.dtype)
 
-# fails a_token_is_kept_by_the_ratio each_token_has_a_uniform_of_its_own
-#   a_rejected_token_is_replaced_by_the_residual a_full_acceptance_gives_one_token_more
-#   what_the_target_excludes_never_comes
-
 # %% the rejected token is counted
 # - return i, sample(residual(target_probs[i], draft_probs[i]), rng)
 return i + 1, sample(residual(target_probs[i], draft_probs[i]), rng)
