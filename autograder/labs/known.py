@@ -12,8 +12,9 @@ A cell changes the reference answer, or it is the whole answer. There are two wa
 `# = old => new` changes a part of one line, which stands only once in the answer. Lines after
 `# - ` become the lines that follow them. A cell may have several of both. A class that inherits
 from its own name changes the reference's methods. `variants/EXERCISE.py` holds right answers, each
-a whole one. Values of answer cells are made rather than written: MUTANTS and VARIANTS in
-`autograder/labs/LAB/answers.py`.
+a whole one. Values of answer cells are made rather than written, by exercise, in
+`autograder/labs/LAB/answers.py`: MUTANTS has (title, checks that fail, text), VARIANTS has
+{title: text}.
 """
 
 import re
@@ -70,7 +71,8 @@ def mutants_of(lab: Lab) -> list[Mutant]:
             except ValueError as error:
                 raise ValueError(f"{path}, {title!r}: {error}") from None
             found.append(Mutant(cell.name, title, caught_by, source))
-    return [*found, *_made(lab, "MUTANTS")]
+    made = _made(lab, "MUTANTS").items()
+    return [*found, *(Mutant(name, *row) for name, rows in made for row in rows)]
 
 
 @cache
@@ -81,7 +83,8 @@ def variants_of(lab: Lab) -> list[Variant]:
         for cell, path in _files(lab, "variants")
         for _, title, text in _cells(path)
     ]
-    return [*found, *_made(lab, "VARIANTS")]
+    made = _made(lab, "VARIANTS").items()
+    return [*found, *(Variant(name, *row) for name, rows in made for row in rows.items())]
 
 
 def steps_of(lab: Lab) -> dict[str, tuple[str, ...]]:
@@ -105,9 +108,9 @@ def stray_files(lab: Lab) -> Iterator[tuple[str, Path]]:
                 yield kind, path
 
 
-def _made(lab: Lab, name: str) -> list:
-    """What the lab's `answers.py` makes, if it has one."""
-    return getattr(part_of(lab.topic, "answers"), name, [])
+def _made(lab: Lab, name: str) -> dict:
+    """What the lab's `answers.py` makes, by exercise, if it has one."""
+    return getattr(part_of(lab.topic, "answers"), name, {})
 
 
 def _cells(path: Path) -> Iterator[tuple[tuple[str, ...], str, str]]:
