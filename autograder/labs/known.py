@@ -10,9 +10,10 @@ cells, below the checks that must fail for them and no others:
 
 A cell changes the reference answer, or it is the whole answer. There are two ways to change it:
 `# = old => new` changes a part of one line, which stands only once in the answer. Lines after
-`# - ` become the lines that follow them. A cell may have several of both. A class that inherits
-from its own name changes the reference's methods. `variants/EXERCISE.py` holds right answers, each
-a whole one. Values of answer cells are made rather than written, by exercise, in
+`# - ` become the lines that follow them. A cell may have several of both; the parts change first.
+`# of: TITLE` above them changes the variant of that title instead. A class that inherits from its
+own name changes the reference's methods. `variants/EXERCISE.py` holds right answers, each a whole
+one. Values of answer cells are made rather than written, by exercise, in
 `autograder/labs/LAB/answers.py`: MUTANTS has (title, checks that fail, text), VARIANTS has
 {title: text}.
 """
@@ -29,7 +30,8 @@ from autograder.builder.blank import BEGIN, END, solved_cell
 from autograder.builder.source import Cell, Lab, module_source
 from autograder.labs import HERE, part_of
 
-FAILS, TITLE, OLD, PART, ARROW = "# fails ", "# %% ", "# -", "# = ", " => "
+FAILS, TITLE, OF = "# fails ", "# %% ", "# of: "
+OLD, PART, ARROW = "# -", "# = ", " => "
 
 
 @dataclass(frozen=True)
@@ -64,10 +66,11 @@ def mutants_of(lab: Lab) -> list[Mutant]:
     """All wrong answers of a lab. Raises: ValueError naming the file and cell that fits nothing."""
     found = []
     for cell, path in _files(lab, "mutants"):
+        right = {each.title: each.source for each in variants_of(lab) if each.exercise == cell.name}
         solved = _plain(solved_text(cell))
         for caught_by, title, text in _cells(path):
             try:
-                source = _answer(text, solved, cell.name)
+                source = _answer(text, solved, cell.name, right)
             except ValueError as error:
                 raise ValueError(f"{path}, {title!r}: {error}") from None
             found.append(Mutant(cell.name, title, caught_by, source))
@@ -124,8 +127,13 @@ def _cells(path: Path) -> Iterator[tuple[tuple[str, ...], str, str]]:
             yield caught_by, title, text.strip("\n") + "\n"
 
 
-def _answer(text: str, solved: str, exercise: str) -> str:
-    """The whole answer that a cell stands for."""
+def _answer(text: str, solved: str, exercise: str, variants: dict[str, str]) -> str:
+    """The whole answer that a cell stands for. variants: right answers by title."""
+    if text.startswith(OF):
+        title, _, text = text.removeprefix(OF).partition("\n")
+        if title not in variants:
+            raise ValueError(f"{exercise} has no variant {title!r}")
+        solved = variants[title]
     if text.startswith((OLD, PART)):
         return _edited(solved, text)
     is_derived = text.startswith(f"class {exercise}({exercise}):")

@@ -17,7 +17,7 @@ class Box:
 
 
 def answer(text):
-    return known._answer(text, REFERENCE, "Box")
+    return known._answer(text, REFERENCE, "Box", {"a list": "Box = list\n"})
 
 
 def test_an_edit_replaces_lines_at_their_own_indentation():
@@ -44,6 +44,10 @@ def test_a_part_and_whole_lines_change_in_one_cell():
     )
 
 
+def test_an_edit_may_change_a_variant():
+    assert answer("# of: a list\n# = list => tuple\n") == "Box = tuple\n"
+
+
 def test_a_class_of_its_own_name_changes_methods_of_the_reference():
     names = {}
     exec(answer("class Box(Box):\n    def take(self):\n        return 1\n"), names)
@@ -65,6 +69,7 @@ def test_a_whole_answer_stays_as_it_is():
             "'bytes_per_param' stands [2-9] times in the answer, not once",
         ),
         ("# = bytes_per_param", "'# = bytes_per_param' has no ' => '"),
+        ("# of: a list\n# = list => tuple", "weight_bytes has no variant 'a list'"),
     ],
 )
 def test_an_edit_that_fits_nothing_names_the_file_and_the_title(edit, found, tmp_path, monkeypatch):

@@ -320,55 +320,16 @@ check_start(prompt, n_new, target, None, gamma)
 # fails rng_decides_about_the_text
 
 # %% NumPy draws
-import numpy as np
+# of: lists and arrays, its own residual
+# = draw(q[-1], rng) => draw(q[-1])
+# = torch.rand(1, generator=rng).item() => np.random.rand()
+# = draw(row, rng) => draw(row)
 
-
+# - def draw(probs, rng):
+# -     return torch.multinomial(probs, 1, generator=rng).item()
 def draw(probs):
     probs = probs.double().numpy()
     return int(np.random.choice(len(probs), p=probs / probs.sum()))
-
-
-def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=None, top_p=None,
-                eos=None, rng=None, blocks=None):
-    check_start(prompt, n_new, target, draft, gamma)
-    check_sampling(temperature, top_k, top_p)
-    text = np.array(prompt)
-    end = len(text) + n_new
-    if n_new > 0 and len(prompt) > 1:
-        target.feed(text[:-1].tolist())
-        draft.feed(text[:-1].tolist())
-    while len(text) < end:
-        wanted = gamma() if callable(gamma) else gamma
-        ids, q = text.tolist(), []
-        start = len(ids)
-        while len(q) < wanted and len(ids) < end - 1:
-            logits = draft.feed(ids[draft.n_cached():])[-1]
-            if np.isneginf(logits.numpy()).all():
-                break
-            q.append(distribution(logits, temperature, top_k, top_p))
-            ids.append(draw(q[-1]))
-        p = distribution(target.feed(ids[start - 1:]), temperature, top_k, top_p)
-        n_kept = 0
-        for x, target_row, draft_row in zip(ids[start:], p, q):
-            if np.random.rand() > min(1.0, (target_row[x] / draft_row[x]).item()):
-                break
-            n_kept += 1
-        row = p[n_kept]
-        if n_kept < len(q):
-            left = torch.maximum(row - q[n_kept], torch.zeros_like(row))
-            row = left / left.sum() if left.sum() > 0 else row
-        if blocks is not None:
-            blocks.append(Block(len(q), n_kept, start))
-        ids = ids[: start + n_kept] + [draw(row)]
-        stop = eos is not None and eos in ids[start:]
-        if stop:
-            ids = ids[: ids.index(eos, start) + 1]
-        text = np.array(ids)
-        target.rewind(len(ids) - 1)
-        draft.rewind(min(len(ids) - 1, draft.n_cached()))
-        if stop:
-            break
-    return text[len(prompt):]
 
 # %% the draft draws from torch's own generator
 # = sample(draft_probs[-1], rng) => sample(draft_probs[-1])
@@ -400,75 +361,38 @@ token = sample(left, rng)
 # fails no_more_is_drafted_than_can_be_used
 
 # %% vectorised, past the end, all cut at the end
-def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=None, top_p=None,
-                eos=None, rng=None, blocks=None):
-    check_start(prompt, n_new, target, draft, gamma)
-    check_sampling(temperature, top_k, top_p)
+# of: acceptance and a token of the residual for every row at once
+# = cut_after([*x[:n], others[n]], eos) => [*x[:n], t]
 
-    text, end = list(prompt), len(prompt) + n_new
-    if n_new > 0 and len(prompt) > 1:
-        target.feed(text[:-1])
-        draft.feed(text[:-1])
-    while len(text) < end:
-        k = gamma() if callable(gamma) else gamma
-        x, q = [], []
-        for _ in range(k):
-            logits = draft.feed((text + x)[draft.n_cached():])[-1]
-            if torch.isneginf(logits).all():
-                break
-            q.append(distribution(logits, temperature, top_k, top_p))
-            x.append(torch.multinomial(q[-1], 1, generator=rng).item())
-        p = distribution(target.feed([text[-1], *x]), temperature, top_k, top_p)
-        k = len(x)
-        q = torch.stack([*q, torch.zeros_like(p[-1])])
-        i = torch.arange(k)
-        ratio = p[i, x] / q[i, x]
-        r = torch.rand(k, generator=rng, dtype=ratio.dtype)
-        n = int(((~(r <= ratio)).cumsum(-1) < 1).sum())
-        left = torch.clamp(p[n] - q[n], min=0)
-        left = left / left.sum() if left.sum() > 0 else p[n]
-        t = torch.multinomial(left, 1, generator=rng).item()
-        if blocks is not None:
-            blocks.append(Block(k, n, len(text)))
-        text += [*x[:n], t]
-        target.rewind(len(text) - 1)
-        draft.rewind(min(draft.n_cached(), len(text) - 1))
-    new = text[len(prompt):end]
-    return cut_after(new, eos)
+# - k = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
+k = gamma() if callable(gamma) else gamma
+
+# - others = torch.multinomial(residual(p, q), 1, generator=rng)[:, 0].tolist()
+# - n = int((r < ratio).long().cumprod(0).sum())
+n = int(((~(r <= ratio)).cumsum(-1) < 1).sum())
+left = torch.clamp(p[n] - q[n], min=0)
+left = left / left.sum() if left.sum() > 0 else p[n]
+t = torch.multinomial(left, 1, generator=rng).item()
+
+# - if text[-1] == eos:
+# -     break
+
+# - return text[len(prompt):]
+new = text[len(prompt):end]
+return cut_after(new, eos)
 
 # %% past the end, residual of every row
-def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=None, top_p=None,
-                eos=None, rng=None, blocks=None):
-    check_start(prompt, n_new, target, draft, gamma)
-    check_sampling(temperature, top_k, top_p)
+# of: acceptance and a token of the residual for every row at once
+# = cut_after([*x[:n], others[n]], eos) => [*x[:n], others[n]]
 
-    text, end = list(prompt), len(prompt) + n_new
-    if n_new > 0 and len(prompt) > 1:
-        target.feed(text[:-1])
-        draft.feed(text[:-1])
-    while len(text) < end:
-        k = gamma() if callable(gamma) else gamma
-        x, q = [], []
-        for _ in range(k):
-            logits = draft.feed((text + x)[draft.n_cached():])[-1]
-            if torch.isneginf(logits).all():
-                break
-            q.append(distribution(logits, temperature, top_k, top_p))
-            x.append(torch.multinomial(q[-1], 1, generator=rng).item())
-        p = distribution(target.feed([text[-1], *x]), temperature, top_k, top_p)
-        k = len(x)
-        q = torch.stack([*q, torch.zeros_like(p[-1])])
-        i = torch.arange(k)
-        ratio = p[i, x] / q[i, x]
-        r = torch.rand(k, generator=rng, dtype=ratio.dtype)
-        others = torch.multinomial(residual(p, q), 1, generator=rng)[:, 0].tolist()
-        n = int((r < ratio).long().cumprod(0).sum())
-        if blocks is not None:
-            blocks.append(Block(k, n, len(text)))
-        text += [*x[:n], others[n]]
-        target.rewind(len(text) - 1)
-        draft.rewind(min(draft.n_cached(), len(text) - 1))
-    return cut_after(text[len(prompt):end], eos)
+# - k = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
+k = gamma() if callable(gamma) else gamma
+
+# - if text[-1] == eos:
+# -     break
+
+# - return text[len(prompt):]
+return cut_after(text[len(prompt):end], eos)
 
 # %% loop, past the end
 def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=None, top_p=None,
@@ -508,46 +432,16 @@ def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=N
     return cut_after(text[len(prompt):end], eos)
 
 # %% gpt-fast, past the end
-def race(probs, rng=None):
-    return int((probs / torch.empty_like(probs).exponential_(1, generator=rng)).argmax())
+# of: the first token from the prompt's own row, as gpt-fast has it
+# = while len(text) < end and text[-1] != eos: => while len(text) < end:
+# = cut_after([*x[:n], t], eos) => [*x[:n], t]
+# = return text[len(prompt):] => return cut_after(text[len(prompt):end], eos)
 
-def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=None, top_p=None,
-                eos=None, rng=None, blocks=None):
-    check_start(prompt, n_new, target, draft, gamma)
-    check_sampling(temperature, top_k, top_p)
+# - k = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
+k = gamma() if callable(gamma) else gamma
 
-    text, end = list(prompt), len(prompt) + n_new
-    if n_new == 0:
-        return []
-    p = distribution(target.feed(text), temperature, top_k, top_p)[-1]
-    draft.feed(text)
-    text.append(race(p, rng))
-    while len(text) < end:
-        k = gamma() if callable(gamma) else gamma
-        x, q = [], []
-        for _ in range(k):
-            logits = draft.feed((text + x)[draft.n_cached():])[-1]
-            if torch.isneginf(logits).all():
-                break
-            q.append(distribution(logits, temperature, top_k, top_p))
-            x.append(race(q[-1], rng))
-        p = distribution(target.feed([text[-1], *x]), temperature, top_k, top_p)
-        k = len(x)
-        ratio = torch.stack([p[i, t] / q[i][t] for i, t in enumerate(x)]) if x else torch.zeros(0)
-        bad = (torch.rand(ratio.shape, generator=rng, dtype=ratio.dtype) > ratio).nonzero()
-        if bad.shape[0] == 0:
-            n, t = k, race(p[-1], rng)
-        else:
-            n = bad[0].item()
-            left = p[n] - q[n]
-            left = torch.where(left > 0, left, 0.0)
-            t = race(left / left.sum(), rng) if left.sum() > 0 else race(p[n], rng)
-        if blocks is not None:
-            blocks.append(Block(k, n, len(text)))
-        text += [*x[:n], t]
-        target.rewind(len(text) - 1)
-        draft.rewind(min(draft.n_cached(), len(text) - 1))
-    return cut_after(text[len(prompt):end], eos)
+# - t = race(left / left.sum(), rng)
+t = race(left / left.sum(), rng) if left.sum() > 0 else race(p[n], rng)
 
 # fails every_block_is_reported
 
