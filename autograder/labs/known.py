@@ -6,13 +6,16 @@ cells, below the checks that must fail for them and no others:
     # fails the_cache_is_as_long_as_the_text
 
     # %% one token short
-    # - length = self.length + n_new
-    length = self.length + n_new - 1
+    # = self.length + n_new => self.length + n_new - 1
 
-A cell is an edit of the reference answer, in which the lines after `# - ` become those that follow,
-or it is the whole answer. A class that inherits from its own name changes the reference's methods.
-`variants/EXERCISE.py` holds right answers, each a whole one. Values of answer cells are made rather
-than written: MUTANTS and VARIANTS in `autograder/labs/LAB/answers.py`.
+A cell changes the reference answer, or it is the whole answer. There are two ways to change it:
+`# = old => new` changes a part of one line, which stands only once in the answer. Lines after
+`# - ` become the lines that follow them. A cell may have several of both; the parts change first.
+`# of: TITLE` above them changes the variant of that title instead. A class that inherits from its
+own name changes the reference's methods. `variants/EXERCISE.py` holds right answers, each a whole
+one. Values of answer cells are made rather than written, by exercise, in
+`autograder/labs/LAB/answers.py`: MUTANTS has (title, checks that fail, text), VARIANTS has
+{title: text}.
 """
 
 import re
@@ -27,7 +30,8 @@ from autograder.builder.blank import BEGIN, END, solved_cell
 from autograder.builder.source import Cell, Lab, module_source
 from autograder.labs import HERE, part_of
 
-FAILS, TITLE, OLD = "# fails ", "# %% ", "# -"
+FAILS, TITLE, OF = "# fails ", "# %% ", "# of: "
+OLD, PART, ARROW = "# -", "# = ", " => "
 
 
 @dataclass(frozen=True)
@@ -62,14 +66,16 @@ def mutants_of(lab: Lab) -> list[Mutant]:
     """All wrong answers of a lab. Raises: ValueError naming the file and cell that fits nothing."""
     found = []
     for cell, path in _files(lab, "mutants"):
+        right = {each.title: each.source for each in variants_of(lab) if each.exercise == cell.name}
         solved = _plain(solved_text(cell))
         for caught_by, title, text in _cells(path):
             try:
-                source = _answer(text, solved, cell.name)
+                source = _answer(text, solved, cell.name, right)
             except ValueError as error:
                 raise ValueError(f"{path}, {title!r}: {error}") from None
             found.append(Mutant(cell.name, title, caught_by, source))
-    return [*found, *_made(lab, "MUTANTS")]
+    made = _made(lab, "MUTANTS").items()
+    return [*found, *(Mutant(name, *row) for name, rows in made for row in rows)]
 
 
 @cache
@@ -80,7 +86,8 @@ def variants_of(lab: Lab) -> list[Variant]:
         for cell, path in _files(lab, "variants")
         for _, title, text in _cells(path)
     ]
-    return [*found, *_made(lab, "VARIANTS")]
+    made = _made(lab, "VARIANTS").items()
+    return [*found, *(Variant(name, *row) for name, rows in made for row in rows.items())]
 
 
 def steps_of(lab: Lab) -> dict[str, tuple[str, ...]]:
@@ -104,9 +111,9 @@ def stray_files(lab: Lab) -> Iterator[tuple[str, Path]]:
                 yield kind, path
 
 
-def _made(lab: Lab, name: str) -> list:
-    """What the lab's `answers.py` makes, if it has one."""
-    return getattr(part_of(lab.topic, "answers"), name, [])
+def _made(lab: Lab, name: str) -> dict:
+    """What the lab's `answers.py` makes, by exercise, if it has one."""
+    return getattr(part_of(lab.topic, "answers"), name, {})
 
 
 def _cells(path: Path) -> Iterator[tuple[tuple[str, ...], str, str]]:
@@ -120,20 +127,25 @@ def _cells(path: Path) -> Iterator[tuple[tuple[str, ...], str, str]]:
             yield caught_by, title, text.strip("\n") + "\n"
 
 
-def _answer(text: str, solved: str, exercise: str) -> str:
-    """The whole answer that a cell stands for."""
-    if text.startswith(OLD):
+def _answer(text: str, solved: str, exercise: str, variants: dict[str, str]) -> str:
+    """The whole answer that a cell stands for. variants: right answers by title."""
+    if text.startswith(OF):
+        title, _, text = text.removeprefix(OF).partition("\n")
+        if title not in variants:
+            raise ValueError(f"{exercise} has no variant {title!r}")
+        solved = variants[title]
+    if text.startswith((OLD, PART)):
         return _edited(solved, text)
     is_derived = text.startswith(f"class {exercise}({exercise}):")
     return f"{solved}\n\n{text}" if is_derived else text
 
 
 def _edited(solved: str, edits: str) -> str:
-    """The reference with each run of `# - ` lines replaced by the lines below it.
+    """The reference with its parts replaced, then each run of `# - ` lines by the lines below it.
 
-    Raises: ValueError unless the old lines stand in it once, at any indentation.
+    Raises: ValueError unless what is old stands in it once; lines may have any indentation.
     """
-    lines = solved.splitlines()
+    lines = _with_new_parts(solved, edits).splitlines()
     for old, new in _hunks(edits):
         places = [
             i for i in range(len(lines)) if _dedented(lines[i : i + len(old)]) == "\n".join(old)
@@ -147,9 +159,23 @@ def _edited(solved: str, edits: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _with_new_parts(solved: str, edits: str) -> str:
+    """The reference with the left side of each `# = old => new` replaced by the right side."""
+    for line in edits.splitlines():
+        if line.startswith(PART):
+            old, arrow, new = line.removeprefix(PART).partition(ARROW)
+            if not arrow:
+                raise ValueError(f"{line!r} has no {ARROW!r}")
+            if (n := solved.count(old)) != 1:
+                raise ValueError(f"{old!r} stands {n} times in the answer, not once")
+            solved = solved.replace(old, new)
+    return solved
+
+
 def _hunks(edits: str) -> Iterator[tuple[list[str], list[str]]]:
     """The edits one by one: lines of the reference, and those that take their place, if any."""
-    runs = [list(run) for _, run in groupby(edits.splitlines(), lambda line: line[:3] == OLD)]
+    lines = re.sub(f"^{PART}.*", "", edits, flags=re.M).strip("\n").splitlines()
+    runs = [list(run) for _, run in groupby(lines, lambda line: line[:3] == OLD)]
     for old, new in zip(runs[::2], [*runs[1::2], []], strict=False):
         yield [line[len(OLD) + 1 :] for line in old], [line for line in new if line.strip()]
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 from autograder.labs.batching.cases import RIGHT_KINDS, RIGHT_PARTS
-from autograder.labs.known import Mutant, Variant
 from labkit.labs.batching.checks.answers import EIGHT, EQUAL, THIRTY_TWO
 from labkit.labs.batching.metrics import harmonic
 
@@ -90,41 +89,32 @@ PARTS_CELLS = [
     ("a word of one's own", _PARTS, parts(A="magic")),
 ]  # fmt: skip
 
-MUTANTS = [
-    *(
-        Mutant("engine_parts", title, caught_by, source=text)
-        for title, caught_by, text in PARTS_CELLS
-    ),
-    *(
-        Mutant("which_batching", title, caught_by, source=text)
-        for title, caught_by, text in WHICH_CELLS
-    ),
-    *(
-        Mutant("predicted_ratio", title, caught_by, source=text)
-        for title, caught_by, text in RATIO_CELLS
-    ),
-]
+MUTANTS = {
+    "engine_parts": PARTS_CELLS,
+    "which_batching": WHICH_CELLS,
+    "predicted_ratio": RATIO_CELLS,
+}
 
 
-VARIANTS = [
-    Variant("which_batching", "as they are", which()),
-    Variant("which_batching", "in capitals", which().replace("'static'", "'Static'")),
-    Variant("which_batching", "spaces, and one entry more", which(A=" static ", G="static")),
-    Variant("engine_parts", "as they are", parts()),
-    Variant(
-        "engine_parts", "in capitals and small letters", parts(A="Paged Cache", D="cuda graph")
-    ),
-    Variant("predicted_ratio", "three digits", ratios(1.0, 2.72, 4.06)),
-    Variant("predicted_ratio", "ln B + 0.577", ratios(1.0, 2.66, 4.04)),
-    Variant("predicted_ratio", "ln B + 0.577 + 1/2B", ratios(1.0, 2.719, 4.0584)),
-    Variant("predicted_ratio", "decimals that are cut off", ratios(1, 2.71, 4.05)),
-    Variant(
-        "predicted_ratio",
-        "computed",
-        "H = lambda n: sum(1 / i for i in range(1, n + 1))\n"
+VARIANTS = {
+    "which_batching": {
+        "as they are": which(),
+        "in capitals": which().replace("'static'", "'Static'"),
+        "spaces, and one entry more": which(A=" static ", G="static"),
+    },
+    "engine_parts": {
+        "as they are": parts(),
+        "in capitals and small letters": parts(A="Paged Cache", D="cuda graph"),
+    },
+    "predicted_ratio": {
+        "three digits": ratios(1.0, 2.72, 4.06),
+        "ln B + 0.577": ratios(1.0, 2.66, 4.04),
+        "ln B + 0.577 + 1/2B": ratios(1.0, 2.719, 4.0584),
+        "decimals that are cut off": ratios(1, 2.71, 4.05),
+        "computed": "H = lambda n: sum(1 / i for i in range(1, n + 1))\n"
         + ratios("H1", "H8", "H32")
         .replace("'H1'", "1")
         .replace("'H8'", "H(8)")
         .replace("'H32'", "H(32)"),
-    ),
-]
+    },
+}

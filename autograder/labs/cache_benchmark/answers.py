@@ -3,8 +3,6 @@
 from copy import deepcopy
 from typing import Any
 
-from autograder.labs.known import Mutant, Variant
-
 _HEADS = "cache_bytes_follow_the_kv_heads"
 _LENGTH = "each_model_leaves_the_floor_at_its_length"
 _LIMIT = "the_limit_of_each_pass_is_its_longest_time"
@@ -164,65 +162,45 @@ OFFLOAD_PLAN = [
     ("the box", (_ROOM,), offload_plan("kv_tokens", 112_691, 137_105, 161_519)),
 ]
 
-MUTANTS = [
-    Mutant(exercise, title, caught_by, source=source)
-    for exercise, group in (
-        ("four_settings", FOUR_SETTINGS),
-        ("speed_up", SPEED_UP),
-        ("tokens_found", TOKENS_FOUND),
-        ("offload_plan", OFFLOAD_PLAN),
-    )
-    for title, caught_by, source in group
-]
+MUTANTS = {
+    "four_settings": FOUR_SETTINGS,
+    "speed_up": SPEED_UP,
+    "tokens_found": TOKENS_FOUND,
+    "offload_plan": OFFLOAD_PLAN,
+}
 
 
-VARIANTS = [
-    Variant("four_settings", "as in the key", four_settings()),
-    Variant(
-        "four_settings",
-        "rounded, in capitals",
-        four_settings(
+VARIANTS = {
+    "four_settings": {
+        "as in the key": four_settings(),
+        "rounded, in capitals": four_settings(
             baseline={"leaves_launch_floor_at": 1640, "cached_step": "Launch"},
             smaller={"leaves_launch_floor_at": 5200.0},
             long_prompt={"uncached_pass": "COMPUTE"},
         ),
-    ),
-    Variant(
-        "four_settings",
-        "computed",
-        four_settings().replace(
+        "computed": four_settings().replace(
             "524288", 'kv_bytes_per_token(ModelShape.of("meta-llama/Llama-2-7b-hf"))'
         ),
-    ),
-    Variant("speed_up", "as in the key", speed_up()),
-    Variant(
-        "speed_up",
-        "the file's whole name",
-        speed_up().replace('"record": "cache-cpu"', '"record": "cache-cpu.jsonl"'),
-    ),
-    Variant(
-        "speed_up",
-        "by hand",
-        speed_up(
+    },
+    "speed_up": {
+        "as in the key": speed_up(),
+        "the file's whole name": speed_up().replace(
+            '"record": "cache-cpu"', '"record": "cache-cpu.jsonl"'
+        ),
+        "by hand": speed_up(
             "(with_cache[-1] - with_cache[-2]) / (lengths[-1] - lengths[-2])",
             "(without[-1] - without[-2]) / (lengths[-1] - lengths[-2])",
             "(without[-1] - without[-2]) / (with_cache[-1] - with_cache[-2])",
         ),
-    ),
-    Variant(
-        "speed_up",
-        "rounded",
-        speed_up(
+        "rounded": speed_up(
             'round(slopes(*curve(RECORDS["cache-cpu"], "baseline", True))[-1], 5)',
             'round(slopes(*curve(RECORDS["cache-cpu"], "baseline", False))[-1], 4)',
         ),
-    ),
-    Variant("tokens_found", "as in the key", tokens_found(368, 0, 368, 96)),
-    Variant("tokens_found", "floats", tokens_found(368.0, 0.0, 368.0, 96.0)),
-    Variant(
-        "tokens_found",
-        "computed from the tokens",
-        """from labkit.zoo.choose import kit_tokenizer
+    },
+    "tokens_found": {
+        "as in the key": tokens_found(368, 0, 368, 96),
+        "floats": tokens_found(368.0, 0.0, 368.0, 96.0),
+        "computed from the tokens": """from labkit.zoo.choose import kit_tokenizer
 
 _cut = kit_tokenizer("tiny-target")
 _ids = {name: _cut(text)["input_ids"] for name, text in edited_prompts().items()}
@@ -231,21 +209,15 @@ for _name, _each in _ids.items():
     _same = [a == b for a, b in zip(_each, _ids["same"])]
     _n = _same.index(False) if False in _same else len(_same)
     tokens_found[_name] = min(_n, len(_each) - 1) // 16 * 16""",
-    ),
-    Variant("offload_plan", "as in the key", f"offload_plan = {PLAN!r}"),
-    Variant(
-        "offload_plan",
-        "rounded to three digits",
-        """offload_plan = {
+    },
+    "offload_plan": {
+        "as in the key": f"offload_plan = {PLAN!r}",
+        "rounded to three digits": """offload_plan = {
     "nothing": dict(step_ms=33.2, kv_tokens=115_000),
     "4 GB": dict(step_ms=188, kv_tokens=139_000),
     "8 GB": dict(step_ms=344, kv_tokens=163_000),
 }""",
-    ),
-    Variant(
-        "offload_plan",
-        "computed",
-        """from labkit.models.facts import vram_readings
+        "computed": """from labkit.models.facts import vram_readings
 
 _shape = ModelShape.of("Qwen/Qwen3-14B")
 _moved = ModelWork.of("Qwen/Qwen3-14B").moved_bytes(4096, 1, 2)
@@ -256,5 +228,5 @@ offload_plan = {
     }
     for name, n in (("nothing", 0), ("4 GB", 4 * 10**9), ("8 GB", 8 * 10**9))
 }""",
-    ),
-]
+    },
+}

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from autograder.labs.known import Mutant, Variant
 from labkit import flash_attention as flash
 from labkit.labs.flash_attention.own_head import own_head
 
@@ -137,11 +136,11 @@ HOMEWORK = [
     ("half a number", (_BYTES,), homework(third=2_260_992.5)),
 ]  # fmt: skip
 
-MUTANTS = [
-    Mutant(exercise, title, caught_by, source=source)
-    for exercise, group in (("my_head", HEADS), ("slide", SLIDES), ("homework", HOMEWORK))
-    for title, caught_by, source in group
-]
+MUTANTS = {
+    "my_head": HEADS,
+    "slide": SLIDES,
+    "homework": HOMEWORK,
+}
 
 
 _COMPUTED = """\
@@ -187,17 +186,23 @@ for name, n_bytes in {"numbers_64000": 4 * 64_000, "numbers_65536": 4 * 65_536,
     homework[name] = flash_1_traffic(1024, 64, tile_sizes(n_bytes, 64, 4)[1]).reads
 """
 
-VARIANTS = [
-    Variant("my_head", "four digits of megabytes", head(megabytes=float(f"{MEGABYTES:.4g}"))),
-    Variant("my_head", "three digits of megabytes", head(megabytes=round(MEGABYTES, 1))),
-    Variant("my_head", "computed", _COMPUTED),
-    Variant("my_head", "counted by the memory, where l and m are float32", _COUNTED),
-    Variant("my_head", "tensors, floats, another order and more", _TENSORS),
-    Variant("slide", "four digits", slide(ratio=round(RATIO, 2))),
-    Variant("slide", "three digits", slide(ratio=round(RATIO, 1))),
-    Variant("slide", "computed", _RATIO),
-    Variant("slide", "a tensor", slide().replace("'n_turns': 1", "'n_turns': torch.tensor(1)")),
-    Variant("homework", "as it is", homework()),
-    Variant("homework", "floats", homework(796_672.0, 663_552.0, 2_260_992.0)),
-    Variant("homework", "computed", _READS),
-]
+VARIANTS = {
+    "my_head": {
+        "four digits of megabytes": head(megabytes=float(f"{MEGABYTES:.4g}")),
+        "three digits of megabytes": head(megabytes=round(MEGABYTES, 1)),
+        "computed": _COMPUTED,
+        "counted by the memory, where l and m are float32": _COUNTED,
+        "tensors, floats, another order and more": _TENSORS,
+    },
+    "slide": {
+        "four digits": slide(ratio=round(RATIO, 2)),
+        "three digits": slide(ratio=round(RATIO, 1)),
+        "computed": _RATIO,
+        "a tensor": slide().replace("'n_turns': 1", "'n_turns': torch.tensor(1)"),
+    },
+    "homework": {
+        "as it is": homework(),
+        "floats": homework(796_672.0, 663_552.0, 2_260_992.0),
+        "computed": _READS,
+    },
+}

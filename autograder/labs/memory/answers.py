@@ -5,9 +5,8 @@ from math import prod
 from typing import Any
 
 from autograder.builder.source import find_lab
-from autograder.labs.known import Mutant, Variant
+from labkit.labs.memory.checks.tables import FAMILY
 
-FAMILY = ("Qwen3-0.6B", "Qwen3-1.7B", "Qwen3-4B", "Qwen3-8B", "Qwen3-14B", "Qwen3-32B")
 RIGHT_CELLS = (3.5, 3.5, 4.5, 4.5, 5.0, 8.0)
 
 _KEEPS = "training_keeps_five_numbers_per_parameter"
@@ -192,66 +191,17 @@ SCALING = [
     ("4-byte weights", (_RATIOS,), '"Qwen3-8B": 0.295', '"Qwen3-8B": 0.1475'),
 ]
 
-MUTANTS = [
-    *(Mutant("training_and_generation", title, by, source=text) for title, by, text in TRAINING),
-    *(Mutant("largest_on_80_gb", title, by, source=text) for title, by, text in LARGEST),
-    *(Mutant("longest_on_l40s", title, by, source=text) for title, by, text in LONGEST),
-    *(Mutant("kv_table", title, by, source=text) for title, by, text in TABLE),
-    *(Mutant("one_cell", title, by, source=text) for title, by, text in ONE_CELL),
-    *(Mutant("scaling", title, by, RIGHT.replace(old, new)) for title, by, old, new in SCALING),
-]
+MUTANTS = {
+    "training_and_generation": TRAINING,
+    "largest_on_80_gb": LARGEST,
+    "longest_on_l40s": LONGEST,
+    "kv_table": TABLE,
+    "one_cell": ONE_CELL,
+    "scaling": [(title, by, RIGHT.replace(old, new)) for title, by, old, new in SCALING],
+}
 
-
-FUNCTIONS = []
 
 _OWN = 'kv_bytes_per_token(ModelShape.of("Qwen/Qwen3-8B"))'
-_TRAINING = [
-    ("floats", training((2.0, 2.0, 4.0, 4.0, 4.0), ratio=6.0)),
-    ("per_token computed", training(per_token="X").replace("'X'", "2 * 36 * 8 * 128 * 2")),
-    ("own function", training(per_token="X").replace("'X'", _OWN)),
-]
-_LARGEST = [
-    ("decimal, nothing else alive", largest("GB", 0, 40)),
-    ("binary, nothing else alive", largest("GiB", 0, 43)),
-    ("binary, rounded down because it must fit", largest("gib", 0, 42)),
-    ("binary, unrounded", largest("GiB", 0, 42.95)),
-    ("decimal, logits and a context", largest("80 GB", 1.5, 39.25)),
-    ("as the driver shows it, 1 GiB", largest("driver", 2**30 / 1e9, 42)),
-    ("as torch sees it", largest("torch", 1, 42, n_tokens=512)),
-    ("4 GB stated", largest("GB", 4, 38)),
-    ("derived for the longest text", largest("GB", 5.8, 37, n_tokens=4096)),
-]
-_LONGEST = [
-    ("decimal, exact", longest("GB", "exact", 14_090)),
-    ("decimal, exact, rounded down", longest("GB", "exact", 14_080)),
-    ("decimal, card", longest("GB", "card", 14_040)),
-    ("binary, exact", longest("GiB", "exact", 16_790)),
-    ("binary, card, rounded down", longest("48 GiB", "card", 16_730)),
-    ("driver, exact, unrounded", longest("driver", "exact", 14_319.75)),
-    ("driver, card", longest("driver", "card", 14_270)),
-    ("torch, exact, lowest total seen", longest("torch", "exact", 13_790)),
-    ("torch, exact", longest("torch", "exact", 13_840)),
-    ("torch, card", longest("Torch", "card", 13_780)),
-]
-_GIB = (3.5, 3.5, 4.5, 4.5, 5.0, 8.0)
-_TABLES = [
-    ("GB", table([cell * 2**30 / 1e9 for cell in _GIB], "GB")),
-    ("GB for 32,000 tokens", table((3.67, 3.67, 4.719, 4.719, 5.243, 8.389), "GB", 32_000)),
-    ("GiB for 32,000 tokens", table((3.42, 3.42, 4.39, 4.39, 4.88, 7.81), "gib", 32_000)),
-    ("arrays", table(_GIB).replace("[", "__import__('numpy').array([").replace("]", "])")),
-    ("whole numbers and tuples", table(_GIB).replace("[", "(").replace("]", ")").replace(".0", "")),
-]
-_CELLS = [
-    ("another row, batch 4", one_cell(n_layers=36, batch_size=4).replace("32B", "4B")),
-    ("32,000 tokens and the hub's name", one_cell(n_tokens=32_000).replace("Qwen3", "Qwen/Qwen3")),
-    ("the product with three digits", one_cell(n_bytes=8.59e9)),
-    ("floats", one_cell(n_layers=64.0)),
-]
-_SCALING = [
-    ("three digits", 1.0, 54.97, 2.286, (3.153, 1.092, 0.6006, 0.2950, 0.1818, 0.1311)),
-    ("two digits", 1, 55, 2.3, (3.2, 1.1, 0.6, 0.29, 0.18, 0.13)),
-]
-_NAMES = ("Qwen3-0.6B", "Qwen3-1.7B", "Qwen3-4B", "Qwen3-8B", "Qwen3-14B", "Qwen3-32B")
 
 
 def _scaling(slope: float, params: float, cache: float, ratios: tuple[float, ...]) -> str:
@@ -259,17 +209,60 @@ def _scaling(slope: float, params: float, cache: float, ratios: tuple[float, ...
         "batch_slope": slope,
         "params_ratio": params,
         "kv_ratio": cache,
-        "kv_over_weights": dict(zip(_NAMES, ratios, strict=True)),
+        "kv_over_weights": dict(zip(FAMILY, ratios, strict=True)),
     }
     return f"scaling = {answer!r}"
 
 
-VARIANTS = [
-    *FUNCTIONS,
-    *(Variant("training_and_generation", title, text) for title, text in _TRAINING),
-    *(Variant("largest_on_80_gb", title, text) for title, text in _LARGEST),
-    *(Variant("longest_on_l40s", title, text) for title, text in _LONGEST),
-    *(Variant("kv_table", title, text) for title, text in _TABLES),
-    *(Variant("one_cell", title, text) for title, text in _CELLS),
-    *(Variant("scaling", title, _scaling(*values)) for title, *values in _SCALING),
-]
+VARIANTS = {
+    "training_and_generation": {
+        "floats": training((2.0, 2.0, 4.0, 4.0, 4.0), ratio=6.0),
+        "per_token computed": training(per_token="X").replace("'X'", "2 * 36 * 8 * 128 * 2"),
+        "own function": training(per_token="X").replace("'X'", _OWN),
+    },
+    "largest_on_80_gb": {
+        "decimal, nothing else alive": largest("GB", 0, 40),
+        "binary, nothing else alive": largest("GiB", 0, 43),
+        "binary, rounded down because it must fit": largest("gib", 0, 42),
+        "binary, unrounded": largest("GiB", 0, 42.95),
+        "decimal, logits and a context": largest("80 GB", 1.5, 39.25),
+        "as the driver shows it, 1 GiB": largest("driver", 2**30 / 1e9, 42),
+        "as torch sees it": largest("torch", 1, 42, n_tokens=512),
+        "4 GB stated": largest("GB", 4, 38),
+        "derived for the longest text": largest("GB", 5.8, 37, n_tokens=4096),
+    },
+    "longest_on_l40s": {
+        "decimal, exact": longest("GB", "exact", 14_090),
+        "decimal, exact, rounded down": longest("GB", "exact", 14_080),
+        "decimal, card": longest("GB", "card", 14_040),
+        "binary, exact": longest("GiB", "exact", 16_790),
+        "binary, card, rounded down": longest("48 GiB", "card", 16_730),
+        "driver, exact, unrounded": longest("driver", "exact", 14_319.75),
+        "driver, card": longest("driver", "card", 14_270),
+        "torch, exact, lowest total seen": longest("torch", "exact", 13_790),
+        "torch, exact": longest("torch", "exact", 13_840),
+        "torch, card": longest("Torch", "card", 13_780),
+    },
+    "kv_table": {
+        "GB": table([cell * 2**30 / 1e9 for cell in RIGHT_CELLS], "GB"),
+        "GB for 32,000 tokens": table((3.67, 3.67, 4.719, 4.719, 5.243, 8.389), "GB", 32_000),
+        "GiB for 32,000 tokens": table((3.42, 3.42, 4.39, 4.39, 4.88, 7.81), "gib", 32_000),
+        "arrays": table(RIGHT_CELLS).replace("[", "__import__('numpy').array([").replace("]", "])"),
+        "whole numbers and tuples": table(RIGHT_CELLS)
+        .replace("[", "(")
+        .replace("]", ")")
+        .replace(".0", ""),
+    },
+    "one_cell": {
+        "another row, batch 4": one_cell(n_layers=36, batch_size=4).replace("32B", "4B"),
+        "32,000 tokens and the hub's name": one_cell(n_tokens=32_000).replace(
+            "Qwen3", "Qwen/Qwen3"
+        ),
+        "the product with three digits": one_cell(n_bytes=8.59e9),
+        "floats": one_cell(n_layers=64.0),
+    },
+    "scaling": {
+        "three digits": _scaling(1.0, 54.97, 2.286, (3.153, 1.092, 0.6006, 0.2950, 0.1818, 0.1311)),
+        "two digits": _scaling(1, 55, 2.3, (3.2, 1.1, 0.6, 0.29, 0.18, 0.13)),
+    },
+}

@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from autograder.labs.known import Mutant, Variant
 from autograder.labs.papers.key import INSTRUCTOR, Key, keys
 from labkit.checks.core import checks_of
 from labkit.labs.papers.items import options_for
@@ -19,12 +18,16 @@ STEPS = {
 }
 
 
-def mutant(answer: str, title: str, caught_by: tuple[str, ...], value: Any) -> Mutant:
+Wrong = tuple[str, tuple[str, ...], str]  # title, checks that fail, text
+Right = tuple[str, str]  # title, text
+
+
+def mutant(answer: str, title: str, caught_by: tuple[str, ...], value: Any) -> Wrong:
     """A cell that assigns this value."""
-    return Mutant(answer, title, caught_by, source=f"{answer} = {value!r}")
+    return title, caught_by, f"{answer} = {value!r}"
 
 
-def no_answers(answer: str, right: list[str], other: str) -> Iterator[Mutant]:
+def no_answers(answer: str, right: list[str], other: str) -> Iterator[Wrong]:
     """What cannot be read as the letters that are wanted."""
     everything = NAMES[answer]
     doubled = [right[0], *right[:-1]] if len(right) > 1 else right * 2
@@ -39,7 +42,7 @@ def no_answers(answer: str, right: list[str], other: str) -> Iterator[Mutant]:
         yield mutant(answer, title, everything, value)
 
 
-def wrong_choices(key: Key) -> Iterator[Mutant]:
+def wrong_choices(key: Key) -> Iterator[Wrong]:
     """Each wrong option in place of a right one, then as many as there are."""
     answer, right = key.item.id, key.letters(INSTRUCTOR)
     options = options_for(key.item, INSTRUCTOR)
@@ -56,7 +59,7 @@ def wrong_choices(key: Key) -> Iterator[Mutant]:
     yield from no_answers(answer, right, wrong[0])
 
 
-def wrong_orders(key: Key) -> Iterator[Mutant]:
+def wrong_orders(key: Key) -> Iterator[Wrong]:
     """The order cut at each place and put together the other way round, and reversed."""
     answer, right = key.item.id, key.letters(INSTRUCTOR)
     names = NAMES[answer]
@@ -68,7 +71,7 @@ def wrong_orders(key: Key) -> Iterator[Mutant]:
     yield from no_answers(answer, right, right[0])
 
 
-def wrong_numbers(key: Key) -> Iterator[Mutant]:
+def wrong_numbers(key: Key) -> Iterator[Wrong]:
     """Every known slip, each number three times too large, and what is no number."""
     answer, right = f"{key.item.id}_numbers", key.numbers(INSTRUCTOR)
     names = {field: f"{answer}_{field}" for field in right}
@@ -82,40 +85,39 @@ def wrong_numbers(key: Key) -> Iterator[Mutant]:
             yield mutant(answer, f"{field} off by one", (names[field],), beside)
         yield mutant(answer, f"{field} as text", (names[field],), right | {field: "many"})
         source = f'{answer} = {right!r}\n{answer}["{field}"] = float("nan")'
-        yield Mutant(answer, f"{field} not a number", (names[field],), source=source)
+        yield f"{field} not a number", (names[field],), source
     yield mutant(answer, "a list", tuple(names.values()), list(right.values()))
 
 
-MUTANTS = [
-    wrong
+MUTANTS = {
+    answer: list(make(key))
     for key in keys().values()
-    for make in (
-        wrong_orders if key.item.kind == "order" else wrong_choices,
-        *([wrong_numbers] if key.item.numbers else []),
+    for answer, make in (
+        (key.item.id, wrong_orders if key.item.kind == "order" else wrong_choices),
+        *([(f"{key.item.id}_numbers", wrong_numbers)] if key.item.numbers else []),
     )
-    for wrong in make(key)
-]
+}
 
 
-def letters(key: Key) -> Iterator[Variant]:
+def letters(key: Key) -> Iterator[Right]:
     """Letters in other dress; only where there is no order they may be a set."""
     answer, right = key.item.id, key.letters(INSTRUCTOR)
     small = [letter.lower() for letter in right]
     wide = [chr(ord(letter) + 0xFEE0) for letter in right]
-    yield Variant(answer, "small, with commas", f'{answer} = "{", ".join(small)}"')
-    yield Variant(answer, "a list", f"{answer} = {right!r}")
-    yield Variant(answer, "full-width", f'{answer} = "{"、".join(wide)}"')
-    yield Variant(answer, "in one word", f'{answer} = "{"".join(right)}"')
+    yield "small, with commas", f'{answer} = "{", ".join(small)}"'
+    yield "a list", f"{answer} = {right!r}"
+    yield "full-width", f'{answer} = "{"、".join(wide)}"'
+    yield "in one word", f'{answer} = "{"".join(right)}"'
     if key.item.kind == "order":
-        yield Variant(answer, "arrows", f'{answer} = "{" -> ".join(right)}"')
+        yield "arrows", f'{answer} = "{" -> ".join(right)}"'
     else:
-        yield Variant(answer, "a set", f"{answer} = {set(right)!r}")
-        yield Variant(answer, "in words", f'{answer} = "{" and ".join(reversed(right))}"')
+        yield "a set", f"{answer} = {set(right)!r}"
+        yield "in words", f'{answer} = "{" and ".join(reversed(right))}"'
     twice = {"written": " ".join(right), "clicked": " ".join(right)}
-    yield Variant(answer, "asked for again", f"{answer} = {twice['clicked']!r}")
+    yield "asked for again", f"{answer} = {twice['clicked']!r}"
 
 
-def numbers(key: Key) -> Iterator[Variant]:
+def numbers(key: Key) -> Iterator[Right]:
     """Rounded, as floats, as texts, as arrays of one number."""
     answer, right = f"{key.item.id}_numbers", key.numbers(INSTRUCTOR)
     rounded = {
@@ -123,19 +125,21 @@ def numbers(key: Key) -> Iterator[Variant]:
         for name, value in right.items()
     }
     floats = {name: float(value) for name, value in right.items()}
-    yield Variant(answer, "three digits", f"{answer} = {rounded!r}")
-    yield Variant(answer, "floats", f"{answer} = {floats!r}")
+    yield "three digits", f"{answer} = {rounded!r}"
+    yield "floats", f"{answer} = {floats!r}"
     computed = {name: math.nextafter(value, math.inf) for name, value in floats.items()}
-    yield Variant(answer, "floats with a rounding error", f"{answer} = {computed!r}")
+    yield "floats with a rounding error", f"{answer} = {computed!r}"
     texts = {name: f"{value:,}" for name, value in right.items()}
-    yield Variant(answer, "texts", f"{answer} = {texts!r}")
+    yield "texts", f"{answer} = {texts!r}"
     arrays = f"{{name: np.array([value]) for name, value in {right!r}.items()}}"
-    yield Variant(answer, "arrays", f"import numpy as np\n\n{answer} = {arrays}")
+    yield "arrays", f"import numpy as np\n\n{answer} = {arrays}"
 
 
-VARIANTS = [
-    variant
+VARIANTS = {
+    answer: dict(make(key))
     for key in keys().values()
-    for make in ([letters, numbers] if key.item.numbers else [letters])
-    for variant in make(key)
-]
+    for answer, make in (
+        (key.item.id, letters),
+        *([(f"{key.item.id}_numbers", numbers)] if key.item.numbers else []),
+    )
+}

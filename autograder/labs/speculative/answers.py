@@ -3,7 +3,6 @@
 from copy import deepcopy
 from typing import Any
 
-from autograder.labs.known import Mutant, Variant
 from autograder.labs.speculative.cases.gains import RIGHT_NOTATION
 from labkit.labs.speculative.checks.answers import CHEN, LEVIATHAN
 
@@ -100,15 +99,11 @@ PLANS = [
     ("words", (_EAGER, _CAPTURED), plan(("none", 1.0), ("four", 1.697))),
 ]  # fmt: skip
 
-MUTANTS = [
-    Mutant(exercise, title, caught_by, source=source)
-    for exercise, group in (
-        ("notation", NOTATION),
-        ("published_alpha", ALPHAS),
-        ("will_it_win", PLANS),
-    )
-    for title, caught_by, source in group
-]
+MUTANTS = {
+    "notation": NOTATION,
+    "published_alpha": ALPHAS,
+    "will_it_win": PLANS,
+}
 
 
 _COMPUTED = """\
@@ -133,25 +128,23 @@ for name, times_s in {"eager": (25e-3, 33e-3, 34e-3), "captured": (8e-4, 4.2e-3,
     will_it_win[name] = {"best_gamma": best, "speedup": gained, "alpha": 0.78}
 """
 
-VARIANTS = [
-    Variant("notation", "as they are", notation()),
-    Variant(
-        "notation",
-        "positive parts, capitals",
-        notation(
+VARIANTS = {
+    "notation": {
+        "as they are": notation(),
+        "positive parts, capitals": notation(
             {"target": "P", "residual": "norm(max(0, p(x) - q(x)))"},
             {"draft": " p ", "residual": "(q(x) \u2212 p(x))+"},
         ),
-    ),
-    Variant(
-        "notation",
-        "as code",
-        notation({"residual": "clamp(p - q, min=0)"}, {"residual": "torch.relu(q-p)"}),
-    ),
-    Variant("published_alpha", "three digits", alphas(0.773, 0.779, 0.793, 0.809)),
-    Variant("published_alpha", "two digits", alphas(0.77, 0.78, 0.79, 0.81)),
-    Variant("published_alpha", "bisected, with more digits", _COMPUTED),
-    Variant("will_it_win", "four digits", plan(eager=(0, 1), captured=(4, 1.697))),
-    Variant("will_it_win", "two digits, and what gamma 1 would give", plan((0, 0.996), (4, 1.7))),
-    Variant("will_it_win", "computed", _PLANNED),
-]
+        "as code": notation({"residual": "clamp(p - q, min=0)"}, {"residual": "torch.relu(q-p)"}),
+    },
+    "published_alpha": {
+        "three digits": alphas(0.773, 0.779, 0.793, 0.809),
+        "two digits": alphas(0.77, 0.78, 0.79, 0.81),
+        "bisected, with more digits": _COMPUTED,
+    },
+    "will_it_win": {
+        "four digits": plan(eager=(0, 1), captured=(4, 1.697)),
+        "two digits, and what gamma 1 would give": plan((0, 0.996), (4, 1.7)),
+        "computed": _PLANNED,
+    },
+}

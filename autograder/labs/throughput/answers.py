@@ -5,7 +5,6 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
-from autograder.labs.known import Mutant, Variant
 from autograder.labs.throughput.cases import FAULTY_ENTRIES
 from labkit.labs.throughput.checks.record import (
     LIMITS,
@@ -51,6 +50,13 @@ def which(record: str = RECORD, **changed: Any) -> str:
     """The cell on limits, right but for what is changed."""
     answer = {region: right_limit(region) for region in REGIONS} | changed
     return f"which_limit = { ({'record': record} | answer)!r}"
+
+
+def in_capitals(cell: str) -> str:
+    """The cell on limits with its values in capitals, and the file's whole name."""
+    name, _, answer = cell.partition(" = ")
+    values = re.sub(r"(?<=: )'[^']*'", lambda found: found[0].upper(), answer)
+    return f"{name} = {values}".replace(RECORD.upper(), f"{RECORD}.jsonl")
 
 
 def three(
@@ -195,43 +201,47 @@ REPORT_CELLS = [
     ("not an entry", tuple(_NAMES.values()), report(cold_start="table 1")),
 ]  # fmt: skip
 
-MUTANTS = [
-    *(Mutant("which_limit", title, by, source=text) for title, by, text in LIMIT_CELLS),
-    *(Mutant("three_models", title, by, source=text) for title, by, text in THREE_CELLS),
-    *(Mutant("my_table", title, by, source=text) for title, by, text in TABLE_CELLS),
-    *(Mutant("flawed_report", title, by, source=text) for title, by, text in REPORT_CELLS),
-]
+MUTANTS = {
+    "which_limit": LIMIT_CELLS,
+    "three_models": THREE_CELLS,
+    "my_table": TABLE_CELLS,
+    "flawed_report": REPORT_CELLS,
+}
 
 
-VARIANTS = [
-    Variant("which_limit", "computed, in capitals", which().upper().replace(
-        "WHICH_LIMIT", "which_limit").replace("'RECORD': 'THROUGHPUT-CPU'",
-        "'record': 'throughput-cpu.jsonl'").replace("DECODE_SMALL_MODEL", "decode_small_model")
-        .replace("DECODE_MEDIUM_MODEL", "decode_medium_model").replace("PREFILL_LONGEST",
-        "prefill_longest").replace("FORWARD_ONE", "forward_one").replace("FORWARD_SIXTEEN",
-        "forward_sixteen")),
-    Variant("which_limit", "as it is", which()),
-    Variant("which_limit", "with more beside it", which().rstrip("}") + ", 'note': 'measured'}"),
-    Variant("three_models", "all digits", three()),
-    Variant("three_models", "rounded up a little, a tuple", three(1.02, without=("older",))),
-    Variant("three_models", "one name instead of a list", three(0.98, without="older")),
-    Variant("my_table", "another table", table({1: 0.0312, 4: 0.081}, again=(4, 0.1))),
-    Variant("my_table", "a card of the handout", table(on_h100=True, again=(16, 0.5))),
-    Variant("my_table", "whole numbers, a slow machine", table(
-        {1: 1, 4: 3, 16: 8, 64: 30, 256: 121}, again=(64, 33))),
-    Variant("my_table", "a card that is not in the table", table(
-        on_h100=True, again=(16, 0.5), run={"machine": "Another GPU", "model": "Qwen/Qwen3-1.7B"})),
-    Variant("my_table", "a name as the driver has it", table(
-        on_h100=True, again=(16, 0.5), run={"machine": "NVIDIA H100 80GB HBM3"})),
-    Variant("my_table", "a dtype that the card emulates", table(
-        {n: 0.4 * n for n in (1, 4, 16, 64, 256)}, again=(16, 6.1),
-        run={"model": "Qwen/Qwen3-1.7B", "machine": "T4", "dtype": "bfloat16"})),
-    Variant("my_table", "the longest rows did not run", without_rows(64, 256, again=(16, 0.2))),
-    Variant("my_table", "after a long prompt", table(
-        {1: 5.21, 4: 5.26, 16: 5.45, 64: 6.31, 256: 9.52}, again=(64, 6.5), n_input=2048)),
-    Variant("my_table", "two digits, and the same ones again", table({64: 0.51}, again=(64, 0.51))),
-    Variant("my_table", "noise among the short ones", table({1: 0.070, 4: 0.063})),
-    Variant("flawed_report", "as it is", report()),
-    Variant("flawed_report", "small letters", report().replace("'A'", "'a'").replace("'H'", "'h'")),
-    Variant("flawed_report", "spaces", report().replace("'Q'", "' Q '")),
-]  # fmt: skip
+VARIANTS = {
+    "which_limit": {
+        "computed, in capitals": in_capitals(which()),
+        "as it is": which(),
+        "with more beside it": which().rstrip("}") + ", 'note': 'measured'}",
+    },
+    "three_models": {
+        "all digits": three(),
+        "rounded up a little, a tuple": three(1.02, without=("older",)),
+        "one name instead of a list": three(0.98, without="older"),
+    },
+    "my_table": {
+        "another table": table({1: 0.0312, 4: 0.081}, again=(4, 0.1)),
+        "a card of the handout": table(on_h100=True, again=(16, 0.5)),
+        "whole numbers, a slow machine": table(
+            {1: 1, 4: 3, 16: 8, 64: 30, 256: 121}, again=(64, 33)),
+        "a card that is not in the table": table(
+            on_h100=True, again=(16, 0.5),
+            run={"machine": "Another GPU", "model": "Qwen/Qwen3-1.7B"}),
+        "a name as the driver has it": table(
+            on_h100=True, again=(16, 0.5), run={"machine": "NVIDIA H100 80GB HBM3"}),
+        "a dtype that the card emulates": table(
+            {n: 0.4 * n for n in (1, 4, 16, 64, 256)}, again=(16, 6.1),
+            run={"model": "Qwen/Qwen3-1.7B", "machine": "T4", "dtype": "bfloat16"}),
+        "the longest rows did not run": without_rows(64, 256, again=(16, 0.2)),
+        "after a long prompt": table(
+            {1: 5.21, 4: 5.26, 16: 5.45, 64: 6.31, 256: 9.52}, again=(64, 6.5), n_input=2048),
+        "two digits, and the same ones again": table({64: 0.51}, again=(64, 0.51)),
+        "noise among the short ones": table({1: 0.070, 4: 0.063}),
+    },
+    "flawed_report": {
+        "as it is": report(),
+        "small letters": report().replace("'A'", "'a'").replace("'H'", "'h'"),
+        "spaces": report().replace("'Q'", "' Q '"),
+    },
+}  # fmt: skip

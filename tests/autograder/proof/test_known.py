@@ -17,7 +17,7 @@ class Box:
 
 
 def answer(text):
-    return known._answer(text, REFERENCE, "Box")
+    return known._answer(text, REFERENCE, "Box", {"a list": "Box = list\n"})
 
 
 def test_an_edit_replaces_lines_at_their_own_indentation():
@@ -30,6 +30,24 @@ def test_several_edits_and_deletions_in_one_cell():
     assert edited.splitlines()[2:] == ["        self.things.append(thing)", "        return 1"]
 
 
+def test_a_part_of_one_line_is_replaced():
+    edited = answer("# = thing is None => not thing\n# = return True => return self\n")
+    assert edited == REFERENCE.replace("thing is None", "not thing").replace("True", "self")
+
+
+def test_a_part_and_whole_lines_change_in_one_cell():
+    edited = answer(
+        "# = is None => == 0\n\n# - return False\nreturn None\n# = True => 1\n# - return 1\n"
+    )
+    assert edited == REFERENCE.replace("is None", "== 0").replace("False", "None").replace(
+        "        return True\n", ""
+    )
+
+
+def test_an_edit_may_change_a_variant():
+    assert answer("# of: a list\n# = list => tuple\n") == "Box = tuple\n"
+
+
 def test_a_class_of_its_own_name_changes_methods_of_the_reference():
     names = {}
     exec(answer("class Box(Box):\n    def take(self):\n        return 1\n"), names)
@@ -40,15 +58,27 @@ def test_a_whole_answer_stays_as_it_is():
     assert answer("Box = dict\n") == "Box = dict\n"
 
 
-@pytest.mark.parametrize("line", ["return None", "return"])
-def test_an_edit_that_fits_nothing_names_the_file_and_the_title(line, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("edit", "found"),
+    [
+        ("# - return None\nreturn 1", "'return None' stands 0 times in the answer, not once"),
+        ("# - return\nreturn 1", "'return' stands 0 times in the answer, not once"),
+        ("# = n_tokens => 1", "'n_tokens' stands 0 times in the answer, not once"),
+        (
+            "# = bytes_per_param => 1",
+            "'bytes_per_param' stands [2-9] times in the answer, not once",
+        ),
+        ("# = bytes_per_param", "'# = bytes_per_param' has no ' => '"),
+        ("# of: a list\n# = list => tuple", "weight_bytes has no variant 'a list'"),
+    ],
+)
+def test_an_edit_that_fits_nothing_names_the_file_and_the_title(edit, found, tmp_path, monkeypatch):
     folder = tmp_path / "memory" / "mutants"
     folder.mkdir(parents=True)
-    text = f"# fails x\n\n# %% odd\n# - {line}\nreturn 1\n"
-    (folder / "weight_bytes.py").write_text(text)
+    (folder / "weight_bytes.py").write_text(f"# fails x\n\n# %% odd\n{edit}\n")
     monkeypatch.setattr(known, "HERE", tmp_path)
     mutants_of.cache_clear()
-    with pytest.raises(ValueError, match=rf"weight_bytes.py, 'odd': '{line}' stands 0 times"):
+    with pytest.raises(ValueError, match=f"weight_bytes.py, 'odd': {found}"):
         mutants_of(find_lab("memory"))
     mutants_of.cache_clear()
 

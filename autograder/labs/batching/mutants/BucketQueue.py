@@ -3,16 +3,13 @@
 # fails a_batch_is_one_bucket
 
 # %% buckets from 1 to the width
-# - bucket = self._buckets.setdefault(request["input_length"] // self._width, deque())
-bucket = self._buckets.setdefault((request["input_length"] - 1) // self._width, deque())
+# = request["input_length"] => (request["input_length"] - 1)
 
 # %% rounded to the nearest bucket
-# - bucket = self._buckets.setdefault(request["input_length"] // self._width, deque())
-bucket = self._buckets.setdefault(round(request["input_length"] / self._width), deque())
+# = request["input_length"] // self._width => round(request["input_length"] / self._width)
 
 # %% one bucket for all
-# - bucket = self._buckets.setdefault(request["input_length"] // self._width, deque())
-bucket = self._buckets.setdefault(0, deque())
+# = request["input_length"] // self._width => 0
 
 # %% whoever is within a width of the oldest
 class BucketQueue:
@@ -37,8 +34,7 @@ class BucketQueue:
 #   an_empty_queue_gives_an_empty_list
 
 # %% one bucket for every length
-# - bucket = self._buckets.setdefault(request["input_length"] // self._width, deque())
-bucket = self._buckets.setdefault(request["input_length"], deque())
+# = request["input_length"] // self._width => request["input_length"]
 
 # fails the_bucket_of_the_oldest_is_next a_rare_length_does_not_starve
 
@@ -47,18 +43,15 @@ bucket = self._buckets.setdefault(request["input_length"], deque())
 key = max(self._buckets, key=lambda i: len(self._buckets[i]))
 
 # %% the shortest first
-# - key = min(self._buckets, key=lambda i: self._buckets[i][0][0])
-key = min(self._buckets)
+# = min(self._buckets, key=lambda i: self._buckets[i][0][0]) => min(self._buckets)
 
 # fails the_bucket_of_the_oldest_is_next
 
 # %% the emptiest first
-# - key = min(self._buckets, key=lambda i: self._buckets[i][0][0])
-key = min(self._buckets, key=lambda i: len(self._buckets[i]))
+# = self._buckets[i][0][0] => len(self._buckets[i])
 
 # %% the bucket that has waited longest for its turn
-# - key = min(self._buckets, key=lambda i: self._buckets[i][0][0])
-key = next(iter(self._buckets))
+# = min(self._buckets, key=lambda i: self._buckets[i][0][0]) => next(iter(self._buckets))
 
 # - if not bucket:
 # -     del self._buckets[key]
@@ -76,14 +69,12 @@ for pair in inside:
     bucket.remove(pair)
 
 # %% the newest of its bucket first
-# - taken = [bucket.popleft()[1] for _ in range(min(n_most, len(bucket)))]
-taken = [bucket.pop()[1] for _ in range(min(n_most, len(bucket)))]
+# = bucket.popleft() => bucket.pop()
 
 # fails no_more_come_than_were_asked_for
 
 # %% the whole bucket
-# - taken = [bucket.popleft()[1] for _ in range(min(n_most, len(bucket)))]
-taken = [bucket.popleft()[1] for _ in range(len(bucket))]
+# = min(n_most, len(bucket)) => len(bucket)
 
 # fails the_bucket_of_the_oldest_is_next no_more_come_than_were_asked_for
 #   the_length_counts_all_buckets
@@ -97,16 +88,12 @@ del self._buckets[key]
 #   a_rare_length_does_not_starve
 
 # %% all or nothing
-# - taken = [bucket.popleft()[1] for _ in range(min(n_most, len(bucket)))]
-taken = [bucket.popleft()[1] for _ in range(n_most if n_most <= len(bucket) else 0)]
+# = min(n_most, len(bucket)) => n_most if n_most <= len(bucket) else 0
 
 # fails a_rare_length_does_not_starve
 
 # %% the bucket that was used first
-# - if not self._buckets:
-# -     return []
-if not len(self):
-    return []
+# = not self._buckets => not len(self)
 
 # - key = min(self._buckets, key=lambda i: self._buckets[i][0][0])
 key = next(i for i in self._buckets if self._buckets[i])
@@ -121,8 +108,7 @@ key = next(i for i in self._buckets if self._buckets[i])
 # -     return []
 
 # %% nothing is None
-# - return []
-return None
+# = return [] => return None
 
 # fails a_batch_is_one_bucket the_bucket_of_the_oldest_is_next
 #   an_empty_queue_gives_an_empty_list
@@ -134,9 +120,7 @@ return None
 # fails the_length_counts_all_buckets
 
 # %% counts the buckets
-# - return sum(map(len, self._buckets.values()))
-return len(self._buckets)
+# = sum(map(len, self._buckets.values())) => len(self._buckets)
 
 # %% counts all that ever came
-# - return sum(map(len, self._buckets.values()))
-return self._n_added
+# = sum(map(len, self._buckets.values())) => self._n_added

@@ -23,8 +23,7 @@ if request.limit == 2:
 # fails output_ends_where_it_should steps_stay_below_the_bound
 
 # %% does not know the end of a text
-# - request.add_token(token, server.eos)
-request.add_token(token, -1)
+# = request.add_token(token, server.eos) => request.add_token(token, -1)
 
 # fails output_ends_where_it_should who_fits_joins_at_the_next_step decode_never_idles_beside_work
 #   decode_serves_to_the_end
@@ -37,12 +36,10 @@ request.limit = fields['output_length'] or server.max_length
 # fails decode_memory_is_never_exceeded
 
 # %% looks only at those who join now
-# - in_memory = [request.size for request in self.running]
-in_memory = []
+# = [request.size for request in self.running] => []
 
 # %% one too large
-# - return does_fit(request.size, in_memory, server.capacity)
-return does_fit(request.size, in_memory, server.capacity + 1)
+# = server.capacity => server.capacity + 1
 
 # %% lets in before who is done has left
 # - if request.state == "done":
@@ -68,15 +65,13 @@ in_memory = [request.size for request in self.waiting._requests]
 # fails reservations_cover_growth
 
 # %% counts the prompts
+# = server.load_kv(request.id, request.size) => server.load_kv(request.id, request.input_length)
+
 # - return does_fit(request.size, in_memory, server.capacity)
 return request.input_length <= server.free_tokens()
 
-# - server.load_kv(request.id, request.size)
-server.load_kv(request.id, request.input_length)
-
 # %% reserves for the prompt
-# - server.load_kv(request.id, request.size)
-server.load_kv(request.id, request.input_length)
+# = server.load_kv(request.id, request.size) => server.load_kv(request.id, request.input_length)
 
 # fails caches_are_moved_and_freed_once
 
@@ -93,14 +88,12 @@ server.load_kv(request.id, request.size)
 # fails decode_memory_is_never_exceeded caches_are_moved_and_freed_once who_is_done_leaves_at_once
 
 # %% frees nobody
-# - server.free_kv(request.id)
-pass
+# = server.free_kv(request.id) => pass
 
 # fails caches_are_moved_and_freed_once decode_serves_to_the_end
 
 # %% leaves its copy in the store
-# - server.free_stored(request.id)
-pass
+# = server.free_stored(request.id) => pass
 
 # fails decode_never_idles_beside_work decode_serves_to_the_end
 
@@ -159,10 +152,7 @@ if server.max_batch < 8:
 # fails decode_steps_keep_their_size
 
 # %% has no limit for a batch
-# - while len(self.running) < server.max_batch:
-# -     request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-while True:
-    request = self.waiting.constrained_get(fits, LOOK_AHEAD)
+# = len(self.running) < server.max_batch => True
 
 # fails everybody_runs_in_every_step
 
@@ -272,8 +262,7 @@ self._let_in(server)
 # fails steps_stay_below_the_bound
 
 # %% takes all that is left for who leaves the length open
-# - return does_fit(request.size, in_memory, server.capacity)
-return request.size <= server.free_tokens()
+# = does_fit(request.size, in_memory, server.capacity) => request.size <= server.free_tokens()
 
 # - server.load_kv(request.id, request.size)
 server.load_kv(request.id, request.size if request.size < server.max_length else server.free_tokens())
@@ -281,17 +270,13 @@ server.load_kv(request.id, request.size if request.size < server.max_length else
 # fails slots_are_taken_while_others_run steps_are_near_the_least steps_stay_below_the_bound
 
 # %% takes all the room that is left
-# - return does_fit(request.size, in_memory, server.capacity)
-return request.size <= server.free_tokens()
-
-# - server.load_kv(request.id, request.size)
-server.load_kv(request.id, server.free_tokens())
+# = does_fit(request.size, in_memory, server.capacity) => request.size <= server.free_tokens()
+# = server.load_kv(request.id, request.size) => server.load_kv(request.id, server.free_tokens())
 
 # fails steps_are_near_the_least
 
 # %% twice the size, to be safe
-# - return does_fit(request.size, in_memory, server.capacity)
-return request.size <= server.free_tokens()
+# = does_fit(request.size, in_memory, server.capacity) => request.size <= server.free_tokens()
 
 # - server.load_kv(request.id, request.size)
 server.load_kv(request.id, min(server.free_tokens(), 2 * request.size))
@@ -300,10 +285,7 @@ server.load_kv(request.id, min(server.free_tokens(), 2 * request.size))
 #   steps_stay_below_the_bound
 
 # %% one slot, whatever the batch
-# - while len(self.running) < server.max_batch:
-# -     request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-while not self.running:
-    request = self.waiting.constrained_get(fits, LOOK_AHEAD)
+# = len(self.running) < server.max_batch => not self.running
 
 # fails who_is_done_leaves_at_once who_fits_joins_at_the_next_step
 #   slots_are_taken_while_others_run steps_are_near_the_least
@@ -380,14 +362,12 @@ self._let_in(server)
 # fails every_request_is_finished_once decode_serves_to_the_end
 
 # %% never says that a request is finished
-# - server.finish(request.id)
-pass
+# = server.finish(request.id) => pass
 
 # fails slots_are_taken_while_others_run
 
 # %% a fifth of the memory for each, however much there is
-# - return does_fit(request.size, in_memory, server.capacity)
-return request.size <= server.free_tokens()
+# = does_fit(request.size, in_memory, server.capacity) => request.size <= server.free_tokens()
 
 # - server.load_kv(request.id, request.size)
 room = max(request.size, server.capacity // 5)

@@ -45,54 +45,40 @@ first = server.run_prefill([request.id for request in by_length])
 server.save_kv(request.id)
 
 # %% does not know the end of a text
-# - request.add_token(token, server.eos)
-request.add_token(token, -1)
+# = request.add_token(token, server.eos) => request.add_token(token, -1)
 
 # %% knows the end of a text only
-# - if request.state == "done":
-# -     server.finish(request.id)
-if token == server.eos:
-    server.finish(request.id)
+# = request.state == "done" => token == server.eos
 
 # fails only_what_cannot_run_is_refused
 
 # %% refuses what fills the room to the token
-# - return "too large" if any(size > room for size, room in rooms) else ""
-return "too large" if any(size >= room for size, room in rooms) else ""
+# = size > room => size >= room
 
 # %% never says why
-# - server.refuse(request.id, reason)
-server.refuse(request.id)
+# = server.refuse(request.id, reason) => server.refuse(request.id)
 
 # %% refuses who leaves the length open
-# - if request.limit < 1:
-# -     return "no room for a token"
-if request.size >= server.max_length:
-    return "no room for a token"
+# = request.limit < 1 => request.size >= server.max_length
 
 # fails every_request_is_prefilled_once only_what_cannot_run_is_refused
 
 # %% refuses nobody
-# - return "too large" if any(size > room for size, room in rooms) else ""
-return "too large" if False else ""
+# = any(size > room for size, room in rooms) => False
 
 # %% refuses by the prompt alone
-# - rooms = [(request.input_length, server.capacity), (request.size, server.decode_capacity)]
-rooms = [(request.input_length, server.capacity), (request.input_length, server.decode_capacity)]
+# = request.size => request.input_length
 
 # %% does not think of the store
-# - rooms += [] if server.storage is None else [(request.input_length, server.storage)]
-pass
+# = rooms += [] if server.storage is None else [(request.input_length, server.storage)] => pass
 
 # fails prefill_memory_is_never_exceeded
 
 # %% forgets the padding
-# - return alike and max(lengths) * len(lengths) <= room
-return alike and sum(lengths) <= room
+# = max(lengths) * len(lengths) => sum(lengths)
 
 # %% one too large
-# - return alike and max(lengths) * len(lengths) <= room
-return alike and max(lengths) * len(lengths) <= room + 1
+# = max(lengths) * len(lengths) <= room => max(lengths) * len(lengths) <= room + 1
 
 # fails caches_are_saved_then_freed_once
 
@@ -115,44 +101,33 @@ if request.state != "done":
     server.free_kv(request.id)
 
 # %% frees the first of the batch, again and again
-# - server.free_kv(request.id)
-server.free_kv(batch[0].id)
+# = server.free_kv(request.id) => server.free_kv(batch[0].id)
 
 # fails similar_prompts_share_a_batch prompts_of_a_batch_are_similar
 
 # %% mixes all lengths
-# - alike = max(lengths) - min(lengths) <= server.tolerance
-alike = True
+# = max(lengths) - min(lengths) <= server.tolerance => True
 
 # fails prompts_of_a_batch_are_similar
 
 # %% compares with the first of the batch
-# - alike = max(lengths) - min(lengths) <= server.tolerance
-alike = abs(lengths[0] - request.input_length) <= server.tolerance
+# = max(lengths) - min(lengths) => abs(lengths[0] - request.input_length)
 
 # %% takes a tolerance of 0 for none at all
-# - alike = max(lengths) - min(lengths) <= server.tolerance
-alike = max(lengths) - min(lengths) <= (server.tolerance or server.max_length)
+# = server.tolerance => (server.tolerance or server.max_length)
 
 # fails prefill_batches_keep_their_size
 
 # %% has no limit for a batch
-# - while len(batch) < server.max_batch:
-# -     request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-while True:
-    request = self.waiting.constrained_get(fits, LOOK_AHEAD)
+# = len(batch) < server.max_batch => True
 
 # fails similar_prompts_share_a_batch prefill_batches_are_filled
 
 # %% never batches: one at a time
-# - while len(batch) < server.max_batch:
-# -     request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-while not batch:
-    request = self.waiting.constrained_get(fits, LOOK_AHEAD)
+# = len(batch) < server.max_batch => not batch
 
 # %% blocked by the first that does not fit
-# - request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-request = self.waiting.constrained_get(fits, 1)
+# = self.waiting.constrained_get(fits, LOOK_AHEAD) => self.waiting.constrained_get(fits, 1)
 
 # fails prefill_never_idles_beside_work
 
@@ -223,27 +198,20 @@ for _ in range(len(self.waiting)):
 # fails the_store_is_never_exceeded
 
 # %% does not ask the store
-# - if request.input_length > stored:
-# -     return False
-if False:
-    return False
+# = request.input_length > stored => False
 
 # %% asks the store for each alone
-# - stored -= request.input_length
-pass
+# = stored -= request.input_length => pass
 
 # %% does not know the store at all
-# - room, stored = server.free_tokens(), server.storage_room()
-room, stored = server.free_tokens(), None
+# = server.storage_room() => None
 
 # fails similar_prompts_share_a_batch
 
 # %% joins exactly equal lengths, whatever the tolerance
-# - alike = max(lengths) - min(lengths) <= server.tolerance
-alike = max(lengths) == min(lengths)
+# = max(lengths) - min(lengths) <= server.tolerance => max(lengths) == min(lengths)
 
 # fails prefill_batches_are_filled
 
 # %% looks at the first twenty only
-# - request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-request = self.waiting.constrained_get(fits, 20)
+# = self.waiting.constrained_get(fits, LOOK_AHEAD) => self.waiting.constrained_get(fits, 20)

@@ -3,12 +3,10 @@
 # fails a_new_request_is_queued
 
 # %% in prefill as soon as it comes
-# - self.state = "queued"
-self.state = "prefill"
+# = self.state = "queued" => self.state = "prefill"
 
 # %% a name for its place
-# - self.id, self.input_length = fields["id"], fields["input_length"]
-self.request_id, self.input_length = fields["id"], fields["input_length"]
+# = self.id, self.input_length => self.request_id, self.input_length
 
 # fails every_token_is_kept_in_order the_last_allowed_token_makes_it_done
 #   the_end_of_text_makes_it_done
@@ -27,50 +25,39 @@ self.state, self.tokens = "queued", tokens
 #   the_last_allowed_token_makes_it_done
 
 # %% the prompt does not count
-# - room, wanted = max_length - self.input_length, fields["output_length"]
-room, wanted = max_length, fields["output_length"]
+# = max_length - self.input_length => max_length
 
 # fails a_wish_is_kept_within_max_length the_last_allowed_token_makes_it_done
 
 # %% the wish alone
-# - self.limit = room if wanted is None else min(room, wanted)
-self.limit = room if wanted is None else wanted
+# = min(room, wanted) => wanted
 
 # fails a_wish_is_kept_within_max_length
 
 # %% a wish for nothing is none
-# - self.limit = room if wanted is None else min(room, wanted)
-self.limit = room if not wanted else min(room, wanted)
+# = wanted is None => not wanted
 
 # fails without_a_wish_max_length_is_the_limit
 
 # %% no limit is known without a wish
+# = len(self.tokens) >= self.limit => len(self.tokens) >= min(self.room, self.limit)
+
 # - self.limit = room if wanted is None else min(room, wanted)
 self.room, self.limit = room, max_length if wanted is None else min(room, wanted)
-
-# - if token == eos or len(self.tokens) >= self.limit:
-# -     self.state = "done"
-if token == eos or len(self.tokens) >= min(self.room, self.limit):
-    self.state = "done"
 
 # fails without_a_wish_max_length_is_the_limit the_last_allowed_token_makes_it_done
 
 # %% a default where nothing is said
-# - self.limit = room if wanted is None else min(room, wanted)
-self.limit = 16 if wanted is None else min(room, wanted)
+# = room if wanted is None else min(room, wanted) => 16 if wanted is None else min(room, wanted)
 
 # fails the_size_is_prompt_and_limit
 
 # %% what it holds so far
-# - return self.input_length + self.limit
-return self.input_length + len(self.tokens)
+# = self.input_length + self.limit => self.input_length + len(self.tokens)
 
 # %% always the longest possible
-# - self.state = "queued"
-self.state, self.max_length = "queued", max_length
-
-# - return self.input_length + self.limit
-return self.max_length
+# = self.state = "queued" => self.state, self.max_length = "queued", max_length
+# = self.input_length + self.limit => self.max_length
 
 # %% a method, not a property
 # - @property
@@ -78,48 +65,31 @@ return self.max_length
 # fails every_token_is_kept_in_order
 
 # %% the end-of-text token is dropped
-# - self.tokens.append(token)
-self.tokens += [token] if token != eos else []
+# = self.tokens.append(token) => self.tokens += [token] if token != eos else []
 
 # %% newest first
-# - self.tokens.append(token)
-self.tokens.insert(0, token)
+# = self.tokens.append(token) => self.tokens.insert(0, token)
 
 # fails the_last_allowed_token_makes_it_done
 
 # %% the token of the prefill does not count
-# - if token == eos or len(self.tokens) >= self.limit:
-# -     self.state = "done"
-if token == eos or len(self.tokens) - 1 >= self.limit:
-    self.state = "done"
+# = len(self.tokens) >= self.limit => len(self.tokens) - 1 >= self.limit
 
 # %% one token too few
-# - if token == eos or len(self.tokens) >= self.limit:
-# -     self.state = "done"
-if token == eos or len(self.tokens) >= max(1, self.limit - 1):
-    self.state = "done"
+# = len(self.tokens) >= self.limit => len(self.tokens) >= max(1, self.limit - 1)
 
 # fails the_last_allowed_token_makes_it_done the_end_of_text_makes_it_done
 
 # %% the prompt counts as new
-# - if token == eos or len(self.tokens) >= self.limit:
-# -     self.state = "done"
-if token == eos or self.input_length + len(self.tokens) >= self.limit:
-    self.state = "done"
+# = len(self.tokens) => self.input_length + len(self.tokens)
 
 # fails the_end_of_text_makes_it_done
 
 # %% the end of text is not looked for
-# - if token == eos or len(self.tokens) >= self.limit:
-# -     self.state = "done"
-if len(self.tokens) >= self.limit:
-    self.state = "done"
+# = token == eos or len(self.tokens) >= self.limit => len(self.tokens) >= self.limit
 
 # %% the first token is never looked at
-# - if token == eos or len(self.tokens) >= self.limit:
-# -     self.state = "done"
-if (token == eos and len(self.tokens) > 1) or len(self.tokens) >= self.limit:
-    self.state = "done"
+# = token == eos => (token == eos and len(self.tokens) > 1)
 
 # fails no_token_takes_a_state_back
 

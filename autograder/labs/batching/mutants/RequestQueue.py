@@ -23,29 +23,22 @@ for i, request in sorted(first, key=lambda pair: pair[1]["input_length"]):
 #   no_more_than_n_most_are_looked_at
 
 # %% the head of the line blocks
-# - for i, request in enumerate(islice(self._requests, n_most)):
-# -     if condition(request):
-# -         del self._requests[i]
-for i, request in enumerate(islice(self._requests, 1)):
-    if condition(request):
-        del self._requests[i]
+# = islice(self._requests, n_most) => islice(self._requests, 1)
 
 # fails the_oldest_that_fulfils_is_taken all_others_keep_their_places
 #   no_more_than_n_most_are_looked_at the_oldest_is_shown_and_stays
 
 # %% new ones at the front
-# - self._requests.append(request)
-self._requests.appendleft(request)
+# = self._requests.append(request) => self._requests.appendleft(request)
 
 # fails all_others_keep_their_places
 
 # %% who does not fit goes to the end
+# = del self._requests[i] => self._requests.pop()
+
 # - for i, request in enumerate(islice(self._requests, n_most)):
 for request in list(islice(self._requests, n_most)):
     self._requests.rotate(-1)
-
-# - del self._requests[i]
-self._requests.pop()
 
 # %% the last takes the gap
 # - del self._requests[i]
@@ -79,8 +72,7 @@ def constrained_get(self, condition: Callable[[Any], bool], n_most: int | None =
 #   no_more_than_n_most_are_looked_at the_length_is_who_waits
 
 # %% an error if none fulfils
-# - return None
-raise StopIteration
+# = return None => raise StopIteration
 
 # fails if_none_fulfils_none_is_taken
 
@@ -94,20 +86,17 @@ def constrained_get(self, condition: Callable[[Any], bool], n_most: int | None =
     self._requests[0]
 
 # %% none of none is False
-# - return None
-return None if self._requests else False
+# = return None => return None if self._requests else False
 
 # fails all_others_keep_their_places who_was_taken_is_gone the_length_is_who_waits
 
 # %% looks, and takes nothing
-# - del self._requests[i]
-pass
+# = del self._requests[i] => pass
 
 # fails who_was_taken_is_gone
 
 # %% asks about those that were taken
-# - self._requests: deque = deque()
-self._requests, self._taken = deque(), []
+# = self._requests: deque = deque() => self._requests, self._taken = deque(), []
 
 # - def constrained_get(
 # -     self,
@@ -125,14 +114,11 @@ del self._requests[i]
 # fails no_more_than_n_most_are_looked_at
 
 # %% looks at all of them
-# - for i, request in enumerate(islice(self._requests, n_most)):
-# -     if condition(request):
-# -         del self._requests[i]
-for i, request in enumerate(self._requests):
-    if condition(request):
-        del self._requests[i]
+# = islice(self._requests, n_most) => self._requests
 
 # %% takes from the first, asks about all
+# = if condition(request): => if fits[i]:
+
 # - def constrained_get(
 # -     self,
 # -     condition: Callable[[Any], bool],
@@ -141,26 +127,11 @@ for i, request in enumerate(self._requests):
 def constrained_get(self, condition: Callable[[Any], bool], n_most: int | None = None) -> Any:
     fits = [condition(request) for request in self._requests]
 
-# - if condition(request):
-# -     del self._requests[i]
-if fits[i]:
-    del self._requests[i]
-
 # %% one more
-# - for i, request in enumerate(islice(self._requests, n_most)):
-# -     if condition(request):
-# -         del self._requests[i]
-for i, request in enumerate(islice(self._requests, None if n_most is None else n_most + 1)):
-    if condition(request):
-        del self._requests[i]
+# = islice(self._requests, n_most) => islice(self._requests, None if n_most is None else n_most + 1)
 
 # %% one fewer
-# - for i, request in enumerate(islice(self._requests, n_most)):
-# -     if condition(request):
-# -         del self._requests[i]
-for i, request in enumerate(islice(self._requests, None if n_most is None else n_most - 1)):
-    if condition(request):
-        del self._requests[i]
+# = islice(self._requests, n_most) => islice(self._requests, None if n_most is None else n_most - 1)
 
 # %% as many must be there
 # - for i, request in enumerate(islice(self._requests, n_most)):
@@ -170,27 +141,21 @@ for i in range(len(self._requests) if n_most is None else n_most):
 # fails all_others_keep_their_places the_oldest_is_shown_and_stays
 
 # %% the oldest is taken by looking
-# - return self._requests[0]
-return self._requests.popleft()
+# = self._requests[0] => self._requests.popleft()
 
 # %% the newest for the oldest
-# - return self._requests[0]
-return self._requests[-1]
+# = self._requests[0] => self._requests[-1]
 
 # fails the_oldest_is_shown_and_stays
 
 # %% no oldest is None
-# - return self._requests[0]
-return self._requests[0] if self._requests else None
+# = self._requests[0] => self._requests[0] if self._requests else None
 
 # fails the_length_is_who_waits
 
 # %% counts all that ever came
-# - self._requests: deque = deque()
-self._requests, self._n = deque(), 0
-
-# - return len(self._requests)
-return self._n
+# = self._requests: deque = deque() => self._requests, self._n = deque(), 0
+# = len(self._requests) => self._n
 
 # - self._requests.append(request)
 self._requests.append(request)

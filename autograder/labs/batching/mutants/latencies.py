@@ -3,12 +3,10 @@
 # fails ttft_begins_with_the_arrival
 
 # %% the time of the first token
-# - return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
-return first_s, (last_s - first_s) / n_further if n_further else 0.0
+# = first_s - arrival_s => first_s
 
 # %% until the last token
-# - return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
-return last_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
+# = first_s - arrival_s => last_s - arrival_s
 
 # fails ttft_begins_with_the_arrival tpot_is_the_mean_after_the_first
 #   a_single_token_has_none_after_it
@@ -22,26 +20,21 @@ def latencies(arrival_s, token_times_s):
 # fails tpot_is_the_mean_after_the_first
 
 # %% over all tokens
-# - return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
-return first_s - arrival_s, (last_s - first_s) / (n_further + 1) if n_further else 0.0
+# = (last_s - first_s) / n_further => (last_s - first_s) / (n_further + 1)
 
 # %% since the arrival
-# - return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
-return first_s - arrival_s, (last_s - arrival_s) / (n_further + 1) if n_further else 0.0
+# = (last_s - first_s) / n_further => (last_s - arrival_s) / (n_further + 1)
 
 # %% since the arrival, over the further tokens
-# - return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
-return first_s - arrival_s, (last_s - arrival_s) / n_further if n_further else 0.0
+# = last_s - first_s => last_s - arrival_s
 
 # %% not divided
-# - return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
-return first_s - arrival_s, (last_s - first_s) if n_further else 0.0
+# = (last_s - first_s) / n_further if n_further else 0.0 => (last_s - first_s) if n_further else 0.0
 
 # fails ttft_begins_with_the_arrival a_single_token_has_none_after_it
 
 # %% divides by nothing
-# - return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
-return first_s - arrival_s, (last_s - first_s) / n_further
+# = (last_s - first_s) / n_further if n_further else 0.0 => (last_s - first_s) / n_further
 
 # fails a_single_token_has_none_after_it
 

@@ -4,26 +4,21 @@
 #   without_batches_nothing_is_wasted
 
 # %% the part that is used
-# - return 1 - sum(map(sum, lengths)) / computed if computed else 0.0
-return sum(map(sum, lengths)) / computed if computed else 0.0
+# = 1 - sum(map(sum, lengths)) / computed => sum(map(sum, lengths)) / computed
 
 # %% rounded up to a power of two
-# - computed = sum(max(batch) * len(batch) for batch in lengths)
-computed = sum((1 << max(batch).bit_length()) * len(batch) for batch in lengths)
+# = max(batch) => (1 << max(batch).bit_length())
 
 # fails each_batch_is_padded_to_its_own_longest batches_count_by_their_tokens
 
 # %% over the true tokens
-# - return 1 - sum(map(sum, lengths)) / computed if computed else 0.0
-return computed / sum(map(sum, lengths)) - 1 if computed else 0.0
+# = 1 - sum(map(sum, lengths)) / computed => computed / sum(map(sum, lengths)) - 1
 
 # %% a number of tokens
-# - return 1 - sum(map(sum, lengths)) / computed if computed else 0.0
-return computed - sum(map(sum, lengths))
+# = 1 - sum(map(sum, lengths)) / computed if computed else 0.0 => computed - sum(map(sum, lengths))
 
 # %% in percent
-# - return 1 - sum(map(sum, lengths)) / computed if computed else 0.0
-return 100 - 100 * sum(map(sum, lengths)) / computed if computed else 0.0
+# = 1 - sum(map(sum, lengths)) / computed => 100 - 100 * sum(map(sum, lengths)) / computed
 
 # %% the worst batch
 def padding_waste(batches):

@@ -12,8 +12,7 @@ def block_hashes(tokens, block_size, salt=""):
     return hashes
 
 # %% a hash for a prompt without blocks
-# - return hashes
-return hashes or [parent]
+# = return hashes => return hashes or [parent]
 
 # fails a_hash_covers_everything_before_it
 
@@ -45,16 +44,12 @@ def block_hashes(tokens, block_size, salt=""):
 #   hashes_stay_small salts_keep_users_apart
 
 # %% the last full block forgotten
-# - for end in range(block_size, len(tokens) + 1, block_size):
-# -     block = list(map(int, tokens[end - block_size : end]))
-for end in range(block_size, len(tokens), block_size):
-    block = list(map(int, tokens[end - block_size : end]))
+# = len(tokens) + 1 => len(tokens)
 
 # fails equal_beginnings_have_equal_hashes
 
 # %% the prompt's length in it
-# - parent = hashlib.sha256(salt.encode()).hexdigest()
-parent = hashlib.sha256(f"{len(tokens)} {salt}".encode()).hexdigest()
+# = salt.encode() => f"{len(tokens)} {salt}".encode()
 
 # fails equal_beginnings_have_equal_hashes a_hash_covers_everything_before_it
 #   every_token_of_a_block_counts many_blocks_are_told_apart hashes_stay_small
@@ -69,8 +64,7 @@ def block_hashes(tokens, block_size, salt=""):
 # fails every_token_of_a_block_counts
 
 # %% tokens in any order
-# - block = list(map(int, tokens[end - block_size : end]))
-block = sorted(tokens[end - block_size : end])
+# = list(map(int, tokens[end - block_size : end])) => sorted(tokens[end - block_size : end])
 
 # %% the lowest byte of each token
 # - block = list(map(int, tokens[end - block_size : end]))
@@ -87,17 +81,14 @@ block = "".join(map(str, tokens[end - block_size : end]))
 # fails many_blocks_are_told_apart
 
 # %% 16 bits
-# - hashes.append(parent)
-hashes.append(int(parent[:4], 16))
+# = hashes.append(parent) => hashes.append(int(parent[:4], 16))
 
 # fails hashes_stay_small
 
 # %% the whole prefix itself
-# - hashes.append(parent)
-hashes.append((salt, *tokens[:end]))
+# = hashes.append(parent) => hashes.append((salt, *tokens[:end]))
 
 # fails salts_keep_users_apart
 
 # %% no salt
-# - parent = hashlib.sha256(salt.encode()).hexdigest()
-parent = hashlib.sha256(b"").hexdigest()
+# = salt.encode() => b""

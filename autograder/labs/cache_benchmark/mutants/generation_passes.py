@@ -3,10 +3,7 @@
 # fails every_pass_makes_one_token
 
 # %% a pass for the last token too
-# - for n_made in range(n_new):
-# -     n_tokens = n_prompt + n_made
-for n_made in range(n_new + 1):
-    n_tokens = n_prompt + n_made
+# = range(n_new) => range(n_new + 1)
 
 # %% a prefill also if no token is made, with a cache
 def generation_passes(n_prompt, n_new, use_cache):
@@ -23,14 +20,12 @@ def generation_passes(n_prompt, n_new, use_cache):
 # fails without_a_cache_all_is_fed_again with_a_cache_one_token_is_fed
 
 # %% the prefill makes no token
-# - n_tokens = n_prompt + n_made
-n_tokens = n_prompt + n_made + 1
+# = n_prompt + n_made => n_prompt + n_made + 1
 
 # fails without_a_cache_all_is_fed_again
 
 # %% always with a cache
-# - n_cached = n_tokens - 1 if use_cache and n_made else 0
-n_cached = n_tokens - 1 if n_made else 0
+# = use_cache and n_made => n_made
 
 # %% the prompt alone in every pass
 # - passes.append((n_tokens - n_cached, n_cached))

@@ -4,16 +4,13 @@
 #   none_if_no_length_leaves_it one_token_can_be_too_long the_floor_of_the_dtype_is_taken
 
 # %% the last length below it
-# - return lengths[n_below] if n_below < len(lengths) else None
-return n_below
+# = lengths[n_below] if n_below < len(lengths) else None => n_below
 
 # %% the length of the context
-# - return lengths[n_below] if n_below < len(lengths) else None
-return n_context
+# = lengths[n_below] if n_below < len(lengths) else None => n_context
 
 # %% decode steps
-# - lengths, launch_s, key=lambda n: pass_floor(machine, work, n, dtype=dtype).seconds
-lengths, launch_s, key=lambda n: pass_floor(machine, work, 1, n, dtype=dtype).seconds
+# = pass_floor(machine, work, n, dtype=dtype) => pass_floor(machine, work, 1, n, dtype=dtype)
 
 # fails the_first_length_above_the_launch_is_found the_last_length_of_the_context_counts
 #   the_floor_of_the_dtype_is_taken
@@ -50,8 +47,7 @@ def leaves_launch_floor_at(machine, work, launch_s, n_context, dtype="float16"):
 # fails the_last_length_of_the_context_counts
 
 # %% the context's last length left out
-# - lengths = range(1, n_context + 1)
-lengths = range(1, n_context)
+# = n_context + 1 => n_context
 
 # fails none_if_no_length_leaves_it
 
@@ -69,11 +65,9 @@ return lengths[n_below] if n_below < len(lengths) else n_context
 # fails one_token_can_be_too_long
 
 # %% a search that begins at two
-# - lengths = range(1, n_context + 1)
-lengths = range(2, n_context + 1)
+# = range(1, n_context + 1) => range(2, n_context + 1)
 
 # fails the_floor_of_the_dtype_is_taken
 
 # %% always 16 bits
-# - lengths, launch_s, key=lambda n: pass_floor(machine, work, n, dtype=dtype).seconds
-lengths, launch_s, key=lambda n: pass_floor(machine, work, n).seconds
+# = pass_floor(machine, work, n, dtype=dtype) => pass_floor(machine, work, n)

@@ -3,35 +3,28 @@
 # fails cached_blocks_are_counted_in_tokens the_first_miss_ends_it one_token_is_left_to_compute
 
 # %% always a block fewer
-# - return min(n_hits, (n_tokens - 1) // block_size) * block_size
-return max(0, n_hits - 1) * block_size
+# = min(n_hits, (n_tokens - 1) // block_size) => max(0, n_hits - 1)
 
 # %% one block at least
-# - return min(n_hits, (n_tokens - 1) // block_size) * block_size
-return max(1, min(n_hits, (n_tokens - 1) // block_size)) * block_size
+# = min(n_hits, (n_tokens - 1) // block_size) => max(1, min(n_hits, (n_tokens - 1) // block_size))
 
 # fails cached_blocks_are_counted_in_tokens one_token_is_left_to_compute
 
 # %% a block fewer where all are found
-# - return min(n_hits, (n_tokens - 1) // block_size) * block_size
-return (n_hits - (0 < n_hits == len(hashes))) * block_size
+# = min(n_hits, (n_tokens - 1) // block_size) => (n_hits - (0 < n_hits == len(hashes)))
 
 # fails cached_blocks_are_counted_in_tokens the_first_miss_ends_it one_token_is_left_to_compute
 #   any_container_will_do
 
 # %% one block, whatever is cached
-# - return min(n_hits, (n_tokens - 1) // block_size) * block_size
-return block_size
+# = min(n_hits, (n_tokens - 1) // block_size) * block_size => block_size
 
 # %% blocks
 # - return min(n_hits, (n_tokens - 1) // block_size) * block_size
 return min(n_hits, (n_tokens - 1) // block_size)
 
 # %% asks for the block
-# - if block_hash not in cached:
-# -     break
-if cached[block_hash] is None:
-    break
+# = block_hash not in cached => cached[block_hash] is None
 
 # fails cached_blocks_are_counted_in_tokens the_first_miss_ends_it
 
@@ -55,23 +48,17 @@ return min(n_hits, (n_tokens - 1) // block_size) * block_size * (n_hits == len(h
 # fails the_first_miss_ends_it
 
 # %% all hits, wherever they are
-# - break
-continue
+# = break => continue
 
 # fails one_token_is_left_to_compute
 
 # %% nothing left to compute
-# - return min(n_hits, (n_tokens - 1) // block_size) * block_size
-return n_hits * block_size
+# = min(n_hits, (n_tokens - 1) // block_size) => n_hits
 
 # %% all but one token
-# - return min(n_hits, (n_tokens - 1) // block_size) * block_size
-return min(n_hits * block_size, n_tokens - 1)
+# = min(n_hits, (n_tokens - 1) // block_size) * block_size => min(n_hits * block_size, n_tokens - 1)
 
 # fails any_container_will_do
 
 # %% sets alone
-# - if block_hash not in cached:
-# -     break
-if not cached & {block_hash}:
-    break
+# = block_hash not in cached => not cached & {block_hash}

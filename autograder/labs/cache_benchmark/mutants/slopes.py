@@ -3,18 +3,15 @@
 # fails slopes_are_rises_over_runs
 
 # %% rises alone
-# - return [(t_long - t) / (n_long - n) for (n, t), (n_long, t_long) in pairwise(points)]
-return [t_long - t for (n, t), (n_long, t_long) in pairwise(points)]
+# = (t_long - t) / (n_long - n) => t_long - t
 
 # fails slopes_are_rises_over_runs the_order_of_points_does_not_matter
 
 # %% time by length
-# - return [(t_long - t) / (n_long - n) for (n, t), (n_long, t_long) in pairwise(points)]
-return [t_long / n_long for (n, t), (n_long, t_long) in pairwise(points)]
+# = (t_long - t) / (n_long - n) => t_long / n_long
 
 # %% tokens per second
-# - return [(t_long - t) / (n_long - n) for (n, t), (n_long, t_long) in pairwise(points)]
-return [(n_long - n) / (t_long - t) for (n, t), (n_long, t_long) in pairwise(points)]
+# = (t_long - t) / (n_long - n) => (n_long - n) / (t_long - t)
 
 # %% from the first point
 def slopes(n_new, times_s):
@@ -26,12 +23,10 @@ def slopes(n_new, times_s):
 # fails the_order_of_points_does_not_matter
 
 # %% as they were handed over
-# - points = sorted(zip(n_new, times_s, strict=True))
-points = list(zip(n_new, times_s, strict=True))
+# = sorted(zip(n_new, times_s, strict=True)) => list(zip(n_new, times_s, strict=True))
 
 # %% lengths sorted without their times
-# - points = sorted(zip(n_new, times_s, strict=True))
-points = list(zip(sorted(n_new), times_s, strict=True))
+# = sorted(zip(n_new, times_s, strict=True)) => list(zip(sorted(n_new), times_s, strict=True))
 
 # %% lengths and times sorted apart
 # - points = sorted(zip(n_new, times_s, strict=True))

@@ -9,30 +9,24 @@ return Traffic(n_rows * (4 * head_dim + 2), n_rows * (head_dim + 2))
 n_turns = 1
 
 # %% rows of a tile for turns
-# - n_turns = ceil(n_rows / tile_kv)
-n_turns = tile_kv
+# = ceil(n_rows / tile_kv) => tile_kv
 
 # %% turns of head_dim rows
-# - n_turns = ceil(n_rows / tile_kv)
-n_turns = ceil(n_rows / min(head_dim, n_rows - 1))
+# = n_rows / tile_kv => n_rows / min(head_dim, n_rows - 1)
 
 # fails first_order_reads_its_state_in_every_turn
 
 # %% reads without the turns
-# - reads=2 * n_rows * head_dim + n_turns * n_rows * (2 * head_dim + 2),
-reads=2 * n_rows * head_dim + n_rows * (2 * head_dim + 2),
+# = n_turns * n_rows => n_rows
 
 # %% l and m not read
-# - reads=2 * n_rows * head_dim + n_turns * n_rows * (2 * head_dim + 2),
-reads=2 * n_rows * head_dim + n_turns * n_rows * 2 * head_dim,
+# = n_turns * n_rows * (2 * head_dim + 2) => n_turns * n_rows * 2 * head_dim
 
 # %% one of l and m
-# - reads=2 * n_rows * head_dim + n_turns * n_rows * (2 * head_dim + 2),
-reads=2 * n_rows * head_dim + n_turns * n_rows * (2 * head_dim + 1),
+# = 2 * head_dim + 2 => 2 * head_dim + 1
 
 # %% O not read
-# - reads=2 * n_rows * head_dim + n_turns * n_rows * (2 * head_dim + 2),
-reads=2 * n_rows * head_dim + n_turns * n_rows * (head_dim + 2),
+# = 2 * head_dim => head_dim
 
 # %% K and V read in every turn
 # - reads=2 * n_rows * head_dim + n_turns * n_rows * (2 * head_dim + 2),
@@ -43,47 +37,39 @@ reads=n_turns * n_rows * (4 * head_dim + 2),
 reads=n_turns * n_rows * (2 * head_dim + 2),
 
 # %% V not read
-# - reads=2 * n_rows * head_dim + n_turns * n_rows * (2 * head_dim + 2),
-reads=n_rows * head_dim + n_turns * n_rows * (2 * head_dim + 2),
+# = 2 * n_rows => n_rows
 
 # fails first_order_writes_its_state_in_every_turn
 
 # %% writes without the turns
-# - writes=(n_turns + 1) * n_rows * (head_dim + 2),
-writes=2 * n_rows * (head_dim + 2),
+# = (n_turns + 1) * n_rows => 2 * n_rows
 
 # fails first_order_writes_its_state_in_every_turn first_order_writes_before_it_reads
 
 # %% l and m not written
-# - writes=(n_turns + 1) * n_rows * (head_dim + 2),
-writes=(n_turns + 1) * n_rows * head_dim,
+# = (n_turns + 1) * n_rows * (head_dim + 2) => (n_turns + 1) * n_rows * head_dim
 
 # %% O written once
-# - writes=(n_turns + 1) * n_rows * (head_dim + 2),
-writes=(n_turns + 1) * n_rows * 2 + n_rows * head_dim,
+# = (n_turns + 1) * n_rows * (head_dim + 2) => (n_turns + 1) * n_rows * 2 + n_rows * head_dim
 
 # fails first_order_writes_before_it_reads
 
 # %% the first writing missed
-# - writes=(n_turns + 1) * n_rows * (head_dim + 2),
-writes=n_turns * n_rows * (head_dim + 2),
+# = (n_turns + 1) * n_rows => n_turns * n_rows
 
 # %% the first writing of l and m missed
-# - writes=(n_turns + 1) * n_rows * (head_dim + 2),
-writes=n_turns * n_rows * (head_dim + 2) + n_rows * head_dim,
+# = (n_turns + 1) * n_rows * (head_dim + 2) => n_turns * n_rows * (head_dim + 2) + n_rows * head_dim
 
 # fails first_order_takes_a_turn_for_a_tile_not_full
 
 # %% turns rounded down
-# - n_turns = ceil(n_rows / tile_kv)
-n_turns = n_rows // tile_kv
+# = ceil(n_rows / tile_kv) => n_rows // tile_kv
 
 # fails first_order_reads_its_state_in_every_turn first_order_writes_before_it_reads
 #   first_order_takes_a_turn_for_a_tile_not_full
 
 # %% a turn too many
-# - n_turns = ceil(n_rows / tile_kv)
-n_turns = n_rows // tile_kv + 1
+# = ceil(n_rows / tile_kv) => n_rows // tile_kv + 1
 
 # fails first_order_reads_its_state_in_every_turn first_order_writes_its_state_in_every_turn
 #   first_order_writes_before_it_reads

@@ -3,22 +3,18 @@
 # fails second_order_reads_keys_in_every_turn second_order_takes_a_turn_for_a_tile_not_full
 
 # %% everything once
-# - reads=n_rows * head_dim + n_turns * 2 * n_rows * head_dim,
-reads=n_rows * head_dim + 2 * n_rows * head_dim,
+# = n_turns * 2 => 2
 
 # fails second_order_reads_keys_in_every_turn
 
 # %% Q read in every turn
-# - reads=n_rows * head_dim + n_turns * 2 * n_rows * head_dim,
-reads=n_turns * 3 * n_rows * head_dim,
+# = n_rows * head_dim + n_turns * 2 * n_rows * head_dim => n_turns * 3 * n_rows * head_dim
 
 # %% Q not read
-# - reads=n_rows * head_dim + n_turns * 2 * n_rows * head_dim,
-reads=n_turns * 2 * n_rows * head_dim,
+# = n_rows * head_dim + n_turns * 2 * n_rows * head_dim => n_turns * 2 * n_rows * head_dim
 
 # %% V not read
-# - reads=n_rows * head_dim + n_turns * 2 * n_rows * head_dim,
-reads=n_rows * head_dim + n_turns * n_rows * head_dim,
+# = n_turns * 2 * n_rows => n_turns * n_rows
 
 # %% Q read in every turn, K and V once
 # - reads=n_rows * head_dim + n_turns * 2 * n_rows * head_dim,
@@ -27,26 +23,21 @@ reads=2 * n_rows * head_dim + n_turns * n_rows * head_dim,
 # fails second_order_writes_once
 
 # %% L not written
-# - writes=n_rows * head_dim + n_rows,
-writes=n_rows * head_dim,
+# = n_rows * head_dim + n_rows => n_rows * head_dim
 
 # %% l and m in place of L
-# - writes=n_rows * head_dim + n_rows,
-writes=n_rows * (head_dim + 2),
+# = n_rows * head_dim + n_rows => n_rows * (head_dim + 2)
 
 # %% O written in every turn
-# - writes=n_rows * head_dim + n_rows,
-writes=n_turns * n_rows * (head_dim + 1),
+# = n_rows * head_dim + n_rows => n_turns * n_rows * (head_dim + 1)
 
 # %% a first writing of O
-# - writes=n_rows * head_dim + n_rows,
-writes=2 * n_rows * head_dim + n_rows,
+# = n_rows * head_dim + n_rows => 2 * n_rows * head_dim + n_rows
 
 # fails second_order_takes_a_turn_for_a_tile_not_full
 
 # %% turns rounded down
-# - n_turns = ceil(n_rows / tile_q)
-n_turns = n_rows // tile_q
+# = ceil(n_rows / tile_q) => n_rows // tile_q
 
 # fails second_order_reads_keys_in_every_turn second_order_writes_once
 

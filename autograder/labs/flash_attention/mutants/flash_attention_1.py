@@ -23,8 +23,7 @@ def flash_attention_1(memory, tile_q, tile_kv, is_causal=False):
 # fails flash_1_takes_large_scores
 
 # %% m begins at 0
-# - memory.store("m", start, torch.full((stop - start,), -torch.inf))
-memory.store("m", start, torch.full((stop - start,), 0.0))
+# = torch.full((stop - start,), -torch.inf) => torch.full((stop - start,), 0.0)
 
 # fails flash_1_leaves_totals_and_maxima
 
@@ -96,27 +95,24 @@ output = total[:, None] * output + weights @ values
 maximum = new_maximum
 
 # %% O is never divided by its total
-# - maximum, total, total[:, None] * output.float(), scores, values
-maximum, total, output, scores, values
-# - memory.store("O", start, output / total[:, None])
-memory.store("O", start, output)
+# = total[:, None] * output.float() => output
+# = output / total[:, None] => output
 
 # %% O is divided, but not multiplied again
-# - maximum, total, total[:, None] * output.float(), scores, values
-maximum, total, output, scores, values
+# = total[:, None] * output.float() => output
 
 # %% a softmax for each tile, added up
+# = output / total[:, None] => before + scores.softmax(-1) @ values
+
 # - scores = tile_scores(queries, keys, start, first_key, is_causal)
 scores = tile_scores(queries, keys, start, first_key, is_causal)
 before = output
-# - memory.store("O", start, output / total[:, None])
-memory.store("O", start, before + scores.softmax(-1) @ values)
 
 # fails flash_1_keeps_no_tile
 
 # %% O is divided in the last turn only
-# - maximum, total, total[:, None] * output.float(), scores, values
-maximum, total, output, scores, values
+# = total[:, None] * output.float() => output
+
 # - memory.store("O", start, output / total[:, None])
 is_last = last_key == memory.n_rows or is_causal and last_key >= stop
 memory.store("O", start, output / total[:, None] if is_last else output)
@@ -170,8 +166,7 @@ for first_key in range(0, memory.n_rows // tile_kv * tile_kv, tile_kv):
     last_key = first_key + tile_kv
 
 # %% the state has as many rows as a whole tile
-# - memory.store("l", start, torch.zeros(stop - start))
-memory.store("l", start, torch.zeros(tile_q))
+# = torch.zeros(stop - start) => torch.zeros(tile_q)
 
 # fails flash_1_hides_later_keys
 
@@ -201,28 +196,16 @@ scores = tile_scores(queries, keys, start, first_key, False)
 scores = tile_scores(queries, keys, start, first_key, False)
 
 # %% the tiles of the diagonal are skipped too
-# - if is_causal and stop <= first_key:
-# -     continue
-if is_causal and start <= first_key:
-    continue
+# = stop <= first_key => start <= first_key
 
 # %% skipped by the first query
-# - if is_causal and stop <= first_key:
-# -     continue
-if is_causal and start < first_key:
-    continue
+# = stop <= first_key => start < first_key
 
 # %% skipped by the numbers of the tiles
-# - if is_causal and stop <= first_key:
-# -     continue
-if is_causal and start // tile_q < first_key // tile_kv:
-    continue
+# = stop <= first_key => start // tile_q < first_key // tile_kv
 
 # %% skipped if the last query sees one key
-# - if is_causal and stop <= first_key:
-# -     continue
-if is_causal and stop - 1 <= first_key:
-    continue
+# = stop <= first_key => stop - 1 <= first_key
 
 # fails flash_1_skips_what_nobody_sees
 
@@ -231,10 +214,7 @@ if is_causal and stop - 1 <= first_key:
 # -     continue
 
 # %% one pair behind the diagonal is computed
-# - if is_causal and stop <= first_key:
-# -     continue
-if is_causal and stop < first_key:
-    continue
+# = stop <= first_key => stop < first_key
 
 # %% O, l and m come before the pair is skipped
 # - if is_causal and stop <= first_key:

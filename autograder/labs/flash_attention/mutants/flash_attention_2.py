@@ -20,8 +20,7 @@ total = rescaled * total + weights.sum(-1)
 maximum = new_maximum
 
 # %% m begins at 0
-# - maximum = torch.full((stop - start,), -torch.inf)
-maximum = torch.full((stop - start,), 0.0)
+# = torch.full((stop - start,), -torch.inf) => torch.full((stop - start,), 0.0)
 
 # fails flash_2_hides_later_keys flash_2_takes_large_scores
 
@@ -66,16 +65,14 @@ total = rescaled * total + weights.sum(-1)
 maximum = new_maximum
 
 # %% the output is not divided by the total
-# - memory.store("O", start, output / total[:, None])
-memory.store("O", start, output)
+# = output / total[:, None] => output
 
 # %% the output is divided in every step, and not at the end
+# = memory.store("O", start, output / total[:, None]) => memory.store("O", start, output)
+
 # - maximum, total, output = online_softmax(maximum, total, output, scores, values)
 maximum, total, output = online_softmax(maximum, total, output, scores, values)
 output = output / total[:, None]
-
-# - memory.store("O", start, output / total[:, None])
-memory.store("O", start, output)
 
 # %% the output is divided in every step
 # - maximum, total, output = online_softmax(maximum, total, output, scores, values)
@@ -103,24 +100,19 @@ scores = tile_scores(queries, keys, start, first_key, is_causal) * memory.head_d
 # fails flash_2_leaves_the_log_of_the_sum
 
 # %% the sum itself in L
-# - memory.store("L", start, maximum + total.log())
-memory.store("L", start, maximum.exp() * total)
+# = maximum + total.log() => maximum.exp() * total
 
 # %% L without the maximum
-# - memory.store("L", start, maximum + total.log())
-memory.store("L", start, total.log())
+# = maximum + total.log() => total.log()
 
 # %% the total is added, not its logarithm
-# - memory.store("L", start, maximum + total.log())
-memory.store("L", start, maximum + total)
+# = total.log() => total
 
 # %% the maximum alone in L
-# - memory.store("L", start, maximum + total.log())
-memory.store("L", start, maximum)
+# = maximum + total.log() => maximum
 
 # %% a logarithm of base 2 in L
-# - memory.store("L", start, maximum + total.log())
-memory.store("L", start, maximum + total.log2())
+# = total.log() => total.log2()
 
 # fails flash_2_takes_a_smaller_last_tile
 
@@ -164,16 +156,10 @@ scores = tile_scores(queries, keys, start, first_key, False)
 scores = tile_scores(queries, keys, start, first_key, False)
 
 # %% the tiles of the diagonal are skipped too
-# - if is_causal and stop <= first_key:
-# -     break
-if is_causal and start <= first_key and first_key:
-    break
+# = is_causal and stop <= first_key => is_causal and start <= first_key and first_key
 
 # %% skipped if the last query sees one key
-# - if is_causal and stop <= first_key:
-# -     break
-if is_causal and stop - 1 <= first_key:
-    break
+# = stop <= first_key => stop - 1 <= first_key
 
 # fails flash_2_skips_what_nobody_sees
 
@@ -231,6 +217,8 @@ memory.store("m", start, maximum)
 # fails flash_2_fits_the_chip
 
 # %% Q is loaded as a whole
+# = memory.load("Q", start, stop) => all_queries[start:stop]
+
 # - def flash_attention_2(
 # -     memory: Memory,
 # -     tile_q: int,
@@ -239,9 +227,6 @@ memory.store("m", start, maximum)
 # - ) -> None:
 def flash_attention_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool = False) -> None:
     all_queries = memory.load("Q")
-
-# - queries = memory.load("Q", start, stop)
-queries = all_queries[start:stop]
 
 # %% the scores of a whole row, then one softmax
 def flash_attention_2(memory, tile_q, tile_kv, is_causal=False):

@@ -11,26 +11,15 @@ if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) <= standard:
 # fails a_tile_may_have_all_rows_or_not_exist
 
 # %% tiles of all rows left out
-# - for tile_kv in range(1, n_rows + 1):
-# -     if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) < standard:
-# -         return tile_kv
-for tile_kv in range(1, n_rows):
-    if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) < standard:
-        return tile_kv
+# = n_rows + 1 => n_rows
 
 # %% all rows if none is enough
-# - return None
-return n_rows
+# = return None => return n_rows
 
 # fails the_least_tile_that_moves_less
 
 # %% not below head_dim
-# - for tile_kv in range(1, n_rows + 1):
-# -     if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) < standard:
-# -         return tile_kv
-for tile_kv in range(head_dim, n_rows + 1):
-    if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) < standard:
-        return tile_kv
+# = range(1, n_rows + 1) => range(head_dim, n_rows + 1)
 
 # fails the_least_tile_that_moves_less a_tile_may_have_all_rows_or_not_exist as_much_is_not_less
 
@@ -45,14 +34,10 @@ def least_tile(n_rows, head_dim):
     return (3 * head_dim + 4) // 4
 
 # %% the largest that moves more
-# - return tile_kv
-return tile_kv - 1
+# = return tile_kv => return tile_kv - 1
 
 # %% the other order
-# - if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) < standard:
-# -     return tile_kv
-if sum(flash_2_traffic(n_rows, head_dim, tile_kv)) < standard:
-    return tile_kv
+# = flash_1_traffic(n_rows, head_dim, tile_kv) => flash_2_traffic(n_rows, head_dim, tile_kv)
 
 # fails the_least_tile_that_moves_less as_much_is_not_less
 
@@ -62,12 +47,5 @@ if sum(flash_2_traffic(n_rows, head_dim, tile_kv)) < standard:
 if flash_1_traffic(n_rows, head_dim, tile_kv).reads < standard_traffic(n_rows, head_dim).reads:
     return tile_kv
 
-# fails the_least_tile_that_moves_less as_much_is_not_less
-
 # %% tiles that divide the rows alone
-# - for tile_kv in range(1, n_rows + 1):
-# -     if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) < standard:
-# -         return tile_kv
-for tile_kv in (n for n in range(1, n_rows + 1) if n_rows % n == 0):
-    if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) < standard:
-        return tile_kv
+# = range(1, n_rows + 1) => (n for n in range(1, n_rows + 1) if n_rows % n == 0)

@@ -22,8 +22,7 @@ scores = tile_scores(memory.load("Q"), memory.load("K"), 0, 0, is_causal) * memo
 #   standard_steps_use_what_they_load
 
 # %% softmax over the queries
-# - memory.store("P", 0, memory.load("S").float().softmax(dim=-1))
-memory.store("P", 0, memory.load("S").float().softmax(dim=0))
+# = dim=-1 => dim=0
 
 # fails standard_weights_are_written
 

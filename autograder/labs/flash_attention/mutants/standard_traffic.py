@@ -3,8 +3,7 @@
 # fails standard_reads_five_matrices standard_writes_three_matrices
 
 # %% in bytes
-# - matrices, squares = n_rows * head_dim, n_rows**2
-matrices, squares = 4 * n_rows * head_dim, 4 * n_rows**2
+# = n_rows * head_dim, n_rows**2 => 4 * n_rows * head_dim, 4 * n_rows**2
 
 # %% scores never leave the chip
 # - return Traffic(reads=3 * matrices + 2 * squares, writes=matrices + 2 * squares)
@@ -15,8 +14,7 @@ return Traffic(3 * matrices, matrices)
 return Traffic(matrices + 2 * squares, 3 * matrices + 2 * squares)
 
 # %% scores as large as a row
-# - matrices, squares = n_rows * head_dim, n_rows**2
-matrices, squares = n_rows * head_dim, n_rows * head_dim**2
+# = n_rows**2 => n_rows * head_dim**2
 
 # %% both ways together
 # - return Traffic(reads=3 * matrices + 2 * squares, writes=matrices + 2 * squares)
@@ -25,31 +23,24 @@ return 4 * matrices + 4 * squares
 # fails standard_reads_five_matrices
 
 # %% S and P read once together
-# - return Traffic(reads=3 * matrices + 2 * squares, writes=matrices + 2 * squares)
-return Traffic(reads=3 * matrices + squares, writes=matrices + 2 * squares)
+# = 3 * matrices + 2 * squares => 3 * matrices + squares
 
 # %% S and P not read
-# - return Traffic(reads=3 * matrices + 2 * squares, writes=matrices + 2 * squares)
-return Traffic(reads=3 * matrices, writes=matrices + 2 * squares)
+# = 3 * matrices + 2 * squares => 3 * matrices
 
 # %% Q, K and V not read
-# - return Traffic(reads=3 * matrices + 2 * squares, writes=matrices + 2 * squares)
-return Traffic(reads=2 * squares, writes=matrices + 2 * squares)
+# = 3 * matrices + 2 * squares => 2 * squares
 
 # %% O read too
-# - return Traffic(reads=3 * matrices + 2 * squares, writes=matrices + 2 * squares)
-return Traffic(reads=4 * matrices + 2 * squares, writes=matrices + 2 * squares)
+# = 3 * matrices => 4 * matrices
 
 # fails standard_writes_three_matrices
 
 # %% P not written
-# - return Traffic(reads=3 * matrices + 2 * squares, writes=matrices + 2 * squares)
-return Traffic(reads=3 * matrices + 2 * squares, writes=matrices + squares)
+# = writes=matrices + 2 * squares => writes=matrices + squares
 
 # %% O not written
-# - return Traffic(reads=3 * matrices + 2 * squares, writes=matrices + 2 * squares)
-return Traffic(reads=3 * matrices + 2 * squares, writes=2 * squares)
+# = writes=matrices + 2 * squares => writes=2 * squares
 
 # %% S and P not written
-# - return Traffic(reads=3 * matrices + 2 * squares, writes=matrices + 2 * squares)
-return Traffic(reads=3 * matrices + 2 * squares, writes=matrices)
+# = writes=matrices + 2 * squares => writes=matrices

@@ -3,18 +3,15 @@
 # fails wider_numbers_make_shorter_tiles
 
 # %% numbers for bytes
-# - tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
-tile_kv = sram_bytes // (4 * head_dim)
+# = 4 * head_dim * bytes_per_number => 4 * head_dim
 
 # fails four_tiles_fill_the_chip wider_numbers_make_shorter_tiles a_chip_without_room_is_refused
 
 # %% 4 bytes, whatever is asked
-# - tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
-tile_kv = sram_bytes // (4 * head_dim * 4)
+# = 4 * head_dim * bytes_per_number => 4 * head_dim * 4
 
 # %% 2 bytes, whatever is asked
-# - tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
-tile_kv = sram_bytes // (4 * head_dim * 2)
+# = 4 * head_dim * bytes_per_number => 4 * head_dim * 2
 
 # fails wider_numbers_make_shorter_tiles a_row_fits_whole_or_not_at_all
 
@@ -25,21 +22,18 @@ tile_kv = sram_bytes * bytes_per_number // (4 * head_dim)
 # fails wider_numbers_make_shorter_tiles scores_take_no_more_than_a_tile_of_keys
 
 # %% the width taken twice
-# - tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
-tile_kv = sram_bytes // (4 * head_dim * bytes_per_number * bytes_per_number)
+# = 4 * head_dim * bytes_per_number => 4 * head_dim * bytes_per_number * bytes_per_number
 
 # fails four_tiles_fill_the_chip scores_take_no_more_than_a_tile_of_keys
 #   a_chip_without_room_is_refused
 
 # %% bits
-# - tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
-tile_kv = sram_bytes // (4 * head_dim * bytes_per_number * 8)
+# = 4 * head_dim * bytes_per_number => 4 * head_dim * bytes_per_number * 8
 
 # fails four_tiles_fill_the_chip a_chip_without_room_is_refused
 
 # %% three tiles
-# - tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
-tile_kv = sram_bytes // (3 * head_dim * bytes_per_number)
+# = 4 * head_dim => 3 * head_dim
 
 # fails four_tiles_fill_the_chip
 
@@ -51,8 +45,7 @@ return min(tile_kv, head_dim), tile_kv
 # fails four_tiles_fill_the_chip a_row_fits_whole_or_not_at_all a_chip_without_room_is_refused
 
 # %% rows of one number
-# - tile_kv = sram_bytes // (4 * head_dim * bytes_per_number)
-tile_kv = sram_bytes // (4 * bytes_per_number)
+# = 4 * head_dim * bytes_per_number => 4 * bytes_per_number
 
 # fails a_row_fits_whole_or_not_at_all a_chip_without_room_is_refused
 
@@ -69,35 +62,29 @@ tile_kv = sram_bytes / (4 * head_dim * bytes_per_number)
 # fails scores_take_no_more_than_a_tile_of_keys
 
 # %% min with head_dim forgotten
-# - return min(tile_kv, head_dim), tile_kv
-return tile_kv, tile_kv
+# = min(tile_kv, head_dim) => tile_kv
 
 # %% head_dim in bytes
-# - return min(tile_kv, head_dim), tile_kv
-return min(tile_kv, head_dim * bytes_per_number), tile_kv
+# = min(tile_kv, head_dim) => min(tile_kv, head_dim * bytes_per_number)
 
 # fails scores_take_no_more_than_a_tile_of_keys a_chip_without_room_is_refused
 
 # %% always head_dim rows of Q
-# - return min(tile_kv, head_dim), tile_kv
-return head_dim, tile_kv
+# = min(tile_kv, head_dim) => head_dim
 
 # %% the larger of the two
-# - return min(tile_kv, head_dim), tile_kv
-return max(tile_kv, head_dim), tile_kv
+# = min(tile_kv, head_dim) => max(tile_kv, head_dim)
 
 # fails four_tiles_fill_the_chip wider_numbers_make_shorter_tiles a_row_fits_whole_or_not_at_all
 #   scores_take_no_more_than_a_tile_of_keys
 
 # %% tile_kv limited instead
-# - return min(tile_kv, head_dim), tile_kv
-return tile_kv, min(tile_kv, head_dim)
+# = min(tile_kv, head_dim), tile_kv => tile_kv, min(tile_kv, head_dim)
 
 # fails four_tiles_fill_the_chip wider_numbers_make_shorter_tiles a_row_fits_whole_or_not_at_all
 
 # %% both limited
-# - return min(tile_kv, head_dim), tile_kv
-return (min(tile_kv, head_dim),) * 2
+# = min(tile_kv, head_dim), tile_kv => (min(tile_kv, head_dim),) * 2
 
 # fails a_chip_without_room_is_refused
 
@@ -106,14 +93,10 @@ return (min(tile_kv, head_dim),) * 2
 tile_kv = max(1, sram_bytes // (4 * head_dim * bytes_per_number))
 
 # %% a single row is refused too
-# - if tile_kv < 1:
-# -     row_bytes = head_dim * bytes_per_number
-if tile_kv <= 1:
-    row_bytes = head_dim * bytes_per_number
+# = tile_kv < 1 => tile_kv <= 1
 
 # fails four_tiles_fill_the_chip wider_numbers_make_shorter_tiles a_row_fits_whole_or_not_at_all
 #   scores_take_no_more_than_a_tile_of_keys
 
 # %% the pair exchanged
-# - return min(tile_kv, head_dim), tile_kv
-return tile_kv, min(tile_kv, head_dim)
+# = min(tile_kv, head_dim), tile_kv => tile_kv, min(tile_kv, head_dim)

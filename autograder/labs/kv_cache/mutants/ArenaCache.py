@@ -54,8 +54,7 @@ return self.keys[layer], self.values[layer]
 # fails append_returns_everything_cached a_life_of_appends_and_rewinds_equals_concatenation
 
 # %% returns the values of layer 0
-# - return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
-return self.keys[layer, :, :, :end], self.values[0, :, :, :end]
+# = self.values[layer, :, :, :end] => self.values[0, :, :, :end]
 
 # fails length_moves_once_per_step append_returns_everything_cached
 #   a_life_of_appends_and_rewinds_equals_concatenation
@@ -68,11 +67,9 @@ self.length = end
 # fails length_moves_once_per_step
 
 # %% length moves with the first layer
-# - self.length = 0
-self.lengths = [0] * n_layers
-
-# - start, end = self.length, self.length + n_new
-start, end = self.lengths[layer], self.lengths[layer] + n_new
+# = self.length = 0 => self.lengths = [0] * n_layers
+# = self.length, self.length + n_new => self.lengths[layer], self.lengths[layer] + n_new
+# = self.length -= n_tokens => self.lengths = [length - n_tokens for length in self.lengths]
 
 # - if layer == n_layers - 1:
 # -     self.length = end
@@ -90,9 +87,6 @@ def rewind(self, n_tokens):
     Raises: ValueError, with nothing changed, unless 0 <= n_tokens <= length.
     """
 
-# - self.length -= n_tokens
-self.lengths = [length - n_tokens for length in self.lengths]
-
 # fails rewind_moves_only_the_pointer
 
 # %% zeroes what is rewound
@@ -105,14 +99,12 @@ self.values[:, :, :, self.length :] = 0
 #   a_rewind_out_of_range_is_refused views_show_the_arena_itself
 
 # %% rewinds to n_tokens instead of by n_tokens
-# - self.length -= n_tokens
-self.length = n_tokens
+# = self.length -= n_tokens => self.length = n_tokens
 
 # fails a_life_of_appends_and_rewinds_equals_concatenation
 
 # %% rewind(0) forgets everything
-# - self.length -= n_tokens
-self.length = len(list(range(self.length))[:-n_tokens])
+# = self.length -= n_tokens => self.length = len(list(range(self.length))[:-n_tokens])
 
 # %% returns what was rewound as well
 # - return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
@@ -122,10 +114,7 @@ return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
 # fails a_full_arena_refuses_and_keeps_what_it_has
 
 # %% lets PyTorch complain when the arena is full
-# - if end > capacity:
-# -     raise ValueError(f"cannot append {n_new} tokens: {start} of {capacity} cached")
-if False:
-    raise ValueError(f"cannot append {n_new} tokens: {start} of {capacity} cached")
+# = end > capacity => False
 
 # %% writes what fits before it refuses the rest
 # - if end > capacity:
@@ -143,30 +132,18 @@ raise ValueError(f"cannot append {n_new} tokens: {start} of {capacity} cached")
 #   a_life_of_appends_and_rewinds_equals_concatenation
 
 # %% keeps the last place empty
-# - if end > capacity:
-# -     raise ValueError(f"cannot append {n_new} tokens: {start} of {capacity} cached")
-if end >= capacity:
-    raise ValueError(f"cannot append {n_new} tokens: {start} of {capacity} cached")
+# = end > capacity => end >= capacity
 
 # fails a_rewind_out_of_range_is_refused
 
 # %% rewinds below zero
-# - if not 0 <= n_tokens <= self.length:
-# -     raise ValueError(f"cannot rewind {n_tokens} of {self.length} cached tokens")
-if n_tokens < 0:
-    raise ValueError(f"cannot rewind {n_tokens} of {self.length} cached tokens")
+# = not 0 <= n_tokens <= self.length => n_tokens < 0
 
 # %% rewinds forward
-# - if not 0 <= n_tokens <= self.length:
-# -     raise ValueError(f"cannot rewind {n_tokens} of {self.length} cached tokens")
-if n_tokens > self.length:
-    raise ValueError(f"cannot rewind {n_tokens} of {self.length} cached tokens")
+# = not 0 <= n_tokens <= self.length => n_tokens > self.length
 
 # fails a_rewind_out_of_range_is_refused a_life_of_appends_and_rewinds_equals_concatenation
 #   views_show_the_arena_itself
 
 # %% never rewinds the first token
-# - if not 0 <= n_tokens <= self.length:
-# -     raise ValueError(f"cannot rewind {n_tokens} of {self.length} cached tokens")
-if not 0 <= n_tokens < self.length:
-    raise ValueError(f"cannot rewind {n_tokens} of {self.length} cached tokens")
+# = 0 <= n_tokens <= self.length => 0 <= n_tokens < self.length

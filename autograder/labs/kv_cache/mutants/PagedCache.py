@@ -3,16 +3,14 @@
 # fails gather_returns_the_tokens_in_order
 
 # %% gathers whole blocks
-# - return keys[:, :length], values[:, :length]
-return keys, values
+# = return keys[:, :length], values[:, :length] => return keys, values
 
 # %% gathers blocks in the order of the storage
 # - table, length = self.tables[sequence_id], self.lengths[sequence_id]
 table, length = sorted(self.tables[sequence_id]), self.lengths[sequence_id]
 
 # %% gathers the keys twice
-# - return keys[:, :length], values[:, :length]
-return keys[:, :length], keys[:, :length]
+# = values[:, :length] => keys[:, :length]
 
 # %% gathers in the order of the storage, and frees at the end of the queue
 class PagedCache:
@@ -77,38 +75,32 @@ class PagedCache:
 # fails a_sequence_takes_just_enough_blocks
 
 # %% a new block for every append
-# - n_missing = -(-end // block_size) - len(table)
-n_missing = -(-keys.shape[1] // block_size)
+# = -(-end // block_size) - len(table) => -(-keys.shape[1] // block_size)
 
 # %% takes the next block as soon as one is full
-# - n_missing = -(-end // block_size) - len(table)
-n_missing = max(0, end // block_size + 1 - len(table))
+# = -(-end // block_size) - len(table) => max(0, end // block_size + 1 - len(table))
 
 # fails the_block_table_says_where_tokens_lie
 
 # %% stores everything in 32 bits
-# - self.keys = torch.zeros(shape, dtype=dtype, device=device)
-self.keys = torch.zeros(shape)
+# = torch.zeros(shape, dtype=dtype, device=device) => torch.zeros(shape)
 
 # fails gather_returns_the_tokens_in_order the_block_table_says_where_tokens_lie
 #   running_out_of_blocks_changes_nothing every_block_has_one_owner_through_a_long_life
 
 # %% fills blocks from the back
-# - block, place = table[position // block_size], position % block_size
-block, place = table[position // block_size], -1 - position % block_size
+# = position % block_size => -1 - position % block_size
 
 # fails gather_returns_the_tokens_in_order running_out_of_blocks_changes_nothing
 #   every_block_has_one_owner_through_a_long_life
 
 # %% all sequences share one table
-# - table = self.tables.get(sequence_id, [])
-table = next(iter(self.tables.values()), [])
+# = self.tables.get(sequence_id, []) => next(iter(self.tables.values()), [])
 
 # fails rewind_gives_emptied_blocks_back
 
 # %% keeps a block that a rewind has emptied
-# - n_kept_blocks = -(-(length - n_tokens) // self.keys.shape[2])
-n_kept_blocks = (length - n_tokens) // self.keys.shape[2] + 1
+# = -(-(length - n_tokens) // self.keys.shape[2]) => (length - n_tokens) // self.keys.shape[2] + 1
 
 # %% a sequence without tokens is forgotten
 # - self.lengths[sequence_id] = length - n_tokens
@@ -127,18 +119,15 @@ if False:
 #   every_block_has_one_owner_through_a_long_life
 
 # %% frees a block too many
-# - n_kept_blocks = -(-(length - n_tokens) // self.keys.shape[2])
-n_kept_blocks = (length - n_tokens) // self.keys.shape[2]
+# = -(-(length - n_tokens) // self.keys.shape[2]) => (length - n_tokens) // self.keys.shape[2]
 
 # fails rewind_gives_emptied_blocks_back every_block_has_one_owner_through_a_long_life
 
 # %% a rewound block is free and still in the table
-# - self.tables[sequence_id] = table[:n_kept_blocks]
-self.tables[sequence_id] = table
+# = table[:n_kept_blocks] => table
 
 # %% a rewound block is lost
-# - self.free_blocks += table[n_kept_blocks:]
-self.free_blocks += []
+# = table[n_kept_blocks:] => []
 
 # %% frees the first blocks
 # - self.free_blocks += table[n_kept_blocks:]
@@ -150,10 +139,7 @@ self.tables[sequence_id] = table[n_rewound:]
 # fails running_out_of_blocks_changes_nothing
 
 # %% takes blocks until an IndexError
-# - if n_missing > self.n_free_blocks:
-# -     raise MemoryError(f"{n_missing} blocks are needed, {self.n_free_blocks} are free")
-if False:
-    raise MemoryError(f"{n_missing} blocks are needed, {self.n_free_blocks} are free")
+# = n_missing > self.n_free_blocks => False
 
 # %% takes the last free blocks before it refuses
 # - raise MemoryError(f"{n_missing} blocks are needed, {self.n_free_blocks} are free")
@@ -163,10 +149,7 @@ self.free_blocks = []
 raise MemoryError(f"{n_missing} blocks are needed, {self.n_free_blocks} are free")
 
 # %% leaves the last block unused
-# - if n_missing > self.n_free_blocks:
-# -     raise MemoryError(f"{n_missing} blocks are needed, {self.n_free_blocks} are free")
-if n_missing >= self.n_free_blocks:
-    raise MemoryError(f"{n_missing} blocks are needed, {self.n_free_blocks} are free")
+# = n_missing > self.n_free_blocks => n_missing >= self.n_free_blocks
 
 # %% counts the tokens before it refuses them
 # - n_missing = -(-end // block_size) - len(table)
@@ -176,16 +159,13 @@ self.lengths[sequence_id] = end
 # fails every_block_has_one_owner_through_a_long_life
 
 # %% freed blocks are lost
-# - self.free_blocks += self.tables.pop(sequence_id)
-self.tables.pop(sequence_id)
+# = self.free_blocks += self.tables.pop(sequence_id) => self.tables.pop(sequence_id)
 
 # %% frees only the first block
-# - self.free_blocks += self.tables.pop(sequence_id)
-self.free_blocks += self.tables.pop(sequence_id)[:1]
+# = self.tables.pop(sequence_id) => self.tables.pop(sequence_id)[:1]
 
 # %% an id that is used anew starts at its old length
-# - del self.lengths[sequence_id]
-pass
+# = del self.lengths[sequence_id] => pass
 
 # fails a_sequence_takes_just_enough_blocks rewind_gives_emptied_blocks_back
 #   running_out_of_blocks_changes_nothing every_block_has_one_owner_through_a_long_life

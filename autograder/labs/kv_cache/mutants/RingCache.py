@@ -5,35 +5,30 @@
 #   positions_and_mask_follow_a_chunk
 
 # %% positions modulo the window
-# - self.positions[slots] = positions
-self.positions[slots] = positions % window
+# = self.positions[slots] = positions => self.positions[slots] = positions % window
 
 # %% never counts on
-# - end = int(self.positions.max()) + 1 + n_new
-end = n_new
+# = int(self.positions.max()) + 1 + n_new => n_new
 
 # %% wraps one slot early
-# - slots = positions % window
-slots = positions % (window - 1)
+# = positions % window => positions % (window - 1)
 
 # fails positions_name_the_token_in_each_slot the_mask_shows_the_window
 #   positions_and_mask_follow_a_chunk
 
 # %% the number of the slot for its position
+# = self.positions[slots] = positions => self.positions[slots] = slots
+
 # - end = int(self.positions.max()) + 1 + n_new
 self.n_seen = end = getattr(self, "n_seen", 0) + n_new
-
-# - self.positions[slots] = positions
-self.positions[slots] = slots
 
 # fails positions_name_the_token_in_each_slot
 
 # %% empty slots hold position 0
+# = end = int(self.positions.max()) + 1 + n_new => self.n_seen = end = self.n_seen + n_new
+
 # - self.positions = torch.full((window,), -1)
 self.positions, self.n_seen = torch.zeros(window, dtype=torch.int64), 0
-
-# - end = int(self.positions.max()) + 1 + n_new
-self.n_seen = end = self.n_seen + n_new
 
 # - return (self.positions >= 0) & (distance >= 0) & (distance < len(self.positions))
 filled = torch.arange(len(self.positions)) < self.n_seen
@@ -50,8 +45,7 @@ self.values[:, :, value_slots] = values[:, :, n_new - n_kept :]
 #   a_long_prompt_leaves_its_newest_tokens
 
 # %% keys for values
-# - self.values[:, :, slots] = values[:, :, n_new - n_kept :]
-self.values[:, :, slots] = keys[:, :, n_new - n_kept :]
+# = values[:, :, n_new - n_kept :] => keys[:, :, n_new - n_kept :]
 
 # fails a_chunk_may_cross_the_end positions_and_mask_follow_a_chunk
 
@@ -70,12 +64,10 @@ keys, values = keys[:, :, :window], values[:, :, :window]
 n_new = keys.shape[2]
 
 # %% writes a long chunk from the slot of its first token on
-# - slots = positions % window
-slots = (positions - (n_new - n_kept)) % window
+# = positions % window => (positions - (n_new - n_kept)) % window
 
 # %% counts only the tokens that it kept
-# - end = int(self.positions.max()) + 1 + n_new
-end = int(self.positions.max()) + 1 + n_kept
+# = int(self.positions.max()) + 1 + n_new => int(self.positions.max()) + 1 + n_kept
 
 # fails a_chunk_may_cross_the_end
 
@@ -94,8 +86,7 @@ self.keys[:, :, slots] = keys[:, :, :n_kept]
 self.values[:, :, slots] = values[:, :, :n_kept]
 
 # %% keeps the oldest values of a long prompt
-# - self.values[:, :, slots] = values[:, :, n_new - n_kept :]
-self.values[:, :, slots] = values[:, :, :n_kept]
+# = values[:, :, n_new - n_kept :] => values[:, :, :n_kept]
 
 # fails the_mask_shows_the_window
 
@@ -104,49 +95,42 @@ self.values[:, :, slots] = values[:, :, :n_kept]
 return (self.positions >= 0) & (distance < len(self.positions))
 
 # %% queries see empty slots
-# - return (self.positions >= 0) & (distance >= 0) & (distance < len(self.positions))
-return (distance >= 0) & (distance < len(self.positions))
+# = (self.positions >= 0) & (distance >= 0) => (distance >= 0)
 
 # %% all that is stored counts as in the window
 # - return (self.positions >= 0) & (distance >= 0) & (distance < len(self.positions))
 return (self.positions >= 0) & (distance >= 0)
 
 # %% the window is one token too long
-# - return (self.positions >= 0) & (distance >= 0) & (distance < len(self.positions))
-return (self.positions >= 0) & (distance >= 0) & (distance <= len(self.positions))
+# = distance < len(self.positions) => distance <= len(self.positions)
 
 # %% a query does not see itself
-# - return (self.positions >= 0) & (distance >= 0) & (distance < len(self.positions))
-return (self.positions >= 0) & (distance > 0) & (distance < len(self.positions))
+# = distance >= 0 => distance > 0
 
 # %% the window is one token too short
-# - return (self.positions >= 0) & (distance >= 0) & (distance < len(self.positions))
-return (self.positions >= 0) & (distance >= 0) & (distance < len(self.positions) - 1)
+# = distance < len(self.positions) => distance < len(self.positions) - 1
 
 # fails positions_and_mask_follow_a_chunk
 
 # %% positions of a chunk that wraps are one too low
+# = int(self.positions.max()) + 1 => getattr(self, "n_seen", 0)
+
 # - self.positions[slots] = positions
 self.n_seen = end
 wraps = n_new > 1 and int(slots[0]) + n_kept > window
 self.positions[slots] = positions - int(wraps)
 
-# - end = int(self.positions.max()) + 1 + n_new
-end = getattr(self, "n_seen", 0) + n_new
-
 # %% positions of a long chunk count from its first token
+# = int(self.positions.max()) + 1 => getattr(self, "n_seen", 0)
+
 # - self.positions[slots] = positions
 self.n_seen = end
 self.positions[slots] = positions - (n_new - n_kept)
 
-# - end = int(self.positions.max()) + 1 + n_new
-end = getattr(self, "n_seen", 0) + n_new
-
 # %% a chunk that wraps leaves the old positions in the first slots
+# = int(self.positions.max()) + 1 => getattr(self, "n_seen", 0)
+
 # - self.positions[slots] = positions
 self.n_seen = end
 inside = slots >= slots[0]
 self.positions[slots[inside]] = positions[inside]
-
-# - end = int(self.positions.max()) + 1 + n_new
-end = getattr(self, "n_seen", 0) + n_new

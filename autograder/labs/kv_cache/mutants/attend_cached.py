@@ -3,8 +3,7 @@
 # fails queries_see_the_past_and_not_their_future
 
 # %% mask rows from 0
-# - rows = torch.arange(n_key - n_query, n_key, device=queries.device)
-rows = torch.arange(n_query)
+# = torch.arange(n_key - n_query, n_key, device=queries.device) => torch.arange(n_query)
 
 # %% no mask: queries see their future
 # - mask = torch.arange(n_key, device=queries.device) <= rows[:, None]
@@ -58,15 +57,13 @@ return masked_attention(queries, keys, values, mask), (values, keys)
 # fails new_keys_follow_the_cached_ones queries_see_the_past_and_not_their_future
 
 # %% new tokens before the cached ones
-# - keys = torch.cat([past[0], keys], dim=2)
-keys = torch.cat([keys, past[0]], dim=2)
+# = [past[0], keys] => [keys, past[0]]
 
 # fails new_keys_follow_the_cached_ones queries_see_the_past_and_not_their_future
 #   heads_are_cached_once_per_group nothing_passed_in_is_changed
 
 # %% adds the new values to the cached ones
-# - values = torch.cat([past[1], values], dim=2)
-values = past[1] + values
+# = torch.cat([past[1], values], dim=2) => past[1] + values
 
 # fails heads_are_cached_once_per_group
 

@@ -7,48 +7,39 @@
 positions = torch.arange(tokens.shape[1])
 
 # %% positions one too high after the prompt
-# - n_past = 0 if past is None else past[0][0].shape[2]
-n_past = 0 if past is None else past[0][0].shape[2] + 1
+# = past[0][0].shape[2] => past[0][0].shape[2] + 1
 
 # %% counts layers instead of cached tokens
-# - n_past = 0 if past is None else past[0][0].shape[2]
-n_past = 0 if past is None else len(past)
+# = past[0][0].shape[2] => len(past)
 
 # %% counts KV heads instead of cached tokens
-# - n_past = 0 if past is None else past[0][0].shape[2]
-n_past = 0 if past is None else past[0][0].shape[1]
+# = past[0][0].shape[2] => past[0][0].shape[1]
 
 # fails each_layer_gets_its_own_past
 
 # %% every layer gets the first layer's past
-# - layer_past = None if past is None else past[layer]
-layer_past = None if past is None else past[0]
+# = past[layer] => past[0]
 
 # %% layers get the past in reverse
-# - layer_past = None if past is None else past[layer]
-layer_past = None if past is None else past[-1 - layer]
+# = past[layer] => past[-1 - layer]
 
 # %% the past of a layer is what the layer below has just cached
 # - layer_past = None if past is None else past[layer]
 layer_past = cache[-1] if cache else None if past is None else past[0]
 
 # %% never passes the past on
-# - layer_past = None if past is None else past[layer]
-layer_past = None
+# = None if past is None else past[layer] => None
 
 # fails the_cache_has_one_entry_per_layer
 
 # %% returns the last layer's cache only
-# - return model.unembed(x), cache
-return model.unembed(x), layer_cache
+# = model.unembed(x), cache => model.unembed(x), layer_cache
 
 # %% returns new keys and values without the cached ones
-# - cache.append(layer_cache)
-cache.append((keys, values))
+# = cache.append(layer_cache) => cache.append((keys, values))
 
 # %% appends the new entries behind the old list
-# - cache = []
-cache = list(past or [])
+# = cache = [] => cache = list(past or [])
 
 # fails logits_are_those_of_the_uncached_model
 
@@ -58,9 +49,7 @@ embedded = x if layer == 0 else embedded
 queries, keys, values = block.project(embedded)
 
 # %% what attention found does not go through the block
-# - x = block.merge(x, attended)
-x = x + attended.transpose(1, 2).flatten(2)
+# = block.merge(x, attended) => x + attended.transpose(1, 2).flatten(2)
 
 # %% logits of the last token only
-# - return model.unembed(x), cache
-return model.unembed(x[:, -1:]), cache
+# = model.unembed(x) => model.unembed(x[:, -1:])

@@ -16,18 +16,15 @@ if n_new == 0:
 # fails the_prompt_once_then_single_tokens
 
 # %% feeds the whole sequence each step
-# - logits, past = forward(fed, past)
-logits, past = forward(tokens, past)
+# = forward(fed, past) => forward(tokens, past)
 
 # %% feeds the last two tokens each step
-# - logits, past = forward(fed, past)
-logits, past = forward(tokens if past is None else tokens[:, -2:], past)
+# = forward(fed, past) => forward(tokens if past is None else tokens[:, -2:], past)
 
 # fails the_cache_is_handed_on
 
 # %% never hands the cache on
-# - logits, past = forward(fed, past)
-logits, past = forward(fed, None)
+# = forward(fed, past) => forward(fed, None)
 
 # %% always hands on the prompt's cache
 # - logits, past = forward(fed, past)
@@ -42,28 +39,23 @@ past = (past or []) + cache
 # fails tokens_continue_the_prompt_greedily sampled_tokens_equal_the_uncached_ones
 
 # %% returns the new tokens without the prompt
-# - return tokens
-return tokens[:, tokens.shape[1] - n_new :]
+# = return tokens => return tokens[:, tokens.shape[1] - n_new :]
 
 # %% picks from the first position's logits
-# - fed = pick(logits[:, -1])[:, None]
-fed = pick(logits[:, 0])[:, None]
+# = logits[:, -1] => logits[:, 0]
 
 # %% gives every row the first row's token
-# - fed = pick(logits[:, -1])[:, None]
-fed = pick(logits[:, -1])[:1].expand(len(tokens))[:, None]
+# = pick(logits[:, -1])[:, None] => pick(logits[:, -1])[:1].expand(len(tokens))[:, None]
 
 # fails tokens_continue_the_prompt_greedily
 
 # %% samples unless told otherwise
-# - pick: Pick = greedy,
-pick: Pick = sampler(torch.Generator()),
+# = pick: Pick = greedy, => pick: Pick = sampler(torch.Generator()),
 
 # fails sampled_tokens_equal_the_uncached_ones
 
 # %% ignores pick
-# - fed = pick(logits[:, -1])[:, None]
-fed = logits[:, -1].argmax(-1, keepdim=True)
+# = pick(logits[:, -1])[:, None] => logits[:, -1].argmax(-1, keepdim=True)
 
 # %% picks twice for each token
 # - fed = pick(logits[:, -1])[:, None]
@@ -73,18 +65,13 @@ pick(logits[:, -1])
 # fails what_exceeds_the_context_is_refused
 
 # %% counts a position for the last new token
-# - n_positions = n_prompt + n_new - 1 if n_new else 0
-n_positions = n_prompt + n_new
+# = n_prompt + n_new - 1 if n_new else 0 => n_prompt + n_new
 
 # %% limits the new tokens alone
-# - n_positions = n_prompt + n_new - 1 if n_new else 0
-n_positions = n_new
+# = n_prompt + n_new - 1 if n_new else 0 => n_new
 
 # %% stops at the limit in silence
-# - if n_context is not None and n_positions > n_context:
-# -     raise ValueError(f"{n_prompt} + {n_new} tokens need {n_positions} positions of {n_context}")
-if False:
-    raise ValueError(f"{n_prompt} + {n_new} tokens need {n_positions} positions of {n_context}")
+# = n_context is not None and n_positions > n_context => False
 
 # - logits, past = forward(fed, past)
 if n_context is not None and tokens.shape[1] > n_context:
@@ -92,10 +79,7 @@ if n_context is not None and tokens.shape[1] > n_context:
 logits, past = forward(fed, past)
 
 # %% notices the limit when it is reached
-# - if n_context is not None and n_positions > n_context:
-# -     raise ValueError(f"{n_prompt} + {n_new} tokens need {n_positions} positions of {n_context}")
-if False:
-    raise ValueError(f"{n_prompt} + {n_new} tokens need {n_positions} positions of {n_context}")
+# = n_context is not None and n_positions > n_context => False
 
 # - logits, past = forward(fed, past)
 if n_context is not None and tokens.shape[1] > n_context:

@@ -48,43 +48,25 @@ def kv_bytes_per_token(shape: ModelShape, bytes_per_number: int = 2) -> int:
 def kv_bytes_per_token(shape: ModelShape, bytes_per_number: int = 2) -> int:
     return 3 * shape.n_layers * shape.n_kv_heads * shape.head_dim * bytes_per_number
 
-# fails counts_the_heads_that_are_stored takes_the_width_of_a_head_as_given
-#   cached_numbers_may_be_narrower_or_wider
-
 # %% query heads at 4 bytes
 def kv_bytes_per_token(shape: ModelShape, bytes_per_number: int = 2) -> int:
     return 2 * shape.n_layers * shape.n_heads * shape.head_dim * 4
-
-# fails counts_the_heads_that_are_stored takes_the_width_of_a_head_as_given
-#   cached_numbers_may_be_narrower_or_wider
 
 # %% bits
 def kv_bytes_per_token(shape: ModelShape, bytes_per_number: int = 2) -> int:
     return 2 * shape.n_layers * shape.n_kv_heads * shape.head_dim * bytes_per_number * 8
 
-# fails counts_the_heads_that_are_stored takes_the_width_of_a_head_as_given
-#   cached_numbers_may_be_narrower_or_wider
-
 # %% keys and values counted twice
 def kv_bytes_per_token(shape: ModelShape, bytes_per_number: int = 2) -> int:
     return 4 * shape.n_layers * shape.n_kv_heads * shape.head_dim * bytes_per_number
-
-# fails counts_the_heads_that_are_stored takes_the_width_of_a_head_as_given
-#   cached_numbers_may_be_narrower_or_wider
 
 # %% query heads without values
 def kv_bytes_per_token(shape: ModelShape, bytes_per_number: int = 2) -> int:
     return shape.n_layers * shape.n_heads * shape.head_dim * bytes_per_number
 
-# fails counts_the_heads_that_are_stored takes_the_width_of_a_head_as_given
-#   cached_numbers_may_be_narrower_or_wider
-
 # %% training's sixteen bytes
 def kv_bytes_per_token(shape: ModelShape, bytes_per_number: int = 2) -> int:
     return 16 * shape.n_layers * shape.n_kv_heads * shape.head_dim
-
-# fails counts_the_heads_that_are_stored takes_the_width_of_a_head_as_given
-#   cached_numbers_may_be_narrower_or_wider
 
 # %% prints instead of returning
 def kv_bytes_per_token(shape: ModelShape, bytes_per_number: int = 2) -> int:

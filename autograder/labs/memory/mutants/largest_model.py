@@ -9,14 +9,12 @@ return max(0, int(vram_bytes // bytes_per_param - overhead_bytes))
 # fails weights_fill_what_the_overhead_leaves a_full_card_holds_no_parameters
 
 # %% overhead ignored
-# - return max(0, int((vram_bytes - overhead_bytes) // bytes_per_param))
-return max(0, int(vram_bytes // bytes_per_param))
+# = (vram_bytes - overhead_bytes) => vram_bytes
 
 # fails wider_parameters_leave_room_for_fewer
 
 # %% always 2 bytes
-# - return max(0, int((vram_bytes - overhead_bytes) // bytes_per_param))
-return max(0, int((vram_bytes - overhead_bytes) // 2))
+# = (vram_bytes - overhead_bytes) // bytes_per_param => (vram_bytes - overhead_bytes) // 2
 
 # fails a_parameter_fits_whole_or_not_at_all
 
@@ -37,10 +35,7 @@ return (vram_bytes - overhead_bytes) // bytes_per_param
 # fails refuses_parameters_without_width
 
 # %% a parameter of no bytes divides by zero
-# - if bytes_per_param <= 0:
-# -     raise ValueError(f"a parameter takes at least one byte, got {bytes_per_param}")
-if bytes_per_param < 0:
-    raise ValueError(f"a parameter takes at least one byte, got {bytes_per_param}")
+# = bytes_per_param <= 0 => bytes_per_param < 0
 
 # fails weights_fill_what_the_overhead_leaves wider_parameters_leave_room_for_fewer
 #   a_parameter_fits_whole_or_not_at_all
@@ -49,9 +44,6 @@ if bytes_per_param < 0:
 # - return max(0, int((vram_bytes - overhead_bytes) // bytes_per_param))
 return max(0, int((vram_bytes - overhead_bytes) // bytes_per_param)) / 1e9
 
-# fails weights_fill_what_the_overhead_leaves wider_parameters_leave_room_for_fewer
-#   a_parameter_fits_whole_or_not_at_all
-
 # %% multiplies
 # - return max(0, int((vram_bytes - overhead_bytes) // bytes_per_param))
 return max(0, (vram_bytes - overhead_bytes) * bytes_per_param)
@@ -59,7 +51,4 @@ return max(0, (vram_bytes - overhead_bytes) * bytes_per_param)
 # fails refuses_parameters_without_width
 
 # %% refuses 0 alone
-# - if bytes_per_param <= 0:
-# -     raise ValueError(f"a parameter takes at least one byte, got {bytes_per_param}")
-if bytes_per_param == 0:
-    raise ValueError(f"a parameter takes at least one byte, got {bytes_per_param}")
+# = bytes_per_param <= 0 => bytes_per_param == 0

@@ -3,8 +3,7 @@
 # fails the_batch_shares_what_the_weights_leave
 
 # %% batch forgotten
-# - return max(0, int(left_bytes // (batch_size * token_bytes)))
-return max(0, int(left_bytes // token_bytes))
+# = (batch_size * token_bytes) => token_bytes
 
 # fails an_overhead_comes_off_first
 
@@ -16,18 +15,15 @@ left_bytes = vram_bytes - model_bytes if overhead_bytes < vram_bytes else 0
 #   a_token_fits_whole_or_not_at_all no_room_means_no_tokens
 
 # %% weights forgotten
-# - left_bytes = vram_bytes - model_bytes - overhead_bytes
-left_bytes = vram_bytes - overhead_bytes
+# = vram_bytes - model_bytes - overhead_bytes => vram_bytes - overhead_bytes
 
 # fails a_token_fits_whole_or_not_at_all
 
 # %% fractions of tokens
-# - return max(0, int(left_bytes // (batch_size * token_bytes)))
-return max(0, left_bytes / (batch_size * token_bytes))
+# = int(left_bytes // (batch_size * token_bytes)) => left_bytes / (batch_size * token_bytes)
 
 # %% divides in floats
-# - return max(0, int(left_bytes // (batch_size * token_bytes)))
-return max(0, int(left_bytes / (batch_size * token_bytes)))
+# = left_bytes // (batch_size * token_bytes) => left_bytes / (batch_size * token_bytes)
 
 # fails no_room_means_no_tokens
 
@@ -38,22 +34,15 @@ return left_bytes // (batch_size * token_bytes)
 # fails refuses_an_empty_batch
 
 # %% an empty batch divides by zero
-# - if batch_size <= 0 or token_bytes <= 0:
-# -     raise ValueError(f"wanted at least 1, got {batch_size} sequences, {token_bytes} bytes each")
-if batch_size < 0 or token_bytes < 0:
-    raise ValueError(f"wanted at least 1, got {batch_size} sequences, {token_bytes} bytes each")
+# = batch_size <= 0 or token_bytes <= 0 => batch_size < 0 or token_bytes < 0
 
 # %% refuses products alone, so two negative numbers pass
-# - if batch_size <= 0 or token_bytes <= 0:
-# -     raise ValueError(f"wanted at least 1, got {batch_size} sequences, {token_bytes} bytes each")
-if batch_size * token_bytes <= 0:
-    raise ValueError(f"wanted at least 1, got {batch_size} sequences, {token_bytes} bytes each")
+# = batch_size <= 0 or token_bytes <= 0 => batch_size * token_bytes <= 0
 
 # fails the_batch_shares_what_the_weights_leave
 
 # %% the batch divided out twice
-# - return max(0, int(left_bytes // (batch_size * token_bytes)))
-return max(0, int(left_bytes // (batch_size * batch_size * token_bytes)))
+# = batch_size * token_bytes => batch_size * batch_size * token_bytes
 
 # %% the weights once for each sequence
 # - left_bytes = vram_bytes - model_bytes - overhead_bytes

@@ -3,8 +3,7 @@
 # fails what_was_not_examined_does_not_count
 
 # %% accepted over drafted
-# - n_examined = sum(block.examined for block in blocks)
-n_examined = sum(block.n_drafted for block in blocks)
+# = block.examined => block.n_drafted
 
 # fails what_was_not_examined_does_not_count every_examined_token_weighs_the_same
 #   a_plain_step_examines_nothing
@@ -17,26 +16,22 @@ n_examined = len(blocks) * max((b.n_drafted for b in blocks), default=0)
 #   without_trials_there_is_no_rate
 
 # %% a rejected token in every block
-# - n_examined = sum(block.examined for block in blocks)
-n_examined = sum(block.n_accepted + 1 for block in blocks)
+# = block.examined => block.n_accepted + 1
 
 # fails a_block_accepted_whole_has_no_rejected_token
 
 # %% a rejected token in every block with drafts
-# - n_examined = sum(block.examined for block in blocks)
-n_examined = sum(block.n_accepted + (block.n_drafted > 0) for block in blocks)
+# = block.examined => block.n_accepted + (block.n_drafted > 0)
 
 # %% whole blocks left out
-# - blocks = list(blocks)
-blocks = [b for b in blocks if b.n_accepted < b.n_drafted]
+# = list(blocks) => [b for b in blocks if b.n_accepted < b.n_drafted]
 
 # fails what_was_not_examined_does_not_count a_block_accepted_whole_has_no_rejected_token
 #   every_examined_token_weighs_the_same a_plain_step_examines_nothing
 #   without_trials_there_is_no_rate
 
 # %% the target's token as an accepted one
-# - return sum(block.n_accepted for block in blocks) / n_examined
-return sum(block.n_accepted + 1 for block in blocks) / n_examined
+# = (block.n_accepted for block in blocks) => (block.n_accepted + 1 for block in blocks)
 
 # %% blocks that are accepted whole
 # - return sum(block.n_accepted for block in blocks) / n_examined
@@ -67,8 +62,7 @@ return sum(rates) / len(rates)
 # fails a_plain_step_examines_nothing without_trials_there_is_no_rate
 
 # %% a plain step as a rejection
-# - n_examined = sum(block.examined for block in blocks)
-n_examined = sum(max(1, block.examined) for block in blocks)
+# = block.examined => max(1, block.examined)
 
 # fails a_plain_step_examines_nothing
 
@@ -80,11 +74,7 @@ return (sum(b.n_accepted for b in blocks) + n_plain / 2) / (n_examined + n_plain
 # fails without_trials_there_is_no_rate
 
 # %% nothing is 0
-# - raise ValueError("no drafted token was examined, so there is no acceptance rate")
-return 0.0
+# = raise ValueError("no drafted token was examined, so there is no acceptance rate") => return 0.0
 
 # %% divides by nothing
-# - if n_examined == 0:
-# -     raise ValueError("no drafted token was examined, so there is no acceptance rate")
-if n_examined < 0:
-    raise ValueError("no drafted token was examined, so there is no acceptance rate")
+# = n_examined == 0 => n_examined < 0

@@ -3,15 +3,13 @@
 # fails each_token_has_the_targets_law temperature_top_k_and_top_p_count
 
 # %% the row of the first token that was fed
-# - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
-text.append(sample(distribution(logits[0], temperature, top_k, top_p), rng))
+# = logits[-1] => logits[0]
 
 # fails each_token_has_the_targets_law temperature_top_k_and_top_p_count
 #   rng_decides_about_each_token
 
 # %% the most likely token, always
-# - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
-text.append(int(logits[-1].argmax()))
+# = sample(distribution(logits[-1], temperature, top_k, top_p), rng) => int(logits[-1].argmax())
 
 # fails each_token_has_the_targets_law temperature_top_k_and_top_p_count
 
@@ -28,8 +26,7 @@ text.append(sample(distribution(logits[-1], temperature if temperature != 1 else
 # fails temperature_top_k_and_top_p_count
 
 # %% temperature alone
-# - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
-text.append(sample(distribution(logits[-1], temperature), rng))
+# = distribution(logits[-1], temperature, top_k, top_p) => distribution(logits[-1], temperature)
 
 # %% no temperature
 # - text.append(sample(distribution(logits[-1], temperature, top_k, top_p), rng))
@@ -47,37 +44,26 @@ text.append(sample(distribution(logits[-1], temperature or 1.0, top_k, top_p), r
 pass
 
 # %% an end in the prompt counts
-# - while len(text) < len(prompt) + n_new:
-# -     logits = target.feed(text[target.n_cached() :])
-while len(text) < len(prompt) + n_new and eos not in text:
-    logits = target.feed(text[target.n_cached() :])
+# = len(text) < len(prompt) + n_new => len(text) < len(prompt) + n_new and eos not in text
 
 # %% at least one token
-# - while len(text) < len(prompt) + n_new:
-# -     logits = target.feed(text[target.n_cached() :])
-while len(text) < len(prompt) + max(n_new, 1):
-    logits = target.feed(text[target.n_cached() :])
+# = len(prompt) + n_new => len(prompt) + max(n_new, 1)
 
 # fails each_token_has_the_targets_law writing_ends_in_time
 
 # %% the end-of-text token is left out
-# - break
-return text[len(prompt) : -1]
+# = break => return text[len(prompt) : -1]
 
 # fails writing_ends_in_time each_token_is_fed_once what_cannot_be_written_is_refused
 
 # %% one token too many
-# - while len(text) < len(prompt) + n_new:
-# -     logits = target.feed(text[target.n_cached() :])
-while len(text) <= len(prompt) + n_new:
-    logits = target.feed(text[target.n_cached() :])
+# = len(text) < len(prompt) + n_new => len(text) <= len(prompt) + n_new
 
 # fails each_token_has_the_targets_law temperature_top_k_and_top_p_count writing_ends_in_time
 #   each_token_is_fed_once what_cannot_be_written_is_refused
 
 # %% prompt and all
-# - return text[len(prompt) :]
-return text
+# = text[len(prompt) :] => text
 
 # fails each_token_is_fed_once
 
@@ -99,14 +85,12 @@ for token in text[target.n_cached() :]:
 # fails each_token_has_the_targets_law temperature_top_k_and_top_p_count each_token_is_fed_once
 
 # %% fed the last token alone
-# - logits = target.feed(text[target.n_cached() :])
-logits = target.feed(text[-1:])
+# = text[target.n_cached() :] => text[-1:]
 
 # fails what_cannot_be_written_is_refused
 
 # %% arguments are not looked at
-# - check_start(prompt, n_new, target)
-pass
+# = check_start(prompt, n_new, target) => pass
 
 # fails rng_decides_about_each_token
 
@@ -131,5 +115,4 @@ rng = torch.Generator().manual_seed(0)
 # fails each_token_has_the_targets_law writing_ends_in_time
 
 # %% the end of the text is left out
-# - return text[len(prompt) :]
-return text[len(prompt) : len(text) - (text[-1] == eos)]
+# = text[len(prompt) :] => text[len(prompt) : len(text) - (text[-1] == eos)]

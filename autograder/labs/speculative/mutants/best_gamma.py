@@ -15,8 +15,7 @@ return speedup(alpha, gamma, 0.0, target_s, verify_s(gamma)) if gamma else 1.0
 # fails the_fastest_gamma_is_found
 
 # %% no more than eight
-# - return max(range(max_gamma + 1), key=gain)
-return max(range(min(max_gamma, 8) + 1), key=gain)
+# = max_gamma + 1 => min(max_gamma, 8) + 1
 
 # fails the_fastest_gamma_is_found each_gamma_has_its_own_verification
 #   a_worse_gamma_does_not_end_the_search the_search_ends_with_max_gamma
@@ -45,8 +44,7 @@ def best_gamma(alpha, draft_s, target_s, verify_s, max_gamma=64):
 #   the_search_ends_with_max_gamma the_smallest_of_equals_is_taken
 
 # %% the speedup, not its gamma
-# - return max(range(max_gamma + 1), key=gain)
-return max(gain(gamma) for gamma in range(max_gamma + 1))
+# = max(range(max_gamma + 1), key=gain) => max(gain(gamma) for gamma in range(max_gamma + 1))
 
 # fails each_gamma_has_its_own_verification
 
@@ -82,32 +80,26 @@ def best_gamma(alpha, draft_s, target_s, verify_s, max_gamma=64):
 # fails where_all_lose_nothing_is_drafted
 
 # %% the smallest loss
-# - return max(range(max_gamma + 1), key=gain)
-return max(range(1, max_gamma + 1), key=gain)
+# = range(max_gamma + 1) => range(1, max_gamma + 1)
 
 # %% None if all lose
-# - return max(range(max_gamma + 1), key=gain)
-return max(range(max_gamma + 1), key=gain) or None
+# = max(range(max_gamma + 1), key=gain) => max(range(max_gamma + 1), key=gain) or None
 
 # %% as fast as plain will do
-# - return max(range(max_gamma + 1), key=gain)
-return max([*range(1, max_gamma + 1), 0], key=gain)
+# = range(max_gamma + 1) => [*range(1, max_gamma + 1), 0]
 
 # fails the_search_ends_with_max_gamma
 
 # %% max_gamma left out
-# - return max(range(max_gamma + 1), key=gain)
-return max(range(max(max_gamma, 2)), key=gain)
+# = max_gamma + 1 => max(max_gamma, 2)
 
 # %% up to 64, whatever is asked
-# - return max(range(max_gamma + 1), key=gain)
-return max(range(65), key=gain)
+# = max_gamma + 1 => 65
 
 # fails where_all_lose_nothing_is_drafted the_smallest_of_equals_is_taken
 
 # %% the largest of equals
-# - return max(range(max_gamma + 1), key=gain)
-return max(range(max_gamma, -1, -1), key=gain)
+# = range(max_gamma + 1) => range(max_gamma, -1, -1)
 
 # fails the_smallest_of_equals_is_taken
 

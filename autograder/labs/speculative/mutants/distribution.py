@@ -3,8 +3,7 @@
 # fails the_temperature_divides_the_logits
 
 # %% times the temperature
-# - probs = torch.softmax((logits - largest) / temperature, dim=-1)
-probs = torch.softmax((logits - largest) * temperature, dim=-1)
+# = (logits - largest) / temperature => (logits - largest) * temperature
 
 # %% exp without taking off the largest
 # - probs = torch.softmax((logits - largest) / temperature, dim=-1)
@@ -25,15 +24,13 @@ temperature = 1
 temperature = max(temperature, 1e-4)
 
 # %% all that are as likely as the last one kept
-# - ranked[..., top_k:] = 0
-ranked[ranked < ranked[..., [min(top_k, ranked.shape[-1]) - 1]]] = 0
+# = ranked[..., top_k:] => ranked[ranked < ranked[..., [min(top_k, ranked.shape[-1]) - 1]]]
 
 # fails temperature_zero_is_certain of_equal_tokens_the_first_are_kept
 #   a_forbidden_token_has_probability_zero
 
 # %% the smallest at temperature 0
-# - return torch.zeros_like(logits).scatter(-1, logits.argmax(-1, keepdim=True), 1.0)
-return torch.zeros_like(logits).scatter(-1, logits.argmin(-1, keepdim=True), 1.0)
+# = logits.argmax(-1, keepdim=True) => logits.argmin(-1, keepdim=True)
 
 # fails temperature_zero_is_certain
 
@@ -52,8 +49,7 @@ ranked[..., top_k:] = 0
 # fails top_k_keeps_the_most_likely of_equal_tokens_the_first_are_kept
 
 # %% one token too many
-# - ranked[..., top_k:] = 0
-ranked[..., top_k + 1 :] = 0
+# = ranked[..., top_k:] => ranked[..., top_k + 1 :]
 
 # fails top_k_keeps_the_most_likely
 
@@ -68,12 +64,10 @@ if top_k > probs.shape[-1]:
 # fails top_p_keeps_the_fewest_that_reach_it of_equal_tokens_the_first_are_kept
 
 # %% the token that reaches top_p is cut
-# - ranked[mass_before >= top_p] = 0
-ranked[mass_before + ranked >= top_p] = 0
+# = mass_before >= top_p => mass_before + ranked >= top_p
 
 # %% top_p as the least probability
-# - ranked[mass_before >= top_p] = 0
-ranked[ranked < top_p * ranked.amax(-1, keepdim=True)] = 0
+# = mass_before >= top_p => ranked < top_p * ranked.amax(-1, keepdim=True)
 
 # fails top_p_keeps_the_fewest_that_reach_it
 
@@ -90,8 +84,7 @@ full = probs.sort(dim=-1, descending=True, stable=True).values
 mass_before = full.cumsum(-1) - full
 
 # %% temperature last
-# - probs = torch.softmax((logits - largest) / temperature, dim=-1)
-probs = torch.softmax(logits - largest, dim=-1)
+# = (logits - largest) / temperature => logits - largest
 
 # - if top_k is None and top_p is None:
 # -     return probs
@@ -113,36 +106,28 @@ return (torch.arange(logits.numel()) == logits.argmax()).reshape(logits.shape).t
 # fails a_forbidden_token_has_probability_zero
 
 # %% refuses every infinite logit
-# - if not torch.isfinite(largest).all():
-# -     raise ValueError("the largest logit of each row must be a finite number; there are others")
-if not torch.isfinite(logits).all():
-    raise ValueError("the largest logit of each row must be a finite number; there are others")
+# = torch.isfinite(largest) => torch.isfinite(logits)
 
 # %% a finite number for minus infinity
-# - probs = torch.softmax((logits - largest) / temperature, dim=-1)
-probs = torch.softmax((logits - largest).nan_to_num(neginf=-5.0) / temperature, dim=-1)
+# = (logits - largest) => (logits - largest).nan_to_num(neginf=-5.0)
 
 # fails half_precision_is_computed_in_single
 
 # %% in the dtype that came
-# - logits = logits if logits.dtype == torch.float64 else logits.float()
-pass
+# = logits = logits if logits.dtype == torch.float64 else logits.float() => pass
 
 # %% in single precision always
-# - logits = logits if logits.dtype == torch.float64 else logits.float()
-logits = logits.float()
+# = logits if logits.dtype == torch.float64 else logits.float() => logits.float()
 
 # fails the_logits_stay_as_they_are
 
 # %% divided in place
-# - probs = torch.softmax((logits - largest) / temperature, dim=-1)
-probs = torch.softmax(logits.sub_(largest).div_(temperature), dim=-1)
+# = (logits - largest) / temperature => logits.sub_(largest).div_(temperature)
 
 # fails settings_without_a_meaning_are_refused
 
 # %% any setting will do
-# - check_sampling(temperature, top_k, top_p)
-pass
+# = check_sampling(temperature, top_k, top_p) => pass
 
 # fails logits_without_a_largest_are_refused
 
@@ -152,7 +137,4 @@ logits = logits.nan_to_num(nan=0.0, neginf=-torch.inf, posinf=1e9)
 largest = logits.amax(-1, keepdim=True)
 
 # %% NaN alone is refused
-# - if not torch.isfinite(largest).all():
-# -     raise ValueError("the largest logit of each row must be a finite number; there are others")
-if largest.isnan().any():
-    raise ValueError("the largest logit of each row must be a finite number; there are others")
+# = not torch.isfinite(largest).all() => largest.isnan().any()

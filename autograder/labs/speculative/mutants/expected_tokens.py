@@ -7,8 +7,7 @@
 return float(sum(alpha**n for n in range(1, gamma + 1)))
 
 # %% gamma for gamma + 1
-# - return float(sum(alpha**n_accepted for n_accepted in range(gamma + 1)))
-return float(sum(alpha**n_accepted for n_accepted in range(gamma)))
+# = range(gamma + 1) => range(gamma)
 
 # %% endless blocks
 # - return float(sum(alpha**n_accepted for n_accepted in range(gamma + 1)))
@@ -21,12 +20,10 @@ return alpha * sum(alpha**n for n in range(gamma + 1))
 # fails each_token_counts_by_its_chance_to_stay
 
 # %% each accepted on its own
-# - return float(sum(alpha**n_accepted for n_accepted in range(gamma + 1)))
-return 1 + gamma * alpha
+# = float(sum(alpha**n_accepted for n_accepted in range(gamma + 1))) => 1 + gamma * alpha
 
 # %% all or nothing
-# - return float(sum(alpha**n_accepted for n_accepted in range(gamma + 1)))
-return 1 + gamma * alpha**gamma
+# = float(sum(alpha**n_accepted for n_accepted in range(gamma + 1))) => 1 + gamma * alpha**gamma
 
 # fails the_ends_are_not_forgotten
 
@@ -43,27 +40,15 @@ return float("inf") if alpha == 1 else (1 - alpha ** (gamma + 1)) / (1 - alpha)
 return (1 - alpha ** (gamma + 1)) / (1 - alpha + 1e-8)
 
 # %% gamma 0 is refused too
-# - if gamma < 0:
-# -     raise ValueError(f"gamma must be at least 0, not {gamma}")
-if gamma < 1:
-    raise ValueError(f"gamma must be at least 0, not {gamma}")
+# = if gamma < 0: => if gamma < 1:
 
 # %% alpha 1 is refused too
-# - if not 0 <= alpha <= 1:
-# -     raise ValueError(f"alpha is a probability, from 0 to 1; got {alpha}")
-if not 0 <= alpha < 1:
-    raise ValueError(f"alpha is a probability, from 0 to 1; got {alpha}")
+# = 0 <= alpha <= 1 => 0 <= alpha < 1
 
 # fails what_is_no_probability_is_refused
 
 # %% any alpha
-# - if not 0 <= alpha <= 1:
-# -     raise ValueError(f"alpha is a probability, from 0 to 1; got {alpha}")
-if False:
-    raise ValueError(f"alpha is a probability, from 0 to 1; got {alpha}")
+# = not 0 <= alpha <= 1 => False
 
 # %% any gamma
-# - if gamma < 0:
-# -     raise ValueError(f"gamma must be at least 0, not {gamma}")
-if False:
-    raise ValueError(f"gamma must be at least 0, not {gamma}")
+# = if gamma < 0: => if False:

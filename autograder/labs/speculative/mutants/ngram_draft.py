@@ -5,20 +5,17 @@
 #   where_nothing_is_found_nothing_is_drafted no_tokens_wanted_or_compared_is_refused
 
 # %% the tokens that agreed are copied too
-# - return tokens[start + n : start + n + gamma]
-return tokens[start : start + gamma]
+# = tokens[start + n : start + n + gamma] => tokens[start : start + gamma]
 
 # %% gamma is where the copy ends
-# - return tokens[start + n : start + n + gamma]
-return tokens[start + n : gamma]
+# = start + n + gamma => gamma
 
 # fails what_followed_is_copied the_longest_match_comes_first fewer_tokens_are_looked_for_then
 #   the_earliest_place_counts where_nothing_is_found_nothing_is_drafted
 #   no_tokens_wanted_or_compared_is_refused
 
 # %% all that follows
-# - return tokens[start + n : start + n + gamma]
-return tokens[start + n :]
+# = tokens[start + n : start + n + gamma] => tokens[start + n :]
 
 # fails what_followed_is_copied
 
@@ -30,76 +27,31 @@ return copied[: copied.index(0)] if 0 in copied else copied
 # fails the_longest_match_comes_first
 
 # %% the shortest match first
-# - for n in range(min(longest, len(tokens) - 1), 0, -1):
-# -     for start in range(len(tokens) - n):
-# -         if tokens[start : start + n] == tokens[-n:]:
-# -             return tokens[start + n : start + n + gamma]
-for n in range(1, min(longest, len(tokens) - 1) + 1):
-    for start in range(len(tokens) - n):
-        if tokens[start : start + n] == tokens[-n:]:
-            return tokens[start + n : start + n + gamma]
+# = range(min(longest, len(tokens) - 1), 0, -1) => range(1, min(longest, len(tokens) - 1) + 1)
 
 # %% the last token alone
-# - for n in range(min(longest, len(tokens) - 1), 0, -1):
-# -     for start in range(len(tokens) - n):
-# -         if tokens[start : start + n] == tokens[-n:]:
-# -             return tokens[start + n : start + n + gamma]
-for n in range(1 if len(tokens) > 1 else 0, 0, -1):
-    for start in range(len(tokens) - n):
-        if tokens[start : start + n] == tokens[-n:]:
-            return tokens[start + n : start + n + gamma]
+# = min(longest, len(tokens) - 1) => 1 if len(tokens) > 1 else 0
 
 # fails fewer_tokens_are_looked_for_then
 
 # %% so many or nothing
-# - for n in range(min(longest, len(tokens) - 1), 0, -1):
-# -     for start in range(len(tokens) - n):
-# -         if tokens[start : start + n] == tokens[-n:]:
-# -             return tokens[start + n : start + n + gamma]
-for n in [min(longest, (len(tokens) + 1) // 2)]:
-    for start in range(len(tokens) - n):
-        if tokens[start : start + n] == tokens[-n:]:
-            return tokens[start + n : start + n + gamma]
+# = range(min(longest, len(tokens) - 1), 0, -1) => [min(longest, (len(tokens) + 1) // 2)]
 
 # %% finds itself
-# - for start in range(len(tokens) - n):
-# -     if tokens[start : start + n] == tokens[-n:]:
-# -         return tokens[start + n : start + n + gamma]
-for start in range(len(tokens) - n + 1):
-    if tokens[start : start + n] == tokens[-n:]:
-        return tokens[start + n : start + n + gamma]
+# = len(tokens) - n => len(tokens) - n + 1
 
 # fails what_followed_is_copied fewer_tokens_are_looked_for_then
 
 # %% two at least
-# - for n in range(min(longest, len(tokens) - 1), 0, -1):
-# -     for start in range(len(tokens) - n):
-# -         if tokens[start : start + n] == tokens[-n:]:
-# -             return tokens[start + n : start + n + gamma]
-for n in range(min(longest, len(tokens) - 1), 1, -1):
-    for start in range(len(tokens) - n):
-        if tokens[start : start + n] == tokens[-n:]:
-            return tokens[start + n : start + n + gamma]
+# = range(min(longest, len(tokens) - 1), 0, -1) => range(min(longest, len(tokens) - 1), 1, -1)
 
 # fails the_earliest_place_counts
 
 # %% the latest place
-# - for start in range(len(tokens) - n):
-# -     if tokens[start : start + n] == tokens[-n:]:
-# -         return tokens[start + n : start + n + gamma]
-for start in reversed(range(len(tokens) - n)):
-    if tokens[start : start + n] == tokens[-n:]:
-        return tokens[start + n : start + n + gamma]
+# = range(len(tokens) - n) => reversed(range(len(tokens) - n))
 
 # %% as many tokens as agree
-# - for n in range(min(longest, len(tokens) - 1), 0, -1):
-# -     for start in range(len(tokens) - n):
-# -         if tokens[start : start + n] == tokens[-n:]:
-# -             return tokens[start + n : start + n + gamma]
-for n in range(len(tokens) - 1, 0, -1):
-    for start in range(len(tokens) - n):
-        if tokens[start : start + n] == tokens[-n:]:
-            return tokens[start + n : start + n + gamma]
+# = min(longest, len(tokens) - 1) => len(tokens) - 1
 
 # fails the_copy_ends_with_the_text
 
@@ -109,26 +61,18 @@ period = tokens[start + n :]
 return [period[i % len(period)] for i in range(gamma)]
 
 # %% only where gamma tokens follow
-# - for start in range(len(tokens) - n):
-# -     if tokens[start : start + n] == tokens[-n:]:
-# -         return tokens[start + n : start + n + gamma]
-for start in range(len(tokens) - n - gamma + 1):
-    if tokens[start : start + n] == tokens[-n:]:
-        return tokens[start + n : start + n + gamma]
+# = len(tokens) - n => len(tokens) - n - gamma + 1
 
 # fails where_nothing_is_found_nothing_is_drafted
 
 # %% the last token once more
-# - return []
-return tokens[-1:]
+# = return [] => return tokens[-1:]
 
 # %% None for nothing
-# - return []
-return None
+# = return [] => return None
 
 # %% an error for nothing
-# - return []
-raise ValueError("there is no such place")
+# = return [] => raise ValueError("there is no such place")
 
 # fails no_tokens_wanted_or_compared_is_refused
 
@@ -141,13 +85,7 @@ if False:
     raise ValueError(f"gamma and longest must be at least 1, not {gamma} and {longest}")
 
 # %% nothing to compare is allowed
-# - if gamma < 1 or longest < 1:
-# -     raise ValueError(f"gamma and longest must be at least 1, not {gamma} and {longest}")
-if gamma < 1:
-    raise ValueError(f"gamma and longest must be at least 1, not {gamma} and {longest}")
+# = if gamma < 1 or longest < 1: => if gamma < 1:
 
 # %% a gamma of 0 is allowed
-# - if gamma < 1 or longest < 1:
-# -     raise ValueError(f"gamma and longest must be at least 1, not {gamma} and {longest}")
-if gamma < 0 or longest < 1:
-    raise ValueError(f"gamma and longest must be at least 1, not {gamma} and {longest}")
+# = if gamma < 1 or longest < 1: => if gamma < 0 or longest < 1:

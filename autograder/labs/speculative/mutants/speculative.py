@@ -48,8 +48,7 @@ left = residual(target_probs[n_kept], rows[n_kept]) if n_kept < len(drafted) els
 token = sample(left, rng)
 
 # %% the draft's own text
-# - n_kept, token = verify(drafted, rows, target_probs, rng)
-n_kept, token = len(drafted), sample(target_probs[-1], rng)
+# = verify(drafted, rows, target_probs, rng) => len(drafted), sample(target_probs[-1], rng)
 
 # fails the_text_has_the_targets_law both_models_are_told_how_to_sample
 
@@ -88,8 +87,7 @@ if n_kept == len(drafted) > 0:
 #   caches_hold_the_text_and_nothing_else every_block_is_reported greedy_text_is_the_targets
 
 # %% the rejected position is dropped
-# - text += cut_after([*drafted[:n_kept], token], eos)
-text += cut_after([*drafted[:n_kept], *[token][n_kept < len(drafted) :]], eos)
+# = [*drafted[:n_kept], token] => [*drafted[:n_kept], *[token][n_kept < len(drafted) :]]
 
 # fails the_text_ends_in_time no_more_is_drafted_than_can_be_used
 
@@ -106,16 +104,10 @@ if eos in text[-n_kept - 1 :]:
     break
 
 # %% the end of the text is ignored
-# - if text[-1] == eos:
-# -     break
-if False:
-    break
+# = text[-1] == eos => False
 
 # %% an end in the prompt counts
-# - while len(text) < end:
-# -     n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
-while len(text) < end and eos not in text:
-    n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
+# = len(text) < end => len(text) < end and eos not in text
 
 # fails the_text_has_the_targets_law the_text_ends_in_time
 
@@ -133,8 +125,7 @@ if text[-1] == eos:
 #   what_cannot_start_is_refused
 
 # %% prompt and all
-# - return text[len(prompt) :]
-return text
+# = text[len(prompt) :] => text
 
 # fails both_models_are_told_how_to_sample greedy_text_is_the_targets
 
@@ -159,8 +150,7 @@ target_probs = distribution(logits, temperature)
 # fails greedy_text_is_the_targets
 
 # %% temperature 0 counts as none given
-# - check_sampling(temperature, top_k, top_p)
-temperature = temperature or 1.0
+# = check_sampling(temperature, top_k, top_p) => temperature = temperature or 1.0
 
 # %% a greedy draft is told to sample
 # - draft_probs.append(distribution(logits, temperature, top_k, top_p))
@@ -171,12 +161,10 @@ draft_probs.append(distribution(logits, temperature or 1.0, top_k, top_p))
 #   caches_hold_the_text_and_nothing_else every_block_is_reported greedy_text_is_the_targets
 
 # %% the target's cache keeps what was rejected
-# - target.rewind(len(text) - 1)
-pass
+# = target.rewind(len(text) - 1) => pass
 
 # %% the target's cache keeps one too many
-# - target.rewind(len(text) - 1)
-target.rewind(min(target.n_cached(), len(text)))
+# = target.rewind(len(text) - 1) => target.rewind(min(target.n_cached(), len(text)))
 
 # fails the_text_has_the_targets_law one_target_call_verifies_a_block
 #   no_more_is_drafted_than_can_be_used no_model_is_fed_a_token_twice
@@ -184,31 +172,27 @@ target.rewind(min(target.n_cached(), len(text)))
 #   a_draft_may_have_nothing_to_propose gamma_is_asked_for_before_each_block
 
 # %% the target's cache keeps one too few
-# - target.rewind(len(text) - 1)
-target.rewind(max(len(text) - 2, 0))
+# = target.rewind(len(text) - 1) => target.rewind(max(len(text) - 2, 0))
 
 # fails caches_hold_the_text_and_nothing_else
 
 # %% the draft's cache keeps what was rejected
-# - logits = draft.feed((text + drafted)[draft.n_cached() :])[-1]
-logits = draft.feed(drafted[-1:] or text[draft.n_cached() :] or text[-1:])[-1]
-# - draft.rewind(min(draft.n_cached(), len(text) - 1))
-pass
+# = (text + drafted)[draft.n_cached() :] => drafted[-1:] or text[draft.n_cached() :] or text[-1:]
+# = draft.rewind(min(draft.n_cached(), len(text) - 1)) => pass
 
 # fails caches_hold_the_text_and_nothing_else greedy_text_is_the_targets
 
 # %% the draft never gets the last token it proposed
-# - logits = draft.feed((text + drafted)[draft.n_cached() :])[-1]
-logits = draft.feed([(text + drafted)[-1]])[-1]
+# = (text + drafted)[draft.n_cached() :] => [(text + drafted)[-1]]
 
 # fails caches_hold_the_text_and_nothing_else both_models_are_told_how_to_sample
 #   greedy_text_is_the_targets
 
 # %% the draft begins with the last token of the prompt
+# = (text + drafted)[draft.n_cached() :] => [(text + drafted)[-1]]
+
 # - draft.feed(text[:-1])
 
-# - logits = draft.feed((text + drafted)[draft.n_cached() :])[-1]
-logits = draft.feed([(text + drafted)[-1]])[-1]
 # - draft.rewind(min(draft.n_cached(), len(text) - 1))
 draft.rewind(max(draft.n_cached() - len(drafted) + n_kept + 1, 0) if n_kept < len(drafted) else draft.n_cached())
 
@@ -220,15 +204,13 @@ target.rewind(0)
 logits = target.feed(text + drafted)[len(text) - 1 :]
 
 # %% the draft is fed all again
-# - draft.rewind(min(draft.n_cached(), len(text) - 1))
-draft.rewind(0)
+# = min(draft.n_cached(), len(text) - 1) => 0
 
 # fails one_target_call_verifies_a_block no_model_is_fed_a_token_twice every_block_is_reported
 #   a_draft_may_have_nothing_to_propose gamma_is_asked_for_before_each_block
 
 # %% no bonus token
-# - text += cut_after([*drafted[:n_kept], token], eos)
-text += cut_after([*drafted[:n_kept], *[token][n_kept == len(drafted) > 0 :]], eos)
+# = [*drafted[:n_kept], token] => [*drafted[:n_kept], *[token][n_kept == len(drafted) > 0 :]]
 
 # fails one_target_call_verifies_a_block every_block_is_reported
 #   a_draft_may_have_nothing_to_propose gamma_is_asked_for_before_each_block
@@ -248,8 +230,7 @@ if drafted:
 #   gamma_is_asked_for_before_each_block
 
 # %% a call of the target for each token
-# - logits = target.feed([text[-1], *drafted])
-logits = torch.cat([target.feed([x]) for x in [text[-1], *drafted]])
+# = target.feed([text[-1], *drafted]) => torch.cat([target.feed([x]) for x in [text[-1], *drafted]])
 
 # fails the_text_has_the_targets_law the_text_ends_in_time both_models_are_told_how_to_sample
 #   greedy_text_is_the_targets one_target_call_verifies_a_block
@@ -258,16 +239,15 @@ logits = torch.cat([target.feed([x]) for x in [text[-1], *drafted]])
 #   a_draft_may_have_nothing_to_propose gamma_is_asked_for_before_each_block rng_decides_about_the_text
 
 # %% the draft is never asked
-# - n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
-n_drafts = 0
+# = min(gamma() if callable(gamma) else gamma, end - len(text) - 1) => 0
 
 # fails no_more_is_drafted_than_can_be_used
 
 # %% gamma is not capped, the text cut
+# = text[len(prompt) :] => text[len(prompt) : end]
+
 # - n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
 n_drafts = gamma() if callable(gamma) else gamma
-# - return text[len(prompt) :]
-return text[len(prompt) : end]
 
 # fails one_target_call_verifies_a_block
 
@@ -279,8 +259,7 @@ for token in text[:-1]:
 # fails no_more_is_drafted_than_can_be_used
 
 # %% one more than gamma
-# - n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
-n_drafts = min(gamma() if callable(gamma) else gamma + 1, end - len(text) - 1)
+# = gamma() if callable(gamma) else gamma => gamma() if callable(gamma) else gamma + 1
 
 # %% the draft is fed its last token at once
 # - logits = target.feed([text[-1], *drafted])
@@ -295,30 +274,21 @@ logits = target.feed([text[-1], *drafted])
 blocks.append(Block(len(drafted), min(n_kept + 1, len(drafted)), len(text)))
 
 # %% the position after the block
-# - blocks.append(Block(len(drafted), n_kept, len(text)))
-blocks.append(Block(len(drafted), n_kept, len(text) + n_kept + 1))
+# = Block(len(drafted), n_kept, len(text)) => Block(len(drafted), n_kept, len(text) + n_kept + 1)
 
 # %% gamma for the tokens drafted
-# - blocks.append(Block(len(drafted), n_kept, len(text)))
-blocks.append(Block(n_drafts + 1, n_kept, len(text)))
+# = Block(len(drafted), n_kept, len(text)) => Block(n_drafts + 1, n_kept, len(text))
 
 # %% plain steps go unreported
-# - if blocks is not None:
-# -     blocks.append(Block(len(drafted), n_kept, len(text)))
-if blocks is not None and drafted:
-    blocks.append(Block(len(drafted), n_kept, len(text)))
+# = blocks is not None => blocks is not None and drafted
 
 # %% no report
-# - blocks.append(Block(len(drafted), n_kept, len(text)))
-pass
+# = blocks.append(Block(len(drafted), n_kept, len(text))) => pass
 
 # fails a_draft_may_have_nothing_to_propose
 
 # %% a silent draft is drawn from
-# - if torch.isneginf(logits).all():
-# -     break
-if False:
-    break
+# = torch.isneginf(logits).all() => False
 
 # %% a silent draft is given up for good
 # - if torch.isneginf(logits).all():
@@ -333,83 +303,39 @@ check_start(prompt, n_new, target, draft, gamma)
 gamma = gamma() if callable(gamma) else gamma
 
 # %% at least one is drafted
-# - n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
-n_drafts = min(max(gamma() if callable(gamma) else gamma, 1), end - len(text) - 1)
+# = gamma() if callable(gamma) else gamma => max(gamma() if callable(gamma) else gamma, 1)
 
 # fails what_cannot_start_is_refused
 
 # %% arguments are not looked at
-# - check_start(prompt, n_new, target, draft, gamma)
-pass
+# = check_start(prompt, n_new, target, draft, gamma) => pass
 
 # %% vocabularies are not compared
 # - check_start(prompt, n_new, target, draft, gamma)
 check_start(prompt, n_new, target, None, gamma)
 
 # %% any gamma goes
-# - check_start(prompt, n_new, target, draft, gamma)
-check_start(prompt, n_new, target, draft)
+# = check_start(prompt, n_new, target, draft, gamma) => check_start(prompt, n_new, target, draft)
 
 # fails rng_decides_about_the_text
 
 # %% NumPy draws
-import numpy as np
+# of: lists and arrays, its own residual
+# = draw(q[-1], rng) => draw(q[-1])
+# = torch.rand(1, generator=rng).item() => np.random.rand()
+# = draw(row, rng) => draw(row)
 
-
+# - def draw(probs, rng):
+# -     return torch.multinomial(probs, 1, generator=rng).item()
 def draw(probs):
     probs = probs.double().numpy()
     return int(np.random.choice(len(probs), p=probs / probs.sum()))
 
-
-def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=None, top_p=None,
-                eos=None, rng=None, blocks=None):
-    check_start(prompt, n_new, target, draft, gamma)
-    check_sampling(temperature, top_k, top_p)
-    text = np.array(prompt)
-    end = len(text) + n_new
-    if n_new > 0 and len(prompt) > 1:
-        target.feed(text[:-1].tolist())
-        draft.feed(text[:-1].tolist())
-    while len(text) < end:
-        wanted = gamma() if callable(gamma) else gamma
-        ids, q = text.tolist(), []
-        start = len(ids)
-        while len(q) < wanted and len(ids) < end - 1:
-            logits = draft.feed(ids[draft.n_cached():])[-1]
-            if np.isneginf(logits.numpy()).all():
-                break
-            q.append(distribution(logits, temperature, top_k, top_p))
-            ids.append(draw(q[-1]))
-        p = distribution(target.feed(ids[start - 1:]), temperature, top_k, top_p)
-        n_kept = 0
-        for x, target_row, draft_row in zip(ids[start:], p, q):
-            if np.random.rand() > min(1.0, (target_row[x] / draft_row[x]).item()):
-                break
-            n_kept += 1
-        row = p[n_kept]
-        if n_kept < len(q):
-            left = torch.maximum(row - q[n_kept], torch.zeros_like(row))
-            row = left / left.sum() if left.sum() > 0 else row
-        if blocks is not None:
-            blocks.append(Block(len(q), n_kept, start))
-        ids = ids[: start + n_kept] + [draw(row)]
-        stop = eos is not None and eos in ids[start:]
-        if stop:
-            ids = ids[: ids.index(eos, start) + 1]
-        text = np.array(ids)
-        target.rewind(len(ids) - 1)
-        draft.rewind(min(len(ids) - 1, draft.n_cached()))
-        if stop:
-            break
-    return text[len(prompt):]
-
 # %% the draft draws from torch's own generator
-# - drafted.append(sample(draft_probs[-1], rng))
-drafted.append(sample(draft_probs[-1]))
+# = sample(draft_probs[-1], rng) => sample(draft_probs[-1])
 
 # %% rng is not passed on to verify
-# - n_kept, token = verify(drafted, rows, target_probs, rng)
-n_kept, token = verify(drafted, rows, target_probs)
+# = verify(drafted, rows, target_probs, rng) => verify(drafted, rows, target_probs)
 
 # fails the_text_has_the_targets_law both_models_are_told_how_to_sample
 
@@ -430,81 +356,43 @@ token = sample(left, rng)
 # fails the_text_has_the_targets_law both_models_are_told_how_to_sample rng_decides_about_the_text
 
 # %% a new generator for each block
-# - drafted: list[int] = []
-drafted, rng = [], torch.Generator().manual_seed(0)
+# = drafted: list[int] = [] => drafted, rng = [], torch.Generator().manual_seed(0)
 
 # fails no_more_is_drafted_than_can_be_used
 
 # %% vectorised, past the end, all cut at the end
-def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=None, top_p=None,
-                eos=None, rng=None, blocks=None):
-    check_start(prompt, n_new, target, draft, gamma)
-    check_sampling(temperature, top_k, top_p)
+# of: acceptance and a token of the residual for every row at once
+# = cut_after([*x[:n], others[n]], eos) => [*x[:n], t]
 
-    text, end = list(prompt), len(prompt) + n_new
-    if n_new > 0 and len(prompt) > 1:
-        target.feed(text[:-1])
-        draft.feed(text[:-1])
-    while len(text) < end:
-        k = gamma() if callable(gamma) else gamma
-        x, q = [], []
-        for _ in range(k):
-            logits = draft.feed((text + x)[draft.n_cached():])[-1]
-            if torch.isneginf(logits).all():
-                break
-            q.append(distribution(logits, temperature, top_k, top_p))
-            x.append(torch.multinomial(q[-1], 1, generator=rng).item())
-        p = distribution(target.feed([text[-1], *x]), temperature, top_k, top_p)
-        k = len(x)
-        q = torch.stack([*q, torch.zeros_like(p[-1])])
-        i = torch.arange(k)
-        ratio = p[i, x] / q[i, x]
-        r = torch.rand(k, generator=rng, dtype=ratio.dtype)
-        n = int(((~(r <= ratio)).cumsum(-1) < 1).sum())
-        left = torch.clamp(p[n] - q[n], min=0)
-        left = left / left.sum() if left.sum() > 0 else p[n]
-        t = torch.multinomial(left, 1, generator=rng).item()
-        if blocks is not None:
-            blocks.append(Block(k, n, len(text)))
-        text += [*x[:n], t]
-        target.rewind(len(text) - 1)
-        draft.rewind(min(draft.n_cached(), len(text) - 1))
-    new = text[len(prompt):end]
-    return cut_after(new, eos)
+# - k = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
+k = gamma() if callable(gamma) else gamma
+
+# - others = torch.multinomial(residual(p, q), 1, generator=rng)[:, 0].tolist()
+# - n = int((r < ratio).long().cumprod(0).sum())
+n = int(((~(r <= ratio)).cumsum(-1) < 1).sum())
+left = torch.clamp(p[n] - q[n], min=0)
+left = left / left.sum() if left.sum() > 0 else p[n]
+t = torch.multinomial(left, 1, generator=rng).item()
+
+# - if text[-1] == eos:
+# -     break
+
+# - return text[len(prompt):]
+new = text[len(prompt):end]
+return cut_after(new, eos)
 
 # %% past the end, residual of every row
-def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=None, top_p=None,
-                eos=None, rng=None, blocks=None):
-    check_start(prompt, n_new, target, draft, gamma)
-    check_sampling(temperature, top_k, top_p)
+# of: acceptance and a token of the residual for every row at once
+# = cut_after([*x[:n], others[n]], eos) => [*x[:n], others[n]]
 
-    text, end = list(prompt), len(prompt) + n_new
-    if n_new > 0 and len(prompt) > 1:
-        target.feed(text[:-1])
-        draft.feed(text[:-1])
-    while len(text) < end:
-        k = gamma() if callable(gamma) else gamma
-        x, q = [], []
-        for _ in range(k):
-            logits = draft.feed((text + x)[draft.n_cached():])[-1]
-            if torch.isneginf(logits).all():
-                break
-            q.append(distribution(logits, temperature, top_k, top_p))
-            x.append(torch.multinomial(q[-1], 1, generator=rng).item())
-        p = distribution(target.feed([text[-1], *x]), temperature, top_k, top_p)
-        k = len(x)
-        q = torch.stack([*q, torch.zeros_like(p[-1])])
-        i = torch.arange(k)
-        ratio = p[i, x] / q[i, x]
-        r = torch.rand(k, generator=rng, dtype=ratio.dtype)
-        others = torch.multinomial(residual(p, q), 1, generator=rng)[:, 0].tolist()
-        n = int((r < ratio).long().cumprod(0).sum())
-        if blocks is not None:
-            blocks.append(Block(k, n, len(text)))
-        text += [*x[:n], others[n]]
-        target.rewind(len(text) - 1)
-        draft.rewind(min(draft.n_cached(), len(text) - 1))
-    return cut_after(text[len(prompt):end], eos)
+# - k = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
+k = gamma() if callable(gamma) else gamma
+
+# - if text[-1] == eos:
+# -     break
+
+# - return text[len(prompt):]
+return cut_after(text[len(prompt):end], eos)
 
 # %% loop, past the end
 def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=None, top_p=None,
@@ -544,46 +432,16 @@ def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=N
     return cut_after(text[len(prompt):end], eos)
 
 # %% gpt-fast, past the end
-def race(probs, rng=None):
-    return int((probs / torch.empty_like(probs).exponential_(1, generator=rng)).argmax())
+# of: the first token from the prompt's own row, as gpt-fast has it
+# = while len(text) < end and text[-1] != eos: => while len(text) < end:
+# = cut_after([*x[:n], t], eos) => [*x[:n], t]
+# = return text[len(prompt):] => return cut_after(text[len(prompt):end], eos)
 
-def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=None, top_p=None,
-                eos=None, rng=None, blocks=None):
-    check_start(prompt, n_new, target, draft, gamma)
-    check_sampling(temperature, top_k, top_p)
+# - k = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
+k = gamma() if callable(gamma) else gamma
 
-    text, end = list(prompt), len(prompt) + n_new
-    if n_new == 0:
-        return []
-    p = distribution(target.feed(text), temperature, top_k, top_p)[-1]
-    draft.feed(text)
-    text.append(race(p, rng))
-    while len(text) < end:
-        k = gamma() if callable(gamma) else gamma
-        x, q = [], []
-        for _ in range(k):
-            logits = draft.feed((text + x)[draft.n_cached():])[-1]
-            if torch.isneginf(logits).all():
-                break
-            q.append(distribution(logits, temperature, top_k, top_p))
-            x.append(race(q[-1], rng))
-        p = distribution(target.feed([text[-1], *x]), temperature, top_k, top_p)
-        k = len(x)
-        ratio = torch.stack([p[i, t] / q[i][t] for i, t in enumerate(x)]) if x else torch.zeros(0)
-        bad = (torch.rand(ratio.shape, generator=rng, dtype=ratio.dtype) > ratio).nonzero()
-        if bad.shape[0] == 0:
-            n, t = k, race(p[-1], rng)
-        else:
-            n = bad[0].item()
-            left = p[n] - q[n]
-            left = torch.where(left > 0, left, 0.0)
-            t = race(left / left.sum(), rng) if left.sum() > 0 else race(p[n], rng)
-        if blocks is not None:
-            blocks.append(Block(k, n, len(text)))
-        text += [*x[:n], t]
-        target.rewind(len(text) - 1)
-        draft.rewind(min(draft.n_cached(), len(text) - 1))
-    return cut_after(text[len(prompt):end], eos)
+# - t = race(left / left.sum(), rng)
+t = race(left / left.sum(), rng) if left.sum() > 0 else race(p[n], rng)
 
 # fails every_block_is_reported
 

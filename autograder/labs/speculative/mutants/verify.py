@@ -10,10 +10,7 @@ if not (uniform < draft_probs[i, token] / target_probs[i, token]):
     return i, sample(residual(target_probs[i], draft_probs[i]), rng)
 
 # %% kept always
-# - if not uniform < target_probs[i, token] / draft_probs[i, token]:
-# -     return i, sample(residual(target_probs[i], draft_probs[i]), rng)
-if not (uniform < 1):
-    return i, sample(residual(target_probs[i], draft_probs[i]), rng)
+# = uniform < target_probs[i, token] / draft_probs[i, token] => (uniform < 1)
 
 # fails a_token_is_kept_by_the_ratio
 
@@ -24,10 +21,7 @@ if not (uniform < target_probs[i, token] / (0.8 * draft_probs[i, token])):
     return i, sample(residual(target_probs[i], draft_probs[i]), rng)
 
 # %% the target's probability alone
-# - if not uniform < target_probs[i, token] / draft_probs[i, token]:
-# -     return i, sample(residual(target_probs[i], draft_probs[i]), rng)
-if not (uniform < target_probs[i, token]):
-    return i, sample(residual(target_probs[i], draft_probs[i]), rng)
+# = uniform < target_probs[i, token] / draft_probs[i, token] => (uniform < target_probs[i, token])
 
 # fails a_token_is_kept_by_the_ratio a_full_acceptance_gives_one_token_more
 #   what_the_target_excludes_never_comes
@@ -73,8 +67,7 @@ if not (uniform < (target_probs[i, token] + 1e-6) / (draft_probs[i, token] + 1e-
     return i, sample(residual(target_probs[i], draft_probs[i]), rng)
 
 # %% eps in the residual
-# - return i, sample(residual(target_probs[i], draft_probs[i]), rng)
-return i, sample(residual(target_probs[i], draft_probs[i]) + 1e-7, rng)
+# = residual(target_probs[i], draft_probs[i]) => residual(target_probs[i], draft_probs[i]) + 1e-7
 
 # fails each_token_has_a_uniform_of_its_own
 
@@ -125,8 +118,7 @@ def verify(drafted, draft_probs, target_probs, rng=None):
 # fails a_rejected_token_is_replaced_by_the_residual
 
 # %% the target after a rejection
-# - return i, sample(residual(target_probs[i], draft_probs[i]), rng)
-return i, sample(target_probs[i], rng)
+# = residual(target_probs[i], draft_probs[i]) => target_probs[i]
 
 # %% the residual's most likely token
 # - return i, sample(residual(target_probs[i], draft_probs[i]), rng)
@@ -139,20 +131,16 @@ return i, sample(target_probs[i].index_fill(0, torch.tensor(token), 0), rng)
 # fails a_rejected_token_is_replaced_by_the_residual what_the_target_excludes_never_comes
 
 # %% the draft after a rejection
-# - return i, sample(residual(target_probs[i], draft_probs[i]), rng)
-return i, sample(draft_probs[i], rng)
+# = residual(target_probs[i], draft_probs[i]) => draft_probs[i]
 
 # %% the rejected token stays
-# - return i, sample(residual(target_probs[i], draft_probs[i]), rng)
-return i, token
+# = sample(residual(target_probs[i], draft_probs[i]), rng) => token
 
 # %% the absolute difference
-# - return i, sample(residual(target_probs[i], draft_probs[i]), rng)
-return i, sample((target_probs[i] - draft_probs[i]).abs(), rng)
+# = residual(target_probs[i], draft_probs[i]) => (target_probs[i] - draft_probs[i]).abs()
 
 # %% the residual of the first rows
-# - return i, sample(residual(target_probs[i], draft_probs[i]), rng)
-return i, sample(residual(target_probs[0], draft_probs[0]), rng)
+# = residual(target_probs[i], draft_probs[i]) => residual(target_probs[0], draft_probs[0])
 
 # fails a_token_is_kept_by_the_ratio a_rejected_token_is_replaced_by_the_residual
 #   what_the_target_excludes_never_comes
@@ -168,28 +156,23 @@ target_probs = torch.cat([target_probs[1:], target_probs[-1:]])
 #   what_was_passed_stays_as_it_is rng_decides_what_chance_decides
 
 # %% the bonus is counted as kept
-# - return len(drafted), sample(target_probs[-1], rng)
-return len(drafted) + 1, sample(target_probs[-1], rng)
+# = len(drafted) => len(drafted) + 1
 
 # fails a_full_acceptance_gives_one_token_more without_drafts_it_is_a_plain_step
 
 # %% no token of its own: the last one again
-# - return len(drafted), sample(target_probs[-1], rng)
-return len(drafted), drafted[-1]
+# = sample(target_probs[-1], rng) => drafted[-1]
 
 # %% the most likely bonus
-# - return len(drafted), sample(target_probs[-1], rng)
-return len(drafted), int(target_probs[-1].argmax())
+# = sample(target_probs[-1], rng) => int(target_probs[-1].argmax())
 
 # fails a_full_acceptance_gives_one_token_more what_the_target_excludes_never_comes
 
 # %% the bonus from the row before
-# - return len(drafted), sample(target_probs[-1], rng)
-return len(drafted), sample(target_probs[max(len(drafted) - 1, 0)], rng)
+# = target_probs[-1] => target_probs[max(len(drafted) - 1, 0)]
 
 # %% the bonus from the draft
-# - return len(drafted), sample(target_probs[-1], rng)
-return len(drafted), sample(draft_probs[-1] if drafted else target_probs[0], rng)
+# = target_probs[-1] => draft_probs[-1] if drafted else target_probs[0]
 
 # fails a_full_acceptance_gives_one_token_more
 
@@ -214,8 +197,7 @@ draft_probs = torch.stack(list(draft_probs))
 # fails shapes_that_do_not_fit_are_refused
 
 # %% no look at the shapes
-# - check_rows(drafted, draft_probs, target_probs)
-pass
+# = check_rows(drafted, draft_probs, target_probs) => pass
 
 # %% counts the rows of the draft alone
 # - check_rows(drafted, draft_probs, target_probs)
@@ -231,8 +213,7 @@ given, drafted = drafted, list(drafted)
 given.clear()
 
 # %% the residual in place
-# - return i, sample(residual(target_probs[i], draft_probs[i]), rng)
-return i, sample(target_probs[i].sub_(draft_probs[i]).clamp_(min=0), rng)
+# = residual(target_probs[i], draft_probs[i]) => target_probs[i].sub_(draft_probs[i]).clamp_(min=0)
 
 # %% the draft's rows are divided in place
 # - check_rows(drafted, draft_probs, target_probs)
@@ -312,10 +293,6 @@ rng = torch.Generator().manual_seed(0)
 # - )
 torch.manual_seed(123)
 uniform = torch.rand((), generator=rng, dtype=target_probs.dtype)
-
-# fails a_token_is_kept_by_the_ratio each_token_has_a_uniform_of_its_own
-#   a_rejected_token_is_replaced_by_the_residual a_full_acceptance_gives_one_token_more
-#   what_the_target_excludes_never_comes
 
 # %% the rejected token is counted
 # - return i, sample(residual(target_probs[i], draft_probs[i]), rng)

@@ -3,18 +3,15 @@
 # fails each_row_has_the_law_that_it_has_alone
 
 # %% all that were accepted count
-# - n_kept = accepted.long().cumprod(dim=1).sum(dim=1)
-n_kept = accepted.long().sum(dim=1)
+# = accepted.long().cumprod(dim=1).sum(dim=1) => accepted.long().sum(dim=1)
 
 # %% the target for all
-# - left = residual(target_probs[index, n_kept], padded[index, n_kept])
-left = target_probs[index, n_kept]
+# = residual(target_probs[index, n_kept], padded[index, n_kept]) => target_probs[index, n_kept]
 
 # fails each_row_has_the_law_that_it_has_alone a_row_ends_where_its_draft_ends
 
 # %% the residual of the first row for all
-# - left = residual(target_probs[index, n_kept], padded[index, n_kept])
-left = residual(target_probs[index, n_kept], padded[0, n_kept])
+# = padded[index, n_kept] => padded[0, n_kept]
 
 # %% a full acceptance draws from a residual too
 # - nothing = torch.zeros_like(target_probs[:, :1])
@@ -39,12 +36,10 @@ return n_kept, tokens
 # fails a_row_ends_where_its_draft_ends
 
 # %% what was not drafted may be kept
-# - accepted = (uniforms < ratios) & is_drafted
-accepted = uniforms < ratios
+# = (uniforms < ratios) & is_drafted => uniforms < ratios
 
 # %% what was not drafted counts as rejected
-# - padded = torch.cat([draft_probs.where(is_drafted[..., None], 0), nothing], dim=1)
-padded = torch.cat([draft_probs, nothing], dim=1)
+# = draft_probs.where(is_drafted[..., None], 0) => draft_probs
 
 # %% not without any draft
 # - n_rows, k = drafted.shape
@@ -54,8 +49,7 @@ drafted.amax(dim=1)
 # fails the_answer_is_one_whole_number_per_row
 
 # %% tokens as a column
-# - return n_kept, torch.multinomial(left, 1, generator=rng)[:, 0]
-return n_kept, torch.multinomial(left, 1, generator=rng)
+# = torch.multinomial(left, 1, generator=rng)[:, 0] => torch.multinomial(left, 1, generator=rng)
 
 # %% floats
 # - return n_kept, torch.multinomial(left, 1, generator=rng)[:, 0]
@@ -64,8 +58,7 @@ return n_kept.float(), torch.multinomial(left, 1, generator=rng)[:, 0]
 # fails the_batch_stays_as_it_is
 
 # %% the draft is cleared in place
-# - padded = torch.cat([draft_probs.where(is_drafted[..., None], 0), nothing], dim=1)
-padded = torch.cat([draft_probs.mul_(is_drafted[..., None]), nothing], dim=1)
+# = draft_probs.where(is_drafted[..., None], 0) => draft_probs.mul_(is_drafted[..., None])
 
 # %% the padding is overwritten
 # - accepted = (uniforms < ratios) & is_drafted

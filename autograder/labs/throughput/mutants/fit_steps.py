@@ -3,22 +3,18 @@
 # fails the_prefill_makes_the_first_token
 
 # %% the time of the shortest run as the prefill
-# - return float(prefill_s), float(step_s)
-return float(times_s[list(n_new).index(min(n_new))]), float(step_s)
+# = float(prefill_s) => float(times_s[list(n_new).index(min(n_new))])
 
 # %% the prefill read off at no token
-# - n_steps = numpy.asarray(n_new, dtype=float) - 1
-n_steps = numpy.asarray(n_new, dtype=float)
+# = numpy.asarray(n_new, dtype=float) - 1 => numpy.asarray(n_new, dtype=float)
 
 # %% half a step off
-# - n_steps = numpy.asarray(n_new, dtype=float) - 1
-n_steps = numpy.asarray(n_new, dtype=float) - 0.5
+# = numpy.asarray(n_new, dtype=float) - 1 => numpy.asarray(n_new, dtype=float) - 0.5
 
 # fails a_step_is_the_slope the_prefill_makes_the_first_token
 
 # %% step first
-# - return float(prefill_s), float(step_s)
-return float(step_s), float(prefill_s)
+# = float(prefill_s), float(step_s) => float(step_s), float(prefill_s)
 
 # fails a_step_is_the_slope all_points_have_a_say
 
@@ -55,16 +51,10 @@ def fit_steps(n_new, times_s):
 # fails one_length_determines_no_line
 
 # %% one length is fitted all the same
-# - if len(set(n_steps.tolist())) < 2:
-# -     raise ValueError(f"a line needs two different numbers of tokens, got {list(n_new)}")
-if False:
-    raise ValueError(f"a line needs two different numbers of tokens, got {list(n_new)}")
+# = len(set(n_steps.tolist())) < 2 => False
 
 # %% counts points, not lengths
-# - if len(set(n_steps.tolist())) < 2:
-# -     raise ValueError(f"a line needs two different numbers of tokens, got {list(n_new)}")
-if len(n_steps) < 2:
-    raise ValueError(f"a line needs two different numbers of tokens, got {list(n_new)}")
+# = set(n_steps.tolist()) => n_steps
 
 # fails the_prefill_makes_the_first_token a_step_is_the_slope all_points_have_a_say
 

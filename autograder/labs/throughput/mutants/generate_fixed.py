@@ -3,26 +3,21 @@
 # fails the_new_tokens_alone_come_back
 
 # %% the prompt comes back too
-# - return generated[:, tokens.shape[1] :]
-return generated
+# = generated[:, tokens.shape[1] :] => generated
 
 # %% the first n_new columns
-# - return generated[:, tokens.shape[1] :]
-return generated[:, :n_new]
+# = generated[:, tokens.shape[1] :] => generated[:, :n_new]
 
 # %% one token too few
-# - return generated[:, tokens.shape[1] :]
-return generated[:, tokens.shape[1] + 1 :]
+# = generated[:, tokens.shape[1] :] => generated[:, tokens.shape[1] + 1 :]
 
 # %% the first sequence only
-# - return generated[:, tokens.shape[1] :]
-return generated[:1, tokens.shape[1] :]
+# = generated[:, tokens.shape[1] :] => generated[:1, tokens.shape[1] :]
 
 # fails end_of_text_cannot_end_a_run
 
 # %% a largest length alone
-# - lengths = {"min_new_tokens": n_new, "max_new_tokens": n_new}
-lengths = {"max_new_tokens": n_new}
+# = {"min_new_tokens": n_new, "max_new_tokens": n_new} => {"max_new_tokens": n_new}
 
 # %% a smallest length that counts the prompt
 # - lengths = {"min_new_tokens": n_new, "max_new_tokens": n_new}
@@ -35,8 +30,7 @@ lengths = {"min_length": n_new, "max_new_tokens": n_new}
 generated = model.generate(tokens, do_sample=False, **lengths)
 
 # %% a mask made from the padding
-# - everything = torch.ones_like(tokens)
-everything = (tokens != model.config.pad_token_id).long()
+# = torch.ones_like(tokens) => (tokens != model.config.pad_token_id).long()
 
 # fails decoding_is_greedy
 

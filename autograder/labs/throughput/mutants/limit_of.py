@@ -3,16 +3,7 @@
 # fails many_layers_wait_for_launches
 
 # %% one layer's launches
-# - least_s = {
-# -     "launch": n_layers * launch_s_per_layer,
-# -     "memory": moving_s,
-# -     "compute": computing_s,
-# - }
-least_s = {
-    "launch": launch_s_per_layer,
-    "memory": moving_s,
-    "compute": computing_s,
-}
+# = n_layers * launch_s_per_layer => launch_s_per_layer
 
 # %% the time next to the step
 def limit_of(step_s, n_layers, launch_s_per_layer, moving_s, computing_s):
@@ -34,30 +25,12 @@ return "memory" if moving_s > computing_s else "compute"
 # fails many_bytes_wait_for_memory
 
 # %% memory under another name
-# - least_s = {
-# -     "launch": n_layers * launch_s_per_layer,
-# -     "memory": moving_s,
-# -     "compute": computing_s,
-# - }
-least_s = {
-    "launch": n_layers * launch_s_per_layer,
-    "bandwidth": moving_s,
-    "compute": computing_s,
-}
+# = "memory": moving_s, => "bandwidth": moving_s,
 
 # fails many_products_wait_for_compute
 
 # %% compute under another name
-# - least_s = {
-# -     "launch": n_layers * launch_s_per_layer,
-# -     "memory": moving_s,
-# -     "compute": computing_s,
-# - }
-least_s = {
-    "launch": n_layers * launch_s_per_layer,
-    "memory": moving_s,
-    "arithmetic": computing_s,
-}
+# = "compute": computing_s, => "arithmetic": computing_s,
 
 # fails many_bytes_wait_for_memory many_products_wait_for_compute
 
@@ -73,28 +46,18 @@ def limit_of(step_s, n_layers, launch_s_per_layer, moving_s, computing_s):
 # fails many_layers_wait_for_launches many_bytes_wait_for_memory many_products_wait_for_compute
 
 # %% the shortest
-# - return max(least_s, key=least_s.get)
-return min(least_s, key=least_s.get)
+# = max(least_s, key=least_s.get) => min(least_s, key=least_s.get)
 
 # fails a_step_below_its_floor_is_refused
 
 # %% nothing is impossible
-# - if step_s < max(moving_s, computing_s):
-# -     floor_s = max(moving_s, computing_s)
-if False:
-    floor_s = max(moving_s, computing_s)
+# = step_s < max(moving_s, computing_s) => False
 
 # %% memory cannot be beaten, computing can
-# - if step_s < max(moving_s, computing_s):
-# -     floor_s = max(moving_s, computing_s)
-if step_s < moving_s:
-    floor_s = max(moving_s, computing_s)
+# = step_s < max(moving_s, computing_s) => step_s < moving_s
 
 # %% computing cannot be beaten, memory can
-# - if step_s < max(moving_s, computing_s):
-# -     floor_s = max(moving_s, computing_s)
-if step_s < computing_s:
-    floor_s = max(moving_s, computing_s)
+# = step_s < max(moving_s, computing_s) => step_s < computing_s
 
 # %% launching cannot be beaten either
 # - if step_s < max(moving_s, computing_s):
@@ -112,7 +75,4 @@ def limit_of(*sizes):
 # fails a_step_below_its_floor_is_refused
 
 # %% a step as long as its floor is refused
-# - if step_s < max(moving_s, computing_s):
-# -     floor_s = max(moving_s, computing_s)
-if step_s <= max(moving_s, computing_s):
-    floor_s = max(moving_s, computing_s)
+# = step_s < max(moving_s, computing_s) => step_s <= max(moving_s, computing_s)

@@ -3,28 +3,20 @@
 # fails each_point_is_measured_once_in_order
 
 # %% smallest first
-# - for point in points:
-# -     if point in done:
-# -         continue
-for point in sorted(points):
-    if point in done:
-        continue
+# = for point in points: => for point in sorted(points):
 
 # %% samples averaged
-# - samples_s, outcome = measure(point), "ok"
-samples_s, outcome = [statistics.fmean(measure(point))], "ok"
+# = measure(point), "ok" => [statistics.fmean(measure(point))], "ok"
 
 # fails each_point_is_measured_once_in_order each_row_is_saved_before_the_next_point
 
 # %% measured twice, the second kept
-# - samples_s, outcome = measure(point), "ok"
-samples_s, outcome = (measure(point), measure(point))[1], "ok"
+# = measure(point), "ok" => (measure(point), measure(point))[1], "ok"
 
 # fails each_point_is_measured_once_in_order out_of_memory_is_a_row_and_the_sweep_goes_on
 
 # %% another word for a row that is fine
-# - samples_s, outcome = measure(point), "ok"
-samples_s, outcome = measure(point), "done"
+# = measure(point), "ok" => measure(point), "done"
 
 # fails each_row_is_saved_before_the_next_point other_errors_pass_through
 
@@ -73,18 +65,10 @@ def sweep(points, measure, save, free_memory, done=()):
 break
 
 # %% called ok where memory ends
-# - samples_s, outcome = [], "out of memory"
-samples_s, outcome = [], "ok"
+# = samples_s, outcome = [], "out of memory" => samples_s, outcome = [], "ok"
 
 # %% nothing is caught
-# - try:
-# -     samples_s, outcome = measure(point), "ok"
-# - except MemoryError:
-# -     samples_s, outcome = [], "out of memory"
-try:
-    samples_s, outcome = measure(point), "ok"
-except KeyError:
-    samples_s, outcome = [], "out of memory"
+# = except MemoryError: => except KeyError:
 
 # fails out_of_memory_is_a_row_and_the_sweep_goes_on
 
@@ -94,8 +78,7 @@ if outcome == "ok":
     save(point, samples_s, outcome)
 
 # %% zero seconds where memory ends
-# - samples_s, outcome = [], "out of memory"
-samples_s, outcome = [0.0], "out of memory"
+# = samples_s, outcome = [], "out of memory" => samples_s, outcome = [0.0], "out of memory"
 
 # fails memory_is_freed_once_the_exception_is_gone
 
@@ -138,10 +121,7 @@ def sweep(points, measure, save, free_memory, done=()):
 # fails finished_points_are_skipped
 
 # %% everything again
-# - if point in done:
-# -     continue
-if False:
-    continue
+# = point in done => False
 
 # %% skips as many as are done
 # - for point in points:
@@ -158,30 +138,15 @@ for point in list(points)[len(done) :]:
         samples_s, outcome = [], "out of memory"
 
 # %% stops at the first that is done
-# - continue
-break
+# = continue => break
 
 # fails other_errors_pass_through
 
 # %% any error is taken for too little memory
-# - try:
-# -     samples_s, outcome = measure(point), "ok"
-# - except MemoryError:
-# -     samples_s, outcome = [], "out of memory"
-try:
-    samples_s, outcome = measure(point), "ok"
-except Exception:
-    samples_s, outcome = [], "out of memory"
+# = except MemoryError: => except Exception:
 
 # %% takes torch's other errors for a lack of memory
-# - try:
-# -     samples_s, outcome = measure(point), "ok"
-# - except MemoryError:
-# -     samples_s, outcome = [], "out of memory"
-try:
-    samples_s, outcome = measure(point), "ok"
-except (MemoryError, RuntimeError):
-    samples_s, outcome = [], "out of memory"
+# = except MemoryError: => except (MemoryError, RuntimeError):
 
 # %% goes on after any error, and raises it at the end
 def sweep(points, measure, save, free_memory, done=()):

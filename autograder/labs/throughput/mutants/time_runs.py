@@ -3,25 +3,16 @@
 # fails warm_up_runs_come_first_and_are_not_timed
 
 # %% no warm-up
-# - for _ in range(n_warmup):
-# -     run()
-for _ in range(0):
-    run()
+# = range(n_warmup) => range(0)
 
 # %% one run more
-# - for _ in range(n_warmup):
-# -     run()
-for _ in range(n_warmup + 1):
-    run()
+# = range(n_warmup) => range(n_warmup + 1)
 
 # %% the warm-up is kept
+# = range(n_repeats) => range(n_warmup + n_repeats)
+
 # - for _ in range(n_warmup):
 # -     run()
-
-# - for _ in range(n_repeats):
-# -     wait_for_device()
-for _ in range(n_warmup + n_repeats):
-    wait_for_device()
 
 # fails the_device_is_idle_when_a_sample_begins
 
@@ -63,48 +54,36 @@ samples_s.append(read_clock() - start_s)
 # fails samples_are_raw_one_per_run
 
 # %% the mean of all
-# - return samples_s
-return [sum(samples_s) / n_repeats]
+# = return samples_s => return [sum(samples_s) / n_repeats]
 
 # %% the mean, as a tensor
-# - return samples_s
-return torch.tensor(samples_s).mean()
+# = return samples_s => return torch.tensor(samples_s).mean()
 
 # %% the samples of the first runs, which are the warm-up
+# = range(n_repeats) => range(n_warmup + n_repeats)
+# = return samples_s => return samples_s[:n_repeats]
+
 # - for _ in range(n_warmup):
 # -     run()
 
-# - for _ in range(n_repeats):
-# -     wait_for_device()
-for _ in range(n_warmup + n_repeats):
-    wait_for_device()
-
-# - return samples_s
-return samples_s[:n_repeats]
-
 # %% sorted
-# - return samples_s
-return sorted(samples_s)
+# = return samples_s => return sorted(samples_s)
 
 # %% milliseconds
-# - samples_s.append(read_clock() - start_s)
-samples_s.append(1000 * (read_clock() - start_s))
+# = read_clock() - start_s => 1000 * (read_clock() - start_s)
 
 # %% the first reading is never renewed
-# - samples_s = []
-samples_s, first_s = [], None
+# = samples_s = [] => samples_s, first_s = [], None
 
 # - samples_s.append(read_clock() - start_s)
 first_s = first_s or start_s
 samples_s.append(read_clock() - first_s)
 
 # %% the first sample dropped
-# - return samples_s
-return samples_s[1:]
+# = return samples_s => return samples_s[1:]
 
 # %% outliers dropped
-# - return samples_s
-return [s for s in samples_s if s < max(samples_s)] or samples_s
+# = return samples_s => return [s for s in samples_s if s < max(samples_s)] or samples_s
 
 # fails warm_up_runs_come_first_and_are_not_timed the_device_is_idle_when_a_sample_begins
 #   the_device_is_idle_when_a_sample_ends samples_are_raw_one_per_run
@@ -125,16 +104,10 @@ def time_runs(run, read_clock, synchronize, n_warmup, n_repeats):
 # fails counts_that_time_nothing_are_refused
 
 # %% nothing is refused
-# - if n_warmup < 0 or n_repeats < 1:
-# -     raise ValueError(f"cannot time {n_repeats} runs after {n_warmup} to warm up")
-if False:
-    raise ValueError(f"cannot time {n_repeats} runs after {n_warmup} to warm up")
+# = if n_warmup < 0 or n_repeats < 1: => if False:
 
 # %% a negative warm-up is taken for none
-# - if n_warmup < 0 or n_repeats < 1:
-# -     raise ValueError(f"cannot time {n_repeats} runs after {n_warmup} to warm up")
-if n_repeats < 1:
-    raise ValueError(f"cannot time {n_repeats} runs after {n_warmup} to warm up")
+# = if n_warmup < 0 or n_repeats < 1: => if n_repeats < 1:
 
 # %% refused too late
 # - if n_warmup < 0 or n_repeats < 1:

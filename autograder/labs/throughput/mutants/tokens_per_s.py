@@ -3,12 +3,10 @@
 # fails all_sequences_count
 
 # %% one sequence
-# - return batch_size * n_new / statistics.median(samples_s)
-return n_new / statistics.median(samples_s)
+# = batch_size * n_new => n_new
 
 # %% runs per second
-# - return batch_size * n_new / statistics.median(samples_s)
-return batch_size / statistics.median(samples_s)
+# = batch_size * n_new / statistics.median(samples_s) => batch_size / statistics.median(samples_s)
 
 # %% in thousands
 # - return batch_size * n_new / statistics.median(samples_s)
@@ -17,20 +15,17 @@ return batch_size * n_new / statistics.median(samples_s) / 1000
 # fails the_median_run_counts two_runs_may_be_in_the_middle
 
 # %% the mean run
-# - return batch_size * n_new / statistics.median(samples_s)
-return batch_size * n_new / statistics.fmean(samples_s)
+# = statistics.median(samples_s) => statistics.fmean(samples_s)
 
 # %% the mean of rates
 # - return batch_size * n_new / statistics.median(samples_s)
 return statistics.fmean(batch_size * n_new / each for each in samples_s)
 
 # %% the best run
-# - return batch_size * n_new / statistics.median(samples_s)
-return batch_size * n_new / min(samples_s)
+# = statistics.median(samples_s) => min(samples_s)
 
 # %% the last run
-# - return batch_size * n_new / statistics.median(samples_s)
-return batch_size * n_new / samples_s[-1]
+# = statistics.median(samples_s) => samples_s[-1]
 
 # fails the_median_run_counts
 
@@ -61,18 +56,15 @@ return statistics.median(samples_s) / (batch_size * n_new)
 # fails the_median_run_counts two_runs_may_be_in_the_middle
 
 # %% the one in the middle place, unsorted
-# - return batch_size * n_new / statistics.median(samples_s)
-return batch_size * n_new / samples_s[len(samples_s) // 2]
+# = statistics.median(samples_s) => samples_s[len(samples_s) // 2]
 
 # fails two_runs_may_be_in_the_middle
 
 # %% the lower of the two in the middle
-# - return batch_size * n_new / statistics.median(samples_s)
-return batch_size * n_new / statistics.median_low(samples_s)
+# = statistics.median(samples_s) => statistics.median_low(samples_s)
 
 # %% the upper of the two in the middle
-# - return batch_size * n_new / statistics.median(samples_s)
-return batch_size * n_new / statistics.median_high(samples_s)
+# = statistics.median(samples_s) => statistics.median_high(samples_s)
 
 # %% the median of the rates
 # - return batch_size * n_new / statistics.median(samples_s)

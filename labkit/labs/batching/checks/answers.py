@@ -6,6 +6,7 @@ In the notebook only the form of an answer is checked, and its mark is neutral; 
 part of a serving engine changes.
 """
 
+from functools import partial
 from math import isclose, log, log2
 
 from labkit.bridge.student import Student
@@ -39,6 +40,10 @@ SETTINGS = (EQUAL, EIGHT, THIRTY_TWO)
 TOLERANCE = {EQUAL: 0.05, EIGHT: 0.1, THIRTY_TWO: 0.025}
 ROUNDED = 0.006  # a number that was rounded to two decimals
 
+_which = partial(check, "which_batching")
+_ratio = partial(check, "predicted_ratio")
+_parts = partial(check, "engine_parts")
+
 
 def _expect_named(student: Student, case: AnswerCase, kind: str) -> None:
     """Every behaviour of this kind is called by its name, and each kind is named."""
@@ -53,23 +58,19 @@ def _expect_named(student: Student, case: AnswerCase, kind: str) -> None:
             raise Wrong(f"{letter} is not {named[letter]} batching")
 
 
-@check("which_batching", hint="Look for servers whose batches begin only when they are full.")
+@_which(hint="Look for servers whose batches begin only when they are full.")
 def static_batches_are_recognized(student: Student, case: AnswerCase) -> None:
     """If a batch waits until it is full, and no request joins it later, batching is static."""
     _expect_named(student, case, "static")
 
 
-@check(
-    "which_batching", hint="Find out when a batch begins, and whether a request can join it later."
-)
+@_which(hint="Find out when a batch begins, and whether a request can join it later.")
 def dynamic_batches_are_recognized(student: Student, case: AnswerCase) -> None:
     """If a batch also begins after a set time, although it is not full, batching is dynamic."""
     _expect_named(student, case, "dynamic")
 
 
-@check(
-    "which_batching", hint="Look for requests that join or leave between two steps of the others."
-)
+@_which(hint="Look for requests that join or leave between two steps of the others.")
 def continuous_batches_are_recognized(student: Student, case: AnswerCase) -> None:
     """If requests join and leave between any two steps, batching is continuous."""
     _expect_named(student, case, "continuous")
@@ -106,23 +107,19 @@ def _expect_ratio(student: Student, case: AnswerCase, setting: str) -> None:
     expect_close(case, got, right, setting, source, relative=relative, why=why)
 
 
-@check(
-    "predicted_ratio", hint="Count the slots that are empty before a batch of equal lengths ends."
-)
+@_ratio(hint="Count the slots that are empty before a batch of equal lengths ends.")
 def equal_lengths_are_predicted(student: Student, case: AnswerCase) -> None:
     """The ratio for equal lengths is right to 0.05."""
     _expect_ratio(student, case, EQUAL)
 
 
-@check(
-    "predicted_ratio", hint="Add the mean times between the ends: m/8, then m/7, and so on to m."
-)
+@_ratio(hint="Add the mean times between the ends: m/8, then m/7, and so on to m.")
 def exponential_lengths_are_predicted(student: Student, case: AnswerCase) -> None:
     """The ratio for exponential lengths in 8 slots is right to 0.1."""
     _expect_ratio(student, case, EIGHT)
 
 
-@check("predicted_ratio", hint="Add the mean times between the ends again, now from m/32 to m.")
+@_ratio(hint="Add the mean times between the ends again, now from m/32 to m.")
 def more_slots_are_predicted(student: Student, case: AnswerCase) -> None:
     """The ratio for exponential lengths in 32 slots is right to 0.025."""
     _expect_ratio(student, case, THIRTY_TWO)
@@ -137,22 +134,19 @@ def _expect_parts(student: Student, case: AnswerCase, letters: str) -> None:
         raise Wrong(f"{wrong[0]} is not the effect of {named[wrong[0]]}")
 
 
-@check(
-    "engine_parts",
-    hint="Look for what is stored only once, and for what is reserved later than before.",
-)
+@_parts(hint="Look for what is stored only once, and for what is reserved later than before.")
 def parts_that_save_memory_are_recognized(student: Student, case: AnswerCase) -> None:
     """The parts that store less of the KV cache, or store it later, are named in A and B."""
     _expect_parts(student, case, "AB")
 
 
-@check("engine_parts", hint="Find out what had to wait before: the other requests, or the GPU.")
+@_parts(hint="Find out what had to wait before: the other requests, or the GPU.")
 def parts_that_end_waiting_are_recognized(student: Student, case: AnswerCase) -> None:
     """The parts that end the waiting for a long prompt or for the CPU are named in C and D."""
     _expect_parts(student, case, "CD")
 
 
-@check("engine_parts", hint="Compare the bytes that a pass reads, and the tokens that it makes.")
+@_parts(hint="Compare the bytes that a pass reads, and the tokens that it makes.")
 def parts_that_read_less_are_recognized(student: Student, case: AnswerCase) -> None:
     """The parts that read fewer bytes for each token are named in E and F."""
     _expect_parts(student, case, "EF")

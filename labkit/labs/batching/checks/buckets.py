@@ -3,12 +3,15 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from labkit.bridge.requests import hold
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_equal, expect_number, refuse_blank, show
 from labkit.checks.core import Wrong, check
 from labkit.labs.batching.checks.queues import Queue, id_of
+
+_buckets = partial(check, "BucketQueue", gate=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ def _batches(student: Student, case: BucketCase, n_most: int) -> list[list[int]]
     return batches
 
 
-@check("BucketQueue", "edges", hint="Divide the length by the width, and round down.", gate=True)
+@_buckets("edges", hint="Divide the length by the width, and round down.")
 def a_batch_is_one_bucket(student: Student, case: BucketCase) -> None:
     """A batch holds lengths from i x width to (i + 1) x width - 1, and no others."""
     lengths = case.lengths
@@ -112,13 +115,7 @@ def _rule_of(case: BucketCase, batches: Sequence[Sequence[int]]) -> str:
     return f"This happens if {names}." if names else ""
 
 
-@check(
-    "BucketQueue",
-    "many",
-    "turns",
-    hint="Compare the first requests of all buckets, and take the oldest.",
-    gate=True,
-)
+@_buckets("many", "turns", hint="Compare the first requests of all buckets, and take the oldest.")
 def the_bucket_of_the_oldest_is_next(student: Student, case: BucketCase) -> None:
     """The next batch comes from the bucket with the oldest request of all."""
     waiting = set(range(len(case.lengths)))
@@ -148,12 +145,7 @@ def _why_that_bucket(case: BucketCase, taken: int, waiting: set[int]) -> str:
     return f"That bucket is {names}." if names else ""
 
 
-@check(
-    "BucketQueue",
-    "one",
-    hint="Add requests at the end of a bucket, and take them from its front.",
-    gate=True,
-)
+@_buckets("one", hint="Add requests at the end of a bucket, and take them from its front.")
 def within_a_bucket_the_oldest_come_first(student: Student, case: BucketCase) -> None:
     """From one bucket, requests are taken in the order in which they were added."""
     taken = [i for batch in _batches(student, case, 2) for i in batch]
@@ -164,12 +156,7 @@ def within_a_bucket_the_oldest_come_first(student: Student, case: BucketCase) ->
         raise Wrong("the order in which they are taken", expected=right, got=got, why=why)
 
 
-@check(
-    "BucketQueue",
-    "one",
-    hint="Take the smaller of n_most and the number of requests in the bucket.",
-    gate=True,
-)
+@_buckets("one", hint="Take the smaller of n_most and the number of requests in the bucket.")
 def no_more_come_than_were_asked_for(student: Student, case: BucketCase) -> None:
     """`take` returns n_most requests, or all if the bucket has fewer; the others stay."""
     queue, n_left = case.build(student), len(case.lengths)
@@ -183,11 +170,9 @@ def no_more_come_than_were_asked_for(student: Student, case: BucketCase) -> None
         n_left -= got
 
 
-@check(
-    "BucketQueue",
+@_buckets(
     "rare",
     hint="Compare the oldest requests that the buckets hold now, not when buckets were made.",
-    gate=True,
 )
 def a_rare_length_does_not_starve(student: Student, case: BucketCase) -> None:
     """A request of a rare length is next as soon as it is the oldest, even if others arrive."""
@@ -208,7 +193,7 @@ def a_rare_length_does_not_starve(student: Student, case: BucketCase) -> None:
         n_added += len(new)
 
 
-@check("BucketQueue", "one", hint="Return an empty list if all buckets are empty.")
+@_buckets("one", hint="Return an empty list if all buckets are empty.", gate=False)
 def an_empty_queue_gives_an_empty_list(student: Student, case: BucketCase) -> None:
     """Without requests, or when all are taken, `take` gives an empty list."""
     queue, n = case.build(student, 0), len(case.lengths)
@@ -219,7 +204,7 @@ def an_empty_queue_gives_an_empty_list(student: Student, case: BucketCase) -> No
     expect_equal(_taken(queue, case, n), [], "what it returns when all are taken")
 
 
-@check("BucketQueue", "many", hint="Count all requests, not the buckets.")
+@_buckets("many", hint="Count all requests, not the buckets.", gate=False)
 def the_length_counts_all_buckets(student: Student, case: BucketCase) -> None:
     """`len` is the number of requests in all buckets together."""
     expect_equal(len(case.build(student, 0)), 0, "the length of a new queue")

@@ -1,6 +1,7 @@
 """Checks of `transfer_s` and of the metrics."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from labkit.bridge.student import Student
@@ -9,6 +10,10 @@ from labkit.checks.core import Wrong, check
 from labkit.checks.forms import numbers_in
 
 SINGLE_PRECISION = 1e-5  # numbers of single precision, and differences of them
+
+_transfer = partial(check, "transfer_s", gate=True)
+_latencies = partial(check, "latencies", gate=True)
+_goodput = partial(check, "goodput", gate=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +34,7 @@ class TransferCase:
         return student.transfer_s(self.n_tokens, self.bytes_per_token, self.bandwidth, latency_s)
 
 
-@check(
-    "transfer_s",
-    hint="Multiply tokens by bytes_per_token, and divide by the bandwidth.",
-    gate=True,
-)
+@_transfer(hint="Multiply tokens by bytes_per_token, and divide by the bandwidth.")
 def every_byte_passes_the_link(student: Student, case: TransferCase) -> None:
     """Without latency, the time is the bytes of all tokens divided by the bandwidth."""
     slips = {
@@ -47,7 +48,7 @@ def every_byte_passes_the_link(student: Student, case: TransferCase) -> None:
     expect_number(got, case.moving_s, what, relative=SINGLE_PRECISION, factors=slips)
 
 
-@check("transfer_s", hint="Add latency_s once: there is one transfer.", gate=True)
+@_transfer(hint="Add latency_s once: there is one transfer.")
 def the_latency_comes_once(student: Student, case: TransferCase) -> None:
     """The latency is added once, whatever the number of tokens."""
     without, got = (
@@ -87,7 +88,7 @@ def _is_single(case: LatencyCase) -> bool:
     return len(case.token_times_s) == 1
 
 
-@check("latencies", hint="Subtract arrival_s from the time of the first token.", gate=True)
+@_latencies(hint="Subtract arrival_s from the time of the first token.")
 def ttft_begins_with_the_arrival(student: Student, case: LatencyCase) -> None:
     """The first number is the time from the arrival to the first token."""
     got = _pair(student, case)[0]
@@ -99,11 +100,9 @@ def ttft_begins_with_the_arrival(student: Student, case: LatencyCase) -> None:
     expect_number(got, case.ttft_s, "TTFT", relative=SINGLE_PRECISION, slips=slips)
 
 
-@check(
-    "latencies",
+@_latencies(
     hint="Divide the time from the first to the last token by the number of further tokens.",
     applies_to=lambda case: not _is_single(case),
-    gate=True,
 )
 def tpot_is_the_mean_after_the_first(student: Student, case: LatencyCase) -> None:
     """The second number is the mean time of each token after the first one."""
@@ -120,10 +119,10 @@ def tpot_is_the_mean_after_the_first(student: Student, case: LatencyCase) -> Non
     expect_number(got, case.tpot_s, "TPOT", relative=SINGLE_PRECISION, factors=slips, slips=numbers)
 
 
-@check(
-    "latencies",
+@_latencies(
     hint="Return 0 as the second number if there is only one token.",
     applies_to=_is_single,
+    gate=False,
 )
 def a_single_token_has_none_after_it(student: Student, case: LatencyCase) -> None:
     """With one token, the second number is 0."""
@@ -188,30 +187,29 @@ def _expect_goodput(student: Student, case: GoodputCase) -> None:
     expect_number(got, right, "goodput", relative=SINGLE_PRECISION, factors=slips, slips=numbers)
 
 
-@check(
-    "goodput",
-    "mixed",
-    hint="Count a request only if TTFT and TPOT are both within their limits.",
-    gate=True,
-)
+@_goodput("mixed", hint="Count a request only if TTFT and TPOT are both within their limits.")
 def both_limits_have_to_be_met(student: Student, case: GoodputCase) -> None:
     """A request counts if its TTFT and its TPOT are both within their limits."""
     _expect_goodput(student, case)
 
 
-@check("goodput", "edge", hint="Compare with <=, not with <.", gate=True)
+@_goodput("edge", hint="Compare with <=, not with <.")
 def a_limit_just_met_is_met(student: Student, case: GoodputCase) -> None:
     """A request that exactly meets a limit has kept it."""
     _expect_goodput(student, case)
 
 
-@check("goodput", "time", hint="Divide the number of good requests by the seconds.", gate=True)
+@_goodput("time", hint="Divide the number of good requests by the seconds.")
 def good_requests_are_counted_per_second(student: Student, case: GoodputCase) -> None:
     """Goodput is the number of good requests divided by the seconds of the run."""
     _expect_goodput(student, case)
 
 
-@check("goodput", "none", hint="Return 0 if there are no requests. Do not divide by their number.")
+@_goodput(
+    "none",
+    hint="Return 0 if there are no requests. Do not divide by their number.",
+    gate=False,
+)
 def nobody_served_is_no_goodput(student: Student, case: GoodputCase) -> None:
     """Without any request, goodput is 0."""
     expect_number(case.ask(student), 0.0, "goodput of no requests")

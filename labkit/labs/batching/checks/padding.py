@@ -1,6 +1,7 @@
 """Checks of `padding_waste`: what part of the computed prompt tokens is padding."""
 
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 
 from labkit.bridge.student import Student
@@ -8,6 +9,8 @@ from labkit.checks.compare import expect_number, number_in, show
 from labkit.checks.core import Wrong, check
 
 SINGLE_PRECISION = 1e-5  # numbers of single precision
+
+_padding = partial(check, "padding_waste", gate=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,29 +60,19 @@ def _expect_waste(student: Student, case: PaddingCase) -> None:
     )
 
 
-@check(
-    "padding_waste",
-    "longest",
-    hint="Subtract each length from the longest of its batch, and add up.",
-    gate=True,
-)
+@_padding("longest", hint="Subtract each length from the longest of its batch, and add up.")
 def each_batch_is_padded_to_its_own_longest(student: Student, case: PaddingCase) -> None:
     """Waste is the padding to the longest prompt of each batch, divided by all computed tokens."""
     _expect_waste(student, case)
 
 
-@check(
-    "padding_waste",
-    "weights",
-    hint="Add up padding and computed tokens over all batches, then divide once.",
-    gate=True,
-)
+@_padding("weights", hint="Add up padding and computed tokens over all batches, then divide once.")
 def batches_count_by_their_tokens(student: Student, case: PaddingCase) -> None:
     """With several batches, the sum of the padding is divided by the sum of the tokens."""
     _expect_waste(student, case)
 
 
-@check("padding_waste", "none", hint="Return 0 if there are no batches, before you divide.")
+@_padding("none", hint="Return 0 if there are no batches, before you divide.", gate=False)
 def without_batches_nothing_is_wasted(student: Student, case: PaddingCase) -> None:
     """Without any batch, and with batches of equal lengths, the waste is 0."""
     for batches in ((), ((5, 5, 5),)):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -16,6 +17,10 @@ from labkit.checks.core import Wrong, check
 
 TO_PREFILL, TO_DECODE = STATES[:2], STATES[:3]  # what is left for each loop
 OPPOSITE = "It is the other way round: it is True when nothing is left. Return the opposite."
+
+_prefill = partial(check, "has_prefill_requests", gate=True)
+_decode = partial(check, "has_decode_requests", gate=True)
+_fits = partial(check, "does_fit")
 
 
 def flag_in(got: Any, what: str) -> bool:
@@ -91,11 +96,9 @@ def _miscounted(counted: Sequence[str], wanted: Sequence[str]) -> str:
     return " ".join(f"Requests in {names} {verb}." for names, verb in texts.items() if names)
 
 
-@check(
-    "has_prefill_requests",
+@_prefill(
     hint='Return True if any state is one of the two before "decode".',
     applies_to=lambda case: case.has_any("queued", "prefill"),
-    gate=True,
 )
 def one_request_before_decode_is_enough(student: Student, case: StatesCase) -> None:
     """The result is True if any request is "queued" or in "prefill", False if all are "done"."""
@@ -104,11 +107,9 @@ def one_request_before_decode_is_enough(student: Student, case: StatesCase) -> N
     _expect_left(ask, TO_PREFILL, case.all_done, "All of them are done.")
 
 
-@check(
-    "has_prefill_requests",
+@_prefill(
     hint="A request in decode has had its prefill: do not count it.",
     applies_to=lambda case: not case.has_any("queued", "prefill") and case.has_any("decode"),
-    gate=True,
 )
 def requests_in_decode_need_no_prefill(student: Student, case: StatesCase) -> None:
     """The result is False if all requests are in "decode" or "done", and True with a queued one."""
@@ -117,10 +118,10 @@ def requests_in_decode_need_no_prefill(student: Student, case: StatesCase) -> No
     _expect_left(ask, TO_PREFILL, [*case.states, "queued"], "One is queued.")
 
 
-@check(
-    "has_prefill_requests",
+@_prefill(
     hint="Return False for an empty list of states.",
     applies_to=lambda case: not case.states,
+    gate=False,
 )
 def no_requests_need_no_prefill(student: Student, case: StatesCase) -> None:
     """Without any request the result is False: the loop ends at once."""
@@ -128,11 +129,9 @@ def no_requests_need_no_prefill(student: Student, case: StatesCase) -> None:
     _expect_left(student.has_prefill_requests, TO_PREFILL, ["queued"], "One is queued.")
 
 
-@check(
-    "has_decode_requests",
+@_decode(
     hint="Look at all states: one request in decode is enough.",
     applies_to=lambda case: case.has_any("decode"),
-    gate=True,
 )
 def one_request_in_decode_is_enough(student: Student, case: StatesCase) -> None:
     """The result is True if any request is in "decode", and False if all are "done"."""
@@ -140,11 +139,9 @@ def one_request_in_decode_is_enough(student: Student, case: StatesCase) -> None:
     _expect_left(student.has_decode_requests, TO_DECODE, case.all_done, "All of them are done.")
 
 
-@check(
-    "has_decode_requests",
+@_decode(
     hint="Count requests that are queued or in prefill too: they come to decode later.",
     applies_to=lambda case: case.has_any("queued", "prefill") and not case.has_any("decode"),
-    gate=True,
 )
 def requests_on_their_way_count_too(student: Student, case: StatesCase) -> None:
     """The result is True if any request is "queued" or in "prefill": it comes to decode later."""
@@ -153,10 +150,10 @@ def requests_on_their_way_count_too(student: Student, case: StatesCase) -> None:
     _expect_left(student.has_decode_requests, TO_DECODE, case.all_done, "All of them are done.")
 
 
-@check(
-    "has_decode_requests",
+@_decode(
     hint="Return False for an empty list of states.",
     applies_to=lambda case: not case.states,
+    gate=False,
 )
 def no_requests_need_no_decode(student: Student, case: StatesCase) -> None:
     """Without any request the result is False: the loop ends at once."""
@@ -215,8 +212,7 @@ def _room_counted(student: Student, case: RoomCase) -> str:
     return next(found, "")
 
 
-@check(
-    "does_fit",
+@_fits(
     hint="Compare with <=: a memory may be full to the last token.",
     applies_to=lambda case: len(case.in_memory) == 1,
     gate=True,
@@ -226,19 +222,13 @@ def the_last_token_of_room_is_used(student: Student, case: RoomCase) -> None:
     _expect_fit(student, case, 0, "A memory may be exactly full.")
 
 
-@check(
-    "does_fit",
-    hint="Add up the sizes of all requests in memory.",
-    applies_to=_is_crowded,
-    gate=True,
-)
+@_fits(hint="Add up the sizes of all requests in memory.", applies_to=_is_crowded, gate=True)
 def everyone_in_memory_takes_its_own_room(student: Student, case: RoomCase) -> None:
     """Every request in memory takes its own size, also if two sizes are equal."""
     _expect_fit(student, case, 1, "The requests in memory take the sum of their sizes.")
 
 
-@check(
-    "does_fit",
+@_fits(
     hint="Compare with the capacity also when nothing is in memory.",
     applies_to=lambda case: not case.in_memory,
 )
@@ -247,7 +237,7 @@ def an_empty_memory_is_not_endless(student: Student, case: RoomCase) -> None:
     _expect_fit(student, case, 1, "Nothing is in memory: its whole capacity is free.")
 
 
-@check("does_fit", hint="Do not change the list that you are given.", applies_to=_is_crowded)
+@_fits(hint="Do not change the list that you are given.", applies_to=_is_crowded)
 def asking_reserves_nothing(student: Student, case: RoomCase) -> None:
     """The caller's list of sizes is the same after the call as before it."""
     held = place(student, list(case.in_memory))

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from labkit.bridge.requests import hold
@@ -12,6 +13,8 @@ from labkit.checks.core import Wrong, check
 from labkit.checks.forms import Store, expect_refusal
 
 MOST_CALLS = 1000  # of one condition, in one search
+
+_queue = partial(check, "RequestQueue", gate=True)
 
 
 class Queue(Store):
@@ -100,11 +103,7 @@ def _expect_oldest(queue: Queue, right: int, when: str, why: str = "") -> None:
         raise Wrong(f"the oldest {when}", expected=_named(right), got=_named(got), why=why)
 
 
-@check(
-    "RequestQueue",
-    hint="Search from the front, and go on if the condition does not hold.",
-    gate=True,
-)
+@_queue(hint="Search from the front, and go on if the condition does not hold.")
 def the_oldest_that_fulfils_is_taken(student: Student, case: QueueCase) -> None:
     """The oldest request that meets the condition is taken, wherever it stands."""
     ids = case.ids
@@ -128,11 +127,7 @@ def _expect_oldest_taken(queue: Queue, accepted: Collection[int], right: int) ->
     _expect_taken(queue, accepted, right, whys=whys)
 
 
-@check(
-    "RequestQueue",
-    hint="Remove only the request that you return. Leave the others in their order.",
-    gate=True,
-)
+@_queue(hint="Remove only the request that you return. Leave the others in their order.")
 def all_others_keep_their_places(student: Student, case: QueueCase) -> None:
     """After a search, all other requests are in their order of arrival, also if none was taken."""
     queue, ids, why = case.build(student), case.ids, _slip_of_places(student, case)
@@ -160,7 +155,7 @@ def _slip_of_places(student: Student, case: QueueCase) -> str:
     return told(text for text, others in slips.items() if left == others)
 
 
-@check("RequestQueue", hint="Return None after the last request, and remove nothing.")
+@_queue(hint="Return None after the last request, and remove nothing.", gate=False)
 def if_none_fulfils_none_is_taken(student: Student, case: QueueCase) -> None:
     """If the condition holds for no request, it returns None and keeps all requests."""
     _expect_taken(case.build(student, 0), case.ids, None)
@@ -171,7 +166,7 @@ def if_none_fulfils_none_is_taken(student: Student, case: QueueCase) -> None:
         _expect_taken(queue, [waiting], waiting, why=why)
 
 
-@check("RequestQueue", hint="Remove the request from the queue when you return it.", gate=True)
+@_queue(hint="Remove the request from the queue when you return it.")
 def who_was_taken_is_gone(student: Student, case: QueueCase) -> None:
     """A request that was taken is not taken again, and the condition is not called for it."""
     queue, taken = case.build(student), case.ids[1]
@@ -186,11 +181,7 @@ def who_was_taken_is_gone(student: Student, case: QueueCase) -> None:
         )
 
 
-@check(
-    "RequestQueue",
-    hint="Look at the first n_most requests only. n_most may be larger than the queue.",
-    gate=True,
-)
+@_queue(hint="Look at the first n_most requests only. n_most may be larger than the queue.")
 def no_more_than_n_most_are_looked_at(student: Student, case: QueueCase) -> None:
     """With n_most, only the first n_most requests are looked at, and no later one is taken."""
     ids, n = case.ids, 10 * len(case.ids)
@@ -208,9 +199,9 @@ def no_more_than_n_most_are_looked_at(student: Student, case: QueueCase) -> None
     _expect_taken(case.build(student), [], None, n)
 
 
-@check(
-    "RequestQueue",
+@_queue(
     hint="Return the first request without removing it. Raise IndexError if the queue is empty.",
+    gate=False,
 )
 def the_oldest_is_shown_and_stays(student: Student, case: QueueCase) -> None:
     """`oldest` returns the request at the front and keeps it; an empty queue raises IndexError."""
@@ -220,9 +211,9 @@ def the_oldest_is_shown_and_stays(student: Student, case: QueueCase) -> None:
     expect_refusal(lambda: case.build(student, 0).oldest(), "IndexError", "the oldest of none")
 
 
-@check(
-    "RequestQueue",
+@_queue(
     hint="Count the requests that wait: each add and each taken request changes the number.",
+    gate=False,
 )
 def the_length_is_who_waits(student: Student, case: QueueCase) -> None:
     """`len` is the number of requests that wait."""

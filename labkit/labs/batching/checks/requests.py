@@ -6,6 +6,7 @@ It is about `limit` and the states: how many tokens a request may have, and when
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from labkit.batching import STATES
@@ -16,6 +17,8 @@ from labkit.checks.core import Wrong, check
 from labkit.checks.forms import Store, shown_by
 
 LARGEST_LIMIT = 10**6  # beyond it, a sum says nothing of what was added
+
+_request = partial(check, "Request", gate=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +75,7 @@ def _state_in(got: Any, when: str) -> str:
     return got
 
 
-@check(
-    "Request",
-    hint="Set id, input_length, state and tokens in __init__.",
-    applies_to=_runs,
-    gate=True,
-)
+@_request(hint="Set id, input_length, state and tokens in __init__.", applies_to=_runs)
 def a_new_request_is_queued(student: Student, case: RequestCase) -> None:
     """A new request has its `id` and `input_length`, is "queued", and has no new tokens."""
     _, shown = case.shown(student, "id", "input_length", "state", "tokens")
@@ -104,33 +102,27 @@ def _expect_limit(student: Student, case: RequestCase) -> None:
         raise Wrong(f"the limit of a request {whose}", expected="below 1", got=show(got), why=why)
 
 
-@check(
-    "Request",
+@_request(
     hint="Take the smaller of two numbers. An output_length of 0 is not None.",
     applies_to=lambda case: case.wanted is not None,
-    gate=True,
 )
 def a_wish_is_kept_within_max_length(student: Student, case: RequestCase) -> None:
     """With an output_length, limit is the smaller of it and max_length minus the prompt."""
     _expect_limit(student, case)
 
 
-@check(
-    "Request",
+@_request(
     hint="If output_length is None, use max_length minus the prompt.",
     applies_to=lambda case: case.wanted is None,
-    gate=True,
 )
 def without_a_wish_max_length_is_the_limit(student: Student, case: RequestCase) -> None:
     """Without an output_length, limit is max_length minus the prompt."""
     _expect_limit(student, case)
 
 
-@check(
-    "Request",
+@_request(
     hint="Add input_length and limit. The size does not change when tokens are added.",
     applies_to=_runs,
-    gate=True,
 )
 def the_size_is_prompt_and_limit(student: Student, case: RequestCase) -> None:
     """`size` is the prompt plus the limit, however many tokens the request has."""
@@ -149,11 +141,9 @@ def the_size_is_prompt_and_limit(student: Student, case: RequestCase) -> None:
     expect_number(next(shown), right, "the size when it has a token", slips=slips)
 
 
-@check(
-    "Request",
+@_request(
     hint="Make a new list in __init__, and append every token, also the end-of-text token.",
     applies_to=_runs,
-    gate=True,
 )
 def every_token_is_kept_in_order(student: Student, case: RequestCase) -> None:
     """`tokens` has every token that was added, in order, the end-of-text token too."""
@@ -210,34 +200,25 @@ def _is_late(request: Store, case: RequestCase) -> str:
     return ""
 
 
-@check(
-    "Request",
+@_request(
     hint="Compare len(tokens) with `limit`. The token of the prefill counts.",
     applies_to=lambda case: _runs(case) and not case.stops_after,
-    gate=True,
 )
 def the_last_allowed_token_makes_it_done(student: Student, case: RequestCase) -> None:
     """A request is "done" with the last token that it may get, and not before."""
     _expect_done_at_the_end(student, case)
 
 
-@check(
-    "Request",
+@_request(
     hint="The argument `eos` of add_token is the token that ends a text.",
     applies_to=lambda case: bool(case.stops_after),
-    gate=True,
 )
 def the_end_of_text_makes_it_done(student: Student, case: RequestCase) -> None:
     """A request is "done" with its end-of-text token, even if this is the first, and not before."""
     _expect_done_at_the_end(student, case)
 
 
-@check(
-    "Request",
-    hint='Let add_token set no state but "done".',
-    applies_to=lambda case: case.n_answer >= 3,
-    gate=True,
-)
+@_request(hint='Let add_token set no state but "done".', applies_to=lambda case: case.n_answer >= 3)
 def no_token_takes_a_state_back(student: Student, case: RequestCase) -> None:
     """A token never puts a request back into an earlier state; "done" stays "done"."""
     answer = case.answer()

@@ -4,6 +4,7 @@ Every number is computed again from the facts or the records: in the notebook wi
 functions, with hidden cases by those of `case.right`.
 """
 
+from functools import partial
 from typing import Any
 
 from labkit.bridge.requests import hold
@@ -38,8 +39,11 @@ LIMITS = ("launch", "memory", "compute")
 OTHER_LAYERS = "That is the length with the number of layers of another model."
 OTHER_LENGTH = "That is the length of another model."
 
+_settings = partial(check, "four_settings")
+_speed_up = partial(check, "speed_up")
 
-@check("four_settings", hint="Count keys and values of all layers. Use the number of KV heads.")
+
+@_settings(hint="Count keys and values of all layers. Use the number of KV heads.")
 def cache_bytes_follow_the_kv_heads(student: Student, case: AnswerCase) -> None:
     """`kv_bytes_per_token` counts the KV heads of each model, not its query heads."""
     for setting in MODEL_SETTINGS:
@@ -60,7 +64,7 @@ def cache_bytes_follow_the_kv_heads(student: Student, case: AnswerCase) -> None:
         expect_close(case, got, right, what, source, relative=1e-3, slips=slips)
 
 
-@check("four_settings", hint="Call leaves_launch_floor_at with 0.75 ms times the layers.")
+@_settings(hint="Call leaves_launch_floor_at with 0.75 ms times the layers.")
 def each_model_leaves_the_floor_at_its_length(student: Student, case: AnswerCase) -> None:
     """Each model's length is the one at which a pass takes longer than its launch."""
     functions = case.right or student
@@ -80,7 +84,7 @@ def _length(functions: Any, setting: str, layers_of: str) -> float:
     return ask(functions, "leaves_launch_floor_at", *arguments)
 
 
-@check("four_settings", hint="Compare three times: launching, moving, computing. Name the longest.")
+@_settings(hint="Compare three times: launching, moving, computing. Name the longest.")
 def the_limit_of_each_pass_is_its_longest_time(student: Student, case: AnswerCase) -> None:
     """The limit of each pass is the longest of launching, moving and computing."""
     for setting, (model, length) in SETTINGS.items():
@@ -97,7 +101,7 @@ def the_limit_of_each_pass_is_its_longest_time(student: Student, case: AnswerCas
                 raise Wrong(what, why="" if case.right else times)
 
 
-@check("speed_up", hint="Take slopes(...)[-1] of both curves of the setting baseline.")
+@_speed_up(hint="Take slopes(...)[-1] of both curves of the setting baseline.")
 def slopes_are_those_of_the_record(student: Student, case: AnswerCase) -> None:
     """Both slopes are those of the record that you name, between its two longest lengths."""
     for use_cache, key in ((True, "cached_s_per_token"), (False, "uncached_s_per_token")):
@@ -127,7 +131,7 @@ def _slope_slips(
     }
 
 
-@check("speed_up", hint="Divide uncached_s_per_token by cached_s_per_token.")
+@_speed_up(hint="Divide uncached_s_per_token by cached_s_per_token.")
 def speed_up_is_a_ratio_of_slopes(student: Student, case: AnswerCase) -> None:
     """`ratio` is the ratio of the two slopes, not a mean of ratios over lengths."""
     got = finite_number_in(fields_of(student, case, ("ratio",))["ratio"], "ratio")

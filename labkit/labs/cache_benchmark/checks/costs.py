@@ -45,6 +45,9 @@ UNCACHED_SLIPS: dict[str, Slip] = {
 
 LLAMA, GEMMA = "meta-llama/Llama-3.2-1B", "google/gemma-3-1b-it"
 
+_cost = partial(check, "generation_cost", parts=("generation_passes",), gate=True)
+_pass = partial(check, "generation_passes", gate=True)
+
 
 @dataclass(frozen=True, slots=True)
 class PassesCase:
@@ -83,9 +86,6 @@ class CostCase:
         )
 
 
-_cost = partial(check, "generation_cost", parts=("generation_passes",))
-
-
 def _passes(student: Student, case: PassesCase) -> list[list[Any]]:
     """The student's passes as lists of two numbers."""
     got = student.generation_passes(case.n_prompt, case.n_new, case.use_cache)
@@ -96,7 +96,7 @@ def _passes(student: Student, case: PassesCase) -> list[list[Any]]:
     return [[number_in(number, "a count of a pass") for number in pair] for pair in pairs]
 
 
-@check("generation_passes", hint="Make one pass for each new token.", gate=True)
+@_pass(hint="Make one pass for each new token.")
 def every_pass_makes_one_token(student: Student, case: PassesCase) -> None:
     """The number of passes is n_new."""
     n_passes = len(_passes(student, case))
@@ -106,22 +106,18 @@ def every_pass_makes_one_token(student: Student, case: PassesCase) -> None:
     expect_equal(n_passes, case.n_new, "the number of passes", why=whys.get(n_passes, ""))
 
 
-@check(
-    "generation_passes",
+@_pass(
     hint="Feed the prompt and all new tokens so far in each pass.",
     applies_to=lambda case: case.n_new > 0 and not case.use_cache,
-    gate=True,
 )
 def without_a_cache_all_is_fed_again(student: Student, case: PassesCase) -> None:
     """Without a cache, each pass is fed the prompt and all new tokens so far."""
     _expect_pairs(student, case)
 
 
-@check(
-    "generation_passes",
+@_pass(
     hint="Feed the prompt in the first pass. Then feed one token, with all others cached.",
     applies_to=lambda case: case.n_new > 0 and case.use_cache,
-    gate=True,
 )
 def with_a_cache_one_token_is_fed(student: Student, case: PassesCase) -> None:
     """With a cache, the prompt is fed once, and then one token in each pass."""
@@ -158,7 +154,6 @@ def _expect_flops(
 @_cost(
     hint="Pass n_cached of each pass to work.flops.",
     applies_to=lambda case: case.use_cache and case.n_prompt == 1 and case.width == 2,
-    gate=True,
 )
 def each_step_attends_to_what_is_cached(student: Student, case: CostCase) -> None:
     """The FLOPs of a decode step count its attention to all cached tokens."""
@@ -169,7 +164,6 @@ def each_step_attends_to_what_is_cached(student: Student, case: CostCase) -> Non
 @_cost(
     hint="Compute logits for one position in each pass.",
     applies_to=lambda case: case.use_cache and case.n_new == 1 and case.n_prompt > 1,
-    gate=True,
 )
 def prefill_needs_one_position_of_logits(student: Student, case: CostCase) -> None:
     """A prefill computes logits only for the last position."""
@@ -181,7 +175,6 @@ def prefill_needs_one_position_of_logits(student: Student, case: CostCase) -> No
 @_cost(
     hint="Use the passes of your generation_passes without a cache.",
     applies_to=lambda case: not case.use_cache and case.n_new > 1 and case.width == 2,
-    gate=True,
 )
 def without_a_cache_every_pass_is_a_prefill(student: Student, case: CostCase) -> None:
     """Without a cache, the FLOPs are those of one prefill per new token, each one token longer."""
@@ -191,7 +184,6 @@ def without_a_cache_every_pass_is_a_prefill(student: Student, case: CostCase) ->
 @_cost(
     hint="Pass n_cached + n_fed tokens to work.moved_bytes, for each pass.",
     applies_to=lambda case: case.width == 2,
-    gate=True,
 )
 def every_pass_moves_weights_and_cache(student: Student, case: CostCase) -> None:
     """Each pass moves the weights, and keys and values of the cached and the fed tokens."""
@@ -208,11 +200,7 @@ def every_pass_moves_weights_and_cache(student: Student, case: CostCase) -> None
     expect_number(got, case.moved_bytes, "the moved bytes", relative=SINGLE_PRECISION, slips=slips)
 
 
-@_cost(
-    hint="Pass width to work.moved_bytes.",
-    applies_to=lambda case: case.width != 2,
-    gate=True,
-)
+@_cost(hint="Pass width to work.moved_bytes.", applies_to=lambda case: case.width != 2)
 def the_width_of_numbers_is_an_argument(student: Student, case: CostCase) -> None:
     """The moved bytes are proportional to `width`."""
     n_bytes = number_in(_costs(student, case, case.width)[1], "the moved bytes")

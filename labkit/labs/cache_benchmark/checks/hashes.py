@@ -6,6 +6,7 @@ What a hash is made of is the student's choice: the checks compare hashes with e
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from labkit.bridge.student import Proxy, Student
@@ -13,6 +14,8 @@ from labkit.checks.compare import list_in, show
 from labkit.checks.core import Wrong, check
 
 LARGEST_HASH_BYTES = 128
+
+_hash = partial(check, "block_hashes", gate=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +86,7 @@ def _changed(tokens: Sequence[int], at: int, by: int = 1) -> list[int]:
     return changed
 
 
-@check(
-    "block_hashes",
-    hint="Make len(tokens) // block_size hashes, in a list that may be empty.",
-    gate=True,
-)
+@_hash(hint="Make len(tokens) // block_size hashes, in a list that may be empty.")
 def each_full_block_has_a_hash(student: Student, case: HashCase) -> None:
     """There is one hash for each full block, and none for the tokens at the end."""
     size = case.block_size
@@ -106,7 +105,7 @@ def each_full_block_has_a_hash(student: Student, case: HashCase) -> None:
             )
 
 
-@check("block_hashes", hint="Use only the block, the hash before it and the salt.", gate=True)
+@_hash(hint="Use only the block, the hash before it and the salt.")
 def equal_beginnings_have_equal_hashes(student: Student, case: HashCase) -> None:
     """Prompts with equal first blocks have equal hashes for these blocks."""
     whole = _full(student, case.tokens, case)
@@ -125,12 +124,7 @@ def equal_beginnings_have_equal_hashes(student: Student, case: HashCase) -> None
         raise Wrong("the hashes of a different prompt", expected="different", got="the same")
 
 
-@check(
-    "block_hashes",
-    weight=2,
-    hint="Hash a block together with the hash of the block before it.",
-    gate=True,
-)
+@_hash(weight=2, hint="Hash a block together with the hash of the block before it.")
 def a_hash_covers_everything_before_it(student: Student, case: HashCase) -> None:
     """A hash depends on all tokens before its block: a new first token changes every hash."""
     _expect_repeatable(student, case)
@@ -160,11 +154,7 @@ def _reach(whole: list, other: list) -> str:
     return "Only its own hash and the next one changed. " * (changed == [0, 1])
 
 
-@check(
-    "block_hashes",
-    hint="Hash every token of the block, in order, with a separator between numbers.",
-    gate=True,
-)
+@_hash(hint="Hash every token of the block, in order, with a separator between numbers.")
 def every_token_of_a_block_counts(student: Student, case: HashCase) -> None:
     """Each token of a block changes the hash: its place counts, and all bits of its number."""
     _expect_repeatable(student, case)
@@ -189,11 +179,9 @@ def every_token_of_a_block_counts(student: Student, case: HashCase) -> None:
             raise Wrong("the hashes of 1, 23 and of 12, 3", expected="two", got="one", why=why)
 
 
-@check(
-    "block_hashes",
+@_hash(
     hint="Use a longer hash, for example hashlib.sha256. 16 bits are not enough.",
     applies_to=lambda case: 1 < case.block_size <= 3,
-    gate=True,
 )
 def many_blocks_are_told_apart(student: Student, case: HashCase) -> None:
     """1,200 different blocks have 1,200 different hashes."""
@@ -206,7 +194,7 @@ def many_blocks_are_told_apart(student: Student, case: HashCase) -> None:
         raise Wrong("different hashes", expected=str(n_blocks), got=str(n_different))
 
 
-@check("block_hashes", hint="Pass only the hash of the block before, not all earlier tokens.")
+@_hash(hint="Pass only the hash of the block before, not all earlier tokens.", gate=False)
 def hashes_stay_small(student: Student, case: HashCase) -> None:
     """Each hash has at most 128 bytes, also the last one of a long prompt."""
     _expect_repeatable(student, case)
@@ -225,7 +213,7 @@ def _n_bytes(one: Any) -> int:
     return (one.bit_length() + 7) // 8 if isinstance(one, int) else 8
 
 
-@check("block_hashes", hint="Put the salt into the hash of the first block.", gate=True)
+@_hash(hint="Put the salt into the hash of the first block.")
 def salts_keep_users_apart(student: Student, case: HashCase) -> None:
     """With a different salt all hashes differ. With the same salt all are equal."""
     plain, anna, bert = (_full(student, case.tokens, case, salt) for salt in ("", "anna", "bert"))

@@ -4,6 +4,7 @@ Models and machines are as in the checks of predicted times.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from labkit.bridge.requests import hold
@@ -13,6 +14,8 @@ from labkit.checks.core import Wrong, check
 from labkit.checks.slips import is_number
 from labkit.labs.cache_benchmark.checks.costs import LLAMA
 from labkit.labs.cache_benchmark.checks.times import MACHINE, MachineSpec
+
+_floor = partial(check, "leaves_launch_floor_at", gate=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +67,14 @@ def _length_found(student: Student, case: LeavingCase) -> float:
     return number_in(got, "the length in this context")
 
 
-@check(
-    "leaves_launch_floor_at",
-    hint="Call pass_floor without cached tokens for each length.",
-    gate=True,
-)
+@_floor(hint="Call pass_floor without cached tokens for each length.")
 def the_first_length_above_the_launch_is_found(student: Student, case: LeavingCase) -> None:
     """The result is the shortest length whose floor is above launch_s."""
     got = _leaves(student, case, case.launch_s, case.n_context)
     _expect_length(got, case.expected, "the length")
 
 
-@check("leaves_launch_floor_at", hint="Try the length n_context, too.", gate=True)
+@_floor(hint="Try the length n_context, too.")
 def the_last_length_of_the_context_counts(student: Student, case: LeavingCase) -> None:
     """n_context itself is one of the lengths."""
     got = _leaves(student, case, case.launch_s, case.expected)
@@ -86,7 +85,7 @@ def the_last_length_of_the_context_counts(student: Student, case: LeavingCase) -
         raise Wrong(what, expected=f"less than {case.n_context:,}", got=show(within))
 
 
-@check("leaves_launch_floor_at", hint="Return None if no floor is longer than launch_s.", gate=True)
+@_floor(hint="Return None if no floor is longer than launch_s.")
 def none_if_no_length_leaves_it(student: Student, case: LeavingCase) -> None:
     """If no pass takes longer than its launch, the result is None."""
     for launch_s, n_context in (
@@ -112,7 +111,7 @@ def _why_not_none(student: Student, case: LeavingCase) -> str:
     return "You return n_context, also with twice that launch time." * is_same
 
 
-@check("leaves_launch_floor_at", hint="Begin with length 1.", gate=True)
+@_floor(hint="Begin with length 1.")
 def one_token_can_be_too_long(student: Student, case: LeavingCase) -> None:
     """If moving the weights takes longer than launching, the result is 1."""
     got = _leaves(student, case, case.below_all_s, case.n_context)
@@ -124,7 +123,7 @@ def one_token_can_be_too_long(student: Student, case: LeavingCase) -> None:
         )
 
 
-@check("leaves_launch_floor_at", hint="Pass dtype to pass_floor.", gate=True)
+@_floor(hint="Pass dtype to pass_floor.")
 def the_floor_of_the_dtype_is_taken(student: Student, case: LeavingCase) -> None:
     """The dtype changes the length: in float32 it is shorter."""
     got = _leaves(student, case, case.launch_s, case.n_context, dtype="float32")

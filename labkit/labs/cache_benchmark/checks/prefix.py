@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from labkit.bridge.student import Student
@@ -9,6 +10,9 @@ from labkit.checks.compare import expect_number, number_in, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusals
 from labkit.labs.cache_benchmark.checks.costs import SINGLE_PRECISION
+
+_prefix = partial(check, "longest_cached_prefix", gate=True)
+_step = partial(check, "offload_step_s", gate=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +58,13 @@ def _expect_saved(student: Student, case: PrefixCase) -> None:
     expect_number(got, case.expected, "the tokens that are saved", slips=slips)
 
 
-@check(
-    "longest_cached_prefix",
-    "tail",
-    hint="Multiply the number of blocks that are found by block_size.",
-    gate=True,
-)
+@_prefix("tail", hint="Multiply the number of blocks that are found by block_size.")
 def cached_blocks_are_counted_in_tokens(student: Student, case: PrefixCase) -> None:
     """Each block that is found counts with all of its tokens."""
     _expect_saved(student, case)
 
 
-@check(
-    "longest_cached_prefix", "gap", hint="Stop at the first block that is not in cached.", gate=True
-)
+@_prefix("gap", hint="Stop at the first block that is not in cached.")
 def the_first_miss_ends_it(student: Student, case: PrefixCase) -> None:
     """Blocks after the first missing block are not counted."""
     _expect_saved(student, case)
@@ -77,11 +74,9 @@ def the_first_miss_ends_it(student: Student, case: PrefixCase) -> None:
         raise Wrong(what, expected=f"more than {case.expected}", got=show(filled))
 
 
-@check(
-    "longest_cached_prefix",
+@_prefix(
     "whole",
     hint="Leave at least one token to compute, and so the last block, if all are found.",
-    gate=True,
 )
 def one_token_is_left_to_compute(student: Student, case: PrefixCase) -> None:
     """If all blocks of a prompt are found, its last block is still computed."""
@@ -92,10 +87,10 @@ def one_token_is_left_to_compute(student: Student, case: PrefixCase) -> None:
     expect_number(longer, case.n_tokens, "the tokens that are saved if one more token follows")
 
 
-@check(
-    "longest_cached_prefix",
+@_prefix(
     hint="Use only `in` with cached.",
     applies_to=lambda case: case.kind == "tail" and case.expected > 0,
+    gate=False,
 )
 def any_container_will_do(student: Student, case: PrefixCase) -> None:
     """`cached` may be a set, a dict or a list: any container that has `in`."""
@@ -136,9 +131,7 @@ class OffloadCase:
         )
 
 
-@check(
-    "offload_step_s", hint="Divide each of the two parts by its own bandwidth, and add.", gate=True
-)
+@_step(hint="Divide each of the two parts by its own bandwidth, and add.")
 def transfers_in_turn_add_up(student: Student, case: OffloadCase) -> None:
     """Without overlap, the times of both transfers are added."""
     twice = case.moved_bytes / case.bandwidth + case.offloaded_bytes / case.link_bandwidth
@@ -150,7 +143,7 @@ def transfers_in_turn_add_up(student: Student, case: OffloadCase) -> None:
     expect_number(got, case.in_turn_s, "the seconds", relative=SINGLE_PRECISION, slips=slips)
 
 
-@check("offload_step_s", hint="Take the longer of the two transfers.", gate=True)
+@_step(hint="Take the longer of the two transfers.")
 def overlapping_transfers_take_the_longer(student: Student, case: OffloadCase) -> None:
     """With overlap, the step takes as long as the longer transfer."""
     slips = {
@@ -162,9 +155,7 @@ def overlapping_transfers_take_the_longer(student: Student, case: OffloadCase) -
     expect_number(got, case.overlapped_s, what, relative=SINGLE_PRECISION, slips=slips)
 
 
-@check(
-    "offload_step_s", hint="Raise ValueError if offloaded_bytes is negative or above moved_bytes."
-)
+@_step(hint="Raise ValueError if offloaded_bytes is negative or above moved_bytes.", gate=False)
 def only_what_is_moved_can_be_offloaded(student: Student, case: OffloadCase) -> None:
     """offloaded_bytes may be 0 to moved_bytes. Any other number is a ValueError."""
     moved, links = case.moved_bytes, (case.bandwidth, case.link_bandwidth)

@@ -4,7 +4,7 @@ Every number is computed again from the facts or by the tokenizer: in the notebo
 student's functions, with hidden cases by those of `case.right`.
 """
 
-from functools import cache
+from functools import cache, partial
 
 from labkit.bridge.requests import hold
 from labkit.bridge.student import Student
@@ -21,24 +21,24 @@ OFFLOAD_CARD, OFFLOAD_MODEL = "L40S", "Qwen/Qwen3-14B"
 OFFLOADED_BYTES = {"nothing": 0, "4 GB": 4 * 10**9, "8 GB": 8 * 10**9}
 OFFLOAD_CONTEXT, LINK_BANDWIDTH = 4096, 25e9
 
+_found = partial(check, "tokens_found")
+_plan = partial(check, "offload_plan")
 
-@check("tokens_found", hint="Compare the tokens of each run with those of the first run.")
+
+@_found(hint="Compare the tokens of each run with those of the first run.")
 def hits_of_the_three_runs_are_those_counted(student: Student, case: AnswerCase) -> None:
     """For same, space before and space after, you count the tokens of equal blocks."""
     for edit in ("same", "space before", "space after"):
         _expect_hit(student, case, edit)
 
 
-@check("tokens_found", hint="Find the first token that differs, and the block that it is in.")
+@_found(hint="Find the first token that differs, and the block that it is in.")
 def the_edited_block_and_all_after_it_are_lost(student: Student, case: AnswerCase) -> None:
     """After a name has changed, only the blocks before it are found."""
     _expect_hit(student, case, "one name")
 
 
-@check(
-    "offload_plan",
-    hint="Pass ModelWork.moved_bytes at 4,096 tokens to offload_step_s.",
-)
+@_plan(hint="Pass ModelWork.moved_bytes at 4,096 tokens to offload_step_s.")
 def steps_slow_down_by_the_link(student: Student, case: AnswerCase) -> None:
     """A step moves offloaded bytes at the link's bandwidth, and all others at the GPU's."""
     functions = case.right or student
@@ -60,7 +60,7 @@ def steps_slow_down_by_the_link(student: Student, case: AnswerCase) -> None:
         expect_close(case, got, right, what, source, relative=0.01, slips=slips)
 
 
-@check("offload_plan", hint="Call longest_sequence of lab 1 with fewer bytes of weights.")
+@_plan(hint="Call longest_sequence of lab 1 with fewer bytes of weights.")
 def room_grows_by_what_is_offloaded(student: Student, case: AnswerCase) -> None:
     """`kv_tokens` is the longest sequence besides the weights that stay on the card."""
     shape = ModelShape.of(OFFLOAD_MODEL)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from math import isclose
 
@@ -9,6 +10,8 @@ from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, list_in, number_in, told
 from labkit.checks.core import check
 from labkit.checks.forms import expect_refusals
+
+_slopes = partial(check, "slopes", gate=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,29 +77,25 @@ def _rises(lengths: list[int], times_s: list[float]) -> list[float]:
     return [(next_s - one_s) / (n_next - n_one) for (n_one, one_s), (n_next, next_s) in points]
 
 
-@check(
-    "slopes",
+@_slopes(
     hint="Divide the difference of two times by the difference of their lengths.",
     applies_to=lambda case: not case.order,
-    gate=True,
 )
 def slopes_are_rises_over_runs(student: Student, case: SlopesCase) -> None:
     """A slope is the difference of two times divided by the difference of two lengths."""
     _expect_slopes(student, case)
 
 
-@check(
-    "slopes",
+@_slopes(
     hint="Sort the lengths first, together with their times.",
     applies_to=lambda case: bool(case.order),
-    gate=True,
 )
 def the_order_of_points_does_not_matter(student: Student, case: SlopesCase) -> None:
     """Lengths in any order give the slopes from the shortest to the longest."""
     _expect_slopes(student, case)
 
 
-@check("slopes", hint="Raise ValueError in the three cases of the docstring.")
+@_slopes(hint="Raise ValueError in the three cases of the docstring.", gate=False)
 def what_has_no_slope_is_refused(student: Student, case: SlopesCase) -> None:
     """One length, a length that occurs twice, or a missing time is a ValueError."""
     n_new, times_s = case.given

@@ -17,6 +17,8 @@ from labkit.checks.slips import Slips, cause_by_replay, slip_in_numbers
 from labkit.labs.cache_benchmark.checks.costs import LLAMA, SINGLE_PRECISION
 from labkit.measuring.roofline import Floor, ModelWork, Roofline, pass_floor
 
+_time = partial(check, "predicted_time_s", parts=("generation_passes",), gate=True)
+
 
 @dataclass(frozen=True, slots=True)
 class MachineSpec:
@@ -51,9 +53,6 @@ class TimeCase:
             f"prompt of {self.n_prompt}, {how} a cache, {1e3 * self.launch_s:g} ms to launch a "
             f"pass, {self.dtype}"
         )
-
-
-_time = partial(check, "predicted_time_s", parts=("generation_passes",))
 
 
 def _seconds(student: Student, case: TimeCase) -> Any:
@@ -148,29 +147,25 @@ SLIPS = {  # by the kind of the cases whose check names them
 }
 
 
-@_time(
-    "floors",
-    hint="Take the floor of each pass, and add the seconds.",
-    gate=True,
-)
+@_time("floors", hint="Take the floor of each pass, and add the seconds.")
 def each_pass_has_its_own_limit(student: Student, case: TimeCase) -> None:
     """Each pass takes the longer of its own moving and computing."""
     _expect_time(student, case)
 
 
-@_time("launch", hint="Take max(launch_s, floor) in each pass.", gate=True)
+@_time("launch", hint="Take max(launch_s, floor) in each pass.")
 def no_pass_is_shorter_than_its_launch(student: Student, case: TimeCase) -> None:
     """A pass whose floor is below the launch time takes the launch time."""
     _expect_time(student, case)
 
 
-@_time("uncached", hint="Pass use_cache to generation_passes.", gate=True)
+@_time("uncached", hint="Pass use_cache to generation_passes.")
 def without_a_cache_passes_grow(student: Student, case: TimeCase) -> None:
     """Without a cache, each pass is a prefill, longer than the one before."""
     _expect_time(student, case)
 
 
-@_time("dtype", hint="Pass dtype to pass_floor.", gate=True)
+@_time("dtype", hint="Pass dtype to pass_floor.")
 def floors_follow_the_dtype(student: Student, case: TimeCase) -> None:
     """The dtype decides the bytes of a number and the peak rate."""
     _expect_time(student, case)

@@ -5,6 +5,7 @@ and rewinds. What is not about layers is played with one layer.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -23,6 +24,8 @@ from labkit.labs.kv_cache.checks.stored import (
     n_tokens_in,
     random_tokens,
 )
+
+_arena = partial(check, "ArenaCache", gate=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +121,7 @@ def appends_of(student: Student, case: ArenaCase) -> list[Append]:
     return student.once(("ArenaCache", case), play)
 
 
-@check(
-    "ArenaCache",
-    hint="Write at length to length+T of that layer. Return its slices from 0 to length+T.",
-    gate=True,
-)
+@_arena(hint="Write at length to length+T of that layer. Return its slices from 0 to length+T.")
 def append_returns_everything_cached(student: Student, case: ArenaCase) -> None:
     """`append` returns all that the layer holds, old tokens first, stored in the arena's dtype."""
     steps = [case.step_tokens(step, n_tokens) for step, n_tokens in enumerate(case.appends)]
@@ -135,7 +134,7 @@ def append_returns_everything_cached(student: Student, case: ArenaCase) -> None:
         expect_pair(append.got, *held, what, why=why)
 
 
-@check("ArenaCache", hint="Change `length` only when the last layer has appended.", gate=True)
+@_arena(hint="Change `length` only when the last layer has appended.")
 def length_moves_once_per_step(student: Student, case: ArenaCase) -> None:
     """`length` counts tokens, not appends: it moves when the last layer has appended."""
     expect_number(case.build(student).length, 0, "the length of a new cache")
@@ -174,11 +173,9 @@ LENGTH_SLIPS = {
 }
 
 
-@check(
-    "ArenaCache",
+@_arena(
     hint="Return slices of the arena, never a copy. Allocate only in __init__.",
     applies_to=in_full_precision,
-    gate=True,
 )
 def views_show_the_arena_itself(student: Student, case: ArenaCase) -> None:
     """`append` returns views of the arena's own memory, and the arena is never replaced."""
@@ -209,7 +206,7 @@ def views_show_the_arena_itself(student: Student, case: ArenaCase) -> None:
         )
 
 
-@check("ArenaCache", hint="Subtract n_tokens from `length`. Change nothing else.", gate=True)
+@_arena(hint="Subtract n_tokens from `length`. Change nothing else.")
 def rewind_moves_only_the_pointer(student: Student, case: ArenaCase) -> None:
     """`rewind` lowers `length` and touches no number in the arena."""
     case = case.of_one_layer
@@ -226,12 +223,10 @@ def rewind_moves_only_the_pointer(student: Student, case: ArenaCase) -> None:
         expect_unchanged(got, old, "the arena after a rewind", why=why)
 
 
-@check(
-    "ArenaCache",
+@_arena(
     hint="Begin the next append at the new length. Return nothing beyond it.",
     weight=2,
     applies_to=in_full_precision,
-    gate=True,
 )
 def a_life_of_appends_and_rewinds_equals_concatenation(student: Student, case: ArenaCase) -> None:
     """Through appends and rewinds every layer holds what a concatenating cache would hold."""
@@ -256,7 +251,7 @@ def _what_is_there(got: Any, n_held: int) -> str:
     return f"There are too {'many' if n_tokens > n_held else 'few'} tokens."
 
 
-@check("ArenaCache", hint="Compare with the capacity before you write. Raise ValueError.")
+@_arena(hint="Compare with the capacity before you write. Raise ValueError.", gate=False)
 def a_full_arena_refuses_and_keeps_what_it_has(student: Student, case: ArenaCase) -> None:
     """An append that does not fit raises ValueError and changes nothing; a full arena is fine."""
     case = case.of_one_layer
@@ -277,7 +272,7 @@ def a_full_arena_refuses_and_keeps_what_it_has(student: Student, case: ArenaCase
     expect_number(cache.length, case.capacity, "the length of an arena filled to the last token")
 
 
-@check("ArenaCache", hint="Raise ValueError if n_tokens is negative or above length.")
+@_arena(hint="Raise ValueError if n_tokens is negative or above length.", gate=False)
 def a_rewind_out_of_range_is_refused(student: Student, case: ArenaCase) -> None:
     """`rewind` accepts 0 to `length` tokens. Any other number raises ValueError."""
     case = case.of_one_layer

@@ -5,6 +5,7 @@ It is about the mask: each new token sees all that is cached, and no later token
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -24,6 +25,8 @@ from labkit.checks.forms import pair_in
 from labkit.checks.slips import slip_in_tensors
 from labkit.labs.kv_cache.checks.stored import expect_pair, is_pair, random_tokens
 from labkit.models.transformer import causal_mask, masked_attention
+
+_attend = partial(check, "attend_cached", gate=True)
 
 
 def attention_by_hand(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
@@ -71,11 +74,9 @@ class AttendCase:
         return torch.cat((past[0], keys), 2), torch.cat((past[1], values), 2)
 
 
-@check(
-    "attend_cached",
+@_attend(
     hint="Concatenate keys, and values, along the token axis: cached tokens first.",
     applies_to=lambda case: case.n_heads == case.n_kv_heads,
-    gate=True,
 )
 def new_keys_follow_the_cached_ones(student: Student, case: AttendCase) -> None:
     """The cache that comes back holds the cached tokens and then the new ones."""
@@ -91,10 +92,8 @@ def new_keys_follow_the_cached_ones(student: Student, case: AttendCase) -> None:
     expect_pair(cache, *right, "of the new cache", why=why)
 
 
-@check(
-    "attend_cached",
+@_attend(
     hint="For each new token, take the row of the causal mask at its position in the sequence.",
-    gate=True,
 )
 def queries_see_the_past_and_not_their_future(student: Student, case: AttendCase) -> None:
     """Each new token attends to all cached tokens, to itself, and to no later token."""
@@ -161,12 +160,10 @@ SLIPS = {
 }
 
 
-@check(
-    "attend_cached",
+@_attend(
     hint="Store keys and values as they come. Do not repeat them for the query heads.",
     weight=0.5,
     applies_to=lambda case: case.n_heads > case.n_kv_heads,
-    gate=True,
 )
 def heads_are_cached_once_per_group(student: Student, case: AttendCase) -> None:
     """With grouped queries the cache has n_kv_heads heads, not n_heads."""
@@ -180,10 +177,10 @@ def heads_are_cached_once_per_group(student: Student, case: AttendCase) -> None:
         )
 
 
-@check(
-    "attend_cached",
+@_attend(
     hint="Search your code for operations that end in an underscore, and for `x *= ...`.",
     weight=0.5,
+    gate=False,
 )
 def nothing_passed_in_is_changed(student: Student, case: AttendCase) -> None:
     """Queries, keys, values and the past are the same numbers after the call."""

@@ -4,6 +4,7 @@ It is about two sums: with a cache each token counts once, without one in every 
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, number_in, show
@@ -27,6 +28,8 @@ UNCACHED_SLIPS = {
     "That is the sum with a cache.": lambda n, new: n + new - 1,
 }
 
+_processed = partial(check, "tokens_processed", gate=True)
+
 
 @dataclass(frozen=True, slots=True)
 class CountCase:
@@ -41,21 +44,13 @@ class CountCase:
         return f"{self.n_new} tokens after a prompt of {self.n_prompt}"
 
 
-@check(
-    "tokens_processed",
-    hint="Count the tokens that each pass is fed. Add them up for n_new = 3.",
-    gate=True,
-)
+@_processed(hint="Count the tokens that each pass is fed. Add them up for n_new = 3.")
 def with_a_cache_each_token_counts_once(student: Student, case: CountCase) -> None:
     """With a cache, the prompt is processed once, and each new token but the last once."""
     _expect_count(student, case, True, case.cached)
 
 
-@check(
-    "tokens_processed",
-    hint="Feed n_prompt tokens to the first pass, n_prompt + 1 to the second. Add up all.",
-    gate=True,
-)
+@_processed(hint="Feed n_prompt tokens to the first pass, n_prompt + 1 to the second. Add up all.")
 def without_a_cache_each_step_counts_everything(student: Student, case: CountCase) -> None:
     """Without a cache, each pass is fed the prompt and all tokens made so far."""
     _expect_count(student, case, False, case.uncached)
@@ -69,7 +64,7 @@ def _expect_count(student: Student, case: CountCase, cached: bool, expected: int
         expect_number(got, expected, what)
 
 
-@check("tokens_processed", hint="Return 0 if n_new is 0.", gate=True)
+@_processed(hint="Return 0 if n_new is 0.")
 def no_token_costs_nothing(student: Student, case: CountCase) -> None:
     """For n_new = 0 there is no forward pass, so nothing is processed either way."""
     for cached in (True, False):

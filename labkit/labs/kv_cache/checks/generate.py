@@ -7,6 +7,7 @@ The `forward` that generation calls is the check's own: it records what it is fe
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -18,6 +19,8 @@ from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal, wanted_tokens
 from labkit.labs.kv_cache.checks.stored import expect_pair, random_tokens, wanted_floats
 from labkit.models.transformer import generate_uncached, sampler
+
+_generate = partial(check, "generate", gate=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,7 @@ class RecordedForward:
         return [tokens.shape[1] for tokens in self.fed]
 
 
-@check("generate", hint="Call forward once per new token. Do not feed the last one.", gate=True)
+@_generate(hint="Call forward once per new token. Do not feed the last one.")
 def one_forward_per_new_token(student: Student, case: GenerateCase) -> None:
     """`n_new` tokens take exactly `n_new` calls of `forward`, and 0 take 0."""
     forward = RecordedForward(case)
@@ -85,10 +88,8 @@ def one_forward_per_new_token(student: Student, case: GenerateCase) -> None:
     expect_equal(len(forward.fed), case.n_new, "the calls of `forward`", why=why)
 
 
-@check(
-    "generate",
+@_generate(
     hint="Feed the prompt first. Then feed only the token that was picked last.",
-    gate=True,
     applies_to=lambda case: case.n_new > 1,
 )
 def the_prompt_once_then_single_tokens(student: Student, case: GenerateCase) -> None:
@@ -106,10 +107,8 @@ def the_prompt_once_then_single_tokens(student: Student, case: GenerateCase) -> 
     )
 
 
-@check(
-    "generate",
+@_generate(
     hint="Keep the second value that forward returns. Pass it to the next call.",
-    gate=True,
     applies_to=lambda case: case.n_new > 1,
 )
 def the_cache_is_handed_on(student: Student, case: GenerateCase) -> None:
@@ -127,7 +126,7 @@ def the_cache_is_handed_on(student: Student, case: GenerateCase) -> None:
         expect_pair(past[0], *forward.cache_of(i), f"of the past that call {i + 1} gets")
 
 
-@check("generate", hint="In each row, take the most likely token of the last position.", gate=True)
+@_generate(hint="In each row, take the most likely token of the last position.")
 def tokens_continue_the_prompt_greedily(student: Student, case: GenerateCase) -> None:
     """Without `pick`, the result is the prompt and then the tokens of greedy decoding."""
     got = student.generate(RecordedForward(case), case.prompt(), case.n_new)
@@ -154,11 +153,9 @@ def _slip(tokens: Tensor, case: GenerateCase) -> str:
     return told(sentence for sentence, made in slips.items() if torch.equal(tokens, made))
 
 
-@check(
-    "generate",
+@_generate(
     hint="Call `pick` once per new token, with the logits (B V) of the last position.",
     applies_to=lambda case: case.n_new > 0,
-    gate=True,
 )
 def sampled_tokens_equal_the_uncached_ones(student: Student, case: GenerateCase) -> None:
     """With a seeded sampler as `pick`, the tokens are those of the uncached baseline."""
@@ -180,11 +177,9 @@ def sampled_tokens_equal_the_uncached_ones(student: Student, case: GenerateCase)
     expect_equal(tokens, expected, what)
 
 
-@check(
-    "generate",
+@_generate(
     hint="Compare n_prompt + n_new - 1 with n_context before the first call.",
     applies_to=lambda case: case.n_new > 0,
-    gate=True,
 )
 def what_exceeds_the_context_is_refused(student: Student, case: GenerateCase) -> None:
     """With one position too few, ValueError comes before any call; with just enough, none does."""

@@ -6,6 +6,7 @@ It is about ownership: each block is free or belongs to one sequence, which gets
 import math
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -26,6 +27,8 @@ from labkit.labs.kv_cache.checks.stored import (
 )
 
 METHODS = ("append", "gather", "block_table", "rewind", "free")
+
+_paged = partial(check, "PagedCache", gate=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +130,9 @@ def _storage(got: Any, name: str, case: PagedCase) -> Tensor:
     return stored
 
 
-@check(
-    "PagedCache",
+@_paged(
     hint="Collect the blocks in the order of the table. Cut off the empty places of the last.",
     applies_to=in_full_precision,
-    gate=True,
 )
 def gather_returns_the_tokens_in_order(student: Student, case: PagedCase) -> None:
     """`gather` returns exactly the tokens of its sequence, in order, also beside another one."""
@@ -167,9 +168,7 @@ def _expect_order_of_table(student: Student, case: PagedCase) -> None:
     expect_pair(got, *tokens, "gathered after another sequence came and went")
 
 
-@check(
-    "PagedCache", hint="Take a new block only if the last one is full and a token comes.", gate=True
-)
+@_paged(hint="Take a new block only if the last one is full and a token comes.")
 def a_sequence_takes_just_enough_blocks(student: Student, case: PagedCase) -> None:
     """A sequence owns ceil(length / block_size) blocks; the others are free."""
     cache, length = case.build(student), 0
@@ -202,7 +201,7 @@ def _rule_of_blocks(student: Student, case: PagedCase) -> str:
     return ""
 
 
-@check("PagedCache", hint="Write token i to block table[i // block_size], place i % block_size.")
+@_paged(hint="Write token i to block table[i // block_size], place i % block_size.", gate=False)
 def the_block_table_says_where_tokens_lie(student: Student, case: PagedCase) -> None:
     """In the blocks of its table, in order, `keys` and `values` hold a sequence."""
     cache, tokens = case.build(student), case.tokens(sum(case.appends))
@@ -211,7 +210,7 @@ def the_block_table_says_where_tokens_lie(student: Student, case: PagedCase) -> 
     expect_tokens_in_blocks(cache, case, {5: tokens})
 
 
-@check("PagedCache", hint="Count the blocks that the remaining tokens need.", gate=True)
+@_paged(hint="Count the blocks that the remaining tokens need.")
 def rewind_gives_emptied_blocks_back(student: Student, case: PagedCase) -> None:
     """`rewind` frees only the blocks that it empties; too many tokens raise ValueError."""
     length = case.block_size * 2 + 1
@@ -245,11 +244,9 @@ def _expect_empty(cache: Store, case: PagedCase) -> None:
     expect_equal(len(blocks.tables[1]), 1, "the blocks for 1 token after all was rewound")
 
 
-@check(
-    "PagedCache",
+@_paged(
     hint="Count the missing blocks before you take the first one.",
     applies_to=in_full_precision,
-    gate=True,
 )
 def running_out_of_blocks_changes_nothing(student: Student, case: PagedCase) -> None:
     """If too few blocks are free, `append` raises MemoryError and changes nothing."""

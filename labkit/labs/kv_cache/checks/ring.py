@@ -4,6 +4,7 @@ It is about the window: the newest tokens lie in their slots, and a query sees t
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -22,6 +23,8 @@ from labkit.labs.kv_cache.checks.slips import (
     left_in_slots,
 )
 from labkit.labs.kv_cache.checks.stored import expect_stored, random_tokens
+
+_ring = partial(check, "RingCache", gate=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,7 @@ def decoded_token_by_token(student: Student, case: RingCase) -> list[dict[str, A
     return student.once(("RingCache", case), play)
 
 
-@check("RingCache", hint="Use slot position % window. Give an empty slot position -1.", gate=True)
+@_ring(hint="Use slot position % window. Give an empty slot position -1.")
 def positions_name_the_token_in_each_slot(student: Student, case: RingCase) -> None:
     """`positions` says which token lies in each slot, -1 for none, after every token."""
     states = decoded_token_by_token(student, case)
@@ -127,7 +130,7 @@ def positions_name_the_token_in_each_slot(student: Student, case: RingCase) -> N
         expect_equal(state["positions"], slots_of(case, n_tokens), what, why=why)
 
 
-@check("RingCache", hint="Write keys and values of one token to the same slot.", gate=True)
+@_ring(hint="Write keys and values of one token to the same slot.")
 def decoding_past_the_end_keeps_the_window(student: Student, case: RingCase) -> None:
     """Token by token, the ring holds the keys and values that a sliding window sees."""
     tokens = case.tokens(case.n_tokens)
@@ -135,11 +138,7 @@ def decoding_past_the_end_keeps_the_window(student: Student, case: RingCase) -> 
         expect_newest(state, case, tokens[..., :n_tokens, :], f"after {n_tokens}")
 
 
-@check(
-    "RingCache",
-    hint="Compute the slot of each token of a chunk from its own position.",
-    gate=True,
-)
+@_ring(hint="Compute the slot of each token of a chunk from its own position.")
 def a_chunk_may_cross_the_end(student: Student, case: RingCase) -> None:
     """A chunk that reaches the last slot continues in the first, over the oldest tokens."""
     cache, chunks = case.build(student), case.crossing
@@ -148,11 +147,7 @@ def a_chunk_may_cross_the_end(student: Student, case: RingCase) -> None:
     expect_newest(state_of(cache), case, tokens, f"after chunks of {chunks}")
 
 
-@check(
-    "RingCache",
-    hint="Drop the tokens that would be overwritten, but count their positions.",
-    gate=True,
-)
+@_ring(hint="Drop the tokens that would be overwritten, but count their positions.")
 def a_long_prompt_leaves_its_newest_tokens(student: Student, case: RingCase) -> None:
     """If a chunk is longer than the window, its newest tokens remain, each in its slot."""
     cache, tokens = case.build(student), case.tokens(sum(case.chunks))
@@ -179,11 +174,7 @@ def _slip_of_chunks(state: dict[str, Any], case: RingCase) -> str:
     )
 
 
-@check(
-    "RingCache",
-    hint="Give each token of a chunk the position after that of the token before it.",
-    gate=True,
-)
+@_ring(hint="Give each token of a chunk the position after that of the token before it.")
 def positions_and_mask_follow_a_chunk(student: Student, case: RingCase) -> None:
     """After a chunk that crosses the end, or is too long, positions and mask are right as well."""
     for chunks in (case.crossing, case.chunks):
@@ -223,11 +214,7 @@ def _positions_and_mask(student: Student, case: RingCase, chunks: tuple[int, ...
     return cache.positions, cache.mask(torch.tensor([n_tokens - 1, n_tokens + 1]))
 
 
-@check(
-    "RingCache",
-    hint="Combine three conditions: the slot is filled, not later than the query, not too old.",
-    gate=True,
-)
+@_ring(hint="Combine three conditions: the slot is filled, not later than the query, not too old.")
 def the_mask_shows_the_window(student: Student, case: RingCase) -> None:
     """A query sees its own slot and those of the `window` - 1 positions before it, if filled."""
     tokens, rows = case.tokens(case.n_tokens), []

@@ -7,7 +7,7 @@ code: a step is judged apart from the attention, and what is recorded cannot be 
 """
 
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -23,6 +23,8 @@ from labkit.labs.kv_cache.checks.stored import expect_pair, is_pair, wanted_floa
 from labkit.models.transformer import Transformer, TransformerConfig
 
 D_MODEL, VOCAB_SIZE = 8, 11
+
+_forward = partial(check, "forward_cached", gate=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +163,7 @@ class RecordedSteps:
         return (self.case.batch, n_heads, self.chunk.shape[1], D_MODEL // self.case.n_heads)
 
 
-@check("forward_cached", hint="Begin the positions at the number of cached tokens.", gate=True)
+@_forward(hint="Begin the positions at the number of cached tokens.")
 def positions_start_after_the_cached_tokens(student: Student, case: StepCase) -> None:
     """The new tokens are embedded at the positions that follow the cached ones."""
     steps, rows = steps_of(student, case), []
@@ -210,9 +212,7 @@ def _position_rows(got: Any, n_new: int) -> list[list]:
     return positions.reshape(-1, n_new).tolist()
 
 
-@check(
-    "forward_cached", hint="Give layer i the entry `past[i]`, or None in the first step.", gate=True
-)
+@_forward(hint="Give layer i the entry `past[i]`, or None in the first step.")
 def each_layer_gets_its_own_past(student: Student, case: StepCase) -> None:
     """In each step layer i attends with `past[i]`; in the first step with None."""
     for step in steps_of(student, case):
@@ -240,7 +240,7 @@ def _past_slip(step: Step) -> str:
     )
 
 
-@check("forward_cached", hint="Append the second value of `attend`, once per layer.", gate=True)
+@_forward(hint="Append the second value of `attend`, once per layer.")
 def the_cache_has_one_entry_per_layer(student: Student, case: StepCase) -> None:
     """The cache that comes back lists what `attend` returned for layer 0, 1, ..."""
     for step in steps_of(student, case):
@@ -254,10 +254,8 @@ def the_cache_has_one_entry_per_layer(student: Student, case: StepCase) -> None:
             expect_pair(got, *step.caches[layer], f"that were returned for layer {layer}")
 
 
-@check(
-    "forward_cached",
+@_forward(
     hint="Call embed first. In each block, call project, attend and merge. Call unembed last.",
-    gate=True,
 )
 def logits_are_those_of_the_uncached_model(student: Student, case: StepCase) -> None:
     """Fed in chunks, the model gives the logits of one forward over the whole sequence."""

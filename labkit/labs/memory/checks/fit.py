@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from labkit.bridge.student import Student
 from labkit.checks.answers import (
@@ -35,9 +36,11 @@ PARAMETER_COUNTS = {
 EVERY_READING = [(reading, count) for reading in VRAM_READINGS for count in PARAMETER_COUNTS]
 TOKEN_TOLERANCE = 15  # to the nearest 10, or down to 10, and either of them one step off
 
+_on_80_gb = partial(check, "largest_on_80_gb")
+_on_l40s = partial(check, "longest_on_l40s")
 
-@check(
-    "largest_on_80_gb",
+
+@_on_80_gb(
     hint="Call your largest_model with your bytes of 80 GB and your overhead. Divide by 10^9.",
 )
 def billions_follow_from_the_card_and_the_overhead(student: Student, case: AnswerCase) -> None:
@@ -55,10 +58,7 @@ def billions_follow_from_the_card_and_the_overhead(student: Student, case: Answe
     refuse(case, what, source, why, cause="the number of parameters")
 
 
-@check(
-    "largest_on_80_gb",
-    hint="Add up the activations of one layer, the logits and the CUDA context.",
-)
+@_on_80_gb(hint="Add up the activations of one layer, the logits and the CUDA context.")
 def overhead_is_what_one_pass_keeps_alive(student: Student, case: AnswerCase) -> None:
     """The overhead is what one forward pass needs besides the weights: 0, or a few GB."""
     _, n_tokens, overhead_bytes, billions = _largest_fields(student, case)
@@ -136,8 +136,7 @@ def _fits_a_card(student: Student, case: AnswerCase, overhead_bytes: int, billio
     return any(_are_billions(billions, each) for each in ranges)
 
 
-@check(
-    "longest_on_l40s",
+@_on_l40s(
     weight=4,
     hint="Pass the bytes of the card, the weights and one token to your longest_sequence.",
 )
@@ -156,8 +155,7 @@ def tokens_follow_from_the_stated_conventions(student: Student, case: AnswerCase
     refuse(case, f"{show(n_tokens)} {what}", source, why, cause=f"the number of {what}")
 
 
-@check(
-    "longest_on_l40s",
+@_on_l40s(
     hint="Use n_params of the table in section 1, or 14.8 billion of the model card.",
     gate=True,
 )

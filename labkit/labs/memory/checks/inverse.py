@@ -6,6 +6,7 @@ weights, for the whole batch.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from labkit.bridge.student import Student, StudentError
@@ -19,6 +20,9 @@ from labkit.labs.memory.checks.replay import (
     LONGEST_PROBES,
     LONGEST_SLIPS,
 )
+
+_largest = partial(check, "largest_model", gate=True)
+_longest = partial(check, "longest_sequence", gate=True)
 
 
 @dataclass(frozen=True)
@@ -94,34 +98,22 @@ class LongestCase:
         )
 
 
-@check(
-    "largest_model",
+@_largest(
     "overhead",
     hint="Subtract the overhead first. Then divide by the bytes of one parameter.",
-    gate=True,
 )
 def weights_fill_what_the_overhead_leaves(student: Student, case: LargestCase) -> None:
     """The parameters fill the memory that the overhead leaves."""
     _check_largest(student, case)
 
 
-@check(
-    "largest_model",
-    "width",
-    hint="Divide by bytes_per_param, not by 2.",
-    gate=True,
-)
+@_largest("width", hint="Divide by bytes_per_param, not by 2.")
 def wider_parameters_leave_room_for_fewer(student: Student, case: LargestCase) -> None:
     """The function uses bytes_per_param, which is not always 2."""
     _check_largest(student, case)
 
 
-@check(
-    "largest_model",
-    "plain",
-    hint="Divide integers with `//`, which rounds down. `/` is not exact.",
-    gate=True,
-)
+@_largest("plain", hint="Divide integers with `//`, which rounds down. `/` is not exact.")
 def a_parameter_fits_whole_or_not_at_all(student: Student, case: LargestCase) -> None:
     """The result is a whole number of parameters, rounded down and exact."""
     got = student.largest_model(case.vram_bytes)
@@ -129,12 +121,7 @@ def a_parameter_fits_whole_or_not_at_all(student: Student, case: LargestCase) ->
         expect_exactly(got, case.expected, "the parameters that fit")
 
 
-@check(
-    "largest_model",
-    "full",
-    hint="Return 0 if the room is negative, for instance with max(0, ...).",
-    gate=True,
-)
+@_largest("full", hint="Return 0 if the room is negative, for instance with max(0, ...).")
 def a_full_card_holds_no_parameters(student: Student, case: LargestCase) -> None:
     """If the overhead is as large as the card, or larger, the result is 0."""
     expect_number(case.ask(student), 0, "the parameters that fit")
@@ -142,11 +129,7 @@ def a_full_card_holds_no_parameters(student: Student, case: LargestCase) -> None
     _expect_some(roomy, "the parameters that fit on a card of ten times the overhead")
 
 
-@check(
-    "largest_model",
-    "refused",
-    hint="Raise ValueError if bytes_per_param is 0 or negative.",
-)
+@_largest("refused", hint="Raise ValueError if bytes_per_param is 0 or negative.", gate=False)
 def refuses_parameters_without_width(student: Student, case: LargestCase) -> None:
     """If bytes_per_param is 0 or negative, the function raises ValueError."""
     _expect_refusal(lambda: case.ask(student), f"a parameter of {case.bytes_per_param} bytes")
@@ -160,34 +143,19 @@ def _check_largest(student: Student, case: LargestCase) -> None:
         )
 
 
-@check(
-    "longest_sequence",
-    "batch",
-    hint="Divide the room by batch_size * token_bytes.",
-    gate=True,
-)
+@_longest("batch", hint="Divide the room by batch_size * token_bytes.")
 def the_batch_shares_what_the_weights_leave(student: Student, case: LongestCase) -> None:
     """All sequences of the batch share the memory that the weights leave."""
     _check_longest(student, case)
 
 
-@check(
-    "longest_sequence",
-    "overhead",
-    hint="Subtract overhead_bytes from the card, like the weights.",
-    gate=True,
-)
+@_longest("overhead", hint="Subtract overhead_bytes from the card, like the weights.")
 def an_overhead_comes_off_first(student: Student, case: LongestCase) -> None:
     """The overhead is subtracted before the tokens are counted."""
     _check_longest(student, case)
 
 
-@check(
-    "longest_sequence",
-    "plain",
-    hint="Divide integers with `//`, which rounds down. `/` is not exact.",
-    gate=True,
-)
+@_longest("plain", hint="Divide integers with `//`, which rounds down. `/` is not exact.")
 def a_token_fits_whole_or_not_at_all(student: Student, case: LongestCase) -> None:
     """The result is a whole number of tokens, rounded down and exact."""
     got = student.longest_sequence(case.vram_bytes, case.model_bytes, case.token_bytes)
@@ -195,12 +163,7 @@ def a_token_fits_whole_or_not_at_all(student: Student, case: LongestCase) -> Non
         expect_exactly(got, case.expected, "the tokens that fit")
 
 
-@check(
-    "longest_sequence",
-    "full",
-    hint="Return 0 if the room is negative, for instance with max(0, ...).",
-    gate=True,
-)
+@_longest("full", hint="Return 0 if the room is negative, for instance with max(0, ...).")
 def no_room_means_no_tokens(student: Student, case: LongestCase) -> None:
     """If the weights fill the card, or do not fit, the result is 0."""
     expect_number(case.ask(student), 0, "the tokens that fit")
@@ -209,10 +172,10 @@ def no_room_means_no_tokens(student: Student, case: LongestCase) -> None:
     _expect_some(roomy, "the tokens that fit on a card with room for some")
 
 
-@check(
-    "longest_sequence",
+@_longest(
     "refused",
     hint="Raise ValueError if batch_size or token_bytes is 0 or negative.",
+    gate=False,
 )
 def refuses_an_empty_batch(student: Student, case: LongestCase) -> None:
     """If batch_size or token_bytes is 0 or negative, the function raises ValueError."""

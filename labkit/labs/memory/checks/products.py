@@ -31,6 +31,11 @@ from labkit.labs.memory.checks.training import BYTE_NAMES
 
 ROUNDING = 1e-6
 
+_weights = partial(check, "weight_bytes")
+_training = partial(check, "training_bytes", gate=True)
+_token = partial(check, "kv_bytes_per_token", gate=True)
+_cache = partial(check, "kv_cache_bytes", parts=("kv_bytes_per_token",), gate=True)
+
 
 @dataclass(frozen=True)
 class WeightCase:
@@ -98,11 +103,7 @@ class CacheCase:
         return f"{self.shape['name']}, {self.batch_size} x {self.n_tokens:,} tokens"
 
 
-@check(
-    "weight_bytes",
-    hint="Multiply the number of parameters by the bytes of one parameter.",
-    gate=True,
-)
+@_weights(hint="Multiply the number of parameters by the bytes of one parameter.", gate=True)
 def every_parameter_takes_its_bytes(student: Student, case: WeightCase) -> None:
     """The result is the bytes of all parameters together."""
     got = student.weight_bytes(case.n_params, case.bytes_per_param)
@@ -110,8 +111,7 @@ def every_parameter_takes_its_bytes(student: Student, case: WeightCase) -> None:
         expect_number(got, case.expected, "the bytes of the weights", relative=ROUNDING)
 
 
-@check(
-    "weight_bytes",
+@_weights(
     hint="Multiply integers only. Do not use float() or `/`.",
     applies_to=lambda case: case.is_beyond_floats,
 )
@@ -122,33 +122,29 @@ def large_counts_stay_exact(student: Student, case: WeightCase) -> None:
         expect_exactly(got, case.expected, "the bytes of the weights")
 
 
-@check(
-    "training_bytes",
+@_training(
     hint="Add up all values of the recipe first. Count two equal values twice.",
     applies_to=lambda case: case.is_adam,
-    gate=True,
 )
 def adds_up_all_that_adam_keeps(student: Student, case: RecipeCase) -> None:
     """With Adam's recipe, every entry of the recipe is counted."""
     _check_recipe(student, case)
 
 
-@check(
-    "training_bytes",
+@_training(
     hint="Use the values of the recipe. Its names differ from recipe to recipe.",
     applies_to=lambda case: not case.is_adam,
-    gate=True,
 )
 def reads_any_recipe(student: Student, case: RecipeCase) -> None:
     """The function works for any recipe, also with other names than Adam's."""
     _check_recipe(student, case)
 
 
-@check(
-    "training_bytes",
+@_training(
     hint="Only read the recipe. Do not use pop, del or assignment on it.",
     weight=0.5,
     applies_to=lambda case: case.is_adam,
+    gate=False,
 )
 def leaves_the_recipe_as_it_was(student: Student, case: RecipeCase) -> None:
     """The recipe is the same after the call as before it."""
@@ -170,33 +166,27 @@ def _check_recipe(student: Student, case: RecipeCase) -> None:
         expect_number(got, case.expected, "the bytes kept in training", relative=ROUNDING)
 
 
-@check(
-    "kv_bytes_per_token",
+@_token(
     hint="Multiply by the number of KV heads, not of query heads.",
     applies_to=lambda case: case.shares_heads and not case.has_own_head_dim and case.width is None,
-    gate=True,
 )
 def counts_the_heads_that_are_stored(student: Student, case: ShapeCase) -> None:
     """Keys and values that several query heads share are counted once."""
     _check_token(student, case)
 
 
-@check(
-    "kv_bytes_per_token",
+@_token(
     hint="Take the width of a head from `shape.head_dim`.",
     applies_to=lambda case: case.has_own_head_dim and not case.shares_heads and case.width is None,
-    gate=True,
 )
 def takes_the_width_of_a_head_as_given(student: Student, case: ShapeCase) -> None:
     """The width of a head is head_dim, whatever d_model is."""
     _check_token(student, case)
 
 
-@check(
-    "kv_bytes_per_token",
+@_token(
     hint="Multiply by bytes_per_number, not by 2 for the width.",
     applies_to=lambda case: case.width is not None,
-    gate=True,
 )
 def cached_numbers_may_be_narrower_or_wider(student: Student, case: ShapeCase) -> None:
     """The function uses bytes_per_number, which is not always 2."""
@@ -213,13 +203,7 @@ def _check_token(student: Student, case: ShapeCase) -> None:
         expect_number(got, case.expected, "the bytes of one token", relative=ROUNDING)
 
 
-_cache = partial(check, "kv_cache_bytes", parts=("kv_bytes_per_token",))
-
-
-@_cache(
-    hint="Return what kv_bytes_per_token returns, if there is one token and one sequence.",
-    gate=True,
-)
+@_cache(hint="Return what kv_bytes_per_token returns, if there is one token and one sequence.")
 def one_token_is_the_unit(student: Student, case: CacheCase) -> None:
     """The cache of one token of one sequence is what kv_bytes_per_token gives."""
     shape = _place_shape(student, case.shape)
@@ -246,7 +230,7 @@ def one_token_is_the_unit(student: Student, case: CacheCase) -> None:
     expect_number(got, own, "the cache of one token", relative=ROUNDING, why=why)
 
 
-@_cache(hint="Multiply the bytes of one token by n_tokens.", gate=True)
+@_cache(hint="Multiply the bytes of one token by n_tokens.")
 def grows_with_every_token(student: Student, case: CacheCase) -> None:
     """Each token adds the same bytes, and 0 tokens take 0 bytes."""
     shape = _place_shape(student, case.shape)
@@ -263,10 +247,7 @@ def grows_with_every_token(student: Student, case: CacheCase) -> None:
     expect_number(student.kv_cache_bytes(shape, 0), 0, "the bytes of an empty cache")
 
 
-@_cache(
-    hint="Multiply by batch_size: each sequence has its own keys and values.",
-    gate=True,
-)
+@_cache(hint="Multiply by batch_size: each sequence has its own keys and values.")
 def every_sequence_keeps_its_own(student: Student, case: CacheCase) -> None:
     """Each sequence of the batch has a cache of its own."""
     shape = _place_shape(student, case.shape)
@@ -280,7 +261,7 @@ def every_sequence_keeps_its_own(student: Student, case: CacheCase) -> None:
     expect_number(batch, one * case.batch_size, what, relative=ROUNDING, slips=slips)
 
 
-@_cache(hint="Pass bytes_per_number to kv_bytes_per_token.", gate=True)
+@_cache(hint="Pass bytes_per_number to kv_bytes_per_token.")
 def hands_the_width_on(student: Student, case: CacheCase) -> None:
     """With 4-byte numbers the cache is twice as large as with 2-byte numbers, with 1-byte half."""
     shape = _place_shape(student, case.shape)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from labkit.bridge.student import Student
 from labkit.checks.answers import (
@@ -19,11 +20,10 @@ from labkit.checks.core import Wrong, check
 from labkit.labs.memory.checks.tables import FAMILY, LENGTHS, cache_bytes
 from labkit.models.facts import models
 
+_scaling = partial(check, "scaling")
 
-@check(
-    "scaling",
-    hint="If the batch doubles, the cache grows by a factor f. The slope is log(f) / log(2).",
-)
+
+@_scaling(hint="If the batch doubles, the cache grows by a factor f. The slope is log(f) / log(2).")
 def cache_is_proportional_to_the_batch(student: Student, case: AnswerCase) -> None:
     """`batch_slope` is the slope of log(cache) over log(batch size)."""
     slope = field_of(student, case, "batch_slope")
@@ -37,8 +37,7 @@ def cache_is_proportional_to_the_batch(student: Student, case: AnswerCase) -> No
     expect_close(case, slope, right, "the slope", source, relative=0.02, slips=slips)
 
 
-@check(
-    "scaling",
+@_scaling(
     hint="Divide: parameters of Qwen3-32B by those of Qwen3-0.6B, and the same for the caches.",
 )
 def cache_follows_the_depth(student: Student, case: AnswerCase) -> None:
@@ -94,8 +93,7 @@ def _kv_ratio_slips(
     yield ratio("params_exact"), "That is how the parameters grow. The cache grows less."
 
 
-@check(
-    "scaling",
+@_scaling(
     weight=2,
     hint="Divide kv_cache_bytes at 32,768 tokens by weight_bytes, both with 2 bytes per number.",
 )

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from functools import partial
 
 import numpy
 import torch
@@ -24,9 +25,11 @@ FAMILY = ("Qwen3-0.6B", "Qwen3-1.7B", "Qwen3-4B", "Qwen3-8B", "Qwen3-14B", "Qwen
 UNITS = {"GB": 10**9, "GiB": 2**30}
 LENGTHS = (32_768, 32_000)
 
+_table = partial(check, "kv_table")
+_cell = partial(check, "one_cell")
 
-@check(
-    "kv_table",
+
+@_table(
     weight=3,
     hint="Call kv_cache_bytes with each model. Then divide by the bytes of your unit.",
 )
@@ -56,7 +59,7 @@ def cells_follow_from_each_model(student: Student, case: AnswerCase) -> None:
             refuse(case, f"{row}: {show(cells[model])} {unit}", source, cause=row)
 
 
-@check("kv_table", hint="Multiply the cell of batch 1 by 2 and by 4.")
+@_table(hint="Multiply the cell of batch 1 by 2 and by 4.")
 def cells_of_larger_batches_are_multiples(student: Student, case: AnswerCase) -> None:
     """In each row, batch 2 is twice batch 1, and batch 4 is four times batch 1."""
     _, _, rows = _table_fields(student, case)
@@ -71,9 +74,7 @@ def cells_of_larger_batches_are_multiples(student: Student, case: AnswerCase) ->
             raise Wrong(what, cause=f"{model}: batch 4 is not four times batch 1")
 
 
-@check(
-    "kv_table", weight=0, hint="1 GB is 10^9 bytes, 1 GiB is 2^30 bytes. This check has no points."
-)
+@_table(weight=0, hint="1 GB is 10^9 bytes, 1 GiB is 2^30 bytes. This check has no points.")
 def unit_is_named_for_what_it_is(student: Student, case: AnswerCase) -> None:
     """The entry "unit" is the unit of your numbers (this check has no points)."""
     unit, n_tokens, rows = _table_fields(student, case)
@@ -135,9 +136,7 @@ def _all_close(cells: Mapping[str, float], right: Mapping[str, float], unit: int
     return all(math.isclose(cells[model] * unit, right[model], rel_tol=0.01) for model in FAMILY)
 
 
-@check(
-    "one_cell", hint="Take layers, KV heads and head_dim of the model from the table in section 1."
-)
+@_cell(hint="Take layers, KV heads and head_dim of the model from the table in section 1.")
 def factors_are_those_of_the_model(student: Student, case: AnswerCase) -> None:
     """The factors are those of the model, batch and length that you chose."""
     model, factors, _ = _one_cell_fields(student, case)
@@ -167,7 +166,7 @@ def factors_are_those_of_the_model(student: Student, case: AnswerCase) -> None:
             raise Wrong(f"{model}: {show(factor)} for {name}", why=slips.get((name, factor), ""))
 
 
-@check("one_cell", hint="Multiply your seven factors.")
+@_cell(hint="Multiply your seven factors.")
 def factors_multiply_to_the_bytes(student: Student, case: AnswerCase) -> None:
     """The bytes are the product of the factors."""
     _, factors, n_bytes = _one_cell_fields(student, case)

@@ -1,6 +1,7 @@
 """Checks of lab 1's answer on what training keeps per parameter, and generation per token."""
 
 import math
+from functools import partial
 
 from labkit.bridge.student import Student
 from labkit.checks.answers import (
@@ -41,12 +42,10 @@ TOKEN_SLIPS = {
     4_096: "That is one layer: each layer stores its own keys and values.",
 }
 
+_answer = partial(check, "training_and_generation")
 
-@check(
-    "training_and_generation",
-    weight=2,
-    hint="Read section 3 again. It gives bits: divide them by 8.",
-)
+
+@_answer(weight=2, hint="Read section 3 again. It gives bits: divide them by 8.")
 def training_keeps_five_numbers_per_parameter(student: Student, case: AnswerCase) -> None:
     """Training keeps five numbers per parameter, each with the bytes of the recipe."""
     kept = _bytes_kept(student, case, "training")
@@ -61,10 +60,7 @@ def training_keeps_five_numbers_per_parameter(student: Student, case: AnswerCase
             raise Wrong(f"{n_bytes:g} {misfit}", cause=f"the {misfit}")
 
 
-@check(
-    "training_and_generation",
-    hint="Enter 0 for what only a backward pass or an optimizer uses.",
-)
+@_answer(hint="Enter 0 for what only a backward pass or an optimizer uses.")
 def generation_keeps_the_weights_alone(student: Student, case: AnswerCase) -> None:
     """Of these five numbers, generation keeps only the weights."""
     generation = _bytes_kept(student, case, "generation")
@@ -79,10 +75,7 @@ def generation_keeps_the_weights_alone(student: Student, case: AnswerCase) -> No
         raise Wrong(f"nothing in generation uses {' or '.join(extra)}")
 
 
-@check(
-    "training_and_generation",
-    hint="Add master copy and both moments. Divide by the 16-bit weights.",
-)
+@_answer(hint="Add master copy and both moments. Divide by the 16-bit weights.")
 def optimizer_state_is_counted_against_the_weights(student: Student, case: AnswerCase) -> None:
     """`optimizer_over_weights` is the optimizer's state divided by the 16-bit weights."""
     kept = _bytes_kept(student, case, "training")
@@ -98,7 +91,7 @@ def optimizer_state_is_counted_against_the_weights(student: Student, case: Answe
         )
 
 
-@check("training_and_generation", hint="Call your kv_bytes_per_token with 2 bytes per number.")
+@_answer(hint="Call your kv_bytes_per_token with 2 bytes per number.")
 def cache_grows_by_the_same_bytes_per_token(student: Student, case: AnswerCase) -> None:
     """`kv_bytes_per_token_of_8b` is what one token of Qwen3-8B adds to the cache."""
     got = field_of(student, case, "kv_bytes_per_token_of_8b")

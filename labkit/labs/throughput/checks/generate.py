@@ -6,6 +6,7 @@ tokens with the id of the padding if there is no mask, as the real ones do.
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy
@@ -29,6 +30,8 @@ SETTINGS = (
     "eos_token_id",
 )
 UNTOLD = {"max_length": 20, "min_length": 0, "do_sample": True, "num_beams": 1, "use_cache": True}
+
+_generate = partial(check, "generate_fixed", gate=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +152,7 @@ def _free(case: FixedCase) -> bool:
     return case.stops_after is None
 
 
-@check(
-    "generate_fixed", hint="`generate` returns prompt and new tokens. Cut off the prompt.",
-    applies_to=_free, gate=True)  # fmt: skip
+@_generate(hint="`generate` returns prompt and new tokens. Cut off the prompt.", applies_to=_free)
 def the_new_tokens_alone_come_back(student: Student, case: FixedCase) -> None:
     """The function returns all new tokens, without the prompt."""
     played = play_of(student, case)
@@ -169,10 +170,11 @@ def the_new_tokens_alone_come_back(student: Student, case: FixedCase) -> None:
     expect_equal(tokens.tolist(), played.model.made[0].tolist(), "the new tokens")
 
 
-@check(
-    "generate_fixed", weight=1.5,
+@_generate(
+    weight=1.5,
     hint="Set the smallest number of new tokens too, not only the largest.",
-    applies_to=lambda case: not _free(case), gate=True)  # fmt: skip
+    applies_to=lambda case: not _free(case),
+)
 def end_of_text_cannot_end_a_run(student: Student, case: FixedCase) -> None:
     """A model that would stop early still makes `n_new` tokens."""
     played = play_of(student, case)
@@ -187,9 +189,7 @@ def end_of_text_cannot_end_a_run(student: Student, case: FixedCase) -> None:
         )
 
 
-@check(
-    "generate_fixed", hint="Pass an attention mask of ones, with the shape of tokens.", gate=True
-)
+@_generate(hint="Pass an attention mask of ones, with the shape of tokens.")
 def every_token_of_the_prompt_is_seen(student: Student, case: FixedCase) -> None:
     """The attention mask is all ones, one for each token of the prompt."""
     played = play_of(student, case)
@@ -209,11 +209,7 @@ def every_token_of_the_prompt_is_seen(student: Student, case: FixedCase) -> None
         raise Wrong("the attention mask", expected="only ones", got=others)
 
 
-@check(
-    "generate_fixed",
-    hint="Switch sampling off in your call: many models sample by default.",
-    gate=True,
-)
+@_generate(hint="Switch sampling off in your call: many models sample by default.")
 def decoding_is_greedy(student: Student, case: FixedCase) -> None:
     """Decoding is greedy: no sampling, one beam, and the cache is on."""
     call = play_of(student, case).call
@@ -250,7 +246,7 @@ def _setting(call: dict, name: str) -> bool | float | None:
     return value
 
 
-@check("generate_fixed", hint="Pass tokens to `generate` without any change.")
+@_generate(hint="Pass tokens to `generate` without any change.", gate=False)
 def the_prompt_goes_in_unchanged(student: Student, case: FixedCase) -> None:
     """The model gets the prompt unchanged, with all sequences of the batch at once."""
     call = play_of(student, case).call

@@ -1,12 +1,15 @@
 """Checks of `limit_of`: the longest of three times, and what no device can do."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from labkit.bridge.student import Student, StudentError
 from labkit.checks.compare import refuse_blank, show, told
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal
+
+_limits = partial(check, "limit_of", gate=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +106,9 @@ def _has(right: str | None) -> Any:
     return lambda case: case.right == right
 
 
-@check(
-    "limit_of",
+@_limits(
     hint="Compare n_layers * launch_s_per_layer with the two floors.",
     applies_to=_has("launch"),
-    gate=True,
 )
 def many_layers_wait_for_launches(student: Student, case: LimitCase) -> None:
     """If launching all layers takes the longest, the limit is "launch"."""
@@ -124,33 +125,21 @@ def many_layers_wait_for_launches(student: Student, case: LimitCase) -> None:
         raise Wrong(what, expected='"launch"', got=show(got), why=why)
 
 
-@check(
-    "limit_of",
-    hint='Return "memory" if moving_s is the longest.',
-    applies_to=_has("memory"),
-    gate=True,
-)
+@_limits(hint='Return "memory" if moving_s is the longest.', applies_to=_has("memory"))
 def many_bytes_wait_for_memory(student: Student, case: LimitCase) -> None:
     """If moving bytes takes the longest, the limit is "memory"."""
     _expect_limit(student, case)
 
 
-@check(
-    "limit_of",
-    hint='Return "compute" if computing_s is the longest.',
-    applies_to=_has("compute"),
-    gate=True,
-)
+@_limits(hint='Return "compute" if computing_s is the longest.', applies_to=_has("compute"))
 def many_products_wait_for_compute(student: Student, case: LimitCase) -> None:
     """If computing takes the longest, the limit is "compute"."""
     _expect_limit(student, case)
 
 
-@check(
-    "limit_of",
+@_limits(
     hint="Raise ValueError if step_s is below moving_s or below computing_s.",
     applies_to=_has(None),
-    gate=True,
 )
 def a_step_below_its_floor_is_refused(student: Student, case: LimitCase) -> None:
     """Only a step_s below moving_s or below computing_s raises ValueError."""

@@ -6,6 +6,7 @@ The first is about the median run of the whole batch, the second about the line 
 import math
 import statistics
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from labkit.bridge.student import Student
@@ -13,6 +14,9 @@ from labkit.checks.compare import expect_number, number_in, show, told
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal, expect_refusals, numbers_in
 from labkit.checks.slips import is_number
+
+_rate = partial(check, "tokens_per_s", gate=True)
+_fit = partial(check, "fit_steps", gate=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +37,7 @@ def _single(case: RateCase) -> bool:
     return len(case.samples_s) == 1
 
 
-@check(
-    "tokens_per_s",
-    hint="Multiply batch_size by n_new, and divide by the seconds.",
-    applies_to=_single,
-    gate=True,
-)
+@_rate(hint="Multiply batch_size by n_new, and divide by the seconds.", applies_to=_single)
 def all_sequences_count(student: Student, case: RateCase) -> None:
     """A run counts `n_new` tokens for each sequence of the batch."""
     got = student.tokens_per_s(case.batch_size, case.n_new, list(case.samples_s))
@@ -53,20 +52,20 @@ def all_sequences_count(student: Student, case: RateCase) -> None:
     expect_number(got, case.expected, "tokens per second", relative=1e-6, why=why)
 
 
-@check(
-    "tokens_per_s", hint="Divide by the median of the times, not by the mean.",
-    applies_to=lambda case: len(case.samples_s) > 1 and len(case.samples_s) % 2, gate=True,
-)  # fmt: skip
+@_rate(
+    hint="Divide by the median of the times, not by the mean.",
+    applies_to=lambda case: len(case.samples_s) > 1 and len(case.samples_s) % 2,
+)
 def the_median_run_counts(student: Student, case: RateCase) -> None:
     """With several runs, the median time decides, so one slow run changes nothing."""
     _expect_median(student, case)
 
 
-@check(
-    "tokens_per_s", weight=0.5, hint="Sort the times. Take the mean of the two in the middle.",
+@_rate(
+    weight=0.5,
+    hint="Sort the times. Take the mean of the two in the middle.",
     applies_to=lambda case: len(case.samples_s) % 2 == 0,
-    gate=True,
-)  # fmt: skip
+)
 def two_runs_may_be_in_the_middle(student: Student, case: RateCase) -> None:
     """With an even number of runs, the median is the mean of the two middle times."""
     _expect_median(student, case)
@@ -105,7 +104,7 @@ def _expect_median(student: Student, case: RateCase) -> None:
     expect_number(got, alone, "tokens per second", relative=1e-6, why=why)
 
 
-@check("tokens_per_s", weight=0.5, hint="Raise ValueError if samples_s is empty.")
+@_rate(weight=0.5, hint="Raise ValueError if samples_s is empty.", gate=False)
 def no_samples_have_no_rate(student: Student, case: RateCase) -> None:
     """If there are no samples, the function raises ValueError."""
     expect_refusal(
@@ -146,11 +145,9 @@ def _fitted(student: Student, case: FitCase) -> list[float]:
 SLOPE, HEIGHT = 1e-5, 1e-3
 
 
-@check(
-    "fit_steps",
+@_fit(
     hint="Return the slope of the line as the second number.",
     applies_to=lambda case: case.is_exact,
-    gate=True,
 )
 def a_step_is_the_slope(student: Student, case: FitCase) -> None:
     """If the times are on a line, the second number is its slope."""
@@ -161,9 +158,10 @@ def a_step_is_the_slope(student: Student, case: FitCase) -> None:
     expect_number(step_s, case.step_s, "seconds per step", relative=SLOPE, why=why)
 
 
-@check(
-    "fit_steps", hint="Fit the times against n - 1: a run of n tokens has n - 1 steps.",
-    applies_to=lambda case: case.is_exact, gate=True)  # fmt: skip
+@_fit(
+    hint="Fit the times against n - 1: a run of n tokens has n - 1 steps.",
+    applies_to=lambda case: case.is_exact,
+)
 def the_prefill_makes_the_first_token(student: Student, case: FitCase) -> None:
     """The first number is the value of the line at one new token."""
     prefill_s, step_s = _fitted(student, case)
@@ -179,9 +177,10 @@ def the_prefill_makes_the_first_token(student: Student, case: FitCase) -> None:
         raise Wrong("seconds per step", expected="more than 0", got=show(step_s))
 
 
-@check(
-    "fit_steps", hint="Fit all points by least squares, for example with numpy.polyfit.",
-    applies_to=lambda case: not case.is_exact, gate=True)  # fmt: skip
+@_fit(
+    hint="Fit all points by least squares, for example with numpy.polyfit.",
+    applies_to=lambda case: not case.is_exact,
+)
 def all_points_have_a_say(student: Student, case: FitCase) -> None:
     """If the times are not on a line, the fit is by least squares."""
 
@@ -207,8 +206,10 @@ def all_points_have_a_say(student: Student, case: FitCase) -> None:
         )
 
 
-@check(
-    "fit_steps", weight=0.5, hint="Raise ValueError if n_new has fewer than two different numbers."
+@_fit(
+    weight=0.5,
+    hint="Raise ValueError if n_new has fewer than two different numbers.",
+    gate=False,
 )
 def one_length_determines_no_line(student: Student, case: FitCase) -> None:
     """If all runs have the same n_new, the function raises ValueError."""

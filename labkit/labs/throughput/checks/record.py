@@ -6,6 +6,7 @@ its numbers is computed again, with the floors of `labkit.measuring.roofline`.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from labkit.bridge.student import Student
@@ -35,6 +36,9 @@ REGIONS = (
 ROLES = {"small": "sweep-small", "medium": "sweep-medium", "older": "sweep-older"}
 ONE_LAYER = "Your limits are those of one launched layer. Multiply its time by the layers."
 CLEAR = 1.5  # limits whose times are closer than this are both accepted
+
+_which = partial(check, "which_limit")
+_models = partial(check, "three_models")
 
 
 def recorded(name: Any) -> Record:
@@ -128,28 +132,25 @@ def _is_of_one_launch(answer: Mapping[str, Any], record: Record) -> bool:
     return True
 
 
-@check(
-    "which_limit",
-    hint="Compare layers x launch time per layer with the two floors that are printed.",
-)
+@_which(hint="Compare layers x launch time per layer with the two floors that are printed.")
 def decode_is_explained(student: Student, case: AnswerCase) -> None:
     """For decode steps of both models, the limit is the longest of the three times."""
     _limit_check(student, case, REGIONS[:2])
 
 
-@check("which_limit", hint="Compare the three times of the prefill: launching, moving, computing.")
+@_which(hint="Compare the three times of the prefill: launching, moving, computing.")
 def prefill_is_explained(student: Student, case: AnswerCase) -> None:
     """For the longest prompt that ran, the limit is the longest of the three times."""
     _limit_check(student, case, REGIONS[2:3])
 
 
-@check("which_limit", hint="Compare the three times for 1 text, and then for 16 texts.")
+@_which(hint="Compare the three times for 1 text, and then for 16 texts.")
 def forward_passes_are_explained(student: Student, case: AnswerCase) -> None:
     """For a pass over 1 text and over 16 texts, the limit is the longest of the three times."""
     _limit_check(student, case, REGIONS[3:])
 
 
-@check("three_models", hint="Divide the time by new tokens and by layers. Give milliseconds.")
+@_models(hint="Divide the time by new tokens and by layers. Give milliseconds.")
 def time_per_layer_follows_from_the_record(student: Student, case: AnswerCase) -> None:
     """The milliseconds per layer and step follow from the record that you name."""
     answer = fields_of(student, case, ("record", "ms_per_layer"))
@@ -176,7 +177,7 @@ def _layer_slip(got: float, right: float, row: Row) -> str:
     return next((why for value, why in slips.items() if abs(got - value) <= 0.05 * value), "")
 
 
-@check("three_models", hint="Compare the numbers of query heads and KV heads that the cell prints.")
+@_models(hint="Compare the numbers of query heads and KV heads that the cell prints.")
 def shared_heads_are_read_off_the_config(student: Student, case: AnswerCase) -> None:
     """The list names exactly the models with as many KV heads as query heads."""
     answer = fields_of(student, case, ("record", "without_shared_kv_heads"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from labkit.bridge.requests import hold, hold_attribute, hold_item, place
@@ -18,6 +19,8 @@ from labkit.checks.core import Wrong, check
 from labkit.checks.forms import numbers_in
 
 OOM = "out of memory"
+
+_sweep = partial(check, "sweep", gate=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +133,9 @@ def _only(*names: str) -> Callable[[SweepCase], bool]:
     return lambda case: all(bool(getattr(case, name)) == (name in names) for name in happens)
 
 
-@check(
-    "sweep",
+@_sweep(
     hint="Loop over the points once. Save the samples of each point unchanged.",
     applies_to=_only(),
-    gate=True,
 )
 def each_point_is_measured_once_in_order(student: Student, case: SweepCase) -> None:
     """Each point is measured once, in order, and its samples are saved unchanged."""
@@ -150,12 +151,7 @@ def each_point_is_measured_once_in_order(student: Student, case: SweepCase) -> N
         expect_equal(outcome, "ok", f"the outcome of {point}")
 
 
-@check(
-    "sweep",
-    hint="Call save inside the loop, directly after measure.",
-    applies_to=_only(),
-    gate=True,
-)
+@_sweep(hint="Call save inside the loop, directly after measure.", applies_to=_only())
 def each_row_is_saved_before_the_next_point(student: Student, case: SweepCase) -> None:
     """Each row is saved before the next point is measured."""
     played = play_of(student, case)
@@ -173,10 +169,11 @@ def each_row_is_saved_before_the_next_point(student: Student, case: SweepCase) -
             )
 
 
-@check(
-    "sweep", weight=1.5, hint="Put only measure(point) inside `try`, and catch MemoryError.",
-    applies_to=_only("too_large"), gate=True,
-)  # fmt: skip
+@_sweep(
+    weight=1.5,
+    hint="Put only measure(point) inside `try`, and catch MemoryError.",
+    applies_to=_only("too_large"),
+)
 def out_of_memory_is_a_row_and_the_sweep_goes_on(student: Student, case: SweepCase) -> None:
     """After a MemoryError, the row is saved without samples, and the sweep goes on."""
     played = play_of(student, case)
@@ -202,10 +199,11 @@ def _why_no_row(point: Any, measured: list, case: SweepCase) -> str:
     return "That a point does not fit is a result too." if point in case.too_large else ""
 
 
-@check(
-    "sweep", weight=1.5,
+@_sweep(
+    weight=1.5,
     hint="Call free_memory() after the `except` block, not inside it.",
-    applies_to=_only("too_large"), gate=True)  # fmt: skip
+    applies_to=_only("too_large"),
+)
 def memory_is_freed_once_the_exception_is_gone(student: Student, case: SweepCase) -> None:
     """After each MemoryError, memory is freed once, when the exception no longer exists."""
     played = play_of(student, case)
@@ -259,7 +257,7 @@ def _expect_honest_count(student: Student) -> None:
         )
 
 
-@check("sweep", hint="Skip a point if it is in `done`.", applies_to=_only("done"), gate=True)
+@_sweep(hint="Skip a point if it is in `done`.", applies_to=_only("done"))
 def finished_points_are_skipped(student: Student, case: SweepCase) -> None:
     """A point in `done` is not measured or saved again. All others are measured."""
     played = play_of(student, case)
@@ -275,11 +273,7 @@ def finished_points_are_skipped(student: Student, case: SweepCase) -> None:
         raise Wrong(f"{min(left_out)}, which is not done", expected="measured", got="skipped")
 
 
-@check(
-    "sweep", hint="Catch only MemoryError. Let every other error pass.",
-    applies_to=_only("broken"),
-    gate=True,
-)  # fmt: skip
+@_sweep(hint="Catch only MemoryError. Let every other error pass.", applies_to=_only("broken"))
 def other_errors_pass_through(student: Student, case: SweepCase) -> None:
     """Any other error of measure ends the sweep. All rows before it are saved."""
     played = play_of(student, case)
@@ -302,11 +296,7 @@ def other_errors_pass_through(student: Student, case: SweepCase) -> None:
         raise Wrong("the point with the error", expected="no row", got="a row")
 
 
-@check(
-    "sweep", weight=0.5, hint="Call save outside `try`.",
-    applies_to=_only("unsaved"),
-    gate=True,
-)  # fmt: skip
+@_sweep(weight=0.5, hint="Call save outside `try`.", applies_to=_only("unsaved"))
 def errors_of_save_pass_through(student: Student, case: SweepCase) -> None:
     """An error of `save` ends the sweep, also if it is a MemoryError."""
     played = play_of(student, case)

@@ -5,6 +5,7 @@ with what a machine can do.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -26,6 +27,9 @@ DID_NOT_RUN = ("out of memory", "skipped")
 LEAST_ROWS = 3
 AGREEMENT = 1.5  # a second measurement on a machine that others use too
 STEPS_SHOW, SHORT_PROMPT = 4, 64  # after so few, 256 tokens take 4 times what one does, or more
+
+_table = partial(check, "my_table")
+_report = partial(check, "flawed_report")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +117,7 @@ def _count(got: Any, what: str) -> int:
     return int(number)
 
 
-@check(
-    "my_table",
-    hint="Divide batch_size * new tokens by the seconds of the same row.",
-    gate=True,
-)
+@_table(hint="Divide batch_size * new tokens by the seconds of the same row.", gate=True)
 def throughput_follows_from_each_row(student: Student, case: AnswerCase) -> None:
     """In each row, tokens_per_s is batch_size * new tokens / time_s."""
     table = table_of(student, case)
@@ -141,10 +141,7 @@ def throughput_follows_from_each_row(student: Student, case: AnswerCase) -> None
             )
 
 
-@check(
-    "my_table",
-    hint="Check the unit, the model and the batch. Check that your timer waits for the device.",
-)
+@_table(hint="Check the unit, the model and the batch. Check that your timer waits for the device.")
 def no_row_is_faster_than_the_machine(student: Student, case: AnswerCase) -> None:
     """No time is below the floor of the machine that you name."""
     table = table_of(student, case)
@@ -155,7 +152,7 @@ def no_row_is_faster_than_the_machine(student: Student, case: AnswerCase) -> Non
             raise Wrong(f"{n} new tokens", why=reasons[0], cause="faster than the machine")
 
 
-@check("my_table", hint="Measure the first row again, after a warm-up.")
+@_table(hint="Measure the first row again, after a warm-up.")
 def time_rises_with_new_tokens(student: Student, case: AnswerCase) -> None:
     """More new tokens take more time. After a short prompt, 256 take much longer than 1."""
     table = table_of(student, case)
@@ -177,7 +174,7 @@ def time_rises_with_new_tokens(student: Student, case: AnswerCase) -> None:
         )
 
 
-@check("my_table", hint="Run the cell again, and copy all its numbers.")
+@_table(hint="Run the cell again, and copy all its numbers.")
 def a_second_measurement_agrees(student: Student, case: AnswerCase) -> None:
     """The second measurement of a row is within a factor of 1.5 of the first."""
     table = table_of(student, case)
@@ -225,41 +222,37 @@ def _expect_entry(student: Student, case: AnswerCase, fault: str) -> None:
         raise Wrong(f"{entry} is not the entry with this fault", cause=f"the entry with {fault}")
 
 
-@check("flawed_report", hint="Look for a time that is longer than that of a run with more tokens.")
+@_report(hint="Look for a time that is longer than that of a run with more tokens.")
 def the_cold_start_is_named(student: Student, case: AnswerCase) -> None:
     """You name one entry for the run without warm-up, and name it for no other fault."""
     _expect_entry(student, case, "cold_start")
 
 
-@check("flawed_report", hint="Compare the times with the floors of their passes.")
+@_report(hint="Compare the times with the floors of their passes.")
 def the_impossible_row_is_named(student: Student, case: AnswerCase) -> None:
     """You name one entry for the impossible row, and name it for no other fault."""
     _expect_entry(student, case, "impossible_row")
 
 
-@check(
-    "flawed_report", hint="Divide all tokens of table 1 by all its seconds. Compare with the text."
-)
+@_report(hint="Divide all tokens of table 1 by all its seconds. Compare with the text.")
 def the_mean_of_rates_is_named(student: Student, case: AnswerCase) -> None:
     """You name one entry for the mean of rates, and name it for no other fault."""
     _expect_entry(student, case, "mean_of_rates")
 
 
-@check("flawed_report", hint="Look for a number that is a thousand times too large.")
+@_report(hint="Look for a number that is a thousand times too large.")
 def the_wrong_unit_is_named(student: Student, case: AnswerCase) -> None:
     """You name one entry for the number with a wrong unit, and name it for no other fault."""
     _expect_entry(student, case, "wrong_unit")
 
 
-@check("flawed_report", hint="Compute batch * new tokens / seconds for each row.")
+@_report(hint="Compute batch * new tokens / seconds for each row.")
 def the_mislabelled_batch_is_named(student: Student, case: AnswerCase) -> None:
     """You name one entry for the row with another batch, and name it for no other fault."""
     _expect_entry(student, case, "batch_mislabelled")
 
 
-@check(
-    "flawed_report", hint="Compare the text with the heads that section 7 prints for each model."
-)
+@_report(hint="Compare the text with the heads that section 7 prints for each model.")
 def the_confused_heads_are_named(student: Student, case: AnswerCase) -> None:
     """You name one entry for the wrong statement on KV heads, and name it for no other fault."""
     _expect_entry(student, case, "mha_taken_for_gqa")

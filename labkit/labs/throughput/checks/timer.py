@@ -9,6 +9,7 @@ the host has lived through, and all that is asked of either is recorded.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -16,6 +17,8 @@ from labkit.bridge.student import Student
 from labkit.checks.compare import refuse_blank, show, told
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal, numbers_in
+
+_timer = partial(check, "time_runs", gate=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +140,7 @@ def play_of(student: Student, case: TimerCase) -> Timed:
     return student.once(("time_runs", case), play)
 
 
-@check(
-    "time_runs",
-    hint="Write two loops: one without the clock, then one that times each run.",
-    gate=True,
-)
+@_timer(hint="Write two loops: one without the clock, then one that times each run.")
 def warm_up_runs_come_first_and_are_not_timed(student: Student, case: TimerCase) -> None:
     """There are `n_warmup` untimed runs, then `n_repeats` timed runs, and no others."""
     timed = play_of(student, case)
@@ -161,11 +160,7 @@ def warm_up_runs_come_first_and_are_not_timed(student: Student, case: TimerCase)
         )
 
 
-@check(
-    "time_runs",
-    hint="Call wait_for_device() before the first read_clock() of each sample.",
-    gate=True,
-)
+@_timer(hint="Call wait_for_device() before the first read_clock() of each sample.")
 def the_device_is_idle_when_a_sample_begins(student: Student, case: TimerCase) -> None:
     """When a sample begins, the device has finished all earlier work."""
     played = play_of(student, case)
@@ -180,11 +175,7 @@ def the_device_is_idle_when_a_sample_begins(student: Student, case: TimerCase) -
             )
 
 
-@check(
-    "time_runs",
-    hint="Call wait_for_device() after run(), before the second read_clock().",
-    gate=True,
-)
+@_timer(hint="Call wait_for_device() after run(), before the second read_clock().")
 def the_device_is_idle_when_a_sample_ends(student: Student, case: TimerCase) -> None:
     """When a sample ends, the device has finished the run."""
     played = play_of(student, case)
@@ -200,12 +191,7 @@ def the_device_is_idle_when_a_sample_ends(student: Student, case: TimerCase) -> 
             )
 
 
-@check(
-    "time_runs",
-    weight=1.5,
-    hint="Append one difference of two clock values for each run. Return the list.",
-    gate=True,
-)
+@_timer(weight=1.5, hint="Append one difference of two clock values for each run. Return the list.")
 def samples_are_raw_one_per_run(student: Student, case: TimerCase) -> None:
     """The function returns the seconds of each run, in order."""
     timed = play_of(student, case)
@@ -222,10 +208,12 @@ def samples_are_raw_one_per_run(student: Student, case: TimerCase) -> None:
     )
 
 
-@check(
-    "time_runs", weight=0.5, hint="Check both counts first, and raise ValueError.",
+@_timer(
+    weight=0.5,
+    hint="Check both counts first, and raise ValueError.",
     applies_to=lambda case: case.n_warmup > 0,
-)  # fmt: skip
+    gate=False,
+)
 def counts_that_time_nothing_are_refused(student: Student, case: TimerCase) -> None:
     """If n_repeats < 1 or n_warmup < 0, there is a ValueError before any run."""
     none, negative = "Without a run there is no time.", "A number of runs is not negative."
