@@ -13,11 +13,17 @@ from tqdm import tqdm
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from labkit.corpus import SOURCES, Document, documents
-from training.acceptance import Acceptance, measure
+from labkit.engine.cached import EngineModel
+from labkit.engine.decoder import Decoder
+from labkit.engine.weights import weights_of
+from labkit.models.sampling import Block
+from labkit.speculative import acceptance_rate, speculative
+from labkit.tasks.generate import generate
 
 N_DOCUMENTS = 100
-N_NEW = 160  # tokens of a sampled text
+N_NEW = 160  # tokens of a text that the pair writes
 N_ANSWER = 1000  # tokens that an answer may take
+N_POSITIONS = 1024  # of a prompt and what follows it
 GAMMA = 4
 TEMPERATURES = (0.0, 0.7, 1.0)
 
@@ -75,8 +81,7 @@ def right(model, tokenizer, held_out: dict[str, list[Document]]) -> dict[str, fl
     shares = {}
     for source in ("graph", "choice", "pattern"):
         held = held_out[source]
-        given = generate(model, tokenizer, [document.prompt for document in held], N_ANSWER, 0.0)
-        texts = [tokenizer.decode(new, skip_special_tokens=True) for _, new in given]
+        texts = generate(model, tokenizer, [document.prompt for document in held], N_ANSWER)
         hits = [
             text.splitlines()[-1:] == document.answer.splitlines()[-1:]
             for text, document in zip(texts, held, strict=True)
@@ -86,50 +91,38 @@ def right(model, tokenizer, held_out: dict[str, list[Document]]) -> dict[str, fl
 
 
 def acceptance(target, draft, tokenizer, prompts: dict[str, list[str]]) -> dict:
-    """Accepted over examined, by temperature and source, on texts that the target samples."""
+    """Accepted over examined, by temperature and source, where the pair writes N_NEW tokens."""
     rng = torch.Generator("cpu").manual_seed(0)
+    decoders = [Decoder(weights_of(model, N_POSITIONS), N_POSITIONS) for model in (target, draft)]
     table = {}
     for temperature in TEMPERATURES:
-        by_source = {}
-        for source, texts in prompts.items():
-            total = Acceptance(0, 0)
-            for prompt, text in generate(target, tokenizer, texts, N_NEW, temperature):
-                tokens = torch.cat((prompt, text))
-                total += measure(target, draft, tokens, len(prompt), temperature, GAMMA, rng)
-            by_source[source] = total
-        by_source["all"] = sum(by_source.values(), Acceptance(0, 0))
+        by_source = {
+            source: _played(decoders, tokenizer, texts, temperature, rng)
+            for source, texts in prompts.items()
+        }
+        by_source["all"] = [block for blocks in by_source.values() for block in blocks]
         table[str(temperature)] = {
             source: {
-                "accepted": total.n_accepted,
-                "examined": total.n_examined,
-                "rate": round(total.rate, 4),
+                "accepted": sum(block.n_accepted for block in blocks),
+                "examined": sum(block.examined for block in blocks),
+                "rate": round(acceptance_rate(blocks), 4),
             }
-            for source, total in by_source.items()
+            for source, blocks in by_source.items()
         }
     return table
 
 
-@torch.inference_mode()
-def generate(
-    model, tokenizer, prompts: list[str], n_new: int, temperature: float, n_batch: int = 50
-):
-    """Continue each prompt; returns pairs: the prompt's tokens, the new ones up to the end."""
-    torch.manual_seed(0)
-    done = []
-    for start in tqdm(range(0, len(prompts), n_batch), desc="generate", mininterval=10):
-        batch = tokenizer(prompts[start : start + n_batch], return_tensors="pt", padding=True)
-        batch = batch.to(model.device)
-        how = {"do_sample": True, "temperature": temperature, "top_k": 0, "top_p": 1.0}
-        out = model.generate(
-            **batch, max_new_tokens=n_new, **(how if temperature else {"do_sample": False})
-        ).cpu()
-        n_padded = batch["input_ids"].shape[1]
-        for i, row in enumerate(out):
-            prompt = batch["input_ids"][i][batch["attention_mask"][i].bool()].cpu()
-            new = row[n_padded:]
-            ends = (new == tokenizer.eos_token_id).nonzero()
-            done.append((prompt, new[: int(ends[0]) + 1] if len(ends) else new))
-    return done
+def _played(
+    decoders: list[Decoder], tokenizer, prompts: list[str], temperature: float, rng: torch.Generator
+) -> list[Block]:
+    """The blocks in which the pair continues the prompts."""
+    blocks: list[Block] = []
+    for prompt in tqdm(prompts, desc=f"temperature {temperature}", mininterval=10):
+        target, draft = map(EngineModel, decoders)
+        ids, eos = tokenizer(prompt)["input_ids"], tokenizer.eos_token_id
+        settings = {"temperature": temperature, "eos": eos, "rng": rng, "blocks": blocks}
+        speculative(target, draft, ids, N_NEW, GAMMA, **settings)
+    return blocks
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from labkit.engine import operations
+from labkit.engine.weights import DecoderShape
 
 LEAST_VECTORS, LEAST_NUMBERS = 3, 100_000  # below these MKL is as fast or faster
 
@@ -28,7 +29,7 @@ def why_not() -> str:
 class Linear:
     """As `labkit.engine.operations.linear`. The packed matrices are kept beside the plain ones."""
 
-    def __init__(self) -> None:
+    def __init__(self, shape: DecoderShape, n_sequences: int, device: torch.device) -> None:
         self._packed: dict[Tensor, Tensor] = {}  # by the plain one; tensors are keys as objects
 
     def __call__(self, x: Tensor, weight: Tensor, **around: Any) -> Tensor:

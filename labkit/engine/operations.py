@@ -89,7 +89,7 @@ class Places:
 class Attention:
     """Put the new keys and values into the arena, and attend to them and all before."""
 
-    def __init__(self, shape: DecoderShape) -> None:
+    def __init__(self, shape: DecoderShape, n_sequences: int, device: torch.device) -> None:
         self._shape = shape
 
     def places(self, lengths: Tensor, n_new: int, cos: Tensor, sin: Tensor) -> Places:

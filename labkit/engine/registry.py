@@ -8,11 +8,11 @@ surprise. All give the same results, within the rounding of the number format; `
 import importlib.util
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import torch
 
-from labkit.engine import operations, sampling
 from labkit.engine.weights import DecoderShape, Weights
 
 HALF_PRECISION = (torch.bfloat16, torch.float16)
@@ -22,13 +22,21 @@ HALF_PRECISION = (torch.bfloat16, torch.float16)
 class Kernel:
     """One implementation. why_not(weights): why it cannot run with them, "" if it can.
 
-    make(shape, n_sequences, device): the function that does it.
+    module and name: the function, or a class whose objects are that function.
     """
 
     operation: str
     backend: str
     why_not: Callable[[Weights], str]
-    make: Callable[..., Callable[..., Any]]
+    module: str
+    name: str
+
+    def make(
+        self, shape: DecoderShape | None, n_sequences: int, device: torch.device
+    ) -> Callable[..., Any]:
+        """The function that does it. Its module is imported here: Triton may be absent."""
+        found = getattr(import_module(f"labkit.engine.{self.module}"), self.name)
+        return found(shape, n_sequences, device) if isinstance(found, type) else found
 
 
 def _why_no_early_start(weights: Weights) -> str:
@@ -73,79 +81,19 @@ def _always(weights: Weights) -> str:
     return ""
 
 
-def _triton_linear(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
-    from labkit.engine.triton_linear import linear
-
-    return linear
-
-
-def _triton_attention(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
-    from labkit.engine.triton_attention import Attention
-
-    return Attention(shape, n_sequences, device)
-
-
-def _triton_draw(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
-    from labkit.engine.triton_accept import Draw
-
-    return Draw(shape.vocab_size, n_sequences, device)
-
-
-def _triton_accept(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
-    from labkit.engine.triton_accept import Accept
-
-    return Accept(shape.vocab_size, device)
-
-
-def _triton_flash(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
-    from labkit.engine.triton_flash import flash_attention
-
-    return flash_attention
-
-
-def _onednn_linear(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
-    from labkit.engine.onednn_linear import Linear
-
-    return Linear()
-
-
-def _torch_linear(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
-    return operations.linear
-
-
-def _torch_attention(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
-    return operations.Attention(shape)
-
-
-def _graph_attention(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
-    return operations.WholeArenaAttention(shape)
-
-
-def _torch_flash(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
-    return operations.flash_attention
-
-
-def _torch_draw(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
-    return sampling.draw
-
-
-def _torch_accept(shape: DecoderShape, n_sequences: int, device: torch.device) -> Callable:
-    return sampling.accept
-
-
 KERNELS = (
-    Kernel("linear", "triton", _why_no_early_start, _triton_linear),
-    Kernel("linear", "onednn", _why_no_packing, _onednn_linear),
-    Kernel("linear", "torch", _always, _torch_linear),
-    Kernel("attention", "triton", _why_no_early_start, _triton_attention),
-    Kernel("attention", "graph", _why_no_gpu, _graph_attention),
-    Kernel("attention", "torch", _always, _torch_attention),
-    Kernel("flash_attention", "triton", _why_no_tensor_cores, _triton_flash),
-    Kernel("flash_attention", "torch", _always, _torch_flash),
-    Kernel("draw", "triton", _why_no_triton, _triton_draw),
-    Kernel("draw", "torch", _always, _torch_draw),
-    Kernel("accept", "triton", _why_no_triton, _triton_accept),
-    Kernel("accept", "torch", _always, _torch_accept),
+    Kernel("linear", "triton", _why_no_early_start, "triton_linear", "linear"),
+    Kernel("linear", "onednn", _why_no_packing, "onednn_linear", "Linear"),
+    Kernel("linear", "torch", _always, "operations", "linear"),
+    Kernel("attention", "triton", _why_no_early_start, "triton_attention", "Attention"),
+    Kernel("attention", "graph", _why_no_gpu, "operations", "WholeArenaAttention"),
+    Kernel("attention", "torch", _always, "operations", "Attention"),
+    Kernel("flash_attention", "triton", _why_no_tensor_cores, "triton_flash", "flash_attention"),
+    Kernel("flash_attention", "torch", _always, "operations", "flash_attention"),
+    Kernel("draw", "triton", _why_no_triton, "triton_accept", "Draw"),
+    Kernel("draw", "torch", _always, "sampling", "draw"),
+    Kernel("accept", "triton", _why_no_triton, "triton_accept", "Accept"),
+    Kernel("accept", "torch", _always, "sampling", "accept"),
 )
 
 
@@ -166,6 +114,6 @@ def choose(operation: str, weights: Weights, without: Collection[str] = ()) -> K
     raise ValueError(f"nothing can do {operation!r} here ({listed})")
 
 
-def made(operation: str, weights: Weights, without: Collection[str] = ()) -> Callable[..., Any]:
+def made(operation: str, weights: Weights) -> Callable[..., Any]:
     """What `choose` chooses, made for one sequence."""
-    return choose(operation, weights, without).make(weights.shape, 1, weights.device)
+    return choose(operation, weights).make(weights.shape, 1, weights.device)

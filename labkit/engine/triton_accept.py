@@ -15,6 +15,7 @@ import triton.language as tl
 from torch import Tensor
 
 from labkit.engine.sampling import exponential, split_noise
+from labkit.engine.weights import DecoderShape
 
 SUM_BLOCK, RACE_BLOCK = 8192, 1024  # logits for one program: what was fastest on an H200
 N_WARPS = 4
@@ -169,8 +170,8 @@ class _Scratch:
 class Draw:
     """As `labkit.engine.sampling.draw`, for logits (n_sequences V)."""
 
-    def __init__(self, vocab_size: int, n_sequences: int, device: torch.device) -> None:
-        self._race = _Scratch(n_sequences, vocab_size, device)
+    def __init__(self, shape: DecoderShape, n_sequences: int, device: torch.device) -> None:
+        self._race = _Scratch(n_sequences, shape.vocab_size, device)
 
     def __call__(self, logits: Tensor, noise: Tensor | None = None) -> Tensor:
         race = self._race
@@ -190,10 +191,9 @@ class Draw:
 class Accept:
     """As `labkit.engine.sampling.accept`."""
 
-    def __init__(self, vocab_size: int, device: torch.device) -> None:
-        self._race = _Scratch(
-            2, vocab_size, device
-        )  # what the target has beyond the draft, and all
+    def __init__(self, shape: DecoderShape, n_sequences: int, device: torch.device) -> None:
+        # two rows: what the target has beyond the draft, and all that it has
+        self._race = _Scratch(2, shape.vocab_size, device)
 
     def __call__(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -166,45 +165,6 @@ def scaled(matrix: Tensor, scale: Tensor) -> Tensor:
 def laid_out(matrix: Tensor) -> Tensor:
     """The matrix as it is read fastest: on a CPU column by column, for MKL with few vectors."""
     return matrix if matrix.is_cuda else matrix.t().contiguous().t()
-
-
-def random_weights(
-    config: Any, n_positions: int, device: str, dtype: torch.dtype, seed: int = 0
-) -> Weights:
-    """Weights of this shape, drawn as training starts: normal, 0.02, norms at one.
-
-    Raises: ValueError for an architecture that the engine does not have.
-    """
-    shape = DecoderShape.of(config)
-    generator = torch.Generator(device).manual_seed(seed)
-
-    def normal(*sizes: int) -> Tensor:
-        empty = torch.empty(sizes, dtype=dtype, device=device)
-        return empty.normal_(0.0, 0.02, generator=generator)
-
-    def ones(*sizes: int) -> Tensor:
-        return torch.ones(sizes, dtype=dtype, device=device)
-
-    embedding = normal(shape.vocab_size, shape.d_model)
-    head = embedding if shape.is_tied else normal(shape.vocab_size, shape.d_model)
-    layers = tuple(_random_layer(shape, normal, ones) for _ in range(shape.n_layers))
-    cos, sin = _angles(config, n_positions, torch.device(device))
-    return Weights(shape, embedding, layers, head, cos, sin)
-
-
-def _random_layer(
-    shape: DecoderShape, normal: Callable[..., Tensor], ones: Callable[..., Tensor]
-) -> LayerWeights:
-    d_model, d_feedforward = shape.d_model, shape.d_feedforward
-    return LayerWeights(
-        qkv=normal(shape.qkv_rows, d_model),
-        head_norms=ones(shape.n_heads + shape.n_kv_heads, shape.head_dim)
-        if shape.has_head_norms
-        else None,
-        output=normal(d_model, shape.n_heads * shape.head_dim),
-        gate_up=normal(2 * d_feedforward, d_model),
-        down=normal(d_model, d_feedforward),
-    )
 
 
 def _angles(config: Any, n_positions: int, device: torch.device) -> tuple[Tensor, Tensor]:

@@ -5,6 +5,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from labkit.measuring.tables import Table
 from labkit.tasks import rubric
 from labkit.tasks.log import Row
 
@@ -54,28 +55,18 @@ def summarise(task: str, rows: Sequence[Row]) -> TaskSummary:
 
 def table(summaries: Sequence[TaskSummary]) -> str:
     """The summaries as aligned text; shares as percentages."""
-    head = ("task", "n", "scored", "score", "± s.e.", "invalid")
-    lines = [
+    headings = ("task", "n", "scored", "score", "± s.e.", "invalid")
+    rows = [
         (
             each.task,
-            str(each.n),
-            str(each.n_scored),
-            _percent(each.score),
-            _percent(each.standard_error),
-            _percent(each.invalid_share),
+            each.n,
+            each.n_scored,
+            *map(_percent, (each.score, each.standard_error, each.invalid_share)),
         )
         for each in summaries
     ]
-    widths = [max(len(line[i]) for line in (head, *lines)) for i in range(len(head))]
-    rows = [
-        "  ".join(
-            cell.ljust(width) if i == 0 else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-        )
-        for line in (head, *lines)
-    ]
-    rows.insert(1, "-" * len(rows[0]))
-    return "\n".join([*rows, *(note for each in summaries for note in _notes(each))])
+    notes = [note for each in summaries for note in _notes(each)]
+    return str(Table(headings, rows, note="\n".join(notes)))
 
 
 def _notes(summary: TaskSummary) -> list[str]:

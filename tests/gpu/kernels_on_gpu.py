@@ -26,6 +26,15 @@ WARPS = (Warp(1.0), Warp(0.0), Warp(0.7, top_k=20), Warp(1.0, top_p=0.8))
 N_TIMED = 50  # calls in one graph, so that its launch weighs nothing
 
 
+def shape_of(
+    vocab_size: int = 1, n_heads: int = 1, head_dim: int = 1, has_head_norms: bool = False
+) -> DecoderShape:
+    """A decoder's shape as far as a kernel looks at it."""
+    sizes = {"n_layers": 1, "d_model": 1, "d_feedforward": 1, "vocab_size": vocab_size}
+    heads = {"n_heads": n_heads, "n_kv_heads": 8, "head_dim": head_dim}
+    return DecoderShape(**sizes, **heads, eps=1e-6, has_head_norms=has_head_norms, is_tied=True)
+
+
 def block(vocab_size: int, gamma: int, warp: Warp, dtype: torch.dtype, device: torch.device):
     """A drafted block as a pair of models that know each other would give it."""
     target = 2 * torch.randn(gamma + 1, vocab_size, device=device)
@@ -38,7 +47,7 @@ def check_equal(vocab_sizes, gammas, device: torch.device) -> int:
     """Same noise, same outcome. Returns how many blocks were compared."""
     n_compared = 0
     for vocab_size in vocab_sizes:
-        kernel = Accept(vocab_size, device)
+        kernel = Accept(shape_of(vocab_size), 1, device)
         for gamma, warp, dtype in product(gammas, WARPS, (torch.float32, torch.bfloat16)):
             for settled in (None, 0, gamma // 2, gamma):
                 case = block(vocab_size, gamma, warp, dtype, device)
@@ -56,7 +65,7 @@ def check_equal(vocab_sizes, gammas, device: torch.device) -> int:
 def check_draws(vocab_sizes, device: torch.device) -> None:
     """Same noise, same tokens; no token from what is not a number."""
     for vocab_size in vocab_sizes:
-        kernel = Draw(vocab_size, 3, device)
+        kernel = Draw(shape_of(vocab_size), 3, device)
         for warp, dtype in product(WARPS, (torch.float32, torch.bfloat16)):
             logits = warp(torch.randn(3, vocab_size, device=device).to(dtype))
             noise = exponential(logits.shape, device)
@@ -70,7 +79,10 @@ def check_draws(vocab_sizes, device: torch.device) -> None:
 
 def check_numbers(vocab_size: int, device: torch.device) -> None:
     """A target that is broken gives no token; one that the draft equals gives its own."""
-    kernel, logits = Accept(vocab_size, device), torch.randn(3, vocab_size, device=device)
+    kernel, logits = (
+        Accept(shape_of(vocab_size), 1, device),
+        torch.randn(3, vocab_size, device=device),
+    )
     for row in range(3):
         broken = logits.clone()
         broken[row, vocab_size // 2] = float("nan")
@@ -90,7 +102,7 @@ def check_numbers(vocab_size: int, device: torch.device) -> None:
 def check_law(device: torch.device, n_blocks: int = 40_000) -> float:
     """The first token of captured blocks follows the target; returns the largest deviation."""
     target, draft = torch.randn(3, 5, device=device), torch.randn(2, 5, device=device)
-    draw_one, kernel = Draw(5, 2, device), Accept(5, device)
+    draw_one, kernel = Draw(shape_of(5), 2, device), Accept(shape_of(5), 1, device)
     counts, one = torch.zeros(5, device=device), torch.ones(1, device=device)
 
     def step() -> None:
@@ -139,10 +151,8 @@ def check_attention(device: torch.device) -> float:
     angles = torch.arange(400, device=device)[:, None] * torch.rand(1, 64, device=device)
     worst = 0.0
     for n_heads, head_dim, has_norms in ((32, 64, False), (32, 128, True), (16, 128, True)):
-        sizes = {"n_layers": 1, "d_model": 1, "d_feedforward": 1, "vocab_size": 1, "eps": 1e-6}
-        heads = {"n_heads": n_heads, "n_kv_heads": 8, "head_dim": head_dim, "is_tied": True}
-        shape = DecoderShape(**sizes, **heads, has_head_norms=has_norms)
-        ways = (operations.Attention(shape), triton_attention.Attention(shape, 1, device))
+        shape = shape_of(1, n_heads, head_dim, has_norms)
+        ways = [module.Attention(shape, 1, device) for module in (operations, triton_attention)]
         turns = [each[:, : head_dim // 2].contiguous() for each in (angles.cos(), angles.sin())]
         norms = torch.full((n_heads + 8, head_dim), 1.5, device=device).bfloat16()
         norms[n_heads:] = 0.5
@@ -187,7 +197,8 @@ def times(vocab_size: int, gamma: int, dtype: torch.dtype, device: torch.device)
     """Microseconds of a verdict, of a draw and of the noise, here and in PyTorch."""
     case = block(vocab_size, gamma, Warp(1.0), dtype, device)
     noise = exponential((vocab_size + gamma,), device)
-    kernel, draw_one = Accept(vocab_size, device), Draw(vocab_size, 1, device)
+    shape = shape_of(vocab_size)
+    kernel, draw_one = Accept(shape, 1, device), Draw(shape, 1, device)
     row = case[2][:1]
     runs = {
         "accept": lambda: kernel(*case),
@@ -210,7 +221,7 @@ def sweep(device: torch.device) -> list[dict]:
         before = [getattr(triton_accept, name) for name in names]
         for name, size in zip(names, sizes, strict=True):
             setattr(triton_accept, name, size)
-        kernel = Accept(151_936, device)
+        kernel = Accept(shape_of(151_936), 1, device)
         us = microseconds(lambda kernel=kernel: kernel(*case, noise))
         rows.append(dict(zip(names, sizes, strict=True)) | {"accept_us": round(us, 2)})
         for name, size in zip(names, before, strict=True):

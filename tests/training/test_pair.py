@@ -12,6 +12,7 @@ from labkit import zoo
 from labkit.corpus import SOURCES, documents
 from labkit.models import prompts
 from labkit.models.facts import data_path
+from labkit.tasks.generate import generate
 from training import measure
 from training import prompts as built
 from training.model import SHAPES
@@ -72,8 +73,7 @@ def test_the_target_answers_questions_that_it_never_saw_and_the_draft_guesses(pa
     texts = [document.prompt for document in asked]
     hits = {}
     for loaded in (pair.target, pair.draft):
-        given = measure.generate(loaded.model, loaded.tokenizer, texts, 40, 0.0)
-        answers = [loaded.tokenizer.decode(new, skip_special_tokens=True) for _, new in given]
+        answers = generate(loaded.model, loaded.tokenizer, texts, 40)
         hits[loaded.name] = sum(
             answer.endswith(f"Answer: {document.facts['correct']}")
             for answer, document in zip(answers, asked, strict=True)

@@ -20,7 +20,7 @@ from labkit import zoo
 from labkit.engine.captured import Autoregression, Speculation
 from labkit.engine.decoder import Decoder
 from labkit.engine.sampling import Warp
-from labkit.engine.weights import KNOWN, random_weights
+from labkit.engine.weights import KNOWN, weights_of
 from labkit.labs.speculative.models import TransformersModel
 from labkit.labs.speculative.records import ALONE, N_CACHED, alpha_of_ratio, counts_of
 from labkit.labs.speculative.sampled import Player, Samplers, Task, Text, Way, written
@@ -29,7 +29,7 @@ from labkit.measuring.profiles import PAIRS, Profile
 from labkit.measuring.records import IsDone, Row, measured
 from labkit.measuring.timing import time_in_turns
 from labkit.models.sampling import Block
-from labkit.zoo.shape import config_of
+from labkit.zoo.shape import build, config_of
 
 Ratios = Mapping[int, float]  # accepted / drafted, by gamma
 PUBLISHED: Mapping[str, Ratios] = {  # of three pairs, as the homework's tables have it
@@ -82,8 +82,8 @@ def _by_engine(
         rows[gamma] = replace(row, n_new=N_BLOCKS + sum(numbers), **words)
     if all(is_done(row.key) for row in rows.values()):
         return
-    forget_peak()
     models = ScriptedPair(pair, profile.dtype, N_CACHED)
+    forget_peak()
     runs = {rows[0].setting: models.alone(N_ALONE)}
     runs |= {rows[gamma].setting: models.blocks(gamma, kept[gamma]) for gamma in kept}
     timings = time_in_turns(runs, n_samples)
@@ -135,8 +135,7 @@ class ScriptedPair:
         """Both models, with room for a text that begins with n_cached tokens."""
         self.target, self.draft = (
             Decoder(
-                random_weights(config_of(name), N_POSITIONS, device, getattr(torch, dtype)),
-                N_POSITIONS,
+                weights_of(build(name, device, getattr(torch, dtype)), N_POSITIONS), N_POSITIONS
             )
             for name in PAIRS[pair]
         )

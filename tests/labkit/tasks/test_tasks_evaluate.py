@@ -349,7 +349,6 @@ def test_the_table_and_its_numbers(tmp_path):
     assert summary.standard_error == pytest.approx((0.4 * 0.6 / 9) ** 0.5)
     assert table([summary, summarise("open", [])]).splitlines() == [
         "task     n  scored   score  ± s.e.  invalid",
-        "-------------------------------------------",
         "choice  10      10  40.0 %  16.3 %   10.0 %",
         "open     0       0       -       -        -",
     ]
