@@ -39,11 +39,10 @@ class ZygoteError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a child ended (for instance "exit status 0"), and what it took at its height."""
+    """How a child ended (for instance "exit status 0"), and its memory at its height."""
 
     how: str
     peak_mb: float
-    cpu_s: float
 
 
 class ZygoteProcess:
@@ -160,7 +159,7 @@ class ZygoteProcess:
         match event["event"]:
             case "exit":
                 how = in_words(event["code"], event["note"])
-                self._endings[event["job"]] = Ending(how, event["peak_mb"], event["cpu_s"])
+                self._endings[event["job"]] = Ending(how, event["peak_mb"])
             case "time":
                 self._times[event["job"]] = event["own"]
             case "files":

@@ -131,7 +131,6 @@ class Zygote:
         folder = Path(self._scratch, str(number))
         if self._rung != "namespaces":
             folder.mkdir(mode=0o700)
-        started = time.perf_counter()
         try:
             pid = wall.fork(self._rung)
         except OSError as error:
@@ -140,16 +139,15 @@ class Zygote:
             return
         if not pid:
             try:
-                self._become_child(descriptors[0], folder, nonce, started)
+                self._become_child(descriptors[0], folder, nonce)
             except BaseException:
                 traceback.print_exc()
                 os._exit(70)
         os.close(descriptors[0])
         self._jobs[pid] = Job(number, folder, shared_before_kb=processes.shared_kb())
 
-    def _become_child(self, descriptor: int, folder: Path, nonce: int, started: float) -> NoReturn:
+    def _become_child(self, descriptor: int, folder: Path, nonce: int) -> NoReturn:
         """Wall this process in and serve; nothing of the zygote's stays open but the channel."""
-        forked = time.perf_counter()
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.setsid()
@@ -166,9 +164,7 @@ class Zygote:
             os._exit(71)
         random.seed(self._settings.seed)  # Python draws a new one in every fork
         self._shell.start()
-        walled = time.perf_counter()
-        seconds = {"fork_s": forked - started, "wall_s": walled - forked}
-        send(channel, {"id": nonce, "ready": True, **seconds})
+        send(channel, {"id": nonce, "ready": True})
         Server(channel, self._shell, home, self._settings.max_message_mb << 20).serve()
 
     def _watch(self) -> None:
@@ -219,7 +215,6 @@ class Zygote:
             "code": os.waitstatus_to_exitcode(status),
             "note": job.note,
             "peak_mb": usage.ru_maxrss * kb_per_unit / 1024,
-            "cpu_s": usage.ru_utime + usage.ru_stime,
         }
         self._send(end)
 
