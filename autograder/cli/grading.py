@@ -52,9 +52,10 @@ def grade(
 
     if not (cluster or (out / "results.jsonl").exists()):
         shared_template()  # all are due: the template imports while this process does
-    from autograder.grading.grade import Run, Shard, grade_shard
+    from autograder.grading.grade import Run, grade_shard
     from autograder.grading.grade import grade as grade_lab
     from autograder.grading.pool import usual_jobs
+    from autograder.grading.spool import shard_of
     from autograder.grading.told import counts, places
     from autograder.proof.reference import refuse_lost_points
     from autograder.record.results import ERROR
@@ -77,8 +78,7 @@ def grade(
             _watch(named_lab(lab), submissions, out, run)
         if shard:
             check_lab()
-            part = Shard.from_text(shard)
-            results = grade_shard(named_lab(lab), submissions, out, run, part)
+            results = grade_shard(named_lab(lab), submissions, out, run, shard_of(shard))
             lines = ["Grade once more without --shard when all shards are done"]
         else:
             results = grade_lab(named_lab(lab), submissions, out, run, check_lab)
