@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from autograder.builder.source import Lab
-from autograder.cli.shared import Jobs, LabName, named_lab, refusals, refuse
+from autograder.cli.shared import Jobs, LabName, Sandbox, named_lab, refusals, refuse
 
 if TYPE_CHECKING:
     from autograder.grading.grade import Run
@@ -42,10 +42,7 @@ def grade(
     cluster_keys: Annotated[
         Path | None, typer.Option(help="folder that `cluster-keys` made")
     ] = None,
-    sandbox: Annotated[
-        bool,
-        typer.Option("--sandbox/--no-sandbox", help="turn off only if you trust every submission"),
-    ] = True,
+    sandbox: Sandbox = True,
 ) -> None:
     """Grade a lab. Run again to continue, or to grade changed files. Marks: OUT/marks.csv."""
     from autograder.judging.start.template import shared_template
@@ -110,10 +107,7 @@ def regrade(
     exercise: Annotated[str, typer.Option(help="the exercise to judge again")],
     write: Annotated[bool, typer.Option("--write", help="write the changes, too")] = False,
     jobs: Jobs = None,
-    sandbox: Annotated[
-        bool,
-        typer.Option("--sandbox/--no-sandbox", help="turn off only if you trust every submission"),
-    ] = True,
+    sandbox: Sandbox = True,
 ) -> None:
     """Judge one exercise again after its check was corrected. Show whose marks change."""
     from autograder.grading.grade import Run
