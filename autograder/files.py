@@ -1,11 +1,17 @@
-"""Writing files whole: a reader sees the old content or the new, never a half."""
+"""Files that are written whole: a reader sees the old content or the new. Zips of files."""
 
 from __future__ import annotations
 
+import io
 import os
 import secrets
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+
+EPOCH = (2020, 1, 1, 0, 0, 0)  # one time for all: the bytes depend on the content alone
+INCOMPRESSIBLE = (".safetensors", ".whl")
 
 
 def write_whole(path: Path, content: bytes, *, sync: bool = False, shared: bool = False) -> None:
@@ -27,3 +33,15 @@ def write_whole(path: Path, content: bytes, *, sync: bool = False, shared: bool 
         with suppress(OSError):  # on a full disk, every bit of room counts
             temporary.unlink()
         raise
+
+
+def zip_bytes(files: Mapping[str, bytes], mode: int = 0o600) -> bytes:
+    """A zip of these files whose bytes depend on nothing else; scripts may be executed."""
+    buffer = io.BytesIO()
+    with ZipFile(buffer, "w") as archive:
+        for name, content in files.items():
+            info = ZipInfo(name, EPOCH)
+            info.external_attr = (0o755 if content.startswith(b"#!") else mode) << 16
+            packing = ZIP_STORED if name.endswith(INCOMPRESSIBLE) else ZIP_DEFLATED
+            archive.writestr(info, content, packing)
+    return buffer.getvalue()

@@ -7,6 +7,8 @@ from typing import TypeVar
 from urllib.parse import unquote
 
 T = TypeVar("T")
+PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+BASE64 = re.compile(r"[A-Za-z0-9+/\n]*={0,2}\n?")
 
 # A backslash may stand before the colon; of data, pictures alone are shown.
 _SCRIPT_LINK = re.compile(

@@ -10,12 +10,20 @@ CHECK_CALL = re.compile(r"check\([\"'](\w+)[\"'][^()\n]*\);?")
 MAX_CALL_CHARS = 200
 
 
+def parsed(source: str) -> ast.Module | None:
+    """The tree of a cell, with IPython's magics as `pass`; None if it does not parse."""
+    try:
+        return ast.parse(MAGIC.sub(r"\1pass", source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
 def assigned_names(source: str) -> set[str]:
     """The names that code binds outside loops, conditions and `with`: for these experiments run.
 
     What an experiment leaves in a loop is not among them. Most such loops measure for minutes.
     """
-    tree = _parse(source)
+    tree = parsed(source)
     if tree is None:
         return set(bound_names(source))
     names: set[str] = set()
@@ -32,14 +40,14 @@ def assigned_names(source: str) -> set[str]:
 
 
 def imported_modules(source: str) -> list[str]:
-    """The modules that code imports, in order; `from package import module` gives both."""
+    """The modules that code imports, in order; `from package import module` gives the module."""
     modules: list[str] = []
-    for node in ast.walk(_parse(source) or ast.Module([], [])):
+    for node in ast.walk(parsed(source) or ast.Module([], [])):
         if isinstance(node, ast.Import):
             modules += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            modules.append(node.module)
-            modules += [f"{node.module}.{alias.name}" for alias in node.names]
+            inside = [f"{node.module}.{alias.name}" for alias in node.names]
+            modules += [name if _is_module(name) else node.module for name in inside]
     return [name for name in dict.fromkeys(modules) if _is_module(name)]
 
 
@@ -57,7 +65,7 @@ def checked_exercise(source: str) -> str:
 
 def is_install_cell(source: str) -> bool:
     """Whether a cell only defines and calls `install_labkit`, of whichever release."""
-    tree = _parse(source) if "install_labkit" in source else None
+    tree = parsed(source) if "install_labkit" in source else None
     match tree.body if tree else ():
         case [ast.FunctionDef(name=name), ast.Expr(ast.Call(func=ast.Name(called)))]:
             return name == called == "install_labkit"
@@ -66,7 +74,7 @@ def is_install_cell(source: str) -> bool:
 
 def statements(source: str) -> list[str]:
     """The text of each top-level statement; all of it as one if it does not parse."""
-    tree = _parse(source)
+    tree = parsed(source)
     if tree is None:
         return [source]
     lines = source.split("\n")
@@ -92,13 +100,6 @@ def _is_module(name: str) -> bool:
         return importlib.util.find_spec(name) is not None
     except (ImportError, ValueError):
         return False
-
-
-def _parse(source: str) -> ast.Module | None:
-    try:
-        return ast.parse(MAGIC.sub(r"\1pass", source))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
 
 
 def _names_in(tree: ast.AST) -> list[ast.Name]:

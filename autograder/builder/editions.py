@@ -14,7 +14,8 @@ from autograder.builder.colab import badge, colab_address
 from autograder.builder.notebooks import build_notebook, edition_prefix, install_code, to_bytes
 from autograder.builder.pages import pages, with_links
 from autograder.builder.source import Lab, read_project
-from autograder.builder.wheel import Wheel, code_files, data_files, pack_wheel, zip_bytes
+from autograder.builder.wheel import Wheel, code_files, data_files, pack_wheel
+from autograder.files import zip_bytes
 from autograder.labs import part_of
 
 NOTEBOOK = "notebooks/{}.ipynb"  # below the address of a released course

@@ -16,8 +16,8 @@ from nbformat.v4 import new_notebook
 from autograder.builder.blank import BEGIN, END, blank_values, solved_cell, stub_cell
 from autograder.builder.pictures import with_picture
 from autograder.builder.source import Cell, Lab, module_source, read_course, read_project
+from labkit.checks.handin import WRITTEN_STUB
 
-WRITTEN_STUB = "*Write your answer here.*"
 WORTH = "\n\n**Points: {:g}.** A person marks this answer."  # below a question
 KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": "python3"}
 SCHEMA_VERSION = 3
@@ -77,7 +77,7 @@ def plain_notebook(lab: Lab, edition: str, first_cell: str = "") -> NotebookNode
     for cell, after in zip_longest(lab.cells, lab.cells[1:]):
         if cell.kind != "prose" and not any(each.cell_type == "code" for each in cells):
             cells.append(_install_cell(first_cell or repository_cell(lab)))  # below the title
-        text = _student_text(cell) if edition == "student" else _instructor_text(cell)
+        text = student_text(cell) if edition == "student" else _instructor_text(cell)
         text, attached = with_picture(lab, text)
         if after and after.kind == "written":
             text += WORTH.format(after.points)
@@ -130,7 +130,8 @@ def cell_name(cell: dict) -> str | None:
     return cell["metadata"].get("labkit", {}).get("name")
 
 
-def _student_text(cell: Cell) -> str:
+def student_text(cell: Cell) -> str:
+    """What a cell looks like in the student's edition."""
     match cell.kind:
         case "exercise":
             return stub_cell(module_source(cell.target.module), cell.target)
@@ -145,9 +146,7 @@ def _instructor_text(cell: Cell) -> str:
     match cell.kind:
         case "exercise":
             return solved_cell(module_source(cell.target.module), cell.target)
-        case "answer":
-            return f"{BEGIN}\n{cell.text}\n{END}"
-        case "written":
+        case "answer" | "written":
             return f"{BEGIN}\n{cell.text}\n{END}"
     return cell.text
 

@@ -5,20 +5,17 @@ process gets the same edition: importing the answer is then no way to hand it in
 """
 
 import hashlib
-import io
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 from autograder.builder.blank import Target, blank_functions
 from autograder.builder.source import REPOSITORY, Lab, read_project, targets_from
+from autograder.files import zip_bytes
 
-EPOCH = (2020, 1, 1, 0, 0, 0)  # one time for all: the bytes depend on the content alone
 DATA_SUFFIXES = (".json", ".jsonl", ".md", ".safetensors", ".toml", ".txt")
-INCOMPRESSIBLE = (".safetensors", ".whl")
 WHEEL_TAG = """\
 Wheel-Version: 1.0
 Generator: autograder
@@ -73,16 +70,6 @@ def write_folder(lab: Lab, folder: Path) -> None:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-
-
-def zip_bytes(files: Mapping[str, bytes]) -> bytes:
-    """A zip of these files whose bytes depend on nothing else."""
-    buffer = io.BytesIO()
-    with ZipFile(buffer, "w") as archive:
-        for name, content in files.items():
-            packing = ZIP_STORED if name.endswith(INCOMPRESSIBLE) else ZIP_DEFLATED
-            archive.writestr(ZipInfo(name, EPOCH), content, packing)
-    return buffer.getvalue()
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from autograder.builder.source import Lab
-from autograder.cli.shared import Jobs, LabName, named_lab, refusals, refuse
+from autograder.cli.shared import Jobs, LabName, Sandbox, named_lab, refusals, refuse
 
 if TYPE_CHECKING:
     from autograder.grading.grade import Run
@@ -42,19 +42,17 @@ def grade(
     cluster_keys: Annotated[
         Path | None, typer.Option(help="folder that `cluster-keys` made")
     ] = None,
-    sandbox: Annotated[
-        bool,
-        typer.Option("--sandbox/--no-sandbox", help="turn off only if you trust every submission"),
-    ] = True,
+    sandbox: Sandbox = True,
 ) -> None:
     """Grade a lab. Run again to continue, or to grade changed files. Marks: OUT/marks.csv."""
     from autograder.judging.start.template import shared_template
 
     if not (cluster or (out / "results.jsonl").exists()):
         shared_template()  # all are due: the template imports while this process does
-    from autograder.grading.grade import Run, Shard, grade_shard
+    from autograder.grading.grade import Run, grade_shard
     from autograder.grading.grade import grade as grade_lab
     from autograder.grading.pool import usual_jobs
+    from autograder.grading.spool import shard_of
     from autograder.grading.told import counts, places
     from autograder.proof.reference import refuse_lost_points
     from autograder.record.results import ERROR
@@ -77,8 +75,7 @@ def grade(
             _watch(named_lab(lab), submissions, out, run)
         if shard:
             check_lab()
-            part = Shard.from_text(shard)
-            results = grade_shard(named_lab(lab), submissions, out, run, part)
+            results = grade_shard(named_lab(lab), submissions, out, run, shard_of(shard))
             lines = ["Grade once more without --shard when all shards are done"]
         else:
             results = grade_lab(named_lab(lab), submissions, out, run, check_lab)
@@ -110,10 +107,7 @@ def regrade(
     exercise: Annotated[str, typer.Option(help="the exercise to judge again")],
     write: Annotated[bool, typer.Option("--write", help="write the changes, too")] = False,
     jobs: Jobs = None,
-    sandbox: Annotated[
-        bool,
-        typer.Option("--sandbox/--no-sandbox", help="turn off only if you trust every submission"),
-    ] = True,
+    sandbox: Sandbox = True,
 ) -> None:
     """Judge one exercise again after its check was corrected. Show whose marks change."""
     from autograder.grading.grade import Run

@@ -19,6 +19,11 @@ Jobs = Annotated[
     ),
 ]
 
+Sandbox = Annotated[
+    bool,
+    typer.Option("--sandbox/--no-sandbox", help="turn off only if you trust every submission"),
+]
+
 
 @contextmanager
 def refusals() -> Iterator[None]:

@@ -36,12 +36,17 @@ class Person:
             first, _, last = self.name.strip().rpartition(" ")
         return first.strip(), last.strip()
 
+    @property
+    def own_names(self) -> list[str]:
+        """What this person may be called besides the name: ids, the e-mail address, its user."""
+        user = self.email.partition("@")[0]
+        return [text for text in (self.student_id, self.login, self.email, user) if text]
+
     def spellings(self) -> set[str]:
         """All that a platform or the name of a file may call this person, as it is compared."""
-        own = (self.student_id, self.login, self.email, self.email.partition("@")[0])
         first, last = self.first_and_last
         names = (letters_of(first + last), letters_of(last + first))
-        return {*map(exactly, filter(None, own)), *filter(None, names)}
+        return {*map(exactly, self.own_names), *filter(None, names)}
 
 
 def canvas_name(name: str) -> str:

@@ -26,6 +26,11 @@ def entry_of(book: sqlite3.Connection, key: Key) -> Entry:
     return entry
 
 
+def now() -> str:
+    """The time of an act."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
 def is_known(book: sqlite3.Connection, request: str) -> bool:
     """Whether a request was carried out before."""
     return bool(book.execute("select 1 from desk_act where request = ?", (request,)).fetchone())
@@ -35,10 +40,9 @@ def new_act(
     book: sqlite3.Connection, who: str, request: str, what: str, undoes: int | None = None
 ) -> int:
     """Note who does what now; the number of the act."""
-    now = datetime.now(UTC).isoformat(timespec="seconds")
     return book.execute(
         "insert into desk_act (request, at, who, what, undoes) values (?, ?, ?, ?, ?)",
-        (request, now, who, what, undoes),
+        (request, now(), who, what, undoes),
     ).lastrowid
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from autograder.desk.answers import Sheet
-from autograder.desk.states import Key, entries_of
+from autograder.desk.states import Key, State, states_of
 from autograder.desk.tables import Tables
 
 SAMPLE = 20
@@ -40,8 +40,7 @@ class SecondMarks:
         lab, question = sheet.question.lab, sheet.question.name
         with self._tables.reading() as book:
             first = dict(book.execute(_FIRST, (lab, question)).fetchall())
-            waits = {name: entry.state.waits for name, entry in
-                     entries_of(book, lab, question).items()}  # fmt: skip
+            states = states_of(book, lab, question)
             done = {student for (student,) in book.execute(
                 "select student from desk_second where lab = ? and question = ? and who = ?",
                 (lab, question, who),
@@ -49,7 +48,7 @@ class SecondMarks:
         read = [
             (name, answer.key.student)
             for name, answer in sheet.answers.items()
-            if answer.key.student in first and not waits.get(answer.key.student, True)
+            if answer.key.student in first and not states.get(answer.key.student, State()).waits
         ]
         for name, student in read[:SAMPLE]:
             if first[student] != who and student not in done:
@@ -66,8 +65,7 @@ class SecondMarks:
     def agreement(self, lab: str, question: str) -> Agreement | None:
         """How far first and second marks agree; None if there are no second ones."""
         with self._tables.reading() as book:
-            states = {name: entry.state for name, entry in
-                      entries_of(book, lab, question).items()}  # fmt: skip
+            states = states_of(book, lab, question)
             rows = book.execute(
                 "select student, points from desk_second where lab = ? and question = ?",
                 (lab, question),

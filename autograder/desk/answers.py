@@ -38,11 +38,10 @@ class Answer:
 
 @dataclass
 class Sheet:
-    """All answers to one question, in their order. unread: submissions without such a cell."""
+    """All answers to one question, in their order."""
 
     question: Question
     answers: dict[str, Answer]
-    unread: int
 
     @cached_property
     def groups(self) -> dict[str, Group]:
@@ -134,7 +133,7 @@ class Answers:
             if question.name in own:
                 key = Key(question.lab, question.name, student)
                 answers[self._id(key)] = _answer(self._id(key), key, question, own)
-        return Sheet(question, dict(sorted(answers.items())), len(cells) - len(answers))
+        return Sheet(question, dict(sorted(answers.items())))
 
     def _id(self, key: Key) -> str:
         return hmac.new(self._secret, json.dumps(key).encode(), hashlib.sha256).hexdigest()[:16]

@@ -3,9 +3,9 @@
 import csv
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
+from autograder.desk.acts import now
 from autograder.desk.states import Key, State, entries_of
 from autograder.desk.store import Store
 from autograder.desk.tables import Tables
@@ -44,11 +44,8 @@ class Appeals:
 
     def all(self) -> list[Appeal]:
         """Every appeal, those without a decision first."""
-        with self._tables.reading() as book:
-            rows = book.execute(
-                f"select {_FIELDS} from desk_appeal order by decision is not null, id"
-            )
-            return [Appeal(*row) for row in rows]
+        query = f"select {_FIELDS} from desk_appeal order by decision is not null, id"
+        return [Appeal(*row) for row in self._tables.rows(query)]
 
     def find(self, number: int) -> Appeal | None:
         """One appeal by its number."""
@@ -57,7 +54,6 @@ class Appeals:
     def add(self, lab: str, exercise: str, student: str, text: str) -> None:
         """Keep a question; the same one is kept once. Raises: Refusal if it has no such mark."""
         key = Key(lab, exercise, student)
-        now = datetime.now(UTC).isoformat(timespec="seconds")
         if not text.strip():
             raise Refusal(f"The question of {student} about {exercise} has no text.")
         with self._tables.writing() as book:
@@ -66,7 +62,7 @@ class Appeals:
             book.execute(
                 "insert or ignore into desk_appeal (lab, exercise, student, text, at) "
                 "values (?, ?, ?, ?, ?)",
-                (*key, text.strip()[:MOST_CHARS], now),
+                (*key, text.strip()[:MOST_CHARS], now()),
             )
 
     def read(self, path: Path) -> int:
@@ -109,7 +105,6 @@ class Appeals:
             raise Refusal("Write the reason: the student reads it.")
         key, state = self.state(appeal)
         kept = "The mark stays." if points is None else f"The mark is {as_points(points)} now."
-        now = datetime.now(UTC).isoformat(timespec="seconds")
         given = state if points is None else State(points, state.comment, state.items, False)
         self._store.give(
             {key: given},
@@ -120,7 +115,7 @@ class Appeals:
             also=(
                 "update desk_appeal set decision = ?, reason = ?, who = ?, decided_at = ? "
                 "where id = ?",
-                (kept, reason.strip()[:MOST_CHARS], who, now, appeal.id),
+                (kept, reason.strip()[:MOST_CHARS], who, now(), appeal.id),
             ),
         )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rapidfuzz import fuzz, process
 
-from autograder.builder.notebooks import WRITTEN_STUB
+from labkit.checks.handin import WRITTEN_STUB
 
 BLANK, SAME, NEAR, OWN, ALONE = "blank", "same", "near", "own", "alone"
 NEAR_ENOUGH, OWN_ENOUGH = 93.0, 85.0

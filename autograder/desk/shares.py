@@ -22,9 +22,8 @@ class Shares:
     def all(self) -> dict[Name, list[str]]:
         """The people of each question that is given to some, in order."""
         found: dict[Name, list[str]] = {}
-        with self._tables.reading() as book:
-            for lab, question, who in book.execute("select * from desk_share order by who"):
-                found.setdefault((lab, question), []).append(who)
+        for lab, question, who in self._tables.rows("select * from desk_share order by who"):
+            found.setdefault((lab, question), []).append(who)
         return found
 
     def give(self, people: Mapping[Name, Sequence[str]]) -> None:

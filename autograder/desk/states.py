@@ -115,6 +115,11 @@ def entries_of(
     }
 
 
+def states_of(book: sqlite3.Connection, lab: str, question: str) -> dict[str, State]:
+    """What every student was given for a question, without nbgrader's rows."""
+    return {student: each.state for student, each in entries_of(book, lab, question).items()}
+
+
 def waiting_of(book: sqlite3.Connection) -> Iterable[tuple[str, str, str]]:
     """Lab, question and student of each answer that waits for a person."""
     return book.execute(_WAITING)

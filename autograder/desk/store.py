@@ -18,7 +18,16 @@ from autograder.desk.acts import (
     write_points,
 )
 from autograder.desk.rubric import Question
-from autograder.desk.states import Item, Key, State, entries_of, items_of, points_of, waiting_of
+from autograder.desk.states import (
+    Item,
+    Key,
+    State,
+    entries_of,
+    items_of,
+    points_of,
+    states_of,
+    waiting_of,
+)
 from autograder.desk.tables import Tables
 from autograder.errors import Refusal
 from autograder.record.marks import as_points
@@ -86,8 +95,7 @@ class Store:
     def states(self, lab: str, question: str) -> dict[str, State]:
         """What every student has for a question."""
         with self._tables.reading() as book:
-            entries = entries_of(book, lab, question)
-        return {student: entry.state for student, entry in entries.items()}
+            return states_of(book, lab, question)
 
     def waiting(self) -> dict[tuple[str, str], set[str]]:
         """Whose answers wait for a person, by lab and question."""
@@ -99,8 +107,7 @@ class Store:
 
     def history(self, key: Key) -> list[Deed]:
         """Everything that was done to an answer, first things first."""
-        with self._tables.reading() as book:
-            rows = book.execute(_HISTORY, tuple(key)).fetchall()
+        rows = self._tables.rows(_HISTORY, key)
         return [Deed(*row[:3], *map(State.from_json, row[3:])) for row in rows]
 
     def give(
@@ -160,11 +167,8 @@ class Store:
 
     def split_students(self, lab: str, question: str) -> set[str]:
         """Whose answers were taken out of their groups."""
-        with self._tables.reading() as book:
-            rows = book.execute(
-                "select student from desk_split where lab = ? and question = ?", (lab, question)
-            )
-            return {student for (student,) in rows}
+        query = "select student from desk_split where lab = ? and question = ?"
+        return {student for (student,) in self._tables.rows(query, (lab, question))}
 
     def split(self, key: Key) -> None:
         """Take an answer out of its group, or put it back."""

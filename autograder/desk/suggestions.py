@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from autograder.desk.agreement import Agreement, agreement_of
 from autograder.desk.rubric import Question
-from autograder.desk.states import Item, Key, entries_of
+from autograder.desk.states import Item, Key, items_of, states_of
 from autograder.desk.tables import Tables
 
 MOST_CHARS, FEWEST_LETTERS = 8_000, 3
@@ -44,13 +44,14 @@ class Suggestions:
 
     def of(self, key: Key, text: str) -> Suggested | None:
         """What was suggested for an answer; None if nobody was asked about this text."""
-        with self._tables.reading() as book:
-            row = book.execute(
-                "select judge, quotes from desk_suggestion "
-                "where lab = ? and question = ? and student = ? and digest = ?",
-                (*key, _digest(text)),
-            ).fetchone()
-        return row and Suggested(row[0], {int(i): q for i, q in json.loads(row[1]).items()})
+        rows = self._tables.rows(
+            "select judge, quotes from desk_suggestion "
+            "where lab = ? and question = ? and student = ? and digest = ?",
+            (*key, _digest(text)),
+        )
+        for judge, quotes in rows:
+            return Suggested(judge, {int(i): quote for i, quote in json.loads(quotes).items()})
+        return None
 
     def keep(self, key: Key, text: str, suggested: Suggested) -> None:
         """Keep what a judge said about an answer; what it said before is replaced."""
@@ -65,11 +66,8 @@ class Suggestions:
                 "select student, quotes from desk_suggestion where lab = ? and question = ?",
                 (lab, question),
             ).fetchall()
-            states = {name: entry.state for name, entry in
-                      entries_of(book, lab, question).items()}  # fmt: skip
-            items = [item for (item,) in book.execute(
-                "select id from desk_item where lab = ? and question = ?", (lab, question)
-            )]  # fmt: skip
+            states = states_of(book, lab, question)
+            items = [item.id for item in items_of(book, lab, question)]
         pairs = [
             (float(item in states[student].items), float(str(item) in json.loads(quotes)))
             for student, quotes in rows
@@ -80,8 +78,7 @@ class Suggestions:
 
     def names(self) -> list[tuple[str, str]]:
         """Id and full name of each student that the gradebook knows."""
-        with self._tables.reading() as book:
-            rows = book.execute("select id, first_name, last_name from student").fetchall()
+        rows = self._tables.rows("select id, first_name, last_name from student")
         return [(name, f"{first or ''} {last or ''}".strip()) for name, first, last in rows]
 
 

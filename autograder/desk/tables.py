@@ -6,7 +6,7 @@ labs and questions, not rows of nbgrader's, so they outlive whatever grading doe
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -66,6 +66,11 @@ class Tables:
             book.execute("begin")
             yield book
 
+    def rows(self, query: str, values: Sequence = ()) -> list[tuple]:
+        """What one query finds."""
+        with self.reading() as book:
+            return book.execute(query, values).fetchall()
+
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction with no other writer in between; all of it is on the disk, or nothing."""
@@ -80,8 +85,7 @@ class Tables:
 
     def secret(self) -> str:
         """What the names of anonymous answers are made from; it stays with the gradebook."""
-        with self.reading() as book:
-            return book.execute("select value from desk_secret").fetchone()[0]
+        return self.rows("select value from desk_secret")[0][0]
 
     def _connection(self) -> sqlite3.Connection:
         address = f"{self._database.resolve().as_uri()}?mode=rw"

@@ -15,6 +15,7 @@ from autograder.exports import canvas, gradescope, moodle, table
 from autograder.exports.sheet import ExportError, gather
 from autograder.files import write_whole
 from autograder.record.folder import roster_of
+from labkit.models.own_numbers import printable
 
 FORMATS = {
     "csv": table.as_table,
@@ -54,7 +55,7 @@ def export(out: Path, order: Order, path: Path, roster: Roster | None = None) ->
         roster = roster_of(out, None)
     sheet = gather(out, order.labs, order.points, roster)
     write_whole(path, FORMATS[order.form](sheet, order.columns))
-    return [_printable(note) for note in sheet.notes]
+    return [printable(note) for note in sheet.notes]  # names in them come from students
 
 
 def points_of(given: Mapping[str, str]) -> dict[str, float]:
@@ -63,8 +64,3 @@ def points_of(given: Mapping[str, str]) -> dict[str, float]:
         if not re.fullmatch(r"\d{1,6}(\.\d{1,4})?", text, re.ASCII) or not float(text):
             raise ExportError(f"--points needs a number above 0 for {lab}, got {text}")
     return {lab: float(text) for lab, text in given.items()}
-
-
-def _printable(text: str) -> str:
-    """A sentence that a terminal only shows: names in it come from students."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)

@@ -6,15 +6,13 @@ e-mail address, so that no name from a roster is ever a path.
 """
 
 import hashlib
-import io
 import json
-import stat
-import zipfile
 from collections import Counter
 from collections.abc import Mapping
 from importlib.resources import files
 
 from autograder.exports.sheet import Entry, ExportError, Sheet, as_csv, called
+from autograder.files import zip_bytes
 from autograder.record.by_hand import HandMark
 from autograder.record.marks import as_points, no_formula
 from autograder.record.results import CheckResult
@@ -51,7 +49,8 @@ def as_autograder(sheet: Sheet, columns: Mapping[str, str]) -> bytes:
             points = [as_points(entry.points), as_points(sheet.worth[lab])]
             marks.append([no_formula(text) for text in [*known, *points]])
     content["marks.csv"] = as_csv(marks).decode()
-    return _zipped(content)
+    files = {name: text.encode() for name, text in sorted(content.items())}
+    return zip_bytes(files, mode=0o644)
 
 
 def results_json(entry: Entry, worth: float) -> dict:
@@ -109,15 +108,3 @@ def _digest(email: str) -> str:
 
 def _runner() -> str:
     return (files("autograder.exports") / "run_autograder.py").read_text(encoding="utf-8")
-
-
-def _zipped(content: Mapping[str, str]) -> bytes:
-    """A zip of these files, the same bytes each time; scripts may be executed."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in sorted(content.items()):
-            info = zipfile.ZipInfo(name)
-            info.external_attr = (stat.S_IFREG | (0o755 if text.startswith("#!") else 0o644)) << 16
-            info.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(info, text)
-    return buffer.getvalue()

@@ -1,10 +1,9 @@
 """A table for people: everyone in a row, labs side by side, and their sum."""
 
-from collections.abc import Iterable, Mapping
-from decimal import Decimal
+from collections.abc import Mapping
 
 from autograder.exports.sheet import Entry, Sheet, as_csv
-from autograder.record.marks import as_points, no_formula
+from autograder.record.marks import as_points, exact_sum, no_formula
 
 PERSON = ("name", "student_id", "email", "section")
 
@@ -15,7 +14,7 @@ def as_table(sheet: Sheet, columns: Mapping[str, str]) -> bytes:
     The sum is empty until all labs have a mark. columns: other headings for labs.
     """
     headings = [f"{columns.get(lab, lab)} ({as_points(sheet.worth[lab])})" for lab in sheet.labs]
-    full = f"sum ({as_points(float(_sum(sheet.worth.values())))})"
+    full = f"sum ({as_points(float(exact_sum(sheet.worth.values())))})"
     rows = [[*PERSON, *headings, full, "remark"]]
     for person, entries in sheet.rows():
         known = [getattr(person, key) for key in PERSON]
@@ -27,14 +26,10 @@ def as_table(sheet: Sheet, columns: Mapping[str, str]) -> bytes:
 def _sum_of(sheet: Sheet, entries: Mapping[str, Entry]) -> str:
     if len(entries) < len(sheet.labs):
         return ""
-    return as_points(float(_sum(entry.points for entry in entries.values())))
+    return as_points(float(exact_sum(entry.points for entry in entries.values())))
 
 
 def _remark(entries: Mapping[str, Entry]) -> str:
     return " ".join(
         f"{lab}: {entry.mark.remark}" for lab, entry in entries.items() if entry.mark.remark
     )
-
-
-def _sum(values: Iterable[float]) -> Decimal:
-    return sum((Decimal(str(value)) for value in values), Decimal(0))

@@ -24,7 +24,7 @@ from autograder.grading.fingerprint import grading_digest
 from autograder.grading.pool import Outcome, Slots
 from autograder.grading.scratch import scratch_folder
 from autograder.grading.slot_files import write_slot_files
-from autograder.grading.spool import Shard, Spool
+from autograder.grading.spool import Spool
 from autograder.intake.collect import Submission, collect
 from autograder.judging.jobs import Limits, SlotSettings
 from autograder.judging.start.template import shared_template
@@ -84,10 +84,11 @@ def grade(
         return grading.bring_up(due, log, students)
 
 
-def grade_shard(lab: Lab, place: Path, out: Path, run: Run, shard: Shard) -> list[Result]:
+def grade_shard(lab: Lab, place: Path, out: Path, run: Run, shard: slice) -> list[Result]:
     """Grade one part of the submissions; a grading of the whole takes the outcomes over.
 
-    Shards may run at the same time on any machines that share the output folder.
+    shard: which part (see `shard_of`). Shards may run at the same time on any machines that share
+    the output folder.
     Raises: NoSubmissions, PolicyError, NoWall, ClusterError.
     """
     submissions = _submissions(lab, place, out, run)
@@ -95,7 +96,7 @@ def grade_shard(lab: Lab, place: Path, out: Path, run: Run, shard: Shard) -> lis
     works = grading.works(submissions)
     known = grading.on_record(read_results(out / "results.jsonl"))
     todo = contents_of(due_works(works, known))
-    todo = {key: todo[key] for key in shard.part_of(sorted(todo))}
+    todo = {key: todo[key] for key in sorted(todo)[shard]}
     with ExitStack() as stack:
         outcomes = _shown(grading.outcomes(todo, stack), lab, len(todo))
         return [_spooled(grading.spool, key, outcome) for key, outcome in outcomes]

@@ -6,9 +6,11 @@ import json
 import os
 import queue
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import TypeVar
 
 from nbformat import NotebookNode, from_dict
 
@@ -17,6 +19,7 @@ from autograder.judging.jobs import SlotSettings, pack_submission
 from autograder.judging.start.template import TemplateError, shared_template
 from autograder.record.results import ERROR, Result
 
+T = TypeVar("T")
 FIRST_UID = 61_000  # each slot runs student code as another user, so that its limits count alone
 N_ATTEMPTS = 2
 USUAL_JOBS = 4  # at most, for a student's code may take 4 GB in each
@@ -141,29 +144,27 @@ class Slot:
             raise SlotError(str(error)) from error
         self._lines = self._fork.socket.makefile("rw", encoding="utf-8")
         try:
-            self._ready = self._ask(asdict(settings))
+            self._ask(asdict(settings), json.loads)
         except SlotError:
             self.close()
             raise
 
     def grade(self, submission: Submission) -> Outcome:
         """Grade one submission. Raises SlotError if the slot fails."""
-        reply = self._ask(pack_submission(submission))
-        result = Result.from_json(json.dumps(reply["result"]))
-        result = replace(result, versions=self._ready["versions"])
-        return Outcome(submission, result, [from_dict(cell) for cell in reply["notebook"]])
+        return self._ask(pack_submission(submission), partial(Outcome.from_json, submission))
 
     def close(self) -> None:
         """End the process, and with it its zygote and their children."""
         self._fork.close()
 
-    def _ask(self, message: dict) -> dict:
+    def _ask(self, message: dict, read: Callable[[str], T]) -> T:
+        """Send a message; what `read` makes of the line that comes back."""
         watchdog = threading.Timer(self._patience_s, self._fork.hang_up)
         watchdog.start()
         try:
             self._lines.write(json.dumps(message) + "\n")
             self._lines.flush()
-            return json.loads(self._lines.readline())
+            return read(self._lines.readline())
         except (OSError, ValueError) as error:
             raise SlotError(f"a grading slot ended ({type(error).__name__})") from error
         finally:

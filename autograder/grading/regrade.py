@@ -150,8 +150,13 @@ def plan_regrade(lab: Lab, place: Path, out: Path, exercise: str, run: Run) -> P
     grading = Grading(lab, out, run)
     submissions = collect(place, lab.name, roster_of(out, run.roster), without=out)
     works = [work for work in grading.works(submissions) if work.student in before]
-    record = _Record(out, seed_of(out, None), _without(exercise, _checks_of(lab)))
-    same = [work for work in works if record.is_of(work, before[work.student], exercise)]
+    seed, others = seed_of(out, None), _without(exercise, _checks_of(lab))
+    same = [
+        work
+        for work in works
+        if _is_of_this_file(before[work.student], work, out, seed)
+        and _has_todays_checks(before[work.student], exercise, others)
+    ]
     with ExitStack() as stack:
         played = _outcomes(grading, same, stack, (exercise,))
         merged = {
@@ -181,30 +186,26 @@ def _outcomes(
     return dict(tqdm(grading.outcomes(todo, stack, exercises), total=len(todo), disable=None))
 
 
-@dataclass(frozen=True)
-class _Record:
-    """What a recorded row must be of, for its other exercises to stay. others: today's checks."""
+def _is_of_this_file(row: Result, work: Work, out: Path, seed: int) -> bool:
+    """Whether a row is certainly of the one file that is there now, and of this seed."""
+    submission = work.attempts[0].submission
+    file = out / "course" / "submitted" / row.student / row.lab / f"{row.lab}.ipynb"
+    return (
+        len(work.attempts) == 1
+        and submission.file_name == row.file_name
+        and submission.file_name.endswith(".ipynb")
+        and not submission.extra
+        and file.exists()
+        and file.read_bytes() == submission.content
+        and row.versions.get("seed") == str(seed)
+        and row.status != ERROR
+    )
 
-    out: Path
-    seed: int
-    others: Sequence[CheckKey]
 
-    def is_of(self, work: Work, row: Result, exercise: str) -> bool:
-        """Whether the row is certainly of the one file that is there now, and of this seed."""
-        submission = work.attempts[0].submission
-        file = self.out / "course" / "submitted" / row.student / row.lab / f"{row.lab}.ipynb"
-        checks = [(check.exercise, check.check, check.max_points) for check in row.checks]
-        return (
-            len(work.attempts) == 1
-            and submission.file_name == row.file_name
-            and submission.file_name.endswith(".ipynb")
-            and not submission.extra
-            and file.exists()
-            and file.read_bytes() == submission.content
-            and row.versions.get("seed") == str(self.seed)
-            and (row.status == UNGRADABLE or _without(exercise, checks) == self.others)
-            and row.status != ERROR
-        )
+def _has_todays_checks(row: Result, exercise: str, others: list[CheckKey]) -> bool:
+    """Whether a row's checks of the other exercises are today's, so that they may stay."""
+    checks = [(check.exercise, check.check, check.max_points) for check in row.checks]
+    return row.status == UNGRADABLE or _without(exercise, checks) == others
 
 
 def _without(exercise: str, checks: Iterable[CheckKey]) -> list[CheckKey]:

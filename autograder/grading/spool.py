@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import shutil
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.errors import Refusal
@@ -18,31 +17,13 @@ from autograder.grading.pool import Outcome
 from autograder.intake.collect import Submission
 
 
-@dataclass(frozen=True)
-class Shard:
-    """Part `number` of `n` parts of equal size, numbered from 1."""
-
-    number: int
-    n: int
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.number <= self.n:
-            raise ValueError(f"shards are 1/n to n/n, got {self.number}/{self.n}")
-
-    @classmethod
-    def from_text(cls, text: str) -> Shard:
-        """Read "2/8". Raises: Refusal."""
-        try:
-            number, n = map(int, text.split("/"))
-            return cls(number, n)
-        except ValueError:
-            raise Refusal(
-                f"--shard needs I/N with I from 1 to N, such as 2/8, got {text}"
-            ) from None
-
-    def part_of(self, items: list) -> list:
-        """This shard's items; over all shards each item is in one of them."""
-        return items[self.number - 1 :: self.n]
+def shard_of(text: str) -> slice:
+    """The items of shard "2/8"; over all shards, each item is in one of them. Raises: Refusal."""
+    with suppress(ValueError):
+        number, n = map(int, text.split("/"))
+        if 1 <= number <= n:
+            return slice(number - 1, None, n)
+    raise Refusal(f"--shard needs I/N with I from 1 to N, such as 2/8, got {text}")
 
 
 class Spool:

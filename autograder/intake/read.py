@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from autograder.markup import BASE64, PICTURES
+
 MAX_BYTES = 50 << 20
 MAX_CELLS = 5000
 MAX_CODE_CHARS = 1 << 20  # of all cells together: to parse so many takes up to 20 s and 1 GB
@@ -18,8 +20,6 @@ MAX_PROSE_CHARS = 4 << 20  # of one cell: Colab keeps pasted pictures in the tex
 MAX_NAME_CHARS = 1 << 16
 CUT = "\n\n(the rest of this text was cut off)"
 
-PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-BASE64 = re.compile(r"[A-Za-z0-9+/\n]*={0,2}\n?")
 SCRIPT_HEADER = re.compile(
     r"\A(?:#!.*\n)?(?:#.*coding.*\n)?# ---[ \t]*\n(?:#(?![ \t]*%%).*\n)*?# ---[ \t]*(?:\n|\Z)"
 )

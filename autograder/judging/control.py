@@ -39,11 +39,10 @@ class ZygoteError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a child ended (for instance "exit status 0"), and what it took at its height."""
+    """How a child ended (for instance "exit status 0"), and its memory at its height."""
 
     how: str
     peak_mb: float
-    cpu_s: float
 
 
 class ZygoteProcess:
@@ -59,9 +58,7 @@ class ZygoteProcess:
         keeper = keeper or Keeper(Executed)
         self._settings = settings
         self._endings: dict[int, Ending] = {}
-        self._notes: dict[int, str] = {}
-        self._times: dict[int, Reading] = {}
-        self._files: dict[int, str] = {}
+        self._answers: dict[tuple[str, int], Any] = {}  # by question and child
         self._numbers = itertools.count(1)
         self._scratch = Path(tempfile.mkdtemp(prefix="labkit-"))
         self._scratch.chmod(0o711)  # children of the landlock rung reach their own folders
@@ -108,24 +105,24 @@ class ZygoteProcess:
 
     def prune(self, number: int) -> str:
         """Kill all that this child has started; returns why the zygote did so before, if it did."""
-        return self._ask("prune", number, self._notes)
+        return self._ask("prune", number)
 
     def own_time(self, number: int) -> Reading:
         """What this child and all that it has started ran; what they and we waited to run."""
-        own = self._ask("time", number, self._times)
+        own = self._ask("time", number)
         return own and (own[0], own[1] + our_queue_s())
 
     def files(self, number: int) -> str:
         """A digest of the files that this child has written; never the same twice if unknown."""
-        return self._ask("files", number, self._files) or str(new_id())
+        return self._ask("files", number) or str(new_id())
 
-    def _ask(self, op: str, number: int, answers: dict[int, Any]) -> Any:
-        answers.pop(number, None)
+    def _ask(self, op: str, number: int) -> Any:
+        self._answers.pop((op, number), None)
         self.tell(op, number)
-        while number not in answers:
+        while (op, number) not in self._answers:
             if not self._hear(_EVENT_S):
                 raise ZygoteError("the zygote does not answer")
-        return answers.pop(number)
+        return self._answers.pop((op, number))
 
     def close(self) -> None:
         """End the zygote and all its children."""
@@ -157,16 +154,11 @@ class ZygoteProcess:
             event, _ = self._guard(lambda: receive(self._wire))
         except Silence:
             return False
-        match event["event"]:
-            case "exit":
-                how = in_words(event["code"], event["note"])
-                self._endings[event["job"]] = Ending(how, event["peak_mb"], event["cpu_s"])
-            case "time":
-                self._times[event["job"]] = event["own"]
-            case "files":
-                self._files[event["job"]] = event["digest"]
-            case "pruned":
-                self._notes[event["job"]] = event["note"]
+        if event["event"] == "exit":
+            how = in_words(event["code"], event["note"])
+            self._endings[event["job"]] = Ending(how, event["peak_mb"])
+        elif event["event"] != "ready":
+            self._answers[event["event"], event["job"]] = event["value"]
         return True
 
     def _guard(self, talk: Any) -> Any:

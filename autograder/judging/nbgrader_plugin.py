@@ -21,8 +21,7 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor, SaveAutoGrades
 
 from autograder.builder.blank import STUB, blank_values
-from autograder.builder.notebooks import WRITTEN_STUB
-from autograder.builder.source import read_labs
+from autograder.builder.source import Lab, read_labs
 from autograder.builder.wheel import write_folder
 from autograder.intake.master import Master, read_master
 from autograder.intake.read import read_notebook
@@ -43,6 +42,7 @@ from autograder.judging.own.judge import (
 from autograder.judging.shown import clean_student_cells
 from autograder.judging.slot import PRELOAD, start_judge
 from autograder.judging.wall import strongest_rung
+from labkit.checks.handin import WRITTEN_STUB
 
 CODE_STUB = "\n".join(STUB)
 SAID = {INSIDE: "is not protected", BY_HAND: "is not judged by us, a person has to mark it"}
@@ -190,15 +190,12 @@ def _digest(notebook: Any, files: dict[str, bytes]) -> str:
 @cache
 def _own_zygote() -> Zygote:
     """One zygote for all assignments of a teacher's own."""
-    scratch = TemporaryDirectory(prefix="autograder-")
-    Path(scratch.name).chmod(0o755)
-    write_folder(read_labs()[0], Path(scratch.name))  # the wall's inner side; every answer is blank
+    labkit = _students_labkit(read_labs()[0])  # the wall's inner side; every answer is blank
     settings = ChildSettings(
-        student_path=Path(scratch.name), preload=PRELOAD, rung=strongest_rung(), memory_mb=4096
+        student_path=labkit, preload=PRELOAD, rung=strongest_rung(), memory_mb=4096
     )
     zygote = Zygote(settings)
     zygote.wait()
-    atexit.register(scratch.cleanup)
     atexit.register(zygote.close)
     return zygote
 
@@ -222,17 +219,23 @@ def _judge(assignment: str, notebook: str) -> Judge:
     """
     labs = {lab.topic: lab for lab in read_labs()}
     lab = labs[_master(assignment, notebook).topic]
-    scratch = TemporaryDirectory(prefix="autograder-")
-    Path(scratch.name).chmod(0o755)
-    write_folder(lab, Path(scratch.name))
     settings = SlotSettings(
         lab=assignment,
         master=str(_master_path(assignment, notebook)),
-        student_path=scratch.name,
+        student_path=str(_students_labkit(lab)),
         seed=secrets.randbits(32),
         rung=strongest_rung(),
     )
     judge, zygote = start_judge(settings)
-    atexit.register(scratch.cleanup)
     atexit.register(zygote.close)
     return judge
+
+
+def _students_labkit(lab: Lab) -> Path:
+    """A folder with the student's labkit for a lab; it goes when this process ends."""
+    scratch = TemporaryDirectory(prefix="autograder-")
+    atexit.register(scratch.cleanup)
+    folder = Path(scratch.name)
+    folder.chmod(0o755)
+    write_folder(lab, folder)
+    return folder

@@ -6,14 +6,13 @@ scripts and are dropped; Markdown loses its raw HTML and, like LaTeX, links that
 base64 or nothing.
 """
 
-import re
 from typing import Any
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from autograder.judging.channel import clean_text
-from autograder.markup import harmless_latex, harmless_markdown
+from autograder.markup import BASE64, harmless_latex, harmless_markdown
 from autograder.record.results import CheckResult
 
 MAX_OUTPUTS = 200
@@ -26,7 +25,6 @@ WORDS = {"passed": "passed", "undecided": "not decided"}
 _TEXTS = ("text/plain", "text/markdown", "text/latex")
 _HARMLESS = {"text/markdown": harmless_markdown, "text/latex": harmless_latex}
 _IMAGES = ("image/png", "image/jpeg")
-_BASE64 = re.compile(r"[A-Za-z0-9+/\n]*={0,2}\n?")
 
 
 def check_outputs(checks: list[CheckResult]) -> list[NotebookNode]:
@@ -105,6 +103,6 @@ def _clean_data(data: Any) -> dict[str, str]:
             kept[mime] = harmless(kept[mime])
     for mime in _IMAGES if isinstance(data, dict) else ():
         image = data.get(mime)
-        if isinstance(image, str) and len(image) <= MAX_IMAGE_CHARS and _BASE64.fullmatch(image):
+        if isinstance(image, str) and len(image) <= MAX_IMAGE_CHARS and BASE64.fullmatch(image):
             kept[mime] = image
     return kept

@@ -14,7 +14,7 @@ from autograder.intake.steps import Step
 from autograder.judging.client import CellResult, Child, StudentEnded, UsedUp, Zygote
 from autograder.judging.jobs import Limits
 from autograder.judging.reasons import error_of, needed_by_answers, why_unbound
-from autograder.judging.steady import SteadyAnswers
+from autograder.judging.steady import SteadyChannel
 from labkit.bridge.student import Student
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ class Session:
     notes: list[str] = field(default_factory=list)
     results: dict[int, CellResult] = field(default_factory=dict)
     peak_mb: float = 0.0
-    _answers: SteadyAnswers = field(default_factory=SteadyAnswers)
+    _seen: dict[str, bytes] = field(default_factory=dict)  # of its answers (see steady)
     _child: Child | None = None
     _left_out: dict[int, str] = field(default_factory=dict)  # by position, and why
     _ends: dict[int, str] = field(default_factory=dict)  # by position, how a step went wrong
@@ -74,7 +74,7 @@ class Session:
             with self._child.deadline(self.limits.check_s):
                 for name, exercise in places.items():
                     self._child.names_of = exercise
-                    self._answers.over(self._child).look_at([name])
+                    SteadyChannel(self._child, self._seen).look_at([name])
             self._files = self._child.files_digest()
         except StudentEnded:
             self._restart(len(self.steps))
@@ -91,7 +91,7 @@ class Session:
         self._refuse_more()
         try:
             with self._child.forked():
-                return play(Student(self._answers.over(self._child)))
+                return play(Student(SteadyChannel(self._child, self._seen)))
         finally:
             if not self._child.alive:
                 self._restart(len(self.steps))

@@ -62,9 +62,11 @@ def serve_slot(lines: TextIO, keeper: Keeper) -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
-    _say(lines, {"ready": True, "versions": _versions(settings)})
+    _say(lines, {"ready": True})
+    versions = _versions(settings)
     for line in lines:
         result, notebook = judge.grade(unpack_submission(json.loads(line)))
+        result = replace(result, versions=versions)
         _say(lines, {"result": result.as_fields(), "notebook": notebook})
     zygote.close()
 

@@ -4,8 +4,6 @@ Every check of an answer asks the student's process for it anew, and code there 
 apart: another guess for each check, and one more for a check that is played again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -17,19 +15,12 @@ from labkit.bridge.wire import WireError
 _HANDLE = re.compile(r'"\$handle": \[\d+')  # each look numbers the objects afresh
 
 
-class SteadyAnswers:
-    """What the answers of one submission were when they were first looked at."""
-
-    def __init__(self) -> None:
-        self._seen: dict[str, bytes] = {}
-
-    def over(self, channel: Channel) -> SteadyChannel:
-        """The channel, held to what was seen."""
-        return SteadyChannel(channel, self._seen)
-
-
 class SteadyChannel:
-    """A channel over which the plain value of a name never changes."""
+    """A channel over which the plain value of a name never changes.
+
+    seen: digests of what the answers of one submission were when they were first looked at, by
+    name; all channels to its processes share them.
+    """
 
     def __init__(self, channel: Channel, seen: dict[str, bytes]) -> None:
         self._channel = channel

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,7 +30,6 @@ class CellResult:
 
     ok: bool
     outputs: list[NotebookNode]
-    seconds: float
     ended: str
 
 
@@ -61,7 +59,7 @@ class Child:
         self.names_of = ""
         self.may_run_ahead = False
         self.student = Student(self)
-        self.seconds = self._wait_until_ready(nonce)
+        self._wait_until_ready(nonce)
         self.own_time.start()
 
     @property
@@ -98,7 +96,6 @@ class Child:
         limit_s = self._settings.cell_s if timeout_s is None else timeout_s
         ended = ""
         with self._main_watched():
-            started = time.monotonic()
             request_id = self._main.tell(
                 {"op": "run", "source": source, "keeps": [*keeps]}, limit_s
             )
@@ -114,7 +111,7 @@ class Child:
         outputs = clean_outputs(reply.get("outputs"), self._n_chars_left)
         self._n_chars_left = max(0, self._n_chars_left - n_chars_of(outputs))
         ok = reply.get("ok") is True and not ended
-        return CellResult(ok, outputs, time.monotonic() - started, ended)
+        return CellResult(ok, outputs, ended)
 
     def files_digest(self) -> str:
         """A digest of what lies on its disk: which files, and when each was last changed."""
@@ -188,8 +185,7 @@ class Child:
         max_bytes = self._settings.max_message_mb << 20
         return RemoteChannel(sock, max_bytes, self._budget, self.own_time, other)
 
-    def _wait_until_ready(self, nonce: int) -> dict[str, float]:
-        """Seconds that the fork and the wall took."""
+    def _wait_until_ready(self, nonce: int) -> None:
         try:
             message = self._main.read(nonce, self._settings.spawn_s)
         except (EOFError, StudentEnded) as error:
@@ -199,7 +195,6 @@ class Child:
         if "failed" in message:
             self.end()
             raise ZygoteError(f"the wall could not be built: {message['failed']}")
-        return {"fork_s": message["fork_s"], "wall_s": message["wall_s"]}
 
     @contextmanager
     def _main_watched(self) -> Iterator[None]:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from labkit.checks.names import MAGIC
+from autograder.names import parsed
 
 MAX_LINES, MAX_CHARS = 200, 200
 FEWEST_FOLDED = 3
@@ -39,11 +39,8 @@ def shown_lines(source: str, messages: Iterable[str] = ()) -> list[Line]:
 
 def _docstrings(source: str) -> set[int]:
     """The lines of all docstrings of at least FEWEST_FOLDED lines; none if it does not parse."""
-    try:
-        tree = ast.parse(MAGIC.sub(r"\1pass", source))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
-    return {line for node in ast.walk(tree) for line in _docstring_of(node)}
+    tree = parsed(source)
+    return {line for node in ast.walk(tree) for line in _docstring_of(node)} if tree else set()
 
 
 def _docstring_of(node: ast.AST) -> Iterator[int]:

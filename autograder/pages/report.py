@@ -6,20 +6,14 @@ What varies from run to run, times and memory, has a page of its own.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 
 from autograder.files import write_whole
-from autograder.pages.evidence.flags import KINDS, Flag, read_flags
+from autograder.pages.evidence.flags import KINDS, read_flags
 from autograder.pages.feedback import next_step, titles_of, write_feedback
 from autograder.pages.render import render_page
 from autograder.pages.statistics import (
-    Cause,
-    CheckStatistics,
-    Distribution,
-    Heat,
     check_statistics,
     distribution,
     frequent_causes,
@@ -33,49 +27,6 @@ __all__ = ["next_step", "write_feedback", "write_pages", "write_report"]
 
 N_COSTLY = 12
 Marks = dict[tuple[str, str], Mark]
-
-
-@dataclass(frozen=True)
-class LabReport:
-    """One lab of the class report. has_similarity: whether there is a page of similar answers."""
-
-    name: str
-    results: list[Result]
-    flags: list[Flag] = field(default_factory=list)
-    has_similarity: bool = False
-
-    @property
-    def distribution(self) -> Distribution:
-        return distribution(self.results)
-
-    @property
-    def statuses(self) -> list[tuple[str, int]]:
-        return sorted(Counter(result.status for result in self.results).items())
-
-    @cached_property
-    def checks(self) -> list[CheckStatistics]:
-        return sorted(check_statistics(self.results), key=attrgetter("lost"), reverse=True)
-
-    @cached_property
-    def heat(self) -> list[tuple[Result, list[Heat]]]:
-        return heat_rows(self.results)
-
-    @property
-    def titles(self) -> dict[str, str]:
-        return titles_of(self.name)
-
-    @property
-    def causes(self) -> list[Cause]:
-        return frequent_causes(self.results)
-
-    @property
-    def slowest(self) -> list[Result]:
-        return slowest(self.results)
-
-    @property
-    def waiting(self) -> list[Result]:
-        """The submissions that have no mark by checks, or one that something cut short."""
-        return [result for result in self.results if result.problem]
 
 
 def write_report(folder: Path, results: Sequence[Result], marks: Iterable[Mark] = ()) -> Path:
@@ -103,10 +54,23 @@ def write_pages(
     return write_report(folder, results, marks)
 
 
-def _lab_report(folder: Path, name: str, results: Sequence[Result]) -> LabReport:
+def _lab_report(folder: Path, name: str, results: Sequence[Result]) -> dict:
+    """What the templates show of one lab. waiting: no mark by checks, or one that was cut short."""
     own = [result for result in results if result.lab == name]
-    has_similarity = (folder / "similarity" / f"{name}.html").exists()
-    return LabReport(name, own, read_flags(folder, name), has_similarity)
+    return {
+        "name": name,
+        "results": own,
+        "flags": read_flags(folder, name),
+        "distribution": distribution(own),
+        "statuses": sorted(Counter(result.status for result in own).items()),
+        "checks": sorted(check_statistics(own), key=attrgetter("lost"), reverse=True),
+        "heat": heat_rows(own),
+        "titles": titles_of(name),
+        "causes": frequent_causes(own),
+        "slowest": slowest(own),
+        "waiting": [result for result in own if result.problem],
+        "has_similarity": (folder / "similarity" / f"{name}.html").exists(),
+    }
 
 
 def _by_student(marks: Iterable[Mark]) -> Marks:

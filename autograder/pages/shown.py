@@ -14,10 +14,10 @@ import mistune
 import nh3
 from markupsafe import Markup, escape
 
+from autograder.markup import PICTURES
 from autograder.pages.formulas import drawn
 
 MOST_CHARS, MOST_FORMULA_CHARS = 20_000, 1_000
-PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
 _LINK = re.compile(r"https?://|mailto:")
 _DIRECTION = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")

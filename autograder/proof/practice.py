@@ -7,7 +7,6 @@ can be tested as it stands.
 import csv
 import io
 import json
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +14,7 @@ from tempfile import TemporaryDirectory
 from autograder.builder.notebooks import cell_kind
 from autograder.builder.source import Lab
 from autograder.course.roster import canvas_name
-from autograder.files import write_whole
+from autograder.files import write_whole, zip_bytes
 from autograder.proof.cheats import Sample, clumsy, dialects, honest
 
 STUDENTS = ("ada", "bela", "carol", "dora", "emil", "erin", "greta", "ida", "ilse", "jan", "jo")
@@ -60,8 +59,8 @@ def _named(students: Sequence[str]) -> dict[str, tuple[str, int]]:
 
 
 def _as_canvas_zip(samples: Sequence[Sample], people: dict[str, tuple[str, int]]) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive, TemporaryDirectory() as tmp:
+    members = {}
+    with TemporaryDirectory() as tmp:
         for i, sample in enumerate(samples):
             name, number = people[sample.student]
             late = "LATE_" if sample.student == WAS_LATE else ""
@@ -70,8 +69,8 @@ def _as_canvas_zip(samples: Sequence[Sample], people: dict[str, tuple[str, int]]
             if sample in honest.SAMPLES:
                 content = _with_other_words(content, i)
             member = f"{canvas_name(name)}_{late}{number}_{900_001 + i}_{path.name}"
-            archive.writestr(zipfile.ZipInfo(member), content)
-    return buffer.getvalue()
+            members[member] = content
+    return zip_bytes(members)
 
 
 def _with_other_words(content: bytes, i: int) -> bytes:

@@ -64,7 +64,7 @@ def marks_of(out: Path, results: Sequence[Result] | None = None) -> list[Mark]:
     decided, reasons = decisions_of(database), reasons_of(database)
     of: dict[str, float] = {}
     for result in rows:
-        points = float(_sum([result.max_score, *result.written.values()]))
+        points = float(exact_sum([result.max_score, *result.written.values()]))
         of[result.lab] = max(points, of.get(result.lab, 0.0))  # a row of our errors knows none
     marks = [
         _mark(result, by_hand.get((result.lab, result.student), {}), of[result.lab], bonus_at_most)
@@ -127,9 +127,9 @@ def _mark(result: Result, hand: dict[str, HandMark], of: float, bonus_at_most: f
     given = {name: mark for name, mark in hand.items() if mark.points is not None}
     replaced = {mark.exercise for mark in given.values()}
     checks = [check for check in result.checks if check.exercise not in replaced]
-    by_checks = to_cents(_sum(check.points for check in checks))
-    by_hand = _sum(mark.points for mark in given.values())
-    earned = _sum(mark.bonus for mark in hand.values())
+    by_checks = to_cents(exact_sum(check.points for check in checks))
+    by_hand = exact_sum(mark.points for mark in given.values())
+    earned = exact_sum(mark.bonus for mark in hand.values())
     bonus = min(earned, Decimal(str(bonus_at_most)))
     waits_for = _waiting(result, hand)
     factor = Decimal(str(result.late_factor))
@@ -163,5 +163,6 @@ def _waiting(result: Result, hand: dict[str, HandMark]) -> tuple[str, ...]:
     return tuple(sorted((set(wanted) - read) | (result.undecided - decided)))
 
 
-def _sum(points: Iterable[float]) -> Decimal:
+def exact_sum(points: Iterable[float]) -> Decimal:
+    """The sum of decimal numbers, without the errors of binary ones."""
     return sum((Decimal(str(value)) for value in points), Decimal(0))

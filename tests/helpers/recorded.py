@@ -20,6 +20,7 @@ from autograder.builder import source
 from autograder.builder.notebooks import build_notebook
 from autograder.grading import fingerprint, grade
 from autograder.grading.pool import Outcome
+from autograder.proof.bench.durability import marks_in_gradebook
 from autograder.record.gradebook import CourseBook
 from autograder.record.log import ResultLog
 from autograder.record.results import GRADED, CheckResult, Result, score_of
@@ -177,14 +178,7 @@ def products(out):
     }
     with closing(sqlite3.connect(out / "course" / "gradebook.db")) as book:
         assert book.execute("pragma integrity_check").fetchall() == [("ok",)]
-        rows = book.execute(
-            "select student_id, base_cell.name, auto_score, manual_score, needs_manual_grade "
-            "from grade join base_cell on base_cell.id = cell_id "
-            "join submitted_notebook on submitted_notebook.id = grade.notebook_id "
-            "join submitted_assignment as handed on handed.id = submitted_notebook.assignment_id "
-            "order by 1, 2"
-        ).fetchall()
-    return files, rows
+    return files, marks_in_gradebook(out)
 
 
 def assert_same(out, expected):

@@ -21,7 +21,8 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from autograder.builder.blank import blank_values, solved_cell, stub_cell
+from autograder.builder.blank import solved_cell
+from autograder.builder.notebooks import student_text
 from autograder.builder.pictures import PLACE, picture_path
 from autograder.builder.slides.shown import Stage
 from autograder.builder.source import Cell, Lab, module_source, read_labs
@@ -116,9 +117,9 @@ def slides_of(lab: Lab) -> Iterator[list[str]]:
 def _asked_and_answered(cell: Cell) -> tuple[str, str]:
     """What students get, and the answer without what they have read already."""
     if cell.kind == "answer":
-        return blank_values(cell.text), cell.text
-    source = module_source(cell.target.module)
-    return stub_cell(source, cell.target), _without_docstrings(solved_cell(source, cell.target))
+        return student_text(cell), cell.text
+    solved = solved_cell(module_source(cell.target.module), cell.target)
+    return student_text(cell), _without_docstrings(solved)
 
 
 def _without_docstrings(code: str) -> str:

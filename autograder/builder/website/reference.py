@@ -1,9 +1,7 @@
 """The modules of labkit that a notebook imports, and the labs' answers: signatures, docstrings."""
 
-import ast
-from collections.abc import Iterator
-
-from autograder.builder.source import REPOSITORY, SOURCES, read_labs
+from autograder.builder.source import SOURCES, read_labs
+from autograder.names import imported_modules
 
 MODULE = """\
 .. automodule:: {name}
@@ -16,24 +14,16 @@ def reference_files() -> dict[str, bytes]:
     """A page for each lab and for each shared folder of labkit, by path in the site."""
     answers = {cell.target.module for lab in read_labs() for cell in lab.exercises}
     pages: dict[str, list[str]] = {}
-    for module in sorted(answers | set(_imported()), key=lambda name: (name.count("."), name)):
+    for module in sorted(answers | _imported(), key=lambda name: (name.count("."), name)):
         pages.setdefault(_page_of(module), []).append(module)
     return {f"api/{name}.rst": _page(name, pages[name]).encode() for name in sorted(pages)}
 
 
-def _imported() -> Iterator[str]:
+def _imported() -> set[str]:
     """What students import in a notebook; a check is no part of it."""
-    for path in SOURCES.glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.module.startswith("labkit"):
-                inside = [f"{node.module}.{alias.name}" for alias in node.names]
-                found = {name if _is_module(name) else node.module for name in inside}
-                yield from (name for name in found if ".checks." not in name)
-
-
-def _is_module(name: str) -> bool:
-    path = REPOSITORY / name.replace(".", "/")
-    return path.is_dir() or path.with_suffix(".py").is_file()
+    texts = (path.read_text(encoding="utf-8") for path in SOURCES.glob("*.py"))
+    names = {name for text in texts for name in imported_modules(text)}
+    return {name for name in names if name.startswith("labkit.") and ".checks." not in name}
 
 
 def _page_of(module: str) -> str:

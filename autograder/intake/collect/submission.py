@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from autograder.errors import Refusal
 from autograder.intake.read import clean_text
+from labkit.models.own_numbers import printable
 
 MAX_NAME_BYTES = 100
 
@@ -41,7 +42,7 @@ def safe_name(name: str) -> str:
 
     It is never empty, a path, or the name of a folder above.
     """
-    clean = "".join(letter if letter.isprintable() else "?" for letter in clean_text(name))
+    clean = printable(clean_text(name))
     clean = clean.replace("/", "_").replace("\\", "_")
     if not clean.strip(". "):
         return "_" * max(len(clean), 1)

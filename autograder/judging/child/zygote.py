@@ -5,7 +5,7 @@ one thread and never runs a parallel operation: neither threads nor OpenMP's poo
 
     control socket in    spawn (with the child's channel) | interrupt | forked | time | files
                          | prune | kill
-    control socket out   ready | exit | time | files | pruned
+    control socket out   ready | exit | the value that time, files or prune asked for
 """
 
 import contextlib
@@ -23,7 +23,7 @@ import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from autograder.judging import wall
 from autograder.judging.child import keeper, processes
@@ -35,6 +35,7 @@ from labkit.bridge.frames import receive, send
 
 WATCH_S = 0.1
 CHANNEL = 3
+ABSENT = {"time": None, "files": "", "prune": ""}  # the answers about a child that is gone
 
 
 @dataclass
@@ -97,18 +98,15 @@ class Zygote:
         if message["op"] == "spawn":
             self._spawn(message["job"], message["nonce"])
             return
-        pid = next((pid for pid, job in self._jobs.items() if job.number == message["job"]), None)
-        if pid is None:
-            match message["op"]:
-                case "prune":
-                    self._send({"event": "pruned", "job": message["job"], "note": ""})
-                case "time":
-                    self._send({"event": "time", "job": message["job"], "own": None})
-                case "files":
-                    self._send({"event": "files", "job": message["job"], "digest": ""})
-            return
-        job = self._jobs[pid]
-        match message["op"]:
+        op, number = message["op"], message["job"]
+        pid = next((pid for pid, job in self._jobs.items() if job.number == number), None)
+        value = ABSENT.get(op) if pid is None else self._obey(op, pid, self._jobs[pid])
+        if op in ABSENT:
+            self._send({"event": op, "job": number, "value": value})
+
+    def _obey(self, op: str, pid: int, job: Job) -> Any:
+        """Carry out an order about a child that is there; the value that it asks for, if any."""
+        match op:
             case "interrupt":
                 processes.kill([pid], signal.SIGINT)
             case "kill":
@@ -116,22 +114,20 @@ class Zygote:
             case "forked":
                 job.in_fork = True
             case "time":
-                own = processes.own_time([pid, *processes.descendants(pid)])
-                self._send({"event": "time", "job": job.number, "own": own})
+                return processes.own_time([pid, *processes.descendants(pid)])
             case "files":
-                digest = processes.files_digest(pid, self._disk_of(pid, job))
-                self._send({"event": "files", "job": job.number, "digest": digest})
+                return processes.files_digest(pid, self._disk_of(pid, job))
             case "prune":
                 processes.end_descendants(pid)
-                self._send({"event": "pruned", "job": job.number, "note": job.note})
-                job.in_fork, job.note = False, ""
+                note, job.in_fork, job.note = job.note, False, ""
+                return note
+        return None
 
     def _spawn(self, number: int, nonce: int) -> None:
         _, descriptors, *_ = socket.recv_fds(self._control, 1, 1)
         folder = Path(self._scratch, str(number))
         if self._rung != "namespaces":
             folder.mkdir(mode=0o700)
-        started = time.perf_counter()
         try:
             pid = wall.fork(self._rung)
         except OSError as error:
@@ -140,16 +136,15 @@ class Zygote:
             return
         if not pid:
             try:
-                self._become_child(descriptors[0], folder, nonce, started)
+                self._become_child(descriptors[0], folder, nonce)
             except BaseException:
                 traceback.print_exc()
                 os._exit(70)
         os.close(descriptors[0])
         self._jobs[pid] = Job(number, folder, shared_before_kb=processes.shared_kb())
 
-    def _become_child(self, descriptor: int, folder: Path, nonce: int, started: float) -> NoReturn:
+    def _become_child(self, descriptor: int, folder: Path, nonce: int) -> NoReturn:
         """Wall this process in and serve; nothing of the zygote's stays open but the channel."""
-        forked = time.perf_counter()
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.setsid()
@@ -166,9 +161,7 @@ class Zygote:
             os._exit(71)
         random.seed(self._settings.seed)  # Python draws a new one in every fork
         self._shell.start()
-        walled = time.perf_counter()
-        seconds = {"fork_s": forked - started, "wall_s": walled - forked}
-        send(channel, {"id": nonce, "ready": True, **seconds})
+        send(channel, {"id": nonce, "ready": True})
         Server(channel, self._shell, home, self._settings.max_message_mb << 20).serve()
 
     def _watch(self) -> None:
@@ -219,7 +212,6 @@ class Zygote:
             "code": os.waitstatus_to_exitcode(status),
             "note": job.note,
             "peak_mb": usage.ru_maxrss * kb_per_unit / 1024,
-            "cpu_s": usage.ru_utime + usage.ru_stime,
         }
         self._send(end)
 

@@ -13,51 +13,16 @@ from functools import cache
 
 from autograder.judging.wall import syscalls
 
-ESCAPE = (  # out of the private file tree, back into the host's namespaces
-    "mount umount2 pivot_root chroot open_tree move_mount fsopen fsconfig fsmount fspick "
-    "mount_setattr unshare setns name_to_handle_at open_by_handle_at"
-).split()
-OTHER_PROCESSES = [
-    "ptrace",
-    "process_vm_readv",
-    "process_vm_writev",
-    "process_madvise",
-    "process_mrelease",
-    "kcmp",
-    "pidfd_getfd",
-]
-KERNEL_SURFACE = (  # where most local privilege escalations of the last years were found
-    "bpf userfaultfd io_uring_setup io_uring_enter io_uring_register perf_event_open fanotify_init "
-    "add_key request_key keyctl personality syslog lookup_dcookie quotactl quotactl_fd acct "
-    "init_module finit_module delete_module kexec_load kexec_file_load iopl ioperm vhangup"
-).split()
-MACHINE = [
-    "reboot",
-    "swapon",
-    "swapoff",
-    "sethostname",
-    "setdomainname",
-    "adjtimex",
-    "settimeofday",
-    "clock_settime",
-    "clock_adjtime",
-    "mbind",
-    "set_mempolicy",
-    "set_mempolicy_home_node",
-    "migrate_pages",
-    "move_pages",
-]
-UNCOUNTED_MEMORY = (  # memory that belongs to no process and no disk: past every limit
-    "memfd_create memfd_secret shmget msgget semget mq_open"
-).split()
-NEIGHBOURS = ["sched_setaffinity"]  # a slot's processor is its own: many processes would crowd all
-CHILD_REFUSES = (
-    *(*ESCAPE, *OTHER_PROCESSES, *KERNEL_SURFACE, *MACHINE, *UNCOUNTED_MEMORY, *NEIGHBOURS),
+ESCAPE = syscalls.named("escape")  # out of the private file tree, into the host's namespaces
+CHILD_REFUSES = syscalls.named(
+    "escape",
+    "processes",  # looks into other processes
+    "kernel",  # where most local privilege escalations of the last years were found
+    "machine",  # settings that hold for all of it
+    "memory",  # memory that belongs to no process and no disk: past every limit
+    "neighbours",  # a slot's processor is its own: many processes would crowd all
 )
-
-OTHER_PROGRAMS = ["execve", "execveat", "fork", "vfork"]
-SIGNALS = ["tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal"]
-JUDGE_REFUSES = (*CHILD_REFUSES, *OTHER_PROGRAMS, *SIGNALS, "socket", "connect")
+JUDGE_REFUSES = [*CHILD_REFUSES, *syscalls.named("programs", "signals"), "socket", "connect"]
 
 LAST_KNOWN_CALL = 462  # mseal, Linux 6.10: what is newer has not been looked at
 

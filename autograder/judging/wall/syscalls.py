@@ -1,4 +1,4 @@
-"""The few system calls that Python's `os` lacks, with their numbers on x86-64 and aarch64."""
+"""The system calls that Python's `os` lacks or that a filter names, with their numbers."""
 
 import ctypes
 import os
@@ -18,99 +18,100 @@ _N_CAPABILITIES = 64
 _CAPABILITY_VERSION_3 = 0x20080522
 _MACHINES = ("x86_64", "aarch64")
 
-_NUMBERS = """
+# name, number on x86-64, number on aarch64, and its group: a filter refuses whole groups
+_CALLS = """
 ioctl                    16   29
-shmget                   29  194
+shmget                   29  194 memory
 socket                   41  198
 connect                  42  203
 socketpair               53  199
 clone                    56  220
-fork                     57    -
-vfork                    58    -
-execve                   59  221
+fork                     57    - programs
+vfork                    58    - programs
+execve                   59  221 programs
 kill                     62  129
-semget                   64  190
-msgget                   68  186
-ptrace                  101  117
-syslog                  103  116
+semget                   64  190 memory
+msgget                   68  186 memory
+ptrace                  101  117 processes
+syslog                  103  116 kernel
 capset                  126   91
-rt_sigqueueinfo         129  138
-personality             135   92
-vhangup                 153   58
-pivot_root              155   41
+rt_sigqueueinfo         129  138 signals
+personality             135   92 kernel
+vhangup                 153   58 kernel
+pivot_root              155   41 escape
 prctl                   157  167
-adjtimex                159  171
-chroot                  161   51
-acct                    163   89
-settimeofday            164  170
-mount                   165   40
-umount2                 166   39
-swapon                  167  224
-swapoff                 168  225
-reboot                  169  142
-sethostname             170  161
-setdomainname           171  162
-iopl                    172    -
-ioperm                  173    -
-init_module             175  105
-delete_module           176  106
-quotactl                179   60
-tkill                   200  130
-sched_setaffinity       203  122
-lookup_dcookie          212   18
-clock_settime           227  112
+adjtimex                159  171 machine
+chroot                  161   51 escape
+acct                    163   89 kernel
+settimeofday            164  170 machine
+mount                   165   40 escape
+umount2                 166   39 escape
+swapon                  167  224 machine
+swapoff                 168  225 machine
+reboot                  169  142 machine
+sethostname             170  161 machine
+setdomainname           171  162 machine
+iopl                    172    - kernel
+ioperm                  173    - kernel
+init_module             175  105 kernel
+delete_module           176  106 kernel
+quotactl                179   60 kernel
+tkill                   200  130 signals
+sched_setaffinity       203  122 neighbours
+lookup_dcookie          212   18 kernel
+clock_settime           227  112 machine
 tgkill                  234  131
-mbind                   237  235
-set_mempolicy           238  237
-mq_open                 240  180
-kexec_load              246  104
-add_key                 248  217
-request_key             249  218
-keyctl                  250  219
-migrate_pages           256  238
-unshare                 272   97
-move_pages              279  239
-rt_tgsigqueueinfo       297  240
-perf_event_open         298  241
-fanotify_init           300  262
-name_to_handle_at       303  264
-open_by_handle_at       304  265
-clock_adjtime           305  266
-setns                   308  268
-process_vm_readv        310  270
-process_vm_writev       311  271
-kcmp                    312  272
-finit_module            313  273
-memfd_create            319  279
-kexec_file_load         320  294
-bpf                     321  280
-execveat                322  281
-userfaultfd             323  282
-pidfd_send_signal       424  424
-io_uring_setup          425  425
-io_uring_enter          426  426
-io_uring_register       427  427
-open_tree               428  428
-move_mount              429  429
-fsopen                  430  430
-fsconfig                431  431
-fsmount                 432  432
-fspick                  433  433
+mbind                   237  235 machine
+set_mempolicy           238  237 machine
+mq_open                 240  180 memory
+kexec_load              246  104 kernel
+add_key                 248  217 kernel
+request_key             249  218 kernel
+keyctl                  250  219 kernel
+migrate_pages           256  238 machine
+unshare                 272   97 escape
+move_pages              279  239 machine
+rt_tgsigqueueinfo       297  240 signals
+perf_event_open         298  241 kernel
+fanotify_init           300  262 kernel
+name_to_handle_at       303  264 escape
+open_by_handle_at       304  265 escape
+clock_adjtime           305  266 machine
+setns                   308  268 escape
+process_vm_readv        310  270 processes
+process_vm_writev       311  271 processes
+kcmp                    312  272 processes
+finit_module            313  273 kernel
+memfd_create            319  279 memory
+kexec_file_load         320  294 kernel
+bpf                     321  280 kernel
+execveat                322  281 programs
+userfaultfd             323  282 kernel
+pidfd_send_signal       424  424 signals
+io_uring_setup          425  425 kernel
+io_uring_enter          426  426 kernel
+io_uring_register       427  427 kernel
+open_tree               428  428 escape
+move_mount              429  429 escape
+fsopen                  430  430 escape
+fsconfig                431  431 escape
+fsmount                 432  432 escape
+fspick                  433  433 escape
 clone3                  435  435
-pidfd_getfd             438  438
-process_madvise         440  440
-mount_setattr           442  442
-quotactl_fd             443  443
+pidfd_getfd             438  438 processes
+process_madvise         440  440 processes
+mount_setattr           442  442 escape
+quotactl_fd             443  443 kernel
 landlock_create_ruleset 444  444
 landlock_add_rule       445  445
 landlock_restrict_self  446  446
-memfd_secret            447  447
-process_mrelease        448  448
-set_mempolicy_home_node 450  450
+memfd_secret            447  447 memory
+process_mrelease        448  448 processes
+set_mempolicy_home_node 450  450 machine
 """
 
-NUMBERS: dict[str, tuple[str, ...]] = {
-    name: tuple(numbers) for name, *numbers in (row.split() for row in _NUMBERS.split("\n") if row)
+_ROWS: dict[str, tuple[str, ...]] = {
+    name: tuple(rest) for name, *rest in (row.split() for row in _CALLS.strip().split("\n"))
 }
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -131,8 +132,13 @@ def machine() -> str:
 
 def number(name: str) -> int | None:
     """The call's number here, or None where this processor has no such call."""
-    digits = NUMBERS[name][_MACHINES.index(machine())]
+    digits = _ROWS[name][_MACHINES.index(machine())]
     return None if digits == "-" else int(digits)
+
+
+def named(*groups: str) -> list[str]:
+    """The calls of these groups."""
+    return [name for name, row in _ROWS.items() if row[2:] and row[2] in groups]
 
 
 def call(name: str, *args: int | bytes | None) -> int:

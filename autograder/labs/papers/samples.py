@@ -3,12 +3,13 @@
 from typing import Any
 
 from autograder.builder.blank import blank_values
+from autograder.builder.notebooks import student_text
 from autograder.builder.source import find_lab
 from autograder.labs.papers.key import INSTRUCTOR, Key, keys, solved_answer
 from autograder.proof.cheats import ALL, Edit, Sample, cell_called
 from autograder.proof.cheats.edits import forge
 from autograder.proof.cheats.forging import EQUAL_TO_EVERYTHING
-from autograder.proof.cheats.honest import leave_blank, untouched
+from autograder.proof.cheats.honest import leave_blank
 from labkit.labs.papers.store import ANSWER_TYPE, as_output
 
 LAB = "08_papers"
@@ -58,7 +59,7 @@ def store(notebook: dict, answer: str, value: Any, student_id: str = INSTRUCTOR)
 def blank(notebook: dict, answer: str) -> None:
     """Leave one cell as it was handed out."""
     cell = next(cell for cell in find_lab(LAB).marked if cell.name == answer)
-    cell_called(notebook, answer)["source"] = untouched(cell)
+    cell_called(notebook, answer)["source"] = student_text(cell)
 
 
 def click_everything(notebook: dict) -> None:

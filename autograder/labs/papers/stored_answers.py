@@ -11,7 +11,8 @@ from typing import Any
 
 from autograder.intake.master import Master
 from autograder.intake.read import SubmittedCell
-from labkit.checks.names import MAGIC, bound_names
+from autograder.names import parsed
+from labkit.checks.names import bound_names
 from labkit.labs.papers.answers import both, code_line, is_blank
 from labkit.labs.papers.items import item_of, items
 from labkit.labs.papers.store import answers_in
@@ -53,7 +54,7 @@ def _stored(cell: SubmittedCell, asked: set[str]) -> Iterator[tuple[str, str, An
 
 def _with_answers(source: str, clicked: Mapping[str, Any]) -> str:
     """The cell's code with the clicked answers by name."""
-    statements = _parsed(source).body
+    statements = _statements(source)
     places = _assignments(statements)
     lines, above, below = source.split("\n"), [], []
     for name, answer in sorted(clicked.items(), key=lambda item: -places.get(item[0], -1)):
@@ -78,18 +79,16 @@ def _student_id(submitted: Sequence[SubmittedCell]) -> str | None:
     found = None
     for cell in submitted:
         if cell.is_code and "student_id" in cell.source:
-            statements = _parsed(cell.source).body
+            statements = _statements(cell.source)
             place = _assignments(statements).get("student_id")
             value = None if place is None else _value(statements[place])
             found = value if isinstance(value, str) else found
     return found
 
 
-def _parsed(source: str) -> ast.Module:
-    try:
-        return ast.parse(MAGIC.sub(r"\1pass", source))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ast.Module([], [])
+def _statements(source: str) -> list[ast.stmt]:
+    tree = parsed(source)
+    return tree.body if tree else []
 
 
 def _assignments(statements: Sequence[ast.stmt]) -> dict[str, int]:

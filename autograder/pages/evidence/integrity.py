@@ -214,8 +214,7 @@ def _strangers(students: list[str], groups: dict[str, str]) -> tuple[str, ...]:
 
 
 def _ids_of(person: Person) -> set[str]:
-    ids = (person.student_id, person.login, person.email, person.email.partition("@")[0])
-    return {folded(text) for text in ids if text}
+    return set(map(folded, person.own_names))
 
 
 def _listed(items: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from labkit.checks.names import MAGIC
+from autograder.names import parsed
 
 SERVERS = frozenset(
     "vllm sglang lmdeploy tensorrt_llm llama_cpp mlc_llm exllamav2 ctranslate2 ollama "
@@ -163,7 +163,5 @@ def _root(dotted: str) -> str:
 @lru_cache(maxsize=2)
 def _nodes(source: str) -> list[ast.AST]:
     """The module and all nodes below it; none if the code does not parse."""
-    try:
-        return list(ast.walk(ast.parse(MAGIC.sub(r"\1pass", source))))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
+    tree = parsed(source)
+    return list(ast.walk(tree)) if tree else []

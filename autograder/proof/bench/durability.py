@@ -31,7 +31,7 @@ N_KILLS = 100
 ORPHAN_S = 20.0
 SILENT = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 ROWS = """
-    select student_id, base_cell.name, auto_score, needs_manual_grade
+    select student_id, base_cell.name, auto_score, manual_score, needs_manual_grade
     from grade join base_cell on base_cell.id = cell_id
     join submitted_notebook on submitted_notebook.id = grade.notebook_id
     join submitted_assignment as handed on handed.id = submitted_notebook.assignment_id
@@ -104,8 +104,13 @@ def products(out: Path) -> tuple:
     places = [out / "marks.csv", *sorted((out / "feedback").rglob("*.html"))]
     places += sorted((out / "course" / "autograded").rglob("*.ipynb"))
     files = {str(path.relative_to(out)): path.read_bytes() for path in places}
+    return results, files, marks_in_gradebook(out)
+
+
+def marks_in_gradebook(out: Path) -> list[tuple]:
+    """Each cell's marks by student, in order."""
     with closing(sqlite3.connect(out / "course" / "gradebook.db")) as book:
-        return results, files, book.execute(ROWS).fetchall()
+        return book.execute(ROWS).fetchall()
 
 
 if __name__ == "__main__":

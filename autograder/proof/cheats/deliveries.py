@@ -1,56 +1,46 @@
 """Deliveries: the right notebook in a strange parcel, and parcels that hold no notebook."""
 
-import io
 import json
 import os
-import zipfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from autograder.builder.source import find_lab
+from autograder.files import zip_bytes
 from autograder.proof.cheats import ALL, Edit, Sample, code_cell, solved_notebook
 from autograder.record.results import UNGRADABLE
 
 Delivery = Callable[[Path, bytes], object]
 
 
-def packed(*members: tuple[str, bytes]) -> bytes:
-    """A zip of these."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in members:
-            archive.writestr(name, data)
-    return buffer.getvalue()
-
-
 def zipped(path: Path, content: bytes) -> None:
     """A zip of the notebook, as a system packs a folder."""
-    path.with_suffix(".zip").write_bytes(packed((f"homework/{path.name}", content)))
+    path.with_suffix(".zip").write_bytes(zip_bytes({f"homework/{path.name}": content}))
 
 
 def zipped_twice(path: Path, content: bytes) -> None:
     """A zip in a zip."""
-    inner = packed((path.name, content), ("__MACOSX/._x.ipynb", b"\0"))
-    path.with_suffix(".zip").write_bytes(packed(("final/handin.zip", inner)))
+    inner = zip_bytes({path.name: content, "__MACOSX/._x.ipynb": b"\0"})
+    path.with_suffix(".zip").write_bytes(zip_bytes({"final/handin.zip": inner}))
 
 
 def path_out_of_a_zip(path: Path, content: bytes) -> None:
     """Members that want to be written over the neighbour's work, and over the system's."""
     lab = path.parent.name
     names = (f"../../ada/{lab}/{lab}.ipynb", "/etc/passwd", f"..\\..\\ada\\{lab}\\{lab}.ipynb")
-    path.with_suffix(".zip").write_bytes(packed(*((name, content) for name in names)))
+    path.with_suffix(".zip").write_bytes(zip_bytes(dict.fromkeys(names, content)))
 
 
 def zip_bomb(path: Path, content: bytes) -> None:
     """A few kilobytes that unpack to a hundred megabytes, in two steps."""
-    inner = packed((path.name, bytes(100 << 20)))
-    path.with_suffix(".zip").write_bytes(packed(("homework.zip", inner)))
+    inner = zip_bytes({path.name: bytes(100 << 20)})
+    path.with_suffix(".zip").write_bytes(zip_bytes({"homework.zip": inner}))
 
 
 def damaged_zip(path: Path, content: bytes) -> None:
     """The upload lost some bytes in the middle."""
-    data = bytearray(packed((path.name, content)))
+    data = bytearray(zip_bytes({path.name: content}))
     data[200:260] = bytes(60)
     path.with_suffix(".zip").write_bytes(data)
 

@@ -2,17 +2,10 @@
 
 from importlib import import_module
 
-from autograder.builder.blank import blank_values, stub_cell
-from autograder.builder.source import Cell, find_lab, module_source, read_labs
+from autograder.builder.notebooks import student_text
+from autograder.builder.source import find_lab, read_labs
 from autograder.labs.known import variants_of
 from autograder.proof.cheats import ALL, Edit, Sample, cell_called
-
-
-def untouched(cell: Cell) -> str:
-    """What a cell looks like in the student's edition."""
-    if cell.kind == "answer":
-        return blank_values(cell.text)
-    return stub_cell(module_source(cell.target.module), cell.target)
 
 
 def leave_blank(lab: str, names: tuple[str, ...] = ALL) -> Edit:
@@ -21,7 +14,7 @@ def leave_blank(lab: str, names: tuple[str, ...] = ALL) -> Edit:
     def edit(notebook: dict) -> None:
         for cell in find_lab(lab).marked:
             if names == ALL or cell.name in names:
-                cell_called(notebook, cell.name)["source"] = untouched(cell)
+                cell_called(notebook, cell.name)["source"] = student_text(cell)
 
     return edit
 

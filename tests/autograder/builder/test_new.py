@@ -13,7 +13,7 @@ from autograder.errors import Refusal
 
 LAB, EXERCISE = "09_quantization", "CompressedCache"
 PLAY = """
-from autograder.builder.blank import stub_cell
+from autograder.builder.notebooks import student_text
 from autograder.builder.source import find_lab, module_source
 from autograder.labs.known import mutants_of, variants_of
 from autograder.proof.matrix import findings_for
@@ -22,7 +22,7 @@ for name, exercise in (("09", "quantization_total"), ("04", "CompressedCache")):
     lab = find_lab(name)
     (cell,) = (cell for cell in lab.marked if cell.name == exercise)
     known = [one for one in [*mutants_of(lab), *variants_of(lab)] if one.exercise == exercise]
-    stub = stub_cell(module_source(cell.target.module), cell.target)
+    stub = student_text(cell)
     for source in (None, stub, *(one.source for one in known)):
         replaced = {} if source is None else {exercise: source}
         print(exercise, *(finding.status for finding in findings_for(lab, exercise, replaced)))

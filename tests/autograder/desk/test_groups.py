@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.builder.notebooks import WRITTEN_STUB
 from autograder.desk.groups import ALONE, BLANK, NEAR, OWN, SAME, groups_of
+from labkit.checks.handin import WRITTEN_STUB
 
 LONG = (
     "The cache is proportional to the batch size and to the length, because each token of each "

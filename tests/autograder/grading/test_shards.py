@@ -14,7 +14,7 @@ from autograder.grading.attempts import contents_of, counted_works, due_works, w
 from autograder.grading.grade import Run, grade, grade_shard
 from autograder.grading.pool import Outcome
 from autograder.grading.scratch import LOCK, clear_leftovers, scratch_folder
-from autograder.grading.spool import Shard, Spool
+from autograder.grading.spool import Spool, shard_of
 from autograder.intake.collect import Submission
 from autograder.proof.cheats import samples_of
 from autograder.record.folder import policy_of, remember, seed_of
@@ -129,7 +129,7 @@ def test_equal_files_are_graded_once_and_everybody_gets_a_row():
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7])
 def test_shards_share_everything_and_nothing_twice(n):
-    parts = [Shard(i, n).part_of(list(range(20))) for i in range(1, n + 1)]
+    parts = [list(range(20))[shard_of(f"{i}/{n}")] for i in range(1, n + 1)]
     assert sorted(item for part in parts for item in part) == list(range(20))
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
 
@@ -137,7 +137,7 @@ def test_shards_share_everything_and_nothing_twice(n):
 @pytest.mark.parametrize("text", ["", "0/3", "4/3", "1", "1/0", "-1/2", "a/b", "1/2/3"])
 def test_a_wrong_shard_is_one_sentence(text):
     with pytest.raises(Refusal, match="--shard needs"):
-        Shard.from_text(text)
+        shard_of(text)
 
 
 def test_shards_that_start_together_have_one_seed(tmp_path):
@@ -228,7 +228,7 @@ def test_shards_and_then_the_whole_give_the_same_bytes_as_one_grading(tmp_path):
     shutil.copytree(place / "ada", place / "copy")
     grade(lab, place, tmp_path / "one", RUN)
     for i in (1, 2):
-        assert len(grade_shard(lab, place, tmp_path / "shards", RUN, Shard(i, 2))) in (2, 3)
+        assert len(grade_shard(lab, place, tmp_path / "shards", RUN, shard_of(f"{i}/2"))) in (2, 3)
     assert not (tmp_path / "shards" / "results.jsonl").exists()
     (left,) = (tmp_path / "shards" / "outcomes").iterdir()
     assert len(list(left.iterdir())) == 4  # ada and her copy are one

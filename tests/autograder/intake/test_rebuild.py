@@ -219,7 +219,7 @@ def test_imported_modules_are_those_that_exist():
     source = (
         "import os.path, nothing\nfrom labkit.bridge import wire, nothing\nfrom json import loads"
     )
-    assert imported_modules(source) == ["os.path", "labkit.bridge", "labkit.bridge.wire", "json"]
+    assert imported_modules(source) == ["os.path", "labkit.bridge.wire", "labkit.bridge", "json"]
     assert imported_modules("import (") == []
 
 

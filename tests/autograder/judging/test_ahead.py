@@ -10,7 +10,7 @@ import torch
 from autograder.judging.channel import RemoteChannel
 from autograder.judging.client import ChildSettings, Misplayed, StudentEnded, Zygote
 from autograder.judging.ends import Tampered
-from autograder.judging.steady import SteadyAnswers
+from autograder.judging.steady import SteadyChannel
 from autograder.judging.walled import Child
 from labkit.bridge.requests import scripted, value_of
 from labkit.bridge.student import Offer
@@ -155,7 +155,7 @@ def test_who_asks_for_nothing_again_and_again_is_ended(child):
     child.run_cell(f"import labkit.bridge.executor as e\ndef handle(self, *_):\n    {loop}")
     child.run_cell("e.Executor.handle = handle\nx = 1")
     with child.forked(), child.deadline(0.3), pytest.raises(StudentEnded):
-        SteadyAnswers().over(child).look_at(["x"])
+        SteadyChannel(child, {}).look_at(["x"])
 
 
 def test_what_a_twin_says_must_be_the_answer(child):

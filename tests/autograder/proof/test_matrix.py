@@ -11,8 +11,8 @@ from functools import cache
 import pytest
 from instances import lab_instances, shown_labs, slow_unless
 
-from autograder.builder.blank import blank_values, stub_cell
-from autograder.builder.source import module_source, read_labs
+from autograder.builder.notebooks import student_text
+from autograder.builder.source import read_labs
 from autograder.labs.known import mutants_of, solved_text, variants_of
 from autograder.proof.demo import RUN
 from autograder.proof.matrix import findings_for, namespace_of, play_all
@@ -60,11 +60,7 @@ def test_the_reference_earns_everything(lab):
 @pytest.mark.parametrize(("lab_name", "exercise"), MARKED)
 def test_the_stub_earns_nothing_and_counts_as_not_done(lab_name, exercise):
     lab = LABS[lab_name]
-    cell = cell_of(lab, exercise)
-    if cell.kind == "answer":
-        stub = blank_values(cell.text)
-    else:
-        stub = stub_cell(module_source(cell.target.module), cell.target)
+    stub = student_text(cell_of(lab, exercise))
     findings = findings_for(lab, exercise, {exercise: stub})
     assert {finding.status for finding in findings} == {"todo"}
 
