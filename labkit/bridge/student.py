@@ -159,14 +159,18 @@ class Student:
         name: str | None = None,
         hold: bool = False,
         look: bool = False,
+        parts: Mapping[str, Any] | None = None,
     ) -> Any:
         """One request. `hold` leaves the result in the student's process, behind a proxy.
 
-        With `look` it gives the result and what the arguments are afterwards.
+        With `look` it gives the result and what the arguments are afterwards. parts: what names of
+        the notebook stand for while it is performed (see labkit.bridge.helped).
         """
         callbacks: list = []
         encoder = Encoder(lambda value: self._to_handle(value, callbacks))
         message: dict[str, Any] = {"op": op, "hold": hold}
+        if parts:
+            message["parts"] = {name: encoder.encode(part) for name, part in parts.items()}
         if target is not None:
             message["target"] = target._item
         if args:

@@ -11,7 +11,6 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from labkit.bridge.student import Offer
 from labkit.chance.paths import Fork, RandomSource, next_path
@@ -19,13 +18,13 @@ from labkit.chance.paths import Fork, RandomSource, next_path
 Outcome = tuple[int, ...]
 
 
-def offered(source: RandomSource, **more: Any) -> Offer:
+def offered(source: RandomSource) -> Offer:
     """A source for code that runs behind a wall: what `scripted` takes there.
 
-    Without `more`, that code may run ahead through all paths (see labkit.bridge.ahead).
+    By its limits that code may run ahead through all paths (see labkit.bridge.ahead).
     """
     asked = {"choose": source.choose, "uniform": source.uniform, "is_below": source.is_below}
-    return Offer(attributes={**asked, **(more or {"limits": [*source.limits]})})
+    return Offer(attributes={**asked, "limits": [*source.limits]})
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from labkit.bridge.requests import (
     call_and_look,
     hold,
     hold_attribute,
-    hold_with,
     in_turn,
     method_of,
     place,
@@ -201,14 +200,3 @@ def test_calling_what_is_no_function_is_the_students_error():
 def test_a_check_cannot_compare_objects_by_accident(use_it):
     with pytest.raises(TypeError):
         use_it(STUDENT.Box(1))
-
-
-def test_a_name_stands_for_a_part_of_the_checks_during_one_call():
-    names = {"part": lambda x: -x}
-    exec("def whole(x):\n    return part(x) + 1", names)
-    student = local_student(names)
-    assert value_of(hold_with(student.whole, {"part": lambda x: 10 * x}, 2)) == 21
-    assert student.whole(2) == -1
-    with pytest.raises(StudentError):
-        hold_with(student.whole, {"part": None}, 2)
-    assert student.whole(2) == -1

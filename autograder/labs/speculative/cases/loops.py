@@ -2,11 +2,9 @@
 
 import random
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
-from labkit import speculative as lab
 from labkit.labs.speculative.checks.alone import ONE_TOKEN, SENSELESS, RefusalCase
 from labkit.labs.speculative.checks.cases import (
     ASKED,
@@ -29,7 +27,7 @@ MARGIN = 0.01  # between top_p and every sum that it is compared with
 
 def loop_cases(rng: random.Random) -> dict[str, list]:
     """The cases of both samplers; the same state of `rng` gives the same cases."""
-    cases = {
+    return {
         "autoregressive": [*_alone(rng), *SENSELESS],
         "speculative": [
             *_laws(rng),
@@ -47,7 +45,6 @@ def loop_cases(rng: random.Random) -> dict[str, list]:
             RefusalCase("a larger vocabulary", draft_vocab=7),
         ],
     }
-    return {name: [replace(case, right=lab) for case in found] for name, found in cases.items()}
 
 
 def _seeds(rng: random.Random) -> Iterator[int]:

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_equal, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal
+from labkit.labs.speculative.checks.calling import call
 from labkit.labs.speculative.checks.cases import (
     ENDS,
     LAW,
@@ -21,7 +23,6 @@ from labkit.labs.speculative.checks.cases import (
 )
 from labkit.labs.speculative.checks.law import Unfollowed
 from labkit.labs.speculative.checks.models import Call, OfferedModel, Tape, circle, generic
-from labkit.labs.speculative.checks.parts import call, isolated
 from labkit.labs.speculative.checks.runs import (
     Run,
     every_run,
@@ -37,7 +38,6 @@ class RefusalCase:
     """Arguments that make no sense, in place of those that do.
 
     cached: tokens that a model's cache holds already, by its name; draft_vocab: of the draft.
-    right: has the right functions as attributes; None in open cases.
     """
 
     name: str
@@ -45,7 +45,6 @@ class RefusalCase:
     cached: tuple[tuple[str, int], ...] = ()
     draft_vocab: int = 5
     prompt: tuple[int, ...] = (1, 2)
-    right: Any = None
 
     def __str__(self) -> str:
         return self.name
@@ -160,51 +159,30 @@ def _called(student: Student, case: RefusalCase, sampler: str) -> Any:
     return call(student, sampler, *models, *asked, **arguments)
 
 
-@check(
-    "autoregressive",
-    LAW,
-    weight=2,
-    gate=True,
-    hint="Draw the next token from the last row of the logits.",
-)
-@isolated
+_plain = partial(check, "autoregressive", gate=True, parts=("distribution",))
+
+
+@_plain(LAW, weight=2, hint="Draw the next token from the last row of the logits.")
 def each_token_has_the_targets_law(student: Student, case: SamplingCase) -> None:
     """Each token has the target's distribution after all tokens before it."""
     expect_law(student, case)
 
 
-@check(
-    "autoregressive",
-    TOLD,
-    hint="Pass temperature, top_k and top_p to `distribution`, also if one is 0.",
-    gate=True,
-)
-@isolated
+@_plain(TOLD, hint="Pass temperature, top_k and top_p to `distribution`, also if one is 0.")
 def temperature_top_k_and_top_p_count(student: Student, case: SamplingCase) -> None:
     """Each token is drawn with the given temperature, top-k and top-p."""
     expect_law(student, case)
 
 
-@check(
-    "autoregressive",
-    LAW,
-    ENDS,
-    hint="Stop after eos, and test with n_new = 0 and with eos as the first new token.",
-    gate=True,
+@_plain(
+    LAW, ENDS, hint="Stop after eos, and test with n_new = 0 and with eos as the first new token."
 )
-@isolated
 def writing_ends_in_time(student: Student, case: SamplingCase) -> None:
     """The result has n_new tokens, or ends earlier with the end-of-text token."""
     expect_all_in_time(student, case)
 
 
-@check(
-    "autoregressive",
-    SURE,
-    hint="Feed only the tokens after those that `n_cached()` counts.",
-    gate=True,
-)
-@isolated
+@_plain(SURE, hint="Feed only the tokens after those that `n_cached()` counts.")
 def each_token_is_fed_once(student: Student, case: SamplingCase) -> None:
     """Each new token takes one call, which feeds only what the cache lacks."""
     run = worked_run(student, case)
@@ -219,20 +197,18 @@ def each_token_is_fed_once(student: Student, case: SamplingCase) -> None:
     expect_one_call_for_the_prompt(len(run.calls) - n_calls)
 
 
-@check("autoregressive", REPEATED, weight=0.5, hint="Pass rng to `sample`.", gate=True)
-@isolated
+@_plain(REPEATED, weight=0.5, hint="Pass rng to `sample`.")
 def rng_decides_about_each_token(student: Student, case: SamplingCase) -> None:
     """The same state of `rng` gives the same text, and another state another text."""
     expect_rng_decides(student, case)
 
 
-@check(
-    "autoregressive",
+@_plain(
     weight=0.5,
     hint="Call `check_start` and `check_sampling` at the start.",
     applies_to=is_refusal,
+    gate=False,
 )
-@isolated
 def what_cannot_be_written_is_refused(student: Student, case: RefusalCase) -> None:
     """Arguments outside their range raise ValueError."""
     expect_refused(student, case, "autoregressive")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -23,6 +24,14 @@ from labkit.labs.speculative.checks.blocks import (
     row_slips,
     whole_in,
 )
+from labkit.labs.speculative.checks.calling import (
+    N_RUNS,
+    Seeds,
+    call,
+    call_often,
+    expect_repeatable,
+    look_after_call,
+)
 from labkit.labs.speculative.checks.law import (
     Claim,
     Found,
@@ -30,15 +39,6 @@ from labkit.labs.speculative.checks.law import (
     found_law,
     gathered,
     independent,
-)
-from labkit.labs.speculative.checks.parts import (
-    N_RUNS,
-    Seeds,
-    call,
-    call_often,
-    expect_repeatable,
-    isolated,
-    look_after_call,
 )
 
 N_COPIES = 4  # of each row, where a generator is to decide about all
@@ -49,11 +49,6 @@ class BatchCase:
     """Blocks of several rows. Behind the shorter ones stand tokens and probabilities of no row."""
 
     rows: tuple[VerifyCase, ...]
-
-    @property
-    def right(self) -> Any:
-        """Has the right functions as attributes; None in open cases."""
-        return self.rows[0].right
 
     def __str__(self) -> str:
         return f"rows with {', '.join(str(row.k) for row in self.rows)} drafted tokens"
@@ -125,13 +120,13 @@ def row_claim(
     return Claim(what, law, slips or {}, why)
 
 
-@check(
-    "verify_batch",
-    gate=True,
+_batch = partial(check, "verify_batch", gate=True, parts=("residual", "verify"))
+
+
+@_batch(
     hint="Compare one row with `verify`: how many it keeps, then the row of the next token.",
     applies_to=lambda case: not case.is_ragged,
 )
-@isolated
 def each_row_has_the_law_that_it_has_alone(student: Student, case: BatchCase) -> None:
     """In a batch of equal blocks, each row has the distribution that it has alone."""
     found = case.found(student)
@@ -140,13 +135,10 @@ def each_row_has_the_law_that_it_has_alone(student: Student, case: BatchCase) ->
         row_claim(case, i, right, slips).expect(found.law(part_of_row(i)))
 
 
-@check(
-    "verify_batch",
+@_batch(
     hint="Give `torch.rand` the shape (B, k).",
     applies_to=lambda case: not case.is_ragged and len(case.rows) > 1,
-    gate=True,
 )
-@isolated
 def rows_do_not_share_their_luck(student: Student, case: BatchCase) -> None:
     """Rows are independent: each has random numbers of its own."""
     found = case.found(student)
@@ -170,13 +162,10 @@ def rows_do_not_share_their_luck(student: Student, case: BatchCase) -> None:
         raise Wrong(wrong.what, expected=wrong.expected, got=wrong.got, why=why) from None
 
 
-@check(
-    "verify_batch",
+@_batch(
     hint="Set draft_probs to 0 from n_drafted on: the residual is then the target.",
     applies_to=lambda case: case.is_ragged,
-    gate=True,
 )
-@isolated
 def a_row_ends_where_its_draft_ends(student: Student, case: BatchCase) -> None:
     """A row may have fewer than k drafted tokens; the entries after them are ignored."""
     found = case.found(student)
@@ -190,13 +179,12 @@ def a_row_ends_where_its_draft_ends(student: Student, case: BatchCase) -> None:
         row_claim(case, i, right, why=why).expect(got)
 
 
-@check(
-    "verify_batch",
+@_batch(
     weight=0.5,
     hint="Return int64, and turn (B, 1) into (B,) with `[:, 0]`.",
     applies_to=lambda case: case.k > 0,
+    gate=False,
 )
-@isolated
 def the_answer_is_one_whole_number_per_row(student: Student, case: BatchCase) -> None:
     """Both results are tensors of whole numbers, of shape (B,)."""
     got = call(student, "verify_batch", *case.tensors(), None)
@@ -210,13 +198,12 @@ def the_answer_is_one_whole_number_per_row(student: Student, case: BatchCase) ->
             raise Wrong(f"the dtype of {what}", expected="int64", got=str(tensor.dtype))
 
 
-@check(
-    "verify_batch",
+@_batch(
     weight=0.5,
     hint="Work on copies: `clone()`, or `where` in place of assignments.",
     applies_to=lambda case: case.k > 0,
+    gate=False,
 )
-@isolated
 def the_batch_stays_as_it_is(student: Student, case: BatchCase) -> None:
     """The call changes none of its arguments."""
     result, after = look_after_call(student, "verify_batch", *case.tensors(), None)
@@ -226,11 +213,12 @@ def the_batch_stays_as_it_is(student: Student, case: BatchCase) -> None:
         expect_unchanged(got, tensor, f"{name} after the call")
 
 
-@check(
-    "verify_batch",
+@_batch(
     weight=0.5,
     hint="Pass `generator=rng` to `torch.rand` and `torch.multinomial`.",
     applies_to=lambda case: case.k > 1 and len(case.rows) > 1,
+    gate=False,
+    parts=(),
 )
 def rng_decides_about_all_rows(student: Student, case: BatchCase) -> None:
     """The same state of `rng` gives the same result, and another state another result."""

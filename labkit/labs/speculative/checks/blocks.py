@@ -18,9 +18,9 @@ from labkit.checks.compare import number_in, show
 from labkit.checks.core import Wrong
 from labkit.checks.forms import pair_in
 from labkit.checks.law import Outcome, RandomSource
+from labkit.labs.speculative.checks.calling import call
 from labkit.labs.speculative.checks.cases import residual_row
 from labkit.labs.speculative.checks.law import Found, Law, found_law
-from labkit.labs.speculative.checks.parts import call
 
 Probs = tuple[float, ...]
 
@@ -30,8 +30,7 @@ class VerifyCase:
     """A block of drafted tokens, and what should become of it.
 
     draft, target: rows of probabilities. kept: the chance of each token to be kept once those
-    before it were. after: the distribution of the token after 0, 1, ... kept ones. right: has the
-    right functions as attributes; None in open cases.
+    before it were. after: the distribution of the token after 0, 1, ... kept ones.
     """
 
     drafted: tuple[int, ...]
@@ -39,7 +38,6 @@ class VerifyCase:
     target: tuple[Probs, ...]
     kept: Probs
     after: tuple[Probs, ...]
-    right: Any = None
 
     def __str__(self) -> str:
         tokens = f"{self.k} drafted token" + ("s" if self.k != 1 else "")
@@ -73,7 +71,6 @@ class VerifyCase:
             self.target[i : i + 2],
             self.kept[i : i + 1],
             (self.after[i], self.target[i + 1]),
-            self.right,
         )
 
     def tensors(self) -> tuple[Tensor, Tensor]:

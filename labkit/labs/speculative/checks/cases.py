@@ -24,7 +24,7 @@ class SamplingCase:
 
     kind: what is to be seen in it, by which checks choose. draft: None for `autoregressive`.
     gammas: one number, or several that are given out in turn. settings: temperature, top_k, top_p,
-    eos. right: has the right functions as attributes; None in open cases.
+    eos.
     """
 
     name: str
@@ -35,7 +35,6 @@ class SamplingCase:
     draft: Mind | None = None
     gammas: tuple[int, ...] = (2,)
     settings: Mapping[str, Any] = field(default_factory=dict)
-    right: Any = None
 
     def __str__(self) -> str:
         drafted = "" if self.draft is None else f", gamma {', '.join(map(str, self.gammas))}"

@@ -9,7 +9,7 @@ from typing import Any
 from labkit.bridge.requests import place, value_of
 from labkit.bridge.student import Proxy, Student
 from labkit.checks.compare import expect_equal, expect_number, show
-from labkit.checks.core import Wrong, check
+from labkit.checks.core import Wrong
 from labkit.labs.speculative.checks.alone import (
     ONE_TOKEN,
     SENSELESS,
@@ -34,32 +34,19 @@ from labkit.labs.speculative.checks.cases import (
     cut_text,
     n_alike,
 )
+from labkit.labs.speculative.checks.chance import spec
 from labkit.labs.speculative.checks.models import Call, Network, circle, disjoint, generic
-from labkit.labs.speculative.checks.parts import isolated
 from labkit.labs.speculative.checks.runs import play_once, run_of
 from labkit.labs.speculative.checks.seen import Seen, blocks_of, readings, verified_next
 
 
-@check(
-    "speculative",
-    SURE,
-    hint="Rewind to the text without its last token, and no further.",
-    gate=True,
-)
-@isolated
+@spec(SURE, hint="Rewind to the text without its last token, and no further.")
 def no_model_is_fed_a_token_twice(student: Student, case: SamplingCase) -> None:
     """Each model is fed only what its cache lacks; accepted tokens stay in the cache."""
     expect_fed_once(worked_run(student, case).calls)
 
 
-@check(
-    "speculative",
-    SURE,
-    weight=1.5,
-    hint="After a full acceptance, feed the draft its own last token, too.",
-    gate=True,
-)
-@isolated
+@spec(SURE, weight=1.5, hint="After a full acceptance, feed the draft its own last token, too.")
 def caches_hold_the_text_and_nothing_else(student: Student, case: SamplingCase) -> None:
     """When a model is fed, its cache holds the text so far, without rejected tokens or gaps."""
     run = run_of(student, case)
@@ -98,14 +85,11 @@ def _expect_one_text(call: Call, text: tuple[int, ...], n_known: int) -> None:
     )
 
 
-@check(
-    "speculative",
+@spec(
     SURE,
     CUT,
     hint="Give `Block` the number that `verify` returned, and the length of the text before it.",
-    gate=True,
 )
-@isolated
 def every_block_is_reported(student: Student, case: SamplingCase) -> None:
     """`blocks` gets a `Block` for each block: n_drafted, n_accepted and position."""
     held = place(student, [])
@@ -156,14 +140,7 @@ def _left_out(reported: list, blocks: list[Seen]) -> str:
     return "A block without drafted tokens is reported, too." * is_so
 
 
-@check(
-    "speculative",
-    SILENT,
-    weight=0.5,
-    hint="Stop drafting in this block when the draft's row is all -inf.",
-    gate=True,
-)
-@isolated
+@spec(SILENT, weight=0.5, hint="Stop drafting in this block when the draft's row is all -inf.")
 def a_draft_may_have_nothing_to_propose(student: Student, case: SamplingCase) -> None:
     """If the draft's logits are all -inf, the block ends there, and the next block drafts again."""
     for block in blocks_of(worked_run(student, case), case):
@@ -176,14 +153,7 @@ def a_draft_may_have_nothing_to_propose(student: Student, case: SamplingCase) ->
             )
 
 
-@check(
-    "speculative",
-    ASKED,
-    weight=0.5,
-    hint="If `callable(gamma)`, call it once at the start of each block.",
-    gate=True,
-)
-@isolated
+@spec(ASKED, weight=0.5, hint="If `callable(gamma)`, call it once at the start of each block.")
 def gamma_is_asked_for_before_each_block(student: Student, case: SamplingCase) -> None:
     """If gamma is a function, it is called once for each block; 0 makes a plain step."""
     blocks = blocks_of(worked_run(student, case), case)
@@ -194,13 +164,12 @@ def gamma_is_asked_for_before_each_block(student: Student, case: SamplingCase) -
     expect_equal(got, wanted, "the tokens drafted in each block", why=why)
 
 
-@check(
-    "speculative",
+@spec(
     weight=0.5,
     hint="Call `check_start` and `check_sampling` at the start.",
     applies_to=is_refusal,
+    gate=False,
 )
-@isolated
 def what_cannot_start_is_refused(student: Student, case: RefusalCase) -> None:
     """Arguments outside their range raise ValueError."""
     expect_refused(student, case, "speculative")

@@ -19,10 +19,10 @@ from labkit.bridge.student import Proxy, Student
 from labkit.checks.compare import list_in, show
 from labkit.checks.core import Wrong
 from labkit.checks.law import Law, Outcome, RandomSource
+from labkit.labs.speculative.checks.calling import Seeds, call, expect_repeatable
 from labkit.labs.speculative.checks.cases import SamplingCase, slips_in
 from labkit.labs.speculative.checks.law import Unfollowed, followed, gathered, too_many_paths
 from labkit.labs.speculative.checks.models import Call, OfferedModel, Tape
-from labkit.labs.speculative.checks.parts import Seeds, call, expect_repeatable
 
 TOLERANCE = 1e-4  # of a probability: float32 is off by 1e-7, the mildest fault by 2e-3
 MAX_FORKS, LEAST_PROBABILITY = 40, 1e-7
