@@ -4,6 +4,7 @@ One fault fails one check: a mistake that is known and named by another check is
 """
 
 from dataclasses import dataclass
+from functools import partial
 from math import isclose
 
 from labkit.bridge.student import Student
@@ -74,11 +75,10 @@ def _slip_in(case: OperationsCase, got: tuple[float, float], slips: Slips) -> st
     )
 
 
-@check(
-    "standard_flops",
-    hint="Count n products and n - 1 sums for two vectors of n numbers.",
-    gate=True,
-)
+_standard = partial(check, "standard_flops", gate=True)
+
+
+@_standard(hint="Count n products and n - 1 sums for two vectors of n numbers.")
 def wider_rows_cost_two_products(student: Student, case: OperationsCase) -> None:
     """Both matrix products count, with 2 n - 1 operations for two vectors of n numbers."""
     one, twice = got = case.ask(student)
@@ -91,11 +91,7 @@ def wider_rows_cost_two_products(student: Student, case: OperationsCase) -> None
     expect_count(twice - one, case.twice - case.one, what, why=why)
 
 
-@check(
-    "standard_flops",
-    hint="Count five for each score: maximum, difference, exponential, sum, quotient.",
-    gate=True,
-)
+@_standard(hint="Count five for each score: maximum, difference, exponential, sum, quotient.")
 def each_score_costs_its_softmax(student: Student, case: OperationsCase) -> None:
     """The softmax takes five operations for each score."""
     one, twice = got = case.ask(student)
@@ -151,11 +147,10 @@ def _slip_in_turns(case: TurnsCase, few: float, many: float, slips: Slips) -> st
     )
 
 
-@check(
-    "flash_flops",
-    hint="Count 2 D - 1 and the four of the softmax for each score, and 2 D for the output.",
-    gate=True,
-)
+_flash = partial(check, "flash_flops", gate=True)
+
+
+@_flash(hint="Count 2 D - 1 and the four of the softmax for each score, and 2 D for the output.")
 def pairs_cost_the_same_in_any_tiles(student: Student, case: TurnsCase) -> None:
     """The operations for each pair of a query and a key do not depend on the tiles."""
     few, many = (_operations(student, case, tile) for tile in (case.wide, case.narrow))
@@ -173,7 +168,7 @@ def pairs_cost_the_same_in_any_tiles(student: Student, case: TurnsCase) -> None:
     expect_count(2 * few - many, right, what, slips=slips, why=why)
 
 
-@check("flash_flops", hint="Add 4 D + 7 operations for each row of Q in each turn.", gate=True)
+@_flash(hint="Add 4 D + 7 operations for each row of Q in each turn.")
 def every_turn_merges_every_row(student: Student, case: TurnsCase) -> None:
     """Each turn merges each row of Q once, and sums over the rows of its own tile of K."""
     few, many = (_operations(student, case, tile) for tile in (case.wide, case.narrow))
@@ -186,11 +181,7 @@ def every_turn_merges_every_row(student: Student, case: TurnsCase) -> None:
     expect_count(many - few, right_many - right_few, what, why=why)
 
 
-@check(
-    "flash_flops",
-    hint="Round the number of tiles up: 10 rows in tiles of 4 are 3 tiles.",
-    gate=True,
-)
+@_flash(hint="Round the number of tiles up: 10 rows in tiles of 4 are 3 tiles.")
 def a_tile_not_full_is_merged_too(student: Student, case: TurnsCase) -> None:
     """A smaller last tile counts as one turn in the operations."""
     expect_rounded_up(case, lambda tile: _operations(student, case, tile), "operations")

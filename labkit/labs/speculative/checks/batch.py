@@ -32,14 +32,7 @@ from labkit.labs.speculative.checks.calling import (
     expect_repeatable,
     look_after_call,
 )
-from labkit.labs.speculative.checks.law import (
-    Claim,
-    Found,
-    Law,
-    found_law,
-    gathered,
-    independent,
-)
+from labkit.labs.speculative.checks.law import Claim, Found, Law, found_law, gathered, independent
 
 N_COPIES = 4  # of each row, where a generator is to decide about all
 
