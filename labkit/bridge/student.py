@@ -137,13 +137,24 @@ class Student:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._played: dict[Hashable, Any] = {}
+        self._played: dict[Hashable, tuple[Any, Exception | None]] = {}
 
-    def once(self, key: Hashable, play: Callable[[], T]) -> T:
-        """What `play()` gives, played once for all checks that look at it from different sides."""
+    def once(
+        self, key: Hashable, play: Callable[[], T], keep: tuple[type[Exception], ...] = ()
+    ) -> T:
+        """What `play()` gives, played once for all checks that look at it from different sides.
+
+        keep: exceptions that count as what it gives, and are raised again.
+        """
         if key not in self._played:
-            self._played[key] = play()
-        return self._played[key]
+            try:
+                self._played[key] = play(), None
+            except keep as error:
+                self._played[key] = None, error
+        found, error = self._played[key]
+        if error is not None:
+            raise error
+        return found
 
     def __getattr__(self, name: str) -> Proxy:
         if name.startswith("_"):

@@ -200,3 +200,18 @@ def test_calling_what_is_no_function_is_the_students_error():
 def test_a_check_cannot_compare_objects_by_accident(use_it):
     with pytest.raises(TypeError):
         use_it(STUDENT.Box(1))
+
+
+def test_what_is_played_once_may_be_an_exception_that_is_kept():
+    student, plays = local_student({}), []
+
+    def play(error):
+        plays.append(error)
+        raise error
+
+    for _ in range(2):
+        with pytest.raises(KeyError, match="kept"):
+            student.once("a key", lambda: play(KeyError("kept")), keep=(LookupError,))
+        with pytest.raises(ValueError, match="played again"):
+            student.once("another", lambda: play(ValueError("played again")), keep=(LookupError,))
+    assert len(plays) == 3

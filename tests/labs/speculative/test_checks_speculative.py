@@ -109,6 +109,6 @@ def test_too_many_ways_are_refused():
 def test_shares_are_of_all_that_was_found():
     found = found_law(lambda source: (source.choose([1.0, 3.0]), source.choose([1.0, 1.0])))
     assert found.share(lambda outcome: outcome[0] == 1) == pytest.approx(0.75)
-    law = found.law(lambda outcome: outcome[1:], lambda outcome: outcome[0] == 0)
+    law = found.of(lambda outcome: outcome[1:], lambda outcome: outcome[0] == 0)
     assert math.fsum(law.values()) == pytest.approx(0.25)
     Claim("the probability of {}", {(0,): 0.5, (1,): 0.5}).expect(law)

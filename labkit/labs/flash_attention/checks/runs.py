@@ -77,17 +77,8 @@ def run_of(student: Student, case: AttentionCase, exercise: str) -> WatchedMemor
 
     Raises: StudentError if it fails, Wrong if it wants of the memory what is not offered.
     """
-    found = student.once((exercise, case), lambda: _attempt(student, case, exercise))
-    if isinstance(found, Exception):
-        raise found
-    return found
-
-
-def _attempt(student: Student, case: AttentionCase, exercise: str) -> WatchedMemory | Exception:
-    try:
-        return _play(student, case, exercise)
-    except (StudentError, Wrong) as error:
-        return error
+    key, ends = (exercise, case), (StudentError, Wrong)
+    return student.once(key, lambda: _play(student, case, exercise), keep=ends)
 
 
 def _play(student: Student, case: AttentionCase, exercise: str) -> WatchedMemory:

@@ -14,7 +14,7 @@ from labkit.bridge.student import Student
 from labkit.checks.compare import tensor_in
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_unchanged, pair_in
-from labkit.checks.law import Outcome, RandomSource
+from labkit.checks.law import Law, Outcome, RandomSource, gathered
 from labkit.labs.speculative.checks.blocks import (
     ONE,
     PLAIN,
@@ -32,7 +32,7 @@ from labkit.labs.speculative.checks.calling import (
     expect_repeatable,
     look_after_call,
 )
-from labkit.labs.speculative.checks.law import Claim, Found, Law, found_law, gathered, independent
+from labkit.labs.speculative.checks.law import Claim, Weights, found_once, independent
 
 N_COPIES = 4  # of each row, where a generator is to decide about all
 
@@ -85,9 +85,9 @@ class BatchCase:
             columns.append([whole_in(value, what, most) for value in column])
         return tuple(chain.from_iterable(zip(*columns, strict=True)))
 
-    def found(self, student: Student) -> Found:
+    def found(self, student: Student) -> Law:
         """The distribution of what the student's code returns, played once for all checks."""
-        return student.once(("verify_batch", self), lambda: found_law(self.play(student)))
+        return found_once(student, ("verify_batch", self), self.play(student))
 
     def play(self, student: Student) -> Callable[[RandomSource | None], Outcome]:
         """A run of the student's code, by the source of what is random in it."""
@@ -105,7 +105,7 @@ def part_of_row(i: int) -> Callable[[Outcome], Outcome]:
 
 
 def row_claim(
-    case: BatchCase, i: int, law: Law, slips: Mapping[str, Law] | None = None, why: str = ""
+    case: BatchCase, i: int, law: Weights, slips: Mapping[str, Weights] | None = None, why: str = ""
 ) -> Claim:
     """That a row has this distribution."""
     k = case.rows[i].k
@@ -125,7 +125,7 @@ def each_row_has_the_law_that_it_has_alone(student: Student, case: BatchCase) ->
     found = case.found(student)
     for i, row in enumerate(case.rows):
         right, slips = law_of_row(row.n_kept_law, row.after), row_slips(row, case.rows[0])
-        row_claim(case, i, right, slips).expect(found.law(part_of_row(i)))
+        row_claim(case, i, right, slips).expect(found.of(part_of_row(i)))
 
 
 @_batch(
@@ -135,7 +135,7 @@ def each_row_has_the_law_that_it_has_alone(student: Student, case: BatchCase) ->
 def rows_do_not_share_their_luck(student: Student, case: BatchCase) -> None:
     """Rows are independent: each has random numbers of its own."""
     found = case.found(student)
-    alone = [found.law(part_of_row(i)) for i in range(len(case.rows))]
+    alone = [found.of(part_of_row(i)) for i in range(len(case.rows))]
     if any(len(law) < 2 for law in alone):
         raise Wrong(
             "the result of a row", expected="different ones, by chance", got="always the same"
@@ -144,12 +144,12 @@ def rows_do_not_share_their_luck(student: Student, case: BatchCase) -> None:
         f"{{}} kept and then token {{}} in row {i}" for i in range(len(alone))
     )
     try:
-        Claim(what, independent(alone)).expect(found.weights)
+        Claim(what, independent(alone)).expect(found.probabilities)
     except Wrong as wrong:
         kept = [gathered(law, itemgetter(slice(1))) for law in alone]
         why = "The numbers kept are independent, but not the next tokens. Draw one for each row."
         try:
-            Claim("", independent(kept)).expect(found.law(itemgetter(slice(0, None, 2))))
+            Claim("", independent(kept)).expect(found.of(itemgetter(slice(0, None, 2))))
         except Wrong:
             why = "The numbers kept depend on each other. Each row needs uniforms of its own."
         raise Wrong(wrong.what, expected=wrong.expected, got=wrong.got, why=why) from None
@@ -165,8 +165,8 @@ def a_row_ends_where_its_draft_ends(student: Student, case: BatchCase) -> None:
     for i, row in enumerate(case.rows):
         right = law_of_row(row.n_kept_law, row.after)
         if row.k:  # whatever that is: another check looks at it
-            right = BatchCase((row,)).found(student).weights
-        got = found.law(part_of_row(i))
+            right = BatchCase((row,)).found(student).probabilities
+        got = found.of(part_of_row(i))
         is_more = any(n > row.k for n, _ in got)
         why = "More tokens are kept than were drafted." if is_more else ""
         row_claim(case, i, right, why=why).expect(got)

@@ -41,7 +41,6 @@ from labkit.labs.speculative.checks.law import (
     Claim,
     Unfollowed,
     found_law,
-    is_like,
     row_law,
 )
 
@@ -69,14 +68,14 @@ _verify = partial(check, "verify", gate=True, parts=("residual",))
 def a_token_is_kept_by_the_ratio(student: Student, case: VerifyCase) -> None:
     """A drafted token is accepted with probability min(1, target / draft)."""
     found = case.found(student)
-    is_counted = is_like(found.weights, rejected_counted(case))
+    is_counted = found.deviation(rejected_counted(case)) <= TOLERANCE
     claim = Claim(
         "the probability that {} of 1 drafted tokens are accepted",
         case.n_kept_law,
         {COUNTED: {(1,): 1.0}} if is_counted else kept_slips(case),
         "It should be min(1, target / draft) of the drafted token.",
     )
-    claim.expect(found.law(n_kept))
+    claim.expect(found.of(n_kept))
 
 
 @_verify(
@@ -89,7 +88,7 @@ def each_token_has_a_uniform_of_its_own(student: Student, case: VerifyCase) -> N
     alone = [case.alone(i).found(student) for i in range(case.k)]  # as another check asks it
     chances = tuple(one.share(lambda outcome: outcome[0] == 1) for one in alone)
     if all(chance in (0, 1) for chance in chances):
-        is_counted = is_like(alone[0].weights, rejected_counted(case.alone(0)))
+        is_counted = alone[0].deviation(rejected_counted(case.alone(0))) <= TOLERANCE
         by_chance = "Accept a token if a uniform random number is below the ratio."
         why = COUNTED if is_counted else by_chance
         raise Wrong("accepting a token", expected="chance", got="always the same", why=why)
@@ -107,7 +106,7 @@ def each_token_has_a_uniform_of_its_own(student: Student, case: VerifyCase) -> N
         },
         "Each token is decided alone, so the probabilities multiply.",
     )
-    claim.expect(found.law(n_kept))
+    claim.expect(found.of(n_kept))
 
 
 @_verify(
@@ -141,7 +140,7 @@ def a_rejected_token_is_replaced_by_the_residual(student: Student, case: VerifyC
             slips,
             "Draw it from `residual` of the two rows at the rejected token.",
         )
-        claim.expect(found.law(token, lambda outcome, i=i: outcome[0] == i))
+        claim.expect(found.of(token, lambda outcome, i=i: outcome[0] == i))
 
 
 @_verify(
@@ -169,7 +168,7 @@ def a_full_acceptance_gives_one_token_more(student: Student, case: VerifyCase) -
         },
         "Row k of target_probs is about the token after the k drafted ones.",
     )
-    claim.expect(found.law(token, lambda outcome: outcome[0] == case.k))
+    claim.expect(found.of(token, lambda outcome: outcome[0] == case.k))
 
 
 @_verify(
@@ -182,7 +181,7 @@ def without_drafts_it_is_a_plain_step(student: Student, case: VerifyCase) -> Non
     found = case.found(student)
     expected = row_law(case.after[0])
     claim = Claim("the probability of token {} if nothing was drafted", expected)
-    claim.expect(found.law(token))
+    claim.expect(found.of(token))
 
 
 @_verify(
@@ -206,7 +205,7 @@ def what_the_target_excludes_never_comes(student: Student, case: VerifyCase) -> 
         why *= share < TOLERANCE
         what = "a text with a token of target probability 0"
         raise Wrong(what, expected="probability 0", got=f"probability {share:.3g}", why=why)
-    if len(found.weights) < 2:
+    if len(found.probabilities) < 2:
         raise Wrong("the result", expected="several outcomes", got="always the same")
 
 
