@@ -7,6 +7,7 @@ from functools import partial
 from labkit.bridge.student import Student
 from labkit.checks.core import check
 from labkit.labs.flash_attention.checks.turns import (
+    SizeCase,
     TurnsCase,
     expect_count,
     expect_rounded_up,
@@ -18,16 +19,11 @@ IN_BYTES = "That is in bytes. Count numbers here."
 
 
 @dataclass(frozen=True, slots=True)
-class StandardCase:
+class StandardCase(SizeCase):
     """Numbers that standard attention reads and writes."""
 
-    n_rows: int
-    head_dim: int
     reads: int
     writes: int
-
-    def __str__(self) -> str:
-        return f"N = {self.n_rows}, D = {self.head_dim}"
 
 
 def expect_moved(got: float, right: float, what: str, slips: Mapping[float, str]) -> None:

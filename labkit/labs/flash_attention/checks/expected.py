@@ -14,9 +14,7 @@ from labkit.checks.core import Unfinished, Wrong
 from labkit.labs.flash_attention.checks.memory import WatchedMemory
 from labkit.labs.flash_attention.checks.moves import expect_meetings, expect_order
 from labkit.labs.flash_attention.checks.runs import (
-    LARGE_TOLERANCE,
     ORDERS,
-    TOLERANCE,
     AttentionCase,
     is_near,
     moved_output,
@@ -25,7 +23,12 @@ from labkit.labs.flash_attention.checks.runs import (
     run_of,
 )
 from labkit.labs.flash_attention.checks.slips import said_of_output
-from labkit.labs.flash_attention.checks.steps import StepCase, expect_sum
+from labkit.labs.flash_attention.checks.steps import (
+    LARGE_TOLERANCE,
+    TOLERANCE,
+    StepCase,
+    expect_sum,
+)
 
 
 def expect_output(student: Student, case: AttentionCase, exercise: str) -> None:

@@ -11,6 +11,7 @@ from labkit.bridge.requests import hold
 from labkit.bridge.student import Student, StudentError
 from labkit.checks.core import Wrong
 from labkit.labs.flash_attention.checks.memory import SHIFTS, Order, WatchedMemory
+from labkit.labs.flash_attention.checks.steps import LEVEL, TOLERANCE
 from labkit.models.counted_memory import attention_memory, tile_scores, tiles
 
 ORDERS = {
@@ -18,9 +19,6 @@ ORDERS = {
     "flash_attention_1": Order(once="KV", in_turns="Q", state="Olm"),
     "flash_attention_2": Order(once="Q", in_turns="KV", results="OL"),
 }
-TOLERANCE = 1e-4
-LEVEL = 1e4  # of the scores that are large
-LARGE_TOLERANCE = 5e-3  # float32 has steps of 1e-3 there
 
 
 @dataclass(frozen=True, slots=True)

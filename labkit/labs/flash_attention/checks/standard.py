@@ -13,13 +13,8 @@ from labkit.checks.compare import expect_tensor
 from labkit.checks.core import Wrong, check
 from labkit.labs.flash_attention.checks.expected import expect_output, expect_output_as_well
 from labkit.labs.flash_attention.checks.moves import expect_loads, expect_stores
-from labkit.labs.flash_attention.checks.runs import (
-    TOLERANCE,
-    AttentionCase,
-    is_near,
-    right_weights,
-    run_of,
-)
+from labkit.labs.flash_attention.checks.runs import AttentionCase, is_near, right_weights, run_of
+from labkit.labs.flash_attention.checks.steps import TOLERANCE
 
 _standard = partial(check, "standard_attention", gate=True)
 
