@@ -97,22 +97,26 @@ class Executor:
         return target, args, kwargs
 
     def _perform(self, message: dict, blob: bytes) -> Any:
-        """The result of a request; with `look`, and what its arguments are afterwards."""
+        """The result of a request; with `look`, and what its arguments are afterwards.
+
+        `parts` stand for names of the notebook meanwhile.
+        """
         target, args, kwargs = self._asked(message, blob)
-        result = self._result(message, target, args, kwargs)
+        decode = Decoder(b"", self._from_handle).decode
+        parts = {name: self._made(decode(part)) for name, part in message.get("parts", {}).items()}
+        with _bound(self._namespace, parts):
+            result = self._result(message, target, args, kwargs)
         return [result, args] if message.get("look") else result
 
     def _result(self, message: dict, target: Any, args: list, kwargs: dict) -> Any:
         match message["op"]:
             case "call":
                 return target(*args, **kwargs)
-            case "call_with":
-                with _bound(self._namespace, {n: self._made(p) for n, p in args[0].items()}):
-                    return target(*args[1:], **kwargs)
             case "scripted":
                 from labkit.chance.source import run_scripted
 
-                if self._ahead is not None and hasattr(args[0], "limits"):
+                may_run_ahead = hasattr(args[0], "limits") and "parts" not in message
+                if self._ahead is not None and may_run_ahead:
                     return self._ahead.run(args[0], target, *args[1:], **kwargs)
                 return run_scripted(args[0], target, *args[1:], **kwargs)
             case "attribute":

@@ -1,9 +1,12 @@
 """A student whose functions use the check's own parts, not those of other exercises."""
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
+from inspect import signature
+from types import SimpleNamespace
 from typing import Any
 
-from labkit.bridge.student import Proxy, Student
+from labkit.bridge.student import Offer, Proxy, Student
 
 MAX_MADE = 10_000  # objects of one class, which are kept on the check's side
 MAX_CHARS = 10_000  # of the arguments of one call
@@ -14,18 +17,22 @@ class Helped(Student):
 
     They run on the check's side. A named tuple that a function returns is made where the student's
     code runs, by the notebook's own class of that name. Objects of a class stay on the check's
-    side; what stands for one has its public attributes and its methods.
+    side; what stands for one has its public attributes and its methods. What a function draws is
+    decided by the source of a scripted call.
     """
 
     def __init__(self, student: Student, parts: Mapping[str, Callable[..., Any]]) -> None:
         super().__init__(student._channel)
         self._parts = {name: self._part(part) for name, part in parts.items()}
+        self._drawing = {name: p for name, p in parts.items() if "rng" in signature(p).parameters}
 
     def ask(
         self, op: str, target: Proxy | None = None, args: tuple = (), *rest: Any, **more: Any
     ) -> Any:
-        if op == "call" and target is not None:
-            op, args = "call_with", (self._parts, *args)
+        if op in ("call", "scripted", "scripted_each"):
+            source = args[0] if op == "scripted" else None
+            drawing = {name: self._drawn(part, source) for name, part in self._drawing.items()}
+            more["parts"] = self._parts | drawing
         return super().ask(op, target, args, *rest, **more)
 
     def _part(self, part: Callable[..., Any]) -> Any:
@@ -33,6 +40,37 @@ class Helped(Student):
             return Objects(self, part).ask, part.__name__, methods_of(part)
         made = part.__annotations__.get("return")
         return (part, getattr(self, made.__name__)) if hasattr(made, "_fields") else part
+
+    def _drawn(self, part: Callable[..., Any], source: Offer | None) -> Callable[..., Any]:
+        """A part that takes `rng`, as the student's code may call it.
+
+        A generator stays with that code. Without a source, a part that is given one does the same
+        for the same arguments, and else draws from the check's own.
+        """
+        import torch
+
+        from labkit.chance.source import run_scripted
+
+        place = [*signature(part).parameters].index("rng")
+
+        def drawn(*args: Any, rng: Any = None, **kwargs: Any) -> Any:
+            args, rng = args[:place], args[place] if len(args) > place else rng
+            if source is not None and "choose" in source.attributes:
+                return run_scripted(SimpleNamespace(**source.attributes), part, *args, **kwargs)
+            own = self._chance if rng is None else torch.Generator().manual_seed(0)
+            return part(*args, rng=own, **kwargs)
+
+        return drawn
+
+    @cached_property
+    def _chance(self) -> Any:
+        """What parts draw from that are given no generator.
+
+        It begins anew for each student, so that the order of submissions changes nothing.
+        """
+        import torch
+
+        return torch.Generator().manual_seed(1)
 
 
 class Objects:

@@ -4,7 +4,7 @@ cache = hold(student.Cache, 4)              # made, and left in the student's pr
 cost, sizes = in_turn(cache, "cost", ("sizes", 2))
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from labkit.bridge.student import Offer, Proxy, Student, StudentError
@@ -14,14 +14,6 @@ from labkit.bridge.wire import WireError
 def hold(proxy: Proxy, *args: Any, **kwargs: Any) -> Proxy:
     """Call `proxy` and leave the result in the student's process: it keeps its identity there."""
     return _student_of(proxy).ask("call", proxy, args, kwargs, hold=True)
-
-
-def hold_with(proxy: Proxy, parts: Mapping[str, Any], /, *args: Any) -> Proxy:
-    """`hold` while these names of the notebook stand for the check's own parts.
-
-    So one exercise is judged without the mistakes of another one that it calls.
-    """
-    return _student_of(proxy).ask("call_with", proxy, (dict(parts), *args), hold=True)
 
 
 def scripted(proxy: Proxy, source: Offer, /, *args: Any, **kwargs: Any) -> Any:

@@ -137,13 +137,24 @@ class Student:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._played: dict[Hashable, Any] = {}
+        self._played: dict[Hashable, tuple[Any, Exception | None]] = {}
 
-    def once(self, key: Hashable, play: Callable[[], T]) -> T:
-        """What `play()` gives, played once for all checks that look at it from different sides."""
+    def once(
+        self, key: Hashable, play: Callable[[], T], keep: tuple[type[Exception], ...] = ()
+    ) -> T:
+        """What `play()` gives, played once for all checks that look at it from different sides.
+
+        keep: exceptions that count as what it gives, and are raised again.
+        """
         if key not in self._played:
-            self._played[key] = play()
-        return self._played[key]
+            try:
+                self._played[key] = play(), None
+            except keep as error:
+                self._played[key] = None, error
+        found, error = self._played[key]
+        if error is not None:
+            raise error
+        return found
 
     def __getattr__(self, name: str) -> Proxy:
         if name.startswith("_"):
@@ -159,14 +170,18 @@ class Student:
         name: str | None = None,
         hold: bool = False,
         look: bool = False,
+        parts: Mapping[str, Any] | None = None,
     ) -> Any:
         """One request. `hold` leaves the result in the student's process, behind a proxy.
 
-        With `look` it gives the result and what the arguments are afterwards.
+        With `look` it gives the result and what the arguments are afterwards. parts: what names of
+        the notebook stand for while it is performed (see labkit.bridge.helped).
         """
         callbacks: list = []
         encoder = Encoder(lambda value: self._to_handle(value, callbacks))
         message: dict[str, Any] = {"op": op, "hold": hold}
+        if parts:
+            message["parts"] = {name: encoder.encode(part) for name, part in parts.items()}
         if target is not None:
             message["target"] = target._item
         if args:

@@ -67,38 +67,21 @@ def run_scripted(source: Any, function: Callable, /, *args: Any, **kwargs: Any) 
 
     source: a `Source` decides all that is random, in the names too that the function's module or
     notebook imported; with `seeds`, two numbers, the function gets a generator as `rng`
-    (`labkit.chance.seeds.seeded`). `parts`, if it has any, stand for the names that they have in
-    that module or notebook. Raises: as `scripted`.
+    (`labkit.chance.seeds.seeded`). Raises: as `scripted`.
     """
-    namespaces = names_of(function)
-    parts = getattr(source, "parts", None)
-    with contextlib.ExitStack() as stack:
-        for namespace in namespaces if parts else ():
-            stack.enter_context(_bound(namespace, vars(parts)))
-        if hasattr(source, "choose"):
-            stack.enter_context(scripted(source, *namespaces))
-        elif hasattr(source, "seeds"):
-            kwargs["rng"] = stack.enter_context(seeded(*source.seeds))
-        return function(*args, **kwargs)
+    if hasattr(source, "choose"):
+        with scripted(source, *names_of(function)):
+            return function(*args, **kwargs)
+    if hasattr(source, "seeds"):
+        with seeded(*source.seeds) as rng:
+            return function(*args, **kwargs, rng=rng)
+    return function(*args, **kwargs)
 
 
 def names_of(function: Callable) -> list[dict[str, Any]]:
     """The names of a function's module or notebook, if it has any."""
     names = getattr(function, "__globals__", None)
     return [names] if type(names) is dict else []
-
-
-@contextlib.contextmanager
-def _bound(namespace: dict[str, Any], parts: Mapping[str, Any]) -> Iterator[None]:
-    """These names stand for other things for a while."""
-    before = {name: namespace[name] for name in parts if name in namespace}
-    namespace.update(parts)
-    try:
-        yield
-    finally:
-        for name in parts:
-            del namespace[name]
-        namespace.update(before)
 
 
 _RANDOM = frozenset([Uniforms, Number])

@@ -95,15 +95,19 @@ def shape_of(functions: Any, model: str) -> Any:
     return functions.ModelShape.of(model)
 
 
-def ask(functions: Any, name: str, *arguments: Any) -> float:
+def called(functions: Any, name: str, *arguments: Any) -> Any:
     """What one of the functions gives. Raises Unfinished if the student has not written it yet."""
     try:
-        got = getattr(functions, name)(*arguments)
+        return getattr(functions, name)(*arguments)
     except StudentError as error:
         if error.is_a("NotImplementedError"):
             raise Unfinished(f"write {name} first: your answer is compared with it.") from None
         raise
-    return finite_number_in(got, f"what your {name} gives")
+
+
+def ask(functions: Any, name: str, *arguments: Any) -> float:
+    """The same, where it is one number."""
+    return finite_number_in(called(functions, name, *arguments), f"what your {name} gives")
 
 
 def is_near(got: float, wanted: float, relative: float) -> bool:

@@ -14,7 +14,7 @@ The module that holds the checks also has `OPEN_CASES`, a dict from exercise to 
 ones live with the grader. Cases describe themselves in words with `str(case)`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import iter_modules
@@ -256,13 +256,6 @@ def _what_is_to_do(exercise: str, error: StudentError) -> str:
     if error.function.split(".")[0] in ("", exercise):
         return "not written yet."
     return f"this calls `{error.function}`, which is not written yet."
-
-
-def play_exercise(
-    checks: Mapping[str, list[Check]], exercise: str, student: Student, cases: Sequence[Any]
-) -> list[Finding]:
-    """Play all checks of one exercise on the same cases."""
-    return [play_check(one, student, cases) for one in checks[exercise]]
 
 
 def share_of_points(findings: Sequence[Finding], points: float) -> list[float]:

@@ -8,10 +8,9 @@ distributions alone.
 """
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from labkit.bridge.student import Offer
 from labkit.chance.paths import Fork, RandomSource, next_path
@@ -19,13 +18,13 @@ from labkit.chance.paths import Fork, RandomSource, next_path
 Outcome = tuple[int, ...]
 
 
-def offered(source: RandomSource, **more: Any) -> Offer:
+def offered(source: RandomSource) -> Offer:
     """A source for code that runs behind a wall: what `scripted` takes there.
 
-    Without `more`, that code may run ahead through all paths (see labkit.bridge.ahead).
+    By its limits that code may run ahead through all paths (see labkit.bridge.ahead).
     """
     asked = {"choose": source.choose, "uniform": source.uniform, "is_below": source.is_below}
-    return Offer(attributes={**asked, **(more or {"limits": [*source.limits]})})
+    return Offer(attributes={**asked, "limits": [*source.limits]})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +58,30 @@ class Law:
     def deviation(self, expected: Mapping[Outcome, float]) -> float:
         """The largest certain difference from the expected probabilities."""
         return abs(self.worst(expected)[1])
+
+    def of(
+        self,
+        key: Callable[[Outcome], Outcome],
+        given: Callable[[Outcome], bool] = lambda outcome: True,
+    ) -> dict[Outcome, float]:
+        """The probabilities of `key(outcome)`, from the outcomes for which `given` holds."""
+        found = {one: share for one, share in self.probabilities.items() if given(one)}
+        return gathered(found, key)
+
+    def share(self, given: Callable[[Outcome], bool]) -> float:
+        """The part of all that was found for which `given` holds."""
+        shares = [share for outcome, share in self.probabilities.items() if given(outcome)]
+        return math.fsum(shares) / math.fsum(self.probabilities.values())
+
+
+def gathered(
+    weights: Mapping[Outcome, float], key: Callable[[Outcome], Outcome]
+) -> dict[Outcome, float]:
+    """The weights of `key(outcome)`."""
+    found: Counter[Outcome] = Counter()
+    for outcome, weight in weights.items():
+        found[key(outcome)] += weight
+    return dict(found)
 
 
 def exact_law(

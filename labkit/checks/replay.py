@@ -40,13 +40,12 @@ class Watched(Student):
         target: Proxy | None = None,
         args: tuple = (),
         kwargs: Mapping[str, Any] | None = None,
-        name: str | None = None,
-        hold: bool = False,
+        **more: Any,
     ) -> Any:
         called = "" if target is None else target._item.get("$method", ("", target._kind))[1]
-        given = args[1:] if op in ("call_with", "scripted") else args  # then the check's own parts
+        given = args[1:] if op == "scripted" else args  # the first is the check's own
         try:
-            result = super().ask(op, target, args, kwargs, name, hold)
+            result = super().ask(op, target, args, kwargs, **more)
         except StudentError as error:
             self._note(op, called, given, kwargs or {}, error)
             raise
@@ -54,7 +53,7 @@ class Watched(Student):
         return result
 
     def _note(self, op: str, called: str, args: tuple, kwargs: Mapping, result: Any) -> None:
-        if op in ("call", "call_with", "scripted"):
+        if op in ("call", "scripted"):
             self._calls.append(Call(called, args, kwargs, result))
         elif op == "in_turn":
             values = result if isinstance(result, list) else [result] * len(args)

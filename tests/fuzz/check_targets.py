@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from autograder.builder.source import read_labs
 from autograder.judging.ends import StudentEnded
-from autograder.labs import cases_of
+from autograder.labs import cases_of, right_of
 from labkit.bridge.frames import receive
 from labkit.bridge.student import Student, answer_callback
 from labkit.bridge.wire import WireError
@@ -71,7 +71,8 @@ def play_checks(content):
             replies.append(receive(tape))
     if check and replies:
         with suppress(StudentEnded, WireError):
-            play_check(check, Replies(replies).student, cases, hidden=True)
+            student, right = Replies(replies).student, right_of(topic.decode())
+            play_check(check, student, cases, hidden=True, right=right)
 
 
 @st.composite

@@ -1,6 +1,6 @@
 """The engine on a GPU: whether it is right; a plain script, run by hand.
 
-How fast it is, `python -m labkit.labs.speculative.bench` measures.
+How fast it is, `labkit measure decode_steps speculation` measures.
 
 python tests/gpu/engine_on_gpu.py OUT.json
 """

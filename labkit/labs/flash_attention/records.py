@@ -10,7 +10,6 @@ from labkit.measuring.records import Record, Row
 from labkit.measuring.roofline import BYTES
 
 BACK_ENDS = ("plain", "math", "efficient", "flash", "cudnn", "labkit")
-WITH_SCORES = ("plain", "math")  # those that write all scores
 TILE_Q = 128  # rows of a tile of Q in the kernels for GPUs, about
 Traffic = Callable[..., tuple[int, int]]  # as `labkit.flash_attention.standard_traffic`
 

@@ -3,9 +3,8 @@
 On one thread of a CPU the tiny pair writes after the twenty prompts at temperature 1, in four ways:
 by the engine with its draft and without, by transformers' `generate` and with its assisted
 generation. Ways take turns, text by text; a ratio is the median over rounds. Seconds are those of
-the processor: on one thread they are the clock's, but for what else the machine does. Then come the
-lines of a GPU: measured here if there is one, else from the kit's records, which say what they are
-from.
+the processor: on one thread they are the clock's, but for what else the machine does. Times on a
+GPU are measured by `labkit measure decode_steps speculation`.
 """
 
 import statistics
@@ -20,19 +19,8 @@ from labkit import zoo
 from labkit.engine.cached import EngineModel
 from labkit.engine.decoder import Decoder
 from labkit.engine.weights import weights_of
-from labkit.labs.speculative.records import (
-    ALONE,
-    best,
-    copy_bandwidth,
-    floor_s,
-    gains,
-    step_s,
-    token_s,
-)
 from labkit.measuring.bench import report
 from labkit.measuring.machine import use_one_thread
-from labkit.measuring.profiles import GPU80, PAIRS
-from labkit.measuring.records import Record, recorded_results
 from labkit.measuring.timing import machine
 from labkit.models.prompts import prompts
 from labkit.speculative import autoregressive, speculative
@@ -50,14 +38,7 @@ Way = Callable[[list[int]], Sequence[int]]
 def main() -> None:
     """Measure, write the record, print it."""
     use_one_thread()
-    record: dict[str, Any] = {"machine": machine(), "cpu": on_cpu(), "gpu": {}}
-    if torch.cuda.is_available():
-        record["gpu"]["here"] = on_gpu(_measured())
-    else:
-        for name, found in recorded_results("speculative-*.jsonl").items():
-            if found.provenance.driver:
-                record["gpu"][name] = on_gpu(found)
-    report(OUT, record)
+    report(OUT, {"machine": machine(), "cpu": on_cpu()})
 
 
 def on_cpu(n_rounds: int = N_ROUNDS, n_new: int = N_NEW, n_prompts: int | None = None) -> dict:
@@ -110,39 +91,6 @@ def on_cpu(n_rounds: int = N_ROUNDS, n_new: int = N_NEW, n_prompts: int | None =
     }
 
 
-def on_gpu(record: Record) -> dict:
-    """What a record says of the engine on a GPU: floors, steps, verification, speculation."""
-    every, lines = gains(record), {}
-    for name in dict.fromkeys(row.model for row in record.of("decode_steps")):
-        times_ms = [1e3 * step_s(record, name, "captured", n) for n in (1, 8)]
-        lines[name] = {
-            "floor_ms": 1e3 * floor_s(record, name),
-            "step_ms": times_ms[0],
-            "eager_step_ms": 1e3 * step_s(record, name, "eager"),
-            "verify_7_over_step": times_ms[1] / times_ms[0],
-        }
-    for row in record.of("speculation"):
-        if row.is_ok and row.setting == ALONE:
-            line = lines[PAIRS[row.model][0]]
-            line["token_ms"] = 1e3 * token_s(row)
-            line["share_of_floor"] = line["floor_ms"] / line["token_ms"]
-    pairs = {}
-    for pair in dict.fromkeys(gain.row.model for gain in every):
-        chosen = best(gain for gain in every if gain.row.model == pair)
-        pairs[pair] = {
-            "gamma": chosen.gamma,
-            "speedup": chosen.speedup[0],
-            "token_ms": 1e3 * chosen.token_s,
-            "predicted_eager": chosen.predicted["eager"],
-        }
-    return {
-        "provenance": str(record.provenance),
-        "copy_bandwidth": copy_bandwidth(record),
-        "models": lines,
-        "pairs": pairs,
-    }
-
-
 def _round(ways: dict[str, Way], texts: Sequence[list[int]], n_new: int) -> dict[str, float]:
     """The processor's seconds of each way over all texts.
 
@@ -172,21 +120,6 @@ def _generated(pair: zoo.Pair, text: list[int], n_new: int, **settings: Any) -> 
     mask = torch.ones_like(tokens)
     words = {"attention_mask": mask, "generation_config": config} | settings
     return pair.target.model.generate(tokens, **words)[0, len(text) :].tolist()
-
-
-def _measured() -> Record:
-    """The record of this machine's GPU, beside the bench's own."""
-    from labkit.labs.speculative.experiments import decode_steps, speculation
-    from labkit.measuring.provenance import Provenance
-    from labkit.measuring.records import Recorder
-
-    path = OUT.with_name("engine-gpu.jsonl")
-    path.unlink(missing_ok=True)
-    recorder = Recorder(path, Provenance.here(GPU80, "python -m labkit.labs.speculative.bench"))
-    for experiment in (decode_steps, speculation):
-        for row in experiment(GPU80):
-            recorder.save(row)
-    return recorder.record()
 
 
 if __name__ == "__main__":

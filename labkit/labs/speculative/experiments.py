@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
+from operator import methodcaller
 from typing import Any
 
 import torch
@@ -244,20 +245,7 @@ def _steps(step: Callable[[], Any], n_steps: int, eager: TransformersModel) -> N
     eager.rewind(N_CACHED)
 
 
-def _into_record(experiment: Callable[..., Iterator[Row]]) -> Callable[..., None]:
-    """The experiment as a function of a `labkit.measuring.bench.Bench`."""
-
-    def measure(bench: Any) -> None:
-        for row in experiment(bench.profile, is_done=bench.recorder.is_done):
-            bench.save(row)
-            time_s = "-" if row.time_s is None else f"{1e3 * row.time_s:.4g} ms"
-            words = (row.experiment, row.model, row.setting, f"{row.n_input} in, {row.n_new} new")
-            print(f"{', '.join(filter(None, words))}: {time_s}", flush=True)
-
-    return measure
-
-
 EXPERIMENTS = {  # by the name that `labkit measure` takes
-    each.__name__: _into_record(each)
+    each.__name__: methodcaller("fill", each)
     for each in (decode_steps, speculation, eager_speculation, regimes, batch_sweep)
 }

@@ -220,13 +220,11 @@ class Counted:
 
     def __init__(self, model: Any) -> None:
         """Counts of nothing yet, around a model that works as before."""
-        self.vocab_size: int = model.vocab_size
         self.n_feeds = self.n_fed = 0
         self._model = model
 
-    def n_cached(self) -> int:
-        """As the model's."""
-        return self._model.n_cached()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
 
     def feed(self, tokens: Sequence[int]) -> Tensor:
         """As the model's, counted."""
@@ -237,14 +235,6 @@ class Counted:
         """As the model's, counted."""
         self._count(tokens)
         return self._model.feed_tree(tokens, parents)
-
-    def rewind(self, n_cached: int) -> None:
-        """As the model's."""
-        self._model.rewind(n_cached)
-
-    def keep(self, n_cached: int, nodes: Sequence[int]) -> None:
-        """As the model's."""
-        self._model.keep(n_cached, nodes)
 
     def _count(self, tokens: Sequence[int]) -> None:
         self.n_feeds += 1

@@ -11,6 +11,7 @@ import torch
 from torch import Generator, Tensor
 
 from labkit.models.arguments import check_wanted
+from labkit.models.sampling import sample
 
 Logits = Callable[[Sequence[int]], Tensor]
 Distribution = Callable[[Tensor, float], Tensor]
@@ -100,7 +101,7 @@ def moments(
         tokens, guesses, rows = [token for token, _ in text], [], []
         for _ in range(min(gamma, n_left - 1)):
             rows.append(distribution(draft([*tokens, *guesses])[-1], temperature))
-            guesses.append(_draw(rows[-1], rng))
+            guesses.append(sample(rows[-1], rng))
         *read, behind = distribution(target([*tokens, *guesses])[len(tokens) - 1 :], temperature)
         places = [Place(*each) for each in zip(read, rows, guesses, strict=True)]
         n_calls += 1
@@ -145,11 +146,7 @@ def _examined(places: Sequence[Place], residual: Residual, rng: Generator | None
         found[i] = replace(place, uniform=float(coin))
         if not found[i].is_accepted:
             left = residual(place.target_probs, place.draft_probs)
-            found[i] = replace(found[i], left=left, added=_draw(left, rng))
+            found[i] = replace(found[i], left=left, added=sample(left, rng))
             return found
-    found[-1] = replace(places[-1], added=_draw(places[-1].target_probs, rng))
+    found[-1] = replace(places[-1], added=sample(places[-1].target_probs, rng))
     return found
-
-
-def _draw(probs: Tensor, rng: Generator | None) -> int:
-    return int(torch.multinomial(probs, 1, generator=rng))

@@ -198,17 +198,11 @@ class Saying:
     """
 
     def __init__(self, model: TransformersModel, kept: Sequence[int] = ()) -> None:
-        self.vocab_size = model.vocab_size
         self.feeds_s: list[float] = []
         self._model, self._kept = model, kept
 
-    def n_cached(self) -> int:
-        """As the model's."""
-        return self._model.n_cached()
-
-    def rewind(self, n_cached: int) -> None:
-        """As the model's."""
-        self._model.rewind(n_cached)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
 
     def feed(self, tokens: Sequence[int]) -> Tensor:
         """Cache the tokens; logits (T V) as the script has them."""

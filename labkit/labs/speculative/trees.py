@@ -46,11 +46,7 @@ def check_parents(parents: Sequence[int]) -> None:
 
 def depths(parents: Sequence[int]) -> list[int]:
     """How many ancestors each node has. Raises: ValueError as `check_parents`."""
-    check_parents(parents)
-    found: list[int] = []
-    for parent in parents:
-        found.append(0 if parent < 0 else found[parent] + 1)
-    return found
+    return (ancestor_mask(parents).sum(1) - 1).tolist()
 
 
 def ancestor_mask(parents: Sequence[int]) -> Tensor:

@@ -1,13 +1,15 @@
 """A student's code with classes of the check's: they behave as if they were the student's own."""
 
 import pytest
+import torch
 
 from labkit import batching
 from labkit.bridge import helped
 from labkit.bridge.helped import Helped, Objects
 from labkit.bridge.local import local_student
-from labkit.bridge.requests import hold
-from labkit.bridge.student import StudentError
+from labkit.bridge.requests import hold, scripted, value_of
+from labkit.bridge.student import Offer, StudentError
+from labkit.checks.law import exact_law, offered
 
 CODE = """
 class Loop:
@@ -71,3 +73,52 @@ def test_nothing_but_methods_and_public_attributes_can_be_asked_for(student, mon
     monkeypatch.setattr(helped, "MAX_MADE", 1)
     with pytest.raises(MemoryError):
         made.ask(None, "", {}, [], {})
+
+
+def test_a_name_stands_for_a_part_of_the_checks_during_one_call():
+    names = {"part": lambda x: -x}
+    exec("def whole(x):\n    return part(x) + 1", names)
+    student = local_student(names)
+    helped_student = Helped(student, {"part": lambda x: 10 * x})
+    assert value_of(hold(helped_student.whole, 2)) == 21
+    seeds = Offer(attributes={"seeds": [1, 2]})
+    names["drawn"] = lambda rng: names["part"](1)
+    assert scripted(helped_student.drawn, seeds) == 10
+    assert student.whole(2) == names["part"](3) + 2 == -1
+    with pytest.raises(StudentError):
+        hold(Helped(student, {"part": lambda: 0}).whole, 2)
+    assert student.whole(2) == -1
+
+
+def coin(p, rng=None):
+    """A part that draws."""
+    return int(torch.rand((), generator=rng) < p)
+
+
+@pytest.fixture
+def tosser():
+    names = {}
+    code = """
+def pair(p):
+    return [coin(p), coin(p, "a generator")]
+def often(p):
+    return [coin(p) for _ in range(40)]
+def alike(p):
+    return {coin(p, "a generator") for _ in range(40)}
+"""
+    exec(code, names)
+    return names
+
+
+def test_the_source_of_a_call_decides_what_a_part_draws(tosser):
+    student = Helped(local_student(tosser), {"coin": coin})
+    law = exact_law(lambda source: scripted(student.pair, offered(source), 0.25))
+    assert law.probabilities == {(1, 1): 1 / 16, (1, 0): 3 / 16, (0, 1): 3 / 16, (0, 0): 9 / 16}
+
+
+def test_without_a_source_parts_draw_alike_for_every_student(tosser):
+    students = [Helped(local_student(tosser), {"coin": coin}) for _ in range(2)]
+    first, second = (student.often(0.5) for student in students)
+    assert first == second and {*first} == {0, 1}  # chance decides all the same
+    assert first != students[0].often(0.5)
+    assert len(students[0].alike(0.5)) == 1  # a generator stays where it is

@@ -8,7 +8,6 @@ from labkit.bridge.requests import (
     call_and_look,
     hold,
     hold_attribute,
-    hold_with,
     in_turn,
     method_of,
     place,
@@ -203,12 +202,16 @@ def test_a_check_cannot_compare_objects_by_accident(use_it):
         use_it(STUDENT.Box(1))
 
 
-def test_a_name_stands_for_a_part_of_the_checks_during_one_call():
-    names = {"part": lambda x: -x}
-    exec("def whole(x):\n    return part(x) + 1", names)
-    student = local_student(names)
-    assert value_of(hold_with(student.whole, {"part": lambda x: 10 * x}, 2)) == 21
-    assert student.whole(2) == -1
-    with pytest.raises(StudentError):
-        hold_with(student.whole, {"part": None}, 2)
-    assert student.whole(2) == -1
+def test_what_is_played_once_may_be_an_exception_that_is_kept():
+    student, plays = local_student({}), []
+
+    def play(error):
+        plays.append(error)
+        raise error
+
+    for _ in range(2):
+        with pytest.raises(KeyError, match="kept"):
+            student.once("a key", lambda: play(KeyError("kept")), keep=(LookupError,))
+        with pytest.raises(ValueError, match="played again"):
+            student.once("another", lambda: play(ValueError("played again")), keep=(LookupError,))
+    assert len(plays) == 3

@@ -11,7 +11,7 @@ from labkit.bridge.local import local_student
 from labkit.checks.core import Wrong, open_cases_of
 from labkit.checks.law import exact_law
 from labkit.labs.speculative.checks import runs
-from labkit.labs.speculative.checks.cases import LAW, REPEATED, SURE, SamplingCase, as_told
+from labkit.labs.speculative.checks.cases import SamplingCase, as_told
 from labkit.labs.speculative.checks.law import Unfollowed
 from labkit.labs.speculative.checks.models import OfferedModel, Table, Tape, circle, generic
 from labkit.labs.speculative.checks.runs import (
@@ -27,7 +27,7 @@ from labkit.models.sampling import sample
 from labkit.speculative import autoregressive, distribution, speculative
 
 TWO = generic(2, 1, 0.1)
-CASE = SamplingCase("two tokens", LAW, TWO, (1, 0), 3)
+CASE = SamplingCase("two tokens", "law", TWO, (1, 0), 3)
 
 
 def student_with(sampler, name="autoregressive"):
@@ -159,7 +159,7 @@ def test_rng_decides_about_the_text(draw, sentence):
         return text[len(prompt) :]
 
     state = torch.get_rng_state()
-    case = replace(CASE, n_new=40, kind=REPEATED)
+    case = replace(CASE, n_new=40, kind="repeated")
     if sentence:
         with pytest.raises(Wrong, match=sentence):
             expect_rng_decides(student_with(sampler), case)
@@ -180,7 +180,7 @@ def test_a_bias_says_from_which_token_on_it_goes_wrong():
 
 def test_blocks_are_told_from_the_calls():
     ring = (3, 1, 4, 0, 2)
-    case = SamplingCase("some", SURE, circle(ring), (3,), 7, circle(ring, slips=(4,)), (3,))
+    case = SamplingCase("some", "sure", circle(ring), (3,), 7, circle(ring, slips=(4,)), (3,))
     run = run_of(student_with(speculative, "speculative"), case)
     seen = [(one.position, one.n_drafted, one.n_kept) for one in blocks_of(run, case)]
     assert seen == [(1, 3, 2), (4, 3, 3)]

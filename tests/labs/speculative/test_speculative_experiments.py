@@ -261,7 +261,7 @@ def test_a_bench_fills_its_record(tmp_path, capsys, small):
     recorder = Recorder(tmp_path / "r.jsonl", HERE)
     EXPERIMENTS["decode_steps"](Bench(small, recorder))
     assert len(recorder.record().rows) == 1 + 2 * 2 * len(FED)
-    assert "decode_steps, tiny-draft, lean, 1 in, 0 new: " in capsys.readouterr().out
+    assert "decode_steps, tiny-draft, lean, batch 1, 1 in, 0 new: " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", sorted(recorded_results("speculative-*.jsonl")))

@@ -199,16 +199,6 @@ def test_the_same_settings_stand_side_by_side_for_two_machines():
     assert [line[2].split()[1] for line in lines] == ["H100", "H200"] * 2
 
 
-def test_the_bench_reads_the_gpus_lines_from_a_record(record):
-    captured = Record(HERE, (*steps("captured"), *runs("speculation")))
-    found = bench.on_gpu(captured)
-    target = found["models"]["tiny-target"]
-    assert target["verify_7_over_step"] == pytest.approx(1.7)
-    assert target["share_of_floor"] == pytest.approx(1 / 5)
-    assert found["pairs"]["tiny"]["gamma"] == 4
-    assert found["pairs"]["tiny"]["speedup"] == pytest.approx(2)
-
-
 def test_the_bench_compares_four_ways_of_writing():
     found = bench.on_cpu(n_rounds=1, n_new=6, n_prompts=1)
     assert set(found["ratios"]) == set(bench.RATIOS)

@@ -11,8 +11,6 @@ from autograder.proof.matrix import findings_for
 from labkit.checks.law import Law
 from labkit.labs.speculative.checks.cases import (
     BLOCK_SLIPS,
-    LAW,
-    TOLD,
     _law_of_blocks,
     _ratio,
     residual_row,
@@ -23,7 +21,7 @@ LAB = find_lab("speculative")
 DRAFTED = [
     case
     for case in loop_cases(random.Random(5))["speculative"]
-    if getattr(case, "kind", "") in (LAW, TOLD)
+    if getattr(case, "kind", "") in ("law", "told")
 ]
 
 

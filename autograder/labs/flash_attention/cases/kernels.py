@@ -3,7 +3,6 @@
 import random
 from dataclasses import replace
 
-from labkit.flash_attention import online_softmax
 from labkit.labs.flash_attention.checks.runs import AttentionCase
 from labkit.labs.flash_attention.checks.steps import StepCase
 
@@ -63,8 +62,7 @@ def _tiled(rng: random.Random) -> list[AttentionCase]:
 
     def case(kind: str, n_rows: int, tile_q: int, tile_kv: int) -> AttentionCase:
         width = rng.choice((4, 16) if kind == "large" else (3, 5, 6, 7))
-        tiles = (tile_q, tile_kv, kind == "causal", _seed(rng))
-        return AttentionCase(kind, n_rows, width, *tiles, part=online_softmax)
+        return AttentionCase(kind, n_rows, width, tile_q, tile_kv, kind == "causal", _seed(rng))
 
     def even(kind: str) -> AttentionCase:
         n_rows, tiles = rng.choice(((20, (2, 4, 5)), (24, (4, 6, 8)), (30, (5, 6, 10))))

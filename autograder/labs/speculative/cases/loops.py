@@ -2,26 +2,11 @@
 
 import random
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
-from labkit import speculative as lab
 from labkit.labs.speculative.checks.alone import ONE_TOKEN, SENSELESS, RefusalCase
-from labkit.labs.speculative.checks.cases import (
-    ASKED,
-    CUT,
-    ENDS,
-    GREEDY,
-    LAW,
-    REPEATED,
-    SILENT,
-    SURE,
-    TOLD,
-    SamplingCase,
-    as_told,
-    guesses,
-)
+from labkit.labs.speculative.checks.cases import SamplingCase, as_told, guesses
 from labkit.labs.speculative.checks.models import Network, Table, circle, disjoint, generic
 
 MARGIN = 0.01  # between top_p and every sum that it is compared with
@@ -29,7 +14,7 @@ MARGIN = 0.01  # between top_p and every sum that it is compared with
 
 def loop_cases(rng: random.Random) -> dict[str, list]:
     """The cases of both samplers; the same state of `rng` gives the same cases."""
-    cases = {
+    return {
         "autoregressive": [*_alone(rng), *SENSELESS],
         "speculative": [
             *_laws(rng),
@@ -47,7 +32,6 @@ def loop_cases(rng: random.Random) -> dict[str, list]:
             RefusalCase("a larger vocabulary", draft_vocab=7),
         ],
     }
-    return {name: [replace(case, right=lab) for case in found] for name, found in cases.items()}
 
 
 def _seeds(rng: random.Random) -> Iterator[int]:
@@ -65,22 +49,22 @@ def _alone(rng: random.Random) -> list[SamplingCase]:
     greedy = {"temperature": 0}
     n = rng.randint(5, 8)
     return [
-        SamplingCase("law", LAW, generic(3, next(seeds)), (2, 0, 1), 3),
-        SamplingCase("one token before", LAW, generic(3, next(seeds)), ((end + 1) % 3,), 3,
+        SamplingCase("law", "law", generic(3, next(seeds)), (2, 0, 1), 3),
+        SamplingCase("one token before", "law", generic(3, next(seeds)), ((end + 1) % 3,), 3,
                      settings={"eos": end}),
         *(
-            SamplingCase("told", TOLD, _clear_table(rng, **told), (1, 2), 2, settings=told)
+            SamplingCase("told", "told", _clear_table(rng, **told), (1, 2), 2, settings=told)
             for told in _settings(rng)
         ),
-        SamplingCase("greedy", TOLD, generic(4, next(seeds)), (3, 1), 6, settings=greedy),
-        SamplingCase("none", ENDS, circle(ring), ring[:2], 0),
-        SamplingCase("first", ENDS, circle(ring), ring[:2], 5, settings={"eos": ring[2]}),
-        SamplingCase("later", ENDS, circle(ring), ring[:2], 6, settings={"eos": ring[5]}),
-        SamplingCase("in the prompt", ENDS, circle(ring), ring[:3], 4, settings={"eos": ring[1]}),
-        SamplingCase("circle", SURE, circle(ring), ring[2:5], n),
-        SamplingCase("circle from one token", SURE, circle(ring), ring[3:4], n),
-        SamplingCase("one token", SURE, circle(ring), ring[3:6], 1),
-        SamplingCase("rng", REPEATED, generic(4, next(seeds)), (3, 1), 40),
+        SamplingCase("greedy", "told", generic(4, next(seeds)), (3, 1), 6, settings=greedy),
+        SamplingCase("none", "ends", circle(ring), ring[:2], 0),
+        SamplingCase("first", "ends", circle(ring), ring[:2], 5, settings={"eos": ring[2]}),
+        SamplingCase("later", "ends", circle(ring), ring[:2], 6, settings={"eos": ring[5]}),
+        SamplingCase("in the prompt", "ends", circle(ring), ring[:3], 4, settings={"eos": ring[1]}),
+        SamplingCase("circle", "sure", circle(ring), ring[2:5], n),
+        SamplingCase("circle from one token", "sure", circle(ring), ring[3:4], n),
+        SamplingCase("one token", "sure", circle(ring), ring[3:6], 1),
+        SamplingCase("rng", "repeated", generic(4, next(seeds)), (3, 1), 40),
     ]  # fmt: skip
 
 
@@ -95,13 +79,13 @@ def _laws(rng: random.Random) -> list[SamplingCase]:
     (ending, hasty), apart, end = pair(2, 0.15), next(seeds), rng.randrange(2)
     far = disjoint(3, apart, is_draft=False), disjoint(3, apart, is_draft=True)
     return [
-        SamplingCase("three tokens", LAW, three, _prompt(rng, 3, 1), 3, another, (1,)),
-        SamplingCase("two tokens", LAW, two, _prompt(rng, 2, 2), 3, other),
-        SamplingCase("several blocks", LAW, long, _prompt(rng, 2, 3), 4, its_draft, (1,)),
-        SamplingCase("ends early", LAW, ending, (1 - end, 1 - end), 4, hasty, (2,),
+        SamplingCase("three tokens", "law", three, _prompt(rng, 3, 1), 3, another, (1,)),
+        SamplingCase("two tokens", "law", two, _prompt(rng, 2, 2), 3, other),
+        SamplingCase("several blocks", "law", long, _prompt(rng, 2, 3), 4, its_draft, (1,)),
+        SamplingCase("ends early", "law", ending, (1 - end, 1 - end), 4, hasty, (2,),
                      {"eos": end}),
-        SamplingCase("apart", LAW, far[0], (1, 0), 3, far[1]),
-        SamplingCase("apart at once", LAW, far[1], (1,), 2, far[0], (1,)),
+        SamplingCase("apart", "law", far[0], (1, 0), 3, far[1]),
+        SamplingCase("apart at once", "law", far[1], (1,), 2, far[0], (1,)),
     ]  # fmt: skip
 
 
@@ -134,7 +118,7 @@ def _twins(rng: random.Random) -> list[SamplingCase]:
     """One model as target and as draft, told how to sample."""
     tables = [(told, _clear_table(rng, **told)) for told in _settings(rng)]
     return [
-        SamplingCase("one model twice", TOLD, table, (1, 2), 3, table, (2,), told)
+        SamplingCase("one model twice", "told", table, (1, 2), 3, table, (2,), told)
         for told, table in tables
     ]
 
@@ -149,8 +133,8 @@ def _greedy(rng: random.Random) -> list[SamplingCase]:
         if _is_decided(pair[0], prompt) and _is_telling(_agreed(*pair, prompt), gamma[0])
     )
     return [
-        SamplingCase("two networks", GREEDY, pair[0], prompt, 24, pair[1], gamma, told),
-        SamplingCase("one network twice", GREEDY, twin, prompt, 24, twin, gamma, told),
+        SamplingCase("two networks", "greedy", pair[0], prompt, 24, pair[1], gamma, told),
+        SamplingCase("one network twice", "greedy", twin, prompt, 24, twin, gamma, told),
     ]
 
 
@@ -182,7 +166,7 @@ def _is_telling(agreed: list[bool], gamma: int) -> bool:
 
 def _repeated(rng: random.Random) -> list[SamplingCase]:
     one, other = (generic(4, seed) for seed in rng.sample(range(10**6), 2))
-    return [SamplingCase("rng", REPEATED, one, (3, 1), 40, other, (3,))]
+    return [SamplingCase("rng", "repeated", one, (3, 1), 40, other, (3,))]
 
 
 def _ring(rng: random.Random, size: int = 7) -> tuple[int, ...]:
@@ -194,35 +178,39 @@ def _sure(rng: random.Random) -> list[SamplingCase]:
     ring = _ring(rng)
     gamma = rng.randint(2, 4)
     cases = [
-        SamplingCase("all stay", SURE, circle(ring), ring[2:4], 3 * gamma, circle(ring), (gamma,)),
-        SamplingCase("none stays", SURE, circle(ring), ring[4:5], 5, circle(ring, ring), (gamma,)),
-        SamplingCase("one at a time", SURE, circle(ring), ring[:3], 7,
+        SamplingCase("all stay", "sure", circle(ring), ring[2:4], 3 * gamma,
+                     circle(ring), (gamma,)),
+        SamplingCase("none stays", "sure", circle(ring), ring[4:5], 5,
+                     circle(ring, ring), (gamma,)),
+        SamplingCase("one at a time", "sure", circle(ring), ring[:3], 7,
                      circle(ring, rng.sample(ring, 2)), (1,)),
-        SamplingCase("a large gamma", SURE, circle(ring), ring[1:2], 3, circle(ring), (9,)),
-        SamplingCase("one token", SURE, circle(ring), ring[5:7], 1, circle(ring), (gamma,)),
+        SamplingCase("a large gamma", "sure", circle(ring), ring[1:2], 3, circle(ring), (9,)),
+        SamplingCase("one token", "sure", circle(ring), ring[5:7], 1, circle(ring), (gamma,)),
     ]  # fmt: skip
     slips = (ring[2], ring[4], ring[5])  # after a block of 0, 1 or 3 tokens that stay
     mixed = circle(ring, slips)
-    return [*cases, SamplingCase("some stay", SURE, circle(ring), ring[:3], 20, mixed, (3,))]
+    return [*cases, SamplingCase("some stay", "sure", circle(ring), ring[:3], 20, mixed, (3,))]
 
 
 def _ends(rng: random.Random) -> list[SamplingCase]:
     """The end among the drafted tokens, as the last one drafted, as a bonus, as a replacement."""
     ring = _ring(rng)
 
-    def ends(name: str, place: int, slips: tuple[int, ...] = (), kind: str = ENDS) -> SamplingCase:
+    def ends(
+        name: str, place: int, slips: tuple[int, ...] = (), kind: str = "ends"
+    ) -> SamplingCase:
         told, draft = {"eos": ring[place]}, circle(ring, slips)
         return SamplingCase(name, kind, circle(ring), ring[:1], 9, draft, (3,), told)
 
     return [
-        SamplingCase("none", ENDS, circle(ring), ring[:2], 0, circle(ring)),
+        SamplingCase("none", "ends", circle(ring), ring[:2], 0, circle(ring)),
         ends("first drafted", 1),
         ends("last drafted", 3),
         ends("bonus", 4),
         ends("second block", 6),
-        ends("accepted and cut off", 6, kind=CUT),
+        ends("accepted and cut off", 6, kind="cut"),
         ends("replacement", 2, ring),
-        SamplingCase("in the prompt", ENDS, circle(ring), ring[:3], 3, circle(ring), (2,),
+        SamplingCase("in the prompt", "ends", circle(ring), ring[:3], 3, circle(ring), (2,),
                      {"eos": ring[1]}),
     ]  # fmt: skip
 
@@ -234,7 +222,7 @@ def _gammas(rng: random.Random) -> list[SamplingCase]:
     gammas = (*rng.sample((0, 1, 3), 3), 2)
     n_new = sum(gamma + 1 for gamma in gammas)
     return [
-        SamplingCase("silent", SILENT, circle(ring), ring[:1], 16, silent, (3,)),
-        SamplingCase("silent in the middle", SILENT, circle(ring), ring[2:4], 12, silent, (2,)),
-        SamplingCase("asked", ASKED, circle(ring), ring[1:3], n_new, circle(ring), gammas),
+        SamplingCase("silent", "silent", circle(ring), ring[:1], 16, silent, (3,)),
+        SamplingCase("silent in the middle", "silent", circle(ring), ring[2:4], 12, silent, (2,)),
+        SamplingCase("asked", "asked", circle(ring), ring[1:3], n_new, circle(ring), gammas),
     ]

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import torch
 
-from labkit import speculative as lab
 from labkit.labs.speculative.checks.batch import BatchCase
 from labkit.labs.speculative.checks.blocks import VerifyCase
 from labkit.labs.speculative.checks.distribution import DistributionCase
@@ -205,7 +204,7 @@ def _expected(drafted: tuple[int, ...], draft: tuple, target: tuple) -> VerifyCa
     kept = tuple(min(1.0, target[i][token] / draft[i][token]) for i, token in enumerate(drafted))
     pairs = zip(target, draft, strict=False)
     after = [_tuples(residual(*(torch.tensor(row).double() for row in pair))) for pair in pairs]
-    return VerifyCase(drafted, draft, target, kept, (*after, target[-1]), lab)
+    return VerifyCase(drafted, draft, target, kept, (*after, target[-1]))
 
 
 def _batches(rng: random.Random) -> list[BatchCase]:

@@ -9,9 +9,10 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from labkit.bridge.requests import value_of
-from labkit.bridge.student import Student, StudentError
+from labkit.bridge.student import Student
 from labkit.checks.answers import (
     AnswerCase,
+    called,
     expect_close,
     field_of,
     finite_number_in,
@@ -51,13 +52,7 @@ class Right(NamedTuple):
 
 def _ask_pair(functions: Any, name: str, *arguments: float) -> tuple[float, float]:
     """Both numbers that a function gives. Raises Unfinished if it is not written yet."""
-    try:
-        got = getattr(functions, name)(*arguments)
-    except StudentError as error:
-        if error.is_a("NotImplementedError"):
-            raise Unfinished(f"write {name} first: your answer is compared with it.") from None
-        raise
-    what = f"what your {name} gives"
+    got, what = called(functions, name, *arguments), f"what your {name} gives"
     first, second = two_numbers_in(got, what)
     return finite_number_in(first, what), finite_number_in(second, what)
 

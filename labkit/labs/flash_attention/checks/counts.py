@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from labkit.bridge.student import Student
 from labkit.checks.core import check
 from labkit.labs.flash_attention.checks.turns import (
+    SizeCase,
     TurnsCase,
     expect_count,
     expect_rounded_up,
@@ -17,16 +19,11 @@ IN_BYTES = "That is in bytes. Count numbers here."
 
 
 @dataclass(frozen=True, slots=True)
-class StandardCase:
+class StandardCase(SizeCase):
     """Numbers that standard attention reads and writes."""
 
-    n_rows: int
-    head_dim: int
     reads: int
     writes: int
-
-    def __str__(self) -> str:
-        return f"N = {self.n_rows}, D = {self.head_dim}"
 
 
 def expect_moved(got: float, right: float, what: str, slips: Mapping[float, str]) -> None:
@@ -34,11 +31,10 @@ def expect_moved(got: float, right: float, what: str, slips: Mapping[float, str]
     expect_count(got, right, what, slips={**slips, right * 2: IN_BYTES, right * 4: IN_BYTES})
 
 
-@check(
-    "standard_traffic",
-    hint="Go through `standard_attention` and add up what each load brings.",
-    gate=True,
-)
+_standard = partial(check, "standard_traffic", gate=True)
+
+
+@_standard(hint="Go through `standard_attention` and add up what each load brings.")
 def standard_reads_five_matrices(student: Student, case: StandardCase) -> None:
     """Standard attention reads Q and K, then S, then P and V."""
     n_rows, head_dim = case.n_rows, case.head_dim
@@ -53,11 +49,7 @@ def standard_reads_five_matrices(student: Student, case: StandardCase) -> None:
     expect_moved(reads, case.reads, "numbers read", slips)
 
 
-@check(
-    "standard_traffic",
-    hint="Add up the sizes of all arrays that `standard_attention` stores.",
-    gate=True,
-)
+@_standard(hint="Add up the sizes of all arrays that `standard_attention` stores.")
 def standard_writes_three_matrices(student: Student, case: StandardCase) -> None:
     """Standard attention writes S, P and O."""
     n_rows, head_dim = case.n_rows, case.head_dim
@@ -70,11 +62,10 @@ def standard_writes_three_matrices(student: Student, case: StandardCase) -> None
     expect_moved(writes, case.writes, "numbers written", slips)
 
 
-@check(
-    "flash_1_traffic",
-    hint="Add up what the inner loop loads, and multiply by the number of turns.",
-    gate=True,
-)
+_first = partial(check, "flash_1_traffic", gate=True)
+
+
+@_first(hint="Add up what the inner loop loads, and multiply by the number of turns.")
 def first_order_reads_its_state_in_every_turn(student: Student, case: TurnsCase) -> None:
     """FlashAttention-1 reads K and V once, and Q, O, l and m in every turn of the outer loop."""
     vector, matrix = case.n_rows, case.n_rows * case.head_dim
@@ -93,11 +84,7 @@ def first_order_reads_its_state_in_every_turn(student: Student, case: TurnsCase)
         expect_moved(reads, right, f"numbers read {in_turns(turns)}", slips)
 
 
-@check(
-    "flash_1_traffic",
-    hint="Add up what the inner loop stores, and multiply by the number of turns.",
-    gate=True,
-)
+@_first(hint="Add up what the inner loop stores, and multiply by the number of turns.")
 def first_order_writes_its_state_in_every_turn(student: Student, case: TurnsCase) -> None:
     """Each turn of FlashAttention-1 writes O, l and m once."""
     (_, wide), (_, narrow) = case.right[1:]
@@ -114,9 +101,7 @@ def first_order_writes_its_state_in_every_turn(student: Student, case: TurnsCase
     expect_moved(many - few, narrow - wide, what, slips)
 
 
-@check(
-    "flash_1_traffic", hint="Add the first store of O, l and m, before the first turn.", gate=True
-)
+@_first(hint="Add the first store of O, l and m, before the first turn.")
 def first_order_writes_before_it_reads(student: Student, case: TurnsCase) -> None:
     """O, l and m are also written once before the first turn; with one turn that makes twice."""
     _, right = case.right[0]
@@ -129,11 +114,7 @@ def first_order_writes_before_it_reads(student: Student, case: TurnsCase) -> Non
     expect_moved(writes, right, "numbers written with one tile of K", slips)
 
 
-@check(
-    "flash_1_traffic",
-    hint="Round the number of tiles up: 10 rows in tiles of 4 are 3 tiles.",
-    gate=True,
-)
+@_first(hint="Round the number of tiles up: 10 rows in tiles of 4 are 3 tiles.")
 def first_order_takes_a_turn_for_a_tile_not_full(student: Student, case: TurnsCase) -> None:
     """A smaller last tile of K counts as one turn of FlashAttention-1."""
 
@@ -143,11 +124,10 @@ def first_order_takes_a_turn_for_a_tile_not_full(student: Student, case: TurnsCa
     expect_rounded_up(case, count, "numbers moved by FlashAttention-1")
 
 
-@check(
-    "flash_2_traffic",
-    hint="Add up what the inner loop loads, and multiply by the number of tiles of Q.",
-    gate=True,
-)
+_second = partial(check, "flash_2_traffic", gate=True)
+
+
+@_second(hint="Add up what the inner loop loads, and multiply by the number of tiles of Q.")
 def second_order_reads_keys_in_every_turn(student: Student, case: TurnsCase) -> None:
     """FlashAttention-2 reads Q once, and K and V in every turn of the outer loop."""
     matrix = case.n_rows * case.head_dim
@@ -162,7 +142,7 @@ def second_order_reads_keys_in_every_turn(student: Student, case: TurnsCase) -> 
         expect_moved(reads, right, f"numbers read {in_turns(turns)}", slips)
 
 
-@check("flash_2_traffic", hint="Count one store of O and one store of L for each row.", gate=True)
+@_second(hint="Count one store of O and one store of L for each row.")
 def second_order_writes_once(student: Student, case: TurnsCase) -> None:
     """FlashAttention-2 writes O and L once, however many turns there are."""
     vector, matrix = case.n_rows, case.n_rows * case.head_dim
@@ -176,11 +156,7 @@ def second_order_writes_once(student: Student, case: TurnsCase) -> None:
         expect_moved(writes, right, f"numbers written {in_turns(turns)}", slips)
 
 
-@check(
-    "flash_2_traffic",
-    hint="Round the number of tiles up: 10 rows in tiles of 4 are 3 tiles.",
-    gate=True,
-)
+@_second(hint="Round the number of tiles up: 10 rows in tiles of 4 are 3 tiles.")
 def second_order_takes_a_turn_for_a_tile_not_full(student: Student, case: TurnsCase) -> None:
     """A smaller last tile of Q counts as one turn of FlashAttention-2."""
 

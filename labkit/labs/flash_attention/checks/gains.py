@@ -34,7 +34,10 @@ class SecondsCase:
         return two_numbers_in(got, "the seconds")
 
 
-@check("run_times", hint="Divide work by speed for each part, and add the two.", gate=True)
+_times = partial(check, "run_times", gate=True)
+
+
+@_times(hint="Divide work by speed for each part, and add the two.")
 def one_after_the_other_adds_up(student: Student, case: SecondsCase) -> None:
     """The first result is the seconds if computing and moving follow each other."""
     after_s, overlap_s = case.ask(student)
@@ -49,7 +52,7 @@ def one_after_the_other_adds_up(student: Student, case: SecondsCase) -> None:
     _expect_seconds(after_s, case.after_s, "seconds, one after the other", slips=slips)
 
 
-@check("run_times", hint="Take the longer of the two times.", gate=True)
+@_times(hint="Take the longer of the two times.")
 def overlapping_work_takes_as_long_as_the_slower(student: Student, case: SecondsCase) -> None:
     """The second result is the seconds if computing and moving overlap perfectly."""
     _, overlap_s = case.ask(student)
@@ -98,26 +101,22 @@ class LeastCase:
             expect_count(got, self.right, "the least tile", slips=slips)
 
 
-_least = partial(check, "least_tile", parts=("standard_traffic", "flash_1_traffic"))
+_least = partial(check, "least_tile", gate=True, parts=("standard_traffic", "flash_1_traffic"))
 
 
-@_least("some", hint="Compare reads plus writes with reads plus writes.", gate=True)
+@_least("some", hint="Compare reads plus writes with reads plus writes.")
 def the_least_tile_that_moves_less(student: Student, case: LeastCase) -> None:
     """least_tile is the smallest tile_kv with which FlashAttention-1 moves less in total."""
     case.expect(student)
 
 
-@_least(
-    "ends",
-    hint="Try tiles from 1 to n_rows, n_rows included. Test with N = 1 and N = 2.",
-    gate=True,
-)
+@_least("ends", hint="Try tiles from 1 to n_rows, n_rows included. Test with N = 1 and N = 2.")
 def a_tile_may_have_all_rows_or_not_exist(student: Student, case: LeastCase) -> None:
     """least_tile tries up to n_rows rows, and returns None if no tile is enough."""
     case.expect(student)
 
 
-@_least("tie", weight=0.5, hint="Use `<`, not `<=`.", gate=True)
+@_least("tie", weight=0.5, hint="Use `<`, not `<=`.")
 def as_much_is_not_less(student: Student, case: LeastCase) -> None:
     """A tile with which both algorithms move the same is not enough."""
     case.expect(student)

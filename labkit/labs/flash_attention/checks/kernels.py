@@ -33,41 +33,35 @@ from labkit.labs.flash_attention.checks.runs import (
 )
 from labkit.labs.flash_attention.checks.slips import KEPT, kept_state
 
-_first = partial(check, "flash_attention_1")
-_second = partial(check, "flash_attention_2")
+_first = partial(check, "flash_attention_1", gate=True, parts=("online_softmax",))
+_second = partial(check, "flash_attention_2", gate=True, parts=("online_softmax",))
 
 
-@_first("even", gate=True, hint="Do it on paper with two tiles of keys.")
+@_first("even", hint="Do it on paper with two tiles of keys.")
 def flash_1_output_is_attention(student: Student, case: AttentionCase) -> None:
     """O is softmax(Q Kᵀ / √D) V, with tiles that divide the length."""
     expect_output(student, case, "flash_attention_1")
 
 
-@_first(
-    "ragged",
-    "both",
-    weight=2,
-    hint="Use the row numbers that `tiles` gives for each tile.",
-    gate=True,
-)
+@_first("ragged", "both", weight=2, hint="Use the row numbers that `tiles` gives for each tile.")
 def flash_1_takes_a_smaller_last_tile(student: Student, case: AttentionCase) -> None:
     """O is right for any length and any tiles, also if the last tile has fewer rows."""
     expect_any_length(student, case, "flash_attention_1")
 
 
-@_first("causal", weight=2, hint="Give `tile_scores` the first row of both tiles.", gate=True)
+@_first("causal", weight=2, hint="Give `tile_scores` the first row of both tiles.")
 def flash_1_hides_later_keys(student: Student, case: AttentionCase) -> None:
     """If is_causal, no query sees a key that comes after it."""
     expect_output_as_well(student, case, "flash_attention_1")
 
 
-@_first("large", hint="Subtract the maximum before every exp.", gate=True)
+@_first("large", hint="Subtract the maximum before every exp.")
 def flash_1_takes_large_scores(student: Student, case: AttentionCase) -> None:
     """O is right also if scores are near 10,000 or far below 0."""
     expect_output_as_well(student, case, "flash_attention_1")
 
 
-@_first("even", hint="Store l and m of all keys so far, as you store O.", gate=True)
+@_first("even", hint="Store l and m of all keys so far, as you store O.")
 def flash_1_leaves_totals_and_maxima(student: Student, case: AttentionCase) -> None:
     """At the end m holds each query's largest score, and l the sum of exp(score - m)."""
     watched = run_of(student, case, "flash_attention_1")
@@ -84,73 +78,61 @@ def flash_1_leaves_totals_and_maxima(student: Student, case: AttentionCase) -> N
     expect_array(watched, "l", total, why)
 
 
-@_first(
-    "even", gate=True, hint="Load K and V in the outer loop, and Q, O, l and m in the inner one."
-)
+@_first("even", hint="Load K and V in the outer loop, and Q, O, l and m in the inner one.")
 def flash_1_loads_no_more_than_needed(student: Student, case: AttentionCase) -> None:
     """K and V are loaded once, and Q, O, l and m once in every turn of the outer loop."""
     expect_loads(student, case, "flash_attention_1")
 
 
-@_first("even", hint="Store O, l and m once at the end of each inner step.")
+@_first("even", hint="Store O, l and m once at the end of each inner step.", gate=False)
 def flash_1_stores_no_more_than_needed(student: Student, case: AttentionCase) -> None:
     """O, l and m are stored once in every turn, and once before they are first loaded."""
     expect_stores(student, case, "flash_attention_1")
 
 
-@_first("causal", hint="Skip a pair if its last query comes before its first key.", gate=True)
+@_first("causal", hint="Skip a pair if its last query comes before its first key.")
 def flash_1_skips_what_nobody_sees(student: Student, case: AttentionCase) -> None:
     """If is_causal, the pairs of tiles that are masked entirely are skipped, and no others."""
     expect_skips(student, case, "flash_attention_1")
 
 
-@_first("chip", gate=True, hint="Load and store one tile at a time, in the first store of O, too.")
+@_first("chip", hint="Load and store one tile at a time, in the first store of O, too.")
 def flash_1_fits_the_chip(student: Student, case: AttentionCase) -> None:
     """A chip that holds four tiles is enough: one pair of tiles comes after the other."""
     expect_fit(student, case, "flash_attention_1")
 
 
-@_first("moving", gate=True, hint="Load a tile again in each turn; do not keep it in a variable.")
+@_first("moving", hint="Load a tile again in each turn; do not keep it in a variable.")
 def flash_1_keeps_no_tile(student: Student, case: AttentionCase) -> None:
     """Every turn computes with tiles that it has loaded itself."""
     expect_nothing_kept(student, case, "flash_attention_1")
 
 
-@_second("even", gate=True, hint="Do it on paper with two tiles of keys.")
+@_second("even", hint="Do it on paper with two tiles of keys.")
 def flash_2_output_is_attention(student: Student, case: AttentionCase) -> None:
     """O is softmax(Q Kᵀ / √D) V, with tiles that divide the length."""
     expect_output(student, case, "flash_attention_2")
 
 
-@_second(
-    "ragged",
-    "both",
-    weight=2,
-    hint="Use the row numbers that `tiles` gives for each tile.",
-    gate=True,
-)
+@_second("ragged", "both", weight=2, hint="Use the row numbers that `tiles` gives for each tile.")
 def flash_2_takes_a_smaller_last_tile(student: Student, case: AttentionCase) -> None:
     """O is right for any length and any tiles, also if the last tile has fewer rows."""
     expect_any_length(student, case, "flash_attention_2")
 
 
-@_second("causal", weight=2, hint="Give `tile_scores` the first row of both tiles.", gate=True)
+@_second("causal", weight=2, hint="Give `tile_scores` the first row of both tiles.")
 def flash_2_hides_later_keys(student: Student, case: AttentionCase) -> None:
     """If is_causal, no query sees a key that comes after it."""
     expect_output_as_well(student, case, "flash_attention_2")
 
 
-@_second("large", hint="Subtract the maximum before every exp.", gate=True)
+@_second("large", hint="Subtract the maximum before every exp.")
 def flash_2_takes_large_scores(student: Student, case: AttentionCase) -> None:
     """O is right also if scores are near 10,000 or far below 0."""
     expect_output_as_well(student, case, "flash_attention_2")
 
 
-@_second(
-    "even",
-    hint="Compute m + log(l). It is the same as log(exp(m) l), and does not overflow.",
-    gate=True,
-)
+@_second("even", hint="Compute m + log(l). It is the same as log(exp(m) l), and does not overflow.")
 def flash_2_leaves_the_log_of_the_sum(student: Student, case: AttentionCase) -> None:
     """L holds the logarithm of each query's sum of exp(score)."""
     watched = run_of(student, case, "flash_attention_2")
@@ -171,31 +153,31 @@ def flash_2_leaves_the_log_of_the_sum(student: Student, case: AttentionCase) -> 
     expect_array(watched, "L", level, " Or: ".join(found))
 
 
-@_second("even", gate=True, hint="Load Q in the outer loop, and K and V in the inner one.")
+@_second("even", hint="Load Q in the outer loop, and K and V in the inner one.")
 def flash_2_loads_no_more_than_needed(student: Student, case: AttentionCase) -> None:
     """Q is loaded once, and K and V once in every turn of the outer loop."""
     expect_loads(student, case, "flash_attention_2")
 
 
-@_second("even", hint="Store O and L once, after the inner loop.")
+@_second("even", hint="Store O and L once, after the inner loop.", gate=False)
 def flash_2_stores_no_more_than_needed(student: Student, case: AttentionCase) -> None:
     """O and L are stored once, and no other array is stored."""
     expect_stores(student, case, "flash_attention_2")
 
 
-@_second("causal", hint="Skip a pair if its last query comes before its first key.", gate=True)
+@_second("causal", hint="Skip a pair if its last query comes before its first key.")
 def flash_2_skips_what_nobody_sees(student: Student, case: AttentionCase) -> None:
     """If is_causal, the pairs of tiles that are masked entirely are skipped, and no others."""
     expect_skips(student, case, "flash_attention_2")
 
 
-@_second("chip", gate=True, hint="Load and store one tile at a time.")
+@_second("chip", hint="Load and store one tile at a time.")
 def flash_2_fits_the_chip(student: Student, case: AttentionCase) -> None:
     """A chip that holds four tiles is enough: one pair of tiles comes after the other."""
     expect_fit(student, case, "flash_attention_2")
 
 
-@_second("moving", gate=True, hint="Load a tile again in each turn; do not keep it in a variable.")
+@_second("moving", hint="Load a tile again in each turn; do not keep it in a variable.")
 def flash_2_keeps_no_tile(student: Student, case: AttentionCase) -> None:
     """Every turn computes with tiles that it has loaded itself."""
     expect_nothing_kept(student, case, "flash_attention_2")

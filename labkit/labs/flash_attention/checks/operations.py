@@ -3,103 +3,108 @@
 One fault fails one check: a mistake that is known and named by another check is not named twice.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import isclose
 
 from labkit.bridge.student import Student
 from labkit.checks.compare import number_in, told
 from labkit.checks.core import check
-from labkit.checks.slips import Slips
 from labkit.labs.flash_attention.checks.turns import (
     EXACT,
+    SizeCase,
     TurnsCase,
     expect_count,
     expect_rounded_up,
 )
 
+Added = dict[str, int]  # to the right count, by what is said of the mistake
+
+
+def slip_in_counts(
+    got: Sequence[float],
+    right: Sequence[float],
+    slips: Callable[..., Added],
+    sizes: Sequence[tuple[int, ...]],
+) -> str:
+    """What is said of the counts for several sizes: the mistakes that give them all."""
+    added = [slips(*each) for each in sizes]
+    return told(
+        sentence
+        for sentence in added[0]
+        if all(
+            isclose(one, wanted + each[sentence], rel_tol=EXACT)
+            for one, wanted, each in zip(got, right, added, strict=True)
+        )
+    )
+
 
 @dataclass(frozen=True, slots=True)
-class OperationsCase:
+class OperationsCase(SizeCase):
     """Operations of standard attention with head_dim numbers in a row, and with twice as many."""
 
-    n_rows: int
-    head_dim: int
     one: int
     twice: int
 
-    def __str__(self) -> str:
-        return f"N = {self.n_rows}, D = {self.head_dim}"
-
     def ask(self, student: Student) -> tuple[float, float]:
         """The student's two counts."""
-        widths = (self.head_dim, 2 * self.head_dim)
         one, twice = (
-            number_in(student.standard_flops(self.n_rows, width), "the operations")
-            for width in widths
+            number_in(student.standard_flops(*sizes), "the operations") for sizes in self.sizes()
         )
         return one, twice
 
+    def sizes(self) -> list[tuple[int, int]]:
+        """N and D of both counts."""
+        return [(self.n_rows, self.head_dim), (self.n_rows, 2 * self.head_dim)]
 
-# What known mistakes add to the right count of standard attention, by N and D.
+    def slip(self, got: tuple[float, float], slips: Callable[..., Added]) -> str:
+        """What is said of both counts."""
+        return slip_in_counts(got, (self.one, self.twice), slips, self.sizes())
+
+
 N_ADDITIONS = "To add n products takes n - 1 additions, not n."
-PRODUCT_SLIPS: Slips = {
-    N_ADDITIONS: lambda n, d: n * n + n * d,
-    "To add the N products of weights and values takes N - 1 additions.": lambda n, d: n * d,
-    "Add the product of weights and values.": lambda n, d: -n * d * (2 * n - 1),
-    "Add the product of queries and keys.": lambda n, d: -n * n * (2 * d - 1),
-    "Count additions as well as multiplications.": (
-        lambda n, d: -n * n * (d - 1) - n * d * (n - 1)
-    ),
-    "A multiplication and an addition are two operations.": (
-        lambda n, d: -((4 * n * n * d - n * n - n * d + 1) // 2)
-    ),
-}
-SOFTMAX_SLIPS: Slips = {
-    "The softmax takes five operations for each score: there are N x N scores, not N x D.": (
-        lambda n, d: 5 * n * d - 5 * n * n
-    ),
-}
 
 
-def _slip_in(case: OperationsCase, got: tuple[float, float], slips: Slips) -> str:
-    """What is said of both counts: the slips that give them."""
-    widths, right = (case.head_dim, 2 * case.head_dim), (case.one, case.twice)
-    return told(
-        sentence
-        for sentence, slip in slips.items()
-        if all(
-            isclose(one, wanted + slip(case.n_rows, width), rel_tol=EXACT)
-            for one, wanted, width in zip(got, right, widths, strict=True)
-        )
-    )
+def product_slips(n: int, d: int) -> Added:
+    """What known mistakes with the products add to the count of standard attention, by N and D."""
+    return {
+        N_ADDITIONS: n * n + n * d,
+        "To add the N products of weights and values takes N - 1 additions.": n * d,
+        "Add the product of weights and values.": -n * d * (2 * n - 1),
+        "Add the product of queries and keys.": -n * n * (2 * d - 1),
+        "Count additions as well as multiplications.": -n * n * (d - 1) - n * d * (n - 1),
+        "A multiplication and an addition are two operations.": (
+            -((4 * n * n * d - n * n - n * d + 1) // 2)
+        ),
+    }
 
 
-@check(
-    "standard_flops",
-    hint="Count n products and n - 1 sums for two vectors of n numbers.",
-    gate=True,
-)
+def softmax_slips(n: int, d: int) -> Added:
+    """What known mistakes with the softmax add to that count."""
+    five = "The softmax takes five operations for each score: there are N x N scores, not N x D."
+    return {five: 5 * n * d - 5 * n * n}
+
+
+_standard = partial(check, "standard_flops", gate=True)
+
+
+@_standard(hint="Count n products and n - 1 sums for two vectors of n numbers.")
 def wider_rows_cost_two_products(student: Student, case: OperationsCase) -> None:
     """Both matrix products count, with 2 n - 1 operations for two vectors of n numbers."""
     one, twice = got = case.ask(student)
-    if _slip_in(case, got, SOFTMAX_SLIPS):
+    if case.slip(got, softmax_slips):
         return
-    why, what = (
-        _slip_in(case, got, PRODUCT_SLIPS),
-        "standard_flops(N, 2 * D) - standard_flops(N, D)",
-    )
+    why = case.slip(got, product_slips)
+    what = "standard_flops(N, 2 * D) - standard_flops(N, D)"
     expect_count(twice - one, case.twice - case.one, what, why=why)
 
 
-@check(
-    "standard_flops",
-    hint="Count five for each score: maximum, difference, exponential, sum, quotient.",
-    gate=True,
-)
+@_standard(hint="Count five for each score: maximum, difference, exponential, sum, quotient.")
 def each_score_costs_its_softmax(student: Student, case: OperationsCase) -> None:
     """The softmax takes five operations for each score."""
     one, twice = got = case.ask(student)
-    if _slip_in(case, got, PRODUCT_SLIPS):
+    if case.slip(got, product_slips):
         return
     right, scores = 2 * case.one - case.twice, case.n_rows**2
     slips = {
@@ -108,58 +113,48 @@ def each_score_costs_its_softmax(student: Student, case: OperationsCase) -> None
         right - scores: "That is four for each score. The quotient is the fifth.",
         right - 2 * scores: "That is three for each score; the softmax takes five.",
     }
-    why = _slip_in(case, got, SOFTMAX_SLIPS)
+    why = case.slip(got, softmax_slips)
     what = "2 * standard_flops(N, D) - standard_flops(N, 2 * D)"
     expect_count(2 * one - twice, right, what, slips={} if why else slips, why=why)
 
 
-# What known mistakes add to the right count of FlashAttention, by N, D and the number of turns.
-TURN_SLIPS: Slips = {
-    "Add the operations of merging: 4 D + 7 for each row of Q in each turn.": (
-        lambda n, d, turns: -turns * n * (4 * d + 7)
-    ),
-    "The merging is counted once. Count it in each turn.": (
-        lambda n, d, turns: -(turns - 1) * n * (4 * d + 7)
-    ),
-    "The additions of weights times values are counted over all keys at once. In each turn, a tile "
-    "of n keys takes n - 1.": lambda n, d, turns: (turns - 1) * n * d,
-    "To add over a tile of n keys takes n - 1 additions, not n.": (
-        lambda n, d, turns: turns * n * d
-    ),
-    N_ADDITIONS: lambda n, d, turns: n * n + turns * n * d,
-}
-PAIR_SLIPS: Slips = {
-    "Add the product of weights and values.": lambda n, d, turns: -2 * n * n * d + turns * n * d,
-}
+def turn_slips(n: int, d: int, turns: int) -> Added:
+    """What known mistakes with the turns add to the count of FlashAttention, by N, D and turns."""
+    return {
+        "Add the operations of merging: 4 D + 7 for each row of Q in each turn.": (
+            -turns * n * (4 * d + 7)
+        ),
+        "The merging is counted once. Count it in each turn.": -(turns - 1) * n * (4 * d + 7),
+        "The additions of weights times values are counted over all keys at once. In each turn, a "
+        "tile of n keys takes n - 1.": (turns - 1) * n * d,
+        "To add over a tile of n keys takes n - 1 additions, not n.": turns * n * d,
+        N_ADDITIONS: n * n + turns * n * d,
+    }
+
+
+def pair_slips(n: int, d: int, turns: int) -> Added:
+    """What known mistakes with each pair of a query and a key add to that count."""
+    return {"Add the product of weights and values.": -2 * n * n * d + turns * n * d}
 
 
 def _operations(student: Student, case: TurnsCase, tile: int) -> float:
     return number_in(case.ask(student.flash_flops, tile), "the operations")
 
 
-def _slip_in_turns(case: TurnsCase, few: float, many: float, slips: Slips) -> str:
-    """What is said of the counts with few turns and with many: the slips that give both."""
-    _, *right = case.right
-    turns = (case.turns(case.wide), case.turns(case.narrow))
-    return told(
-        sentence
-        for sentence, slip in slips.items()
-        if all(
-            isclose(got, wanted + slip(case.n_rows, case.head_dim, n), rel_tol=EXACT)
-            for got, wanted, n in zip((few, many), right, turns, strict=True)
-        )
-    )
+def _slip_in_turns(case: TurnsCase, few: float, many: float, slips: Callable[..., Added]) -> str:
+    """What is said of the counts with few turns and with many."""
+    sizes = [(case.n_rows, case.head_dim, case.turns(tile)) for tile in (case.wide, case.narrow)]
+    return slip_in_counts((few, many), case.right[1:], slips, sizes)
 
 
-@check(
-    "flash_flops",
-    hint="Count 2 D - 1 and the four of the softmax for each score, and 2 D for the output.",
-    gate=True,
-)
+_flash = partial(check, "flash_flops", gate=True)
+
+
+@_flash(hint="Count 2 D - 1 and the four of the softmax for each score, and 2 D for the output.")
 def pairs_cost_the_same_in_any_tiles(student: Student, case: TurnsCase) -> None:
     """The operations for each pair of a query and a key do not depend on the tiles."""
     few, many = (_operations(student, case, tile) for tile in (case.wide, case.narrow))
-    if _slip_in_turns(case, few, many, TURN_SLIPS):
+    if _slip_in_turns(case, few, many, turn_slips):
         return
     _, right_few, right_many = case.right
     right, scores = 2 * right_few - right_many, case.n_rows**2
@@ -168,29 +163,25 @@ def pairs_cost_the_same_in_any_tiles(student: Student, case: TurnsCase) -> None:
         right - scores: "One too few for each score: count 2 D - 1, and four.",
         right - 4 * scores: "Add the operations of the softmax.",
     }
-    why = _slip_in_turns(case, few, many, PAIR_SLIPS)
+    why = _slip_in_turns(case, few, many, pair_slips)
     what = "2 * flash_flops(N, D, tile) - flash_flops(N, D, tile // 2)"
     expect_count(2 * few - many, right, what, slips=slips, why=why)
 
 
-@check("flash_flops", hint="Add 4 D + 7 operations for each row of Q in each turn.", gate=True)
+@_flash(hint="Add 4 D + 7 operations for each row of Q in each turn.")
 def every_turn_merges_every_row(student: Student, case: TurnsCase) -> None:
     """Each turn merges each row of Q once, and sums over the rows of its own tile of K."""
     few, many = (_operations(student, case, tile) for tile in (case.wide, case.narrow))
-    if _slip_in_turns(case, few, many, PAIR_SLIPS):
+    if _slip_in_turns(case, few, many, pair_slips):
         return
     _, right_few, right_many = case.right
-    why = _slip_in_turns(case, few, many, TURN_SLIPS)
+    why = _slip_in_turns(case, few, many, turn_slips)
     why = why or "Count the merging in every turn." * (few == many)
     what = "flash_flops(N, D, tile // 2) - flash_flops(N, D, tile)"
     expect_count(many - few, right_many - right_few, what, why=why)
 
 
-@check(
-    "flash_flops",
-    hint="Round the number of tiles up: 10 rows in tiles of 4 are 3 tiles.",
-    gate=True,
-)
+@_flash(hint="Round the number of tiles up: 10 rows in tiles of 4 are 3 tiles.")
 def a_tile_not_full_is_merged_too(student: Student, case: TurnsCase) -> None:
     """A smaller last tile counts as one turn in the operations."""
     expect_rounded_up(case, lambda tile: _operations(student, case, tile), "operations")

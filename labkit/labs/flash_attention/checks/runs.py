@@ -1,18 +1,17 @@
 """What the checks of the three attention functions share: cases, how one is played, what fails."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import lcm
-from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from labkit.bridge.requests import hold, hold_with
+from labkit.bridge.requests import hold
 from labkit.bridge.student import Student, StudentError
 from labkit.checks.core import Wrong
 from labkit.labs.flash_attention.checks.memory import SHIFTS, Order, WatchedMemory
+from labkit.labs.flash_attention.checks.steps import LEVEL, TOLERANCE
 from labkit.models.counted_memory import attention_memory, tile_scores, tiles
 
 ORDERS = {
@@ -20,17 +19,11 @@ ORDERS = {
     "flash_attention_1": Order(once="KV", in_turns="Q", state="Olm"),
     "flash_attention_2": Order(once="Q", in_turns="KV", results="OL"),
 }
-TOLERANCE = 1e-4
-LEVEL = 1e4  # of the scores that are large
-LARGE_TOLERANCE = 5e-3  # float32 has steps of 1e-3 there
 
 
 @dataclass(frozen=True, slots=True)
 class AttentionCase:
-    """One head and its tiles. kind: what is special about it.
-
-    part: a right `online_softmax`, for answers whose own one is wrong; None in open cases.
-    """
+    """One head and its tiles. kind: what is special about it."""
 
     kind: str
     n_rows: int
@@ -39,7 +32,6 @@ class AttentionCase:
     tile_kv: int = 0
     is_causal: bool = False
     seed: int = 0
-    part: Callable[..., Any] | None = None
 
     def __str__(self) -> str:
         words = [f"N = {self.n_rows}, D = {self.head_dim}"]
@@ -81,52 +73,13 @@ class AttentionCase:
 def run_of(student: Student, case: AttentionCase, exercise: str) -> WatchedMemory:
     """What the student's function has done to the case's memory; played once for all checks.
 
-    Where it fails with the student's own `online_softmax`, it counts as it is with a right one.
     Raises: StudentError if it fails, Wrong if it wants of the memory what is not offered.
     """
-    found = student.once((exercise, case), lambda: _best(student, case, exercise))
-    if isinstance(found, Exception):
-        raise found
-    return found
+    key, ends = (exercise, case), (StudentError, Wrong)
+    return student.once(key, lambda: _play(student, case, exercise), keep=ends)
 
 
-def _best(student: Student, case: AttentionCase, exercise: str) -> WatchedMemory | Exception:
-    own = _attempt(student, case, exercise, {})
-    if case.part is None or _is_right(own, case):
-        return own
-    other = _attempt(student, case, exercise, {"online_softmax": case.part})
-    return other if _is_right(other, case) else own
-
-
-def _attempt(
-    student: Student, case: AttentionCase, exercise: str, parts: Mapping[str, Any]
-) -> WatchedMemory | Exception:
-    try:
-        return _play(student, case, exercise, parts)
-    except (StudentError, Wrong) as error:
-        return error
-
-
-def _is_right(run: WatchedMemory | Exception, case: AttentionCase) -> bool:
-    """Whether the output, and what lies beside it, is what it should be in this memory."""
-    if isinstance(run, Exception):
-        return False
-    if case.kind == "even":
-        name, beside = ("m", 0) if "m" in run.order.state else ("L", 1)
-        if not is_near(run.memory.arrays[name].double(), right_level(case)[beside]):
-            return False
-    try:
-        is_moving = case.kind == "moving" and run.order.in_turns
-        right = moved_output(run, case) if is_moving else right_output(case, case.is_causal)
-    except (Wrong, ValueError):  # rows that never came
-        return False
-    tolerance = LARGE_TOLERANCE if case.kind == "large" else TOLERANCE
-    return torch.allclose(run.memory.arrays["O"].double(), right, rtol=tolerance, atol=tolerance)
-
-
-def _play(
-    student: Student, case: AttentionCase, exercise: str, parts: Mapping[str, Any]
-) -> WatchedMemory:
+def _play(student: Student, case: AttentionCase, exercise: str) -> WatchedMemory:
     order, drift, turned = ORDERS[exercise], {}, ""
     if case.kind == "moving":
         turned = "" if order.in_turns else "SP"
@@ -137,9 +90,8 @@ def _play(
     tile_rows = {"Q": case.tile_q, "K": case.tile_kv, "V": case.tile_kv}
     watched = WatchedMemory(memory, order, tile_rows, drift, turned)
     sizes = (case.tile_q, case.tile_kv) if order.in_turns else ()
-    function, arguments = getattr(student, exercise), (watched.offer(), *sizes, case.is_causal)
     try:
-        hold_with(function, parts, *arguments) if parts else hold(function, *arguments)
+        hold(getattr(student, exercise), watched.offer(), *sizes, case.is_causal)
     except StudentError as error:
         if error.is_a("AttributeError") and "_StandIn" in error.message:
             raise Wrong(

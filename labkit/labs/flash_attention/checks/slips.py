@@ -6,12 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from labkit.labs.flash_attention.checks.runs import (
-    TOLERANCE,
-    AttentionCase,
-    right_output,
-    seen_pairs,
-)
+from labkit.labs.flash_attention.checks.runs import AttentionCase, right_output, seen_pairs
+from labkit.labs.flash_attention.checks.steps import TOLERANCE
 from labkit.models.counted_memory import tile_scores, tiles
 
 # From exp(m - m_new), the old total and output, and the new tile's: total and undivided output.

@@ -23,15 +23,11 @@ from labkit.labs.flash_attention.checks.steps import (
     step_of,
 )
 
-_check = partial(check, "online_softmax")
+_softmax = partial(check, "online_softmax", gate=True)
 
 
-@_check(
-    "first",
-    "later",
-    "unseen",
-    hint="Take the larger of two numbers, for each query on its own.",
-    gate=True,
+@_softmax(
+    "first", "later", "unseen", hint="Take the larger of two numbers, for each query on its own."
 )
 def the_maximum_is_that_of_each_query(student: Student, case: StepCase) -> None:
     """The new maximum is the largest score that each query has met so far."""
@@ -45,29 +41,23 @@ def the_maximum_is_that_of_each_query(student: Student, case: StepCase) -> None:
         raise Wrong(what, expected="-inf", got=show(got[~is_known][0]), why=why)
 
 
-@_check(
-    "first",
-    "later",
-    gate=True,
-    hint="Multiply the old total by exp(m - m_new), then add the new terms.",
+@_softmax(
+    "first", "later", hint="Multiply the old total by exp(m - m_new), then add the new terms."
 )
 def the_total_is_brought_to_the_new_maximum(student: Student, case: StepCase) -> None:
     """The total is the sum of exp(score - maximum) over all keys so far."""
     expect_sum(student, case, "total")
 
 
-@_check(
-    "first",
-    "later",
-    gate=True,
-    hint="Use the same factor as for the total. Do not divide by the total here.",
+@_softmax(
+    "first", "later", hint="Use the same factor as for the total. Do not divide by the total here."
 )
 def the_output_is_brought_to_the_new_maximum(student: Student, case: StepCase) -> None:
     """The output is the sum of exp(score - maximum) times value, not divided yet."""
     expect_sum(student, case, "output")
 
 
-@_check("large", hint="Subtract the new maximum first, then take exp.", gate=True)
+@_softmax("large", hint="Subtract the new maximum first, then take exp.")
 def large_scores_do_not_overflow(student: Student, case: StepCase) -> None:
     """Scores of 10,000 and -10,000 give finite totals and outputs."""
     maximum, total, output = step_of(student, case)
@@ -86,7 +76,7 @@ def large_scores_do_not_overflow(student: Student, case: StepCase) -> None:
             expect_sum(student, case, which)
 
 
-@_check("unseen", hint="Subtract 0 where the new maximum is -inf: -inf - (-inf) is NaN.", gate=True)
+@_softmax("unseen", hint="Subtract 0 where the new maximum is -inf: -inf - (-inf) is NaN.")
 def queries_without_keys_stay_as_they_were(student: Student, case: StepCase) -> None:
     """Keys with a score of -inf add nothing, even if a query has seen no key at all."""
     for which in NAMES[1:]:

@@ -13,30 +13,25 @@ from labkit.checks.compare import expect_tensor
 from labkit.checks.core import Wrong, check
 from labkit.labs.flash_attention.checks.expected import expect_output, expect_output_as_well
 from labkit.labs.flash_attention.checks.moves import expect_loads, expect_stores
-from labkit.labs.flash_attention.checks.runs import (
-    TOLERANCE,
-    AttentionCase,
-    is_near,
-    right_weights,
-    run_of,
-)
+from labkit.labs.flash_attention.checks.runs import AttentionCase, is_near, right_weights, run_of
+from labkit.labs.flash_attention.checks.steps import TOLERANCE
 
-_check = partial(check, "standard_attention")
+_standard = partial(check, "standard_attention", gate=True)
 
 
-@_check("even", "one", gate=True, hint="Check the axis of the softmax: each row of P sums to 1.")
+@_standard("even", "one", hint="Check the axis of the softmax: each row of P sums to 1.")
 def standard_output_is_attention(student: Student, case: AttentionCase) -> None:
     """O is softmax(Q Kᵀ / √D) V."""
     expect_output(student, case, "standard_attention")
 
 
-@_check("causal", weight=2, hint="Pass is_causal to `tile_scores`.", gate=True)
+@_standard("causal", weight=2, hint="Pass is_causal to `tile_scores`.")
 def standard_hides_later_keys(student: Student, case: AttentionCase) -> None:
     """If is_causal, no query sees a key that comes after it."""
     expect_output_as_well(student, case, "standard_attention")
 
 
-@_check("even", hint="Store the result of the softmax in P.", gate=True)
+@_standard("even", hint="Store the result of the softmax in P.")
 def standard_weights_are_written(student: Student, case: AttentionCase) -> None:
     """P holds the weights of O: each row sums to 1."""
     arrays = run_of(student, case, "standard_attention").memory.arrays
@@ -51,19 +46,23 @@ def standard_weights_are_written(student: Student, case: AttentionCase) -> None:
     expect_tensor(arrays["O"], made, "O, compared with P V", tolerance=TOLERANCE)
 
 
-@_check("even", hint="Write three steps. Load what each needs, and store what it makes.")
+@_standard(
+    "even", hint="Write three steps. Load what each needs, and store what it makes.", gate=False
+)
 def standard_loads_what_each_step_needs(student: Student, case: AttentionCase) -> None:
     """Q, K, S, P and V are loaded once each."""
     expect_loads(student, case, "standard_attention")
 
 
-@_check("even", hint="Write three steps. Load what each needs, and store what it makes.")
+@_standard(
+    "even", hint="Write three steps. Load what each needs, and store what it makes.", gate=False
+)
 def standard_stores_what_each_step_makes(student: Student, case: AttentionCase) -> None:
     """S, P and O are stored once each."""
     expect_stores(student, case, "standard_attention")
 
 
-@_check("moving", gate=True, hint="Compute with the numbers that `load` returned.")
+@_standard("moving", hint="Compute with the numbers that `load` returned.")
 def standard_steps_use_what_they_load(student: Student, case: AttentionCase) -> None:
     """P is made from the loaded S, and O from the loaded P."""
     plain = AttentionCase("even", case.n_rows, case.head_dim, seed=case.seed)

@@ -12,12 +12,12 @@ import torch
 from torch import Tensor
 
 from labkit.bridge.student import Student
-from labkit.checks.compare import expect_tensor, refuse_blank, show, tensor_in
+from labkit.checks.compare import expect_tensor, list_in, tensor_in
 from labkit.checks.core import Wrong
 
 NAMES = ("maximum", "total", "output")
 TOLERANCE = 1e-4
-LEVEL = 1e4
+LEVEL = 1e4  # of the scores that are large
 LARGE_TOLERANCE = 5e-3  # float32 has steps of 1e-3 there
 N_BLIND = 3  # queries that miss all earlier keys, all new ones, or both
 
@@ -87,12 +87,10 @@ def _play(student: Student, case: StepCase) -> tuple[Tensor, Tensor, Tensor]:
     got = student.online_softmax(
         *(part.float() for part in state), scores[:, n_before:], values[n_before:]
     )
-    refuse_blank(got)
-    if not isinstance(got, list | tuple) or len(got) != 3:
-        what = "the result should be the maximum, the total and the output"
-        raise Wrong(what, expected="three tensors", got=show(got))
+    what = "the result should be the maximum, the total and the output"
+    parts = list_in(got, what, "three tensors", 3)
     maximum, total, output = (
-        _real(part, right, name) for part, right, name in zip(got, state, NAMES, strict=True)
+        _real(part, right, name) for part, right, name in zip(parts, state, NAMES, strict=True)
     )
     return maximum, total, output
 
@@ -167,23 +165,23 @@ def is_near(got: Tensor, slipped: Tensor) -> bool:
 
 
 def slips_of(case: StepCase, which: str) -> Iterator[tuple[str, Tensor]]:
-    """What to say of known mistakes, and what they make of the total (Q,) or the output (Q D)."""
+    """What to say of known mistakes, and what they make of the total (Q,) or the output (Q D).
+
+    A total is an output whose values are all 1.
+    """
     scores, values = (part.double() for part in case.parts())
     n_before = case.n_before
-    new, tile = scores[:, n_before:], values[n_before:]
+    new = scores[:, n_before:]
     before, total, output = level_after(scores[:, :n_before], values[:n_before])
+    total = total[:, None]
+    is_output = which == "output"
+    tile = values[n_before:] if is_output else values.new_ones(case.n_new, 1)
+    state = output if is_output else total
     top = new.amax(-1)
     unguarded = torch.maximum(before, top)
     level = unguarded.where(unguarded.isfinite(), 0)
     old, weights = (before - level).exp()[:, None], (new - level[:, None]).exp()
-    late = (new - before[:, None]).exp()
-    lost = (new - unguarded[:, None]).exp()
-    if which == "total":
-        state, part, late_part = total[:, None], weights.sum(-1, keepdim=True), late.sum(-1, True)
-    else:
-        state, part, late_part = output, weights @ tile, late @ tile
-    new_total = old * total[:, None] + weights.sum(-1, keepdim=True)
-    naive = (new.exp() / level.exp()[:, None]) @ (tile if which == "output" else tile[:, :1] ** 0)
+    part = weights @ tile
     found = {
         f"The old {which} is not multiplied by exp(m - m_new).": state + part,
         f"The old {which} is divided by exp(m - m_new). Multiply by it.": state / old + part,
@@ -192,25 +190,26 @@ def slips_of(case: StepCase, which: str) -> Iterator[tuple[str, Tensor]]:
         ),
         f"That is the {which} of the new tile alone. Add the old one.": part,
         "The weights of the new tile use the old maximum. Subtract the new one.": (
-            old * state + late_part
+            old * state + (new - before[:, None]).exp() @ tile
         ),
         "The weights of the new tile are exp(score). Subtract the new maximum first.": (
-            old * state + (new.exp() @ tile if which == "output" else new.exp().sum(-1, True))
+            old * state + new.exp() @ tile
         ),
         "The factor uses the largest score of the new tile. It should be exp(m - m_new).": (
             (top - level).exp()[:, None] * state + part
         ),
         "An exponential overflows. Subtract the maximum first, then take exp.": (
-            before.exp()[:, None] / level.exp()[:, None] * state + naive
+            before.exp()[:, None] / level.exp()[:, None] * state
+            + (new.exp() / level.exp()[:, None]) @ tile
+        ),
+        "-inf - (-inf) is NaN. Where the new maximum is -inf, subtract 0.": (
+            (before - unguarded).exp()[:, None] * state + (new - unguarded[:, None]).exp() @ tile
         ),
     }
-    lost = lost @ tile if which == "output" else lost.sum(-1, keepdim=True)
-    found["-inf - (-inf) is NaN. Where the new maximum is -inf, subtract 0."] = (
-        before - unguarded
-    ).exp()[:, None] * state + lost
-    if which == "output":
+    if is_output:
+        new_total = old * total + weights.sum(-1, keepdim=True)
         found["Do not divide the output by the total here."] = (old * output + part) / new_total
         found["The factor is exp(m - m_new), not the quotient of the totals."] = (
-            total[:, None] / new_total * output + part
+            total / new_total * output + part
         )
-    yield from ((why, each[:, 0] if which == "total" else each) for why, each in found.items())
+    yield from ((why, each if is_output else each[:, 0]) for why, each in found.items())

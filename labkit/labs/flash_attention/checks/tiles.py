@@ -1,6 +1,7 @@
 """Checks of lab 7's tile sizes, part of `labkit.labs.flash_attention.checks.counts`."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, show
@@ -45,7 +46,10 @@ class TileCase:
         return otherwise
 
 
-@check("tile_sizes", "full", hint="Make room for four tiles: of Q, K, V and O.", gate=True)
+_tiles = partial(check, "tile_sizes", gate=True)
+
+
+@_tiles("full", hint="Make room for four tiles: of Q, K, V and O.")
 def four_tiles_fill_the_chip(student: Student, case: TileCase) -> None:
     """With numbers of one byte, tile_kv rows take a quarter of the chip."""
     tile_q, tile_kv = case.ask(student)
@@ -60,7 +64,7 @@ def four_tiles_fill_the_chip(student: Student, case: TileCase) -> None:
     expect_count(tile_kv, case.rows, "tile_kv", slips=slips, why=case.why(tile_q, tile_kv))
 
 
-@check("tile_sizes", "width", hint="Divide sram_bytes by the bytes of one row.", gate=True)
+@_tiles("width", hint="Divide sram_bytes by the bytes of one row.")
 def wider_numbers_make_shorter_tiles(student: Student, case: TileCase) -> None:
     """A tile has half as many rows if its numbers take twice as many bytes."""
     tile_q, tile_kv = case.ask(student)
@@ -74,7 +78,7 @@ def wider_numbers_make_shorter_tiles(student: Student, case: TileCase) -> None:
         expect_number(narrower * width, tile_kv, what, relative=EXACT, why=why)
 
 
-@check("tile_sizes", "spare", hint="Round down: a part of a row does not fit.", gate=True)
+@_tiles("spare", hint="Round down: a part of a row does not fit.")
 def a_row_fits_whole_or_not_at_all(student: Student, case: TileCase) -> None:
     """tile_kv counts whole rows only: it grows when the last byte of a row fits."""
     tile_q, tile_kv = case.ask(student)
@@ -85,12 +89,7 @@ def a_row_fits_whole_or_not_at_all(student: Student, case: TileCase) -> None:
         expect_number(other - tile_kv, rows, what, relative=EXACT, why=why)
 
 
-@check(
-    "tile_sizes",
-    "queries",
-    hint="Take the smaller of tile_kv and head_dim, and return it first.",
-    gate=True,
-)
+@_tiles("queries", hint="Take the smaller of tile_kv and head_dim, and return it first.")
 def scores_take_no_more_than_a_tile_of_keys(student: Student, case: TileCase) -> None:
     """tile_q, the first of the pair, is tile_kv but at most head_dim."""
     tile_q, tile_kv = case.ask(student)
@@ -103,7 +102,7 @@ def scores_take_no_more_than_a_tile_of_keys(student: Student, case: TileCase) ->
     expect_count(tile_q, most, "tile_q, the first of the pair", slips=slips, why=why)
 
 
-@check("tile_sizes", "full", weight=0.5, hint="Raise ValueError if tile_kv would be 0.")
+@_tiles("full", weight=0.5, hint="Raise ValueError if tile_kv would be 0.", gate=False)
 def a_chip_without_room_is_refused(student: Student, case: TileCase) -> None:
     """tile_sizes raises ValueError if four rows do not fit; if they just fit, it gives 1 and 1."""
     four_rows = case.sram_bytes // case.rows

@@ -14,22 +14,28 @@ expect_count = partial(expect_number, relative=EXACT)
 
 
 @dataclass(frozen=True, slots=True)
-class TurnsCase:
+class SizeCase:
+    """One head: n_rows tokens of head_dim numbers each."""
+
+    n_rows: int
+    head_dim: int
+
+    def __str__(self) -> str:
+        return f"N = {self.n_rows}, D = {self.head_dim}"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnsCase(SizeCase):
     """Sizes and tiles: n_rows is a multiple of `wide`, which is twice `narrow`.
 
     ragged: rows of a tile that takes as many turns as `narrow`, the last with fewer rows.
     right: what is right for tiles of n_rows, `wide` and `narrow` rows.
     """
 
-    n_rows: int
-    head_dim: int
     wide: int
     narrow: int
     ragged: int
     right: tuple[Any, Any, Any]
-
-    def __str__(self) -> str:
-        return f"N = {self.n_rows}, D = {self.head_dim}"
 
     def ask(self, function: Proxy, tile: int) -> Any:
         """What a function of the student's gives for a tile of so many rows."""

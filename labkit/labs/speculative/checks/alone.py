@@ -2,26 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_equal, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal
-from labkit.labs.speculative.checks.cases import (
-    ENDS,
-    LAW,
-    NO_EOS,
-    REPEATED,
-    SURE,
-    TOLD,
-    SamplingCase,
-    cut_text,
-    n_alike,
-)
+from labkit.labs.speculative.checks.calling import call
+from labkit.labs.speculative.checks.cases import NO_EOS, SamplingCase, cut_text, n_alike
 from labkit.labs.speculative.checks.law import Unfollowed
 from labkit.labs.speculative.checks.models import Call, OfferedModel, Tape, circle, generic
-from labkit.labs.speculative.checks.parts import call, isolated
 from labkit.labs.speculative.checks.runs import (
     Run,
     every_run,
@@ -37,7 +28,6 @@ class RefusalCase:
     """Arguments that make no sense, in place of those that do.
 
     cached: tokens that a model's cache holds already, by its name; draft_vocab: of the draft.
-    right: has the right functions as attributes; None in open cases.
     """
 
     name: str
@@ -45,7 +35,6 @@ class RefusalCase:
     cached: tuple[tuple[str, int], ...] = ()
     draft_vocab: int = 5
     prompt: tuple[int, ...] = (1, 2)
-    right: Any = None
 
     def __str__(self) -> str:
         return self.name
@@ -116,7 +105,7 @@ def expect_in_time(case: SamplingCase, new: Sequence[int]) -> None:
             why="It may come anywhere in a block. Cut off the tokens after it.",
         )
     if len(new) < case.n_new and (not new or new[-1] != case.eos):
-        is_sure = case.kind == ENDS and case.eos is not None
+        is_sure = case.kind == "ends" and case.eos is not None
         raise Wrong(
             "the number of new tokens",
             expected=str(case.n_new),
@@ -128,7 +117,7 @@ def expect_in_time(case: SamplingCase, new: Sequence[int]) -> None:
 def expect_all_in_time(student: Student, case: SamplingCase) -> None:
     """As `expect_in_time`, whatever chance decides."""
     try:
-        runs = [run_of(student, case)] if case.kind == ENDS else every_run(student, case).runs
+        runs = [run_of(student, case)] if case.kind == "ends" else every_run(student, case).runs
     except Unfollowed:
         runs = [run_of(student, case)]
     for run in runs:
@@ -160,51 +149,32 @@ def _called(student: Student, case: RefusalCase, sampler: str) -> Any:
     return call(student, sampler, *models, *asked, **arguments)
 
 
-@check(
-    "autoregressive",
-    LAW,
-    weight=2,
-    gate=True,
-    hint="Draw the next token from the last row of the logits.",
-)
-@isolated
+_plain = partial(check, "autoregressive", gate=True, parts=("distribution",))
+
+
+@_plain("law", weight=2, hint="Draw the next token from the last row of the logits.")
 def each_token_has_the_targets_law(student: Student, case: SamplingCase) -> None:
     """Each token has the target's distribution after all tokens before it."""
     expect_law(student, case)
 
 
-@check(
-    "autoregressive",
-    TOLD,
-    hint="Pass temperature, top_k and top_p to `distribution`, also if one is 0.",
-    gate=True,
-)
-@isolated
+@_plain("told", hint="Pass temperature, top_k and top_p to `distribution`, also if one is 0.")
 def temperature_top_k_and_top_p_count(student: Student, case: SamplingCase) -> None:
     """Each token is drawn with the given temperature, top-k and top-p."""
     expect_law(student, case)
 
 
-@check(
-    "autoregressive",
-    LAW,
-    ENDS,
+@_plain(
+    "law",
+    "ends",
     hint="Stop after eos, and test with n_new = 0 and with eos as the first new token.",
-    gate=True,
 )
-@isolated
 def writing_ends_in_time(student: Student, case: SamplingCase) -> None:
     """The result has n_new tokens, or ends earlier with the end-of-text token."""
     expect_all_in_time(student, case)
 
 
-@check(
-    "autoregressive",
-    SURE,
-    hint="Feed only the tokens after those that `n_cached()` counts.",
-    gate=True,
-)
-@isolated
+@_plain("sure", hint="Feed only the tokens after those that `n_cached()` counts.")
 def each_token_is_fed_once(student: Student, case: SamplingCase) -> None:
     """Each new token takes one call, which feeds only what the cache lacks."""
     run = worked_run(student, case)
@@ -219,20 +189,18 @@ def each_token_is_fed_once(student: Student, case: SamplingCase) -> None:
     expect_one_call_for_the_prompt(len(run.calls) - n_calls)
 
 
-@check("autoregressive", REPEATED, weight=0.5, hint="Pass rng to `sample`.", gate=True)
-@isolated
+@_plain("repeated", weight=0.5, hint="Pass rng to `sample`.")
 def rng_decides_about_each_token(student: Student, case: SamplingCase) -> None:
     """The same state of `rng` gives the same text, and another state another text."""
     expect_rng_decides(student, case)
 
 
-@check(
-    "autoregressive",
+@_plain(
     weight=0.5,
     hint="Call `check_start` and `check_sampling` at the start.",
     applies_to=is_refusal,
+    gate=False,
 )
-@isolated
 def what_cannot_be_written_is_refused(student: Student, case: RefusalCase) -> None:
     """Arguments outside their range raise ValueError."""
     expect_refused(student, case, "autoregressive")
@@ -253,16 +221,16 @@ SENSELESS = [
 ]
 OPEN_CASES = {
     "autoregressive": [
-        _alone("random tables", LAW, (1, 0), 3, 11),
-        _alone("a text that may end early", LAW, (2,), 3, 12, eos=1),
-        _alone("settings", TOLD, (0, 2), 2, 13, temperature=0.5, top_k=2),
-        _alone("settings", TOLD, (1, 2), 2, 17, temperature=1.6, top_p=0.7),
-        _alone("greedy", TOLD, (1, 2), 3, 15, temperature=0),
-        SamplingCase("no token wanted", ENDS, circle((0, 1, 2)), (1,), 0),
-        SamplingCase("the end at once", ENDS, circle((0, 1, 2)), (0,), 4, settings={"eos": 1}),
-        SamplingCase("a circle of tokens", SURE, circle((3, 1, 4, 0, 2)), (1, 4, 0), 6),
-        SamplingCase("one token as prompt", SURE, circle((3, 1, 4, 0, 2)), (2,), 3),
-        _alone("rng", REPEATED, (0, 1), 40, 16),
+        _alone("random tables", "law", (1, 0), 3, 11),
+        _alone("a text that may end early", "law", (2,), 3, 12, eos=1),
+        _alone("settings", "told", (0, 2), 2, 13, temperature=0.5, top_k=2),
+        _alone("settings", "told", (1, 2), 2, 17, temperature=1.6, top_p=0.7),
+        _alone("greedy", "told", (1, 2), 3, 15, temperature=0),
+        SamplingCase("no token wanted", "ends", circle((0, 1, 2)), (1,), 0),
+        SamplingCase("the end at once", "ends", circle((0, 1, 2)), (0,), 4, settings={"eos": 1}),
+        SamplingCase("a circle of tokens", "sure", circle((3, 1, 4, 0, 2)), (1, 4, 0), 6),
+        SamplingCase("one token as prompt", "sure", circle((3, 1, 4, 0, 2)), (2,), 3),
+        _alone("rng", "repeated", (0, 1), 40, 16),
         *SENSELESS,
     ]
 }

@@ -10,14 +10,7 @@ from typing import Any
 
 from labkit.bridge.requests import value_of
 from labkit.bridge.student import Student
-from labkit.checks.answers import (
-    AnswerCase,
-    ask,
-    choice_in,
-    fields_of,
-    finite_number_in,
-    is_near,
-)
+from labkit.checks.answers import AnswerCase, ask, choice_in, fields_of, finite_number_in, is_near
 from labkit.checks.compare import expect_mapping, refuse_blank, show, told
 from labkit.checks.core import OnlyRead, Wrong, check
 

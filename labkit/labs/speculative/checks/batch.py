@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -13,7 +14,7 @@ from labkit.bridge.student import Student
 from labkit.checks.compare import tensor_in
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_unchanged, pair_in
-from labkit.checks.law import Outcome, RandomSource
+from labkit.checks.law import Law, Outcome, RandomSource, gathered
 from labkit.labs.speculative.checks.blocks import (
     ONE,
     PLAIN,
@@ -23,23 +24,15 @@ from labkit.labs.speculative.checks.blocks import (
     row_slips,
     whole_in,
 )
-from labkit.labs.speculative.checks.law import (
-    Claim,
-    Found,
-    Law,
-    found_law,
-    gathered,
-    independent,
-)
-from labkit.labs.speculative.checks.parts import (
+from labkit.labs.speculative.checks.calling import (
     N_RUNS,
     Seeds,
     call,
     call_often,
     expect_repeatable,
-    isolated,
     look_after_call,
 )
+from labkit.labs.speculative.checks.law import Claim, Weights, found_once, independent
 
 N_COPIES = 4  # of each row, where a generator is to decide about all
 
@@ -49,11 +42,6 @@ class BatchCase:
     """Blocks of several rows. Behind the shorter ones stand tokens and probabilities of no row."""
 
     rows: tuple[VerifyCase, ...]
-
-    @property
-    def right(self) -> Any:
-        """Has the right functions as attributes; None in open cases."""
-        return self.rows[0].right
 
     def __str__(self) -> str:
         return f"rows with {', '.join(str(row.k) for row in self.rows)} drafted tokens"
@@ -97,9 +85,9 @@ class BatchCase:
             columns.append([whole_in(value, what, most) for value in column])
         return tuple(chain.from_iterable(zip(*columns, strict=True)))
 
-    def found(self, student: Student) -> Found:
+    def found(self, student: Student) -> Law:
         """The distribution of what the student's code returns, played once for all checks."""
-        return student.once(("verify_batch", self), lambda: found_law(self.play(student)))
+        return found_once(student, ("verify_batch", self), self.play(student))
 
     def play(self, student: Student) -> Callable[[RandomSource | None], Outcome]:
         """A run of the student's code, by the source of what is random in it."""
@@ -117,7 +105,7 @@ def part_of_row(i: int) -> Callable[[Outcome], Outcome]:
 
 
 def row_claim(
-    case: BatchCase, i: int, law: Law, slips: Mapping[str, Law] | None = None, why: str = ""
+    case: BatchCase, i: int, law: Weights, slips: Mapping[str, Weights] | None = None, why: str = ""
 ) -> Claim:
     """That a row has this distribution."""
     k = case.rows[i].k
@@ -125,32 +113,29 @@ def row_claim(
     return Claim(what, law, slips or {}, why)
 
 
-@check(
-    "verify_batch",
-    gate=True,
+_batch = partial(check, "verify_batch", gate=True, parts=("residual", "verify"))
+
+
+@_batch(
     hint="Compare one row with `verify`: how many it keeps, then the row of the next token.",
     applies_to=lambda case: not case.is_ragged,
 )
-@isolated
 def each_row_has_the_law_that_it_has_alone(student: Student, case: BatchCase) -> None:
     """In a batch of equal blocks, each row has the distribution that it has alone."""
     found = case.found(student)
     for i, row in enumerate(case.rows):
         right, slips = law_of_row(row.n_kept_law, row.after), row_slips(row, case.rows[0])
-        row_claim(case, i, right, slips).expect(found.law(part_of_row(i)))
+        row_claim(case, i, right, slips).expect(found.of(part_of_row(i)))
 
 
-@check(
-    "verify_batch",
+@_batch(
     hint="Give `torch.rand` the shape (B, k).",
     applies_to=lambda case: not case.is_ragged and len(case.rows) > 1,
-    gate=True,
 )
-@isolated
 def rows_do_not_share_their_luck(student: Student, case: BatchCase) -> None:
     """Rows are independent: each has random numbers of its own."""
     found = case.found(student)
-    alone = [found.law(part_of_row(i)) for i in range(len(case.rows))]
+    alone = [found.of(part_of_row(i)) for i in range(len(case.rows))]
     if any(len(law) < 2 for law in alone):
         raise Wrong(
             "the result of a row", expected="different ones, by chance", got="always the same"
@@ -159,44 +144,40 @@ def rows_do_not_share_their_luck(student: Student, case: BatchCase) -> None:
         f"{{}} kept and then token {{}} in row {i}" for i in range(len(alone))
     )
     try:
-        Claim(what, independent(alone)).expect(found.weights)
+        Claim(what, independent(alone)).expect(found.probabilities)
     except Wrong as wrong:
         kept = [gathered(law, itemgetter(slice(1))) for law in alone]
         why = "The numbers kept are independent, but not the next tokens. Draw one for each row."
         try:
-            Claim("", independent(kept)).expect(found.law(itemgetter(slice(0, None, 2))))
+            Claim("", independent(kept)).expect(found.of(itemgetter(slice(0, None, 2))))
         except Wrong:
             why = "The numbers kept depend on each other. Each row needs uniforms of its own."
         raise Wrong(wrong.what, expected=wrong.expected, got=wrong.got, why=why) from None
 
 
-@check(
-    "verify_batch",
+@_batch(
     hint="Set draft_probs to 0 from n_drafted on: the residual is then the target.",
     applies_to=lambda case: case.is_ragged,
-    gate=True,
 )
-@isolated
 def a_row_ends_where_its_draft_ends(student: Student, case: BatchCase) -> None:
     """A row may have fewer than k drafted tokens; the entries after them are ignored."""
     found = case.found(student)
     for i, row in enumerate(case.rows):
         right = law_of_row(row.n_kept_law, row.after)
         if row.k:  # whatever that is: another check looks at it
-            right = BatchCase((row,)).found(student).weights
-        got = found.law(part_of_row(i))
+            right = BatchCase((row,)).found(student).probabilities
+        got = found.of(part_of_row(i))
         is_more = any(n > row.k for n, _ in got)
         why = "More tokens are kept than were drafted." if is_more else ""
         row_claim(case, i, right, why=why).expect(got)
 
 
-@check(
-    "verify_batch",
+@_batch(
     weight=0.5,
     hint="Return int64, and turn (B, 1) into (B,) with `[:, 0]`.",
     applies_to=lambda case: case.k > 0,
+    gate=False,
 )
-@isolated
 def the_answer_is_one_whole_number_per_row(student: Student, case: BatchCase) -> None:
     """Both results are tensors of whole numbers, of shape (B,)."""
     got = call(student, "verify_batch", *case.tensors(), None)
@@ -210,13 +191,12 @@ def the_answer_is_one_whole_number_per_row(student: Student, case: BatchCase) ->
             raise Wrong(f"the dtype of {what}", expected="int64", got=str(tensor.dtype))
 
 
-@check(
-    "verify_batch",
+@_batch(
     weight=0.5,
     hint="Work on copies: `clone()`, or `where` in place of assignments.",
     applies_to=lambda case: case.k > 0,
+    gate=False,
 )
-@isolated
 def the_batch_stays_as_it_is(student: Student, case: BatchCase) -> None:
     """The call changes none of its arguments."""
     result, after = look_after_call(student, "verify_batch", *case.tensors(), None)
@@ -226,11 +206,12 @@ def the_batch_stays_as_it_is(student: Student, case: BatchCase) -> None:
         expect_unchanged(got, tensor, f"{name} after the call")
 
 
-@check(
-    "verify_batch",
+@_batch(
     weight=0.5,
     hint="Pass `generator=rng` to `torch.rand` and `torch.multinomial`.",
     applies_to=lambda case: case.k > 1 and len(case.rows) > 1,
+    gate=False,
+    parts=(),
 )
 def rng_decides_about_all_rows(student: Student, case: BatchCase) -> None:
     """The same state of `rng` gives the same result, and another state another result."""

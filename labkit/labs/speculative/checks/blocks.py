@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -17,10 +18,10 @@ from labkit.bridge.student import Student
 from labkit.checks.compare import number_in, show
 from labkit.checks.core import Wrong
 from labkit.checks.forms import pair_in
-from labkit.checks.law import Outcome, RandomSource
+from labkit.checks.law import Law, Outcome, RandomSource
+from labkit.labs.speculative.checks.calling import call
 from labkit.labs.speculative.checks.cases import residual_row
-from labkit.labs.speculative.checks.law import Found, Law, found_law
-from labkit.labs.speculative.checks.parts import call
+from labkit.labs.speculative.checks.law import Weights, found_once
 
 Probs = tuple[float, ...]
 
@@ -30,8 +31,7 @@ class VerifyCase:
     """A block of drafted tokens, and what should become of it.
 
     draft, target: rows of probabilities. kept: the chance of each token to be kept once those
-    before it were. after: the distribution of the token after 0, 1, ... kept ones. right: has the
-    right functions as attributes; None in open cases.
+    before it were. after: the distribution of the token after 0, 1, ... kept ones.
     """
 
     drafted: tuple[int, ...]
@@ -39,7 +39,6 @@ class VerifyCase:
     target: tuple[Probs, ...]
     kept: Probs
     after: tuple[Probs, ...]
-    right: Any = None
 
     def __str__(self) -> str:
         tokens = f"{self.k} drafted token" + ("s" if self.k != 1 else "")
@@ -73,7 +72,6 @@ class VerifyCase:
             self.target[i : i + 2],
             self.kept[i : i + 1],
             (self.after[i], self.target[i + 1]),
-            self.right,
         )
 
     def tensors(self) -> tuple[Tensor, Tensor]:
@@ -94,11 +92,9 @@ class VerifyCase:
         given = (list(self.drafted), *self.tensors(), None)
         return self.outcome_in(call(student, "verify", *given, source=source))
 
-    def found(self, student: Student) -> Found:
+    def found(self, student: Student) -> Law:
         """The distribution of what the student's code returns, played once for all checks."""
-        return student.once(
-            ("verify", self), lambda: found_law(lambda source: self.play(student, source))
-        )
+        return found_once(student, ("verify", self), partial(self.play, student))
 
 
 def whole_in(got: Any, what: str, most: int) -> int:
@@ -127,7 +123,7 @@ def counted_law(chances: Probs) -> dict[Outcome, float]:
     return law
 
 
-def kept_slips(case: VerifyCase) -> dict[str, Law]:
+def kept_slips(case: VerifyCase) -> dict[str, Weights]:
     """How many of one drafted token are kept by known mistakes, by what is said of them."""
     x = case.drafted[0]
     target, draft = case.target[0][x], case.draft[0][x]
@@ -148,14 +144,14 @@ def kept_slips(case: VerifyCase) -> dict[str, Law]:
     return {slip: leading_law((chance,)) for slip, chance in slips.items()}
 
 
-def rejected_counted(case: VerifyCase) -> Law:
+def rejected_counted(case: VerifyCase) -> Weights:
     """What comes of one drafted token if a rejected one is counted as kept."""
     kept, (rejected, whole) = case.kept[0], case.after
     pairs = enumerate(zip(rejected, whole, strict=True))
     return {(1, token): (1 - kept) * one + kept * other for token, (one, other) in pairs}
 
 
-def law_of_row(kept: Law, after: Sequence[Sequence[float]]) -> Law:
+def law_of_row(kept: Weights, after: Sequence[Sequence[float]]) -> Weights:
     """How many tokens of a row are kept, and the next one, which has the distribution after[n]."""
     return {
         (n, token): chance * share
@@ -164,7 +160,7 @@ def law_of_row(kept: Law, after: Sequence[Sequence[float]]) -> Law:
     }
 
 
-def row_slips(row: VerifyCase, first: VerifyCase) -> dict[str, Law]:
+def row_slips(row: VerifyCase, first: VerifyCase) -> dict[str, Weights]:
     """What comes out of a row of a batch by known mistakes, by what is said of them."""
     drafts = (*first.draft, *[(0.0,) * row.vocab_size] * (row.k + 1))
     borrowed = [residual_row(*pair) for pair in zip(row.target, drafts, strict=False)]

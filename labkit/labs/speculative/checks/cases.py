@@ -14,17 +14,18 @@ from labkit.labs.speculative.checks.models import Decided, Mind
 
 Row = Sequence[float]
 
-SURE, LAW, TOLD, ENDS, GREEDY = "sure", "law", "told", "ends", "greedy"
-SILENT, ASKED, REPEATED, CUT = "silent", "asked", "repeated", "cut"
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SamplingCase:
     """Models, a prompt, and what is asked for.
 
-    kind: what is to be seen in it, by which checks choose. draft: None for `autoregressive`.
-    gammas: one number, or several that are given out in turn. settings: temperature, top_k, top_p,
-    eos. right: has the right functions as attributes; None in open cases.
+    kind: "law" for the distribution of the new tokens, "told" for that with settings, "greedy" for
+    networks at temperature 0, "repeated" for the role of `rng`. In the others chance decides
+    nothing: "sure" is about what is fed, "ends" about where the text ends, "cut" about the report
+    of a block that eos cuts off, "silent" about a draft that at times proposes nothing, "asked"
+    about a gamma that is a function.
+    draft: None for `autoregressive`. gammas: one number, or several that are given out in turn.
+    settings: temperature, top_k, top_p, eos.
     """
 
     name: str
@@ -35,7 +36,6 @@ class SamplingCase:
     draft: Mind | None = None
     gammas: tuple[int, ...] = (2,)
     settings: Mapping[str, Any] = field(default_factory=dict)
-    right: Any = None
 
     def __str__(self) -> str:
         drafted = "" if self.draft is None else f", gamma {', '.join(map(str, self.gammas))}"
@@ -55,11 +55,11 @@ class SamplingCase:
     @property
     def is_told(self) -> bool:
         """Whether the code that samples may know the models: only the distribution counts then."""
-        return self.kind in (LAW, TOLD, REPEATED)
+        return self.kind in ("law", "told", "repeated")
 
     def offered(self, mind: Mind) -> Mind:
         """The model of a sampler. Where its distribution counts, nothing forks past the end."""
-        if self.kind not in (LAW, TOLD):
+        if self.kind not in ("law", "told"):
             return mind
         return Decided(mind, len(self.prompt), self.end, self.eos)
 

@@ -3,6 +3,8 @@
 What it is about: a text with the target's distribution, in fewer calls of the target.
 """
 
+from functools import partial
+
 from labkit.bridge.student import Student
 from labkit.checks.compare import show
 from labkit.checks.core import Wrong, check
@@ -11,60 +13,26 @@ from labkit.labs.speculative.checks.alone import (
     expect_one_call_for_the_prompt,
     worked_run,
 )
-from labkit.labs.speculative.checks.cases import (
-    ENDS,
-    GREEDY,
-    LAW,
-    REPEATED,
-    SURE,
-    TOLD,
-    SamplingCase,
-    n_alike,
-    sure_text,
-)
-from labkit.labs.speculative.checks.parts import isolated
-from labkit.labs.speculative.checks.runs import (
-    every_run,
-    expect_law,
-    expect_rng_decides,
-    run_of,
-)
+from labkit.labs.speculative.checks.cases import SamplingCase, n_alike, sure_text
+from labkit.labs.speculative.checks.runs import every_run, expect_law, expect_rng_decides, run_of
 from labkit.labs.speculative.checks.seen import blocks_of, verified, verified_next, was_rejected
 
+spec = partial(check, "speculative", gate=True, parts=("distribution", "residual", "verify"))
 
-@check(
-    "speculative",
-    LAW,
-    weight=3,
-    gate=True,
-    hint="Do one block on paper. Row i of the target is about drafted token i.",
-)
-@isolated
+
+@spec("law", weight=3, hint="Do one block on paper. Row i of the target is about drafted token i.")
 def the_text_has_the_targets_law(student: Student, case: SamplingCase) -> None:
     """The text has the distribution of the target, whatever the draft proposes."""
     expect_law(student, case)
 
 
-@check(
-    "speculative",
-    LAW,
-    ENDS,
-    hint="Draft at most one token less than are wanted. Cut after eos.",
-    gate=True,
-)
-@isolated
+@spec("law", "ends", hint="Draft at most one token less than are wanted. Cut after eos.")
 def the_text_ends_in_time(student: Student, case: SamplingCase) -> None:
     """The result has n_new tokens, or ends earlier with the end-of-text token."""
     expect_all_in_time(student, case)
 
 
-@check(
-    "speculative",
-    TOLD,
-    hint="Call `distribution` with the same settings for both models.",
-    gate=True,
-)
-@isolated
+@spec("told", hint="Call `distribution` with the same settings for both models.")
 def both_models_are_told_how_to_sample(student: Student, case: SamplingCase) -> None:
     """Both models use the settings: with the target as its own draft, none is rejected."""
     expect_law(student, case)
@@ -80,13 +48,9 @@ def both_models_are_told_how_to_sample(student: Student, case: SamplingCase) -> 
         )
 
 
-@check(
-    "speculative",
-    GREEDY,
-    hint="Run temperature 0 with a draft that differs, and compare with `autoregressive`.",
-    gate=True,
+@spec(
+    "greedy", hint="Run temperature 0 with a draft that differs, and compare with `autoregressive`."
 )
-@isolated
 def greedy_text_is_the_targets(student: Student, case: SamplingCase) -> None:
     """At temperature 0 the text is the target's greedy text."""
     run, expected = run_of(student, case), sure_text(case)
@@ -101,26 +65,13 @@ def greedy_text_is_the_targets(student: Student, case: SamplingCase) -> None:
         )
 
 
-@check(
-    "speculative",
-    REPEATED,
-    weight=0.5,
-    hint="Pass rng to `sample` and to `verify`.",
-    gate=True,
-)
-@isolated
+@spec("repeated", weight=0.5, hint="Pass rng to `sample` and to `verify`.")
 def rng_decides_about_the_text(student: Student, case: SamplingCase) -> None:
     """The same state of `rng` gives the same text, and another state another text."""
     expect_rng_decides(student, case)
 
 
-@check(
-    "speculative",
-    SURE,
-    hint="Feed the last token and all drafted ones to the target in one call.",
-    gate=True,
-)
-@isolated
+@spec("sure", hint="Feed the last token and all drafted ones to the target in one call.")
 def one_target_call_verifies_a_block(student: Student, case: SamplingCase) -> None:
     """One call of the target verifies gamma drafted tokens and gives the token after them."""
     run = worked_run(student, case)
@@ -141,13 +92,7 @@ def one_target_call_verifies_a_block(student: Student, case: SamplingCase) -> No
     expect_one_call_for_the_prompt(n_calls - len(blocks))
 
 
-@check(
-    "speculative",
-    SURE,
-    hint="If r tokens are still wanted, draft at most r - 1.",
-    gate=True,
-)
-@isolated
+@spec("sure", hint="If r tokens are still wanted, draft at most r - 1.")
 def no_more_is_drafted_than_can_be_used(student: Student, case: SamplingCase) -> None:
     """At most gamma tokens are drafted, all can be used, and the last is not fed to the draft."""
     run = worked_run(student, case)

@@ -67,45 +67,35 @@ class DistributionCase:
         return got
 
 
-@check(
-    "distribution",
-    "temperature",
-    "large",
-    gate=True,
-    hint="Use `torch.softmax` of logits / temperature.",
-)
+_probs = partial(check, "distribution", gate=True)
+
+
+@_probs("temperature", "large", hint="Use `torch.softmax` of logits / temperature.")
 def the_temperature_divides_the_logits(student: Student, case: DistributionCase) -> None:
     """The probabilities are the softmax of logits / temperature, also for large logits."""
     case.expect(student, "Divide the logits by the temperature before the softmax.")
 
 
-@check("distribution", "greedy", hint="Treat temperature 0 before you divide.", gate=True)
+@_probs("greedy", hint="Treat temperature 0 before you divide.")
 def temperature_zero_is_certain(student: Student, case: DistributionCase) -> None:
     """At temperature 0 the largest logit has probability 1, and all others 0."""
     case.expect(student, "One token has probability 1, all others have 0.")
 
 
-@check("distribution", "top_k", hint="Set all others to 0, then divide by the sum.", gate=True)
+@_probs("top_k", hint="Set all others to 0, then divide by the sum.")
 def top_k_keeps_the_most_likely(student: Student, case: DistributionCase) -> None:
     """Top-k keeps the k most likely tokens, the others get 0, and the sum is 1."""
     case.expect(student, "Divide the kept probabilities by their sum.")
 
 
-@check(
-    "distribution", "top_p", hint="Keep the token with which the sum reaches top_p, too.", gate=True
-)
+@_probs("top_p", hint="Keep the token with which the sum reaches top_p, too.")
 def top_p_keeps_the_fewest_that_reach_it(student: Student, case: DistributionCase) -> None:
     """Top-p keeps the fewest most likely tokens with a sum of at least top_p; new sum 1."""
     why = "Keep a token if the more likely tokens before it sum to less than top_p."
     case.expect(student, why)
 
 
-@check(
-    "distribution",
-    "order",
-    hint="Apply top-k to the result of the temperature, and top-p to that of top-k.",
-    gate=True,
-)
+@_probs("order", hint="Apply top-k to the result of the temperature, and top-p to that of top-k.")
 def temperature_then_top_k_then_top_p(student: Student, case: DistributionCase) -> None:
     """The settings are applied in this order: temperature, top-k, top-p."""
 
@@ -122,11 +112,11 @@ def temperature_then_top_k_then_top_p(student: Student, case: DistributionCase) 
         expect_tensor(got, right, "the probabilities", why=why)
 
 
-@check(
-    "distribution",
+@_probs(
     "ties",
     weight=0.5,
     hint="Use `sort(dim=-1, descending=True, stable=True)`; `topk` promises no order.",
+    gate=False,
 )
 def of_equal_tokens_the_first_are_kept(student: Student, case: DistributionCase) -> None:
     """Of equally likely tokens, those with the smaller index are kept."""
@@ -136,7 +126,7 @@ def of_equal_tokens_the_first_are_kept(student: Student, case: DistributionCase)
     expect_equal(kept, wanted, "the tokens that are kept", why=why)
 
 
-@check("distribution", "rows", hint="Sort and sum over the last dimension, `dim=-1`.", gate=True)
+@_probs("rows", hint="Sort and sum over the last dimension, `dim=-1`.")
 def each_row_is_a_distribution(student: Student, case: DistributionCase) -> None:
     """Each row of logits gives its own distribution."""
     logits = case.tensor()
@@ -148,7 +138,7 @@ def each_row_is_a_distribution(student: Student, case: DistributionCase) -> None
     expect_tensor(got, expected, "the probabilities", why=why)
 
 
-@check("distribution", "forbidden", weight=0.5, hint="Leave -inf as it is: exp(-inf) is 0.")
+@_probs("forbidden", weight=0.5, hint="Leave -inf as it is: exp(-inf) is 0.", gate=False)
 def a_forbidden_token_has_probability_zero(student: Student, case: DistributionCase) -> None:
     """A logit of -inf has probability 0, and the others are as without it."""
     logits = case.tensor()
@@ -159,7 +149,7 @@ def a_forbidden_token_has_probability_zero(student: Student, case: DistributionC
     expect_tensor(case.ask(student), expected, "the probabilities", why=why)
 
 
-@check("distribution", "dtype", weight=0.5, hint="Convert with `.float()` before you compute.")
+@_probs("dtype", weight=0.5, hint="Convert with `.float()` before you compute.", gate=False)
 def half_precision_is_computed_in_single(student: Student, case: DistributionCase) -> None:
     """Half precision is computed in float32, and float64 stays float64."""
     is_double = case.dtype is torch.float64
@@ -169,13 +159,13 @@ def half_precision_is_computed_in_single(student: Student, case: DistributionCas
         raise Wrong("the dtype of the probabilities", expected="float32", got=show(str(got.dtype)))
 
 
-@check(
-    "distribution",
+@_probs(
     "temperature",
     "greedy",
     "top_p",
     "order",
     hint="Avoid `x /= t`, `x[...] = 0` and methods that end in `_`: they change x.",
+    gate=False,
 )
 def the_logits_stay_as_they_are(student: Student, case: DistributionCase) -> None:
     """The call does not change the logits."""
@@ -184,7 +174,7 @@ def the_logits_stay_as_they_are(student: Student, case: DistributionCase) -> Non
     expect_unchanged(value_of(logits), case.tensor(), "the logits after the call")
 
 
-@check("distribution", "temperature", weight=0.5, hint="Call `check_sampling` first.")
+@_probs("temperature", weight=0.5, hint="Call `check_sampling` first.", gate=False)
 def settings_without_a_meaning_are_refused(student: Student, case: DistributionCase) -> None:
     """A temperature below 0, top_k below 1 or top_p outside (0, 1] raises ValueError."""
     case.ask(student)
@@ -195,11 +185,11 @@ def settings_without_a_meaning_are_refused(student: Student, case: DistributionC
             expect_refusal(ask, "ValueError", f"what happens with {setting}={value:g}")
 
 
-@check(
-    "distribution",
+@_probs(
     "refused",
     weight=0.5,
     hint="Raise ValueError unless the largest logit of each row is finite.",
+    gate=False,
 )
 def logits_without_a_largest_are_refused(student: Student, case: DistributionCase) -> None:
     """NaN, infinity or a row of only -inf raises ValueError, also at temperature 0."""

@@ -1,6 +1,7 @@
 """Checks of `ngram_draft`, part of `labkit.labs.speculative.checks`."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from labkit.bridge.student import Student
@@ -65,13 +66,16 @@ class LookupCase:
 REPEATED = LookupCase("copy", (4, 2, 5, 1, 4, 2, 5), gamma=1, drafted=(1,))
 
 
-@check("ngram_draft", "copy", gate=True, hint="Copy from the first token after the match on.")
+_lookup = partial(check, "ngram_draft", gate=True)
+
+
+@_lookup("copy", hint="Copy from the first token after the match on.")
 def what_followed_is_copied(student: Student, case: LookupCase) -> None:
     """Up to gamma tokens are copied, from the first token after the match on."""
     case.expect(student)
 
 
-@check("ngram_draft", "longest", hint="Look for `longest` tokens first.", gate=True)
+@_lookup("longest", hint="Look for `longest` tokens first.")
 def the_longest_match_comes_first(student: Student, case: LookupCase) -> None:
     """A match of `longest` tokens is preferred to a shorter match."""
     case.expect(
@@ -79,44 +83,29 @@ def the_longest_match_comes_first(student: Student, case: LookupCase) -> None:
     )
 
 
-@check(
-    "ngram_draft",
-    "shorter",
-    hint="Try `longest` tokens, then one less, and so on down to 1.",
-    gate=True,
-)
+@_lookup("shorter", hint="Try `longest` tokens, then one less, and so on down to 1.")
 def fewer_tokens_are_looked_for_then(student: Student, case: LookupCase) -> None:
     """If `longest` tokens have no match, fewer are tried, down to the last token alone."""
     case.expect(student, "`longest` tokens have no match here, but fewer tokens have one.")
 
 
-@check(
-    "ngram_draft",
-    "earliest",
-    hint="Search from the start of the text, and take the first match.",
-    gate=True,
-)
+@_lookup("earliest", hint="Search from the start of the text, and take the first match.")
 def the_earliest_place_counts(student: Student, case: LookupCase) -> None:
     """Of several matches the earliest one counts."""
     case.expect(student, "There are several matches of this length. Take the first.")
 
 
-@check(
-    "ngram_draft",
-    "end",
-    hint="Slicing past the end of a list is fine: it gives fewer tokens.",
-    gate=True,
-)
+@_lookup("end", hint="Slicing past the end of a list is fine: it gives fewer tokens.")
 def the_copy_ends_with_the_text(student: Student, case: LookupCase) -> None:
     """If fewer than gamma tokens come after the match, only those are copied."""
     case.expect(student, "The copy ends where the text ends.")
 
 
-@check(
-    "ngram_draft",
+@_lookup(
     "nothing",
     weight=0.5,
     hint="If the tokens occur nowhere earlier, return an empty list.",
+    gate=False,
 )
 def where_nothing_is_found_nothing_is_drafted(student: Student, case: LookupCase) -> None:
     """If the last token occurs nowhere earlier, the result is an empty list."""
@@ -124,7 +113,7 @@ def where_nothing_is_found_nothing_is_drafted(student: Student, case: LookupCase
     REPEATED.expect(student, f"This is about {REPEATED}.")
 
 
-@check("ngram_draft", "copy", weight=0.5, hint="Raise ValueError before you search.")
+@_lookup("copy", weight=0.5, hint="Raise ValueError before you search.", gate=False)
 def no_tokens_wanted_or_compared_is_refused(student: Student, case: LookupCase) -> None:
     """gamma < 1 or longest < 1 raises ValueError."""
     tokens = list(case.tokens)

@@ -9,7 +9,7 @@ from typing import Any
 from labkit.bridge.requests import place, value_of
 from labkit.bridge.student import Proxy, Student
 from labkit.checks.compare import expect_equal, expect_number, show
-from labkit.checks.core import Wrong, check
+from labkit.checks.core import Wrong
 from labkit.labs.speculative.checks.alone import (
     ONE_TOKEN,
     SENSELESS,
@@ -20,46 +20,20 @@ from labkit.labs.speculative.checks.alone import (
     is_refusal,
     worked_run,
 )
-from labkit.labs.speculative.checks.cases import (
-    ASKED,
-    CUT,
-    ENDS,
-    GREEDY,
-    LAW,
-    REPEATED,
-    SILENT,
-    SURE,
-    TOLD,
-    SamplingCase,
-    cut_text,
-    n_alike,
-)
+from labkit.labs.speculative.checks.cases import SamplingCase, cut_text, n_alike
+from labkit.labs.speculative.checks.chance import spec
 from labkit.labs.speculative.checks.models import Call, Network, circle, disjoint, generic
-from labkit.labs.speculative.checks.parts import isolated
 from labkit.labs.speculative.checks.runs import play_once, run_of
 from labkit.labs.speculative.checks.seen import Seen, blocks_of, readings, verified_next
 
 
-@check(
-    "speculative",
-    SURE,
-    hint="Rewind to the text without its last token, and no further.",
-    gate=True,
-)
-@isolated
+@spec("sure", hint="Rewind to the text without its last token, and no further.")
 def no_model_is_fed_a_token_twice(student: Student, case: SamplingCase) -> None:
     """Each model is fed only what its cache lacks; accepted tokens stay in the cache."""
     expect_fed_once(worked_run(student, case).calls)
 
 
-@check(
-    "speculative",
-    SURE,
-    weight=1.5,
-    hint="After a full acceptance, feed the draft its own last token, too.",
-    gate=True,
-)
-@isolated
+@spec("sure", weight=1.5, hint="After a full acceptance, feed the draft its own last token, too.")
 def caches_hold_the_text_and_nothing_else(student: Student, case: SamplingCase) -> None:
     """When a model is fed, its cache holds the text so far, without rejected tokens or gaps."""
     run = run_of(student, case)
@@ -98,19 +72,16 @@ def _expect_one_text(call: Call, text: tuple[int, ...], n_known: int) -> None:
     )
 
 
-@check(
-    "speculative",
-    SURE,
-    CUT,
+@spec(
+    "sure",
+    "cut",
     hint="Give `Block` the number that `verify` returned, and the length of the text before it.",
-    gate=True,
 )
-@isolated
 def every_block_is_reported(student: Student, case: SamplingCase) -> None:
     """`blocks` gets a `Block` for each block: n_drafted, n_accepted and position."""
     held = place(student, [])
     run = play_once(student, case, blocks=held)
-    if case.kind == SURE:
+    if case.kind == "sure":
         expect_worked(run, case)
     elif run.new != cut_text(case):
         return  # where the text ends is another check's matter
@@ -136,11 +107,11 @@ def _misreported(reported: list, blocks: list[Seen], case: SamplingCase) -> Wron
             expect_number(block.n_drafted, seen.n_drafted or 0, f"the tokens drafted in block {i}")
             if seen.position + (seen.n_drafted or 0) < case.end:  # no more than could be used
                 what, slips = f"the tokens accepted in block {i}", {seen.n_kept + 1: ADDED}
-                if case.kind == CUT:
+                if case.kind == "cut":
                     slips[len(case.prompt) + len(cut_text(case)) - seen.position] = CUT_OFF
                 expect_number(block.n_accepted, seen.n_kept, what, slips=slips)
         what, why = "the number of blocks reported", _left_out(reported, blocks)
-        if case.kind == SURE or len(reported) < len(blocks):  # eos is another check's matter
+        if case.kind == "sure" or len(reported) < len(blocks):  # eos is another check's matter
             expect_equal(len(reported), len(blocks), what, why=why)
     except Wrong as wrong:
         return wrong
@@ -156,14 +127,7 @@ def _left_out(reported: list, blocks: list[Seen]) -> str:
     return "A block without drafted tokens is reported, too." * is_so
 
 
-@check(
-    "speculative",
-    SILENT,
-    weight=0.5,
-    hint="Stop drafting in this block when the draft's row is all -inf.",
-    gate=True,
-)
-@isolated
+@spec("silent", weight=0.5, hint="Stop drafting in this block when the draft's row is all -inf.")
 def a_draft_may_have_nothing_to_propose(student: Student, case: SamplingCase) -> None:
     """If the draft's logits are all -inf, the block ends there, and the next block drafts again."""
     for block in blocks_of(worked_run(student, case), case):
@@ -176,14 +140,7 @@ def a_draft_may_have_nothing_to_propose(student: Student, case: SamplingCase) ->
             )
 
 
-@check(
-    "speculative",
-    ASKED,
-    weight=0.5,
-    hint="If `callable(gamma)`, call it once at the start of each block.",
-    gate=True,
-)
-@isolated
+@spec("asked", weight=0.5, hint="If `callable(gamma)`, call it once at the start of each block.")
 def gamma_is_asked_for_before_each_block(student: Student, case: SamplingCase) -> None:
     """If gamma is a function, it is called once for each block; 0 makes a plain step."""
     blocks = blocks_of(worked_run(student, case), case)
@@ -194,13 +151,12 @@ def gamma_is_asked_for_before_each_block(student: Student, case: SamplingCase) -
     expect_equal(got, wanted, "the tokens drafted in each block", why=why)
 
 
-@check(
-    "speculative",
+@spec(
     weight=0.5,
     hint="Call `check_start` and `check_sampling` at the start.",
     applies_to=is_refusal,
+    gate=False,
 )
-@isolated
 def what_cannot_start_is_refused(student: Student, case: RefusalCase) -> None:
     """Arguments outside their range raise ValueError."""
     expect_refused(student, case, "speculative")
@@ -208,39 +164,39 @@ def what_cannot_start_is_refused(student: Student, case: RefusalCase) -> None:
 
 def _told(seed: int, **settings: Any) -> SamplingCase:
     model = generic(3, seed)
-    return SamplingCase("one model twice", TOLD, model, (1, 2), 3, model, (2,), settings)
+    return SamplingCase("one model twice", "told", model, (1, 2), 3, model, (2,), settings)
 
 
 RING = (3, 1, 4, 0, 5, 2)
 SURE_OF_THEMSELVES = [
-    SamplingCase("all accepted", SURE, circle(RING), (4, 0), 9, circle(RING), (3,)),
-    SamplingCase("all rejected", SURE, circle(RING), (1,), 4, circle(RING, slips=RING), (2,)),
-    SamplingCase("some", SURE, circle(RING), (3, 1, 4), 17, circle(RING, slips=(1, 5, 2)), (3,)),
-    SamplingCase("a gamma of 1", SURE, circle(RING), (2, 3), 6, circle(RING, slips=(5,)), (1,)),
-    SamplingCase("more gamma than text", SURE, circle(RING), (5,), 3, circle(RING), (8,)),
-    SamplingCase("one token", SURE, circle(RING), (0, 5), 1, circle(RING), (2,)),
+    SamplingCase("all accepted", "sure", circle(RING), (4, 0), 9, circle(RING), (3,)),
+    SamplingCase("all rejected", "sure", circle(RING), (1,), 4, circle(RING, slips=RING), (2,)),
+    SamplingCase("some", "sure", circle(RING), (3, 1, 4), 17, circle(RING, slips=(1, 5, 2)), (3,)),
+    SamplingCase("a gamma of 1", "sure", circle(RING), (2, 3), 6, circle(RING, slips=(5,)), (1,)),
+    SamplingCase("more gamma than text", "sure", circle(RING), (5,), 3, circle(RING), (8,)),
+    SamplingCase("one token", "sure", circle(RING), (0, 5), 1, circle(RING), (2,)),
 ]
 OPEN_CASES = {
     "speculative": [
-        SamplingCase("two", LAW, generic(2, 1, 0.1), (1, 0), 3, generic(2, 2, 0.1)),
-        SamplingCase("three", LAW, generic(3, 3), (2,), 3, generic(3, 4), (1,)),
-        SamplingCase("a text that may end early", LAW, generic(2, 5), (1, 0, 1), 4,
+        SamplingCase("two", "law", generic(2, 1, 0.1), (1, 0), 3, generic(2, 2, 0.1)),
+        SamplingCase("three", "law", generic(3, 3), (2,), 3, generic(3, 4), (1,)),
+        SamplingCase("a text that may end early", "law", generic(2, 5), (1, 0, 1), 4,
                      generic(2, 6), (3,), {"eos": 1}),
-        SamplingCase("nothing in common", LAW, disjoint(3, 7, is_draft=False), (0,), 3,
+        SamplingCase("nothing in common", "law", disjoint(3, 7, is_draft=False), (0,), 3,
                      disjoint(3, 7, is_draft=True)),
         _told(21, temperature=0.5, top_k=2),
         _told(22, temperature=1.6, top_p=0.7),
-        SamplingCase("greedy", GREEDY, Network(8), (5, 2, 9), 24, Network(8, bias=2.0), (3,),
+        SamplingCase("greedy", "greedy", Network(8), (5, 2, 9), 24, Network(8, bias=2.0), (3,),
                      {"temperature": 0}),
         *SURE_OF_THEMSELVES,
-        SamplingCase("no token wanted", ENDS, circle(RING), (1, 4), 0, circle(RING)),
+        SamplingCase("no token wanted", "ends", circle(RING), (1, 4), 0, circle(RING)),
         *(SamplingCase("ends among the drafted", kind, circle(RING), (1,), 9, circle(RING), (4,),
-                       {"eos": 5}) for kind in (ENDS, CUT)),
-        SamplingCase("silent now and then", SILENT, circle(RING), (3,), 8,
+                       {"eos": 5}) for kind in ("ends", "cut")),
+        SamplingCase("silent now and then", "silent", circle(RING), (3,), 8,
                      circle(RING, silent=(1, 0)), (3,)),
-        SamplingCase("a new gamma each time", ASKED, circle(RING), (2, 3), 9, circle(RING),
+        SamplingCase("a new gamma each time", "asked", circle(RING), (2, 3), 9, circle(RING),
                      (2, 0, 3, 0)),
-        SamplingCase("rng", REPEATED, generic(3, 8), (1, 0), 40, generic(3, 9), (3,)),
+        SamplingCase("rng", "repeated", generic(3, 8), (1, 0), 40, generic(3, 9), (3,)),
         *SENSELESS,
         RefusalCase("gamma is 0", (("gamma", 0),)),
         RefusalCase("the draft's cache holds another text", ONE_TOKEN, cached=(("draft", 2),)),

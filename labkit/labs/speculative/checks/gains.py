@@ -44,24 +44,22 @@ class TokensCase:
         expect_number(got, right, "tokens per block", relative=relative, why=why)
 
 
-@check("expected_tokens", "between", gate=True, hint="Add up 1, alpha, alpha^2, ..., alpha^gamma.")
+_tokens = partial(check, "expected_tokens", gate=True)
+
+
+@_tokens("between", hint="Add up 1, alpha, alpha^2, ..., alpha^gamma.")
 def each_token_counts_by_its_chance_to_stay(student: Student, case: TokensCase) -> None:
     """The average is 1 + alpha + alpha^2 + ... + alpha^gamma."""
     case.expect(student)
 
 
-@check(
-    "expected_tokens",
-    "edge",
-    hint="Test alpha = 1, alpha = 0 and gamma = 0; avoid 0 / 0.",
-    gate=True,
-)
+@_tokens("edge", hint="Test alpha = 1, alpha = 0 and gamma = 0; avoid 0 / 0.")
 def the_ends_are_not_forgotten(student: Student, case: TokensCase) -> None:
     """alpha = 1 gives gamma + 1 tokens; alpha = 0 or gamma = 0 gives 1 token."""
     case.expect(student)
 
 
-@check("expected_tokens", "between", weight=0.5, hint="Check alpha and gamma before you compute.")
+@_tokens("between", weight=0.5, hint="Check alpha and gamma before you compute.", gate=False)
 def what_is_no_probability_is_refused(student: Student, case: TokensCase) -> None:
     """alpha outside [0, 1] or gamma below 0 raises ValueError."""
     refused = {f"alpha {a:g} and gamma {case.gamma}": (a, case.gamma) for a in NO_CHANCE}
@@ -95,10 +93,10 @@ class SpeedupCase:
         return number_in(student.speedup(*numbers), "the speedup")
 
 
-_speedup = partial(check, "speedup", parts=("expected_tokens",))
+_speedup = partial(check, "speedup", gate=True, parts=("expected_tokens",))
 
 
-@_speedup(gate=True, hint="A block takes gamma * draft_s + verify_s.")
+@_speedup(hint="A block takes gamma * draft_s + verify_s.")
 def a_block_takes_its_drafts_and_one_verification(student: Student, case: SpeedupCase) -> None:
     """A block takes gamma draft steps and one verification; with alpha 0 it adds one token."""
     got, right_s = case.ask(student, alpha=0.0, target_s=1.0), case.block_s
@@ -121,7 +119,7 @@ def a_block_takes_its_drafts_and_one_verification(student: Student, case: Speedu
     expect_number(got, 1 / right_s, what, relative=SINGLE_PRECISION, why=why)
 
 
-@_speedup(hint="Multiply by the tokens of a block, from `expected_tokens`.", gate=True)
+@_speedup(hint="Multiply by the tokens of a block, from `expected_tokens`.")
 def all_tokens_of_a_block_are_gained(student: Student, case: SpeedupCase) -> None:
     """The speedup is proportional to the tokens per block."""
     one, got = case.ask(student, alpha=0.0), case.ask(student)
@@ -132,7 +130,7 @@ def all_tokens_of_a_block_are_gained(student: Student, case: SpeedupCase) -> Non
     expect_number(got / one, case.n_tokens, what, relative=2 * SINGLE_PRECISION, why=why)
 
 
-@_speedup(hint="Multiply by target_s, the time of a plain step.", gate=True)
+@_speedup(hint="Multiply by target_s, the time of a plain step.")
 def plain_decoding_is_what_is_compared_with(student: Student, case: SpeedupCase) -> None:
     """The speedup is proportional to target_s."""
     one, got = case.ask(student, target_s=1.0), case.ask(student)
@@ -142,7 +140,7 @@ def plain_decoding_is_what_is_compared_with(student: Student, case: SpeedupCase)
     expect_number(got / one, case.target_s, what, relative=2 * SINGLE_PRECISION)
 
 
-@_speedup(weight=0.5, hint="Call `expected_tokens`: it raises the ValueError.")
+@_speedup(weight=0.5, hint="Call `expected_tokens`: it raises the ValueError.", gate=False)
 def no_speedup_without_a_probability(student: Student, case: SpeedupCase) -> None:
     """alpha outside [0, 1] or gamma below 0 raises ValueError here, too."""
 

@@ -1,17 +1,15 @@
 """What comes out of a student's random function, and how often, exactly."""
 
 import math
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, product
 from typing import Any
 
-from labkit.bridge.student import StudentError
+from labkit.bridge.student import Student, StudentError
 from labkit.chance.paths import NotRepeatable
 from labkit.checks.core import Wrong
-from labkit.checks.law import Law as ExactLaw
-from labkit.checks.law import Outcome, RandomSource, exact_law
+from labkit.checks.law import Law, Outcome, RandomSource, exact_law
 
 MAX_PATHS = 3_000  # three times what the most wasteful right sampler needs
 TOLERANCE = 2e-5  # what single precision leaves of a small residual
@@ -21,7 +19,7 @@ HOW_TO_DRAW = (
     "the text needs. Then every outcome can be followed."
 )
 
-Law = Mapping[Outcome, float]
+Weights = Mapping[Outcome, float]
 Play = Callable[[RandomSource | None], Outcome]
 
 
@@ -29,7 +27,7 @@ class Unfollowed(Wrong):
     """What the student's code draws cannot be followed, so its distribution is not known."""
 
 
-def followed(play: Play, **limits: float) -> ExactLaw:
+def followed(play: Play, **limits: float) -> Law:
     """The exact distribution of `play(source)`, over all answers of the source; None: real ones.
 
     limits: as those of `exact_law`. Raises: Unfollowed where it cannot be had; what `play` raises.
@@ -58,26 +56,6 @@ def _unfollowed(error: StudentError) -> Exception:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Outcomes with their probabilities."""
-
-    weights: Law
-
-    def law(
-        self,
-        key: Callable[[Outcome], Outcome] = lambda outcome: outcome,
-        given: Callable[[Outcome], bool] = lambda outcome: True,
-    ) -> dict[Outcome, float]:
-        """The weights of `key(outcome)`, for the outcomes of which `given` holds."""
-        return gathered({one: self.weights[one] for one in self.weights if given(one)}, key)
-
-    def share(self, given: Callable[[Outcome], bool]) -> float:
-        """The probability of the outcomes for which it holds."""
-        weights = [weight for outcome, weight in self.weights.items() if given(outcome)]
-        return math.fsum(weights) / math.fsum(self.weights.values())
-
-
-@dataclass(frozen=True, slots=True)
 class Claim:
     """What a distribution should be. what: in words, with {} for what the outcome consists of.
 
@@ -85,33 +63,33 @@ class Claim:
     """
 
     what: str
-    law: Law
-    slips: Mapping[str, Law] = field(default_factory=dict)
+    law: Weights
+    slips: Mapping[str, Weights] = field(default_factory=dict)
     why: str = ""
 
-    def expect(self, weights: Law) -> None:
+    def expect(self, weights: Weights) -> None:
         """Raise Wrong unless the weights go by the distribution."""
         total = math.fsum(weights.values())
         if total < TOLERANCE:
             often, share = max(self.law.items(), key=lambda item: item[1])
             wanted, seen = f"probability {share:.4g}", "that this never happens"
             raise Wrong(self.what.format(*often), expected=wanted, got=seen)
-        shares = {outcome: weight / total for outcome, weight in weights.items()}
-        if is_like(shares, self.law):
+        found = Law({outcome: weight / total for outcome, weight in weights.items()})
+        worst, surplus = found.worst(self.law)
+        if abs(surplus) <= TOLERANCE:
             return
-        worst = max(sorted({**self.law, **shares}), key=lambda one: _gap(shares, self.law, one))
-        fitting = [slip for slip, law in self.slips.items() if is_like(shares, law)]
+        fitting = [slip for slip, law in self.slips.items() if found.deviation(law) <= TOLERANCE]
         why = " Or: ".join(fitting) or self.why
         raise Wrong(
             self.what.format(*worst),
             expected=f"probability {self.law.get(worst, 0.0):.4g}",
-            got=f"{shares.get(worst, 0.0):.4g}",
+            got=f"{found.probabilities.get(worst, 0.0):.4g}",
             why=why,
             cause=why or self.what,
         )
 
 
-def found_law(play: Play) -> Found:
+def found_law(play: Play) -> Law:
     """What `play(source)` returns, over all that the source may say.
 
     Raises: as `followed`.
@@ -119,7 +97,12 @@ def found_law(play: Play) -> Found:
     law = followed(play)
     if not law.is_complete:
         raise too_many_paths()
-    return Found(law.probabilities)
+    return law
+
+
+def found_once(student: Student, key: Hashable, play: Play) -> Law:
+    """The same, once for all checks of a case, also where it cannot be followed."""
+    return student.once(key, lambda: found_law(play), keep=(Unfollowed,))
 
 
 def too_many_paths() -> Unfollowed:
@@ -127,33 +110,12 @@ def too_many_paths() -> Unfollowed:
     return Unfollowed("its random numbers can fall in too many ways to follow", why=HOW_TO_DRAW)
 
 
-def gathered(weights: Law, key: Callable[[Outcome], Outcome]) -> dict[Outcome, float]:
-    """The weights of `key(outcome)`."""
-    found: Counter[Outcome] = Counter()
-    for outcome, weight in weights.items():
-        found[key(outcome)] += weight
-    return dict(found)
-
-
 def row_law(probs: Any) -> dict[Outcome, float]:
     """The distribution of one token, from its probabilities."""
     return {(token,): float(share) for token, share in enumerate(probs)}
 
 
-def is_like(law: Law, other: Law) -> bool:
-    """Whether two distributions are the same, but for rounding."""
-    return _distance(law, other) <= TOLERANCE
-
-
-def _gap(law: Law, other: Law, outcome: Outcome) -> float:
-    return abs(law.get(outcome, 0.0) - other.get(outcome, 0.0))
-
-
-def _distance(law: Law, other: Law) -> float:
-    return max(_gap(law, other, outcome) for outcome in {**law, **other})
-
-
-def independent(laws: Sequence[Law]) -> Law:
+def independent(laws: Sequence[Weights]) -> Weights:
     """The distribution of all rows together if they do not depend on each other."""
     totals = [math.fsum(law.values()) for law in laws]
     return {

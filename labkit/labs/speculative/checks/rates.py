@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import nan
 from statistics import fmean
 from typing import Any
@@ -90,11 +91,12 @@ def blocks_of(student: Student, counts: Sequence[tuple[int, int, str]]) -> list[
     return made
 
 
-@check(
-    "acceptance_rate",
+_rate = partial(check, "acceptance_rate", gate=True)
+
+
+@_rate(
     "rejected",
     weight=2,
-    gate=True,
     hint="Count the accepted tokens and the rejected one as examined, not those after it.",
 )
 def what_was_not_examined_does_not_count(student: Student, case: BlocksCase) -> None:
@@ -102,35 +104,25 @@ def what_was_not_examined_does_not_count(student: Student, case: BlocksCase) -> 
     case.expect(student, "Examined are the tokens up to the first rejected one.")
 
 
-@check(
-    "acceptance_rate",
-    "full",
-    hint="If all drafted tokens are accepted, count no rejected one.",
-    gate=True,
-)
+@_rate("full", hint="If all drafted tokens are accepted, count no rejected one.")
 def a_block_accepted_whole_has_no_rejected_token(student: Student, case: BlocksCase) -> None:
     """If all drafted tokens are accepted, exactly these are examined."""
     case.expect(student)
 
 
-@check("acceptance_rate", "sum", hint="Add up over all blocks first, then divide once.", gate=True)
+@_rate("sum", hint="Add up over all blocks first, then divide once.")
 def every_examined_token_weighs_the_same(student: Student, case: BlocksCase) -> None:
     """The rate is all accepted tokens divided by all examined ones, not a mean of ratios."""
     case.expect(student)
 
 
-@check(
-    "acceptance_rate",
-    "plain",
-    hint="Count 0 examined tokens for a block with n_drafted = 0.",
-    gate=True,
-)
+@_rate("plain", hint="Count 0 examined tokens for a block with n_drafted = 0.")
 def a_plain_step_examines_nothing(student: Student, case: BlocksCase) -> None:
     """A block without drafted tokens does not change the rate."""
     case.expect(student)
 
 
-@check("acceptance_rate", "full", weight=0.5, hint="Raise ValueError if no token was examined.")
+@_rate("full", weight=0.5, hint="Raise ValueError if no token was examined.", gate=False)
 def without_trials_there_is_no_rate(student: Student, case: BlocksCase) -> None:
     """Without any examined token, acceptance_rate raises ValueError."""
     plain = ((), ((0, 0, "a"),) * 3)

@@ -1,6 +1,7 @@
 """Checks of `residual`: what the target has more than the draft, in proportion."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -61,21 +62,24 @@ class ResidualCase:
         return surplus / surplus.sum(-1, keepdim=True)
 
 
-@check("residual", "generic", gate=True, hint="Replace negative differences by 0.")
+_residual = partial(check, "residual", gate=True)
+
+
+@_residual("generic", hint="Replace negative differences by 0.")
 def what_the_target_has_more_is_left(student: Student, case: ResidualCase) -> None:
     """The residual is proportional to max(0, target - draft)."""
     got = case.ask(student)
     case.expect(got / got.sum(), "Set negative differences to 0, and leave positive ones.")
 
 
-@check("residual", "generic", hint="Divide by the sum of the positive differences.", gate=True)
+@_residual("generic", hint="Divide by the sum of the positive differences.")
 def the_residual_sums_to_one(student: Student, case: ResidualCase) -> None:
     """The residual is a distribution: it sums to 1."""
     total = case.ask(student).sum()
     expect_tensor(total, torch.ones(()), "the sum", why="Divide the differences by their sum.")
 
 
-@check("residual", "equal", hint="If the sum is 0, return the target: 0 / 0 is NaN.", gate=True)
+@_residual("equal", hint="If the sum is 0, return the target: 0 / 0 is NaN.")
 def equal_distributions_leave_the_target(student: Student, case: ResidualCase) -> None:
     """If both distributions are the same, the target is returned."""
     target, draft = case.pair()
@@ -84,11 +88,11 @@ def equal_distributions_leave_the_target(student: Student, case: ResidualCase) -
     case.ask(student, target, draft.flip(0))
 
 
-@check(
-    "residual",
+@_residual(
     "generic",
     weight=0.5,
     hint="Compare the sum with exactly 0, and add no small number to it.",
+    gate=False,
 )
 def a_small_difference_counts_in_full(student: Student, case: ResidualCase) -> None:
     """Small differences count: a draft 1,000 times nearer gives the same residual."""
@@ -99,7 +103,7 @@ def a_small_difference_counts_in_full(student: Student, case: ResidualCase) -> N
     expect_tensor(near / near.sum(), far / far.sum(), what, why=why, tolerance=1e-3)
 
 
-@check("residual", "rows", hint="Use `sum(-1, keepdim=True)`.", gate=True)
+@_residual("rows", hint="Use `sum(-1, keepdim=True)`.")
 def each_row_has_a_residual(student: Student, case: ResidualCase) -> None:
     """Each row has its own residual, for any number of dimensions."""
     target, draft = case.pair()
@@ -116,8 +120,8 @@ def each_row_has_a_residual(student: Student, case: ResidualCase) -> None:
             )
 
 
-@check(
-    "residual", "generic", weight=0.5, hint="Avoid `-=` and `clamp_`: they change their argument."
+@_residual(
+    "generic", weight=0.5, hint="Avoid `-=` and `clamp_`: they change their argument.", gate=False
 )
 def both_distributions_stay_as_they_are(student: Student, case: ResidualCase) -> None:
     """The call changes neither of its arguments."""

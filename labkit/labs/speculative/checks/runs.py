@@ -18,11 +18,11 @@ import torch
 from labkit.bridge.student import Proxy, Student
 from labkit.checks.compare import list_in, show
 from labkit.checks.core import Wrong
-from labkit.checks.law import Law, Outcome, RandomSource
+from labkit.checks.law import Law, Outcome, RandomSource, gathered
+from labkit.labs.speculative.checks.calling import Seeds, call, expect_repeatable
 from labkit.labs.speculative.checks.cases import SamplingCase, slips_in
-from labkit.labs.speculative.checks.law import Unfollowed, followed, gathered, too_many_paths
+from labkit.labs.speculative.checks.law import Unfollowed, followed, too_many_paths
 from labkit.labs.speculative.checks.models import Call, OfferedModel, Tape
-from labkit.labs.speculative.checks.parts import Seeds, call, expect_repeatable
 
 TOLERANCE = 1e-4  # of a probability: float32 is off by 1e-7, the mildest fault by 2e-3
 MAX_FORKS, LEAST_PROBABILITY = 40, 1e-7
@@ -126,17 +126,7 @@ def _token_in(token: Any, got: Any) -> int:
 
 def every_run(student: Student, case: SamplingCase) -> Played:
     """The distribution and the runs of a case, played once for all. Raises: as `followed`."""
-    played = student.once(("all", case), lambda: _followed_or_not(student, case))
-    if isinstance(played, Unfollowed):
-        raise played
-    return played
-
-
-def _followed_or_not(student: Student, case: SamplingCase) -> Played | Unfollowed:
-    try:
-        return _follow(student, case)
-    except Unfollowed as problem:
-        return problem
+    return student.once(("all", case), lambda: _follow(student, case), keep=(Unfollowed,))
 
 
 class _Stopped(Exception):

@@ -58,7 +58,7 @@ class BestCase:
         expect_number(number, self.best, "the best gamma", why=fitting or why)
 
 
-_best = partial(check, "best_gamma", parts=("speedup", "expected_tokens"))
+_best = partial(check, "best_gamma", gate=True, parts=("speedup", "expected_tokens"))
 
 
 def offered(verify_s: Callable[[int], float]) -> Offer:
@@ -66,26 +66,26 @@ def offered(verify_s: Callable[[int], float]) -> Offer:
     return Offer(verify_s, answers={gamma: verify_s(gamma) for gamma in range(N_ANSWERS)})
 
 
-@_best("inside", gate=True, hint="Compare speedups, not tokens per block.")
+@_best("inside", hint="Compare speedups, not tokens per block.")
 def the_fastest_gamma_is_found(student: Student, case: BestCase) -> None:
     """The best gamma is the one with the largest speedup."""
     case.expect(student, "More tokens per block take more steps of the draft. Compare speedups.")
 
 
-@_best("dear", hint="Call verify_s(gamma) for each gamma.", gate=True)
+@_best("dear", hint="Call verify_s(gamma) for each gamma.")
 def each_gamma_has_its_own_verification(student: Student, case: BestCase) -> None:
     """Each gamma uses its own verify_s(gamma)."""
     case.expect(student, "A verification of more tokens may take longer: use verify_s(gamma).")
 
 
-@_best("hill", hint="Try all gammas, also after one that is worse.", gate=True)
+@_best("hill", hint="Try all gammas, also after one that is worse.")
 def a_worse_gamma_does_not_end_the_search(student: Student, case: BestCase) -> None:
     """The best gamma is found even if smaller gammas are worse or lose."""
     slips: Slips = {"You return 0. There is a gamma with a speedup above 1.": lambda got: got == 0}
     case.expect(student, "A better gamma may follow a worse one.", slips)
 
 
-@_best("lost", hint="Return 0 if no speedup is above 1.", gate=True)
+@_best("lost", hint="Return 0 if no speedup is above 1.")
 def where_all_lose_nothing_is_drafted(student: Student, case: BestCase) -> None:
     """The answer is 0 if no gamma is faster than plain decoding."""
     block_s = case.draft_s + case.verify_s(1)
@@ -101,7 +101,7 @@ def where_all_lose_nothing_is_drafted(student: Student, case: BestCase) -> None:
         raise Wrong(what, expected="1 or more", got=show(got))
 
 
-@_best("last", hint="`range(1, max_gamma + 1)` includes max_gamma.", gate=True)
+@_best("last", hint="`range(1, max_gamma + 1)` includes max_gamma.")
 def the_search_ends_with_max_gamma(student: Student, case: BestCase) -> None:
     """All gammas from 1 to max_gamma are tried, and none above."""
     last = case.max_gamma or N_ANSWERS
@@ -113,6 +113,7 @@ def the_search_ends_with_max_gamma(student: Student, case: BestCase) -> None:
     "tie",
     weight=0.5,
     hint="Replace the best gamma only if a speedup is larger, not if it is equal.",
+    gate=False,
 )
 def the_smallest_of_equals_is_taken(student: Student, case: BestCase) -> None:
     """Of equal speedups, the smallest gamma is taken."""
@@ -123,6 +124,7 @@ def the_smallest_of_equals_is_taken(student: Student, case: BestCase) -> None:
     "inside",
     weight=0.5,
     hint="Call `speedup` or `expected_tokens`: it raises the ValueError.",
+    gate=False,
 )
 def no_best_gamma_without_a_probability(student: Student, case: BestCase) -> None:
     """alpha outside [0, 1] raises ValueError here, too."""

@@ -27,23 +27,21 @@ from labkit.labs.speculative.checks.blocks import (
     leading_law,
     rejected_counted,
 )
+from labkit.labs.speculative.checks.calling import (
+    N_RUNS,
+    Seeds,
+    call,
+    call_often,
+    expect_repeatable,
+    look_after_call,
+)
 from labkit.labs.speculative.checks.cases import residual_row
 from labkit.labs.speculative.checks.law import (
     TOLERANCE,
     Claim,
     Unfollowed,
     found_law,
-    is_like,
     row_law,
-)
-from labkit.labs.speculative.checks.parts import (
-    N_RUNS,
-    Seeds,
-    call,
-    call_often,
-    expect_repeatable,
-    isolated,
-    look_after_call,
 )
 
 COUNTED = "The rejected token is counted. Return how many come before it."
@@ -60,40 +58,37 @@ def token(outcome: Outcome) -> Outcome:
     return outcome[1:]
 
 
-@check(
-    "verify",
-    gate=True,
+_verify = partial(check, "verify", gate=True, parts=("residual",))
+
+
+@_verify(
     hint="Divide target_probs[i, x] by draft_probs[i, x]. Above 1 means always accept.",
     applies_to=lambda case: case.k == 1,
 )
-@isolated
 def a_token_is_kept_by_the_ratio(student: Student, case: VerifyCase) -> None:
     """A drafted token is accepted with probability min(1, target / draft)."""
     found = case.found(student)
-    is_counted = is_like(found.weights, rejected_counted(case))
+    is_counted = found.deviation(rejected_counted(case)) <= TOLERANCE
     claim = Claim(
         "the probability that {} of 1 drafted tokens are accepted",
         case.n_kept_law,
         {COUNTED: {(1,): 1.0}} if is_counted else kept_slips(case),
         "It should be min(1, target / draft) of the drafted token.",
     )
-    claim.expect(found.law(n_kept))
+    claim.expect(found.of(n_kept))
 
 
-@check(
-    "verify",
-    gate=True,
+@_verify(
     hint="Draw a new uniform number for each token, and stop at the first rejection.",
     applies_to=lambda case: case.k > 1 and not case.has_zeros,
 )
-@isolated
 def each_token_has_a_uniform_of_its_own(student: Student, case: VerifyCase) -> None:
     """Each token is accepted by a random number of its own, up to the first rejection."""
     found = case.found(student)
     alone = [case.alone(i).found(student) for i in range(case.k)]  # as another check asks it
     chances = tuple(one.share(lambda outcome: outcome[0] == 1) for one in alone)
     if all(chance in (0, 1) for chance in chances):
-        is_counted = is_like(alone[0].weights, rejected_counted(case.alone(0)))
+        is_counted = alone[0].deviation(rejected_counted(case.alone(0))) <= TOLERANCE
         by_chance = "Accept a token if a uniform random number is below the ratio."
         why = COUNTED if is_counted else by_chance
         raise Wrong("accepting a token", expected="chance", got="always the same", why=why)
@@ -111,16 +106,13 @@ def each_token_has_a_uniform_of_its_own(student: Student, case: VerifyCase) -> N
         },
         "Each token is decided alone, so the probabilities multiply.",
     )
-    claim.expect(found.law(n_kept))
+    claim.expect(found.of(n_kept))
 
 
-@check(
-    "verify",
-    gate=True,
+@_verify(
     hint="Use `residual(target_probs[i], draft_probs[i])` at the rejected position i.",
     applies_to=lambda case: case.k > 0 and min(case.kept) < 1,
 )
-@isolated
 def a_rejected_token_is_replaced_by_the_residual(student: Student, case: VerifyCase) -> None:
     """After a rejection, the token is drawn from the residual at that position."""
     found = case.found(student)
@@ -148,16 +140,13 @@ def a_rejected_token_is_replaced_by_the_residual(student: Student, case: VerifyC
             slips,
             "Draw it from `residual` of the two rows at the rejected token.",
         )
-        claim.expect(found.law(token, lambda outcome, i=i: outcome[0] == i))
+        claim.expect(found.of(token, lambda outcome, i=i: outcome[0] == i))
 
 
-@check(
-    "verify",
+@_verify(
     hint="Draw from `target_probs[-1]`, the row after the last drafted token.",
     applies_to=lambda case: case.k > 0 and min(case.kept) > 0,
-    gate=True,
 )
-@isolated
 def a_full_acceptance_gives_one_token_more(student: Student, case: VerifyCase) -> None:
     """If all are accepted, the next token is drawn from the target's last row."""
     found = case.found(student)
@@ -179,33 +168,27 @@ def a_full_acceptance_gives_one_token_more(student: Student, case: VerifyCase) -
         },
         "Row k of target_probs is about the token after the k drafted ones.",
     )
-    claim.expect(found.law(token, lambda outcome: outcome[0] == case.k))
+    claim.expect(found.of(token, lambda outcome: outcome[0] == case.k))
 
 
-@check(
-    "verify",
+@_verify(
     weight=0.5,
     hint="With k = 0, return 0 and a token drawn from `target_probs[-1]`.",
     applies_to=lambda case: case.k == 0,
-    gate=True,
 )
-@isolated
 def without_drafts_it_is_a_plain_step(student: Student, case: VerifyCase) -> None:
     """With no drafted token, the result is 0 and a token from the only row."""
     found = case.found(student)
     expected = row_law(case.after[0])
     claim = Claim("the probability of token {} if nothing was drafted", expected)
-    claim.expect(found.law(token))
+    claim.expect(found.of(token))
 
 
-@check(
-    "verify",
+@_verify(
     weight=0.5,
     hint="Add nothing to a probability, and compare with `<`, not `<=`.",
     applies_to=lambda case: case.has_zeros,
-    gate=True,
 )
-@isolated
 def what_the_target_excludes_never_comes(student: Student, case: VerifyCase) -> None:
     """A token with target probability 0 never gets into the text."""
     found = case.found(student)
@@ -222,17 +205,16 @@ def what_the_target_excludes_never_comes(student: Student, case: VerifyCase) -> 
         why *= share < TOLERANCE
         what = "a text with a token of target probability 0"
         raise Wrong(what, expected="probability 0", got=f"probability {share:.3g}", why=why)
-    if len(found.weights) < 2:
+    if len(found.probabilities) < 2:
         raise Wrong("the result", expected="several outcomes", got="always the same")
 
 
-@check(
-    "verify",
+@_verify(
     weight=0.5,
     hint="Call `check_rows` first.",
     applies_to=lambda case: case.k > 1 and not case.has_zeros,
+    gate=False,
 )
-@isolated
 def shapes_that_do_not_fit_are_refused(student: Student, case: VerifyCase) -> None:
     """Too few rows, too many rows, or rows of two vocabularies raise ValueError."""
     drafted, (draft, target) = list(case.drafted), case.tensors()
@@ -249,13 +231,12 @@ def shapes_that_do_not_fit_are_refused(student: Student, case: VerifyCase) -> No
     expect_refusals(partial(call, student, "verify"), calls)
 
 
-@check(
-    "verify",
+@_verify(
     weight=0.5,
     hint="Avoid `-=`, `pop` and methods that end in `_`: they change their argument.",
     applies_to=lambda case: case.k > 1,
+    gate=False,
 )
-@isolated
 def what_was_passed_stays_as_it_is(student: Student, case: VerifyCase) -> None:
     """The call changes none of its arguments."""
     before = (list(case.drafted), *case.tensors())
@@ -276,13 +257,12 @@ def what_was_passed_stays_as_it_is(student: Student, case: VerifyCase) -> None:
             play(None)
 
 
-@check(
-    "verify",
+@_verify(
     weight=0.5,
     hint="Pass rng on: `torch.rand(..., generator=rng)` and `sample(..., rng)`.",
     applies_to=lambda case: case.k > 1 and not case.has_zeros,
+    gate=False,
 )
-@isolated
 def rng_decides_what_chance_decides(student: Student, case: VerifyCase) -> None:
     """The same state of `rng` gives the same result, and another state another result."""
     drafted, rows = list(case.drafted), case.tensors()
