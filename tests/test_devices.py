@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from autograder.builder.source import REPOSITORY, SOURCES
+from autograder.places import REPOSITORY, SOURCES
 
 
 def places():

@@ -5,7 +5,7 @@ import sys
 import tarfile
 import zipfile
 
-from autograder.builder.source import REPOSITORY
+from autograder.places import REPOSITORY
 
 BUILD = "import sys; from setuptools import build_meta; build_meta.build_{}(sys.argv[1])"
 FOLDERS = (".ci", "autograder", "data", "docs", "labkit", "notebooks", "tests", "training")

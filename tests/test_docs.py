@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from autograder.builder.source import REPOSITORY
+from autograder.places import REPOSITORY
 
 PAGES = [*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").glob("*.md")]
 CHINESE = re.compile(r"[\u4e00-\u9fff]")

@@ -10,7 +10,7 @@ import yaml
 from packaging.requirements import Requirement
 from recorded import LAB, result_of
 
-from autograder.builder.source import REPOSITORY
+from autograder.places import REPOSITORY
 from autograder.record.log import ResultLog
 
 AS_ON_WINDOWS = """

@@ -8,7 +8,8 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from autograder.builder.source import REPOSITORY, read_labs
+from autograder.builder.source import read_labs
+from autograder.places import REPOSITORY
 
 ROOTS = ("labkit", "autograder", "training")
 LABS = {lab.topic: lab for lab in read_labs()}

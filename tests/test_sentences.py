@@ -9,7 +9,7 @@ import pytest
 from prose import DOCS, LABS, PROGRAM, Sentence, grade, markdown_passages, sentences_of, split
 from prose_rules import broken, report
 
-from autograder.builder.source import lab_names
+from autograder.places import lab_names
 from labkit.checks.core import checks_of
 
 PARTS = {"documents": DOCS, "commands_pages_and_messages": PROGRAM, "labs": LABS}

@@ -7,8 +7,9 @@ from autograder.builder.editions import edition_of
 from autograder.builder.notebooks import build_notebook, to_bytes
 from autograder.builder.outline import outline_bytes, outline_path
 from autograder.builder.readme import documents
-from autograder.builder.source import NOTEBOOKS, Lab, read_labs
+from autograder.builder.source import Lab, read_labs
 from autograder.files import write_whole
+from autograder.places import NOTEBOOKS
 
 
 def student_notebook_path(lab: Lab) -> Path:

@@ -8,8 +8,9 @@ import re
 from pathlib import Path
 from string import Template
 
-from autograder.builder.source import REPOSITORY, SOURCES, find_lab, lab_names
+from autograder.builder.source import find_lab
 from autograder.errors import Refusal
+from autograder.places import REPOSITORY, SOURCES, lab_names
 from labkit.checks.names import bound_names
 
 SKELETONS = Path(__file__).resolve().parent / "skeletons"

@@ -3,7 +3,8 @@
 import json
 from pathlib import Path
 
-from autograder.builder.source import REPOSITORY, Lab
+from autograder.builder.source import Lab
+from autograder.places import REPOSITORY
 from labkit.checks.names import bound_names
 
 

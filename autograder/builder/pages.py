@@ -6,7 +6,7 @@ import re
 import mistune
 
 from autograder.builder.readme import COURSE_PAGE, documents
-from autograder.builder.source import REPOSITORY
+from autograder.places import REPOSITORY
 
 PAGE = """\
 <!DOCTYPE html>

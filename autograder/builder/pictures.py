@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from autograder.builder.source import NOTEBOOKS, Lab, read_labs
+from autograder.builder.source import Lab, read_labs
 from autograder.labs import part_of
+from autograder.places import NOTEBOOKS
 
 PLACE = re.compile(r"<!-- picture: (.+?) -->", re.DOTALL)
 NAME = "picture.png"

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from autograder.builder.course_page import page_tables
-from autograder.builder.source import REPOSITORY, Lab, read_labs
+from autograder.builder.source import Lab, read_labs
+from autograder.places import REPOSITORY
 
 README = REPOSITORY / "README.md"
 COURSE_PAGE = REPOSITORY / "docs/course.md"

@@ -23,16 +23,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from autograder import places
 from autograder.builder.blank import Target, parse_target
 from autograder.builder.measured import fill, with_points
 from autograder.builder.percent import PercentCell, cells_of
 from autograder.errors import Refusal
 from autograder.labs import part_of
+from autograder.places import REPOSITORY, lab_sources, source_of
 
-REPOSITORY = Path(__file__).resolve().parent.parent.parent
-NOTEBOOKS = REPOSITORY / "notebooks"
-SOURCES = NOTEBOOKS / "source"
-COURSE = NOTEBOOKS / "course.toml"
 _REVISIONS = "[revisions]\n"
 KINDS = ("given", "exercise", "answer", "item", "written", "experiment")
 MARKED_KINDS = ("exercise", "answer", "item", "written")
@@ -105,15 +103,15 @@ class Course:
 
 def read_course() -> Course:
     """The course's settings."""
-    return Course(**tomllib.loads(COURSE.read_text(encoding="utf-8")))
+    return Course(**tomllib.loads(places.COURSE.read_text(encoding="utf-8")))
 
 
 def raise_revisions(revisions: dict[str, int]) -> None:
     """Write these revisions into course.toml, whose last part they are."""
-    before = COURSE.read_text(encoding="utf-8").partition(_REVISIONS)[0]
+    before = places.COURSE.read_text(encoding="utf-8").partition(_REVISIONS)[0]
     known = sorted({**read_course().revisions, **revisions}.items())
     lines = [f"{lab} = {revision}\n" for lab, revision in known]
-    COURSE.write_text("".join([before, _REVISIONS, *lines]), encoding="utf-8")
+    places.COURSE.write_text("".join([before, _REVISIONS, *lines]), encoding="utf-8")
 
 
 @cache
@@ -124,7 +122,7 @@ def read_project() -> dict:
 
 def read_labs() -> tuple[Lab, ...]:
     """All labs that have a source, in order."""
-    return tuple(read_lab(path) for path in _sources())
+    return tuple(read_lab(path) for path in lab_sources())
 
 
 def read_term() -> list[Lab]:
@@ -135,7 +133,7 @@ def read_term() -> list[Lab]:
     course = read_course()
     named = [*course.counts_as, *course.policy.get("deadlines", {})]
     try:
-        names = {find_lab(name).name for name in named}
+        names = {source_of(name).stem for name in named}
     except ValueError as error:
         raise Refusal(f"notebooks/course.toml has a wrong setting ({error})") from None
     return [lab for lab in read_labs() if lab.name in names or not names]
@@ -143,25 +141,7 @@ def read_term() -> list[Lab]:
 
 def find_lab(name: str) -> Lab:
     """The lab called "04_kv_cache", "kv_cache" or "04". Raises ValueError naming the known ones."""
-    for path in _sources():
-        number, _, topic = path.stem.partition("_")
-        if name in (path.stem, topic, number, number.lstrip("0")):
-            return read_lab(path)
-    raise ValueError(f"there is no lab {name!r}; there are {', '.join(lab_names())}")
-
-
-def lab_names() -> list[str]:
-    """The names of all labs, in order: "01_memory" and so on."""
-    return [path.stem for path in _sources()]
-
-
-def _sources() -> list[Path]:
-    if not SOURCES.is_dir():
-        raise ValueError(
-            f"the labs are not here: {SOURCES} is missing. autograder works in its repository: "
-            "clone it, and install it there with pip install --editable '.[grade]'"
-        )
-    return sorted(SOURCES.glob("[0-9][0-9]_*.py"))
+    return read_lab(source_of(name))
 
 
 @cache
@@ -179,7 +159,7 @@ def read_lab(path: Path) -> Lab:
 
 def targets_from(lab: Lab) -> Iterator[Target]:
     """What the exercises of this lab and of later ones fill in; nothing else of these is read."""
-    for path in _sources():
+    for path in lab_sources():
         if path.stem >= lab.name:
             for cell in cells_of(path.read_text(encoding="utf-8")):
                 if text := cell.keys.get("exercise"):

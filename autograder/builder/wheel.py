@@ -12,8 +12,9 @@ from functools import cached_property
 from pathlib import Path
 
 from autograder.builder.blank import Target, blank_functions
-from autograder.builder.source import REPOSITORY, Lab, read_project, targets_from
+from autograder.builder.source import Lab, read_project, targets_from
 from autograder.files import zip_bytes
+from autograder.places import REPOSITORY
 
 DATA_SUFFIXES = (".json", ".jsonl", ".md", ".safetensors", ".toml", ".txt")
 WHEEL_TAG = """\

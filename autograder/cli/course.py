@@ -125,9 +125,10 @@ def release(
     """Pack a lab for students: as a zip, or as a web site."""
     from autograder.builder.course import release_lab
     from autograder.builder.site import write_site
-    from autograder.builder.source import COURSE, read_course, read_term
+    from autograder.builder.source import read_course, read_term
     from autograder.course.early import answers_too_early
     from autograder.course.policy import read_policy
+    from autograder.places import COURSE
     from autograder.proof.reference import refuse_lost_points
 
     address = (read_course().address if url is None else url).rstrip("/")
@@ -139,7 +140,8 @@ def release(
         refuse("--revise compares with a site: give its folder with --to")
     with refusals():
         labs = read_term() if everything else [named_lab(lab)]
-        for warning in answers_too_early(labs, read_policy(COURSE), datetime.now(UTC)):
+        names, policy = [each.name for each in labs], read_policy(COURSE)
+        for warning in answers_too_early(names, policy, datetime.now(UTC)):
             typer.echo(f"Warning: {warning}", err=True)
         for each in labs:
             refuse_lost_points(each)

@@ -87,8 +87,14 @@ class Policy:
         """Whom a student asks about a mark, and until when; "" if nobody is named."""
         if not self.ask:
             return ""
-        until = f" until {self._shown(self.ask_until[lab])}" if lab in self.ask_until else ""
+        until = f" until {self.shown(self.ask_until[lab])}" if lab in self.ask_until else ""
         return f"Do you think that a mark is wrong? You can ask{until}: {self.ask}."
+
+    def shown(self, moment: datetime) -> str:
+        """A moment in the course's zone: 2026-10-15 23:59:59 (UTC+08:00)."""
+        local = moment.astimezone(self.timezone)
+        offset = local.isoformat()[-6:]
+        return f"{local:%Y-%m-%d %H:%M:%S} (UTC{'' if offset == '+00:00' else offset})"
 
     def _measured(
         self,
@@ -100,20 +106,20 @@ class Policy:
         overdue = moment - deadline - timedelta(minutes=self.grace_minutes)
         if overdue <= timedelta(0):
             if extension:
-                return Standing(1.0, f"In time by the extension until {self._shown(deadline)}.")
+                return Standing(1.0, f"In time by the extension until {self.shown(deadline)}.")
             if marked_late:
                 return Standing(
                     1.0,
                     "The learning platform marked it late, but it is in time for the deadline of "
-                    f"{self._shown(deadline)}.",
+                    f"{self.shown(deadline)}.",
                 )
             return Standing()
         n_days = -(-overdue // DAY)
         what = "the extension until" if extension else "the deadline of"
         return Standing(
             self.late.factor(n_days),
-            f"Handed in at {self._shown(moment)}, {_duration(moment - deadline)} after {what} "
-            f"{self._shown(deadline)}: {self.late.sentence(n_days)}.",
+            f"Handed in at {self.shown(moment)}, {_duration(moment - deadline)} after {what} "
+            f"{self.shown(deadline)}: {self.late.sentence(n_days)}.",
         )
 
     def _without_times(
@@ -125,23 +131,18 @@ class Policy:
             return Standing(
                 1.0,
                 "The time of submission is not known, so the deadline of "
-                f"{self._shown(deadline)} was not checked.",
+                f"{self.shown(deadline)} was not checked.",
             )
         if extension:
             return Standing(
                 1.0,
                 "The learning platform marked it late without a time; because of the extension "
-                f"until {self._shown(extension)} it counts in full until a person has checked.",
+                f"until {self.shown(extension)} it counts in full until a person has checked.",
             )
         return Standing(
             self.late.factor(1),
             f"The learning platform marked it late without a time: {self.late.sentence(1)}.",
         )
-
-    def _shown(self, moment: datetime) -> str:
-        local = moment.astimezone(self.timezone)
-        offset = local.isoformat()[-6:]
-        return f"{local:%Y-%m-%d %H:%M:%S} (UTC{'' if offset == '+00:00' else offset})"
 
 
 def _duration(span: timedelta) -> str:

@@ -23,12 +23,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from autograder.builder.source import find_lab
 from autograder.course.late import ACCEPT, REFUSE, LateRule, Policy, Standing, folded
 from autograder.course.times import YEARS
 from autograder.errors import Refusal
+from autograder.places import source_of
 
-__all__ = ["Policy", "PolicyError", "Standing", "read_policy"]
+__all__ = ["Policy", "PolicyError", "Standing", "policy_from", "read_policy"]
 
 MAX_GRACE_MINUTES = 7 * 24 * 60
 
@@ -41,7 +41,7 @@ def read_policy(path: Path) -> Policy:
     """The rules in a TOML file. Raises PolicyError."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-        return _policy(table.get("policy", table))
+        return policy_from(table.get("policy", table))
     except OSError as error:
         raise PolicyError(f"the policy {path} cannot be read: {error.strerror}") from None
     except PolicyError as error:
@@ -50,7 +50,8 @@ def read_policy(path: Path) -> Policy:
         raise PolicyError(f"the policy {path} is not TOML: {error}") from None
 
 
-def _policy(table: object) -> Policy:
+def policy_from(table: object) -> Policy:
+    """The rules in a table. Raises PolicyError."""
     if not isinstance(table, dict):
         raise PolicyError("policy must be a table: [policy]")
     settings = ("timezone", "attempts", "late", "grace_minutes", "bonus_at_most", "ask",
@@ -133,7 +134,7 @@ def _moments(table: object, where: str, zone: ZoneInfo) -> dict[str, datetime]:
     moments: dict[str, datetime] = {}
     for name, value in table.items():
         try:
-            lab = find_lab(name).name
+            lab = source_of(name).stem
         except ValueError as error:
             raise PolicyError(f"{where} names a lab that is not there: {error}") from None
         if lab in moments:

@@ -17,8 +17,9 @@ from functools import cache
 from pathlib import Path
 
 from autograder.builder.notebooks import build_notebook, to_bytes
-from autograder.builder.source import REPOSITORY, Lab
+from autograder.builder.source import Lab
 from autograder.judging.jobs import Limits
+from autograder.places import REPOSITORY
 
 JUDGING = ("autograder.judging.start.__main__", "autograder.judging.child.__main__",
            "autograder.builder.wheel")  # fmt: skip

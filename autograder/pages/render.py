@@ -7,8 +7,8 @@ from functools import cache
 from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from autograder.builder.source import REPOSITORY
 from autograder.pages.shown import shown
+from autograder.places import REPOSITORY
 from autograder.record.marks import as_points
 from labkit.checks.card import with_code
 

@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from dataclasses import fields as fields_of
 from functools import cache
 from typing import Any
 
@@ -150,48 +151,38 @@ def score_of(checks: Iterable[CheckResult]) -> float:
     return round(sum(check.points for check in checks), 2)
 
 
-RESULT_SCHEMA = {
-    "type": "object",
-    "required": ["student", "lab", "status", "score", "max_score", "checks", "flags", "seconds",
-                 "versions"],
-    "properties": {
-        "student": {"type": "string", "minLength": 1},
-        "lab": {"type": "string", "minLength": 1},
-        "status": {"enum": [GRADED, PARTLY, UNGRADABLE, ERROR]},
-        "score": {"type": ["number", "null"], "minimum": 0},
-        "max_score": {"type": "number", "minimum": 0},
-        "seconds": {"type": "number", "minimum": 0},
-        "late_factor": {"type": "number", "minimum": 0, "maximum": 1},
-        "peak_mb": {"type": "number", "minimum": 0},
-        "attempt": {"type": "integer"},
-        "n_attempts": {"type": "integer"},
-        **{name: {"type": "string"}
-           for name in ("problem", "file_name", "group", "submitted_at", "late", "key")},
-        "flags": {"type": "array", "items": {"type": "string"}},
-        "written": {"type": "object", "additionalProperties": {"type": "number"}},
-        "versions": {"type": "object", "additionalProperties": {"type": "string"}},
-        "checks": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["exercise", "check", "points", "max_points", "passed", "message"],
-                "properties": {
-                    "exercise": {"type": "string"},
-                    "check": {"type": "string"},
-                    "points": {"type": "number", "minimum": 0},
-                    "max_points": {"type": "number", "minimum": 0},
-                    "passed": {"type": "boolean"},
-                    "message": {"type": "string"},
-                    "gate": {"type": "boolean"},
-                    "case": {"type": "integer"},
-                    "status": {"enum": ["passed", "failed", "todo", "undecided"]},
-                    **{name: {"type": "string"}
-                       for name in ("claim", "hint", "cause", "expected", "got")},
-                },
-            },
-        },
-    },
-}  # fmt: skip
+TYPES = {  # a field's annotation, and what JSON may hold there
+    "str": {"type": "string"},
+    "int": {"type": "integer"},
+    "float": {"type": "number", "minimum": 0},
+    "float | None": {"type": ["number", "null"], "minimum": 0},
+    "bool": {"type": "boolean"},
+    "list[str]": {"type": "array", "items": {"type": "string"}},
+    "dict[str, str]": {"type": "object", "additionalProperties": {"type": "string"}},
+    "dict[str, float]": {"type": "object", "additionalProperties": {"type": "number"}},
+}
+
+
+def _schema_of(kind: type, required: str, **narrower: dict) -> dict:
+    """The JSON of a dataclass. narrower: fields of which not every value of their type is one."""
+    plain = {each.name: TYPES[each.type] for each in fields_of(kind) if each.name not in narrower}
+    return {"type": "object", "required": required.split(), "properties": plain | narrower}
+
+
+CHECK_SCHEMA = _schema_of(
+    CheckResult,
+    "exercise check points max_points passed message",
+    status={"enum": ["passed", "failed", "todo", "undecided"]},
+)
+RESULT_SCHEMA = _schema_of(
+    Result,
+    "student lab status score max_score checks flags seconds versions",
+    student={"type": "string", "minLength": 1},
+    lab={"type": "string", "minLength": 1},
+    status={"enum": [GRADED, PARTLY, UNGRADABLE, ERROR]},
+    late_factor={"type": "number", "minimum": 0, "maximum": 1},
+    checks={"type": "array", "items": CHECK_SCHEMA},
+)
 
 
 def _refuse_other(fields: Any) -> None:

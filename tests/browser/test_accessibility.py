@@ -11,7 +11,8 @@ from axe_playwright_python.sync_playwright import Axe
 from instances import crossed
 from lab_pages import beyond_their_cells, picture
 
-from autograder.builder.source import REPOSITORY, find_lab
+from autograder.builder.source import find_lab
+from autograder.places import REPOSITORY
 from labkit.measuring.plots import NEGATIVE
 
 LAB = find_lab("memory")

@@ -18,7 +18,8 @@ from typing import Any
 import pyphen
 
 from autograder.builder.measured import fill
-from autograder.builder.source import REPOSITORY, read_labs
+from autograder.builder.source import read_labs
+from autograder.places import REPOSITORY
 
 DOCS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "data/README.md")
 PROGRAM = (

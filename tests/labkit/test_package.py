@@ -9,9 +9,11 @@ import zipfile
 import pytest
 
 import labkit
+from autograder import places
 from autograder.builder import source
 from autograder.builder.editions import edition_of
-from autograder.builder.source import REPOSITORY, read_labs
+from autograder.builder.source import read_labs
+from autograder.places import REPOSITORY
 from labkit import cli
 
 HEAVY = ("torch", "transformers", "matplotlib", "networkx", "httpx")
@@ -56,7 +58,7 @@ def test_the_wheels_alone_load_the_pair_and_write(tmp_path):
 
 
 def test_an_installed_grader_says_that_it_works_in_its_repository(monkeypatch, tmp_path):
-    monkeypatch.setattr(source, "SOURCES", tmp_path / "nowhere")
+    monkeypatch.setattr(places, "SOURCES", tmp_path / "nowhere")
     with pytest.raises(ValueError, match="autograder works in its repository: clone it"):
         source.find_lab("04")
 

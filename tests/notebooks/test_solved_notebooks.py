@@ -11,8 +11,8 @@ import pytest
 from instances import lab_instances
 from play import FIRST_CELL, faults, n_images, play, with_small_experiments
 
-from autograder.builder.source import REPOSITORY
 from autograder.builder.wheel import write_folder
+from autograder.places import REPOSITORY
 from autograder.proof.cheats import solved_notebook
 
 POINTS = re.compile(r"([\d.]+) of ([\d.]+) points on the visible tests")

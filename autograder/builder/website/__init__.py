@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from autograder.builder.source import REPOSITORY, Lab, read_course, read_labs
+from autograder.builder.source import Lab, read_course, read_labs
 from autograder.builder.website.documents import document_files
 from autograder.builder.website.front import front_files
 from autograder.builder.website.gallery import gallery_files
@@ -17,6 +17,7 @@ from autograder.builder.website.labs import lab_files
 from autograder.builder.website.reference import reference_files
 from autograder.errors import Refusal
 from autograder.files import write_whole
+from autograder.places import REPOSITORY
 
 
 def build_website(out: Path, drawn: Sequence[Lab] = ()) -> None:

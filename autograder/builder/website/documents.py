@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from autograder.builder.source import NOTEBOOKS, REPOSITORY
+from autograder.places import NOTEBOOKS, REPOSITORY
 
 PATTERNS = ("*.md", "docs/*.md", "data/README.md")
 LINK = re.compile(r"(?<=\]\()[^)#:\s]+(?=[)#])")

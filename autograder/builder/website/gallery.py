@@ -4,8 +4,9 @@ import re
 import runpy
 from collections.abc import Sequence
 
-from autograder.builder.source import REPOSITORY, Lab
+from autograder.builder.source import Lab
 from autograder.builder.website.players import player_files
+from autograder.places import REPOSITORY
 from labkit.measuring.plots import PIXELS, CourseFigure, png_bytes
 
 FIGURE = """\

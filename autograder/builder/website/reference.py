@@ -1,7 +1,8 @@
 """The modules of labkit that a notebook imports, and the labs' answers: signatures, docstrings."""
 
-from autograder.builder.source import SOURCES, read_labs
+from autograder.builder.source import read_labs
 from autograder.names import imported_modules
+from autograder.places import SOURCES
 
 MODULE = """\
 .. automodule:: {name}

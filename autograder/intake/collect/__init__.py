@@ -20,12 +20,12 @@ from autograder.intake.collect.layouts import (
     Parcel,
     below,
     is_export,
-    lab_names,
     parcels_in,
     student_in,
 )
 from autograder.intake.collect.people import submissions_of
 from autograder.intake.collect.submission import NoSubmissions, Submission, safe_name
+from autograder.places import lab_names
 
 __all__ = [
     "NoSubmissions",
@@ -113,7 +113,7 @@ def _is_export(files: list[File]) -> bool:
 
 def _is_of_another_lab(name: str, files: list[File], lab_name: str) -> bool:
     """Whether one of several exports is another lab's, by its own name or those of most files."""
-    others = lab_names() - {lab_name}
+    others = set(lab_names()) - {lab_name}
     if lab_name in name or any(other in name for other in others):
         return lab_name not in name
     paths = [str(file.path) for file in files if file.suffix in NOTEBOOKS]
@@ -141,8 +141,8 @@ def _without_common_folder(files: list[File], lab_name: str) -> list[File]:
 
 def _is_class(files: list[File], lab_name: str) -> bool:
     """Whether several students' work lies here, rather than one student's."""
-    firsts = {file.path.parts[0] for file in files}
-    if any(first in lab_names() | {lab_name} or ATTEMPT.fullmatch(first) for first in firsts):
+    firsts, labs = {file.path.parts[0] for file in files}, lab_names()
+    if any(first in (lab_name, *labs) or ATTEMPT.fullmatch(first) for first in firsts):
         return False
     loose = {file for file in files if len(file.path.parts) == 1 and file.suffix in NOTEBOOKS}
     if not loose or any(lab_name in file.path.parts[1:2] for file in files):

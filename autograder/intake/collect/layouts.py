@@ -8,13 +8,13 @@ layouts look like is known from the sources of Canvas (`content_zipper.rb`), Moo
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import chain
 from pathlib import PurePosixPath
 
 from autograder.course.person import Person
 from autograder.course.times import iso_time
 from autograder.intake.collect.files import ZIP_ERRORS, File
+from autograder.places import lab_names
 
 NOTEBOOKS = (".ipynb", ".py", ".zip")
 ARCHIVES = (".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz")  # told, not opened
@@ -104,15 +104,8 @@ def of_lab(files: list[File], lab_name: str) -> list[File]:
         if lab_name in folders:
             depth = folders.index(lab_name) + 1
             inside.append(replace(file, path=PurePosixPath(*file.path.parts[depth:])))
-    return inside or [file for file in files if lab_names().isdisjoint(file.path.parts[:-1])]
-
-
-@cache
-def lab_names() -> frozenset[str]:
-    """The labs of the course: a folder called after another one holds nothing of this one."""
-    from autograder.builder.source import SOURCES  # takes seconds
-
-    return frozenset(path.stem for path in SOURCES.glob("[0-9][0-9]_*.py"))
+    labs = set(lab_names())  # a folder called after another one holds nothing of this one
+    return inside or [file for file in files if labs.isdisjoint(file.path.parts[:-1])]
 
 
 def _loose(file: File, lab_name: str) -> Parcel | None:

@@ -2,13 +2,16 @@
 
 import re
 from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 
+from autograder import places
 from autograder.builder import course_page, source
-from autograder.builder.course_page import page_tables, shown
+from autograder.builder.course_page import page_tables
 from autograder.builder.readme import COURSE_PAGE, documents
 from autograder.builder.source import read_labs, read_term
+from autograder.course.policy import Policy
 from autograder.errors import Refusal
 
 COURSE = """
@@ -33,15 +36,15 @@ bonus_at_most = 2
 
 @pytest.fixture
 def tables(tmp_path, monkeypatch):
-    monkeypatch.setattr(source, "COURSE", tmp_path / "course.toml")
-    source.COURSE.write_text(COURSE)
+    monkeypatch.setattr(places, "COURSE", tmp_path / "course.toml")
+    places.COURSE.write_text(COURSE)
     return page_tables()
 
 
 def test_the_page_shows_people_dates_points_and_rules_of_the_course(tables):
     assert "| Staff | Ann and Bob |" in tables["people"]
     row = next(line for line in tables["labs"].splitlines() if "04_kv_cache" in line)
-    assert "2026-10-15 23:59:59 (UTC+5:45)" in row and row.endswith("| 7.5 |")
+    assert "2026-10-15 23:59:59 (UTC+05:45)" in row and row.endswith("| 7.5 |")
     assert "| 01_memory | none |" in tables["labs"]
     assert tables["labs"].splitlines()[-1].endswith("| 17.5 |")
     assert "05_batching" not in tables["labs"]  # neither counts nor has a deadline
@@ -59,7 +62,7 @@ def test_the_page_shows_people_dates_points_and_rules_of_the_course(tables):
      ("title", "titel")],
 )  # fmt: skip
 def test_a_wrong_setting_is_refused_in_a_sentence(tables, right, wrong):
-    source.COURSE.write_text(COURSE.replace(right, wrong))
+    places.COURSE.write_text(COURSE.replace(right, wrong))
     with pytest.raises(Refusal, match=r"course\.toml has a wrong setting"):
         page_tables()
 
@@ -70,13 +73,17 @@ def test_names_of_students_with_extensions_stay_off_the_page(tables):
 
 def test_a_deadline_with_an_offset_is_shown_in_the_zone_of_the_course():
     moment = datetime(2026, 10, 15, 15, 59, 59, tzinfo=UTC)
-    assert shown(moment, "Asia/Taipei") == "2026-10-15 23:59:59 (UTC+8)"
-    assert shown(moment, "America/St_Johns") == "2026-10-15 13:29:59 (UTC-2:30)"
+
+    def shown(zone):
+        return Policy(ZoneInfo(zone)).shown(moment)
+
+    assert shown("Asia/Taipei") == "2026-10-15 23:59:59 (UTC+08:00)"
+    assert shown("America/St_Johns") == "2026-10-15 13:29:59 (UTC-02:30)"
 
 
 def test_the_marks_page_shares_out_the_points_of_the_homework():
     """The kit's weights; a course may have others."""
-    text = (source.REPOSITORY / "docs/marks.md").read_text(encoding="utf-8")
+    text = (places.REPOSITORY / "docs/marks.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| .* \| (\d\d_\w+) \| (\d+) \|$", text, re.MULTILINE)
     points = [int(n) for _, n in listed]
     assert [sum(points[:2]), sum(points[2:4]), *points[4:7]] == [25, 25, 20, 30, 10]
@@ -88,7 +95,7 @@ def test_every_lab_of_the_term_counts():
 
 
 def test_a_course_that_names_no_lab_has_them_all(tables):
-    source.COURSE.write_text('title = "A course"')
+    places.COURSE.write_text('title = "A course"')
     assert read_term() == list(read_labs())
 
 

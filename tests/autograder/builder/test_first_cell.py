@@ -16,12 +16,13 @@ from importlib.metadata import distribution
 import pytest
 from instances import shown_labs
 
-from autograder.builder import source
+from autograder import places
 from autograder.builder.editions import edition_of
 from autograder.builder.notebooks import repository_cell
 from autograder.builder.site import write_site
-from autograder.builder.source import REPOSITORY, read_labs
+from autograder.builder.source import read_labs
 from autograder.builder.wheel import code_files
+from autograder.places import REPOSITORY
 
 LABS = read_labs()
 FIRST, SECOND = LABS[:2]
@@ -88,8 +89,8 @@ class Environment:
 def revision(number, folder):
     """What is built meanwhile has this revision in the first lab."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(source, "COURSE", folder / "course.toml")
-        source.COURSE.write_text(f'title = ""\n[revisions]\n{FIRST.name} = {number}\n')
+        patch.setattr(places, "COURSE", folder / "course.toml")
+        places.COURSE.write_text(f'title = ""\n[revisions]\n{FIRST.name} = {number}\n')
         yield
 
 

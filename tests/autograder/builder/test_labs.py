@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from autograder.builder.source import REPOSITORY, SOURCES, find_lab, read_course, read_labs
+from autograder.builder.source import find_lab, read_course, read_labs
 from autograder.labs import cases_of, complete, part_of
 from autograder.labs.complete import missing_parts, unproven_parts
+from autograder.places import REPOSITORY, SOURCES
 
 MISSING = {
     "checks": "04_kv_cache has no checks: add labkit/labs/kv_cache/checks/__init__.py",

@@ -8,7 +8,8 @@ import jupytext
 import pytest
 
 from autograder.builder.measured import TAG, fill
-from autograder.builder.source import SOURCES, read_labs
+from autograder.builder.source import read_labs
+from autograder.places import SOURCES
 from labkit.measuring.records import recorded_results
 
 STATED = tomllib.loads((Path(__file__).parent / "stated_numbers.toml").read_text(encoding="utf-8"))

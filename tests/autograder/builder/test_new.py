@@ -8,8 +8,9 @@ import sys
 import pytest
 
 from autograder.builder import new
-from autograder.builder.source import REPOSITORY, read_labs
+from autograder.builder.source import read_labs
 from autograder.errors import Refusal
+from autograder.places import REPOSITORY
 
 LAB, EXERCISE = "09_quantization", "CompressedCache"
 PLAY = """

@@ -4,7 +4,7 @@ import jupytext
 import pytest
 
 from autograder.builder.percent import cells_of
-from autograder.builder.source import SOURCES
+from autograder.places import SOURCES
 
 
 @pytest.mark.parametrize("path", sorted(SOURCES.glob("*.py")), ids=lambda path: path.stem)

@@ -12,16 +12,18 @@ from urllib.parse import unquote, urldefrag
 import pytest
 from typer.testing import CliRunner
 
-from autograder.builder import course, source
+from autograder import places
+from autograder.builder import course
 from autograder.builder.colab import colab_address
 from autograder.builder.course import student_notebook_path
 from autograder.builder.editions import edition_of
 from autograder.builder.notebooks import build_notebook
-from autograder.builder.source import NOTEBOOKS, find_lab, read_course
+from autograder.builder.source import find_lab, read_course
 from autograder.cli import app
 from autograder.intake.master import read_master
 from autograder.intake.read import read_notebook
 from autograder.intake.rebuild import rebuild
+from autograder.places import NOTEBOOKS
 
 LAB, OTHER = find_lab("01"), find_lab("08")
 RAW = "https://raw.githubusercontent.com/someone/course"
@@ -47,7 +49,7 @@ def own_course(tmp_path, monkeypatch):
     """A course.toml and notebooks that may be written."""
     notebooks = tmp_path / "notebooks"
     shutil.copytree(NOTEBOOKS, notebooks, ignore=shutil.ignore_patterns("source"))
-    monkeypatch.setattr(source, "COURSE", notebooks / "course.toml")
+    monkeypatch.setattr(places, "COURSE", notebooks / "course.toml")
     monkeypatch.setattr(course, "NOTEBOOKS", notebooks)
     return notebooks
 
@@ -152,7 +154,7 @@ def test_what_changed_needs_a_higher_revision(own_course, tmp_path):
 
 def test_all_labs_of_the_term_are_released_and_answers_given_away_are_named(own_course, tmp_path):
     deadlines = "01_memory = 2999-10-01T23:59:59\n08_papers = 2999-12-01T23:59:59"
-    source.COURSE.write_text(f'title = "A course"\n[policy.deadlines]\n{deadlines}')
+    places.COURSE.write_text(f'title = "A course"\n[policy.deadlines]\n{deadlines}')
     done = release("--all", "-o", tmp_path)
     assert done.exit_code == 0
     assert sorted(path.name for path in tmp_path.glob("*.zip")) == [

@@ -2,12 +2,11 @@
 
 from datetime import UTC, datetime
 
-from autograder.builder.source import read_labs
 from autograder.course.early import answers_too_early
 from autograder.course.late import Policy
+from autograder.places import lab_names
 
-LABS = read_labs()
-FIRST, SECOND, THIRD = (lab.name for lab in LABS[:3])
+FIRST, SECOND, THIRD = lab_names()[:3]
 POLICY = Policy(
     deadlines={
         SECOND: datetime(2026, 10, 8, tzinfo=UTC),
@@ -18,7 +17,8 @@ POLICY = Policy(
 
 
 def told(day):
-    return list(answers_too_early(LABS[:3], POLICY, datetime(2026, 10, day, tzinfo=UTC)))
+    moment = datetime(2026, 10, day, tzinfo=UTC)
+    return list(answers_too_early([FIRST, SECOND, THIRD], POLICY, moment))
 
 
 def test_a_lab_after_one_that_is_not_due_is_named_with_it():
@@ -27,7 +27,7 @@ def test_a_lab_after_one_that_is_not_due_is_named_with_it():
 
 def test_before_all_deadlines_each_lab_but_the_first_gives_answers_away():
     september = datetime(2026, 9, 1, tzinfo=UTC)
-    assert list(answers_too_early(LABS[:3], POLICY, september)) == [
+    assert list(answers_too_early([FIRST, SECOND, THIRD], POLICY, september)) == [
         f"the files of {SECOND} hold the answers of {FIRST}, not yet due",
         f"the files of {THIRD} hold the answers of {FIRST}, {SECOND}, not yet due",
     ]

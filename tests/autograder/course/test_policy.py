@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.builder.source import COURSE, read_course, read_labs
+from autograder.builder.source import read_course, read_labs
 from autograder.course.late import ACCEPT, REFUSE, LateRule
 from autograder.course.policy import Policy, PolicyError, Standing, read_policy
+from autograder.places import COURSE
 
 LAB = "04_kv_cache"
 ZONES = ("UTC", "Asia/Taipei", "Europe/Berlin", "America/St_Johns", "Pacific/Chatham")

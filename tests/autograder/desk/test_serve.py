@@ -10,10 +10,10 @@ import pytest
 from recorded import record, result_of
 from typer.testing import CliRunner
 
-from autograder.builder.source import REPOSITORY
 from autograder.cli import app
 from autograder.desk.serve import origin_of
 from autograder.grading.cluster.keys import write_keys
+from autograder.places import REPOSITORY
 
 SERVE = [sys.executable, "-u", "-m", "autograder"]
 

@@ -18,13 +18,14 @@ from nbgrader.plugins import CsvExportPlugin
 from recorded import by_hand, record, result_of
 from typer.testing import CliRunner
 
-from autograder.builder.source import REPOSITORY, find_lab
+from autograder.builder.source import find_lab
 from autograder.cli import app
 from autograder.desk.acts import ConflictError
 from autograder.desk.rubric import questions_of
 from autograder.desk.states import Key, State
 from autograder.errors import Refusal
 from autograder.exports import Order, export
+from autograder.places import REPOSITORY
 from autograder.record.marks import marks_of
 
 ADA, BO = KEYS[:2]

@@ -20,7 +20,7 @@ import psutil
 import pytest
 from distributed.security import Security
 
-from autograder.builder.source import REPOSITORY, find_lab
+from autograder.builder.source import find_lab
 from autograder.grading.cluster import grading
 from autograder.grading.cluster.connection import Connection
 from autograder.grading.cluster.grading import Patience, grade_on_cluster
@@ -28,6 +28,7 @@ from autograder.grading.cluster.keys import ClusterError, write_keys
 from autograder.grading.grade import Run, grade
 from autograder.intake.collect import Submission
 from autograder.judging.jobs import SlotSettings
+from autograder.places import REPOSITORY
 from autograder.proof.cheats import samples_of
 from autograder.record.log import read_results
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.builder import source
+from autograder import places
 from autograder.builder.notebooks import build_notebook
-from autograder.builder.source import REPOSITORY, find_lab
+from autograder.builder.source import find_lab
 from autograder.grading import fingerprint
 from autograder.grading.fingerprint import (
     grading_digest,
@@ -19,6 +19,7 @@ from autograder.grading.fingerprint import (
     may_import,
 )
 from autograder.judging.jobs import Limits
+from autograder.places import REPOSITORY
 
 LAB = find_lab("04_kv_cache")
 MATTERS = {
@@ -90,8 +91,8 @@ def test_what_draws_and_what_other_labs_have_leaves_marks_as_they_are(copy):
 
 def test_a_raised_revision_leaves_marks_as_they_are(tmp_path, monkeypatch):
     before = grading_digest(LAB, 0, Limits(), walled=True), build_notebook(LAB, "student")
-    monkeypatch.setattr(source, "COURSE", tmp_path / "course.toml")
-    source.COURSE.write_text(f'title = ""\n[revisions]\n{LAB.name} = 2\n')
+    monkeypatch.setattr(places, "COURSE", tmp_path / "course.toml")
+    places.COURSE.write_text(f'title = ""\n[revisions]\n{LAB.name} = 2\n')
     assert grading_digest(LAB, 0, Limits(), walled=True) == before[0]
     assert build_notebook(LAB, "student") != before[1]
 

@@ -20,7 +20,7 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
-from autograder.builder.source import REPOSITORY
+from autograder.places import REPOSITORY
 from labkit.measuring.panels import apart
 from labkit.measuring.plots import COLORS, DARK_PAGES, GROUND, INK, NEGATIVE, CourseFigure
 

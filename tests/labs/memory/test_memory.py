@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.builder.notebooks import build_notebook
-from autograder.builder.source import SOURCES, read_lab
+from autograder.builder.source import read_lab
 from autograder.builder.wheel import student_files
 from autograder.labs.known import mutants_of, solved_text, variants_of
 from autograder.labs.memory.answers import largest, longest, table
 from autograder.labs.memory.cases import ANSWERS, RIGHT, hidden_cases
+from autograder.places import SOURCES
 from labkit import memory
 from labkit.bridge.local import local_student
 from labkit.checks.core import checks_of, open_cases_of, play_check, share_of_points
