@@ -7,40 +7,15 @@
             child.student.double(21)
 
 What a student's code does to its own process is a `StudentEnded` (see ends). A `ZygoteError` is
-ours, and costs nobody a point.
+ours, and costs nobody a point (see control).
 """
 
 from __future__ import annotations
 
-from autograder.judging.control import Ending, ZygoteError, ZygoteProcess
-from autograder.judging.ends import (
-    ChildDied,
-    ForkDied,
-    Misplayed,
-    Overran,
-    StudentEnded,
-    Tampered,
-    UsedUp,
-)
+from autograder.judging.control import ZygoteProcess
 from autograder.judging.start.keepers import Keeper
 from autograder.judging.wall import ChildSettings
-from autograder.judging.walled import CellResult, Child
-
-__all__ = [
-    "CellResult",
-    "Child",
-    "ChildDied",
-    "ChildSettings",
-    "Ending",
-    "ForkDied",
-    "Misplayed",
-    "Overran",
-    "StudentEnded",
-    "Tampered",
-    "UsedUp",
-    "Zygote",
-    "ZygoteError",
-]
+from autograder.judging.walled import Child
 
 
 class Zygote:

@@ -15,7 +15,8 @@ from autograder.intake.collect import Submission
 from autograder.intake.master import Master, MasterCell
 from autograder.intake.read import Unreadable, read_notebook
 from autograder.intake.rebuild import Rebuilt, rebuild
-from autograder.judging.client import Zygote, ZygoteError
+from autograder.judging.client import Zygote
+from autograder.judging.control import ZygoteError
 from autograder.judging.jobs import Limits
 from autograder.judging.playing import Play, Playing, in_a_line
 from autograder.judging.session import Session

@@ -27,7 +27,7 @@ from autograder.intake.master import Master, read_master
 from autograder.intake.read import read_notebook
 from autograder.intake.rebuild import Rebuilt, rebuild
 from autograder.intake.steps import Step
-from autograder.judging.client import ChildSettings, Zygote
+from autograder.judging.client import Zygote
 from autograder.judging.jobs import Limits, SlotSettings
 from autograder.judging.judge import Judge
 from autograder.judging.own.judge import (
@@ -41,7 +41,7 @@ from autograder.judging.own.judge import (
 )
 from autograder.judging.shown import clean_student_cells
 from autograder.judging.slot import PRELOAD, start_judge
-from autograder.judging.wall import strongest_rung
+from autograder.judging.wall import ChildSettings, strongest_rung
 from labkit.checks.handin import WRITTEN_STUB
 
 CODE_STUB = "\n".join(STUB)

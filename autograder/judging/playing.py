@@ -4,7 +4,7 @@ import traceback
 from dataclasses import dataclass
 from types import ModuleType
 
-from autograder.judging.client import Misplayed, Overran, StudentEnded, UsedUp
+from autograder.judging.ends import Misplayed, Overran, StudentEnded, UsedUp
 from autograder.judging.session import Session
 from labkit.bridge.student import Student
 from labkit.bridge.wire import WireError

@@ -11,10 +11,12 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from autograder.intake.steps import Step
-from autograder.judging.client import CellResult, Child, StudentEnded, UsedUp, Zygote
+from autograder.judging.client import Zygote
+from autograder.judging.ends import StudentEnded, UsedUp
 from autograder.judging.jobs import Limits
 from autograder.judging.reasons import error_of, needed_by_answers, why_unbound
 from autograder.judging.steady import SteadyChannel
+from autograder.judging.walled import CellResult, Child
 from labkit.bridge.student import Student
 
 T = TypeVar("T")

@@ -6,9 +6,11 @@ from typing import TypeVar
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
-from autograder.judging.client import Child, StudentEnded, Zygote
+from autograder.judging.client import Zygote
+from autograder.judging.ends import StudentEnded
 from autograder.judging.jobs import Limits
 from autograder.judging.own.mirrors import AskedStudent
+from autograder.judging.walled import Child
 
 T = TypeVar("T")
 MAX_STARTS = 8

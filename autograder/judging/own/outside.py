@@ -18,7 +18,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from autograder.intake.master import MasterCell
-from autograder.judging.client import StudentEnded
+from autograder.judging.ends import StudentEnded
 from autograder.judging.own.mirrors import AskedStudent, Mirror, is_instance
 from autograder.names import statements
 from labkit.bridge.requests import value_of

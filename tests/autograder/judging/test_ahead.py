@@ -8,9 +8,10 @@ import pytest
 import torch
 
 from autograder.judging.channel import RemoteChannel
-from autograder.judging.client import ChildSettings, Misplayed, StudentEnded, Zygote
-from autograder.judging.ends import Tampered
+from autograder.judging.client import Zygote
+from autograder.judging.ends import Misplayed, StudentEnded, Tampered
 from autograder.judging.steady import SteadyChannel
+from autograder.judging.wall import ChildSettings
 from autograder.judging.walled import Child
 from labkit.bridge.requests import scripted, value_of
 from labkit.bridge.student import Offer

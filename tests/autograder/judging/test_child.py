@@ -13,18 +13,11 @@ from pathlib import Path
 import pytest
 
 from autograder.judging.child import processes
-from autograder.judging.client import (
-    Child,
-    ChildDied,
-    ChildSettings,
-    ForkDied,
-    Overran,
-    StudentEnded,
-    Tampered,
-    Zygote,
-    ZygoteError,
-)
-from autograder.judging.wall import RUNGS, why_not
+from autograder.judging.client import Zygote
+from autograder.judging.control import ZygoteError
+from autograder.judging.ends import ChildDied, ForkDied, Overran, StudentEnded, Tampered
+from autograder.judging.wall import RUNGS, ChildSettings, why_not
+from autograder.judging.walled import Child
 from labkit.bridge.frames import MAX_CONTAINERS
 from labkit.bridge.requests import hold, value_of
 from labkit.bridge.student import StudentError

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from autograder.intake.steps import Step
-from autograder.judging.client import ChildSettings, StudentEnded, UsedUp, Zygote
+from autograder.judging.client import Zygote
+from autograder.judging.ends import StudentEnded, UsedUp
 from autograder.judging.jobs import Limits
 from autograder.judging.playing import Play, Playing
 from autograder.judging.session import Session
-from autograder.judging.wall import strongest_rung
+from autograder.judging.wall import ChildSettings, strongest_rung
 from labkit.bridge.requests import value_of
 from labkit.bridge.student import StudentError
 from labkit.bridge.wire import WireError

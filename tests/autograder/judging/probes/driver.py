@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 
 from autograder.judging.child import processes
-from autograder.judging.client import ChildSettings, Zygote
+from autograder.judging.client import Zygote
+from autograder.judging.wall import ChildSettings
 
 DAEMON = """
 import ctypes, os, signal, time

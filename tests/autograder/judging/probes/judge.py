@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 from autograder.judging.child import processes
-from autograder.judging.client import ChildSettings, Zygote
-from autograder.judging.wall import confine_judge, strongest_rung
+from autograder.judging.client import Zygote
+from autograder.judging.wall import ChildSettings, confine_judge, strongest_rung
 from labkit.bridge.requests import value_of
 
 

@@ -14,7 +14,9 @@ from pathlib import Path
 import autograder
 import labkit
 from autograder.judging.child import processes
-from autograder.judging.client import ChildSettings, StudentEnded, Zygote
+from autograder.judging.client import Zygote
+from autograder.judging.ends import StudentEnded
+from autograder.judging.wall import ChildSettings
 from labkit.bridge.requests import value_of
 
 FILL = """
