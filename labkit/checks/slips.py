@@ -1,8 +1,9 @@
 """Causes by replay: a slip is named only if it gives all that the student's code gives.
 
-A slip is a wrong answer whose sentence we know, as a function. It is called with the same arguments
-as the student's function; where all results agree, its sentence is told. If two slips give the
-same, both are told, so cases and probes are chosen to keep slips apart.
+A slip is a wrong answer whose sentence we know. It gets the same arguments as the student's
+function; where all results agree, its sentence is told. If two slips give the same, both are told,
+so cases and probes are chosen to keep slips apart. Slips of numbers are one function that gives the
+wrong numbers by sentence; slips of tensors are a function each.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from labkit.checks.compare import number_in, told
 from labkit.checks.core import Unfinished, Wrong
 
 Slips = Mapping[str, Callable[..., Any]]
+WrongNumbers = Callable[..., Mapping[str, float]]
 
 
 def is_number(got: Any, number: float, relative: float = 1e-6) -> bool:
@@ -29,26 +31,26 @@ def is_number(got: Any, number: float, relative: float = 1e-6) -> bool:
 
 
 def slip_in_numbers(
-    ask: Callable[..., Any], probes: Sequence[tuple], slips: Slips, relative: float = 1e-6
+    ask: Callable[..., Any], probes: Sequence[tuple], slips: WrongNumbers, relative: float = 1e-6
 ) -> str:
     """What is said of a function that gives one number: the slips that agree on every probe."""
     try:
         got = [number_in(ask(*probe), "a probe") for probe in probes]
     except (StudentError, Wrong, Unfinished):
         return ""
+    wrong = [slips(*probe) for probe in probes]
     return told(
         sentence
-        for sentence, slip in slips.items()
+        for sentence in wrong[0]
         if all(
-            isclose(one, slip(*probe), rel_tol=relative)
-            for one, probe in zip(got, probes, strict=True)
+            isclose(one, by[sentence], rel_tol=relative) for one, by in zip(got, wrong, strict=True)
         )
     )
 
 
 @contextmanager
 def cause_by_replay(
-    ask: Callable[..., Any], probes: Sequence[tuple], *tables: Slips, relative: float = 1e-6
+    ask: Callable[..., Any], probes: Sequence[tuple], *tables: WrongNumbers, relative: float = 1e-6
 ) -> Iterator[None]:
     """What goes wrong inside is told with the slips that agree on every probe, if any does.
 

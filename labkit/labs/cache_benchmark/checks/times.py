@@ -13,7 +13,7 @@ from labkit.bridge.requests import hold
 from labkit.bridge.student import Proxy, Student
 from labkit.checks.compare import expect_number
 from labkit.checks.core import Wrong, check
-from labkit.checks.slips import Slips, cause_by_replay, slip_in_numbers
+from labkit.checks.slips import cause_by_replay, slip_in_numbers
 from labkit.labs.cache_benchmark.checks.costs import LLAMA, SINGLE_PRECISION
 from labkit.measuring.roofline import Floor, ModelWork, Roofline, pass_floor
 
@@ -65,9 +65,15 @@ def _expect_time(student: Student, case: TimeCase) -> None:
     """The seconds are right, unless all of them are those of a slip that another check names."""
     probes = [(probe,) for probe in (*OPEN_CASES["predicted_time_s"], MANY_LAUNCHES, case)]
     ask = partial(_seconds, student)
-    named = [slips for kind, slips in SLIPS.items() if kind != case.kind]
-    others = {sentence: slip for slips in named for sentence, slip in slips.items()}
-    with cause_by_replay(ask, probes, SLIPS[case.kind], relative=SINGLE_PRECISION):
+
+    def named(probe: TimeCase) -> dict[str, float]:
+        return _slips(probe)[case.kind]
+
+    def others(probe: TimeCase) -> dict[str, float]:
+        elsewhere = [slips for kind, slips in _slips(probe).items() if kind != case.kind]
+        return {sentence: seconds for slips in elsewhere for sentence, seconds in slips.items()}
+
+    with cause_by_replay(ask, probes, named, relative=SINGLE_PRECISION):
         try:
             expect_number(ask(case), case.expected_s, "the seconds", relative=SINGLE_PRECISION)
         except Wrong:
@@ -96,55 +102,48 @@ def _right_s(case: TimeCase, **changed: Any) -> float:
     return _summed(replace(case, **changed), lambda floor: floor.seconds)
 
 
-def _of_sums(case: TimeCase) -> float:
+def _slips(case: TimeCase) -> dict[str, dict[str, float]]:
+    """What known mistakes give, by the kind of the cases whose check names them."""
     floors = _floors(case)
     sums_s = (sum(each.moving_s for each in floors), sum(each.computing_s for each in floors))
-    return max(*sums_s, case.n_new * case.launch_s)
-
-
-FLOOR_SLIPS: Slips = {
-    "That is milliseconds: return seconds.": lambda case: 1e3 * _right_s(case),
-    "Computing takes time too. Take `seconds` of each floor, not `moving_s`.": (
-        lambda case: _summed(case, lambda floor: floor.moving_s)
-    ),
-    "Moving takes time too. Take `seconds` of each floor, not `computing_s`.": (
-        lambda case: _summed(case, lambda floor: floor.computing_s)
-    ),
-    "Moving and computing overlap. Take the longer one, not the sum.": (
-        lambda case: _summed(case, lambda floor: floor.moving_s + floor.computing_s)
-    ),
-    "Take the longest time in each pass, and then add up the passes.": _of_sums,
-}
-LAUNCH_SLIPS: Slips = {
-    "You add launch_s to each pass. Launching and the pass overlap, so take the longer one.": (
-        lambda case: _right_s(case, launch_s=0.0) + case.n_new * case.launch_s
-    ),
-    "You compare two sums. Compare launch_s with the floor in each pass.": (
-        lambda case: max(_right_s(case, launch_s=0.0), case.n_new * case.launch_s)
-    ),
-    "Here launch_s changes nothing. Compare it with the floor of each pass, not with their sum.": (
-        lambda case: _right_s(case, launch_s=0.0)
-    ),
-}
-CACHE_SLIPS: Slips = {
-    "You always use a cache. Pass use_cache to generation_passes.": (
-        lambda case: _right_s(case, use_cache=True)
-    ),
-    "You never use a cache. Pass use_cache to generation_passes.": (
-        lambda case: _right_s(case, use_cache=False)
-    ),
-}
-DTYPE_SLIPS: Slips = {
-    "You always take float16. Pass dtype to pass_floor.": (
-        lambda case: _right_s(case, dtype="float16")
-    ),
-}
-SLIPS = {  # by the kind of the cases whose check names them
-    "floors": FLOOR_SLIPS,
-    "launch": LAUNCH_SLIPS,
-    "uncached": CACHE_SLIPS,
-    "dtype": DTYPE_SLIPS,
-}
+    passes_s, launches_s = _right_s(case, launch_s=0.0), case.n_new * case.launch_s
+    return {
+        "floors": {
+            "That is milliseconds: return seconds.": 1e3 * _right_s(case),
+            "Computing takes time too. Take `seconds` of each floor, not `moving_s`.": (
+                _summed(case, lambda floor: floor.moving_s)
+            ),
+            "Moving takes time too. Take `seconds` of each floor, not `computing_s`.": (
+                _summed(case, lambda floor: floor.computing_s)
+            ),
+            "Moving and computing overlap. Take the longer one, not the sum.": (
+                _summed(case, lambda floor: floor.moving_s + floor.computing_s)
+            ),
+            "Take the longest time in each pass, and then add up the passes.": (
+                max(*sums_s, launches_s)
+            ),
+        },
+        "launch": {
+            "You add launch_s to each pass. "
+            "Launching and the pass overlap, so take the longer one.": passes_s + launches_s,
+            "You compare two sums. Compare launch_s with the floor in each pass.": max(
+                passes_s, launches_s
+            ),
+            "Here launch_s changes nothing. "
+            "Compare it with the floor of each pass, not with their sum.": passes_s,
+        },
+        "uncached": {
+            "You always use a cache. Pass use_cache to generation_passes.": (
+                _right_s(case, use_cache=True)
+            ),
+            "You never use a cache. Pass use_cache to generation_passes.": (
+                _right_s(case, use_cache=False)
+            ),
+        },
+        "dtype": {
+            "You always take float16. Pass dtype to pass_floor.": _right_s(case, dtype="float16"),
+        },
+    }
 
 
 @_time("floors", hint="Take the floor of each pass, and add the seconds.")

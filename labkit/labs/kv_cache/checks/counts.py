@@ -12,23 +12,31 @@ from labkit.checks.core import Wrong, check
 from labkit.checks.slips import cause_by_replay
 
 PROBES = ((3, 4), (7, 5), (2, 6))  # where all slips differ
-CACHED_SLIPS = {
-    "The last new token is picked, but never fed.": lambda n, new: n + new,
-    "The prompt is fed as well, once.": lambda n, new: new,
-    "That is the sum without a cache.": lambda n, new: new * n + new * (new - 1) // 2,
-}
-UNCACHED_SLIPS = {
-    "Each pass is counted at the final length.": lambda n, new: new * (n + new),
-    "Each pass is counted at the length of the last one.": lambda n, new: new * (n + new - 1),
-    "Each pass counts the token that it makes. It is fed only to the next pass.": (
-        lambda n, new: new * n + new * (new + 1) // 2
-    ),
-    "The prompt is fed again in every pass.": lambda n, new: n + new * (new - 1) // 2,
-    "The new tokens are fed again as well.": lambda n, new: n * new,
-    "That is the sum with a cache.": lambda n, new: n + new - 1,
-}
 
 _processed = partial(check, "tokens_processed", gate=True)
+
+
+def cached_slips(n: int, new: int) -> dict[str, float]:
+    """What known mistakes count with a cache."""
+    return {
+        "The last new token is picked, but never fed.": n + new,
+        "The prompt is fed as well, once.": new,
+        "That is the sum without a cache.": new * n + new * (new - 1) // 2,
+    }
+
+
+def uncached_slips(n: int, new: int) -> dict[str, float]:
+    """What known mistakes count without a cache."""
+    return {
+        "Each pass is counted at the final length.": new * (n + new),
+        "Each pass is counted at the length of the last one.": new * (n + new - 1),
+        "Each pass counts the token that it makes. It is fed only to the next pass.": (
+            new * n + new * (new + 1) // 2
+        ),
+        "The prompt is fed again in every pass.": n + new * (new - 1) // 2,
+        "The new tokens are fed again as well.": n * new,
+        "That is the sum with a cache.": n + new - 1,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +66,7 @@ def without_a_cache_each_step_counts_everything(student: Student, case: CountCas
 
 def _expect_count(student: Student, case: CountCase, cached: bool, expected: int) -> None:
     got = student.tokens_processed(case.n_prompt, case.n_new, cached)
-    slips = CACHED_SLIPS if cached else UNCACHED_SLIPS
+    slips = cached_slips if cached else uncached_slips
     what = f"the tokens processed {'with' if cached else 'without'} a cache"
     with cause_by_replay(lambda *sizes: student.tokens_processed(*sizes, cached), PROBES, slips):
         expect_number(got, expected, what)

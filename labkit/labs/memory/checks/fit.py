@@ -19,9 +19,9 @@ from labkit.checks.core import Wrong, check
 from labkit.labs.memory.checks.fit_slips import (
     A_FIFTH,
     BATCH_OF_EIGHT,
-    BILLION_SLIPS,
     NO_WEIGHTS,
-    TOKEN_SLIPS,
+    billion_slips,
+    token_slips,
 )
 from labkit.models.facts import VRAM_READINGS, models, vram_readings
 
@@ -81,15 +81,16 @@ def overhead_is_what_one_pass_keeps_alive(student: Student, case: AnswerCase) ->
 def _billions_slip(student: Student, case: AnswerCase, readings: Iterable[str]) -> str:
     """What is said of the billions that known mistakes give with one of these entries "vram"."""
     _, _, overhead_bytes, billions = _largest_fields(student, case)
-    pairs = []
+    wrong = []  # of each reading, for its smallest and its largest card
     for reading in readings:
         whole, room = (_billions(student, case, reading, n) for n in (0, overhead_bytes))
-        pairs.append(list(zip(whole, room, strict=True)))
+        ends = zip(whole, room, strict=True)
+        wrong.append([billion_slips(*end, overhead_bytes / 1e9) for end in ends])
     return told(
         sentence
-        for sentence, slip in BILLION_SLIPS.items()
-        for ends in pairs
-        if _are_billions(billions, [slip(*end, overhead_bytes / 1e9) for end in ends])
+        for sentence in wrong[0][0]
+        for ends in wrong
+        if _are_billions(billions, [slips[sentence] for slips in ends])
     )
 
 
@@ -178,11 +179,15 @@ def _token_slip(student: Student, case: AnswerCase, readings: Iterable[tuple[str
     """What is said of the tokens that known mistakes give with one of these readings."""
     _, _, n_tokens = _longest_fields(student, case)
     sizes = [_sizes(student, case, *each) for each in readings]
+    wrong = [
+        [token_slips(total, weights, BATCH_OF_EIGHT * token) for total in totals]
+        for totals, weights, token in sizes
+    ]
     return told(
         sentence
-        for sentence, slip in TOKEN_SLIPS.items()
-        for totals, weights, token in sizes
-        if _fits(n_tokens, [slip(total, weights, BATCH_OF_EIGHT * token) for total in totals])
+        for sentence in wrong[0][0]
+        for ends in wrong
+        if _fits(n_tokens, [slips[sentence] for slips in ends])
     )
 
 

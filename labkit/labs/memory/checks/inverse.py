@@ -16,9 +16,9 @@ from labkit.checks.slips import cause_by_replay
 from labkit.labs.memory.checks.products import ROUNDING, expect_exactly
 from labkit.labs.memory.checks.replay import (
     LARGEST_PROBES,
-    LARGEST_SLIPS,
     LONGEST_PROBES,
-    LONGEST_SLIPS,
+    largest_slips,
+    longest_slips,
 )
 
 _largest = partial(check, "largest_model", gate=True)
@@ -117,7 +117,7 @@ def wider_parameters_leave_room_for_fewer(student: Student, case: LargestCase) -
 def a_parameter_fits_whole_or_not_at_all(student: Student, case: LargestCase) -> None:
     """The result is a whole number of parameters, rounded down and exact."""
     got = student.largest_model(case.vram_bytes)
-    with cause_by_replay(student.largest_model, LARGEST_PROBES, LARGEST_SLIPS):
+    with cause_by_replay(student.largest_model, LARGEST_PROBES, largest_slips):
         expect_exactly(got, case.expected, "the parameters that fit")
 
 
@@ -137,7 +137,7 @@ def refuses_parameters_without_width(student: Student, case: LargestCase) -> Non
 
 
 def _check_largest(student: Student, case: LargestCase) -> None:
-    with cause_by_replay(student.largest_model, LARGEST_PROBES, LARGEST_SLIPS):
+    with cause_by_replay(student.largest_model, LARGEST_PROBES, largest_slips):
         expect_number(
             case.ask(student), case.expected, "the parameters that fit", relative=ROUNDING
         )
@@ -159,7 +159,7 @@ def an_overhead_comes_off_first(student: Student, case: LongestCase) -> None:
 def a_token_fits_whole_or_not_at_all(student: Student, case: LongestCase) -> None:
     """The result is a whole number of tokens, rounded down and exact."""
     got = student.longest_sequence(case.vram_bytes, case.model_bytes, case.token_bytes)
-    with cause_by_replay(student.longest_sequence, LONGEST_PROBES, LONGEST_SLIPS):
+    with cause_by_replay(student.longest_sequence, LONGEST_PROBES, longest_slips):
         expect_exactly(got, case.expected, "the tokens that fit")
 
 
@@ -186,7 +186,7 @@ def refuses_an_empty_batch(student: Student, case: LongestCase) -> None:
 
 
 def _check_longest(student: Student, case: LongestCase) -> None:
-    with cause_by_replay(student.longest_sequence, LONGEST_PROBES, LONGEST_SLIPS):
+    with cause_by_replay(student.longest_sequence, LONGEST_PROBES, longest_slips):
         expect_number(case.ask(student), case.expected, "the tokens that fit", relative=ROUNDING)
 
 

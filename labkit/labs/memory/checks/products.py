@@ -20,12 +20,12 @@ from labkit.checks.core import Wrong, check
 from labkit.checks.slips import cause_by_replay
 from labkit.labs.memory.checks.replay import (
     RECIPE_PROBES,
-    RECIPE_SLIPS,
     TOKEN_PROBES,
+    TOKEN_SLIPS,
     WEIGHT_PROBES,
-    WEIGHT_SLIPS,
+    recipe_slips,
     shape_fields,
-    token_slips,
+    weight_slips,
 )
 from labkit.labs.memory.checks.training import BYTE_NAMES
 
@@ -107,7 +107,7 @@ class CacheCase:
 def every_parameter_takes_its_bytes(student: Student, case: WeightCase) -> None:
     """The result is the bytes of all parameters together."""
     got = student.weight_bytes(case.n_params, case.bytes_per_param)
-    with cause_by_replay(student.weight_bytes, WEIGHT_PROBES, WEIGHT_SLIPS):
+    with cause_by_replay(student.weight_bytes, WEIGHT_PROBES, weight_slips):
         expect_number(got, case.expected, "the bytes of the weights", relative=ROUNDING)
 
 
@@ -118,7 +118,7 @@ def every_parameter_takes_its_bytes(student: Student, case: WeightCase) -> None:
 def large_counts_stay_exact(student: Student, case: WeightCase) -> None:
     """The result is exact, also for counts above 2^53."""
     got = student.weight_bytes(case.n_params, case.bytes_per_param)
-    with cause_by_replay(student.weight_bytes, WEIGHT_PROBES, WEIGHT_SLIPS):
+    with cause_by_replay(student.weight_bytes, WEIGHT_PROBES, weight_slips):
         expect_exactly(got, case.expected, "the bytes of the weights")
 
 
@@ -162,7 +162,7 @@ def leaves_the_recipe_as_it_was(student: Student, case: RecipeCase) -> None:
 
 def _check_recipe(student: Student, case: RecipeCase) -> None:
     got = student.training_bytes(case.n_params, dict(case.recipe))
-    with cause_by_replay(student.training_bytes, RECIPE_PROBES, RECIPE_SLIPS):
+    with cause_by_replay(student.training_bytes, RECIPE_PROBES, recipe_slips):
         expect_number(got, case.expected, "the bytes kept in training", relative=ROUNDING)
 
 
@@ -198,7 +198,7 @@ def _check_token(student: Student, case: ShapeCase) -> None:
         return student.kv_bytes_per_token(_place_shape(student, shape), *width)
 
     width = () if case.width is None else (case.width,)
-    with cause_by_replay(ask, TOKEN_PROBES, *token_slips()):
+    with cause_by_replay(ask, TOKEN_PROBES, *TOKEN_SLIPS):
         got = ask(case.shape, *width)
         expect_number(got, case.expected, "the bytes of one token", relative=ROUNDING)
 

@@ -144,13 +144,14 @@ def plain_decoding_is_what_is_compared_with(student: Student, case: SpeedupCase)
 def no_speedup_without_a_probability(student: Student, case: SpeedupCase) -> None:
     """alpha outside [0, 1] or gamma below 0 raises ValueError here, too."""
 
-    def cut(alpha: float) -> float:
-        return (1 if alpha < 0 else case.gamma + 1) * case.target_s / case.block_s
+    def slips(alpha: float) -> dict[str, float]:
+        n_tokens = 1 if alpha < 0 else case.gamma + 1
+        cut = "You cut alpha to the range from 0 to 1. That hides a mistake in counting."
+        return {cut: n_tokens * case.target_s / case.block_s}
 
     def ask(alpha: float) -> float:
         return case.ask(student, alpha=alpha)
 
-    slips = {"You cut alpha to the range from 0 to 1. That hides a mistake in counting.": cut}
     with cause_by_replay(ask, [(alpha,) for alpha in NO_CHANCE], slips):
         for name, value in (*(("alpha", alpha) for alpha in NO_CHANCE), ("gamma", -1)):
             changed = {name: value}
