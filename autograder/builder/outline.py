@@ -31,5 +31,19 @@ def outline_bytes(lab: Lab) -> bytes:
     others = {name for cell in code for name in (cell.name, *bound_names(cell.text))}
     texts = [cell.text for cell in lab.cells if cell.kind == "experiment"]
     experiments = [" ".join(sorted(bound_names(text) - others)) for text in texts]
-    outline = {"lab": lab.name, "parts": parts, "experiments": [*filter(None, experiments)]}
-    return (json.dumps(outline, ensure_ascii=False, indent=1) + "\n").encode()
+    written = {
+        "lab": _json(lab.name),
+        "parts": _lines(parts),
+        "experiments": _lines([*filter(None, experiments)]),
+    }
+    text = ",\n".join(f"{_json(name)}: {value}" for name, value in written.items())
+    return f"{{\n{text}\n}}\n".encode()
+
+
+def _lines(values: list) -> str:
+    """A list in JSON, with a line for each value: so a changed part is one changed line."""
+    return "[\n" + ",\n".join(map(_json, values)) + "\n]" if values else "[]"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
