@@ -4,7 +4,7 @@ import pytest
 
 from autograder.builder.source import find_lab
 from autograder.labs import known
-from autograder.labs.known import mutants_of
+from autograder.labs.known import mutants_of, variants_of
 
 REFERENCE = """\
 class Box:
@@ -18,6 +18,19 @@ class Box:
 
 def answer(text):
     return known._answer(text, REFERENCE, "Box", {"a list": "Box = list\n"})
+
+
+@pytest.fixture
+def other_folder(tmp_path, monkeypatch):
+    """The folder of lab 1's wrong answers, empty; the known answers of all labs are read again."""
+    folder = tmp_path / "memory" / "mutants"
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(known, "HERE", tmp_path)
+    for read in (mutants_of, variants_of):
+        read.cache_clear()
+    yield folder
+    for read in (mutants_of, variants_of):
+        read.cache_clear()
 
 
 def test_an_edit_replaces_lines_at_their_own_indentation():
@@ -72,15 +85,10 @@ def test_a_whole_answer_stays_as_it_is():
         ("# of: a list\n# = list => tuple", "weight_bytes has no variant 'a list'"),
     ],
 )
-def test_an_edit_that_fits_nothing_names_the_file_and_the_title(edit, found, tmp_path, monkeypatch):
-    folder = tmp_path / "memory" / "mutants"
-    folder.mkdir(parents=True)
-    (folder / "weight_bytes.py").write_text(f"# fails x\n\n# %% odd\n{edit}\n")
-    monkeypatch.setattr(known, "HERE", tmp_path)
-    mutants_of.cache_clear()
+def test_an_edit_that_fits_nothing_names_the_file_and_the_title(edit, found, other_folder):
+    (other_folder / "weight_bytes.py").write_text(f"# fails x\n\n# %% odd\n{edit}\n")
     with pytest.raises(ValueError, match=f"weight_bytes.py, 'odd': {found}"):
         mutants_of(find_lab("memory"))
-    mutants_of.cache_clear()
 
 
 def test_checks_that_fail_may_take_several_lines(tmp_path):
