@@ -9,10 +9,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from labkit.labs.batching import timeline
+from labkit.labs.batching import policies, timeline
 from labkit.labs.batching.driver import Loop, serve
 from labkit.labs.batching.log import Run
-from labkit.labs.batching.policies import DynamicDecodeLoop, StaticDecodeLoop
 from labkit.labs.batching.workload import Job, RooflineCosts, Setup
 from labkit.measuring.plots import CourseFigure
 from labkit.measuring.roofline import ModelWork, Roofline
@@ -114,8 +113,4 @@ def _named_spreads() -> Sequence[tuple[str, float]]:
     return [(names.get(spread, f"± {spread:.0%}"), spread) for spread in SPREADS]
 
 
-POLICIES: dict[str, Callable[[Loop], Loop]] = {
-    "continuous": lambda loop: loop,
-    "dynamic": DynamicDecodeLoop,
-    "static": StaticDecodeLoop,
-}
+POLICIES = {name: policies.POLICIES[name] for name in ("continuous", "dynamic", "static")}

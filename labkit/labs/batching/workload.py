@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from labkit.measuring.roofline import BYTES, ModelWork, Roofline
+from labkit.measuring.roofline import BYTES, ModelWork, Roofline, pass_floor
 from labkit.memory import kv_bytes_per_token
 
 EOS = 0
@@ -177,16 +177,13 @@ class RooflineCosts:
     link_bandwidth: float = 50e9
 
     def prefill_s(self, lengths: Sequence[int]) -> float:
-        n_longest = max(lengths)
-        flops = len(lengths) * self.work.flops(n_longest, 0, 1)
-        moved = self.work.moved_bytes(n_longest, len(lengths), BYTES[self.dtype])
-        return self._pass_s(flops, moved)
+        floor = pass_floor(self.machine, self.work, max(lengths), 0, len(lengths), self.dtype)
+        return max(self.launch_s, floor.seconds)
 
     def decode_s(self, n_sequences: int, n_cached: int) -> float:
         mean = max(1, n_cached // n_sequences)
-        flops = n_sequences * self.work.flops(1, mean, 1)
-        moved = self.work.moved_bytes(mean + 1, n_sequences, BYTES[self.dtype])
-        return self._pass_s(flops, moved)
+        floor = pass_floor(self.machine, self.work, 1, mean, n_sequences, self.dtype)
+        return max(self.launch_s, floor.seconds)
 
     def mixed_s(
         self, n_sequences: int, n_cached: int, pieces: Sequence[tuple[int, int, bool]]
@@ -201,12 +198,10 @@ class RooflineCosts:
         width = BYTES[self.dtype]
         moved = self.work.moved_bytes(mean + 1 if n_sequences else 0, n_sequences, width)
         kept = sum(n + n_before for n, n_before, _ in pieces)
-        return self._pass_s(flops, moved + kept * kv_bytes_per_token(self.work.shape, width))
+        moved += kept * kv_bytes_per_token(self.work.shape, width)
+        floor_s = max(moved / self.machine.bandwidth, flops / self.machine.peak(self.dtype))
+        return max(self.launch_s, floor_s)
 
     def transfer_s(self, n_tokens: int) -> float:
         width = BYTES[self.dtype]
         return n_tokens * kv_bytes_per_token(self.work.shape, width) / self.link_bandwidth
-
-    def _pass_s(self, flops: float, moved_bytes: float) -> float:
-        floor_s = max(moved_bytes / self.machine.bandwidth, flops / self.machine.peak(self.dtype))
-        return max(self.launch_s, floor_s)
