@@ -130,7 +130,7 @@ def mark(status: str) -> str:
 
 
 def with_code(text: str) -> str:
-    """Text of a check as HTML, with `code` set as code."""
+    """One paragraph of text as HTML, with `code` set as code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 

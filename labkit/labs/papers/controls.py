@@ -9,8 +9,9 @@ from typing import Any
 
 import ipywidgets
 
+from labkit.checks.card import with_code
 from labkit.labs.papers.items import number_in
-from labkit.labs.papers.text import STYLE, inline_html
+from labkit.labs.papers.text import STYLE
 
 Take = Callable[[Any], None]
 ROW = ipywidgets.Layout(align_items="flex-start", max_width="52em", margin="2px 0")
@@ -122,5 +123,5 @@ class NumberFields(Controls):
 
 
 def _text(text: str) -> ipywidgets.HTML:
-    body = re.sub(r"\*\*(\w+)\*\*", r"<b>\1</b>", inline_html(text))
+    body = re.sub(r"\*\*(\w+)\*\*", r"<b>\1</b>", with_code(text))
     return ipywidgets.HTML(f'<div style="{STYLE}">{body}</div>')

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from labkit.checks.card import with_code
 from labkit.labs.papers.items import Item, explained, numbers_text, options_for
 from labkit.labs.papers.words import say, unit_in
 
@@ -105,13 +106,8 @@ def as_html(text: str) -> str:
             parts.append(f'<pre style="line-height:1.3">{html.escape(part)}</pre>')
         else:
             paragraphs = [each for each in re.split(r"\n\s*\n", part.strip()) if each]
-            parts += [f'<p style="margin:0.4em 0">{inline_html(each)}</p>' for each in paragraphs]
+            parts += [f'<p style="margin:0.4em 0">{with_code(each)}</p>' for each in paragraphs]
     return "".join(parts)
-
-
-def inline_html(text: str) -> str:
-    """One paragraph, with `code` set as code."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 
 def answers_table(rows: Mapping[str, str]) -> str:
