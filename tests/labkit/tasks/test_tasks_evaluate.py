@@ -218,7 +218,7 @@ def test_stored_answers_are_judged_without_answering_again(tmp_path, server, jud
 
 
 def test_empty_answers_meet_nothing_and_cost_nothing(tmp_path, server, judge):
-    candidate = Candidate.of("silent", lambda prompts: [" \n"] * len(prompts))
+    candidate = Candidate("silent", "1", lambda task, prompts: [" \n"] * len(prompts))
     found, _ = run(candidate, tmp_path, tasks=["open"], judge=judge)
     assert found["open"].score == found["open"].drfr == 0 and found["open"].invalid_share == 1
     assert server.requests == []
