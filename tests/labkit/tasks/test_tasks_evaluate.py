@@ -469,7 +469,7 @@ def test_ctrl_c_says_how_to_go_on(folder, tmp_path, monkeypatch, capsys):
 
 
 def test_the_command_shows_its_options():
-    command = [sys.executable, "-m", "labkit.cli", "evaluate", "--help"]
+    command = [sys.executable, "-m", "labkit", "evaluate", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "--judge-model" in done.stdout and "--open-book" in done.stdout
 
