@@ -3,10 +3,17 @@
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 
 from labkit.measuring.machine import use_one_thread
 from labkit.models.tiny import KIT_MODELS
+
+MODULES = (  # commands that live elsewhere: each module has `add_arguments` and `main`
+    ("evaluate", "labkit.tasks.evaluate", "evaluate a model on the shared tasks"),
+    ("measure", "labkit.labs.measure", "run the labs' experiments and record them"),
+    ("show", "labkit.labs.show", "open a player, a poll or a figure of the labs in the browser"),
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -22,9 +29,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     generate.add_argument("--max-new-tokens", type=int, default=512)
     generate.add_argument("--temperature", type=float, default=0.0, help="0 is greedy")
     generate.add_argument("--seed", type=int, default=0)
-    _add_evaluate(commands)
-    _add_measure(commands)
-    _add_show(commands)
+    for name, module, summary in MODULES:
+        command = import_module(module)
+        command.add_arguments(_add(commands, name, summary, command.main))
     figures = _add(commands, "figures", "draw the labs' figures from records", _figures)
     figures.add_argument("records", type=Path, help="a record, or a folder of them: data/results")
     figures.add_argument("out", type=Path, help="the folder that gets the figures")
@@ -45,27 +52,6 @@ def _add(commands, name: str, summary: str, run: Callable) -> argparse.ArgumentP
     parser = commands.add_parser(name, help=summary, description=summary)
     parser.set_defaults(run=run)
     return parser
-
-
-def _add_evaluate(commands) -> None:
-    from labkit.tasks import evaluate
-
-    summary = "evaluate a model on the shared tasks"
-    evaluate.add_arguments(_add(commands, "evaluate", summary, evaluate.main))
-
-
-def _add_measure(commands) -> None:
-    from labkit.labs import measure
-
-    summary = "run the labs' experiments and record them"
-    measure.add_arguments(_add(commands, "measure", summary, measure.main))
-
-
-def _add_show(commands) -> None:
-    from labkit.labs import show
-
-    summary = "open a player, a poll or a figure of the labs in the browser"
-    show.add_arguments(_add(commands, "show", summary, show.main))
 
 
 def _figures(args: argparse.Namespace) -> None:
@@ -120,7 +106,3 @@ def _generate(args: argparse.Namespace) -> None:
         )[0, tokens["input_ids"].shape[1] :]
         text = loaded.tokenizer.decode(made, skip_special_tokens=True)
         print(f"\n[{prompt.id}] {prompt.text}\n--- {len(made)} tokens ---\n{text.lstrip()}")
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

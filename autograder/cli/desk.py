@@ -66,19 +66,14 @@ def suggest(
     yes: Annotated[bool, typer.Option("--yes", help="accept the cost without a question")] = False,
 ) -> None:
     """Let a judge model suggest rubric items for written answers. A person confirms each mark."""
-    import os
-
     from tqdm import tqdm
 
     from autograder.desk.suggest import Asking
-    from labkit.tasks.cost import Price, known_price
-    from labkit.tasks.judge import Judge
+    from labkit.tasks.judging import judge_of
 
-    key = os.environ.get(judge_key_env) if judge_key_env else None
     with refusals():
         try:
-            price = Price(*judge_price) if judge_price else known_price(judge_model)
-            client = Judge(judge, judge_model, api_key=key)
+            client, price = judge_of(judge, judge_model, judge_key_env, judge_price)
         except ValueError as error:
             raise Refusal(str(error)) from error
         with client:

@@ -22,10 +22,10 @@ Slips = Mapping[str, Callable[..., Any]]
 WrongNumbers = Callable[..., Mapping[str, float]]
 
 
-def is_number(got: Any, number: float, relative: float = 1e-6) -> bool:
+def is_number(got: Any, number: float) -> bool:
     """Whether an answer is this number, whatever else it may be."""
     try:
-        return isclose(number_in(got, ""), number, rel_tol=relative)
+        return isclose(number_in(got, ""), number, rel_tol=1e-6)
     except (Wrong, Unfinished):
         return False
 

@@ -5,7 +5,7 @@ is a matter of the prompt alone.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from labkit.corpus.document import Document
@@ -56,6 +56,17 @@ def last_question(rng: random.Random) -> Demand:
 def names(text: str, noun: str) -> bool:
     """Whether the text has this noun, in these words: wind is not named by a window."""
     return any(f" {noun}{end}" in text for end in (*" .,;:?!", "\n")) or text.endswith(f" {noun}")
+
+
+def mentionable(
+    text: str, lead: str, slots: Mapping[str, str], articles: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    """What the text names and the lead does not, with articles for `mention`. articles: by slot."""
+    return [
+        (slots[slot], article)
+        for slot, article in articles.items()
+        if names(text, slots[slot]) and slots[slot] not in lead
+    ]
 
 
 def mention(rng: random.Random, noun: str, article: str = "") -> Demand:

@@ -18,12 +18,8 @@ def draw(rng: random.Random) -> Document:
     sentences = tell(rng, THING, slots)
     text, n = paragraph(sentences), NUMBERS[len(sentences)]
     lead = say(rng, LEADS, {**slots, "n": n})
-    mentions = {"material": "", "village": "", "f_trade": "a", "mark": "", "sky": "the"}
-    possible = [
-        (slots[slot], article)
-        for slot, article in mentions.items()
-        if demands.names(text, slots[slot]) and slots[slot] not in lead
-    ]
+    articles = {"material": "", "village": "", "f_trade": "a", "mark": "", "sky": "the"}
+    possible = demands.mentionable(text, lead, slots, articles)
     mentioned = demands.mention(rng, *rng.choice(possible))
     form = rng.choice(
         (

@@ -89,7 +89,7 @@ def _demands(rng: random.Random, body: list[str], slots: dict[str, str], lead: s
     ]
     if "?" in text:
         possible.append(Demand("It should ask a question.", "Does the letter ask a question?"))
-    for slot, article in {"day": "", "place": "", "sky": "the"}.items():
-        if demands.names(text, slots[slot]) and slots[slot] not in lead:
-            possible.append(demands.mention(rng, slots[slot], article))
+    articles = {"day": "", "place": "", "sky": "the"}
+    for noun, article in demands.mentionable(text, lead, slots, articles):
+        possible.append(demands.mention(rng, noun, article))
     return rng.sample(possible, rng.choice((1, 2)))

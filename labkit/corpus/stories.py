@@ -107,13 +107,8 @@ def draw(rng: random.Random) -> Document:
 
 def _mention(rng: random.Random, told: Story, lead: str) -> Demand | None:
     """That something is mentioned which the story has and the prompt does not name yet."""
-    slots, text = told.slots, paragraph(told.sentences)
     articles = {"thing": "a", "f_trade": "a", "sky": "the", "village": "", "place": ""}
-    possible = [
-        (slots[slot], article)
-        for slot, article in articles.items()
-        if demands.names(text, slots[slot]) and slots[slot] not in lead
-    ]
+    possible = demands.mentionable(paragraph(told.sentences), lead, told.slots, articles)
     return demands.mention(rng, *rng.choice(possible)) if possible else None
 
 

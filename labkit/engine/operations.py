@@ -86,6 +86,11 @@ class Places:
     seen: Tensor | None
 
 
+def _of_heads(cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
+    """Angles (B T D/2) as `rotate` takes them."""
+    return torch.cat([cos, cos], dim=-1)[:, :, None], torch.cat([-sin, sin], dim=-1)[:, :, None]
+
+
 class Attention:
     """Put the new keys and values into the arena, and attend to them and all before."""
 
@@ -106,13 +111,7 @@ class Attention:
         else:
             sequences = torch.arange(len(lengths), device=lengths.device)[:, None]
             where, cos, sin = (sequences, positions), cos[positions], sin[positions]
-        return Places(
-            where=where,
-            n_longest=n_longest,
-            cos=torch.cat([cos, cos], dim=-1)[:, :, None],
-            sin=torch.cat([-sin, sin], dim=-1)[:, :, None],
-            seen=seen,
-        )
+        return Places(where, n_longest, *_of_heads(cos, sin), seen)
 
     def __call__(
         self, qkv: Tensor, keys: Tensor, values: Tensor, places: Places, head_norms: Tensor | None
@@ -153,10 +152,6 @@ class WholeArenaAttention(Attention):
         every = torch.arange(len(cos), device=lengths.device)
         positions = lengths[:, None].long() + every[:n_new]
         cos, sin = cos[positions], sin[positions]
-        return Places(
-            where=(torch.arange(len(lengths), device=lengths.device)[:, None], positions),
-            n_longest=len(every),
-            cos=torch.cat([cos, cos], dim=-1)[:, :, None],
-            sin=torch.cat([-sin, sin], dim=-1)[:, :, None],
-            seen=every <= positions[:, None, :, None],
-        )
+        where = (torch.arange(len(lengths), device=lengths.device)[:, None], positions)
+        seen = every <= positions[:, None, :, None]
+        return Places(where, len(every), *_of_heads(cos, sin), seen)

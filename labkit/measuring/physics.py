@@ -35,14 +35,12 @@ def implausible(
     machine: Roofline | str,
     dtype: str,
     *,
-    tokens_per_s: float | None = None,
     memory_bytes: int | None = None,
 ) -> list[str]:
     """Why a row cannot be true, a sentence for each reason; an empty list if it can.
 
     machine: a card of the table, which also says how much memory there is unless memory_bytes does;
-    or a roofline that nothing of its kind exceeds, such as `ANY_CPU`. tokens_per_s: what a table
-    claims beside the time.
+    or a roofline that nothing of its kind exceeds, such as `ANY_CPU`.
     Raises: ValueError for a model or a card without facts, a dtype without hardware.
     """
     roofline = as_roofline(machine)
@@ -52,7 +50,6 @@ def implausible(
         memory_bytes = vram_readings(roofline.name)["driver"][0]
     return [
         *_too_fast(row, work, roofline, dtype),
-        *_wrong_rate(row, tokens_per_s),
         *_wrong_about_memory(row, work, dtype, memory_bytes),
         *_wrong_by_itself(row, memory_bytes),
     ]
@@ -131,18 +128,6 @@ def _too_fast(row: Row, work: ModelWork, roofline: Roofline, dtype: str) -> list
     return [
         f"{fastest_s:.3g} s is less than the {least_s:.3g} s that {roofline.name} needs at least "
         f"to move and compute {len(_passes(row))} passes over {work.shape.name}."
-    ]
-
-
-def _wrong_rate(row: Row, claimed: float | None) -> list[str]:
-    if claimed is None or row.time_s is None or not row.n_new:
-        return []
-    right = row.n_new * row.batch_size / row.time_s
-    if abs(claimed - right) <= ROUNDING * right:
-        return []
-    return [
-        f"{claimed:.4g} tokens/s is not {row.batch_size} x {row.n_new} tokens in "
-        f"{row.time_s:.4g} s, which is {right:.4g}."
     ]
 
 

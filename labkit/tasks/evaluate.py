@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -13,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from labkit.tasks.answering import answer_items
-from labkit.tasks.cost import Price, known_price
+from labkit.tasks.cost import Price
 from labkit.tasks.generate import BATCH_SIZE, MAX_NEW_TOKENS, Candidate, local
 from labkit.tasks.items import SPLIT_SIZES, TASKS, Item, items
 from labkit.tasks.judge import Judge, JudgeError
-from labkit.tasks.judging import estimated, judge_answers, waiting
+from labkit.tasks.judging import estimated, judge_answers, judge_of, waiting
 from labkit.tasks.log import Log, Row
 from labkit.tasks.summary import TaskSummary, summarise, table
 
@@ -262,19 +261,20 @@ def _judge_of(args: argparse.Namespace) -> tuple[Judge | None, Price | None]:
         return None, None
     if not args.judge_model:
         raise ValueError("--judge needs --judge-model too, the model's name at that endpoint")
-    key = os.environ.get(args.judge_key_env) if args.judge_key_env else None
-    if args.judge_key_env and not key:
-        raise ValueError(f"the environment variable {args.judge_key_env} is not set")
     try:
         body = json.loads(args.judge_body)
     except ValueError:
         body = None
     if not isinstance(body, dict):
         raise ValueError(f"--judge-body needs a JSON object, got {args.judge_body!r}")
-    price = Price(*args.judge_price) if args.judge_price else known_price(args.judge_model)
+    judge, price = judge_of(
+        args.judge,
+        args.judge_model,
+        args.judge_key_env,
+        args.judge_price,
+        timeout_s=args.judge_timeout,
+        body=body,
+    )
     if args.max_cost is not None and price is None:
         raise ValueError("--max-cost needs a price: give --judge-price IN OUT")
-    judge = Judge(
-        args.judge, args.judge_model, api_key=key, timeout_s=args.judge_timeout, body=body
-    )
     return judge, price

@@ -47,11 +47,6 @@ class Candidate:
     answer: Callable[[str, Sequence[str]], list[str]]
     batch_size: int = BATCH_SIZE
 
-    @classmethod
-    def of(cls, name: str, generate: Callable[[list[str]], list[str]]) -> Candidate:
-        """Any function from prompts to answers; `name` alone tells it from others."""
-        return cls(name, name, lambda task, prompts: generate(list(prompts)))
-
 
 def local(
     loaded: LoadedModel,

@@ -119,3 +119,11 @@ def test_a_judge_that_fails_is_named_and_what_it_said_is_kept(tmp_path, server):
     done = suggest(tmp_path, server)
     assert done.exit_code == 2, done.output
     assert "the key is missing or wrong" in done.output
+
+
+def test_a_key_that_is_not_set_is_said_before_anything_is_asked(out, server):
+    n_asked = len(server.requests)
+    done = suggest(out, server, "--judge-key-env", "NO_SUCH_KEY")
+    assert done.exit_code == 2
+    assert "the environment variable NO_SUCH_KEY is not set" in done.output
+    assert len(server.requests) == n_asked

@@ -218,7 +218,7 @@ def test_stored_answers_are_judged_without_answering_again(tmp_path, server, jud
 
 
 def test_empty_answers_meet_nothing_and_cost_nothing(tmp_path, server, judge):
-    candidate = Candidate.of("silent", lambda prompts: [" \n"] * len(prompts))
+    candidate = Candidate("silent", "1", lambda task, prompts: [" \n"] * len(prompts))
     found, _ = run(candidate, tmp_path, tasks=["open"], judge=judge)
     assert found["open"].score == found["open"].drfr == 0 and found["open"].invalid_share == 1
     assert server.requests == []
@@ -469,7 +469,7 @@ def test_ctrl_c_says_how_to_go_on(folder, tmp_path, monkeypatch, capsys):
 
 
 def test_the_command_shows_its_options():
-    command = [sys.executable, "-m", "labkit.cli", "evaluate", "--help"]
+    command = [sys.executable, "-m", "labkit", "evaluate", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "--judge-model" in done.stdout and "--open-book" in done.stdout
 

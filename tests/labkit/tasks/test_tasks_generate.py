@@ -11,7 +11,6 @@ from transformers import PreTrainedTokenizerFast
 from labkit.tasks.generate import (
     INSTRUCTIONS,
     MAX_NEW_TOKENS,
-    Candidate,
     fingerprint,
     generate,
     local,
@@ -177,7 +176,6 @@ def test_a_candidate_is_known_by_weights_and_limits(tokenizer):
     }
     assert len(marks) == 3
     assert local(loaded, batch_size=3).fingerprint in marks
-    assert Candidate.of("mine", list).fingerprint == "mine"
 
 
 def test_too_large_a_batch_says_what_to_do(tokenizer):
