@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from autograder.desk.answers import Sheet
+from autograder.desk.answers import AnswerSheet
 from autograder.desk.states import Key, State, states_of
 from autograder.desk.tables import Tables
 
@@ -35,7 +35,7 @@ class SecondMarks:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
-    def next(self, sheet: Sheet, who: str) -> str | None:
+    def next(self, sheet: AnswerSheet, who: str) -> str | None:
         """The next answer of the sample that somebody else marked, and this person did not."""
         lab, question = sheet.question.lab, sheet.question.name
         with self._tables.reading() as book:

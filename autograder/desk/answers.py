@@ -37,7 +37,7 @@ class Answer:
 
 
 @dataclass
-class Sheet:
+class AnswerSheet:
     """All answers to one question, in their order."""
 
     question: Question
@@ -57,7 +57,7 @@ class Answers:
 
     def __init__(self, out: Path, secret: str) -> None:
         self._out, self._secret = out, secret.encode()
-        self._read: dict[str, tuple[int, dict[str, Sheet]]] = {}
+        self._read: dict[str, tuple[int, dict[str, AnswerSheet]]] = {}
         self._results: tuple[int, list[Result]] = (0, [])
         self._lock = Lock()
 
@@ -83,7 +83,7 @@ class Answers:
         """The written questions of these labs, in order."""
         return [question for lab in self.labs() for question in questions_of(lab)]
 
-    def sheet(self, lab: str, question: str) -> Sheet | None:
+    def sheet(self, lab: str, question: str) -> AnswerSheet | None:
         """The answers to one question; None if there is no such question."""
         results = self.results()
         if lab not in {result.lab for result in results}:
@@ -95,7 +95,7 @@ class Answers:
                 self._read[lab] = (self._results[0], sheets)
         return sheets.get(question)
 
-    def find(self, name: str) -> tuple[Sheet, Answer] | None:
+    def find(self, name: str) -> tuple[AnswerSheet, Answer] | None:
         """An answer by its public name."""
         for question in self.questions():
             sheet = self.sheet(question.lab, question.name)
@@ -117,7 +117,7 @@ class Answers:
         """The tables and figures of an answer's notebook."""
         return outputs_of(self._out, answer.key)
 
-    def _sheets(self, lab: str) -> dict[str, Sheet]:
+    def _sheets(self, lab: str) -> dict[str, AnswerSheet]:
         cells = {  # what could not be graded is no answer, not even a blank one
             result.student: {} if result.score is None else self.cells(lab, result.student)
             for result in self.results()
@@ -127,13 +127,13 @@ class Answers:
             question.name: self._sheet(question, cells) for question in questions_of(find_lab(lab))
         }
 
-    def _sheet(self, question: Question, cells: Mapping[str, dict[str, dict]]) -> Sheet:
+    def _sheet(self, question: Question, cells: Mapping[str, dict[str, dict]]) -> AnswerSheet:
         answers = {}
         for student, own in cells.items():
             if question.name in own:
                 key = Key(question.lab, question.name, student)
                 answers[self._id(key)] = _answer(self._id(key), key, question, own)
-        return Sheet(question, dict(sorted(answers.items())))
+        return AnswerSheet(question, dict(sorted(answers.items())))
 
     def _id(self, key: Key) -> str:
         return hmac.new(self._secret, json.dumps(key).encode(), hashlib.sha256).hexdigest()[:16]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from time import monotonic
 from typing import NamedTuple
 
-from autograder.desk.answers import Answer, Answers, Sheet
+from autograder.desk.answers import Answer, Answers, AnswerSheet
 from autograder.desk.groups import ALONE, BLANK, OWN, SAME, Group
 from autograder.desk.rubric import Question
 from autograder.desk.shares import Shares
@@ -54,7 +54,7 @@ class Desk:
             rows.append((question, Progress(*map(len, far), len(handed_in) - len(everybody))))
         return rows
 
-    def next_waiting(self, sheet: Sheet, who: str, after: str = "") -> str | None:
+    def next_waiting(self, sheet: AnswerSheet, who: str, after: str = "") -> str | None:
         """The next answer that waits for this person and that nobody else has open; from `after`
         on, then from the first."""
         own = self.shares.of(sheet, who)
@@ -64,7 +64,7 @@ class Desk:
         later = [name for name in waiting if name > after]
         return next(iter(later or [name for name in waiting if name != after]), None)
 
-    def _waiting(self, sheet: Sheet) -> Iterator[str]:
+    def _waiting(self, sheet: AnswerSheet) -> Iterator[str]:
         states = self.store.states(sheet.question.lab, sheet.question.name)
         for name, answer in sheet.answers.items():
             if states.get(answer.key.student, State()).waits:
@@ -85,7 +85,7 @@ class Desk:
         if self._open.get(name, ("", 0.0))[0] == who:
             del self._open[name]
 
-    def group(self, sheet: Sheet, answer: Answer) -> Group:
+    def group(self, sheet: AnswerSheet, answer: Answer) -> Group:
         """The answers that are like this one, without those that were taken out of their group."""
         split = self.store.split_students(sheet.question.lab, sheet.question.name)
         if answer.key.student in split:
@@ -95,7 +95,7 @@ class Desk:
         is_alone = len(kept) == 1 and found.kind not in (BLANK, OWN)
         return Group(ALONE if is_alone else found.kind, kept)
 
-    def mark(self, sheet: Sheet, answer: Answer, form: Form, who: str) -> None:
+    def mark(self, sheet: AnswerSheet, answer: Answer, form: Form, who: str) -> None:
         """Give what a form says, to one answer or to all that wait in its group.
 
         Raises: Refusal if the form gives nothing that can be given; ConflictError.

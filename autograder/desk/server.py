@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from autograder.desk.acts import ConflictError
 from autograder.desk.agreement import SecondMarks
-from autograder.desk.answers import Answer, Answers, Sheet
+from autograder.desk.answers import Answer, Answers, AnswerSheet
 from autograder.desk.appeals import Appeals
 from autograder.desk.guard import MARKER, READER, Guard, Person
 from autograder.desk.marking import Desk, is_together, number, one, typed_points
@@ -177,7 +177,12 @@ class Pages:
         )  # fmt: skip
 
     def _answer_page(
-        self, request: Request, sheet: Sheet, answer: Answer, notice: str = "", status: int = 200
+        self,
+        request: Request,
+        sheet: AnswerSheet,
+        answer: Answer,
+        notice: str = "",
+        status: int = 200,
     ) -> Response:
         desk, question, who = self._desk, sheet.question, request.scope["person"].name
         items = desk.store.items(question.lab, question.name)
@@ -217,14 +222,14 @@ class Pages:
             suggested=self._suggestions.of(answer.key, answer.text),
         )  # fmt: skip
 
-    def _sheet(self, request: Request) -> Sheet:
+    def _sheet(self, request: Request) -> AnswerSheet:
         names = request.path_params
         sheet = self._desk.answers.sheet(names["lab"], names["question"])
         if sheet is None:
             raise HTTPException(404)
         return sheet
 
-    def _answer(self, request: Request, sheet: Sheet) -> Answer:
+    def _answer(self, request: Request, sheet: AnswerSheet) -> Answer:
         answer = sheet.answers.get(request.path_params["name"])
         if answer is None:
             raise HTTPException(404)
@@ -237,7 +242,7 @@ def _prepare(answers: Answers) -> None:
     answers.read_all()
 
 
-def _to(sheet: Sheet, name: str) -> Response:
+def _to(sheet: AnswerSheet, name: str) -> Response:
     return RedirectResponse(f"/answer/{sheet.question.lab}/{sheet.question.name}/{name}", 303)
 
 

@@ -6,7 +6,7 @@ stay the same when an answer is added. Answers of one group are in one slice.
 
 from collections.abc import Mapping, Sequence
 
-from autograder.desk.answers import Sheet
+from autograder.desk.answers import AnswerSheet
 from autograder.desk.tables import Tables
 
 Name = tuple[str, str]  # lab and question
@@ -35,7 +35,7 @@ class Shares:
                     "insert into desk_share values (?, ?, ?)", [(*name, who) for who in set(whom)]
                 )
 
-    def of(self, sheet: Sheet, who: str) -> set[str]:
+    def of(self, sheet: AnswerSheet, who: str) -> set[str]:
         """The names of a question's answers that a person is to mark."""
         people = self.all().get((sheet.question.lab, sheet.question.name))
         if people is None:
@@ -43,6 +43,6 @@ class Shares:
         return {name for name in sheet.answers if _owner(sheet, name, people) == who}
 
 
-def _owner(sheet: Sheet, name: str, people: Sequence[str]) -> str:
+def _owner(sheet: AnswerSheet, name: str, people: Sequence[str]) -> str:
     first = sheet.groups[name].members[0]
     return people[int(first, 16) * len(people) >> _ID_BITS]

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.desk.answers import Answer, Answers, Sheet
+from autograder.desk.answers import Answer, Answers, AnswerSheet
 from autograder.desk.groups import BLANK
 from autograder.desk.rubric import Question
 from autograder.desk.states import Item
@@ -88,7 +88,7 @@ class Asking:
                 return True
         return False
 
-    def _of(self, sheet: Sheet) -> Iterator[Asked]:
+    def _of(self, sheet: AnswerSheet) -> Iterator[Asked]:
         question = sheet.question
         items = self._store.items(question.lab, question.name)
         same: dict[str, list[Answer]] = {}

@@ -9,7 +9,14 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-from autograder.exports.sheet import ExportError, Sheet, as_csv, called, check_worth, find_column
+from autograder.exports.sheet import (
+    ExportError,
+    ExportSheet,
+    as_csv,
+    called,
+    check_worth,
+    find_column,
+)
 from autograder.record.marks import as_points
 
 LAST_OF_PERSON = "Section"
@@ -18,7 +25,7 @@ KEPT = ("EX", "N/A")  # excused, not assigned
 TITLE_AND_ID = re.compile(r".*\s\(\d+\)", re.DOTALL)
 
 
-def as_gradebook(sheet: Sheet, columns: Mapping[str, str]) -> bytes:
+def as_gradebook(sheet: ExportSheet, columns: Mapping[str, str]) -> bytes:
     """The roster's own rows with the marks of the labs.
 
     Raises: ExportError if the roster is no gradebook of Canvas, or a column is missing, of other

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from importlib.resources import files
 
-from autograder.exports.sheet import Entry, ExportError, Sheet, as_csv, called
+from autograder.exports.sheet import ExportEntry, ExportError, ExportSheet, as_csv, called
 from autograder.files import zip_bytes
 from autograder.record.by_hand import HandMark
 from autograder.record.marks import as_points, no_formula
@@ -21,7 +21,7 @@ SETUP = "#!/usr/bin/env bash\n"
 PLAIN = {"output_format": "text", "test_output_format": "text", "test_name_format": "text"}
 
 
-def as_autograder(sheet: Sheet, columns: Mapping[str, str]) -> bytes:
+def as_autograder(sheet: ExportSheet, columns: Mapping[str, str]) -> bytes:
     """A zip with setup.sh, run_autograder, a result for each e-mail address, and marks.csv.
 
     Raises: ExportError if there are several labs, or no e-mail addresses.
@@ -53,7 +53,7 @@ def as_autograder(sheet: Sheet, columns: Mapping[str, str]) -> bytes:
     return zip_bytes(files, mode=0o644)
 
 
-def results_json(entry: Entry, worth: float) -> dict:
+def results_json(entry: ExportEntry, worth: float) -> dict:
     """One person's result as Gradescope's autograder specification has it.
 
     The score is the total, so it counts whatever the tests below it add up to.
@@ -72,7 +72,7 @@ def results_json(entry: Entry, worth: float) -> dict:
     }
 
 
-def _sums(entry: Entry, worth: float) -> list[str]:
+def _sums(entry: ExportEntry, worth: float) -> list[str]:
     mark = entry.mark
     lines = [f"{as_points(mark.total)} of {as_points(mark.of)} points."]
     if mark.late_factor != 1:

@@ -7,7 +7,7 @@ it.
 
 from collections.abc import Mapping
 
-from autograder.exports.sheet import ExportError, Sheet, as_csv, called, check_worth
+from autograder.exports.sheet import ExportError, ExportSheet, as_csv, called, check_worth
 from autograder.record.marks import as_points
 
 GRADE = ("Grade", "成績", "成绩")
@@ -16,7 +16,7 @@ IS_OPEN = ("Grade can be changed", "可以更改成績", "成績可以更改", "
 NO = ("no", "否", "不")
 
 
-def as_worksheet(sheet: Sheet, columns: Mapping[str, str]) -> bytes:
+def as_worksheet(sheet: ExportSheet, columns: Mapping[str, str]) -> bytes:
     """The rows of those who have a mark for the one lab. columns: has another name for Grade.
 
     Raises: ExportError if the roster is no grading worksheet, or of other points.

@@ -23,7 +23,7 @@ class ExportError(Refusal):
 
 
 @dataclass(frozen=True)
-class Entry:
+class ExportEntry:
     """One mark of one person. points: the total on the export's scale."""
 
     person: Person
@@ -33,7 +33,7 @@ class Entry:
 
 
 @dataclass
-class Sheet:
+class ExportSheet:
     """What is to be written: people in the roster's order, and the mark of each by lab.
 
     worth: the points of each lab on the export's scale; notes: what is not in it, in sentences.
@@ -43,10 +43,10 @@ class Sheet:
     worth: dict[str, float]
     roster: Roster | None
     people: list[Person]
-    entries: dict[tuple[int, str], Entry] = field(default_factory=dict)
+    entries: dict[tuple[int, str], ExportEntry] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def rows(self) -> Iterator[tuple[Person, dict[str, Entry]]]:
+    def rows(self) -> Iterator[tuple[Person, dict[str, ExportEntry]]]:
         """Everyone, with the marks to write."""
         for index, person in enumerate(self.people):
             entries = {lab: self.entries.get((index, lab)) for lab in self.labs}
@@ -63,7 +63,7 @@ class Sheet:
 
 def gather(
     out: Path, labs: Sequence[str], points: Mapping[str, float], roster: Roster | None
-) -> Sheet:
+) -> ExportSheet:
     """The marks of these labs, or of all, by person; without a roster everyone found is a person.
 
     Raises: ExportError, MarksError.
@@ -72,14 +72,14 @@ def gather(
     chosen = tuple(dict.fromkeys(lab for lab, _ in results if lab in labs or not labs))
     marks = [mark for mark in marks_of(out, list(results.values())) if mark.lab in chosen]
     worth = {mark.lab: float(points.get(mark.lab, mark.of)) for mark in marks}
-    sheet = Sheet(chosen, worth, roster, _people(marks, roster))
+    sheet = ExportSheet(chosen, worth, roster, _people(marks, roster))
     found = _by_person(sheet, marks, results)
     unmarked: dict[tuple[str, str], list[str]] = {}
     for (index, lab), own in sorted(found.items()):
         person = sheet.people[index]
         if len(own) == 1 and own[0].total is not None and own[0].of:
             scaled = _scaled(own[0], worth[lab])
-            entry = Entry(person, own[0], results[lab, own[0].student], scaled)
+            entry = ExportEntry(person, own[0], results[lab, own[0].student], scaled)
             sheet.entries[index, lab] = entry
         else:
             unmarked.setdefault((lab, _why(own)), []).append(called(person))
@@ -113,7 +113,7 @@ def _people(marks: Sequence[Mark], roster: Roster | None) -> list[Person]:
     return [Person(name=student) for student in sorted({mark.student for mark in marks})]
 
 
-def _by_person(sheet: Sheet, marks: Sequence[Mark], results: Results) -> Found:
+def _by_person(sheet: ExportSheet, marks: Sequence[Mark], results: Results) -> Found:
     """The marks of each person and lab; a mark of nobody is noted."""
     places = {id(person): index for index, person in enumerate(sheet.people)}
     names = {person.name: index for index, person in enumerate(sheet.people)}
@@ -148,7 +148,7 @@ def _why(marks: Sequence[Mark]) -> str:
     return f"a person has yet to read {', '.join(marks[0].waits_for)}"
 
 
-def _absent(sheet: Sheet, found: set[tuple[int, str]]) -> Iterator[str]:
+def _absent(sheet: ExportSheet, found: set[tuple[int, str]]) -> Iterator[str]:
     for lab in sheet.labs:
         people = enumerate(sheet.people)
         names = [called(person) for index, person in people if (index, lab) not in found]
@@ -176,7 +176,7 @@ def find_column(lab: str, names: Sequence[str], wanted: str | None) -> str:
     )
 
 
-def check_worth(sheet: Sheet, lab: str, lms: str, wanted: Iterable[str]) -> None:
+def check_worth(sheet: ExportSheet, lab: str, lms: str, wanted: Iterable[str]) -> None:
     """Refuse to write points of one scale into a column of another.
 
     wanted: what the LMS says of the column's points, wherever it says something.

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from autograder.exports.sheet import Entry, Sheet, as_csv
+from autograder.exports.sheet import ExportEntry, ExportSheet, as_csv
 from autograder.record.marks import as_points, exact_sum, no_formula
 
 PERSON = ("name", "student_id", "email", "section")
 
 
-def as_table(sheet: Sheet, columns: Mapping[str, str]) -> bytes:
+def as_table(sheet: ExportSheet, columns: Mapping[str, str]) -> bytes:
     """A CSV that spreadsheets open: an empty mark means that there is none.
 
     The sum is empty until all labs have a mark. columns: other headings for labs.
@@ -23,13 +23,13 @@ def as_table(sheet: Sheet, columns: Mapping[str, str]) -> bytes:
     return b"\xef\xbb\xbf" + as_csv([map(no_formula, row) for row in rows])
 
 
-def _sum_of(sheet: Sheet, entries: Mapping[str, Entry]) -> str:
+def _sum_of(sheet: ExportSheet, entries: Mapping[str, ExportEntry]) -> str:
     if len(entries) < len(sheet.labs):
         return ""
     return as_points(float(exact_sum(entry.points for entry in entries.values())))
 
 
-def _remark(entries: Mapping[str, Entry]) -> str:
+def _remark(entries: Mapping[str, ExportEntry]) -> str:
     return " ".join(
         f"{lab}: {entry.mark.remark}" for lab, entry in entries.items() if entry.mark.remark
     )

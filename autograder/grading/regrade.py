@@ -63,7 +63,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RegradePlan:
     """What a regrade has found; nothing is written yet.
 
     before: the rows of the lab as they are on record; in_full: who was graded anew; still_due: who
@@ -134,7 +134,7 @@ class Plan:
             write_class(self.out, self.lab, results)
 
 
-def plan_regrade(lab: Lab, place: Path, out: Path, exercise: str, run: Run) -> Plan:
+def plan_regrade(lab: Lab, place: Path, out: Path, exercise: str, run: Run) -> RegradePlan:
     """Play the checks of one exercise again on all that is on record, with the same seed.
 
     Raises: RegradeError, NoSubmissions, PolicyError, NoWall.
@@ -174,7 +174,7 @@ def plan_regrade(lab: Lab, place: Path, out: Path, exercise: str, run: Run) -> P
             still_due += [work.student] if old_key != work.key else []
     in_full = tuple(sorted(work.student for work in rest))
     absent = tuple(sorted(set(before) - {work.student for work in works}))
-    return Plan(lab, out, exercise, before, outcomes, in_full, tuple(still_due), absent)
+    return RegradePlan(lab, out, exercise, before, outcomes, in_full, tuple(still_due), absent)
 
 
 def _outcomes(

@@ -1,4 +1,19 @@
-"""How a student's process fails to answer a request."""
+"""How a student's process fails to answer a request.
+
+    exception  who raises it, and why                      what ends     what becomes of the check
+    ChildDied  walled: the child's socket is closed        the child     (a cell: it is left out)
+    ForkDied   walled: the fork's socket is closed         the fork      failed: "its process ended"
+    Overran    channel: no answer came in time             the fork      failed: "no answer came"
+               walled: a cell ignores its interrupt        the child     (a cell: it is left out)
+    UsedUp     channel: all calls of a check took too long the fork      not decided
+               session: so did the whole submission        nothing       not decided
+    Tampered   channel: a frame that no honest child sends the fork      failed: "the process sent"
+    Misplayed  channel, ahead: it did not do what we asked the fork      played again, by itself
+
+`Child` ends what is listed (`settled` says that it has), and `Session` starts a new child if that
+one is gone. The student reads the message of a failed check. A person decides a check that is not
+decided.
+"""
 
 
 class StudentEnded(Exception):

@@ -35,7 +35,7 @@ from autograder.judging.own.judge import (
     INSIDE,
     OUTSIDE,
     OwnJudge,
-    Standing,
+    OwnStanding,
     is_test,
     name_of,
 )
@@ -109,7 +109,7 @@ class TrustedExecute(NbGraderPreprocessor):
         undecided = {check.exercise for check in verdict.checks if check.status == "undecided"}
         for cell in filter(is_test, nb.cells):
             if verdict.broken or name_of(cell).removeprefix("check_") in undecided:
-                _set_judged(cell, Standing(BY_HAND, "our check broke or could not decide"))
+                _set_judged(cell, OwnStanding(BY_HAND, "our check broke or could not decide"))
 
     def _judge_own(self, nb: Any, resources: Any) -> None:
         names = resources["nbgrader"]
@@ -153,7 +153,7 @@ class SaveMarks(SaveAutoGrades):
             self.gradebook.db.commit()
 
 
-def _set_judged(cell: Any, standing: Standing) -> None:
+def _set_judged(cell: Any, standing: OwnStanding) -> None:
     ours = cell.metadata.get("labkit", {})
     cell.metadata["labkit"] = {**ours, "judged": standing.how, "reason": standing.reason}
 

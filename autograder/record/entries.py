@@ -33,7 +33,7 @@ _GRADES, _SUBMITTED = Grade.__table__, SubmittedAssignment.__table__
 
 
 @dataclass
-class Entry:
+class GradebookEntry:
     """A student's entry for a graded cell. hand: the points a person gave; waits: for a person."""
 
     id: str
@@ -87,7 +87,7 @@ class Entries:
         )  # fmt: skip
 
     @contextmanager
-    def of(self, student: str, handed_in: datetime | None = None) -> Iterator[list[Entry]]:
+    def of(self, student: str, handed_in: datetime | None = None) -> Iterator[list[GradebookEntry]]:
         """The student's entries, made if this is their first submission. handed_in: in UTC, as
         nbgrader keeps it; None if it is unknown.
 
@@ -111,7 +111,7 @@ class Entries:
             self._session.rollback()
             raise
 
-    def _write(self, entries: Iterable[Entry]) -> None:
+    def _write(self, entries: Iterable[GradebookEntry]) -> None:
         values = [{"key": each.id, "auto": each.auto, "waits": each.waits} for each in entries]
         change = (
             update(_GRADES)
@@ -121,11 +121,11 @@ class Entries:
         if values:
             self._session.connection().execute(change, values)
 
-    def _read(self, student: str) -> list[Entry]:
+    def _read(self, student: str) -> list[GradebookEntry]:
         rows = self._session.execute(self._of_student, {"student": student})
-        return [Entry(*row) for row in rows]
+        return [GradebookEntry(*row) for row in rows]
 
-    def _made(self, student: str) -> list[Entry]:
+    def _made(self, student: str) -> list[GradebookEntry]:
         submission, notebook = new_uuid(), new_uuid()
         graded = [cell for cell, kind in self._cells if kind in _GRADED]
         commented = [cell for cell, kind in self._cells if kind in _COMMENTED]

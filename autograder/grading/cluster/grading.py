@@ -76,12 +76,12 @@ def grade_on_cluster(
             f"no scheduler answers at {address} with the keys of {keys_folder}: start one with "
             "the same keys, or wait until it is up"
         ) from error
-    grading = Grading(todo, Order(settings, installation()), connection, patience)
+    grading = ClusterGrading(todo, Order(settings, installation()), connection, patience)
     grading.hand_in()
     return grading.outcomes()
 
 
-class Grading:
+class ClusterGrading:
     """The submissions of one grading: waiting, on their way, done."""
 
     def __init__(

@@ -1,6 +1,23 @@
 """Who handed in which file: the layouts of nbgrader, Canvas and Moodle, folders, flat files.
 
-A `Parcel` is what one person, or one group, handed in at one place of one delivery. What the
+A `Parcel` is what one person, or one group, handed in at one place of one delivery. For lab
+04_kv_cache (a test reads this table):
+
+    path in the delivery                                  system  label    number  attempt
+    ann/04_kv_cache/04_kv_cache.ipynb                     -       ann      -       0
+    ann/homework.ipynb                                    -       ann      -       0
+    ann/attempt_2/homework.ipynb                          -       ann      -       2
+    ann+04_kv_cache+2026-10-15 12:00:00 UTC/x.ipynb       -       ann      -       0
+    04_kv_cache_ann.ipynb                                 -       ann      -       0
+    ann_attempt2.ipynb                                    -       ann      -       2
+    chenann_123_456_homework.ipynb                        canvas  chenann  123     0
+    chenann_LATE_123_456_04_kv_cache-1.ipynb              canvas  chenann  123     0
+    Ann Chen_123_assignsubmission_file/homework.ipynb     moodle  Ann Chen  123    0
+    Ann Chen_123_assignsubmission_file_homework.ipynb     moodle  Ann Chen  123    0
+    ann/01_memory/homework.ipynb                          nobody's: it is of another lab
+
+Folders called submission_123 are Gradescope's (see gradescope): its own table says whose they are,
+which attempt, and for which group. `collect` first finds where a delivery begins. What the
 layouts look like is known from the sources of Canvas (`content_zipper.rb`), Moodle
 (`mod/assign/classes/downloader.php`) and nbgrader (its exchange).
 """

@@ -18,7 +18,7 @@ NOTEBOOK_S = 600.0
 SAY_SO = '__import__("os").environ["NBGRADER_EXECUTION"] = "autograde"'  # nbgrader sets it too
 
 
-class Run:
+class OwnRun:
     """One notebook at work.
 
     A cell that ends its process is left out, and those before it run again in a fresh one.

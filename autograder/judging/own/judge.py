@@ -19,14 +19,14 @@ from nbformat.v4 import new_output
 from autograder.intake.master import Master
 from autograder.judging.client import Zygote
 from autograder.judging.jobs import Limits
-from autograder.judging.own.inside import Run
+from autograder.judging.own.inside import OwnRun
 from autograder.judging.own.outside import Outside, TeachersNames
 
 OUTSIDE, INSIDE, BY_HAND = "outside", "inside", "by hand"
 
 
 @dataclass(frozen=True)
-class Standing:
+class OwnStanding:
     """How a test cell is judged, and why not better: "outside" has no reason."""
 
     how: str
@@ -56,7 +56,9 @@ class OwnJudge:
             for name, node in tests.items()
         }
 
-    def judge(self, nodes: Sequence[NotebookNode], files: dict[str, bytes]) -> dict[str, Standing]:
+    def judge(
+        self, nodes: Sequence[NotebookNode], files: dict[str, bytes]
+    ) -> dict[str, OwnStanding]:
         """Run a submission that was put back on the master, and give its cells their outputs.
 
         Returns how each test cell was judged in the end: "by hand" where a person has to mark it.
@@ -75,7 +77,7 @@ class OwnJudge:
         self, nodes: Sequence[NotebookNode], files: dict[str, bytes], keep: bool = False
     ) -> dict[str, list[NotebookNode]]:
         """The outputs of the test cells as nbgrader has them; `keep` gives them to all cells."""
-        run = Run(self._zygote, files, self._limits)
+        run = OwnRun(self._zygote, files, self._limits)
         seen = {}
         try:
             for node in nodes:
@@ -94,7 +96,7 @@ class OwnJudge:
         self, nodes: Sequence[NotebookNode], files: dict[str, bytes]
     ) -> dict[str, list[NotebookNode]]:
         """What the judge finds for each test cell with the names as they stand at its place."""
-        run, tests = Run(self._zygote, files, self._limits), Outside(self._teachers)
+        run, tests = OwnRun(self._zygote, files, self._limits), Outside(self._teachers)
         seen = {}
         try:
             for node in nodes:
@@ -128,7 +130,7 @@ def score_of(node: NotebookNode, outputs: list[NotebookNode]) -> float | None:
         return None
 
 
-def _standing(node: NotebookNode, full: list, none: list) -> Standing:
+def _standing(node: NotebookNode, full: list, none: list) -> OwnStanding:
     """full, none: the outputs of the solved and of the blank notebook, inside and outside."""
     points = float(node.metadata["nbgrader"]["points"])
     (solved, solved_out), (blank, blank_out) = (
@@ -136,36 +138,38 @@ def _standing(node: NotebookNode, full: list, none: list) -> Standing:
     )
     if solved != points:
         got = "more than all points" if solved is None else f"{solved:g} of {points:g}"
-        return Standing(BY_HAND, f"the solution itself gets {got}{_cause(full[0])}")
+        return OwnStanding(BY_HAND, f"the solution itself gets {got}{_cause(full[0])}")
     if blank != 0 and points:
         got = "more than all points" if blank is None else f"{blank:g} of {points:g}"
-        return Standing(BY_HAND, f"a notebook without answers gets {got}")
+        return OwnStanding(BY_HAND, f"a notebook without answers gets {got}")
     if solved_out != points:
-        return Standing(INSIDE, f"it cannot run outside the student's process{_cause(full[1])}")
+        return OwnStanding(INSIDE, f"it cannot run outside the student's process{_cause(full[1])}")
     if blank_out != 0 and points:
-        return Standing(INSIDE, "outside the student's process a notebook without answers passes")
-    return Standing(OUTSIDE)
+        return OwnStanding(
+            INSIDE, "outside the student's process a notebook without answers passes"
+        )
+    return OwnStanding(OUTSIDE)
 
 
 def _verdict(
     node: NotebookNode,
-    standing: Standing,
+    standing: OwnStanding,
     inside: list[NotebookNode],
     outside: list[NotebookNode] | None,
-) -> Standing:
+) -> OwnStanding:
     if standing.how == BY_HAND:
         return standing
     score = score_of(node, inside)
     if score is None:
-        return Standing(BY_HAND, "the test gives more than all points")
+        return OwnStanding(BY_HAND, "the test gives more than all points")
     if any(output.get("ename") == "NotRun" for output in inside):
-        return Standing(BY_HAND, f"it did not run{_cause(inside)}")
+        return OwnStanding(BY_HAND, f"it did not run{_cause(inside)}")
     if standing.how == INSIDE:
         return standing
     score_outside = score_of(node, outside)
     if score_outside is None or score_outside < score:
         reason = "the test passes in the student's process and not outside it"
-        return Standing(BY_HAND, f"{reason}{_cause(outside)}")
+        return OwnStanding(BY_HAND, f"{reason}{_cause(outside)}")
     return standing
 
 
@@ -178,7 +182,7 @@ def _cause(outputs: list[NotebookNode]) -> str:
     return ""
 
 
-def _shown(standing: Standing) -> list[NotebookNode]:
+def _shown(standing: OwnStanding) -> list[NotebookNode]:
     """What stands above a test cell's outputs; nbgrader reads no score from it."""
     match standing.how:
         case "outside":

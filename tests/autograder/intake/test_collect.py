@@ -2,12 +2,15 @@
 
 import io
 import os
+import re
 import zipfile
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from autograder.intake.collect import NoSubmissions, collect, student_in
+from autograder.intake.collect import NoSubmissions, collect, layouts, student_in
+from autograder.intake.collect.files import files_at
 
 LAB = "04_kv_cache"
 
@@ -160,3 +163,23 @@ def test_names_that_files_and_databases_do_not_take_are_made_safe(tmp_path):
         assert submission.student.isprintable()
         assert len(submission.student.encode()) <= 100
         assert submission.file_name.endswith(".ipynb")
+
+
+ROWS = re.findall(r"^    (\S.*\.ipynb  .*)$", layouts.__doc__, re.MULTILINE)
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_the_table_of_layouts_says_whose_each_path_is(tmp_path, row):
+    path, *expected = re.split(r"  +", row)
+    with ExitStack() as opened:
+        files = files_at(write(tmp_path, **{path: b"{}"}), opened, None)
+        parcels = layouts.parcels_in(files, LAB)
+        told = [[each.system, each.label, each.number, str(each.attempt)] for each in parcels]
+    if len(expected) == 1:
+        assert (told, expected) == ([], ["nobody's: it is of another lab"])
+    else:
+        assert told == [["" if each == "-" else each for each in expected]]
+
+
+def test_the_table_of_layouts_has_a_row_for_each_layout():
+    assert len(ROWS) == 11

@@ -17,7 +17,7 @@ from autograder.judging import nbgrader_plugin
 from autograder.judging.jobs import Limits
 from autograder.judging.judge import Verdict
 from autograder.judging.own import inside
-from autograder.judging.own.judge import OUTSIDE, Standing, _verdict
+from autograder.judging.own.judge import OUTSIDE, OwnStanding, _verdict
 from autograder.judging.own.mirrors import AskedStudent, Mirror, is_instance
 from autograder.judging.own.outside import Outside, TeachersNames
 from autograder.record.gradebook import CONFIG
@@ -235,7 +235,7 @@ def test_a_cell_without_time_left_is_no_0_but_waits_for_a_person():
     child.own_time.spent_s += 2
     outputs = run.cell("assert f == 1")
     test = notebook(ASSIGNMENTS["broken"]).cells[1]
-    judged = _verdict(test, Standing(OUTSIDE), outputs, [])
+    judged = _verdict(test, OwnStanding(OUTSIDE), outputs, [])
     assert judged.how == HAND
     assert judged.reason == "it did not run (NotRun: the notebook had used its 600 s)"
 
