@@ -57,7 +57,7 @@ class Helped(Student):
             args, rng = args[:place], args[place] if len(args) > place else rng
             if source is not None and "choose" in source.attributes:
                 return run_scripted(SimpleNamespace(**source.attributes), part, *args, **kwargs)
-            own = self._chance if rng is None else torch.Generator().manual_seed(0)
+            own = self._chance if rng is None else torch.Generator("cpu").manual_seed(0)
             return part(*args, rng=own, **kwargs)
 
         return drawn
@@ -70,7 +70,7 @@ class Helped(Student):
         """
         import torch
 
-        return torch.Generator().manual_seed(1)
+        return torch.Generator("cpu").manual_seed(1)
 
 
 class Objects:

@@ -171,8 +171,8 @@ def test_a_magic_line_in_an_answer_cell_does_not_lose_what_was_clicked():
 
 def test_a_cell_of_many_clicked_answers_is_parsed_once(monkeypatch):
     """A parse for each answer of a long cell kept the judge busy for minutes."""
-    parse, parsed = stored_answers._parsed, []
-    monkeypatch.setattr(stored_answers, "_parsed", lambda code: parsed.append(code) or parse(code))
+    parse, parsed = stored_answers.parsed, []
+    monkeypatch.setattr(stored_answers, "parsed", lambda code: parsed.append(code) or parse(code))
     source = clicked("q01 = ...; q02 = ...\nq03 = 'B'\nq02_numbers = {'factor': ...}", q01="A",
                      q02="C", q03="B", q02_numbers={"factor": 2})  # fmt: skip
     assert len(parsed) == 1

@@ -230,7 +230,7 @@ def test_a_cell_without_time_left_is_no_0_but_waits_for_a_person():
         run_cell=lambda *given: ran, end=lambda: None,
         own_time=SimpleNamespace(spent_s=inside.NOTEBOOK_S - 1),
     )  # fmt: skip
-    run = inside.Run(SimpleNamespace(spawn=lambda: child), {}, Limits())
+    run = inside.OwnRun(SimpleNamespace(spawn=lambda: child), {}, Limits())
     assert run.cell("f = 1") == []
     child.own_time.spent_s += 2
     outputs = run.cell("assert f == 1")
