@@ -32,7 +32,8 @@ def find_chromium() -> str | None:
 def main() -> None:
     if missing() and os.getuid() == 0 and shutil.which("apt-get"):
         subprocess.run(["apt-get", "update", "--quiet"], check=False)
-        subprocess.run([*APT, *missing()], check=False)
+        for package in missing():  # one by one: not every system has all of them
+            subprocess.run([*APT, package], check=False)
     packages = missing()
     if SHELL in packages:
         download = [sys.executable, "-m", "playwright", "install", "--only-shell", "chromium"]
