@@ -20,6 +20,7 @@ from autograder.builder import source
 from autograder.builder.notebooks import build_notebook
 from autograder.grading import fingerprint, grade
 from autograder.grading.pool import Outcome
+from autograder.judging.start import template
 from autograder.proof.bench.durability import marks_in_gradebook
 from autograder.record.gradebook import CourseBook
 from autograder.record.log import ResultLog
@@ -139,10 +140,12 @@ class ReplayedSlots:
 
 @contextmanager
 def replayed_gradings():
-    """Gradings in this process and its forks start no slot; gives the patch, for more."""
+    """Gradings in this process and its forks start no slot and no template; gives the patch."""
     files = {"master": "", "student_path": ""}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(grade, "Slots", ReplayedSlots)
+        for module in (grade, template):  # else each fork starts one, for seconds
+            patch.setattr(module, "shared_template", lambda: None)
         # forks share tqdm's lock: one that is killed while it holds it would stop all others
         patch.setattr(grade, "tqdm", lambda items, **_: items)
         patch.setattr(grade, "write_slot_files", lambda lab, folder: files)
