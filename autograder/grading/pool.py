@@ -54,11 +54,21 @@ class Outcome:
 
 def usual_jobs() -> int:
     """How many slots side by side where nobody says: one for each processor, up to a few."""
-    return min(len(_processors()) or 1, USUAL_JOBS)
+    return min(len(_usable()) or 1, USUAL_JOBS)
 
 
-def _processors() -> list[int]:
-    """Those that this process may use; none where the system does not say."""
+def processors(jobs: int) -> list[int | None]:
+    """The processor of each slot; None for one without a processor of its own.
+
+    Gradings side by side begin at different ones: else all would crowd the machine's first.
+    """
+    cpus = _usable()
+    first = os.getpid()
+    return [cpus[(first + i) % len(cpus)] if i < len(cpus) else None for i in range(jobs)]
+
+
+def _usable() -> list[int]:
+    """The processors that this process may use; none where the system does not say."""
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
@@ -69,9 +79,7 @@ class Slots:
         self._waiting: queue.SimpleQueue[Submission | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[Outcome | BaseException] = queue.SimpleQueue()
         self._jobs = max(1, jobs)
-        cpus = _processors()
-        for number in range(self._jobs):
-            cpu = cpus[number] if number < len(cpus) else None
+        for number, cpu in enumerate(processors(self._jobs)):
             own = replace(settings, uid=FIRST_UID + number, cpu=cpu)
             threading.Thread(target=self._work, args=(own,), daemon=True).start()
 

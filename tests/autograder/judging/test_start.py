@@ -10,7 +10,7 @@ import pytest
 from matplotlib.font_manager import json_load
 
 from autograder.builder.source import find_lab
-from autograder.grading.pool import SteadySlot
+from autograder.grading.pool import SteadySlot, processors
 from autograder.grading.scratch import scratch_folder
 from autograder.grading.slot_files import write_slot_files
 from autograder.intake.collect import Submission
@@ -96,6 +96,16 @@ def test_student_code_stays_on_the_slots_processor(settings):
         assert all(os.sched_getaffinity(pid) == {cpu} for pid in new)
     texts = [o.get("text", "") for cell in outcome.notebook for o in cell.get("outputs", ())]
     assert [text for text in texts if text.startswith("on")] == [f"on {cpu}\n"]
+
+
+def test_gradings_side_by_side_begin_at_different_processors(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {2, 3, 5}, raising=False)
+    found = []
+    for pid in (6, 7, 8):
+        monkeypatch.setattr(os, "getpid", lambda pid=pid: pid)
+        found.append(processors(2))
+    assert found == [[2, 3], [3, 5], [5, 2]]
+    assert processors(4) == [5, 2, 3, None]
 
 
 def test_a_closed_slot_leaves_the_template_and_nothing_else(settings):
