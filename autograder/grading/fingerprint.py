@@ -16,7 +16,7 @@ from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
-from autograder.builder.notebooks import build_notebook, to_bytes
+from autograder.builder.notebooks import plain_notebook, to_bytes
 from autograder.builder.source import Lab
 from autograder.judging.jobs import Limits
 from autograder.places import REPOSITORY
@@ -76,7 +76,7 @@ def grading_digest(lab: Lab, seed: int, limits: Limits, *, walled: bool) -> byte
 
 @cache
 def _notebook(lab: Lab) -> bytes:
-    return to_bytes(build_notebook(lab, "student", "any first cell"))
+    return to_bytes(plain_notebook(lab, "student", "any first cell"))
 
 
 def _digest(paths: Iterable[Path]) -> str:

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import nbformat
 from nbclient import NotebookClient
 
-from autograder.builder.notebooks import build_notebook, cell_name
+from autograder.builder.notebooks import cell_name, plain_notebook
 from autograder.builder.source import Lab
 from autograder.builder.wheel import write_folder
 from autograder.errors import Refusal
@@ -67,7 +67,7 @@ def stopped_cell(lab: Lab) -> Iterator[str]:
 
     The notebook runs in a fresh kernel beside the student's labkit: minutes for some labs.
     """
-    notebook = nbformat.from_dict(json.loads(json.dumps(build_notebook(lab, "instructor"))))
+    notebook = nbformat.from_dict(json.loads(json.dumps(plain_notebook(lab, "instructor"))))
     with TemporaryDirectory() as folder:
         write_folder(lab, Path(folder))
         places = os.environ.get("PYTHONPATH", "").split(os.pathsep)

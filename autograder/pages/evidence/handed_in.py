@@ -11,7 +11,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from autograder.builder.notebooks import build_notebook, cell_kind, cell_name
+from autograder.builder.notebooks import cell_kind, cell_name, plain_notebook
 from autograder.builder.source import find_lab
 from autograder.intake.master import OPEN_KINDS
 from autograder.labs import part_of
@@ -78,7 +78,7 @@ class HandedIn:
 @cache
 def starter_of(lab: str) -> Starter:
     """What students of a lab start from."""
-    cells = build_notebook(find_lab(lab), "student").cells
+    cells = plain_notebook(find_lab(lab), "student").cells
     named = [(cell_kind(cell), cell_name(cell), cell) for cell in cells if cell_name(cell)]
     return Starter(
         open={name: cell.source for kind, name, cell in named if kind in OPEN_KINDS},

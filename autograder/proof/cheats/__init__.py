@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from autograder.builder.blank import BEGIN, END
-from autograder.builder.notebooks import build_notebook, cell_name
+from autograder.builder.notebooks import cell_name, plain_notebook
 from autograder.builder.source import Lab, find_lab, read_labs
 from autograder.labs import part_of
 from autograder.record.results import GRADED
@@ -87,7 +87,7 @@ def solved_notebook(lab: Lab) -> dict:
 
 @cache
 def _solved_text(lab_name: str) -> str:
-    notebook = build_notebook(find_lab(lab_name), "instructor")
+    notebook = plain_notebook(find_lab(lab_name), "instructor")
     for cell in notebook["cells"]:
         lines = cell["source"].splitlines()
         cell["source"] = "\n".join(line for line in lines if line.strip() not in (BEGIN, END))

@@ -1,17 +1,13 @@
 """A teacher's own nbgrader assignments: honest work gets nbgrader's marks, no forged work does."""
 
-import json
-import os
-import subprocess
-import sys
 from functools import cache
-from pathlib import Path
 from types import SimpleNamespace
 
 import nbformat
 import pytest
 from instances import slow_unless
 from own_course import ASSIGNMENTS, FORGED, SHIPPED, notebook, write_course
+from recorded import run_nbgrader
 
 from autograder.judging import nbgrader_plugin
 from autograder.judging.jobs import Limits
@@ -24,18 +20,6 @@ from autograder.record.gradebook import CONFIG
 from labkit.bridge.local import LocalChannel
 
 PLAIN_CONFIG = "c = get_config()\nc.CourseDirectory.course_id = 'plain'\n"
-DRIVER = """
-import contextlib, json, sys
-from jupyter_core.application import NoStart
-from nbgrader.apps.nbgraderapp import NbGraderApp
-
-for arguments in json.loads(sys.argv[1]):
-    app = NbGraderApp.instance()
-    app.initialize(arguments)
-    with contextlib.suppress(NoStart, SystemExit):
-        app.start()
-    NbGraderApp.clear_instance()
-"""
 HONEST = ("perfect", "other", "wrong", "blank")
 NBGRADERS = {  # what plain nbgrader gives: perfect and other earn all, blank nothing, wrong this
     "arrays": [2, 0.5, 0],
@@ -75,11 +59,7 @@ def graded(folder, config, students):
     write_course(folder, config, students)
     steps = (("generate_assignment", "--create", "--force"), ("autograde",))
     commands = [[step[0], name, *step[1:]] for name in students for step in steps]
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        [sys.executable, "-c", DRIVER, json.dumps(commands)],
-        cwd=folder, env=os.environ | {"PATH": path}, capture_output=True, text=True,
-    )  # fmt: skip
+    done = run_nbgrader(folder, commands)
     marks = {}
     with Gradebook(f"sqlite:///{folder}/gradebook.db") as gradebook:
         for assignment in gradebook.assignments:

@@ -2,17 +2,13 @@
 
 import csv
 import json
-import os
-import subprocess
-import sys
 from html import unescape
-from pathlib import Path
 
 import nbformat
 import pytest
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
-from recorded import LAB, by_hand, points_of_the_course, record, result_of
+from recorded import LAB, by_hand, points_of_the_course, record, result_of, run_nbgrader
 
 from autograder.builder.notebooks import build_notebook, to_bytes
 from autograder.builder.source import find_lab
@@ -25,19 +21,6 @@ COMMANDS = [
     ["generate_feedback", LAB],
     ["export", "--to", "grades.csv"],
 ]
-DRIVER = """
-import contextlib, json, sys
-from jupyter_core.application import NoStart
-from nbgrader.apps.nbgraderapp import NbGraderApp
-
-for arguments in json.loads(sys.argv[1]):
-    print("$ nbgrader", *arguments, flush=True)
-    app = NbGraderApp.instance()
-    app.initialize(arguments)
-    with contextlib.suppress(NoStart):  # the command itself has run
-        app.start()
-    NbGraderApp.clear_instance()
-"""
 SAMPLES = {sample.student: sample for sample in sample_class() if sample.lab == LAB}
 
 
@@ -61,11 +44,7 @@ def course(tmp_path_factory):
 @pytest.fixture(scope="module")
 def said(course):
     """What the tools say, by command."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        [sys.executable, "-c", DRIVER, json.dumps(COMMANDS)],
-        cwd=course, env=os.environ | {"PATH": path}, capture_output=True, text=True,
-    )  # fmt: skip
+    done = run_nbgrader(course, COMMANDS)
     assert done.returncode == 0, done.stderr[-2000:]
     parts = done.stdout.split("$ nbgrader ")[1:]
     return {part.split()[0]: part for part in parts}
