@@ -14,6 +14,7 @@ myst_enable_extensions = ["dollarmath"]
 html_math_renderer = "mathml"
 default_role = "code"  # docstrings write `code` in Markdown's way
 autodoc_preserve_defaults = True
+autodoc_use_type_comments = False  # to look for them takes a second
 autodoc_typehints_format = "short"
 add_module_names = False
 suppress_warnings = ["ref.python"]  # two classes of labkit have one name

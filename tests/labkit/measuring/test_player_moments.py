@@ -1,8 +1,13 @@
-"""A player draws a moment once: played a second time, it is as fast as the page."""
+"""A player draws a moment once: played again, it is as fast as the page; saved, it has pictures."""
+
+from base64 import b64decode
 
 import pytest
+from instances import slow_unless
 from shown import controls_of
 
+from autograder.builder.source import read_labs
+from labkit.labs.show import players
 from labkit.measuring.panels import panels, say
 from labkit.measuring.widgets import Control, Frames, player
 
@@ -55,3 +60,23 @@ def test_another_choice_is_drawn_again(controls, drawn):
     controls[0]["n"].value = 2
     go_through(controls)
     assert {moment for n, moment in drawn if n == 2} == set(range(LAST + 1))
+
+
+@pytest.mark.parametrize(
+    "topic",
+    [
+        pytest.param(lab.topic, id=lab.name, marks=slow_unless(lab.topic == "memory"))
+        for lab in read_labs()
+        if lab.topic in players()
+    ],
+)
+def test_viewers_that_know_no_widgets_get_pictures(topic):
+    pytest.importorskip("ipywidgets")
+    player = players()[topic]()
+    bundle, _ = player._repr_mimebundle_()
+    still, _, film = bundle["text/html"].partition("<details>")
+    assert b64decode(bundle["image/png"]).startswith(b"\x89PNG")
+    assert still.count("<img alt=") == still.count(bundle["image/png"]) == 1
+    assert film.count("<img alt=") != 1
+    assert still == player.children[-1].value or topic == "speculative"  # its still tells more
+    assert "application/vnd.jupyter.widget-view+json" in bundle

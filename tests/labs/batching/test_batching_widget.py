@@ -57,15 +57,6 @@ def test_playing_shows_the_run_from_its_beginning_and_serves_nobody_again():
     assert picture.value == whole
 
 
-def test_viewers_that_know_no_widgets_get_the_picture():
-    pytest.importorskip("ipywidgets")
-    player = batching_widget.batching_player(PrefillLoop, DecodeLoop)
-    bundle, _ = player._repr_mimebundle_()
-    assert bundle["text/html"].startswith(player.children[-1].value)
-    assert bundle["image/png"] in bundle["text/html"]
-    assert "application/vnd.jupyter.widget-view+json" in bundle
-
-
 def test_without_ipywidgets_one_run_is_drawn(no_ipywidgets, capsys):
     assert isinstance(batching_widget.batching_player(PrefillLoop, DecodeLoop), Figure)
     assert "ipywidgets is not installed" in capsys.readouterr().out

@@ -1,7 +1,5 @@
 """The player shows the run of the student's own loops, with and without ipywidgets."""
 
-from base64 import b64decode
-
 import matplotlib
 
 matplotlib.use("agg")
@@ -156,13 +154,6 @@ def test_sliders_play_the_students_functions_again():
     assert controls["moment"].max < longest
     controls["tile of Q"].value, controls["causal"].value = TILES[-1], True
     assert asked[-1] == ("second", TILES[-1], 8, True)
-
-
-def test_viewers_that_know_no_widgets_get_one_moment():
-    pytest.importorskip("ipywidgets")
-    bundle, _ = flash_widget.tile_player(*KERNELS.values())._repr_mimebundle_()
-    assert b64decode(bundle["image/png"]).startswith(b"\x89PNG")
-    assert "application/vnd.jupyter.widget-view+json" in bundle
 
 
 def test_without_ipywidgets_one_moment_is_drawn(no_ipywidgets, capsys):

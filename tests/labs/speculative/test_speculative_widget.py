@@ -1,6 +1,5 @@
 """The player shows what speculation does, with the student's functions; widgets or not."""
 
-from base64 import b64decode
 from itertools import groupby, islice, pairwise
 
 import matplotlib
@@ -194,14 +193,6 @@ def test_sliders_play_the_students_functions_again():
     longest = controls["moment"].max
     controls["prompt"].value, controls["gamma"].value = "pattern-1", 1
     assert controls["moment"].max != longest
-
-
-def test_viewers_that_know_no_widgets_get_one_block():
-    pytest.importorskip("ipywidgets")
-    player = speculative_widget.speculation_player(distribution, residual, PAIR)
-    bundle, _ = player._repr_mimebundle_()
-    assert b64decode(bundle["image/png"]).startswith(b"\x89PNG")
-    assert "application/vnd.jupyter.widget-view+json" in bundle
 
 
 def test_without_ipywidgets_one_block_is_drawn(no_ipywidgets, capsys):
