@@ -95,7 +95,7 @@ class Graded:
         self.variants = list(as_samples(lab, "variants", variants_of(lab)))
         if not is_large:
             step = math.ceil(len(self.samples) / N_SAMPLES)
-            self.samples = self.samples[::step]
+            self.samples = self.samples[step // 2 :: step]
             self.variants = self.variants[:N_VARIANTS]
         everybody = [*self.samples, *(sample for sample, _ in self.mutants + self.variants)]
         jobs = RUN.jobs if len(everybody) > LARGE_CLASS else 1
