@@ -20,7 +20,7 @@ from autograder.judging.start.template import TemplateError, shared_template
 from autograder.record.results import ERROR, Result
 
 T = TypeVar("T")
-FIRST_UID = 61_000  # each slot runs student code as another user, so that its limits count alone
+FIRST_UID, N_UIDS, MOST_SLOTS = 61_000, 4000, 16
 N_ATTEMPTS = 2
 USUAL_JOBS = 4  # at most, for a student's code may take 4 GB in each
 
@@ -67,6 +67,14 @@ def processors(jobs: int) -> list[int | None]:
     return [cpus[(first + i) % len(cpus)] if i < len(cpus) else None for i in range(jobs)]
 
 
+def uid_of(number: int) -> int:
+    """The user that student code of this process's slot runs as: its limits count alone.
+
+    Gradings side by side have users of their own: else a fork bomb would use up the others' limit.
+    """
+    return FIRST_UID + (MOST_SLOTS * os.getpid() + number) % N_UIDS
+
+
 def _usable() -> list[int]:
     """The processors that this process may use; none where the system does not say."""
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
@@ -80,7 +88,7 @@ class Slots:
         self._done: queue.SimpleQueue[Outcome | BaseException] = queue.SimpleQueue()
         self._jobs = max(1, jobs)
         for number, cpu in enumerate(processors(self._jobs)):
-            own = replace(settings, uid=FIRST_UID + number, cpu=cpu)
+            own = replace(settings, uid=uid_of(number), cpu=cpu)
             threading.Thread(target=self._work, args=(own,), daemon=True).start()
 
     def grade(self, todo: Sequence[Submission]) -> Iterator[Outcome]:

@@ -28,7 +28,7 @@ def shared_slots(folder):
             """Stands in for `Slots`."""
 
             def __init__(self, settings, jobs):
-                self._slot = slot_of(replace(settings, uid=pool.FIRST_UID))
+                self._slot = slot_of(replace(settings, uid=pool.uid_of(0)))
 
             def grade(self, todo):
                 return map(self._slot.grade, todo)

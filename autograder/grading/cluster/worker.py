@@ -21,8 +21,6 @@ from autograder.intake.collect import Submission
 from autograder.judging.jobs import SlotSettings, pack_submission, unpack_submission
 from autograder.judging.wall import why_not
 
-N_UIDS = 4000
-
 
 @dataclass(frozen=True)
 class Order:
@@ -112,12 +110,12 @@ class ThreadSlot:
 
     def _open(self, order: Order) -> None:
         from autograder.builder.source import find_lab  # all this takes seconds
-        from autograder.grading.pool import FIRST_UID, SteadySlot
+        from autograder.grading.pool import SteadySlot, uid_of
         from autograder.grading.slot_files import write_slot_files
 
         folder = self._stack.enter_context(scratch_folder())
         files = write_slot_files(find_lab(order.settings.lab), folder)
-        uid = FIRST_UID + (16 * os.getpid() + self._number) % N_UIDS
+        uid = uid_of(self._number)
         settings = replace(order.settings, uid=uid, cpu=self._cpu, **files)
         self._slot = SteadySlot(settings)
         self._stack.callback(self._slot.close)

@@ -10,7 +10,7 @@ import pytest
 from matplotlib.font_manager import json_load
 
 from autograder.builder.source import find_lab
-from autograder.grading.pool import SteadySlot, processors
+from autograder.grading.pool import SteadySlot, processors, uid_of
 from autograder.grading.scratch import scratch_folder
 from autograder.grading.slot_files import write_slot_files
 from autograder.intake.collect import Submission
@@ -98,13 +98,17 @@ def test_student_code_stays_on_the_slots_processor(settings):
     assert [text for text in texts if text.startswith("on")] == [f"on {cpu}\n"]
 
 
-def test_gradings_side_by_side_begin_at_different_processors(monkeypatch):
+def test_gradings_side_by_side_begin_at_different_processors_and_have_users_of_their_own(
+    monkeypatch,
+):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {2, 3, 5}, raising=False)
-    found = []
+    found, users = [], set()
     for pid in (6, 7, 8):
         monkeypatch.setattr(os, "getpid", lambda pid=pid: pid)
         found.append(processors(2))
+        users |= {uid_of(0), uid_of(1)}
     assert found == [[2, 3], [3, 5], [5, 2]]
+    assert len(users) == 6
     assert processors(4) == [5, 2, 3, None]
 
 
