@@ -101,8 +101,7 @@ def concerns(item, lab):
 
 
 def pytest_collection_finish():
-    """What is imported by now stays, so the collector need not walk it again and again."""
-    gc.collect()
+    """What is imported by now stays, so the collector need not walk it, not even once."""
     gc.freeze()
     gc.enable()
 
