@@ -56,12 +56,12 @@ def _names(source: str) -> frozenset[str]:
 
 def blank_functions(source: str, blanked: Collection[str]) -> str:
     """The module with the bodies of these functions replaced by the stub."""
-    return _rewrite_bodies(source, blanked, lambda indent, body: [indent + line for line in STUB])
+    return rewrite_bodies(source, blanked, lambda indent, body: [indent + line for line in STUB])
 
 
 def solved_cell(source: str, target: Target) -> str:
     """The exercise as the instructor sees it: answers between nbgrader's solution markers."""
-    marked = _rewrite_bodies(
+    marked = rewrite_bodies(
         source, target.blanked, lambda indent, body: [indent + BEGIN, *body, indent + END]
     )
     return _top_level(marked, target.name)
@@ -70,23 +70,6 @@ def solved_cell(source: str, target: Target) -> str:
 def stub_cell(source: str, target: Target) -> str:
     """The exercise as a student gets it."""
     return _top_level(blank_functions(source, target.blanked), target.name)
-
-
-def solution_lines(source: str, blanked: Collection[str]) -> set[str]:
-    """The answer's lines, normalised, for the test that none reaches a student."""
-    lines: set[str] = set()
-
-    def collect(indent: str, body: list[str]) -> list[str]:
-        lines.update(normalise(line) for line in body)
-        return body
-
-    _rewrite_bodies(source, blanked, collect)
-    return lines - {""}
-
-
-def normalise(line: str) -> str:
-    """A line of code without its comment and without spaces."""
-    return "".join(line.split("#")[0].split())
 
 
 def blank_values(source: str) -> str:
@@ -129,7 +112,7 @@ def _functions(tree: ast.Module) -> list[tuple[str, FunctionNode]]:
     return found
 
 
-def _rewrite_bodies(
+def rewrite_bodies(
     source: str, names: Collection[str], rewrite: Callable[[str, list[str]], list[str]]
 ) -> str:
     """Pass the body of each named function, after its docstring, through `rewrite`."""

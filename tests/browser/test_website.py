@@ -7,9 +7,9 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from leaks import lines_of, telling_lines
 from test_accessibility import RULES
 
-from autograder.builder.leaks import lines_of, telling_lines
 from autograder.builder.source import read_labs
 from autograder.builder.website import build_website, render
 from autograder.builder.website.labs import lab_files

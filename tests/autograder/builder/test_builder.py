@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import nbformat
 import pytest
+from leaks import lines_of, normalise, solution_lines, telling_lines
 from nbgrader.preprocessors import CheckCellMetadata
 
 from autograder.builder.blank import (
@@ -18,15 +19,12 @@ from autograder.builder.blank import (
     STUB,
     blank_functions,
     blank_values,
-    normalise,
     parse_target,
-    solution_lines,
     solved_cell,
     stub_cell,
 )
 from autograder.builder.course import stale_files
 from autograder.builder.editions import data_wheel, edition_of
-from autograder.builder.leaks import lines_of, telling_lines
 from autograder.builder.notebooks import WORTH, build_notebook, cell_kind, cell_name, to_bytes
 from autograder.builder.source import module_source, read_lab, read_labs
 from autograder.builder.wheel import student_files

@@ -1,9 +1,9 @@
 """The lines that would give an answer away, if a student's file held one."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 
-from autograder.builder.blank import blank_values, normalise, solution_lines
+from autograder.builder.blank import blank_values, rewrite_bodies
 from autograder.builder.source import Lab, module_source, targets_from
 from autograder.builder.wheel import blanked_names
 
@@ -32,3 +32,20 @@ def _blank(text: str) -> str:
         return blank_values(text)
     except SyntaxError:
         return ""
+
+
+def solution_lines(source: str, blanked: Collection[str]) -> set[str]:
+    """The lines of these names' answers, normalised."""
+    lines: set[str] = set()
+
+    def collect(indent: str, body: list[str]) -> list[str]:
+        lines.update(normalise(line) for line in body)
+        return body
+
+    rewrite_bodies(source, blanked, collect)
+    return lines - {""}
+
+
+def normalise(line: str) -> str:
+    """A line of code without its comment and without spaces."""
+    return "".join(line.split("#")[0].split())

@@ -3,28 +3,30 @@
 What comes out for the labs' wrong answers, test_matrix asks.
 """
 
+from told_apart import not_told_apart, said_twice
+
 from autograder.builder.source import find_lab
 from autograder.labs.known import Mutant
-from autograder.proof import messages
+from autograder.proof.matrix import findings_for
 from labkit.checks.core import Check, Finding
 
 
-def test_numbers_alone_tell_no_two_apart(monkeypatch, capsys):
+def test_numbers_alone_tell_no_two_apart():
     texts = ("a_parameter = 7", "a_parameter = 8", "raise KeyError")
     sources = [f"def weight_bytes(*args):\n    {text}\n    return a_parameter" for text in texts]
     made = [
         Mutant("weight_bytes", text, (), source)
         for text, source in zip(texts, sources, strict=True)
     ]
-    monkeypatch.setattr(messages, "mutants_of", lambda lab: made)
-    assert messages.not_told_apart(messages.played(find_lab("memory"))) == made[:2]
-    messages.main(["01_memory"])
-    out = capsys.readouterr().out
-    assert "01_memory: 1 of 3 wrong answers (33%)" in out and texts[0] in out
+    lab = find_lab("memory")
+    answers = [
+        (each, findings_for(lab, each.exercise, {each.exercise: each.source})) for each in made
+    ]
+    assert not_told_apart(answers) == made[:2]
 
 
 def test_a_sentence_that_stands_twice_is_found():
     checks = [Check(name, "f", "It sorts.", "Sort.", 1, bool, print) for name in "ab"]
     findings = [Finding(check, "failed", f"{check.name} is wrong.") for check in checks]
-    assert messages.said_twice(findings) == ["It sorts."]
-    assert messages.said_twice(findings[:1]) == []
+    assert said_twice(findings) == ["It sorts."]
+    assert said_twice(findings[:1]) == []

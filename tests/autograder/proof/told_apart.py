@@ -1,32 +1,21 @@
 """What the checks say of a lab's wrong answers: which are told apart, and what is said twice.
 
 A wrong answer has messages of its own if no other wrong answer to the exercise gets the same ones,
-numbers left out. Run `python -m autograder.proof.messages [LAB ...]`.
+numbers left out.
 """
 
 import html
 import re
-import sys
 from collections import Counter
 from collections.abc import Sequence
 
-from autograder.builder.source import Lab, find_lab, read_labs
-from autograder.labs.known import Mutant, mutants_of
-from autograder.proof.matrix import findings_for
+from autograder.labs.known import Mutant
 from labkit.checks.card import SENTENCE, as_html
 from labkit.checks.core import Finding
 
 TAG = re.compile(r"<[^>]*>")
 NUMBERS = re.compile(r"[-+.,e\d]*\d")
 Said = tuple[str, frozenset[tuple[str, str]]]
-
-
-def played(lab: Lab) -> list[tuple[Mutant, list[Finding]]]:
-    """Each wrong answer of a lab, and what the checks find."""
-    return [
-        (mutant, findings_for(lab, mutant.exercise, {mutant.exercise: mutant.source}))
-        for mutant in mutants_of(lab)
-    ]
 
 
 def said_of(mutant: Mutant, findings: Sequence[Finding]) -> Said:
@@ -50,21 +39,3 @@ def said_twice(findings: Sequence[Finding]) -> list[str]:
     sentences = (" ".join(part.split()) for each in words for part in SENTENCE.findall(each))
     counts = Counter(each for each in sentences if each.endswith((".", "?", "!")))
     return [sentence for sentence, n in counts.items() if n > 1]
-
-
-def main(names: list[str]) -> None:
-    """Print the share of each lab, the wrong answers not told apart, and what is said twice."""
-    for lab in map(find_lab, names) if names else read_labs():
-        answers = played(lab)
-        alike, n_mutants = not_told_apart(answers), len(answers)
-        n_own = n_mutants - len(alike)
-        print(f"{lab.name}: {n_own} of {n_mutants} wrong answers ({n_own / n_mutants:.0%})")
-        for mutant in alike:
-            print(f"    {mutant.exercise}: {mutant.title}")
-        for mutant, findings in answers:
-            for sentence in said_twice(findings):
-                print(f"    twice for {mutant.exercise}, {mutant.title}: {sentence}")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
