@@ -60,7 +60,7 @@ def usual_jobs() -> int:
 def processors(jobs: int) -> list[int | None]:
     """The processor of each slot; None for one without a processor of its own.
 
-    Gradings side by side begin at different ones: else all would crowd the machine's first.
+    Each grading begins elsewhere: else gradings side by side would crowd the machine's first.
     """
     cpus = _usable()
     first = os.getpid()

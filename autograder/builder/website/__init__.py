@@ -23,13 +23,13 @@ from autograder.places import REPOSITORY
 def build_website(out: Path, drawn: Sequence[Lab] = ()) -> None:
     """Write the site into a folder that any web server, or a browser alone, can read.
 
-    drawn: the labs of which it shows player and figures; all if none is named.
+    drawn: the labs of which it shows player, figures and docstrings; all if none is named.
 
     Raises: Refusal if a link leads nowhere or a page cannot be made.
     """
     drawn = drawn or read_labs()
     documents, labs = document_files(), lab_files(read_course().address.rstrip("/"))
-    gallery, reference = gallery_files(drawn), reference_files()
+    gallery, reference = gallery_files(drawn), reference_files(drawn)
     front = front_files(documents, drawn, gallery, reference)
     render(documents | labs | gallery | reference | front, out)
 

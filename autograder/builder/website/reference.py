@@ -1,8 +1,9 @@
 """The modules of labkit that a notebook imports, and the labs' answers: signatures, docstrings."""
 
-from autograder.builder.source import read_labs
+from collections.abc import Iterable
+
+from autograder.builder.source import Lab
 from autograder.names import imported_modules
-from autograder.places import SOURCES
 
 MODULE = """\
 .. automodule:: {name}
@@ -11,18 +12,18 @@ MODULE = """\
 """
 
 
-def reference_files() -> dict[str, bytes]:
-    """A page for each lab and for each shared folder of labkit, by path in the site."""
-    answers = {cell.target.module for lab in read_labs() for cell in lab.exercises}
+def reference_files(labs: Iterable[Lab]) -> dict[str, bytes]:
+    """A page for each of these labs and for each shared folder they use, by path in the site."""
+    answers = {cell.target.module for lab in labs for cell in lab.exercises}
     pages: dict[str, list[str]] = {}
-    for module in sorted(answers | _imported(), key=lambda name: (name.count("."), name)):
+    for module in sorted(answers | _imported(labs), key=lambda name: (name.count("."), name)):
         pages.setdefault(_page_of(module), []).append(module)
     return {f"api/{name}.rst": _page(name, pages[name]).encode() for name in sorted(pages)}
 
 
-def _imported() -> set[str]:
+def _imported(labs: Iterable[Lab]) -> set[str]:
     """What students import in a notebook; a check is no part of it."""
-    texts = (path.read_text(encoding="utf-8") for path in SOURCES.glob("*.py"))
+    texts = (cell.text for lab in labs for cell in lab.cells if cell.kind != "prose")
     names = {name for text in texts for name in imported_modules(text)}
     return {name for name in names if name.startswith("labkit.") and ".checks." not in name}
 
