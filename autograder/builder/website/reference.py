@@ -1,6 +1,6 @@
 """The modules of labkit that a notebook imports, and the labs' answers: signatures, docstrings."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from autograder.builder.source import Lab
 from autograder.names import imported_modules
@@ -12,7 +12,7 @@ MODULE = """\
 """
 
 
-def reference_files(labs: Iterable[Lab]) -> dict[str, bytes]:
+def reference_files(labs: Collection[Lab]) -> dict[str, bytes]:
     """A page for each of these labs and for each shared folder they use, by path in the site."""
     answers = {cell.target.module for lab in labs for cell in lab.exercises}
     pages: dict[str, list[str]] = {}
@@ -21,7 +21,7 @@ def reference_files(labs: Iterable[Lab]) -> dict[str, bytes]:
     return {f"api/{name}.rst": _page(name, pages[name]).encode() for name in sorted(pages)}
 
 
-def _imported(labs: Iterable[Lab]) -> set[str]:
+def _imported(labs: Collection[Lab]) -> set[str]:
     """What students import in a notebook; a check is no part of it."""
     texts = (cell.text for lab in labs for cell in lab.cells if cell.kind != "prose")
     names = {name for text in texts for name in imported_modules(text)}
