@@ -20,7 +20,8 @@ from autograder.judging.start.template import TemplateError, shared_template
 from autograder.record.results import ERROR, Result
 
 T = TypeVar("T")
-FIRST_UID, N_UIDS, MOST_SLOTS = 61_000, 4000, 16
+FIRST_UID, N_UIDS = 61_000, 4000  # the users that student code runs as
+MOST_SLOTS = 16  # users of one grading
 N_ATTEMPTS = 2
 USUAL_JOBS = 4  # at most, for a student's code may take 4 GB in each
 
@@ -54,7 +55,7 @@ class Outcome:
 
 def usual_jobs() -> int:
     """How many slots side by side where nobody says: one for each processor, up to a few."""
-    return min(len(_usable()) or 1, USUAL_JOBS)
+    return min(len(usable_processors()) or 1, USUAL_JOBS)
 
 
 def processors(jobs: int) -> list[int | None]:
@@ -62,7 +63,7 @@ def processors(jobs: int) -> list[int | None]:
 
     Each grading begins elsewhere: else gradings side by side would crowd the machine's first.
     """
-    cpus = _usable()
+    cpus = usable_processors()
     first = os.getpid()
     return [cpus[(first + i) % len(cpus)] if i < len(cpus) else None for i in range(jobs)]
 
@@ -75,7 +76,7 @@ def uid_of(number: int) -> int:
     return FIRST_UID + (MOST_SLOTS * os.getpid() + number) % N_UIDS
 
 
-def _usable() -> list[int]:
+def usable_processors() -> list[int]:
     """The processors that this process may use; none where the system does not say."""
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 

@@ -5,7 +5,6 @@ reaches it as one string of bytes, and goes on to a slot as a line of text.
 """
 
 import json
-import os
 import platform
 import socket
 import threading
@@ -87,10 +86,7 @@ class ThreadSlot:
     """The slot of one thread, as the last order wants it."""
 
     def __init__(self, number: int, n_threads: int) -> None:
-        cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-        own = len(cpus) == n_threads  # else other workers share them
-        self._cpu = cpus[number % n_threads] if own else None
-        self._number = number
+        self._number, self._n_threads = number, n_threads
         self._order: Order | None = None
         self._stack = ExitStack()
 
@@ -110,13 +106,14 @@ class ThreadSlot:
 
     def _open(self, order: Order) -> None:
         from autograder.builder.source import find_lab  # all this takes seconds
-        from autograder.grading.pool import SteadySlot, uid_of
+        from autograder.grading.pool import SteadySlot, processors, uid_of, usable_processors
         from autograder.grading.slot_files import write_slot_files
 
         folder = self._stack.enter_context(scratch_folder())
         files = write_slot_files(find_lab(order.settings.lab), folder)
-        uid = uid_of(self._number)
-        settings = replace(order.settings, uid=uid, cpu=self._cpu, **files)
+        own = len(usable_processors()) == self._n_threads  # else other workers share them
+        cpu = processors(self._n_threads)[self._number % self._n_threads] if own else None
+        settings = replace(order.settings, uid=uid_of(self._number), cpu=cpu, **files)
         self._slot = SteadySlot(settings)
         self._stack.callback(self._slot.close)
         self._order = order
