@@ -19,8 +19,8 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder.builder import source
-from autograder.builder.notebooks import build_notebook, plain_notebook
-from autograder.grading import fingerprint, grade
+from autograder.builder.notebooks import build_notebook
+from autograder.grading import grade
 from autograder.grading.pool import Outcome
 from autograder.judging.start import template
 from autograder.proof.bench.durability import marks_in_gradebook
@@ -151,7 +151,6 @@ def replayed_gradings():
         # forks share tqdm's lock: one that is killed while it holds it would stop all others
         patch.setattr(grade, "tqdm", lambda items, **_: items)
         patch.setattr(grade, "write_slot_files", lambda lab, folder: files)
-        patch.setattr(fingerprint, "plain_notebook", cache(plain_notebook))
         patch.setattr(grade, "build_notebook", cache(build_notebook))
         yield patch
 
