@@ -4,6 +4,7 @@ Waiting for them is measured by the clock. The time that they, and we, stand rea
 for a processor is taken off again: it says how busy the machine is, and must decide nothing.
 """
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -51,9 +52,11 @@ class OwnTime:
         return waited_s
 
     def _correction(self) -> float:
-        before, self._last = self._last, self._read()
-        unread_s, self._unread_s = self._unread_s, 0.0
+        before, asked = self._last, time.monotonic()
+        self._last = self._read()
+        asking_s = time.monotonic() - asked  # beside a fork bomb a second, and it runs on
+        unread_s, self._unread_s = self._unread_s + asking_s, 0.0
         if before is None or self._last is None:
-            return 0.0
+            return asking_s
         ran_s, queued_s = (now - then for now, then in zip(self._last, before, strict=True))
-        return min(0.0, max(ran_s, unread_s - queued_s) - unread_s)
+        return asking_s + min(0.0, max(ran_s, unread_s - queued_s) - unread_s)

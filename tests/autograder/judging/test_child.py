@@ -211,6 +211,12 @@ def test_a_cell_that_forks_has_one_answer(child: Child) -> None:
     assert value_of(child.student.pid) > 0
 
 
+def test_what_a_notebook_has_started_ends_with_a_cell_that_overruns(child: Child) -> None:
+    assert child.run_cell("import os\npid = os.fork()\nwhile True: pass", 0.5).ended
+    run(child, "_, status = os.waitpid(pid, 0)")
+    assert value_of(child.student.status) == signal.SIGKILL
+
+
 def test_the_same_seed_draws_the_same_numbers(zygote: Zygote) -> None:
     draws = []
     for _ in range(2):
