@@ -192,7 +192,7 @@ def _read_cell(path: Path, index: int, cell: PercentCell) -> Cell:
         )
     if kind == "item":
         name = _checked_name(where, metadata[kind])
-        key = part_of(path.stem.partition("_")[2], "key")  # brings torch: seconds
+        key = part_of(path.stem.partition("_")[2], "key")
         if key is None:
             raise ValueError(f"{where}: the lab has items, and no key that answers them")
         return Cell("answer", name, key.solved_answer(name), points)

@@ -5,18 +5,15 @@ one element; what counts is the number. A bool is not a number here, and NaN equ
 """
 
 import math
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy
-import torch
 
 from labkit.bridge.student import Proxy, StudentError
 from labkit.checks.core import Unfinished, Wrong
 
-# Largest difference that rounding alone explains, by dtype of the answer.
-TOLERANCE = {torch.float16: 2e-2, torch.bfloat16: 1e-1}
-FULL_PRECISION_TOLERANCE = 1e-5
 LARGEST_NUMBER = 10**100
 EXACT = ("Fraction", "Decimal")
 LONGEST = 120  # characters of a value that is shown
@@ -26,15 +23,21 @@ def number_in(got: Any, what: str) -> float | int:
     """The plain number in an answer. Raises Wrong if there is none, Unfinished for `...`."""
     got = _of_exact(got)
     refuse_blank(got)
-    if isinstance(got, torch.Tensor) and got.numel() == 1 and got.dtype is not torch.bool:
-        got = got.item()
-    if isinstance(got, numpy.ndarray) and got.size == 1 and got.dtype.kind != "b":
+    if is_array(got) and math.prod(got.shape) == 1:
         got = got.item()
     if isinstance(got, bool) or not isinstance(got, int | float):
         raise Wrong(what, expected="one number", got=show(got), why=why_none(got))
     if isinstance(got, int) and abs(got) > LARGEST_NUMBER:  # no float could be compared with it
         raise Wrong(f"{what} has too many digits", got=show(got), expected="fewer digits")
     return got
+
+
+def is_array(value: Any) -> bool:
+    """Whether it is an array or a tensor. To ask does not import torch, which takes seconds."""
+    torch = sys.modules.get("torch")
+    return isinstance(value, numpy.ndarray) or (
+        torch is not None and isinstance(value, torch.Tensor)
+    )
 
 
 def _of_exact(got: Any) -> Any:
@@ -92,53 +95,6 @@ def expect_equal(got: Any, expected: Any, what: str, *, why: str = "") -> None:
     refuse_blank(got)
     if _plain(got) != _plain(expected):
         raise Wrong(what, **_first_difference(expected, got), why=why)
-
-
-def expect_tensor(
-    got: Any,
-    expected: torch.Tensor,
-    what: str,
-    *,
-    why: str = "",
-    tolerance: float | None = None,
-) -> None:
-    """The answer has the shape and the values of `expected`, within its own dtype's rounding.
-
-    An element is right if it differs by at most tolerance * (1 + |expected|): absolute near zero,
-    relative for large values. If no tolerance is given, the dtype of the answer decides: 1e-5 in
-    full precision, 2e-2 for float16, 1e-1 for bfloat16. A check that forbids half precision says so
-    itself.
-    """
-    tensor = tensor_in(got, what)
-    if tensor.shape != expected.shape:
-        raise Wrong(
-            f"the shape of {what}",
-            expected=str(tuple(expected.shape)),
-            got=str(tuple(tensor.shape)),
-            why=why,
-        )
-    limit = tolerance or TOLERANCE.get(tensor.dtype, FULL_PRECISION_TOLERANCE)
-    difference = (tensor.double() - expected.double()).abs()
-    wrong = ~(difference <= limit * (1 + expected.double().abs()))  # NaN is wrong too
-    if wrong.any():
-        index = tuple(wrong.nonzero()[0].tolist())
-        raise Wrong(
-            what,
-            **told_apart(expected[index], tensor[index]),
-            where=f"index {list(index)}" if index else "",
-            why=why,
-        )
-
-
-def tensor_in(got: Any, what: str) -> torch.Tensor:
-    """The tensor in an answer; arrays and nested lists of numbers count as tensors."""
-    refuse_blank(got)
-    if isinstance(got, torch.Tensor):
-        return got
-    try:
-        return torch.as_tensor(numpy.asarray(got))
-    except (TypeError, ValueError):
-        raise Wrong(what, expected="a tensor", got=show(got), why=why_none(got)) from None
 
 
 def list_in(got: Any, what: str, expected: str, n: int | None = None) -> list:
@@ -220,16 +176,16 @@ def _first_difference(expected: Any, got: Any) -> dict[str, str]:
 
 def _listed(value: Any) -> Any:
     """A tensor or array as a number or as lists."""
-    return value.tolist() if isinstance(value, torch.Tensor | numpy.ndarray) else value
+    return value.tolist() if is_array(value) else value
 
 
 def show(value: Any) -> str:
     """A value in at most LONGEST characters, as a student would write it."""
     if isinstance(value, Proxy):
         return repr(value)
-    if isinstance(value, torch.Tensor) and value.numel() == 1:
+    if is_array(value) and math.prod(value.shape) == 1:
         value = value.item()
-    if isinstance(value, torch.Tensor | numpy.ndarray):
+    if is_array(value):
         return f"a tensor of shape {tuple(value.shape)}"
     if isinstance(value, bool):
         return str(value)
@@ -247,7 +203,7 @@ def show(value: Any) -> str:
 
 def _plain(value: Any) -> Any:
     """The same content, with arrays, tensors and tuples as plain lists."""
-    if isinstance(value, torch.Tensor | numpy.ndarray):
+    if is_array(value):
         return value.tolist()
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]

@@ -1,18 +1,14 @@
-"""Forms that answers and arguments take: lists, pairs, objects, refusals, tokens."""
+"""Forms that answers and arguments take: lists, pairs, objects, refusals."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
-import numpy
-import torch
-from torch import Tensor
-
 from labkit.bridge.requests import hold_attribute, in_turn, method_of
 from labkit.bridge.student import Proxy, StudentError
 from labkit.checks.answers import finite_number_in
-from labkit.checks.compare import refuse_blank, show, tensor_in, why_none
+from labkit.checks.compare import is_array, refuse_blank, show, why_none
 from labkit.checks.core import Wrong
 
 MOST_NUMBERS = 10_000
@@ -22,7 +18,7 @@ def numbers_in(got: Any, what: str, n: int | None = None) -> list[float]:
     """The numbers in a list, tuple or flat array; `n` of them if it is given."""
     refuse_blank(got)
     wanted = "a list of numbers" if n is None else f"{n} numbers"
-    if isinstance(got, numpy.ndarray | torch.Tensor) and len(got.shape) == 1:
+    if is_array(got) and len(got.shape) == 1:
         got = got[:MOST_NUMBERS].tolist()
     if not isinstance(got, list | tuple) or (n is not None and len(got) != n):
         raise Wrong(what, expected=wanted, got=show(got))
@@ -90,25 +86,3 @@ def pair_in(got: Any, what: str, *, why: str = "") -> tuple[Any, Any]:
     if not isinstance(got, tuple | list) or len(got) != 2:
         raise Wrong(what, expected="a pair", got=show(got), why=why or why_none(got))
     return got[0], got[1]
-
-
-def expect_unchanged(got: Any, before: Tensor, what: str, *, why: str = "") -> None:
-    """Every byte is what it was; memory that was never written to may hold anything."""
-    tensor = tensor_in(got, what)
-    same_kind = tensor.shape == before.shape and tensor.dtype == before.dtype
-    if not same_kind or not torch.equal(_bytes(tensor), _bytes(before)):
-        raise Wrong(what, expected="the same bytes as before", got="other bytes", why=why)
-
-
-def _bytes(tensor: Tensor) -> Tensor:
-    return tensor.contiguous().reshape(-1).view(torch.uint8)
-
-
-def wanted_tokens(value: Any, shape: Sequence[int], vocab_size: int) -> None:
-    """Raise ValueError, which the student's code sees, unless it is a tensor of such tokens."""
-    if not isinstance(value, Tensor) or value.is_floating_point() or value.is_complex():
-        raise ValueError(f"tokens should be a tensor of whole numbers, got {show(value)}")
-    if value.shape != tuple(shape):
-        raise ValueError(f"tokens should have shape {tuple(shape)}, got {tuple(value.shape)}")
-    if value.numel() and not 0 <= int(value.min()) <= int(value.max()) < vocab_size:
-        raise ValueError(f"tokens should be from 0 to {vocab_size - 1}")

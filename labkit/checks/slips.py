@@ -11,14 +11,10 @@ from contextlib import contextmanager
 from math import isclose
 from typing import Any
 
-import torch
-from torch import Tensor
-
 from labkit.bridge.student import StudentError
 from labkit.checks.compare import number_in, told
 from labkit.checks.core import Unfinished, Wrong
 
-Slips = Mapping[str, Callable[..., Any]]
 WrongNumbers = Callable[..., Mapping[str, float]]
 
 
@@ -64,17 +60,3 @@ def cause_by_replay(
         raise Wrong(
             wrong.what, expected=wrong.expected, got=wrong.got, where=wrong.where, why=why
         ) from None
-
-
-def slip_in_tensors(got: Any, slips: Slips, *arguments: Any, within: float = 1e-4) -> str:
-    """What is said of a tensor: the slips that give it from the same arguments."""
-    if not isinstance(got, Tensor) or not got.is_floating_point():
-        return ""
-
-    def agrees(slip: Callable[..., Tensor]) -> bool:
-        one = slip(*arguments)
-        return one.shape == got.shape and torch.allclose(
-            got.float(), one.float(), rtol=within, atol=within
-        )
-
-    return told(sentence for sentence, slip in slips.items() if agrees(slip))

@@ -10,6 +10,7 @@ from numbers import Real
 from string import ascii_uppercase as LETTERS
 from typing import Any
 
+from labkit.checks.compare import number_in as plain_number_in
 from labkit.checks.core import Unfinished, Wrong
 from labkit.labs.papers.items import Item, item_of, letters_in, number_in
 from labkit.labs.papers.words import in_general, say
@@ -102,8 +103,6 @@ def number_of(value: Any) -> int | float | None:
     """The plain number in a value, or in a text as it is typed; None if there is none."""
     if isinstance(value, str):
         return number_in(value)
-    from labkit.checks.compare import number_in as plain_number_in  # brings torch: seconds
-
     is_exact = isinstance(value, int) or not isinstance(value, Real)
     try:
         return plain_number_in(value if is_exact else float(value), "")

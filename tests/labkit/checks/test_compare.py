@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from labkit.checks import compare
+from labkit.checks import compare, tensors
 from labkit.checks.core import Wrong
 
 NAN = float("nan")
@@ -42,7 +42,7 @@ def test_numbers_that_look_alike_are_shown_with_more_digits(expected, got):
     with pytest.raises(Wrong) as caught:
         compare.expect_number(got, expected, "the answer")
     assert caught.value.expected != caught.value.got
-    tensors = torch.tensor(expected), torch.tensor(got, dtype=torch.float64)
+    pair = torch.tensor(expected), torch.tensor(got, dtype=torch.float64)
     with pytest.raises(Wrong) as caught:
-        compare.expect_tensor(tensors[1], tensors[0], "the answer", tolerance=1e-9)
+        tensors.expect_tensor(pair[1], pair[0], "the answer", tolerance=1e-9)
     assert caught.value.expected != caught.value.got

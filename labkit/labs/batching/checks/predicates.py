@@ -6,13 +6,10 @@ from functools import partial
 from itertools import combinations
 from typing import Any
 
-import numpy
-import torch
-
 from labkit.batching import STATES
 from labkit.bridge.requests import place, value_of
 from labkit.bridge.student import Proxy, Student, StudentError
-from labkit.checks.compare import expect_equal, refuse_blank, show, told
+from labkit.checks.compare import expect_equal, is_array, refuse_blank, show, told
 from labkit.checks.core import Wrong, check
 
 TO_PREFILL, TO_DECODE = STATES[:2], STATES[:3]  # what is left for each loop
@@ -26,7 +23,7 @@ _fits = partial(check, "does_fit")
 def flag_in(got: Any, what: str) -> bool:
     """The truth value in an answer, of Python, NumPy or PyTorch. Raises Wrong if it is none."""
     refuse_blank(got)
-    if isinstance(got, torch.Tensor | numpy.ndarray) and tuple(got.shape) in ((), (1,)):
+    if is_array(got) and tuple(got.shape) in ((), (1,)):
         got = got.item()
     if not isinstance(got, bool):
         raise Wrong(what, expected="True or False", got=show(got))

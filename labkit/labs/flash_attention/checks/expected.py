@@ -9,8 +9,8 @@ from torch import Tensor
 
 from labkit.bridge.helped import Helped
 from labkit.bridge.student import MissingName, Student, StudentError
-from labkit.checks.compare import expect_tensor
 from labkit.checks.core import Unfinished, Wrong
+from labkit.checks.tensors import expect_tensor
 from labkit.labs.flash_attention.checks.memory import WatchedMemory
 from labkit.labs.flash_attention.checks.moves import expect_meetings, expect_order
 from labkit.labs.flash_attention.checks.runs import (

@@ -9,8 +9,9 @@ from functools import partial
 import torch
 
 from labkit.bridge.student import Student
-from labkit.checks.compare import expect_tensor, show
+from labkit.checks.compare import show
 from labkit.checks.core import Wrong, check
+from labkit.checks.tensors import expect_tensor
 from labkit.labs.flash_attention.checks.steps import (
     LEVEL,
     N_BLIND,

@@ -9,8 +9,8 @@ from functools import partial
 import torch
 
 from labkit.bridge.student import Student
-from labkit.checks.compare import expect_tensor
 from labkit.checks.core import Wrong, check
+from labkit.checks.tensors import expect_tensor
 from labkit.labs.flash_attention.checks.expected import expect_output, expect_output_as_well
 from labkit.labs.flash_attention.checks.moves import expect_loads, expect_stores
 from labkit.labs.flash_attention.checks.runs import AttentionCase, is_near, right_weights, run_of

@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 from labkit.bridge.student import Student
-from labkit.checks.compare import expect_tensor, list_in, tensor_in
+from labkit.checks.compare import list_in
 from labkit.checks.core import Wrong
+from labkit.checks.tensors import expect_tensor, tensor_in
 
 NAMES = ("maximum", "total", "output")
 TOLERANCE = 1e-4

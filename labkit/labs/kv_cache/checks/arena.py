@@ -13,10 +13,11 @@ from torch import Tensor
 
 from labkit.bridge.requests import hold, hold_item, values_of
 from labkit.bridge.student import Student, StudentError
-from labkit.checks.compare import expect_equal, expect_number, tensor_in, told
+from labkit.checks.compare import expect_equal, expect_number, told
 from labkit.checks.core import check
-from labkit.checks.forms import Store, expect_refusal, expect_unchanged, shown_by
+from labkit.checks.forms import Store, expect_refusal, shown_by
 from labkit.checks.slips import is_number
+from labkit.checks.tensors import expect_unchanged, tensor_in
 from labkit.labs.kv_cache.checks.stored import (
     expect_pair,
     expect_stored,

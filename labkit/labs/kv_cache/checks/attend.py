@@ -12,17 +12,16 @@ from torch import Tensor
 
 from labkit.bridge.requests import place_all, values_of
 from labkit.bridge.student import Student
-from labkit.checks.compare import (
-    FULL_PRECISION_TOLERANCE,
-    TOLERANCE,
-    expect_equal,
-    expect_tensor,
-    tensor_in,
-    told,
-)
+from labkit.checks.compare import expect_equal, told
 from labkit.checks.core import check
 from labkit.checks.forms import pair_in
-from labkit.checks.slips import slip_in_tensors
+from labkit.checks.tensors import (
+    FULL_PRECISION_TOLERANCE,
+    TOLERANCE,
+    expect_tensor,
+    slip_in_tensors,
+    tensor_in,
+)
 from labkit.labs.kv_cache.checks.stored import expect_pair, is_pair, random_tokens
 from labkit.models.transformer import causal_mask, masked_attention
 

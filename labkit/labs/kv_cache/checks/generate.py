@@ -14,9 +14,10 @@ import torch
 from torch import Tensor
 
 from labkit.bridge.student import Student, StudentError
-from labkit.checks.compare import expect_equal, show, tensor_in, told
+from labkit.checks.compare import expect_equal, show, told
 from labkit.checks.core import Wrong, check
-from labkit.checks.forms import expect_refusal, wanted_tokens
+from labkit.checks.forms import expect_refusal
+from labkit.checks.tensors import tensor_in, wanted_tokens
 from labkit.labs.kv_cache.checks.stored import expect_pair, random_tokens, wanted_floats
 from labkit.models.transformer import generate_uncached, sampler
 

@@ -15,9 +15,10 @@ from torch import Tensor
 
 from labkit.bridge.requests import hold
 from labkit.bridge.student import Student, StudentError
-from labkit.checks.compare import expect_equal, expect_number, show, tensor_in
+from labkit.checks.compare import expect_equal, expect_number, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import Store, expect_refusal
+from labkit.checks.tensors import tensor_in
 from labkit.labs.kv_cache.checks.slips import slip_of_rewind
 from labkit.labs.kv_cache.checks.stored import (
     expect_pair,

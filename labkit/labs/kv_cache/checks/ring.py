@@ -12,9 +12,10 @@ from torch import Tensor
 
 from labkit.bridge.requests import hold
 from labkit.bridge.student import Student
-from labkit.checks.compare import expect_equal, list_in, tensor_in, told
+from labkit.checks.compare import expect_equal, list_in, told
 from labkit.checks.core import check
 from labkit.checks.forms import Store
+from labkit.checks.tensors import tensor_in
 from labkit.labs.kv_cache.checks.slips import (
     CHUNK_SLIPS,
     MASK_SLIPS,

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from labkit.bridge.student import Offer, Student
-from labkit.checks.compare import expect_equal, expect_tensor, show, tensor_in, told
+from labkit.checks.compare import expect_equal, show, told
 from labkit.checks.core import Wrong, check
-from labkit.checks.forms import pair_in, wanted_tokens
-from labkit.checks.slips import slip_in_tensors
+from labkit.checks.forms import pair_in
+from labkit.checks.tensors import expect_tensor, slip_in_tensors, tensor_in, wanted_tokens
 from labkit.labs.kv_cache.checks.attend import attention_by_hand
 from labkit.labs.kv_cache.checks.stored import expect_pair, is_pair, wanted_floats
 from labkit.models.transformer import Transformer, TransformerConfig

@@ -6,9 +6,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from labkit.checks.compare import expect_tensor, show, tensor_in
+from labkit.checks.compare import show
 from labkit.checks.core import Wrong
 from labkit.checks.forms import pair_in
+from labkit.checks.tensors import expect_tensor, tensor_in
 
 
 def expect_pair(got: Any, keys: Tensor, values: Tensor, what: str, *, why: str = "") -> None:

@@ -4,9 +4,6 @@ import math
 from collections.abc import Mapping
 from functools import partial
 
-import numpy
-import torch
-
 from labkit.bridge.student import Student
 from labkit.checks.answers import (
     AnswerCase,
@@ -17,7 +14,7 @@ from labkit.checks.answers import (
     refuse,
     shape_of,
 )
-from labkit.checks.compare import show
+from labkit.checks.compare import is_array, show
 from labkit.checks.core import Wrong, check
 from labkit.models.facts import models
 
@@ -118,7 +115,7 @@ def _table_fields(student: Student, case: AnswerCase) -> tuple[str, int, dict[st
     rows = {}
     for model in FAMILY:
         row = answer[model]
-        if isinstance(row, numpy.ndarray | torch.Tensor):
+        if is_array(row):
             row = row.reshape(-1).tolist()
         if not isinstance(row, list | tuple) or len(row) != 3:
             raise Wrong(f"the row of {model}", expected="three numbers", got=show(row))

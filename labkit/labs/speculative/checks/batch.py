@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from labkit.bridge.student import Student
-from labkit.checks.compare import tensor_in
 from labkit.checks.core import Wrong, check
-from labkit.checks.forms import expect_unchanged, pair_in
+from labkit.checks.forms import pair_in
 from labkit.checks.law import Law, Outcome, RandomSource, gathered
+from labkit.checks.tensors import expect_unchanged, tensor_in
 from labkit.labs.speculative.checks.blocks import (
     ONE,
     PLAIN,

@@ -10,10 +10,10 @@ from torch import Tensor
 
 from labkit.bridge.requests import place, value_of
 from labkit.bridge.student import Student
-from labkit.checks.compare import expect_equal, expect_tensor, show, tensor_in
+from labkit.checks.compare import expect_equal, show
 from labkit.checks.core import Wrong, check
-from labkit.checks.forms import expect_refusal, expect_unchanged
-from labkit.checks.slips import slip_in_tensors
+from labkit.checks.forms import expect_refusal
+from labkit.checks.tensors import expect_tensor, expect_unchanged, slip_in_tensors, tensor_in
 from labkit.labs.speculative.checks.cases import ORDER_SLIPS
 
 Rows = tuple  # numbers, or tuples of them, of one shape

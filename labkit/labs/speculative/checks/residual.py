@@ -9,9 +9,8 @@ from torch import Tensor
 
 from labkit.bridge.requests import place_all, values_of
 from labkit.bridge.student import Student
-from labkit.checks.compare import expect_tensor, tensor_in
 from labkit.checks.core import Wrong, check
-from labkit.checks.forms import expect_unchanged
+from labkit.checks.tensors import expect_tensor, expect_unchanged, tensor_in
 from labkit.labs.speculative.checks.distribution import Rows
 
 

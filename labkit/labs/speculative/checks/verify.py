@@ -15,8 +15,9 @@ import torch
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_equal
 from labkit.checks.core import Wrong, check
-from labkit.checks.forms import expect_refusals, expect_unchanged
+from labkit.checks.forms import expect_refusals
 from labkit.checks.law import Outcome, RandomSource
+from labkit.checks.tensors import expect_unchanged
 from labkit.labs.speculative.checks.blocks import (
     ONE,
     PLAIN,

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 from labkit.bridge.student import Offer, Proxy, Student
-from labkit.checks.compare import expect_equal, show, tensor_in
+from labkit.checks.compare import expect_equal, show
 from labkit.checks.core import Wrong, check
-from labkit.checks.forms import wanted_tokens
+from labkit.checks.tensors import tensor_in, wanted_tokens
 
 VOCAB_SIZE, EOS, PAD = 50, 49, 48
 SETTINGS = (
