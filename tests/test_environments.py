@@ -43,7 +43,7 @@ MARKS_ON_WINDOWS = """
 import json, os, sys
 
 sys.modules["rfc3987_syntax"] = None  # as autograder does: to import it takes a second
-import IPython, jupytext, nbclient, nbgrader.api, sqlalchemy, torch, typer
+import IPython, jupytext, nbclient, nbgrader.api, sqlalchemy, typer
 
 fork, wait = os.fork, os.waitpid
 for name in ("fcntl", "grp", "pwd", "resource", "termios"):

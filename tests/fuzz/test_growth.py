@@ -10,6 +10,7 @@ import pytest
 from delivery_targets import LAB, zipped
 from frame_inputs import FRAME
 from frame_targets import Tape
+from instances import some_of
 from log_targets import ONE
 from notebook_inputs import masters
 from table_targets import play_policy, play_roster
@@ -198,7 +199,7 @@ DELIVERIES = {
 }
 
 
-@pytest.mark.parametrize("name", DELIVERIES)
+@pytest.mark.parametrize("name", some_of(DELIVERIES, "attempts", "files of one student"))
 def test_deliveries(name, tmp_path):
     def make(n):
         path = tmp_path / f"{n}.zip"

@@ -19,6 +19,11 @@ def slow_unless(is_shown: bool) -> tuple:
     return () if is_shown else (pytest.mark.slow,)
 
 
+def some_of(values: Iterable, *shown: object) -> list:
+    """Parameters of a claim about these values, slow but for those shown."""
+    return [pytest.param(value, marks=slow_unless(value in shown)) for value in values]
+
+
 def lab_instances() -> list:
     """Parameters of a claim about every lab: the labs, those slow that are not shown."""
     return [

@@ -37,7 +37,12 @@ def test_every_player_and_every_figure_of_the_records_is_listed(capsys):
 
 
 @pytest.mark.parametrize(
-    ("name", "n_pictures"), [("kv_cache", 12), ("throughput", 1), ("cache-h100-log", 1)]
+    ("name", "n_pictures"),
+    [
+        pytest.param("kv_cache", 12, marks=pytest.mark.slow),
+        ("throughput", 1),
+        ("cache-h100-log", 1),
+    ],
 )
 def test_a_page_holds_all_that_it_shows(name, n_pictures, tmp_path, monkeypatch, capsys):
     opened, out = [], tmp_path / "page.html"

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import nbformat
 import pytest
+from instances import lab_instances
 from leaks import lines_of, normalise, solution_lines, telling_lines
 from nbgrader.preprocessors import CheckCellMetadata
 
@@ -187,7 +188,7 @@ def released_texts(lab):
     return texts
 
 
-@pytest.mark.parametrize("lab", LABS, ids=LAB_IDS)
+@pytest.mark.parametrize("lab", lab_instances())
 def test_no_line_of_an_answer_is_in_anything_a_student_gets(lab):
     telling = telling_lines(lab, LABS)
     for name, text in released_texts(lab).items():
@@ -205,7 +206,7 @@ def test_the_students_labkit_keeps_earlier_answers_and_blanks_later_ones(lab):
             assert (answer <= lines) == (other.number < lab.number), cell.name
 
 
-@pytest.mark.parametrize("lab", LABS, ids=LAB_IDS)
+@pytest.mark.parametrize("lab", lab_instances())
 def test_the_wheels_are_valid_small_and_always_the_same(lab):
     data, labkit = edition_of(lab).wheels
     data_wheel.cache_clear()

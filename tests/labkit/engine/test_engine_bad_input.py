@@ -7,6 +7,7 @@ from functools import cache
 
 import pytest
 import torch
+from instances import some_of
 
 from labkit import zoo
 from labkit.engine.cached import EngineModel
@@ -18,6 +19,7 @@ from labkit.speculative import autoregressive, speculative
 N_POSITIONS = 40
 PROMPT = list(range(5, 15))
 GREEDY = {"temperature": 0}
+WAYS_TO_DRAW = [GREEDY, {}, {"top_k": 5}, {"temperature": 0.5, "top_p": 0.9}]
 LOOPS = ("autoregressive", "speculative")
 
 
@@ -112,7 +114,7 @@ def test_a_temperature_below_0_is_refused(temperature):
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-@pytest.mark.parametrize("settings", [GREEDY, {}, {"top_k": 5}, {"temperature": 0.5, "top_p": 0.9}])
+@pytest.mark.parametrize("settings", some_of(WAYS_TO_DRAW, GREEDY, WAYS_TO_DRAW[-1]))
 @pytest.mark.parametrize("token", [None, 100])
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_logits_that_are_no_numbers_are_an_error(loop, settings, token, value):

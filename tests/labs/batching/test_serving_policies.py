@@ -5,6 +5,7 @@ from itertools import pairwise
 from statistics import fmean
 
 import pytest
+from instances import crossed
 
 from labkit.batching import DecodeLoop, PrefillLoop
 from labkit.labs.batching.driver import ORDERS, serve
@@ -41,8 +42,7 @@ def steps(run):
     return [(event.begin_s, sorted(event.ids)) for event in run.events("decode")]
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize(("order", "name"), crossed(ORDERS, POLICIES))
 def test_every_policy_serves_everybody_and_breaks_no_other_rule(name, order):
     rng = random.Random(3)
     for seed in range(6):

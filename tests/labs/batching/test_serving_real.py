@@ -65,7 +65,7 @@ def folder(tmp_path, monkeypatch):
     assert multiprocessing.active_children() == []
 
 
-@pytest.mark.parametrize("serve", WAYS)
+@pytest.mark.parametrize("serve", ONE_WAY)
 def test_every_request_gets_the_tokens_that_it_gets_alone(serve, folder):
     asked = [*TEXTS[::2], before_the_end()]
     max_new = [1, 30, 2, 24, 0, 24, 24, 3, 24, 24, 24]

@@ -4,7 +4,7 @@ import random
 from itertools import combinations, product
 
 import pytest
-from instances import crossed
+from instances import some_of
 
 from autograder.builder.source import find_lab
 from autograder.labs.flash_attention.cases.kernels import kernel_cases
@@ -49,9 +49,8 @@ def test_the_known_mistakes_of_a_case_give_outputs_of_their_own():
                     assert not is_near(first[alike], second[alike]), (case, one, other)
 
 
-@pytest.mark.parametrize(
-    ("exercise", "title"), crossed(["flash_attention_1", "flash_attention_2"], WRONG_STEPS)
-)
+@pytest.mark.parametrize("exercise", ["flash_attention_1", "flash_attention_2"])
+@pytest.mark.parametrize("title", some_of(WRONG_STEPS, *[*WRONG_STEPS][::9]))
 def test_a_wrong_softmax_costs_its_own_points_alone(exercise, title):
     findings = findings_for(LAB, exercise, {"online_softmax": WRONG_STEPS[title]})
     assert [finding.check.name for finding in findings if not finding.passed] == []
