@@ -17,7 +17,7 @@ from typing import Any
 
 from labkit.labs import of_each_lab
 from labkit.labs.polls import form, polls
-from labkit.measuring.plots import CourseFigure, png_bytes, strip_html
+from labkit.measuring.plots import CourseFigure, Drawing, png_bytes, strip_html
 from labkit.measuring.records import Record, recorded_results
 
 PAGE = """\
@@ -58,19 +58,19 @@ def main(args: argparse.Namespace) -> None:
     Raises: ValueError for another name.
     """
     records = recorded_results()
-    shown = {
-        **{topic: partial(_large_player, demo) for topic, demo in players().items()},
-        **{poll.name: partial(form, poll, records) for poll in polls()},
-        **{name: partial(_large, figure) for name, figure in figures(records).items()},
-    }
     if args.name is None:
         for name, about in _abouts(records):
             print(f"{name:31} {about}")
         return
-    if args.name not in shown:
-        raise ValueError(f"nothing is called {args.name!r}; there are {', '.join(shown)}")
+    names: list[str] = []
+    for makers in _makers(records):
+        names += makers
+        if make := makers.get(args.name):
+            break
+    else:
+        raise ValueError(f"nothing is called {args.name!r}; there are {', '.join(names)}")
     try:
-        body = shown[args.name]()
+        body = make()
     except NotImplementedError:
         raise ValueError(f"{args.name} plays answers that are still to do in this labkit") from None
     out = args.out or Path(tempfile.mkdtemp()) / f"{args.name}.html"
@@ -80,14 +80,21 @@ def main(args: argparse.Namespace) -> None:
         webbrowser.open(out.resolve().as_uri())
 
 
+def _makers(records: Mapping[str, Record]) -> Iterator[dict[str, Callable[[], str]]]:
+    """What makes each page, by name. Players come last, for they import torch."""
+    yield {poll.name: partial(form, poll, records) for poll in polls()}
+    yield {name: partial(_large, draw) for name, draw in figures(records).items()}
+    yield {topic: partial(_large_player, demo) for topic, demo in players().items()}
+
+
 def _abouts(records: Mapping[str, Record]) -> Iterator[tuple[str, str]]:
     """What each player, poll and figure shows, in a sentence."""
     for topic, demo in players().items():
         yield topic, sys.modules[demo.__module__].__doc__.partition("\n")[0]
     for poll in polls():
         yield poll.name, poll.question
-    for name, figure in figures(records).items():
-        yield name, re.split(r"(?<=\.)\s", figure.alt)[0]
+    for name, draw in figures(records).items():
+        yield name, re.split(r"(?<=\.)\s", draw().alt)[0]
 
 
 def players() -> dict[str, Callable[[], Any]]:
@@ -95,8 +102,8 @@ def players() -> dict[str, Callable[[], Any]]:
     return {demo.__module__.split(".")[2]: demo for demo in of_each_lab("widget", "demo")}
 
 
-def figures(records: Mapping[str, Record]) -> dict[str, CourseFigure]:
-    """The figures of these records, by the name of their file."""
+def figures(records: Mapping[str, Record]) -> dict[str, Drawing]:
+    """What draws each figure of these records, by the name of its file."""
     found = {}
     for figures_of in of_each_lab("figures", "figures_of"):
         found |= figures_of(records)
@@ -106,12 +113,13 @@ def figures(records: Mapping[str, Record]) -> dict[str, CourseFigure]:
 def _large_player(demo: Callable[[], Any]) -> str:
     made = demo()
     if isinstance(made, CourseFigure):  # without ipywidgets
-        return _large(made)
+        return _large(lambda: made)
     moments = made.moments()
     if not moments:
         raise NotImplementedError
     return strip_html([moment.for_screen() for moment in moments], sharpness=2)
 
 
-def _large(figure: CourseFigure) -> str:
-    return figure.for_screen().html(png_bytes(figure))
+def _large(draw: Drawing) -> str:
+    figure = draw().for_screen()
+    return figure.html(png_bytes(figure))

@@ -6,7 +6,7 @@ them with a caption and with alternative text; on a dark page their ground is da
 
 import io
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
@@ -137,6 +137,9 @@ class CourseFigure(Figure):
         return data, {"image/png": {"width": round(PIXELS * self.get_size_inches()[0])}}
 
 
+Drawing = Callable[[], CourseFigure]
+
+
 @contextmanager
 def course_style(**settings: Any) -> Iterator[None]:
     """Draw what is inside in the style of the course, and leave matplotlib's settings as before."""
@@ -199,12 +202,12 @@ def strip_html(figures: Sequence[CourseFigure], sharpness: int = 1) -> str:
     return f'<div><div>{buttons}</div><a tabindex="0" style="{box}">{"".join(shown)}</a></div>'
 
 
-def save(figures: Mapping[str, Figure], out: str | Path) -> list[Path]:
-    """Write figures into a folder, by their names; returns the files."""
-    files = {Path(out) / f"{name}.png": figure for name, figure in figures.items()}
-    for path, figure in files.items():
+def save(drawings: Mapping[str, Drawing], out: str | Path) -> list[Path]:
+    """Draw figures into a folder, by their names; returns the files."""
+    files = {Path(out) / f"{name}.png": draw for name, draw in drawings.items()}
+    for path, draw in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(png_bytes(figure))
+        path.write_bytes(png_bytes(draw()))
     return list(files)
 
 

@@ -10,21 +10,6 @@ from labkit.labs.polls import polls, time_s
 from labkit.measuring.records import recorded_results
 
 
-@pytest.fixture(scope="module", autouse=True)
-def figures_are_made_once():
-    """Those of all records, which each command makes."""
-    records = recorded_results()
-    made = show.figures(records)
-
-    def figures(of):
-        assert of == records
-        return made
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(show, "figures", figures)
-        yield
-
-
 def test_every_player_and_every_figure_of_the_records_is_listed(capsys):
     assert cli.main(["show"]) == 0
     listed = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
@@ -57,7 +42,7 @@ def test_a_page_holds_all_that_it_shows(name, n_pictures, tmp_path, monkeypatch,
 
 def test_an_unknown_name_and_answers_that_are_missing_are_told(tmp_path, monkeypatch, capsys):
     assert cli.main(["show", "cache"]) == 2
-    assert "nothing is called 'cache'; there are batching," in capsys.readouterr().err
+    assert "nothing is called 'cache'; there are poll-" in capsys.readouterr().err
 
     def to_do(*args, **kwargs):
         raise NotImplementedError("this part is still to do")

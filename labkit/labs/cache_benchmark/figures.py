@@ -1,6 +1,7 @@
 """The figures of lab 3, drawn from records; predictions too, where their function is given."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 
 from matplotlib.axes import Axes
@@ -14,7 +15,7 @@ from labkit.labs.cache_benchmark.records import (
     settings_of,
 )
 from labkit.measuring.panels import WIDTH, draw_times, name_ends, panels, say
-from labkit.measuring.plots import COLORS, CourseFigure
+from labkit.measuring.plots import COLORS, CourseFigure, Drawing
 from labkit.measuring.records import Record, Row, has_rows, with_rows
 
 LOOKS = {False: (COLORS["plain"], "without cache"), True: (COLORS["cache"], "with cache")}
@@ -158,20 +159,22 @@ def offloaded_steps(records: Mapping[str, Record]) -> CourseFigure:
         return say(figure, title, caption=caption)
 
 
-def figures_of(records: Mapping[str, Record]) -> dict[str, CourseFigure]:
-    """Every figure of lab 3 that the records have rows for, by the name of its file."""
+def figures_of(records: Mapping[str, Record]) -> dict[str, Drawing]:
+    """What draws each figure of lab 3 that the records have rows for, by the name of its file."""
     from labkit.cache_benchmark import predicted_time_s, slopes
 
-    found = {}
+    found: dict[str, Drawing] = {}
     if any(has_rows(record, "offload") for record in records.values()):
-        found["cache-offload"] = offloaded_steps(records)
+        found["cache-offload"] = partial(offloaded_steps, records)
     for name, record in records.items():
         if has_rows(record, "cache_or_not"):
             for scale in ("linear", "log"):
-                found[f"{name}-{scale}"] = with_and_without(record, predicted_time_s, scale)
-            found[f"{name}-slopes"] = slopes_by_length(record, slopes)
+                curves = partial(with_and_without, record, predicted_time_s, scale)
+                found[f"{name}-{scale}"] = curves
+            found[f"{name}-slopes"] = partial(slopes_by_length, record, slopes)
         if has_rows(record, "multi_turn"):
-            found[f"{name}-rounds"] = prefill_by_round(record.rows, str(record.provenance))
+            place = str(record.provenance)
+            found[f"{name}-rounds"] = partial(prefill_by_round, record.rows, place)
     return found
 
 

@@ -1,6 +1,7 @@
 """The figures of lab 7: moves of a counted memory, counts by tile and length, measured times."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
@@ -9,7 +10,7 @@ from matplotlib.patches import Patch
 from labkit.labs.flash_attention.back_ends import back_ends, logarithmic
 from labkit.labs.flash_attention.records import Traffic
 from labkit.measuring.panels import SMALL, WIDTH, name_ends, panels, say, shade
-from labkit.measuring.plots import COLORS, CourseFigure
+from labkit.measuring.plots import COLORS, CourseFigure, Drawing
 from labkit.measuring.records import Record, has_rows
 from labkit.models.counted_memory import Access, Memory
 
@@ -136,10 +137,10 @@ def traffic_by_length(
     return figure
 
 
-def figures_of(records: Mapping[str, Record]) -> dict[str, CourseFigure]:
-    """Every figure of lab 7 that the records have rows for, by the name of its file."""
+def figures_of(records: Mapping[str, Record]) -> dict[str, Drawing]:
+    """What draws each figure of lab 7 that the records have rows for, by the name of its file."""
     shown = {name: record for name, record in records.items() if has_rows(record, "sdpa")}
-    return {f"{name}-back-ends": back_ends(record) for name, record in shown.items()}
+    return {f"{name}-back-ends": partial(back_ends, record) for name, record in shown.items()}
 
 
 def _place(name: str) -> tuple[int, str]:

@@ -5,6 +5,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter
@@ -21,7 +22,7 @@ from labkit.labs.speculative.records import (
 )
 from labkit.labs.speculative.sweep_figures import acceptance_by_source, by_batch, regimes
 from labkit.measuring.panels import SMALL, WIDTH, break_even, name_ends, panels, say, with_bars
-from labkit.measuring.plots import COLORS, CourseFigure
+from labkit.measuring.plots import COLORS, CourseFigure, Drawing
 from labkit.measuring.profiles import PAIRS
 from labkit.measuring.records import Record, has_rows
 from labkit.models.tiny import facts_of
@@ -161,8 +162,8 @@ def residuals(record: Record, speedup: Speedup | None = None) -> CourseFigure:
     return figure
 
 
-def figures_of(records: Mapping[str, Record]) -> dict[str, CourseFigure]:
-    """Every figure of lab 6 that the records have rows for, by the name of its file."""
+def figures_of(records: Mapping[str, Record]) -> dict[str, Drawing]:
+    """What draws each figure of lab 6 that the records have rows for, by the name of its file."""
     drawings: dict[str, tuple[Callable[[Record], CourseFigure], str]] = {
         "steps": (steps_by_model, "decode_steps"),
         "verify": (verify_cost, "decode_steps"),
@@ -173,7 +174,7 @@ def figures_of(records: Mapping[str, Record]) -> dict[str, CourseFigure]:
         "batches": (by_batch, "batch_sweep"),
     }
     return {
-        f"{record_name}-{name}": draw(record)
+        f"{record_name}-{name}": partial(draw, record)
         for record_name, record in records.items()
         for name, (draw, experiment) in drawings.items()
         if has_rows(record, experiment)

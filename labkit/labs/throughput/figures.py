@@ -5,6 +5,7 @@ physics allows, and throughput beside them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 
 from matplotlib.axes import Axes
@@ -12,7 +13,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from labkit.labs.throughput.records import floor_s
 from labkit.measuring.panels import SMALL, WIDTH, draw_times, panels, say
-from labkit.measuring.plots import COLORS, CourseFigure
+from labkit.measuring.plots import COLORS, CourseFigure, Drawing
 from labkit.measuring.records import Record, Row, has_rows
 from labkit.models.tiny import facts_of
 
@@ -76,10 +77,10 @@ FIGURES: dict[str, Callable[[Record], CourseFigure]] = {
 }
 
 
-def figures_of(records: Mapping[str, Record]) -> dict[str, CourseFigure]:
-    """Every figure of lab 2 that the records have rows for, by the name of its file."""
+def figures_of(records: Mapping[str, Record]) -> dict[str, Drawing]:
+    """What draws each figure of lab 2 that the records have rows for, by the name of its file."""
     return {
-        f"{record_name}-{name}": draw(record)
+        f"{record_name}-{name}": partial(draw, record)
         for record_name, record in records.items()
         for name, draw in FIGURES.items()
         if has_rows(record, name)

@@ -52,5 +52,6 @@ def test_points_without_room_stop_no_figure(name, lost_of):
     records = {name: without(RECORDS[name], lost)}
     assert lost
     for figures_of in of_each_lab("figures", "figures_of"):
-        figures_of(records)
+        for draw in figures_of(records).values():
+            draw()
     plt.close("all")

@@ -13,7 +13,8 @@ from labkit.memory import kv_bytes_per_token
 def every_figure() -> Iterator[tuple[str, CourseFigure]]:
     """Names and figures."""
     records = recorded_results("cache-*.jsonl")
-    yield from cache_figures.figures_of(records).items()
+    for name, draw in cache_figures.figures_of(records).items():
+        yield name, draw()
     chosen = {"model": "meta-llama/Llama-3.1-8B", "gpu": "H100-SXM", "launch_ms": 0.75}
     for n_prompt, n_new in ((8, 512), (4096, 512), (32_768, 4)):
         sizes = {"n_prompt": n_prompt, "n_new": n_new}

@@ -76,6 +76,7 @@ def test_a_record_without_the_experiment_is_refused(records):
 def test_all_figures_are_drawn_from_the_records(records):
     rounds = {f"{name}-rounds" for name in records}
     drawn = cache_figures.figures_of(records)
+    assert all(draw().axes for draw in drawn.values())
     curves = {f"{name}-{what}" for name in records for what in ("linear", "log", "slopes")}
     assert set(drawn) == {"cache-offload", *curves, *rounds}
     assert not plt.get_fignums()
@@ -93,6 +94,7 @@ def test_what_a_record_does_not_hold_is_left_out(records):
             "offload": ["cache-offload"],
         }
         assert list(drawn) == names[experiment]
+        assert all(draw().axes for draw in drawn.values())
 
 
 def test_moving_a_slider_calls_the_function_and_redraws():

@@ -120,7 +120,8 @@ def test_back_ends_are_drawn_with_their_floors():
 def test_what_a_record_has_is_enough():
     bare = record(has_machine=False)
     assert png_bytes(flash_figures.back_ends(bare)).startswith(b"\x89PNG")
-    assert list(flash_figures.figures_of({"a": record()})) == ["a-back-ends"]
+    drawn = flash_figures.figures_of({"a": record()})
+    assert list(drawn) == ["a-back-ends"] and drawn["a-back-ends"]().axes
     assert flash_figures.figures_of({"none": Record(HERE, ())}) == {}
     with pytest.raises(ValueError, match="no rows of the experiment sdpa"):
         flash_figures.back_ends(Record(HERE, ()))

@@ -16,7 +16,8 @@ from labkit.zoo import load_pair
 def every_figure() -> Iterator[tuple[str, CourseFigure]]:
     """Names and figures."""
     records = recorded_results("speculative-*.jsonl") | recorded_results("batched-*.jsonl")
-    yield from speculative_figures.figures_of(records).items()
+    for name, draw in speculative_figures.figures_of(records).items():
+        yield name, draw()
     predicted = {
         "gains": (speculative_figures.gains_by_gamma, "speculation"),
         "residuals": (speculative_figures.residuals, "speculation"),

@@ -150,6 +150,7 @@ def test_a_draft_that_never_proposed_has_a_speedup_and_no_alpha(record):
 def test_every_figure_is_drawn_from_what_the_record_has(record):
     drawn = speculative_figures.figures_of({"here": record})
     names = ("steps", "verify", "residuals", "gains", "sources", "regimes", "batches")
+    assert all(draw().axes for draw in drawn.values())
     assert set(drawn) == {f"here-{name}" for name in names}
     assert not plt.get_fignums()
     only = Record(HERE, tuple(steps("captured")))

@@ -11,7 +11,8 @@ from labkit.measuring.records import recorded_results
 def every_figure() -> Iterator[tuple[str, CourseFigure]]:
     """Names and figures."""
     records = recorded_results("throughput-*.jsonl")
-    yield from throughput_figures.figures_of(records).items()
+    for name, draw in throughput_figures.figures_of(records).items():
+        yield name, draw()
     for name, record in records.items():
         for batch in (1, 64, 1024):
             yield f"{name} roofline {batch}", roofline_widget.draw(record, batch)
