@@ -22,6 +22,7 @@ from autograder.desk.tables import Tables
 
 NAMES, N_STUDENTS, N_KILLS = ("bea", "carl"), 6, 3
 FEWEST, MOST, ROUND_S, TOO_LONG_S = 2, 6, 0.3, 120.0  # marks and seconds until a desk is killed
+PAGE_MS = 10_000  # a page may wait for a desk that is gone
 
 
 @contextmanager
@@ -78,6 +79,7 @@ def test_every_mark_that_a_browser_saw_saved_is_there_once(browser, tmp_path, py
     contexts, saved, rng = [browser.new_context() for _ in NAMES], [], random.Random(0)
     pages = [context.new_page() for context in contexts]
     for page in pages:
+        page.set_default_timeout(PAGE_MS)
         page.on("response", lambda response: remember(response, saved))
     for _ in range(100 if pytestconfig.getoption("--large") else N_KILLS):
         with killed_desk(tmp_path, saved, rng) as addresses, pytest.raises(Error):

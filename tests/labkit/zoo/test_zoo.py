@@ -5,6 +5,7 @@ import sys
 
 import pytest
 import torch
+from instances import some_of
 from small_models import write_model, write_pair
 from transformers import AutoModelForCausalLM
 
@@ -62,7 +63,7 @@ def small(monkeypatch):
 # --- shapes
 
 
-@pytest.mark.parametrize("name", [*models(), *KIT_MODELS])
+@pytest.mark.parametrize("name", some_of([*models(), *KIT_MODELS], *FAMILIES.values()))
 def test_every_model_of_the_table_is_built_with_its_exact_sizes(name):
     model = shape.build(name, "meta", torch.bfloat16)
     assert type(model).__name__ == facts_of(name)["architecture"]
