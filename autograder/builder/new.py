@@ -19,7 +19,7 @@ PLAYS = {
     got = student.{name}(list(case.numbers))
     expect_number(got, case.expected, "the sum")""",
     "class": """\
-    box = hold(student.{name})
+    box = Store(hold(student.{name}), ("add", "total"))
     for number in case.numbers:
         box.add(number)
     expect_number(box.total(), case.expected, "the total")""",
@@ -77,6 +77,7 @@ def _add_exercise(lab: str, name: str) -> list[Path]:
         "camel": "".join(part.capitalize() for part in snake.split("_")),
         "topic": topic,
         "hold": "from labkit.bridge.requests import hold\n" if kind == "class" else "",
+        "store": "from labkit.checks.forms import Store\n" if kind == "class" else "",
         "play": PLAYS[kind].format(name=name),
     }
     source, answers = SOURCES / f"{lab}.py", REPOSITORY / f"labkit/{topic}.py"

@@ -69,4 +69,4 @@ def test_nbgrader_alone_gives_the_points_of_the_open_checks(lab):
     half = {name: earned for name, earned in grades(notebook).items() if name in points}
     assert all(half[name] == 0 for name in half if name.removeprefix("check_") not in written)
     some = sum(earned for name, earned in perfect.items() if name in points)
-    assert 0 < sum(half.values()) < some or some == 0
+    assert sum(half.values()) > 0 or some == 0

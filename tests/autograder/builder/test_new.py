@@ -49,9 +49,27 @@ def copy(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def whole_copy(tmp_path_factory):
+    """All labs and their tests, with a new lab, and a new exercise in an old one."""
+    folder = tmp_path_factory.mktemp("whole")
+    for name in ("labkit", "autograder", "notebooks", "docs", "tests", "training"):
+        ignored = shutil.ignore_patterns("*.egg-info", ".ipynb_checkpoints", "__pycache__")
+        shutil.copytree(REPOSITORY / name, folder / name, ignore=ignored)
+    for path in REPOSITORY.glob("*.*"):
+        if path.is_file():
+            shutil.copy(path, folder)
+    (folder / "Makefile").symlink_to(REPOSITORY / "Makefile")
+    (folder / "data").symlink_to(REPOSITORY / "data")
+    for command in (["lab", LAB], ["exercise", "04", EXERCISE]):
+        assert run(folder, "-m", "autograder", "new", *command).returncode == 0
+    return folder
+
+
 def run(folder, *arguments):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     return subprocess.run(
-        [sys.executable, *arguments], cwd=folder, env=os.environ | {"PYTHONPATH": str(folder)},
+        [sys.executable, *arguments], cwd=folder, env=kept | {"PYTHONPATH": str(folder)},
         capture_output=True, text=True,
     )  # fmt: skip
 
@@ -83,6 +101,23 @@ def test_a_lab_is_removed_by_deleting_its_places(copy):
         (copy / name).unlink()
     assert run(copy, "-m", "autograder", "build").returncode == 0
     assert LAB not in (copy / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("lab", "tests"),
+    [
+        (LAB, ["tests/notebooks/test_narrow_pages.py", "tests/notebooks/test_plain_nbgrader.py"]),
+        pytest.param(LAB, ["tests"], marks=pytest.mark.slow),
+        pytest.param("04", ["tests/labs", "tests/autograder/proof"], marks=pytest.mark.slow),
+    ],
+    ids=["pages", "new", "old"],
+)
+def test_the_tests_of_a_new_lab_and_of_a_new_exercise_pass_at_once(whole_copy, lab, tests):
+    if tests == ["tests"]:
+        assert run(whole_copy, "-m", "autograder", "build").returncode == 0
+    done = run(whole_copy, "-m", "pytest", "--lab", lab, *tests)
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert " passed" in done.stdout
 
 
 @pytest.mark.parametrize(
