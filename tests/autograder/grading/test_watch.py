@@ -118,7 +118,7 @@ def test_real_slots_stay_warm_and_give_the_marks_of_a_plain_grading(tmp_path):
         time.sleep(0.6)  # it is being graded, or about to be
         process.kill()
         process.wait()
-        subprocess.run([*command, tmp_path / "plain"], check=True, stdout=subprocess.DEVNULL)
+        grade(find_lab(LAB), place, tmp_path / "plain", Run(seed=SEED))
         expected = real_products(tmp_path / "plain")
         process = subprocess.Popen([*command, out, "--watch"], stdout=said, preexec_fn=hear_ctrl_c)
         until(lambda: real_products(out) == expected)
