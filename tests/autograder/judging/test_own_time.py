@@ -9,7 +9,7 @@ from autograder.judging.own_time import GRAIN_S, OwnTime
 
 def near(seconds):
     """Asking takes time, too."""
-    return pytest.approx(seconds, abs=1e-3)
+    return pytest.approx(seconds, abs=0.05)
 
 
 def own_time(*readings):
@@ -34,15 +34,15 @@ def test_processes_that_queue_for_each_other_win_nothing():
 
 
 def test_they_run_on_while_we_ask_what_they_ran():
-    left = iter([(0.0, 0.0), (1.05, 60.0)])
+    left = iter([(0.0, 0.0), (1.2, 60.0)])
 
     def answer_late():
-        time.sleep(0.05)
+        time.sleep(0.2)
         return next(left)
 
     clock = OwnTime(answer_late)
     clock.start()
-    assert clock.of(1.0) == near(1.05)
+    assert clock.of(1.0) == near(1.2)
 
 
 def test_short_waits_are_put_right_together():
