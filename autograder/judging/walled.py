@@ -88,8 +88,7 @@ class Child:
     def run_cell(
         self, source: str, timeout_s: float | None = None, keeps: Sequence[str] = ()
     ) -> CellResult:
-        """Run a cell. One that overruns is interrupted, and may answer for a second yet; processes
-        that the notebook has started end then, for Jupyter's interrupt reaches them, too.
+        """Run a cell. One that overruns is interrupted, and may answer for a second yet.
 
         keeps: what the names are remembered for as they stand then, see `names_of`.
         Raises: Overran if it ignores that, and any other StudentEnded.
@@ -105,7 +104,6 @@ class Child:
             except Overran:
                 ended = f"it took longer than {limit_s:g} s"
                 self._process.tell("interrupt", self._number)
-                self._process.prune(self._number)  # a fork bomb would slow all that follows
                 try:
                     reply = self._main.read(request_id, self._settings.grace_s, counted=False)
                 except Overran:

@@ -109,6 +109,8 @@ class Zygote:
         match op:
             case "interrupt":
                 processes.kill([pid], signal.SIGINT)
+                if len(processes.descendants(pid)) > self._settings.n_processes // 2:
+                    processes.end_descendants(pid)  # a fork bomb: it would slow all that follows
             case "kill":
                 processes.kill([pid])
             case "forked":
