@@ -50,7 +50,7 @@ class WireError(ValueError):
 
 
 def is_array(value: Any) -> bool:
-    """Whether it travels as raw bytes: a tensor or an array."""
+    """Whether it travels as raw bytes: a tensor or an array. To ask imports neither."""
     if value is None or type(value) in PLAIN:
         return False
     torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")

@@ -5,13 +5,11 @@ one element; what counts is the number. A bool is not a number here, and NaN equ
 """
 
 import math
-import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy
-
 from labkit.bridge.student import Proxy, StudentError
+from labkit.bridge.wire import is_array
 from labkit.checks.core import Unfinished, Wrong
 
 LARGEST_NUMBER = 10**100
@@ -30,14 +28,6 @@ def number_in(got: Any, what: str) -> float | int:
     if isinstance(got, int) and abs(got) > LARGEST_NUMBER:  # no float could be compared with it
         raise Wrong(f"{what} has too many digits", got=show(got), expected="fewer digits")
     return got
-
-
-def is_array(value: Any) -> bool:
-    """Whether it is an array or a tensor. To ask does not import torch, which takes seconds."""
-    torch = sys.modules.get("torch")
-    return isinstance(value, numpy.ndarray) or (
-        torch is not None and isinstance(value, torch.Tensor)
-    )
 
 
 def _of_exact(got: Any) -> Any:

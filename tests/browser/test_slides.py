@@ -67,7 +67,7 @@ def opened(browser, deck_of):
 def test_no_slide_is_larger_than_the_screen_and_none_needs_a_network(opened, lab):
     page = opened(lab.name)
     slides = page.evaluate(MEASURED)
-    assert len(slides) > 2 * len(lab.marked)
+    assert len(slides) >= min(31, len(lab.cells))  # a new lab has few
     assert min(height for _, height, _, _ in slides) > 50
     assert [slide for slide in slides if slide[1] > HEIGHT or slide[2] > WIDTH] == []
     assert [slide for slide in slides if slide[3] < LEAST_PX] == []

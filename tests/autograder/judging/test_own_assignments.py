@@ -179,15 +179,14 @@ def test_students_get_no_hidden_tests(course):
 def test_plain_nbgrader_gives_these_marks_and_pays_for_forgeries(tmp_path, request):
     is_large = request.config.getoption("--large")  # it starts a kernel for each notebook
     played = NBGRADERS if is_large else {"arrays": NBGRADERS["arrays"]}
-    honest = HONEST if is_large else ("other", "wrong")
-    students = {name: [*honest, "patches", "alike"] for name in played}
+    students = {name: [*HONEST, "patches", "alike"] for name in played}
     if is_large:
         students |= {name: handed_in(name) for name in SHIPPED}
     marks, _ = graded(tmp_path / "plain", PLAIN_CONFIG, students)
     for assignment, wrong in played.items():
         full = points(assignment)
-        given = {"perfect": full, "other": full, "wrong": wrong, "blank": [0] * len(full)}
-        assert all(marks[assignment, student] == given[student] for student in honest)
+        found = [marks[assignment, student] for student in HONEST]
+        assert found == [full, full, wrong, [0] * len(full)]
     shipped = {name: marks[name] for name in SHIPPED_MARKS if is_large}
     assert shipped == (SHIPPED_MARKS if is_large else {})
     assert marks["arrays", "patches"][0] == 2

@@ -9,7 +9,8 @@ from typing import Any
 from labkit.batching import STATES
 from labkit.bridge.requests import place, value_of
 from labkit.bridge.student import Proxy, Student, StudentError
-from labkit.checks.compare import expect_equal, is_array, refuse_blank, show, told
+from labkit.bridge.wire import is_array
+from labkit.checks.compare import expect_equal, refuse_blank, show, told
 from labkit.checks.core import Wrong, check
 
 TO_PREFILL, TO_DECODE = STATES[:2], STATES[:3]  # what is left for each loop

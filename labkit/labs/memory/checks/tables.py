@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from labkit.bridge.student import Student
+from labkit.bridge.wire import is_array
 from labkit.checks.answers import (
     AnswerCase,
     ask,
@@ -14,7 +15,7 @@ from labkit.checks.answers import (
     refuse,
     shape_of,
 )
-from labkit.checks.compare import is_array, show
+from labkit.checks.compare import show
 from labkit.checks.core import Wrong, check
 from labkit.models.facts import models
 
