@@ -50,11 +50,11 @@ site: $(READY)  ## the web site of the project, below build/site; docs/site.md s
 slides: $(READY)  ## the labs as slides for the lecture, below build/slides; docs/lecturers.md
 	$(PYTHON) -m autograder.builder.slides build/slides
 
-bench: $(READY)  ## cost of grading beside plain nbgrader and by class size; speed of pair, serving, engine
-	$(PYTHON) -m autograder.proof.bench
-	$(PYTHON) -m training.bench
-	$(PYTHON) -m labkit.labs.batching.bench
-	$(PYTHON) -m labkit.labs.speculative.bench
+bench: $(READY)  ## cost of grading, speed of pair, serving and engine; with QUICK=1 at the smallest sizes
+	$(PYTHON) -m autograder.proof.bench $(if $(QUICK),--quick)
+	$(PYTHON) -m training.bench $(if $(QUICK),--quick)
+	$(PYTHON) -m labkit.labs.batching.bench $(if $(QUICK),--quick)
+	$(PYTHON) -m labkit.labs.speculative.bench $(if $(QUICK),--quick)
 
 fuzz: $(READY)  ## what reads hostile bytes, each part for SECONDS; guided by coverage where atheris installs
 	-$(PYTHON) -m pip install --quiet --constraint constraints.txt atheris
