@@ -208,7 +208,7 @@ class Pages:
             comment=one(form, "comment") or state.comment,
             typed=one(form, "points") or typed_points(state, items, question.points),
             group=group,
-            together=is_together(group),
+            together=bool(one(form, "together")) if form else is_together(group),
             others=[sheet.answers[name] for name in group.members if name != answer.id],
             n_waiting=sum(name in waiting for name in group.members if name != answer.id),
             is_split=answer.key.student
