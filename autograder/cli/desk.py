@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -80,12 +81,25 @@ def suggest(
             asking = Asking(out, named_lab(lab).name, client)
             typer.echo(f"{judge_model} at {client.base_url}: {asking.cost(price)}")
             typer.echo("The answers leave this machine without the students' names.")
-            if not yes:
-                typer.confirm("Ask?", abort=True)
+            if not yes and not _agreed():
+                raise typer.Exit(1)
             with tqdm(total=len(asking.todo), unit="answer") as bar:
                 n_unclear = asking.ask(bar.update)
         n_told = len(asking.todo) - n_unclear
         typer.echo(f"Texts with suggestions: {n_told}; without a clear reply: {n_unclear}.")
+
+
+def _agreed() -> bool:
+    """Whether somebody says yes. Raises: Refusal if nobody is there who could."""
+    try:
+        return typer.confirm("Ask?")
+    except typer.Abort:
+        if sys.stdin.isatty():  # Ctrl-C
+            raise
+        raise Refusal(
+            "nobody can answer here, because the command has no terminal: "
+            "--yes accepts the cost without a question"
+        ) from None
 
 
 @commands.command()

@@ -110,7 +110,8 @@ def test_the_first_enter_on_a_group_says_how_many_answers_it_saves_and_saves_non
     assert told.inner_text() == ""
     press(page, "0", "Enter")
     assert told.inner_text() == (
-        f"This saves one mark for {n} answers. Enter again saves; G saves this one alone."
+        f"This saves one mark for {n} answers. "
+        "Enter again saves them. After G, Enter saves this one alone."
     )
     page.evaluate(HELD_ENTER)
     assert page.url == first

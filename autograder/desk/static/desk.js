@@ -43,9 +43,9 @@ function ask() {
   const told = document.createElement("p");
   told.className = "notice";
   told.textContent = `This saves one mark for ${answers()} answers. `
-    + "Enter again saves; G saves this one alone.";
+    + "Enter again saves them. After G, Enter saves this one alone.";
   document.getElementById("asked").replaceChildren(told);
-  told.scrollIntoView({ block: "nearest" });
+  document.getElementById("save").scrollIntoView({ block: "nearest" });
   asked = true;
 }
 
