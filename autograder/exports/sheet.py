@@ -68,7 +68,7 @@ def gather(
 
     Raises: ExportError, MarksError.
     """
-    results = {(result.lab, result.student): result for result in _results(out, [*labs, *points])}
+    results = {(result.lab, result.student): result for result in _results(out, labs)}
     chosen = tuple(dict.fromkeys(lab for lab, _ in results if lab in labs or not labs))
     marks = [mark for mark in marks_of(out, list(results.values())) if mark.lab in chosen]
     worth = {mark.lab: float(points.get(mark.lab, mark.of)) for mark in marks}
@@ -86,6 +86,8 @@ def gather(
     for (lab, why), names in unmarked.items():
         sheet.notes.append(f"{lab}: no mark for {'; '.join(names)}: {why}.")
     sheet.notes += _absent(sheet, set(found))
+    if early := set(points) - {lab for lab, _ in results}:  # one command serves the whole term
+        sheet.notes.append(f"No results yet: {', '.join(sorted(early))}. Their points wait.")
     sheet.notes.sort()
     return sheet
 
