@@ -1,6 +1,6 @@
 """Every command of the kit that a document, or the Makefile, tells a person to give.
 
-`python tests/helpers/documented.py` lists them.
+`python tests/commands/documented.py` lists them.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Every command of the documents and of the Makefile works, at its smallest size.
 
-`tests/helpers/documented.py` finds the commands. The table `WAYS` says how to play those that a
+`tests/commands/documented.py` finds the commands. The table `WAYS` says how to play those that a
 person does not give as they stand here, and why. `make test` plays what is cheap, in any order;
 `make test-rest` plays all commands of each page, in the page's order.
 """
@@ -44,7 +44,7 @@ class Way(NamedTuple):
 WAYS = (
     Way(r"make test[\w-]*( LAB=\d+)?", "these are the tests themselves", NOT_STARTED),
     Way(r"make demo", "CI gives this command before the tests", NOT_STARTED),
-    Way(r"make bench( QUICK=1)?", "tests/test_programs.py plays each bench", NOT_STARTED),
+    Way(r"make bench( QUICK=1)?", "tests/commands/test_programs.py plays each bench", NOT_STARTED),
     Way(r"make (site|slides)", "tests/browser builds both and looks at them", NOT_STARTED),
     Way(r"make dist", "it installs build; tests/test_distribution.py builds both", NOT_STARTED),
     Way(r"make image", "it needs Docker and the network", NOT_STARTED),
