@@ -6,22 +6,29 @@ is thrown away: whatever is not an untouched cell of the master's runs where it 
 """
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from nbformat import NotebookNode
 
 from autograder.intake.master import Master, MasterCell
+from autograder.intake.pictures import Pictures
 from autograder.intake.read import SubmittedCell
 from autograder.intake.steps import Plan, Step
+from autograder.intake.written import WrittenAnswers, show
 from autograder.labs import part_of
 from autograder.names import (
+    assigned_names,
     checked_exercise,
     is_check_call,
     is_install_cell,
+    parsed,
     squeeze,
 )
 from labkit.checks.names import bound_names
+
+BESIDE = "pictures-beside"  # the id of the cell that shows them
 
 
 @dataclass(frozen=True)
@@ -32,8 +39,8 @@ class Rebuilt:
     the student's own cells behind the ones they followed; a cell's metadata has "submitted", its
     place in the submission. notes: what was repaired, in sentences for the TA. problem: why this is
     no submission of the assignment, "" if it is one. unrun: the names that an answer should bind
-    and cannot, for its cell is no code cell; with its place in the submission. is_blank: nothing
-    to fill in was filled in.
+    and cannot, for its cell is no code cell; with its place in the submission. is_blank: nobody
+    wrote an answer, in a cell to fill in or beside it.
     """
 
     steps: list[Step]
@@ -44,15 +51,17 @@ class Rebuilt:
     is_blank: bool = False
 
 
-def rebuild(master: Master, submitted: list[SubmittedCell]) -> Rebuilt:
+def rebuild(
+    master: Master, submitted: list[SubmittedCell], files: Mapping[str, bytes] | None = None
+) -> Rebuilt:
     """Match the submitted cells with the master's, then lay out what to run and what to show.
 
-    Answers that were clicked are in the code then, in a lab that has such.
+    files: what lies beside the notebook, by name: a text may name pictures of it. Answers that were clicked are in the code then, in a lab that has such.
     """
     notes: list[str] = []
     if stored := part_of(master.topic, "stored_answers"):
         submitted, notes = stored.with_stored_answers(master, submitted)
-    match = _Match(master, submitted)
+    match = _Match(master, submitted, files or {})
     plan = Plan(master, submitted, match.owner, match.best)
     steps, unrun = plan.steps(), match.unrun()
     notebook, notes = match.notebook(), match.notes + plan.notes + notes
@@ -62,18 +71,23 @@ def rebuild(master: Master, submitted: list[SubmittedCell]) -> Rebuilt:
 class _Match:
     """Which submitted cells belong to which cell of the master. places: by the master's name."""
 
-    def __init__(self, master: Master, submitted: list[SubmittedCell]) -> None:
+    def __init__(
+        self, master: Master, submitted: list[SubmittedCell], files: Mapping[str, bytes]
+    ) -> None:
         self.master = master
         self.submitted = submitted
         self.notes: list[str] = []
         self.places: dict[str, list[int]] = {}
         self._own: list[int] = []
+        self._beside: set[str] = set()  # what other cells define than its own
         self._match_by_name_and_text()
         self._match_by_definition()
         self._match_by_question()
         self._note_repairs()
         self.best = {cell.name: self._last_filled(cell) for cell in master.cells if cell.is_open}
         self.owner = {i: cell for cell in master.cells for i in self.places.get(cell.name, ())}
+        self._written = WrittenAnswers(master, submitted, self.places, self.owner, files)
+        self.notes += self._written.notes
 
     def _match_by_name_and_text(self) -> None:
         by_name = {cell.node.get("id"): cell for cell in self.master.cells}
@@ -109,16 +123,32 @@ class _Match:
         return squeeze(cell.source) == squeeze(claimed.source) or is_check_call(cell.source)
 
     def _match_by_definition(self) -> None:
+        """Answers whose cells are gone, or as they were handed out: other cells may define them."""
         defined = {i: bound_names(self.submitted[i].source) for i in self._own}
         for cell in self.master.of_kind("exercise", "answer"):
-            if cell.name in self.places:
-                continue
-            wanted = bound_names(cell.source)
+            places, wanted = self.places.get(cell.name, []), bound_names(cell.source)
             found = [i for i in self._own if wanted & defined[i]]
-            if found:
+            if not places and found:
                 self._take(cell, found, f"the cell {cell.name} was recognised by what it defines")
-            else:
+            elif not places:
                 self.notes.append(f"no cell for {cell.name} was handed in")
+            elif all(self._is_untouched(cell, i) for i in places):
+                found = [i for i in found if cell.name in self._assigned(i, cell)]
+                if found:
+                    told = f"the cell {cell.name} is as it was handed out, but cell {found[-1] + 1}"
+                    self._take(cell, found, f"{told} defines {cell.name}: it counts")
+                    self.places[cell.name] = [*places, *found]
+                    self._beside.add(cell.name)
+
+    def _is_untouched(self, cell: MasterCell, place: int) -> bool:
+        source = self.submitted[place].source
+        return not source.strip() or cell.is_stub(source)
+
+    def _assigned(self, place: int, stub: MasterCell) -> set[str]:
+        """The names that a cell gives for good; none if it is a text, or one more stub."""
+        cell = self.submitted[place]
+        is_code = cell.is_code or parsed(cell.source) is not None
+        return assigned_names(cell.source) if is_code and not stub.is_stub(cell.source) else set()
 
     def _match_by_question(self) -> None:
         by_text = {
@@ -141,7 +171,8 @@ class _Match:
     def _note_repairs(self) -> None:
         for cell in self.master.cells:
             n_copies = len(self.places.get(cell.name, ()))
-            if cell.kind in ("exercise", "answer", "written") and n_copies > 1:
+            is_open = cell.kind in ("exercise", "answer", "written")
+            if is_open and n_copies > 1 and cell.name not in self._beside:
                 self.notes.append(f"the cell {cell.name} appears {n_copies} times")
             if cell.kind == "check" and n_copies == 0:
                 self.notes.append(f"the test cell {cell.name} was missing or changed")
@@ -165,8 +196,13 @@ class _Match:
         )
 
     def is_blank(self) -> bool:
-        """Whether every cell to fill in is as it was handed out, or missing."""
+        """Whether nobody wrote into or beside any of the cells to fill in."""
+        answers = self._written.answers
+        if not all(answer.is_blank for answer in answers.values()):
+            return False
         for cell in self.master.of_kind("exercise", "answer", "written"):
+            if cell.name in answers:
+                continue
             place = self.best[cell.name]
             text = "" if place is None else self.submitted[place].source
             if text.strip() and not cell.is_stub(text):
@@ -201,7 +237,7 @@ class _Match:
             owner = self.owner.get(i)
             anchor = owner.name if owner else anchor
             is_spare = owner is not None and owner.is_open and self.best[owner.name] != i
-            if (owner is None or is_spare) and cell.source.strip():
+            if (owner is None or is_spare) and (cell.source.strip() or cell.attachments):
                 followers.setdefault(anchor, []).append(i)
         shown = [self._own_node(i) for i in followers.get("", [])]
         for cell in self.master.cells:
@@ -210,27 +246,35 @@ class _Match:
                 index = self.best[cell.name]
                 node.source = self.submitted[index].source if index is not None else ""
                 node.metadata["submitted"] = index
-                if index is not None:
-                    _attach(node, self.submitted[index])
+            if cell.name in self._written.answers:
+                node.metadata["submitted"] = -1 if index is None else index
+                show(node, self._written.answers[cell.name])
             shown.append(node)
             shown += [self._own_node(i) for i in followers.get(cell.name, [])]
+        if self._written.beside.source:
+            beside = self._written.beside
+            shown.append(_text_node(BESIDE, -1, beside.source, beside.pictures))
         return shown
 
     def _own_node(self, index: int) -> NotebookNode:
-        cell = self.submitted[index]
-        node = NotebookNode(
-            cell_type="code" if cell.is_code else "markdown",
+        cell, text = self.submitted[index], self._written.texts.get(index)
+        if not cell.is_code and text:
+            return _text_node(f"own-{index}", index, text.source, text.pictures)
+        return NotebookNode(
+            cell_type="code",
             id=f"own-{index}",
             metadata=NotebookNode(submitted=index),
             source=cell.source,
+            outputs=[],
+            execution_count=None,
         )
-        if cell.is_code:
-            node.update(outputs=[], execution_count=None)
-        _attach(node, cell)
-        return node
 
 
-def _attach(node: NotebookNode, cell: SubmittedCell) -> None:
-    """The pictures that were pasted into a text."""
-    if cell.attachments and node.cell_type == "markdown":
-        node.attachments = cell.attachments
+def _text_node(name: str, index: int, source: str, pictures: Pictures) -> NotebookNode:
+    """A text of the student's with its pictures. index: -1 if it was no cell."""
+    node = NotebookNode(
+        cell_type="markdown", id=name, metadata=NotebookNode(submitted=index), source=source
+    )
+    if pictures:
+        node.attachments = pictures
+    return node

@@ -13,9 +13,18 @@ from typing import Any
 
 from labkit.checks.card import CARD, mark, with_code
 from labkit.checks.names import bound_names, used_names
-from labkit.checks.outline import Part
+from labkit.checks.outline import Part, prose_of
+from labkit.checks.written import (
+    WRITTEN_STUB,
+    Question,
+    Seen,
+    begins,
+    is_unwritten,
+    pieces_beside,
+)
 
-WRITTEN_STUB = "*Write your answer here.*"
+__all__ = ["WRITTEN_STUB", "Cell", "File", "Handin", "find", "look_at", "read", "run_cells"]
+
 MAX_BYTES = 20 << 20
 RESTART_S = 600
 SAVE = "Save the notebook (Ctrl-S), then run this cell again."
@@ -193,13 +202,23 @@ def _without_id(file: File) -> list[str]:
 
 
 def _open_parts(file: File, parts: Sequence[Part]) -> list[str]:
-    """What is still empty; it may be handed in like that, for no points."""
-    empty = [
-        part.name
-        for part in parts
-        if part.kind == "written" and file.by_name.get(part.name, "").strip() in ("", WRITTEN_STUB)
-    ]
-    return [f"The written answer `{name}` is still empty." for name in empty]
+    """What is still empty, and may be handed in like that for no points; what stands beside it."""
+    written = [part.name for part in parts if part.kind == "written"]
+    seen = [Seen(cell.name, cell.is_code, cell.source) for cell in file.cells]
+    prose = prose_of(file.lab.partition("_")[2])
+    beside = pieces_beside(seen, [Question(name) for name in written], prose) if prose else {}
+    found = []
+    for name in written:
+        is_empty = is_unwritten(file.by_name.get(name, ""))
+        if pieces := beside.get(name, ()):
+            told = "is empty, but" if is_empty else "does not hold all:"
+            found.append(
+                f"The cell of the written answer `{name}` {told} this text stands outside of it: "
+                f'"{begins(pieces[0].text)}". If it is your answer, move it into the cell.'
+            )
+        elif is_empty:
+            found.append(f"The written answer `{name}` is still empty.")
+    return found
 
 
 def _failing_afresh(file: File) -> list[str]:
