@@ -108,7 +108,9 @@ class Album:
 
     def file(self, path: str) -> bytes | None:
         """The file beside the notebook that a path means, wherever the path leads."""
-        for each in (path, unquote(path), re.split("[?#]", unquote(path))[0]):
+        plain = unquote(path)
+        joined = re.sub(r"[/\\]+", "_", plain.removeprefix("./"))  # as intake names a second one
+        for each in (joined, path, plain, re.split("[?#]", plain)[0]):
             if found := self._files.get(_plain(_last(each))):
                 self._named.add(id(found[1]))
                 return found[1]

@@ -9,7 +9,7 @@ import codecs
 import json
 import re
 from dataclasses import dataclass, field
-from itertools import islice
+from heapq import nlargest
 from typing import Any
 
 from autograder.markup import BASE64, PICTURES
@@ -19,7 +19,8 @@ MAX_CELLS = 5000
 MAX_CODE_CHARS = 1 << 20  # of all cells together: to parse so many takes up to 20 s and 1 GB
 MAX_PROSE_CHARS = 4 << 20  # of one cell: Colab keeps pasted pictures in the text
 MAX_NAME_CHARS = 1 << 16
-MAX_LINES = 1000  # that tell an encoding
+MAX_LINES = 20  # that tell an encoding
+ASCII = bytes(range(128))
 CUT = "\n\n(the rest of this text was cut off)"
 
 SCRIPT_HEADER = re.compile(
@@ -137,7 +138,8 @@ def _likely(content: bytes) -> str:
     from charset_normalizer import from_bytes  # hardly any file needs it
 
     parts = (part for part in content.replace(b'"', b"\n").split(b"\n") if not part.isascii())
-    letters = b"\n".join(islice(parts, MAX_LINES))[:MAX_NAME_CHARS]
+    richest = nlargest(MAX_LINES, parts, key=lambda part: len(part.translate(None, ASCII)))
+    letters = b"\n".join(richest)[:MAX_NAME_CHARS]
     found = from_bytes(letters, cp_isolation=list(WINDOWS), threshold=0.9).best()
     return found.encoding if found and found.encoding in WINDOWS else WINDOWS[0]
 

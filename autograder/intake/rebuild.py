@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from nbformat import NotebookNode
 
+from autograder.intake.doubled import read_once
 from autograder.intake.master import Master, MasterCell
 from autograder.intake.pictures import Pictures
 from autograder.intake.read import SubmittedCell
@@ -56,15 +57,17 @@ def rebuild(
 ) -> Rebuilt:
     """Match the submitted cells with the master's, then lay out what to run and what to show.
 
-    files: what lies beside the notebook, by name: a text may name pictures of it. Answers that were clicked are in the code then, in a lab that has such.
+    files: what lies beside the notebook, by name: a text may name pictures of it. Answers that were
+    clicked are in the code then, in a lab that has such.
     """
     notes: list[str] = []
     if stored := part_of(master.topic, "stored_answers"):
         submitted, notes = stored.with_stored_answers(master, submitted)
+    submitted, doubled = read_once(master, submitted)
     match = _Match(master, submitted, files or {})
     plan = Plan(master, submitted, match.owner, match.best)
     steps, unrun = plan.steps(), match.unrun()
-    notebook, notes = match.notebook(), match.notes + plan.notes + notes
+    notebook, notes = match.notebook(), doubled + match.notes + plan.notes + notes
     return Rebuilt(steps, notebook, notes, match.problem(), unrun, match.is_blank())
 
 

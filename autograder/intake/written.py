@@ -1,6 +1,7 @@
 """The written answers of a submission: what stands in their cells, and what stands beside them."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -69,15 +70,17 @@ class WrittenAnswers:
             for i, cell in enumerate(self._submitted)
         ]
         prose = [cell for cell in master.cells if cell.node.cell_type != "code"]
-        handed_out = digests_of("\n".join(cell.source for cell in prose if not cell.is_open))
+        lines = Counter(line for cell in prose if not cell.is_open
+                        for line in digests_of(cell.source))  # fmt: skip
         questions, last, above, asked = [], None, "", _in_text(master)
         for cell in master.cells:
             if cell in asked:
                 start = None if last is None else last + 1
-                questions.append(Question(cell.name, digests_of(above), start, cell.source))
+                telling = frozenset(line for line in digests_of(above) if lines[line] == 1)
+                questions.append(Question(cell.name, telling, start, cell.source))
             last = max(self._places.get(cell.name, ()), default=last)
             above = cell.source if cell.kind == "prose" else ""
-        return pieces_beside(seen, questions, handed_out)
+        return pieces_beside(seen, questions, lines)
 
     def _answer(self, cell: MasterCell) -> WrittenAnswer:
         places = self._places.get(cell.name, ())

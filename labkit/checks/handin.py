@@ -203,13 +203,13 @@ def _without_id(file: File) -> list[str]:
 
 def _open_parts(file: File, parts: Sequence[Part]) -> list[str]:
     """What is still empty, and may be handed in like that for no points; what stands beside it."""
-    written = [part.name for part in parts if part.kind == "written"]
+    written = [each.name for each in parts if each.kind == "written" and each.name in file.by_name]
     seen = [Seen(cell.name, cell.is_code, cell.source) for cell in file.cells]
     prose = prose_of(file.lab.partition("_")[2])
     beside = pieces_beside(seen, [Question(name) for name in written], prose) if prose else {}
     found = []
     for name in written:
-        is_empty = is_unwritten(file.by_name.get(name, ""))
+        is_empty = is_unwritten(file.by_name[name])
         if pieces := beside.get(name, ()):
             told = "is empty, but" if is_empty else "does not hold all:"
             found.append(

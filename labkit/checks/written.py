@@ -46,8 +46,8 @@ class Seen:
 class Question:
     """A written question.
 
-    lines: digests of the question's own lines; start: the place before which its cell should stand,
-    for a notebook that has lost both; stub: what its cell was handed out with.
+    lines: digests of the lines that only this question has; start: the place before which its cell
+    should stand, for a notebook that has lost both; stub: what its cell was handed out with.
     """
 
     name: str

@@ -4,7 +4,6 @@ The folder's notebooks are ours, but every text in them is a student's: it is re
 """
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
