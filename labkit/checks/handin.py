@@ -14,6 +14,7 @@ from typing import Any
 from labkit.checks.card import CARD, mark, with_code
 from labkit.checks.names import bound_names, used_names
 from labkit.checks.outline import Part, prose_of
+from labkit.checks.packages import GIVEN, not_given
 from labkit.checks.written import (
     WRITTEN_STUB,
     Question,
@@ -109,6 +110,7 @@ def look_at(
     problems += [*_undefined(file, parts), *_without_id(file)]
     if restart and not problems:
         problems += _failing_afresh(file)
+    problems += _not_given(file)
     return Handin(path, tuple(problems), tuple(_open_parts(file, parts)))
 
 
@@ -191,6 +193,18 @@ def _undefined(file: File, parts: Sequence[Part]) -> list[str]:
     return found + [
         f"A cell of your own defines `{name}` again. Give it another name: one of them is marked."
         for name in sorted(marked & own)
+    ]
+
+
+def _not_given(file: File) -> list[str]:
+    """Imports that fail when the notebook is graded, and take their cell along."""
+    beside = [path.stem for path in file.path.parent.iterdir()]
+    own = [cell for cell in file.code if cell.kind in ("exercise", "answer", "")]
+    found = dict.fromkeys(name for cell in own for name in not_given(cell.source, beside))
+    return [
+        f"A cell imports `{name}`, which the grader does not have, so the cell fails there. "
+        f"A cell can import {GIVEN}."
+        for name in found
     ]
 
 
