@@ -99,6 +99,8 @@ class Album:
     def pasted(self, name: str, own: Mapping[str, dict[str, str]]) -> dict[str, str] | None:
         """A pasted picture of a cell, or of another cell if that alone has one of this name."""
         for each in (name, unquote(name), unquote(unquote(name))):
+            if each in own:
+                return own[each]
             for known, pictures in own.items():
                 if _plain(known) == _plain(each):
                     return pictures

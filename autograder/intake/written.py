@@ -12,17 +12,21 @@ from autograder.intake.pictures import Album, Pictures, Text
 from autograder.intake.read import SubmittedCell
 from labkit.checks.written import Piece, Question, Seen, digests_of, is_unwritten, pieces_beside
 
+MOST_NOTED = 10  # pictures and files, each in a sentence
+
 
 @dataclass(frozen=True)
 class WrittenAnswer:
     """One answer as people read it.
 
-    noted: sentences for who reads it: where it stands, and which pictures cannot be shown.
+    where: sentences on where it stands, if not in its cell alone; lost: on each picture in it that
+    cannot be shown.
     """
 
     source: str
     pictures: Pictures
-    noted: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
     is_blank: bool = False
 
 
@@ -53,10 +57,9 @@ class WrittenAnswers:
         noted = [
             f"the answer {name}: {sentence}"
             for name, answer in self.answers.items()
-            for sentence in answer.noted
-            if sentence not in lost
+            for sentence in answer.where
         ]
-        self.notes = [*noted, *dict.fromkeys(lost), *unseen]
+        self.notes = [*noted, *_few(lost), *_few(unseen)]
 
     def _find_pieces(
         self, master: Master, owner: Mapping[int, MasterCell]
@@ -99,7 +102,8 @@ class WrittenAnswers:
         return WrittenAnswer(
             "\n\n".join(part.source for part in parts),
             {name: each for part in parts for name, each in part.pictures.items()},
-            tuple(dict.fromkeys([*noted, *lost])),
+            tuple(noted),
+            tuple(lost),
         )
 
     def _part(self, piece: Piece) -> Text:
@@ -116,10 +120,18 @@ def _in_text(master: Master) -> list[MasterCell]:
 def show(node: NotebookNode, answer: WrittenAnswer) -> None:
     """Put an answer into its cell of the master."""
     node.source = answer.source
-    if answer.noted:
-        node.metadata["noted"] = list(answer.noted)
+    if noted := [*answer.where, *_few(answer.lost)]:
+        node.metadata["noted"] = noted
     if answer.pictures:
         node.attachments = answer.pictures
+
+
+def _few(sentences: Sequence[str]) -> list[str]:
+    """The first sentences, each once, and how many more there are."""
+    distinct = list(dict.fromkeys(sentences))
+    n_more = len(distinct) - MOST_NOTED
+    more = [f"{n_more} more pictures or files like these are not shown"] if n_more > 0 else []
+    return distinct[:MOST_NOTED] + more
 
 
 def _where(own: Mapping[str, int], pieces: Sequence[Piece]) -> list[str]:

@@ -27,6 +27,7 @@ _STUBS = {"", "writeyouranswerhere", "youranswerhere"}  # the last one is nbgrad
 _WRITING = re.compile(r"\s*%%(?:markdown|latex|html|svg)\b")
 _TARGET = re.compile(r"\]\([^()]*\)")
 _BADGE = "colab-badge.svg"  # Colab and released notebooks begin with it
+_ENOUGH = 10_000  # characters, of which one is more than a mark in any answer
 _TELLING = 20  # characters: a shorter line may be the same by chance
 _TEXT_TOKENS = {tokenize.COMMENT, tokenize.STRING} | {
     getattr(tokenize, name) for name in ("FSTRING_START",) if hasattr(tokenize, name)
@@ -68,7 +69,7 @@ class Piece:
 
 def is_unwritten(text: str, stub: str = WRITTEN_STUB) -> bool:
     """Whether a text is empty, nothing but marks, or what was handed out."""
-    bare = _MARKS.sub("", text).casefold()
+    bare = _MARKS.sub("", text[:_ENOUGH]).casefold() or _MARKS.sub("", text).casefold()
     return bare in _STUBS or bare == _MARKS.sub("", stub).casefold()
 
 
@@ -90,9 +91,18 @@ def pieces_beside(
 class _Search:
     def __init__(self, cells: Sequence[Seen], handed_out: Collection[str]) -> None:
         self._cells, self._handed_out = cells, handed_out
+        self._digests: dict[str, str] = {}  # of a line; many cells may have it
         self._places: dict[str, list[int]] = {}
         for i, cell in enumerate(cells):
             self._places.setdefault(cell.name, []).append(i)
+
+    def _was_handed_out(self, line: str) -> bool:
+        return self._digest(line) in self._handed_out
+
+    def _digest(self, line: str) -> str:
+        if line not in self._digests:
+            self._digests[line] = _digest(line)
+        return self._digests[line]
 
     def of(self, questions: Sequence[Question]) -> dict[str, list[Piece]]:
         starts = {each.name: self._starts(each) for each in questions}
@@ -161,24 +171,20 @@ class _Search:
     def _is_own(self, source: str) -> bool:
         """Whether a text is the student's from the first line to the last."""
         lines = [line for line in source.splitlines() if line.strip()]
-        if (
-            is_unwritten(source)
-            or _BADGE in source
-            or all(_digest(line) in self._handed_out for line in lines)
-        ):
+        if is_unwritten(source) or _BADGE in source or all(map(self._was_handed_out, lines)):
             return False
-        return not any(_is_telling(line) and _digest(line) in self._handed_out for line in lines)
+        return not any(_is_telling(line) and self._was_handed_out(line) for line in lines)
 
     def _own_lines(self, lines: Sequence[str]) -> str:
         """The lines that were not handed out; "" if they say nothing."""
-        own = [line for line in lines if not line.strip() or _digest(line) not in self._handed_out]
+        own = [line for line in lines if not line.strip() or not self._was_handed_out(line)]
         text = "\n".join(own).strip()
         return "" if is_unwritten(text) else text
 
     def _last_line_of(self, question: Question, source: str) -> int:
         """The number of the last line that is the question's; 0 if none is."""
         found = [n for n, line in enumerate(source.splitlines(), start=1)
-                 if _is_telling(line) and _digest(line) in question.lines]  # fmt: skip
+                 if _is_telling(line) and self._digest(line) in question.lines]  # fmt: skip
         return max(found, default=0)
 
 

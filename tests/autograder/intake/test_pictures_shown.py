@@ -240,3 +240,10 @@ def test_only_canvas_renames_files(tmp_path):
         delivered(tmp_path, {f"ada/{lab}.ipynb": b"{}", "ada/mem-1.py": b"x"}), lab
     )
     assert submission.extra == {"mem-1.py": b"x"}
+
+
+def test_of_many_lost_pictures_ten_are_named_and_the_others_counted():
+    node, rebuilt = answer("\n".join(f"![x](lost{i}.png)" for i in range(30)))
+    assert len(rebuilt.notes) == len(node.metadata["noted"]) == 11
+    assert rebuilt.notes[-1] == "20 more pictures or files like these are not shown"
+    assert html(node).count("is not shown") == 30
