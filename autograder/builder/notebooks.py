@@ -16,7 +16,7 @@ from nbformat.v4 import new_notebook
 from autograder.builder.blank import BEGIN, END, blank_values, solved_cell, stub_cell
 from autograder.builder.pictures import with_picture
 from autograder.builder.source import Cell, Lab, module_source, read_course, read_project
-from labkit.checks.handin import WRITTEN_STUB
+from labkit.checks.written import WRITTEN_STUB
 
 WORTH = "\n\n**Points: {:g}.** A person marks this answer."  # below a question
 KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": "python3"}

@@ -73,10 +73,11 @@ class Review:
         if found is None:
             raise HTTPException(404)
         sheet, answer = found
-        outputs = self._desk.answers.outputs(answer)
+        outputs, beside = self._desk.answers.outputs(answer), self._desk.answers.beside(answer)
         return page(
-            request, "outputs.html", question=sheet.question, answer=answer, outputs=outputs
-        )
+            request, "outputs.html",
+            question=sheet.question, answer=answer, outputs=outputs, beside=beside,
+        )  # fmt: skip
 
     def appeals(self, request: Request) -> Response:
         """All questions of students; a form adds one, and keeps what was typed if it cannot."""

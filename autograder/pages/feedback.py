@@ -1,6 +1,6 @@
 """A student's page: marks, what failed and what it cost, beside the student's own work."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from operator import attrgetter
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from autograder.files import write_whole
 from autograder.pages.cases import cell_of_finding
-from autograder.pages.evidence.handed_in import read_pictures, read_pieces
+from autograder.pages.evidence.handed_in import read_noted, read_pictures, read_pieces
 from autograder.pages.own_code import Line, shown_lines
 from autograder.pages.render import render_page
 from autograder.record.by_hand import HandMark
@@ -16,8 +16,8 @@ from autograder.record.folder import policy_of, seed_of
 from autograder.record.marks import Mark
 from autograder.record.results import CheckResult, Result
 from labkit.checks.card import MARKS, Once, groups_of
-from labkit.checks.handin import WRITTEN_STUB
 from labkit.checks.outline import outline_of
+from labkit.checks.written import is_unwritten
 
 Told = Callable[[CheckResult], str]
 
@@ -71,13 +71,18 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Written:
-    """A written answer. text: "" if nothing was written; pictures: those pasted, by name."""
+    """A written answer.
+
+    text: "" if nothing was written; pictures: by name; noted: where it stands, and which pictures
+    cannot be shown.
+    """
 
     name: str
     title: str
     points: float
     text: str
     pictures: Mapping[str, Mapping[str, str]]
+    noted: Sequence[str]
     hand: HandMark | None
 
 
@@ -93,7 +98,7 @@ def write_feedback(
     titles = titles_of(result.lab)
     hand = {each.exercise: each for each in mark.hand} if mark else {}
     graded = folder / "course" / "autograded" / result.student / result.lab / f"{result.lab}.ipynb"
-    pieces, pictures = read_pieces(graded), read_pictures(graded)
+    pieces, pictures, noted = read_pieces(graded), read_pictures(graded), read_noted(graded)
     exercises = [
         _exercise(name, titles.get(name, ""), checks, pieces.get(name, []), hand.get(name), told)
         for name, checks in result.by_exercise.items()
@@ -105,6 +110,7 @@ def write_feedback(
             points,
             _text(pieces, name),
             pictures.get(name, {}),
+            noted.get(name, ()),
             hand.get(name),
         )
         for name, points in result.written.items()
@@ -182,4 +188,4 @@ def _cells(folder: Path, result: Result) -> dict[str, str]:
 
 def _text(pieces: Mapping[str, list[str]], name: str) -> str:
     text = "\n".join(pieces.get(name, [])).strip()
-    return "" if text == WRITTEN_STUB else text
+    return "" if is_unwritten(text) else text

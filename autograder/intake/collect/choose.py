@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from autograder.intake.collect.files import ZIP_ERRORS, File, files_of_student, shown_name
 from autograder.intake.collect.layouts import ATTEMPT, Parcel, of_lab
 from autograder.intake.collect.submission import Submission
+from autograder.intake.pictures import DRAWN, SHOWN
 from autograder.intake.read import MAX_BYTES
 
 NUMBERED = re.compile(
@@ -22,6 +23,7 @@ NUMBERED = re.compile(
     + r")?",
     re.IGNORECASE | re.DOTALL,
 )
+RENAMED = re.compile(r"-[0-9]{1,3}(\.[^.]+)\Z")  # by Canvas, as it is handed in once more
 MAX_ATTEMPTS = 20
 MAX_ATTEMPTS_BYTES = 100 << 20
 MAX_DEPTH = 3
@@ -187,26 +189,43 @@ def _submission(choice: _Choice) -> Submission:
         content = file.read()
     except ZIP_ERRORS as error:
         return replace(bare, problem=f"the file cannot be read: {error}")
-    extra, passed_over = _extra_files(choice.beside), choice.passed_over[:MAX_PASSED_OVER]
-    return replace(bare, content=content, extra=extra, passed_over=passed_over)
+    extra, left_out = _extra_files(choice.beside)
+    passed_over = choice.passed_over[:MAX_PASSED_OVER]
+    return replace(bare, content=content, extra=extra, left_out=left_out, passed_over=passed_over)
 
 
 def _beside(chosen: File, files: Sequence[File]) -> list[File]:
-    """The files that lie beside the notebook and are none themselves."""
-    return [
-        file
-        for file in files
-        if file.path.parent == chosen.path.parent and file.path != chosen.path
-        if file.suffix != ".ipynb"
-    ]
+    """The files that lie beside the notebook and are none themselves, then pictures elsewhere."""
+    others = [file for file in files if file.path != chosen.path and file.suffix != ".ipynb"]
+    beside = [file for file in others if file.path.parent == chosen.path.parent]
+    pictures = [file for file in others if file.suffix in SHOWN + DRAWN and file not in beside]
+    return sorted(beside, key=lambda file: -file.serial) + pictures
 
 
-def _extra_files(beside: list[File]) -> dict[str, bytes]:
-    """Small regular files, which the notebook's cells may open."""
-    extra, room = {}, MAX_EXTRA_BYTES
-    for file in beside[:MAX_EXTRA_FILES]:
-        if not file.problem and file.size <= room:
+def _extra_files(beside: list[File]) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    """Small regular files, which the notebook's cells may open; and the names of all others.
+
+    A file whose name Canvas has changed, such as mem-1.py, has the name that it was handed in with,
+    unless another file has it. What can be no module keeps the changed name, too.
+    """
+    extra: dict[str, bytes] = {}
+    left_out, room = [], MAX_EXTRA_BYTES
+    known = {file.path.name for file in beside}
+    for i, file in enumerate(beside):
+        name, before = file.path.name, RENAMED.sub(r"\1", file.path.name)
+        content = None
+        if i < MAX_EXTRA_FILES and not file.problem and file.size <= room:
             with suppress(*ZIP_ERRORS):
-                extra[shown_name(file.path.name)] = file.read(room)
+                content = file.read(room)
                 room -= file.size
-    return extra
+        if content is None:
+            left_out.append(shown_name(name))
+            continue
+        if file.serial and before not in known:
+            known.add(before)
+            extra[shown_name(before)] = content
+            if file.suffix == ".py":
+                continue
+        key = shown_name(name)
+        extra[shown_name(str(file.path)) if key in extra else key] = content
+    return extra, tuple(left_out[:MAX_PASSED_OVER])
