@@ -47,7 +47,6 @@ MOODLE = re.compile(
 INBOUND = re.compile(r"(?P<student>[^+]+)\+(?P<lab>[^+]+)\+(?P<time>[^+]+?)(?:\+[\w-]+)?")
 ATTEMPT = re.compile(r"[ _.-]?attempt[ _.-]?(?P<number>[0-9]{1,3})", re.IGNORECASE)
 CANVAS_SYSTEM, MOODLE_SYSTEM, GRADESCOPE_SYSTEM = "canvas", "moodle", "gradescope"
-BLIND_NAME = "Participant"
 
 
 @dataclass(frozen=True)
