@@ -6,10 +6,12 @@ of it in a folder or in a zip. Everybody found gives at least one `Submission`, 
 """
 
 import re
+from collections.abc import Collection
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 
+from autograder.course.person import letters_of
 from autograder.course.roster import Roster
 from autograder.intake.collect.files import File, files_at, files_of_export
 from autograder.intake.collect.gradescope import gradescope_parcels, is_gradescope
@@ -47,7 +49,8 @@ def collect(
     Raises: NoSubmissions if the place does not exist or holds none.
     """
     with ExitStack() as opened:
-        files = _without_common_folder(files_at(place, opened, without), lab_name)
+        files = files_at(place, opened, without, _letters_of_class(roster))
+        files = _without_common_folder(files, lab_name)
         found = collect_from(files, lab_name, roster)
     if not found:
         raise NoSubmissions(
@@ -61,9 +64,12 @@ def collect(
 def collect_from(files: list[File], lab_name: str, roster: Roster | None) -> list[Submission]:
     """The submissions among the files of a class, none if there are none."""
     with ExitStack() as opened:
+        deliveries = _deliveries(files, lab_name, opened, _letters_of_class(roster))
+        for exported in deliveries:
+            _check_names(exported)
         parcels = [
             replace(parcel, delivery=delivery)
-            for delivery, exported in enumerate(_deliveries(files, lab_name, opened))
+            for delivery, exported in enumerate(deliveries)
             for parcel in _parcels(exported, lab_name)
         ]
         return submissions_of(parcels, lab_name, roster)
@@ -75,7 +81,27 @@ def _parcels(files: list[File], lab_name: str) -> list[Parcel]:
     return parcels_in(files, lab_name)
 
 
-def _deliveries(files: list[File], lab_name: str, opened: ExitStack) -> list[list[File]]:
+def _letters_of_class(roster: Roster | None) -> Collection[str]:
+    """The names of the class, in each order, as they are compared."""
+    people = roster.people if roster else ()
+    return {letters_of(name) for each in people for name in each.names}
+
+
+def _check_names(files: list[File]) -> None:
+    """Refuse a delivery whose names nobody can read: people would get one another's marks."""
+    unknown = [file for file in files if not file.is_named]
+    if unknown:
+        raise NoSubmissions(
+            f"{len(unknown)} names in the zip of submissions are in an encoding that the zip does "
+            f"not tell, such as {safe_name(str(unknown[0].path))}: give the class as --roster, so "
+            "that its names decide, or unpack the zip on the computer that made it and give the "
+            "folder"
+        )
+
+
+def _deliveries(
+    files: list[File], lab_name: str, opened: ExitStack, people: Collection[str]
+) -> list[list[File]]:
     """The exports in which the files came, oldest first by their names; mostly there is one.
 
     They are several only if everything that was handed in lies in folders or zips that each are
@@ -88,7 +114,7 @@ def _deliveries(files: list[File], lab_name: str, opened: ExitStack) -> list[lis
         units.setdefault(file.path.parts[0], []).append(file)
     exports: dict[str, list[File]] = {}
     for name in sorted(units, key=_natural):
-        inside = _without_common_folder(_unit(units[name], opened), lab_name)
+        inside = _without_common_folder(_unit(units[name], opened, people), lab_name)
         if _is_export(inside):
             exports[name] = inside
         elif any(file.suffix in NOTEBOOKS for file in units[name]):
@@ -98,12 +124,12 @@ def _deliveries(files: list[File], lab_name: str, opened: ExitStack) -> list[lis
     return [own for name, own in exports.items() if not _is_of_another_lab(name, own, lab_name)]
 
 
-def _unit(files: list[File], opened: ExitStack) -> list[File]:
+def _unit(files: list[File], opened: ExitStack, people: Collection[str]) -> list[File]:
     """What lies in a folder or a zip at the top of a delivery."""
     first = files[0]
     if first.suffix == ".zip" and len(first.path.parts) == 1:
         with suppress(ValueError):
-            return files_of_export(first, opened)
+            return files_of_export(first, opened, people)
     return [below(file) for file in files if len(file.path.parts) > 1]
 
 
