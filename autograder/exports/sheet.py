@@ -69,7 +69,7 @@ def gather(
 ) -> ExportSheet:
     """The marks of these labs, or of all, by person; without a roster everyone found is a person.
 
-    Raises: ExportError, MarksError.
+    Raises: ExportError, GradebookError.
     """
     results = {(result.lab, result.student): result for result in _results(out, [*labs, *points])}
     chosen = tuple(dict.fromkeys(lab for lab, _ in results if lab in labs or not labs))
