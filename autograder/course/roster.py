@@ -99,7 +99,8 @@ class Roster:
         if not people:
             numbered = f", number {number}" if number else ""
             raise RosterError(f"{self.source} names nobody who could be {student!r}{numbered}")
-        names = ", ".join(f"{each.name} {next(filter(None, each.ids), '')}" for each in people[:5])
+        called = ([text for text in (each.name, *each.ids) if text][:2] for each in people[:5])
+        names = ", ".join(map(" ".join, called))
         raise RosterError(f"{student!r} could be {len(people)} people of {self.source}: {names}")
 
     def matches(self, name: str, number: str = "") -> list[Person]:

@@ -98,7 +98,7 @@ def gather(
 
 def called(person: Person) -> str:
     """What to call somebody in a sentence."""
-    return person.name or person.email or person.student_id
+    return next(filter(None, (person.name, person.email, *person.ids)), "a person without a name")
 
 
 def _results(out: Path, wanted: Sequence[str]) -> list[Result]:

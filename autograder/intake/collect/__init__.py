@@ -1,8 +1,9 @@
 """Finding the submissions of a lab in whatever a TA points at.
 
-Understood: the exports of Canvas, Moodle and Gradescope, packed or unpacked, one or several made
-over time; nbgrader's folders, its exchange's too; one folder, one file or one zip per student; all
-of it in a folder or in a zip. Everybody found gives at least one `Submission`, readable or not.
+Understood: the exports of Canvas, Moodle, Gradescope, Blackboard and Brightspace, packed or
+unpacked, one or several made over time; repositories of GitHub Classroom; nbgrader's folders, its
+exchange's too; one folder, one file or one zip per student; all of it in a folder or in a zip.
+Everybody found gives at least one `Submission`, readable or not.
 """
 
 import re
@@ -12,22 +13,29 @@ from dataclasses import replace
 from pathlib import Path
 
 from autograder.course.person import letters_of
-from autograder.course.roster import Roster
+from autograder.course.roster import Roster, RosterError
+from autograder.intake.collect.choose import SEVERAL
 from autograder.intake.collect.files import File, files_at, files_of_export
 from autograder.intake.collect.gradescope import gradescope_parcels, is_gradescope
 from autograder.intake.collect.layouts import (
     ATTEMPT,
     INBOUND,
     NOTEBOOKS,
-    Parcel,
-    below,
     is_export,
     parcels_in,
     student_in,
 )
+from autograder.intake.collect.parcel import Parcel, below
 from autograder.intake.collect.people import submissions_of
+from autograder.intake.collect.platforms import classroom
 from autograder.intake.collect.submission import NoSubmissions, Submission, safe_name
 from autograder.places import lab_names
+
+MANY = 5  # notebooks that cannot be one person's one hand-in
+KNOWN = (
+    "an export of Canvas, Moodle, Gradescope, Blackboard, Brightspace or GitHub Classroom, "
+    "STUDENT/LAB/*.ipynb, STUDENT/*.ipynb, or one .ipynb, .py or .zip file for each student"
+)
 
 __all__ = [
     "NoSubmissions",
@@ -53,12 +61,40 @@ def collect(
         files = _without_common_folder(files, lab_name)
         found = collect_from(files, lab_name, roster)
     if not found:
-        raise NoSubmissions(
-            f"{place} holds no submission of {lab_name}: expected an export of Canvas, Moodle or "
-            f"Gradescope, STUDENT/{lab_name}/*.ipynb, STUDENT/*.ipynb, or one .ipynb, .py or .zip "
-            "file per student"
-        )
+        raise NoSubmissions(f"{place} holds no submission of {lab_name}: expected {KNOWN}")
+    if why := _why_unknown(files, found, roster):
+        raise NoSubmissions(f"{place} looks like no delivery that I know: {why}. Known are {KNOWN}")
     return found
+
+
+def _why_unknown(files: list[File], found: list[Submission], roster: Roster | None) -> str:
+    """What speaks against the way in which a delivery was read; "" if nothing does."""
+    students = {each.student for each in found}
+    n_notebooks = sum(file.suffix == ".ipynb" for file in files)
+    are_unclear = all(each.problem.startswith(SEVERAL) for each in found)
+    if are_unclear and n_notebooks >= MANY * len(students):
+        people = "1 person" if len(students) == 1 else f"{len(students)} people"
+        return f"its {n_notebooks} notebooks seem to be of {people}, such as {min(students)}"
+    if roster is None or len(students) < 2:
+        return ""
+    groups = {letters_of(person.group) for person in roster.people} - {""}
+    if any(_is_known(each, roster, groups) for each in found):
+        return ""
+    return (
+        f"none of the {len(students)} people in it, such as {min(students)}, is on "
+        f"{roster.source}. If that is no list of this course, give the right one as --roster, or "
+        "none"
+    )
+
+
+def _is_known(submission: Submission, roster: Roster, groups: set[str]) -> bool:
+    """Whether a name fits somebody, or a group, of the roster, or even several."""
+    name = submission.student
+    if roster.matches(name) or letters_of(submission.group or name) in groups:
+        return True
+    with suppress(RosterError):
+        return bool(roster.find(name, submission.file_name))
+    return False
 
 
 def collect_from(files: list[File], lab_name: str, roster: Roster | None) -> list[Submission]:
@@ -156,7 +192,8 @@ def _natural(name: str) -> list[tuple[int, str]]:
 def _without_common_folder(files: list[File], lab_name: str) -> list[File]:
     """Zips often hold one folder that holds everything: look inside, unless it is a student's."""
     while len({file.path.parts[0] for file in files}) == 1:
-        if _is_export(files) or INBOUND.fullmatch(files[0].path.parts[0]):
+        top = files[0].path.parts[0]
+        if _is_export(files) or INBOUND.fullmatch(top) or classroom(top):
             break
         inside = [below(file) for file in files if len(file.path.parts) > 1]
         if len(inside) < len(files) or not (_is_export(inside) or _is_class(inside, lab_name)):

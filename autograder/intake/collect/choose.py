@@ -12,7 +12,8 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 
 from autograder.intake.collect.files import ZIP_ERRORS, File, files_of_student, shown_name
-from autograder.intake.collect.layouts import ATTEMPT, Parcel, of_lab
+from autograder.intake.collect.layouts import ATTEMPT, of_lab
+from autograder.intake.collect.parcel import Parcel
 from autograder.intake.collect.submission import Submission
 from autograder.intake.read import MAX_BYTES
 
@@ -22,6 +23,7 @@ NUMBERED = re.compile(
     + r")?",
     re.IGNORECASE | re.DOTALL,
 )
+SEVERAL = "several notebooks"
 MAX_ATTEMPTS = 20
 MAX_ATTEMPTS_BYTES = 100 << 20
 MAX_DEPTH = 3
@@ -156,7 +158,7 @@ def _attempts(candidates: list[File], wanted: _Wanted, depth: int) -> list[File]
     if len(best) > 1 and not (is_numbered and same_stem and len(order) == len(best)):
         names = ", ".join(sorted(shown_name(file.shown) for file in best)[:5])
         called = "" if stems[best[0]][0] == wanted.lab_name else "and none "
-        raise _Undecided(f"several notebooks {called}called {wanted.lab_name}.ipynb: {names}")
+        raise _Undecided(f"{SEVERAL} {called}called {wanted.lab_name}.ipynb: {names}")
     return [order[key] for key in sorted(order)]
 
 

@@ -10,7 +10,9 @@ from autograder.course.roster import Roster, canvas_name
 from autograder.course.times import instant
 from autograder.course.worksheet import is_participant
 from autograder.intake.collect.choose import attempts_in
-from autograder.intake.collect.layouts import CANVAS_SYSTEM, MOODLE_SYSTEM, Parcel
+from autograder.intake.collect.layouts import CANVAS_SYSTEM, MOODLE_SYSTEM
+from autograder.intake.collect.parcel import Parcel
+from autograder.intake.collect.platforms import without_title
 from autograder.intake.collect.submission import Submission, safe_name
 
 Person = tuple[str, str]
@@ -50,6 +52,8 @@ class _Attempt:
 def submissions_of(parcels: list[Parcel], lab_name: str, roster: Roster | None) -> list[Submission]:
     """All submissions in the parcels, by student and attempt."""
     if roster is not None:
+        if roster.kind == "classroom":
+            parcels = without_title(parcels, (person.login for person in roster.people))
         latest = {parcel.person: parcel.delivery for parcel in parcels}
         parcels = [
             each
