@@ -52,10 +52,7 @@ class SubmittedCell:
 def read_notebook(content: bytes, file_name: str) -> list[SubmittedCell]:
     """The cells of a submitted file. Raises Unreadable."""
     if len(content) > MAX_BYTES:
-        raise Unreadable(
-            f"the file has {len(content) >> 20} MB, the limit is {MAX_BYTES >> 20}: hand in the "
-            "notebook without its outputs"
-        )
+        raise Unreadable(too_large(len(content)))
     text = _decode(content)
     if not text.strip():
         raise Unreadable("the file is empty: hand in the notebook again")
@@ -68,6 +65,14 @@ def read_notebook(content: bytes, file_name: str) -> list[SubmittedCell]:
     n_chars = sum(len(cell.source) for cell in read if cell.is_code)
     _refuse_more_than(MAX_CODE_CHARS, n_chars, "characters of code")
     return read
+
+
+def too_large(n_bytes: int) -> str:
+    """Why a file of this size is not read, and how it gets smaller."""
+    return (
+        f"the file is over {MAX_BYTES >> 20} MB (it has {-(-n_bytes >> 20)}): hand in the notebook "
+        "without its outputs (Edit > Clear Outputs of All Cells)"
+    )
 
 
 def _refuse_more_than(limit: int, n: int, things: str) -> None:

@@ -15,7 +15,7 @@ from autograder.intake.collect.files import ZIP_ERRORS, File, files_of_student, 
 from autograder.intake.collect.layouts import ATTEMPT, of_lab
 from autograder.intake.collect.parcel import Parcel
 from autograder.intake.collect.submission import Submission
-from autograder.intake.read import MAX_BYTES
+from autograder.intake.read import MAX_BYTES, too_large
 
 NUMBERED = re.compile(
     r"(?P<stem>.+?)(?:-(?P<dash>[0-9]{1,2})| ?\((?P<bracket>[0-9]{1,2})\)|"
@@ -184,7 +184,7 @@ def _submission(choice: _Choice) -> Submission:
     packed = f"{choice.packed}: " if choice.packed else ""
     bare = Submission("", packed + shown_name(file.shown), marked_late=file.is_late)
     if file.problem or file.size > MAX_BYTES:
-        return replace(bare, problem=file.problem or f"the file is over {MAX_BYTES >> 20} MB")
+        return replace(bare, problem=file.problem or too_large(file.size))
     try:
         content = file.read()
     except ZIP_ERRORS as error:

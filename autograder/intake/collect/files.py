@@ -28,6 +28,13 @@ MAX_OWN_ENTRIES = 5_000
 MAX_PART_CHARS = 255
 MAX_SUFFIX_CHARS = 10
 LEFT_BEHIND = {"__MACOSX", ".ipynb_checkpoints", ".git", ".DS_Store", "Thumbs.db", "desktop.ini"}
+METHODS = {9: "Deflate64", 20: "Zstandard", 93: "Zstandard", 95: "XZ", 97: "WavPack", 98: "PPMd",
+           99: "AES"}  # fmt: skip
+READ_METHODS = {
+    zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA,
+    getattr(zipfile, "ZIP_ZSTANDARD", zipfile.ZIP_STORED),  # since Python 3.14
+}  # fmt: skip
+ENCRYPTED = 0x1
 ZIP_ERRORS = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError,
     OSError, EOFError, RuntimeError, ValueError, OverflowError, IndexError,
@@ -109,7 +116,10 @@ def files_of_student(packed: File, opened: ExitStack) -> list[File]:
 def _stream(packed: File, opened: ExitStack, limit: int) -> BinaryIO:
     """A zip to read from, in memory if it lies in another zip."""
     if packed.problem or packed.size > limit:
-        raise ValueError(packed.problem or f"the zip is over {limit >> 20} MB")
+        raise ValueError(
+            packed.problem
+            or f"the zip is over {limit >> 20} MB: hand in the notebook alone, without its outputs"
+        )
     try:
         if isinstance(packed.source, Path):
             return opened.enter_context(packed.open())
@@ -169,11 +179,29 @@ def _files_in_zip(archive: zipfile.ZipFile, people: Collection[str]) -> Iterator
         unsafe = path.is_absolute() or ".." in path.parts or not path.name
         if entry.is_dir() or unsafe or any(map(_is_left_behind, path.parts)):
             continue
-        is_link = stat.S_ISLNK(entry.external_attr >> 16)
-        problem = "the submission is a link or a device, not a file" if is_link else ""
+        problem = _problem_of(entry, archive)
         shown = _as_notebook(path)
         file = File(shown, shown.name, entry.file_size, problem, archive, entry)
         yield file if are_sure or name.isascii() else replace(file, is_named=False)
+
+
+def _problem_of(entry: zipfile.ZipInfo, archive: zipfile.ZipFile) -> str:
+    """Why a member of a zip cannot be read, and what a person can do; "" if it can be."""
+    if stat.S_ISLNK(entry.external_attr >> 16):
+        return "the submission is a link or a device, not a file"
+    packed = archive.filename if isinstance(archive.filename, str) else "the zip"
+    if entry.flag_bits & ENCRYPTED:
+        return (
+            f"{packed} is locked, password required: unpack it by hand and give the folder, or ask "
+            "for a zip without a password"
+        )
+    if entry.compress_type not in READ_METHODS:
+        method = METHODS.get(entry.compress_type, f"method {entry.compress_type}")
+        return (
+            f"{packed} is packed with {method}, which cannot be read here: unpack it by hand, as "
+            "with 7-Zip, and give the folder, or ask for a plain zip"
+        )
+    return ""
 
 
 def _short(name: str) -> str:

@@ -60,7 +60,8 @@ def test_blackboards_attempts_are_each_persons_with_their_times(tmp_path):
 
 def test_blackboards_times_are_those_of_the_course(tmp_path):
     policy = policy_from({
-        "timezone": "Asia/Taipei", "late": "refuse", "deadlines": {LAB: datetime(2026, 10, 15, 23, 59, 59)},
+        "timezone": "Asia/Taipei", "late": "refuse",
+        "deadlines": {LAB: datetime(2026, 10, 15, 23, 59, 59)},
     })  # fmt: skip
     factors = {
         each.content: policy.standing(LAB, each.student, each.submitted_at, None).late_factor
