@@ -128,10 +128,9 @@ def _check_names(files: list[File]) -> None:
     unknown = [file for file in files if not file.is_named]
     if unknown:
         raise NoSubmissions(
-            f"{len(unknown)} names in the zip of submissions are in an encoding that the zip does "
-            f"not tell, such as {safe_name(str(unknown[0].path))}: give the class as --roster, so "
-            "that its names decide, or unpack the zip on the computer that made it and give the "
-            "folder"
+            f"the zip of submissions does not tell the encoding of {len(unknown)} names, such as "
+            f"{safe_name(str(unknown[0].path))}. Give the class as --roster: its names decide. Or "
+            "unpack the zip on the computer that made it, and give the folder"
         )
 
 
