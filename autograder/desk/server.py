@@ -24,14 +24,16 @@ from autograder.desk.suggestions import Suggestions
 from autograder.desk.tables import Tables
 from autograder.errors import Refusal
 from autograder.pages.formulas import drawn
+from autograder.record.database import gradebook_of
 
 READING = "desk reads all answers"
 _SHEET = "/{lab:str}/{question:str}"
 
 
 def make_app(out: Path, people: list[Person], origin: str) -> Guard:
-    """The desk on an output folder. Raises: Refusal if nothing was graded."""
-    tables = Tables(out / "course" / "gradebook.db")
+    """The desk on an output folder. Raises: Refusal if nothing was graded; GradebookError."""
+    for_readers = all(person.role == READER for person in people)
+    tables = Tables(gradebook_of(out), for_readers=for_readers)
     answers = Answers(out, tables.secret())
     store = Store(tables, answers.questions())
     Thread(target=_prepare, args=(answers,), name=READING, daemon=True).start()

@@ -19,6 +19,7 @@ from autograder.desk.suggestions import (
 )
 from autograder.desk.tables import Tables
 from autograder.errors import Refusal
+from autograder.record.database import gradebook_of
 from labkit.tasks.cost import Estimate, Price, estimate
 from labkit.tasks.judge import Judge, JudgeError
 
@@ -44,7 +45,7 @@ class Asking:
 
     def __init__(self, out: Path, lab: str, judge: Judge) -> None:
         """Raises: Refusal if nothing was graded or if no text is left."""
-        tables = Tables(out / "course" / "gradebook.db")
+        tables = Tables(gradebook_of(out))
         answers = Answers(out, tables.secret())
         self._store = Store(tables, answers.questions())
         self._suggestions, self._judge = Suggestions(tables), judge

@@ -63,10 +63,7 @@ def read_notebook(content: bytes, file_name: str) -> list[SubmittedCell]:
 def read_with_notes(content: bytes, file_name: str) -> tuple[list[SubmittedCell], list[str]]:
     """The cells of a submitted file, and what had to be repaired. Raises Unreadable."""
     if len(content) > MAX_BYTES:
-        raise Unreadable(
-            f"the file has {len(content) >> 20} MB, the limit is {MAX_BYTES >> 20}: hand in the "
-            "notebook without its outputs"
-        )
+        raise Unreadable(too_large(len(content)))
     text, notes = decoded(content)
     if not text.strip():
         raise Unreadable("the file is empty: hand in the notebook again")
@@ -79,6 +76,14 @@ def read_with_notes(content: bytes, file_name: str) -> tuple[list[SubmittedCell]
     n_chars = sum(len(cell.source) for cell in read if cell.is_code)
     _refuse_more_than(MAX_CODE_CHARS, n_chars, "characters of code")
     return read, notes
+
+
+def too_large(n_bytes: int) -> str:
+    """Why a file of this size is not read, and how it gets smaller."""
+    return (
+        f"the file is over {MAX_BYTES >> 20} MB (it has {-(-n_bytes >> 20)}): hand in the notebook "
+        "without its outputs (Edit > Clear Outputs of All Cells)"
+    )
 
 
 def _refuse_more_than(limit: int, n: int, things: str) -> None:

@@ -12,10 +12,11 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 
 from autograder.intake.collect.files import ZIP_ERRORS, File, files_of_student, shown_name
-from autograder.intake.collect.layouts import ATTEMPT, Parcel, of_lab
+from autograder.intake.collect.layouts import ATTEMPT, of_lab
+from autograder.intake.collect.parcel import Parcel
 from autograder.intake.collect.submission import Submission
 from autograder.intake.pictures import DRAWN, SHOWN
-from autograder.intake.read import MAX_BYTES
+from autograder.intake.read import MAX_BYTES, too_large
 
 NUMBERED = re.compile(
     r"(?P<stem>.+?)(?:-(?P<dash>[0-9]{1,2})| ?\((?P<bracket>[0-9]{1,2})\)|"
@@ -24,6 +25,7 @@ NUMBERED = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 RENAMED = re.compile(r"-[0-9]{1,3}(\.[^.]+)\Z")  # by Canvas, as it is handed in once more
+SEVERAL = "several notebooks"
 MAX_ATTEMPTS = 20
 MAX_ATTEMPTS_BYTES = 100 << 20
 MAX_DEPTH = 3
@@ -158,7 +160,7 @@ def _attempts(candidates: list[File], wanted: _Wanted, depth: int) -> list[File]
     if len(best) > 1 and not (is_numbered and same_stem and len(order) == len(best)):
         names = ", ".join(sorted(shown_name(file.shown) for file in best)[:5])
         called = "" if stems[best[0]][0] == wanted.lab_name else "and none "
-        raise _Undecided(f"several notebooks {called}called {wanted.lab_name}.ipynb: {names}")
+        raise _Undecided(f"{SEVERAL} {called}called {wanted.lab_name}.ipynb: {names}")
     return [order[key] for key in sorted(order)]
 
 
@@ -184,7 +186,7 @@ def _submission(choice: _Choice) -> Submission:
     packed = f"{choice.packed}: " if choice.packed else ""
     bare = Submission("", packed + shown_name(file.shown), marked_late=file.is_late)
     if file.problem or file.size > MAX_BYTES:
-        return replace(bare, problem=file.problem or f"the file is over {MAX_BYTES >> 20} MB")
+        return replace(bare, problem=file.problem or too_large(file.size))
     try:
         content = file.read()
     except ZIP_ERRORS as error:
