@@ -12,18 +12,20 @@ import zipfile
 
 import pytest
 from lab_pages import RUN_TIMEOUT_MS, LabServer, close, picture, write_settings
+from nbformat.v4 import new_code_cell, new_notebook
 from play import with_small_experiments
 
 from autograder.builder.editions import edition_of
 from autograder.builder.source import read_labs
 from autograder.proof.cheats import solved_notebook
+from labkit.labs.show import players
 
 INSTALL_MS = 30 * 60_000
-SIDE_BY_SIDE = "Reload this page"
 OUTPUTS = ".jp-OutputArea-output"
 ERRORS = f"{OUTPUTS}[data-mime-type*=error]"
 ON_STDERR = f"{OUTPUTS}[data-mime-type*=stderr]"
-CONTROLS = ".jupyter-widgets .noUi-handle, .jupyter-widgets input, .jupyter-widgets select"
+PICTURE = """widget => [...widget.querySelectorAll('.widget-html-content')]
+    .map(part => part.innerHTML).join()"""
 
 
 @pytest.fixture(scope="module")
@@ -66,10 +68,9 @@ def texts(page, selector):
 def test_every_cell_runs_without_an_error_or_a_warning(students, browser, shoot, request, lab):
     folder = students.folder / lab.name
     path, first_cell = unpacked(lab, folder)
-    alone = json.loads(path.read_text())
-    alone["cells"] = [cell for cell in alone["cells"] if cell["id"] == "install"]
-    first = folder / "first.ipynb"
-    first.write_text(json.dumps(alone))
+    cells = [new_code_cell(first_cell), new_code_cell("import labkit")]
+    alone = new_notebook(cells=cells, metadata=json.loads(path.read_text())["metadata"])
+    first = students.put_alone(alone, f"{lab.name}/first")
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     students.run_all(page, first, INSTALL_MS)
     said = texts(page, OUTPUTS)
@@ -84,4 +85,19 @@ def test_every_cell_runs_without_an_error_or_a_warning(students, browser, shoot,
     assert texts(page, ERRORS) == []
     assert texts(page, ON_STDERR) == []
     assert [text for text in texts(page, OUTPUTS) if "Warning" in text] == []
+    assert n_widgets(page) >= (lab.topic in players())
     close(page)
+
+
+def n_widgets(page):
+    """How many widgets are there, once the picture of each has followed its first slider."""
+    widgets = page.locator(f"{OUTPUTS} > .jupyter-widgets").all()
+    for widget in widgets:
+        for handle in widget.locator(".noUi-handle").all()[:1]:
+            handle.scroll_into_view_if_needed()
+            start, least = (handle.get_attribute(f"aria-value{which}") for which in ("now", "min"))
+            seen = [widget.element_handle(), widget.evaluate(PICTURE)]
+            handle.press("End" if start == least else "Home")
+            moved = f"([widget, before]) => ({PICTURE})(widget) !== before"
+            page.wait_for_function(moved, arg=seen, timeout=RUN_TIMEOUT_MS)
+    return len(widgets)

@@ -35,8 +35,9 @@ def browser():
 
 @pytest.fixture(scope="session")
 def shoot(request):
-    """`shoot(page, name)` keeps a picture in build/browser for people to look at, with --large."""
-    if not request.config.getoption("--large"):
+    """`shoot(page, name)` keeps a picture in build/browser, with --large or --venv."""
+    asked = (request.config.getoption(name, None) for name in ("--large", "--venv"))
+    if not any(asked):
         return lambda *_, **__: None
     folder = Path("build/browser").resolve()
     folder.mkdir(parents=True, exist_ok=True)

@@ -145,6 +145,15 @@ def test_a_corrected_zip_beside_the_old_notebook_is_taken_and_kept(ready, folder
         path.unlink()
 
 
+def test_a_corrected_list_that_a_browser_renamed_is_read(ready, folder, corrected, tmp_path):
+    """Colab keeps the old list and writes " (1)" into the name of the new one."""
+    old = unpack(edition_of(FIRST), tmp_path)
+    (tmp_path / "labkit-lab01 (1).json").write_bytes(corrected.listed())
+    wheel = corrected.wheels[1]
+    (tmp_path / wheel.file_name.replace(".whl", " (1).whl")).write_bytes(wheel.content)
+    assert ready.says(old, tmp_path).startswith(f"labkit {corrected.version} is installed.")
+
+
 def test_a_corrected_lab_arrives_from_its_address(ready, site, corrected, tmp_path):
     address, place = site
     old = first_cell((place / "notebooks" / f"{FIRST.name}.ipynb").read_text())
