@@ -11,13 +11,13 @@ from functools import partial
 from pathlib import Path
 
 import torch
-from transformers import DynamicCache
 
 from labkit import zoo
 from labkit.corpus import SOURCES
 from labkit.measuring.bench import is_quick, report
 from labkit.measuring.machine import use_one_thread
 from labkit.measuring.timing import machine, time_in_turns
+from labkit.models.cached import cut, forward, new_cache
 from labkit.models.prompts import prompts
 from training.measure import GAMMA, N_NEW, acceptance
 
@@ -74,14 +74,14 @@ def ratio(table: dict[str, dict[str, dict]]) -> float:
 def cached_step(model, n_tokens: int) -> Callable[[], None]:
     """A step over `n_tokens` new tokens that leaves the cache as it found it."""
     tokens = torch.randint(0, model.config.vocab_size, (1, N_CACHED + n_tokens))
-    cache = DynamicCache(config=model.config)
+    past = new_cache(config=model.config)
     with torch.inference_mode():
-        model(tokens[:, :N_CACHED], past_key_values=cache)
+        forward(model, tokens[:, :N_CACHED], past)
 
     def step() -> None:
         with torch.inference_mode():
-            model(tokens[:, N_CACHED:], past_key_values=cache)
-        cache.crop(-n_tokens)  # a negative length takes away; cheap: it makes views
+            forward(model, tokens[:, N_CACHED:], past)
+        cut(past, slice(-n_tokens))  # cheap: it makes views
 
     return step
 
