@@ -156,7 +156,7 @@ notation = {
 # %% exercise="labkit.speculative:autoregressive" points=1
 
 # %% experiment="a_text"
-pair = load_pair("tiny")
+pair = load_pair("tiny", profile="cpu")
 tokenizer = pair.target.tokenizer
 prompt = tokenizer("The kettle on the stove")["input_ids"]
 target = TransformersModel(pair.target.model)
@@ -498,6 +498,7 @@ if here.device == "cuda":
     for row in speculation(here, mine, ratios=ratios, n_samples=3, **done):
         recorder.save(row)
 records = {**recorded_results("speculative-*.jsonl"), "here": recorder.record()}
+print(recorder)
 
 # %% [markdown]
 # ### Steps
