@@ -20,7 +20,7 @@ OUT_OF_MEMORY = "out of memory"
 LONG_RUN_S, N_SAMPLES, N_LONG = 5.0, 10, 5  # runs of a point: ten, and five of long ones
 LEFT_OUT = ("events_s", "peak_bytes", "note", "setting", "counts", "calibration_s")  # if empty
 _AGAIN = (
-    "Run this cell again, and it measures only these. Or measure small models: write "
+    "Run the measuring cell again, and it measures only these. Or measure small models: write "
     '`profile("cpu")` for `profile()`, and another file name.'
 )
 IsDone = Callable[[tuple], bool]  # whether the row with this key has been measured
@@ -229,10 +229,10 @@ def read_record(path: str | Path) -> Record:
     rows = {}
     for i, each in found:
         row = build(Row, each, f"{path}, line {i}")
-        before = rows.get(row.key_before)
-        if before and before.outcome == OUT_OF_MEMORY:
-            rows.pop(row.key_before)
-        rows[row.key] = row  # a second measurement stands in the place of the first
+        for key in {row.key, row.key_before} & rows.keys():
+            if key != row.key or rows[key].outcome != OUT_OF_MEMORY:
+                rows.pop(key)
+        rows[row.key] = row  # what had no room at first keeps its place
     return Record(provenance, tuple(rows.values()))
 
 

@@ -450,7 +450,9 @@ lines = []
 for name, rows in {**conversations, "here": turns}.items():
     for without, row in zip(rows[:4], rows[4:], strict=True):
         if not (without.is_ok and row.is_ok):
-            lines.append([name, row.setting, None, None, row.outcome, without.outcome])
+            lines.append(
+                [name, row.setting, None, None, row.outcome, without.outcome]
+            )
             continue
         n_prompt, n_computed = (
             int(row.counts[key]) for key in ("prompt_tokens", "prefill_tokens")

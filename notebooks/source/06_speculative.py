@@ -474,7 +474,7 @@ will_it_win = {
 # call "published", or the rates of your tiny pair. Everything else is really done and timed.
 #
 # The cell takes a minute on a CPU. It saves its rows in `speculative-here.jsonl`. If you run it
-# again, it continues where it stopped.
+# again, it continues where it stopped, and measures what had no room in memory.
 
 # %% experiment="measure"
 here = profile()

@@ -98,9 +98,14 @@ def _measured_setting(
     model = zoo.load_for_timing(role, profile)
     fed = torch.tensor([tokens], device=model.device)
     for rows in parts:
-        is_curve = rows[0].experiment == "cache_or_not"
-        more = (fed, rows, profile, *budgets) if is_curve else (rows[0], profile)
-        yield from rows_in_room(rows, partial(MEASURES[is_curve], model, *more))
+        measure = partial(_measured_curve, model, fed, rows, profile, *budgets)
+        if rows[0].experiment == "one_token_pass":
+            measure = partial(_short_passes, model, profile, rows)
+        yield from rows_in_room(rows, measure)
+
+
+def _short_passes(model: zoo.LoadedModel, profile: Profile, rows: list[Row]) -> Iterator[Row]:
+    yield from (_one_token_pass(model, profile, row) for row in rows)
 
 
 def _measured_curve(
@@ -169,15 +174,12 @@ def _run(
     return times_s, ""
 
 
-def _one_token_pass(model: zoo.LoadedModel, row: Row, profile: Profile) -> Iterator[Row]:
+def _one_token_pass(model: zoo.LoadedModel, profile: Profile, row: Row) -> Row:
     """A pass over one token, as often as the profile repeats, three times over: it is short."""
     token = torch.ones(1, 1, dtype=torch.long, device=model.device)
     n_warmup, n_repeats = profile.n_warmup, 3 * profile.n_repeats
     samples = [next(times_at(model, token, [1], False)) for _ in range(n_warmup + n_repeats)]
-    yield measured(row, samples[n_warmup:], {})
-
-
-MEASURES = {False: _one_token_pass, True: _measured_curve}  # by whether it is a curve
+    return measured(row, samples[n_warmup:], {})
 
 
 def multi_turn(
