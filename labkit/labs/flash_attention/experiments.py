@@ -42,6 +42,7 @@ PYTORCH = {
     "efficient": SDPBackend.EFFICIENT_ATTENTION,
     "cudnn": SDPBackend.CUDNN_ATTENTION,
 }
+EVERYWHERE = ("plain", "math")
 Attention = Callable[[Tensor, Tensor, Tensor, bool], Tensor]
 
 
@@ -127,7 +128,7 @@ def _parts(profile: Profile, point: Point, n_rows: int) -> list[Tensor]:
 def _runs_here(profile: Profile, name: str, point: Point) -> bool:
     """Whether a back end can do this; the kit's kernel has no backward pass.
 
-    Without memory to try it, yes: then its rows say what it lacks.
+    Without memory to try it, only those that run everywhere can: their rows say what they lack.
     """
     if name == "labkit" and point.has_back:
         return False
@@ -143,8 +144,11 @@ def _runs_here(profile: Profile, name: str, point: Point) -> bool:
     except (RuntimeError, ValueError):
         return False
     except MemoryError:
-        free_device_memory()
-    return True
+        is_known = name in EVERYWHERE
+    else:
+        return True
+    free_device_memory()
+    return is_known
 
 
 def _measured(profile: Profile, point: Point, rows: list[Row], n_samples: int) -> Iterator[Row]:

@@ -11,6 +11,7 @@ from no_room import SAID, Memory
 
 from labkit.labs.cache_benchmark import experiments as cache
 from labkit.labs.flash_attention import experiments as flash
+from labkit.labs.flash_attention.records import BACK_ENDS, Point
 from labkit.labs.speculative import experiments as speculative
 from labkit.labs.speculative import scripted
 from labkit.labs.throughput import experiments as throughput
@@ -36,6 +37,7 @@ SMALL = replace(
     n_repeats=1,
     n_warmup=1,
 )
+ON_CPU = ["plain", "math", "flash"]
 BRIEF = {"n_new": 4, "n_per_source": 1, "n_samples": 1}
 
 
@@ -93,7 +95,7 @@ EXPERIMENTS = {
     ),
     "7 sdpa": partial(fill, rows=flash.sdpa, sizes=flash.Sizes((16, 32), 1, (16,), 1)),
 }
-TRIED = {("experiments", "_runs_here")}  # a trial of a back end, which is no measurement
+TRIED = {("onednn_linear", "why_not")}  # once in a process, on matrices of one number
 
 
 @pytest.fixture
@@ -105,6 +107,7 @@ def run(tmp_path, monkeypatch):
     monkeypatch.setattr(speculative, "available_memory_bytes", lambda device: 2**20)
     monkeypatch.setattr(throughput, "_n_fixed", lambda profile: 2)
     monkeypatch.setattr(throughput, "FORWARD_TOKENS", 8)
+    monkeypatch.setattr(flash, "_runs_here", lambda profile, name, point: name in ON_CPU)
     monkeypatch.setattr(scripted, "N_BLOCKS", 2)
     monkeypatch.setattr(scripted, "N_ALONE", 2)
     monkeypatch.setattr(scripted, "N_EAGER", 2)
@@ -125,8 +128,14 @@ def run(tmp_path, monkeypatch):
 
 
 def points(rows):
-    """The points of these rows, whether they were measured or not; by_source is made of others."""
-    return {row.key_before for row in rows.values() if row.experiment != "by_source"}
+    """The points of these rows, whether they were measured or not.
+
+    Rows by_source are made of others. Of steps, only the model is known before it is loaded.
+    """
+    found = [row for row in rows.values() if row.experiment != "by_source"]
+    return {
+        (*row.key_before[:6], row.setting * (row.experiment != "decode_steps")) for row in found
+    }
 
 
 @pytest.mark.parametrize("name", some_of(EXPERIMENTS, "2 input_sweep", "3 multi_turn", "7 sdpa"))
@@ -179,6 +188,13 @@ def test_what_a_measurement_had_is_free_before_its_first_lost_row_is_given():
         gc.collect()
         assert (lost.n_input, lost.outcome, len(memory.alive)) == (2, OUT_OF_MEMORY, 0)
         assert [row.n_input for row in found] == [3]
+
+
+def test_without_memory_to_try_a_back_end_those_that_run_everywhere_have_rows():
+    point = Point(1, 16, False, False)
+    with Memory(lambda where, n: True):
+        assert [name for name in BACK_ENDS if flash._runs_here(CPU, name, point)] == ON_CPU[:2]
+    assert [name for name in BACK_ENDS if flash._runs_here(CPU, name, point)] == ON_CPU
 
 
 def test_an_error_of_another_kind_ends_the_experiment():
