@@ -1,11 +1,25 @@
-"""The device under a measurement: waiting for it, its memory, one way to run out of that."""
+"""The device under a measurement: waiting for it, its memory, one way to run out of that.
+
+A GPU that other programs fill may have no room even for being opened. Then nothing was queued on
+it, and nothing of it is held.
+"""
 
 import contextlib
 import gc
+import re
 from collections.abc import Callable
 from typing import Any
 
 import torch
+
+# How torch, its libraries and Triton say that there is no room, mostly in a RuntimeError: its class
+# depends on the version. cuBLAS and cuDNN cannot be created without room for their workspaces.
+_NO_ROOM = re.compile(
+    r"out of memory|out of resource|can(no|')t allocate memory|not enough memory|_ALLOC_FAILED"
+    r"|cublasCreate|CUDNN_STATUS_NOT_INITIALIZED",
+    re.IGNORECASE,
+)
+_REASON = re.compile(r"(CUDA out of memory\. )?.*?(\.(?=\s)|$)", re.MULTILINE)  # without advice
 
 
 def free_device_memory() -> None:
@@ -15,7 +29,7 @@ def free_device_memory() -> None:
     """
     if torch.cuda.is_available():
         gc.collect()
-        torch.cuda.empty_cache()
+        _of_open_gpu(torch.cuda.empty_cache)
 
 
 def memory_errors_alive() -> int:
@@ -25,19 +39,28 @@ def memory_errors_alive() -> int:
 
 def forget_peak() -> None:
     """Let `peak_bytes` begin anew."""
-    if torch.cuda.is_available():
-        torch.cuda.reset_peak_memory_stats()
+    _of_open_gpu(torch.cuda.reset_peak_memory_stats)
 
 
 def peak_bytes() -> int | None:
     """The most memory that tensors took since `forget_peak`; None without a GPU."""
-    return torch.cuda.max_memory_allocated() if torch.cuda.is_available() else None
+    return _of_open_gpu(torch.cuda.max_memory_allocated)
 
 
 def synchronize() -> None:
     """Wait until the GPU has done what was queued; a CPU never has anything left."""
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
+    _of_open_gpu(torch.cuda.synchronize)
+
+
+def own_memory_bytes(device: str = "cuda") -> int | None:
+    """The GPU's memory that other programs leave to this one, used or not; None without a GPU."""
+    if not torch.cuda.is_available():
+        return None
+
+    def ask() -> int:
+        return torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device)
+
+    return _of_open_gpu(ask) or 0
 
 
 def cut_memory_to(gigabytes: float) -> None:
@@ -53,24 +76,32 @@ def cut_memory_to(gigabytes: float) -> None:
     torch.cuda.set_per_process_memory_fraction(gigabytes * 1e9 / total)
 
 
-def has_room_for(run: Callable[[], Any]) -> bool:
-    """Whether run() came to its end before the memory did."""
-    with contextlib.suppress(MemoryError):
-        out_of_memory_as_one(run)
-        return True
-    return False
-
-
 def out_of_memory_as_one(run: Callable[[], Any]) -> Any:
-    """What run() gives; torch's ways to run out of memory become a MemoryError.
+    """What run() gives; all ways to run out of memory become a MemoryError.
 
-    Raises: MemoryError.
+    It holds nothing of the run: what the run had is free, unless something else refers to it.
+    Raises: MemoryError; any other error as it is.
     """
     try:
         return run()
-    except torch.OutOfMemoryError as error:
-        raise MemoryError(str(error).partition("\n")[0]) from None
-    except RuntimeError as error:
-        if "can't allocate memory" in str(error):  # how torch says it on a CPU
-            raise MemoryError(str(error).partition("\n")[0]) from None
-        raise
+    except Exception as error:
+        if not _says_no_room(error):
+            raise
+        reason = _REASON.match(str(error))[0]
+    raise MemoryError(reason)
+
+
+def _says_no_room(error: Exception) -> bool:
+    """Whether an error is of memory. Triton's errors are no RuntimeErrors."""
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return True
+    is_known = isinstance(error, RuntimeError) or type(error).__name__ == "OutOfResources"
+    return is_known and bool(_NO_ROOM.search(str(error)))
+
+
+def _of_open_gpu(ask: Callable[[], Any]) -> Any:
+    """What ask() gives; None without a GPU, and where it has no room even for being opened."""
+    if torch.cuda.is_available():
+        with contextlib.suppress(MemoryError):
+            return out_of_memory_as_one(ask)
+    return None

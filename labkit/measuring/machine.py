@@ -183,8 +183,9 @@ def available_memory_bytes(device: str) -> int | None:
     if device.startswith("cuda"):
         import torch
 
-        unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        return torch.cuda.mem_get_info(device)[0] + unused
+        from labkit.measuring.device import own_memory_bytes
+
+        return max(0, (own_memory_bytes(device) or 0) - torch.cuda.memory_allocated(device))
     if not device.startswith("cpu"):
         return None
     try:

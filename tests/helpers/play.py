@@ -8,6 +8,7 @@ import json
 import math
 import os
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -76,17 +77,19 @@ def play(
     first: Sequence[str] = (),
     environment: Mapping | None = None,
     tell: Callable[[PlayedCell], None] | None = None,
+    limit_s: float = math.inf,
 ) -> list[PlayedCell]:
     """Run all cells in a fresh kernel that begins in `folder`; errors do not stop it.
 
     first: cells that run before the notebook's own, without an error. tell: is called with each
-    cell as it ends.
+    cell as it ends. limit_s: of all cells together. Raises: CellTimeoutError for one that is slow.
     """
+    end_s = time.monotonic() + limit_s
     own = nbformat.from_dict(json.loads(json.dumps(notebook)))
     own.cells = [nbformat.v4.new_code_cell(source) for source in first] + own.cells
     client = NotebookClient(
         own,
-        timeout=CELL_S,
+        timeout_func=lambda cell: max(1, min(CELL_S, end_s - time.monotonic())),
         allow_errors=True,
         resources={"metadata": {"path": str(folder)}},
         kernel_name="python3",

@@ -3,6 +3,8 @@
 import math
 import time
 from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,12 +14,16 @@ from labkit.measuring.device import synchronize
 from labkit.models.cached import forward, new_cache
 
 
-def tokenize(model: zoo.LoadedModel, text: str) -> Tensor:
-    """Text as tokens (1 S); for a model without a tokenizer, as the tiny pair's cuts it."""
+def tokenize(text: str) -> list[int]:
+    """Text as tokens, as the tiny pair's tokenizer cuts it: random weights have none."""
+    return _tokenizer()(text, verbose=False)["input_ids"]
+
+
+@cache
+def _tokenizer() -> Any:
     from labkit.zoo.choose import kit_tokenizer
 
-    tokenizer = model.tokenizer or kit_tokenizer("tiny-target")
-    return torch.tensor([tokenizer(text, verbose=False)["input_ids"]], device=model.device)
+    return kit_tokenizer("tiny-target")
 
 
 @torch.inference_mode()
