@@ -24,6 +24,8 @@ NUMBERS = (
         r"(?P<year>[0-9]{4}) ?[年년./] ?(?P<month>[0-9]{1,2}) ?[月월./] ?(?P<day>[0-9]{1,2})"
     ),
     re.compile(r"(?P<day>[0-9]{1,2})\. ?(?P<month>[0-9]{1,2})\. ?(?P<year>[0-9]{4})"),
+    re.compile(r"(?P<day>[0-9]{1,2}) (?P<month>[0-9]{1,2})[月월],? (?P<year>[0-9]{4})"),
+    re.compile(r"(?P<month>[0-9]{1,2})[月월] (?P<day>[0-9]{1,2}),? (?P<year>[0-9]{4})"),
 )
 HALF = re.compile(r"(?<!\w)(?P<half>[ap])\.? ?m\b\.?", re.IGNORECASE)
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
@@ -85,10 +87,11 @@ def _day(text: str, words: _Words) -> tuple[int, int, int, int] | None:
             return len(unknown), int(match["year"]), int(match["month"]), int(match["day"])
     months = [word for word in found if word in words.months]
     months = [word for word in months if word not in words.weekdays] or months  # es: mar, 3 ago
+    numbered = {words.months[word] for word in months}  # it: mar, 31 mar
     days, years = ([n for n in numbers if len(n) in lengths] for lengths in ((1, 2), (4,)))
-    if (len(months), len(years), len(days), len(numbers)) != (1, 1, 1, 2):
+    if (len(numbered), len(years), len(days), len(numbers)) != (1, 1, 1, 2):
         return None
-    return len(unknown), int(years[0]), words.months[months[0]], int(days[0])
+    return len(unknown), int(years[0]), numbered.pop(), int(days[0])
 
 
 @cache
