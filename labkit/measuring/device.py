@@ -13,10 +13,11 @@ from typing import Any
 import torch
 
 # How torch, its libraries and Triton say that there is no room, mostly in a RuntimeError: its class
-# depends on the version. cuBLAS and cuDNN cannot be created without room for their workspaces.
+# depends on the version. cuBLAS and cuDNN cannot be created without room for their workspaces; on a
+# full H100, cuDNN calls that an internal error.
 _NO_ROOM = re.compile(
     r"out of memory|out of resource|can(no|')t allocate memory|not enough memory|_ALLOC_FAILED"
-    r"|cublasCreate|CUDNN_STATUS_NOT_INITIALIZED",
+    r"|cublasCreate|CUDNN_STATUS_(NOT_INITIALIZED|INTERNAL_ERROR)",
     re.IGNORECASE,
 )
 _REASON = re.compile(r"(CUDA out of memory\. )?.*?(\.(?=\s)|$)", re.MULTILINE)  # without advice
