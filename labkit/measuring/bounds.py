@@ -73,6 +73,8 @@ def _roofline_rows(record: Record) -> list[Row]:
 
 def _roofline_row(record: Record) -> Row:
     rows = _roofline_rows(record)
+    if not rows and record.of("roofline"):
+        raise NothingMeasured.of(record.of("roofline"), "roofline")
     if not rows:
         raise NothingMeasured(
             "this record has no row of the experiment roofline, so nothing says what its machine "

@@ -10,7 +10,7 @@ after it.
 
 Prints a line for each probe, for each cell with an error, and for each notebook: cells, seconds,
 rows, those without memory, errors. The exit status is 1 if a cell ended in an error, or a probe
-failed. On a CPU, `--fake "every other"` lets memory end as tests do, and no process takes any.
+failed. On a CPU, `--fake "two of three"` lets memory end as tests do, and no process takes any.
 """
 
 import argparse

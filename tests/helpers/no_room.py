@@ -17,7 +17,7 @@ SAID = (
     "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.18 GiB of "
     "which 1.10 GiB is free. Process 7 has 78.06 GiB memory in use."
 )
-KINDS = ("nothing", "every other", "in the middle")  # what has room
+KINDS = ("nothing", "two of three", "in the middle")  # what has room
 Place = tuple[str, str]  # a file of labkit, and a function in it
 
 
@@ -76,8 +76,8 @@ def stem_of(file: str) -> str:
 def install(kind: str) -> None:
     """Let memory end in this process wherever an experiment is ready for it, and nowhere else.
 
-    kind: "nothing" has room; or only "every other" part of an experiment has; or from some
-    allocation on none of a part, "in the middle".
+    kind: "nothing" has room; or only "two of three" parts of an experiment have; or a part has none
+    from some allocation on, "in the middle".
     """
     from labkit.measuring import device  # before anything else imports it
 
@@ -86,7 +86,7 @@ def install(kind: str) -> None:
     def in_short_memory(run):
         nonlocal n_calls
         n_calls += 1
-        if kind == "nothing" or (kind == "every other" and n_calls % 2):
+        if kind == "nothing" or (kind == "two of three" and n_calls % 3 == 0):
 
             def run():
                 raise torch.OutOfMemoryError(SAID)

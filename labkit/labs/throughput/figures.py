@@ -26,10 +26,9 @@ def input_sweep(record: Record) -> CourseFigure:
     """Time and throughput by prompt length."""
     rows = _measured(record, "input_sweep", "n_input")
     flat = [row for row in rows if row.time_s < 1.25 * rows[0].time_s]
-    title = (
-        f"Up to {flat[-1].n_input:,} tokens in: about {rows[0].time_s:.2g} s; "
-        f"{rows[-1].n_input:,} tokens in: {rows[-1].time_s:.2g} s"
-    )
+    title = f"{rows[-1].n_input:,} tokens in: {rows[-1].time_s:.2g} s"
+    if len(rows) > 1:
+        title = f"Up to {flat[-1].n_input:,} tokens in: about {rows[0].time_s:.2g} s; {title}"
     return _sweep_figure(record, "input_sweep", "n_input", title)
 
 
@@ -50,10 +49,10 @@ def forward_by_batch(record: Record) -> CourseFigure:
     """Time of a forward pass, and passes of one text per second, by batch size."""
     rows = _measured(record, "forward_by_batch", "batch_size")
     first, last = rows[0], rows[-1]
-    title = (
-        f"A pass over {last.batch_size} texts takes {last.time_s / first.time_s:.1f} times as long "
-        f"as over {first.batch_size}"
-    )
+    title = f"A pass over {last.batch_size} texts takes {last.time_s:.3g} s"
+    if len(rows) > 1:
+        ratio = f"{last.time_s / first.time_s:.1f} times as long as over {first.batch_size}"
+        title = f"A pass over {last.batch_size} texts takes {ratio}"
     return _sweep_figure(record, "forward_by_batch", "batch_size", title)
 
 
