@@ -13,7 +13,7 @@ import zipfile
 import pytest
 from lab_pages import RUN_TIMEOUT_MS, LabServer, close, picture, write_settings
 from nbformat.v4 import new_code_cell, new_notebook
-from play import with_small_experiments
+from play import SMALL, with_small_experiments
 
 from autograder.builder.editions import edition_of
 from autograder.builder.source import read_labs
@@ -57,7 +57,10 @@ def solved(lab, first_cell, large):
     notebook = solved_notebook(lab)
     (install,) = [cell for cell in notebook["cells"] if cell.get("id") == "install"]
     install["source"] = first_cell
-    return notebook if large else with_small_experiments(lab.topic, notebook)
+    if large:
+        return notebook
+    install["source"] += f"\n\n\n{SMALL}"
+    return with_small_experiments(lab.topic, notebook)
 
 
 def texts(page, selector):

@@ -20,14 +20,7 @@ from nbclient import NotebookClient
 LABS = Path(__file__).parent.parent / "labs"
 CELL_S = 600
 EMPTY_TABLE = re.compile(r"^(\S.*\n)?\S+( {2,}\S+)+\n*$")  # a title at most, and headings
-FIRST_CELL = """\
-import os
-
-import labkit
-
-assert labkit.__file__.startswith(os.getcwd())  # the student's, which lies beside the notebook
-
-
+SMALL = """\
 def small(profile):
     from dataclasses import replace
 
@@ -43,6 +36,15 @@ def small(profile):
         n_repeats=1,
     )
 """
+FIRST_CELL = f"""\
+import os
+
+import labkit
+
+assert labkit.__file__.startswith(os.getcwd())  # the student's, which lies beside the notebook
+
+
+{SMALL}"""
 
 
 @dataclass(frozen=True)

@@ -199,3 +199,17 @@ def test_a_python_that_is_too_old_is_named_before_anything_is_imported(venv, cel
 @pytest.mark.parametrize("version", [(3, 8), (3, 10)])
 def test_an_old_python_can_read_the_cell(cell, version):
     ast.parse(cell, feature_version=version)
+
+
+def test_the_readme_of_a_zip_says_what_is_needed_and_how_to_begin(folder):
+    text = (folder / "README.txt").read_bytes().decode("ascii")
+    assert text.startswith("WHAT YOU NEED\r\nPython 3.11 or newer")
+    for system, bin_ in (("Linux and macOS", "labs/bin/"), ("Windows", "labs\\Scripts\\")):
+        commands = text.partition(f"{system}:\r\n")[2].partition("\r\n\r\n")[0].split("\r\n")
+        assert len(commands) == 3, commands
+        assert commands[0].endswith(" -m venv labs")
+        assert commands[1].strip() == f"{bin_}pip install jupyterlab ipywidgets"
+        assert commands[2].strip() == f"{bin_}jupyter lab"
+    assert f"pip install torch=={PLAYED} --index-url {CPU_INDEX}" in text
+    for fact in ("2 GB", "7 GB", "10 minutes"):
+        assert fact in text
