@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from nbformat import NotebookNode
@@ -64,9 +64,11 @@ class WrittenAnswers:
     def _find_pieces(
         self, master: Master, owner: Mapping[int, MasterCell]
     ) -> dict[str, list[Piece]]:
+        code = {name for cell in master.cells if cell.node.cell_type == "code"
+                for name in (cell.name, cell.node.get("id"))}  # fmt: skip
         seen = [
             Seen(
-                owner[i].name if i in owner else "",
+                owner[i].name if i in owner else _changed(cell, code),
                 cell.is_code,
                 self.texts[i].source if i in self.texts and not cell.is_code else cell.source,
             )
@@ -132,6 +134,11 @@ def _few(sentences: Sequence[str]) -> list[str]:
     n_more = len(distinct) - MOST_NOTED
     more = [f"{n_more} more pictures or files like these are not shown"] if n_more > 0 else []
     return distinct[:MOST_NOTED] + more
+
+
+def _changed(cell: SubmittedCell, names: Collection[str]) -> str:
+    """The name of the handed-out code that a cell of code was; "" if it is the student's own."""
+    return next((name for name in cell.names if cell.is_code and name in names), "")
 
 
 def _where(own: Mapping[str, int], pieces: Sequence[Piece]) -> list[str]:

@@ -4,10 +4,12 @@ import json
 
 import pytest
 from classroom import blank, hand_in, master, solved
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autograder.desk.answers import Answers
 from autograder.desk.groups import BLANK
-from autograder.intake.read import read_notebook
+from autograder.intake.master import read_master
+from autograder.intake.read import SubmittedCell, read_notebook
 from autograder.intake.rebuild import rebuild
 from autograder.pages.feedback import write_feedback
 from autograder.proof.cheats import cell_called, code_cell
@@ -180,6 +182,18 @@ def test_a_blank_answer_stays_blank_beside_code_without_words():
     notes = rebuilt(without_answer(put(code_cell("kv_table[0]\n2 * 36 * 8"), 1))).notes
     assert notes == []
     assert rebuilt(without_answer()).notes == []
+
+
+def test_a_test_cell_that_was_changed_is_no_answer_of_the_question_beside_it():
+    cells = [new_markdown_cell("Why?", id="p"), new_markdown_cell("Write here.", id="why"),
+             new_code_cell("assert a == 1", id="check_a")]  # fmt: skip
+    cells[1].metadata["labkit"] = {"kind": "written", "name": "why"}
+    cells[2].metadata["labkit"] = {"kind": "check", "name": "check_a"}
+    small = read_master(new_notebook(cells=cells), "lab")
+    texts = ("Why?", "Write here.", "# assert a == 1")
+    submitted = [SubmittedCell(cell.cell_type == "code", text, (cell.id,))
+                 for cell, text in zip(cells, texts, strict=True)]  # fmt: skip
+    assert rebuild(small, submitted).notes == ["the test cell check_a was missing or changed"]
 
 
 def test_of_a_whole_class_only_answers_without_text_are_blank(tmp_path):
