@@ -17,7 +17,12 @@ from autograder.places import REPOSITORY
 FOLDERS = ("autograder", "labkit", "notebooks", "docs", "tests", "training")
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.egg-info", ".ipynb_checkpoints", ".hypothesis")
 NO_SET_UP = 'make() { command make -o .venv/.ready -o .venv/.browser "$@"; }; '
-JUPYTER = "c.ServerApp.allow_root = True\nc.ServerApp.open_browser = False\nc.ServerApp.port = 0\n"
+JUPYTER = """\
+c.ServerApp.allow_root = True
+c.ServerApp.open_browser = False
+c.ServerApp.port = 0
+c.ServerApp.answer_yes = True
+"""
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\S*")
 PATIENCE_S = 900
 START_S = 120
@@ -94,21 +99,24 @@ class Shell:
         return "" if stays else self._ended(process)
 
     def _ended(self, process: subprocess.Popen) -> str:
-        """Press Ctrl-C until nothing of it is left: JupyterLab asks at the first one."""
+        """Press Ctrl-C, as often as a person would until nothing of it is left."""
         with suppress(ProcessLookupError):
             for _ in range(START_S):
                 os.killpg(process.pid, signal.SIGINT)
                 process.poll()
                 time.sleep(1)
+            os.killpg(process.pid, signal.SIGKILL)
         self._stay.remove(process)
         process.stdout.close()
-        is_well = process.wait(START_S) in (0, INTERRUPTED_MAKE, 130, -signal.SIGINT)
+        is_well = process.wait() in (0, INTERRUPTED_MAKE, 130, -signal.SIGINT)
         return "" if is_well else f"it ends with status {process.returncode}"
 
     def close(self) -> None:
         """End what is left, the last first."""
         for process in reversed(self._stay):
-            if process.poll() is None:
+            with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGTERM)
-            process.wait(START_S)
+                process.wait(START_S)
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
             process.stdout.close()
