@@ -30,6 +30,7 @@ class StudentError(Exception):
     """The student's code raised: the exception's class name, its message, where it happened.
 
     function: the qualified name of the function of the student's that raised it, "" if none did.
+    is_unwritten: whether it only says that a part is still to be written.
     """
 
     def __init__(
@@ -39,12 +40,14 @@ class StudentError(Exception):
         lines: tuple[str, ...] = (),
         kinds: frozenset[str] = frozenset(),
         function: str = "",
+        is_unwritten: bool = False,
     ) -> None:
         super().__init__(f"{kind}: {message}" if message else kind)
         self.kind = kind
         self.message = message
         self.lines = lines
         self.function = function
+        self.is_unwritten = is_unwritten
         self._kinds = kinds | {kind}
 
     def is_a(self, kind: str) -> bool:
@@ -62,12 +65,14 @@ class Offer:
     object that answers as this one does, and plain arguments; for what is no secret, and as easily
     kept as asked for again. It raises LookupError for what is to be asked here. A twin with
     `goes_on` tells after a request whether the same one follows, and lives as long as that is so.
+    name: what the student calls the object, one word, for messages.
     """
 
     call: Callable[..., Any] | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
     answers: Mapping[int, float] = field(default_factory=dict, repr=False)
     twin: Sequence[Any] = field(default=(), repr=False)
+    name: str = "object"
 
     @cached_property
     def alone(self) -> tuple[dict, list]:
@@ -236,7 +241,8 @@ def _item_of(value: Any, callbacks: list) -> dict:
         if encoder.blobs:
             raise TypeError("an Offer's attributes are plain values, callables and offers")
         call = None if value.call is None else _item_of(value.call, callbacks)
-        return {"$offer": [call, attributes, [*value.answers.items()], [*value.twin]]}
+        answers, twin = [*value.answers.items()], [*value.twin]
+        return {"$offer": [call, attributes, answers, twin, value.name]}
     if callable(value):
         callbacks.append(value)
         return {"$callback": len(callbacks) - 1}
@@ -292,7 +298,10 @@ def _student_error(reply: dict) -> Exception:
     kinds = kinds[:MAX_KINDS] if isinstance(kinds, list) else []
     lines = tuple(_clean(str(line)[:200]) for line in lines[:MAX_TRACE_FRAMES])
     function = _clean(str(reply.get("function", ""))[:MAX_NAME_CHARS])
-    return StudentError(_clean(kind), _clean(message), lines, frozenset(map(str, kinds)), function)
+    return StudentError(
+        *(_clean(kind), _clean(message), lines, frozenset(map(str, kinds)), function),
+        is_unwritten=reply.get("unwritten") is True,
+    )
 
 
 def _clean(text: str) -> str:

@@ -26,7 +26,9 @@ from labkit.bridge.student import MissingName, Student, StudentError
 
 Play = Callable[[Student, Any], None]
 HIDDEN = "On a hidden case"
+RAISED, RAISES = "your code raised", "the code raises"  # in a message, and in a cause
 GATE_SENTENCE = "Without this, the exercise earns at most half of its points."
+USELESS_SENTENCE = "Without this, the exercise earns at most a quarter of its points."
 UNDECIDED_SENTENCE = "This costs no points by itself. A person will look at it."
 
 
@@ -35,7 +37,10 @@ class Wrong(Exception):
 
     what: the thing compared, in the student's words; why: the likely misconception. cause: the same
     words for all who make this mistake; to be given where `why`, or else `what`, has values of one.
+    share: of the exercise's points, what it can earn at most.
     """
+
+    share = 1.0
 
     def __init__(
         self,
@@ -60,6 +65,19 @@ class Wrong(Exception):
             parts.append(f"first difference at {self.where}")
         text = "; ".join(parts) + "."
         return f"{text} {self.why}" if self.why else text
+
+
+class NotJudged(Wrong):
+    """The claim of this check cannot be judged, for a reason that another check is about."""
+
+
+class Useless(Wrong):
+    """What an exercise is for is never done, so it earns at most a quarter of its points."""
+
+    share = 0.25
+
+    def sentences(self) -> str:
+        return f"{super().sentences()} {USELESS_SENTENCE}"
 
 
 class OnlyRead(Exception):
@@ -96,10 +114,11 @@ class Check:
 class Finding:
     """What one check found.
 
-    status: "passed", "failed", "todo", "read" (see OnlyRead), or "undecided" for a
-    check that came to no verdict;
+    status: "passed", "failed", "todo", "read" (see OnlyRead), "unjudged" where another failed check
+    has to be mended first, or "undecided" for a check that came to no verdict;
     message: all of it, for the student; cause, expected and got: the parts of what is wrong; case:
-    the place of the case that failed, -1 if there is none.
+    the place of the case that failed, -1 if there is none. stop: where the student's code raised,
+    "" if it did not. share: of the exercise's points, what it can earn at most.
     """
 
     check: Check
@@ -109,12 +128,22 @@ class Finding:
     expected: str = ""
     got: str = ""
     case: int = -1
+    stop: str = ""
+    share: float = 1.0
 
     @classmethod
-    def failed(cls, check: Check, wrong: Wrong, place: str = "", case: int = -1) -> Self:
+    def failed(
+        cls, check: Check, wrong: Wrong, place: str = "", case: int = -1, stop: str = ""
+    ) -> Self:
         """The finding that says what is wrong, and at which case: each message is made here."""
         text = f"{place}: {wrong.sentences()}" if place else wrong.sentences()
-        return cls(check, "failed", text, wrong.cause, wrong.expected, wrong.got, case)
+        parts = wrong.cause, wrong.expected, wrong.got
+        return cls(check, "failed", text, *parts, case, stop, wrong.share)
+
+    @classmethod
+    def unjudged(cls, check: Check, reason: str, share: float = 1.0) -> Self:
+        """The finding of a check whose claim cannot be judged before another check passes."""
+        return cls(check, "unjudged", f"Not judged: {reason}.", share=share)
 
     @classmethod
     def undecided(cls, check: Check, reason: str) -> Self:
@@ -225,14 +254,17 @@ def play_check(
             return Finding(check, "read", str(read))
         except Unfinished as unfinished:
             return Finding(check, "todo", str(unfinished))
+        except NotJudged as reason:
+            return Finding.unjudged(check, reason.what)
         except MissingName as missing:
             return Finding(check, "todo", f"the notebook does not define {missing}.")
         except StudentError as error:
-            if error.is_a("NotImplementedError"):
+            if error.is_unwritten:
                 return Finding(check, "todo", _what_is_to_do(check.exercise, error))
-            return Finding.failed(check, _raised(error), _place_of(case, hidden), i)
+            place = _place_of(case, hidden)
+            return Finding.failed(check, _raised(error), place, i, stop_of(error))
         except Wrong as wrong:
-            return Finding.failed(check, wrong, _place_of(case, hidden), i)
+            return Finding.failed(check, wrong, _place_of(case, hidden), i, _stop_behind(wrong))
     return Finding(check, "passed")
 
 
@@ -262,7 +294,8 @@ def share_of_points(findings: Sequence[Finding], points: float) -> list[float]:
     """The points each finding earns, out of `points` for all of them, by weight.
 
     What is not decided earns what the others earn of their points, so it neither costs nor gives.
-    While a gate is not passed, all that is earned is scaled down to half of `points`.
+    While a gate is not passed, all that is earned is scaled down to half of `points`; a finding may
+    leave a smaller share.
     """
     shares = points_by_weight([finding.check for finding in findings], points)
     pairs = list(zip(findings, shares, strict=True))
@@ -273,7 +306,7 @@ def share_of_points(findings: Sequence[Finding], points: float) -> list[float]:
         for each, share in pairs
     ]
     is_met = all(each.passed or each.is_undecided for each in findings if each.check.gate)
-    most = points if is_met else points / 2
+    most = points * min([1.0 if is_met else 0.5, *(each.share for each in findings)])
     factor = min(1.0, most / sum(earned)) if any(earned) else 1.0
     return earned if factor == 1 else [round(share * factor, 4) for share in earned]
 
@@ -287,7 +320,21 @@ def points_by_weight(checks: Sequence[Check], points: float) -> list[float]:
 
 def _raised(error: StudentError) -> Wrong:
     line = f" ({error.lines[-1]})" if error.lines else ""
-    return Wrong(f"your code raised {error}{line}", cause=f"the code raises {error.kind}")
+    return Wrong(f"{RAISED} {error}{line}", cause=f"{RAISES} {error.kind}")
+
+
+def stop_of(error: StudentError) -> str:
+    """Where the student's code stopped, without its values."""
+    where = f"at {error.lines[-1].partition(': ')[0]}, " if error.lines else ""
+    return f"your code stopped {where}with {error.kind}"
+
+
+def _stop_behind(wrong: Wrong) -> str:
+    """The stop of the student's code that a check was looking at when it said no."""
+    error = wrong.__context__
+    while error is not None and not isinstance(error, StudentError):
+        error = error.__context__
+    return "" if error is None else stop_of(error)
 
 
 def _place_of(case: Any, hidden: bool) -> str:

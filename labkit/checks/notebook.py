@@ -20,6 +20,7 @@ from labkit.checks.core import (
     share_of_points,
 )
 from labkit.checks.kernel import LIMIT_S, TookTooLong, time_limit, watch
+from labkit.checks.unjudged import ENDLESS, judged
 
 
 @dataclass(frozen=True)
@@ -140,9 +141,9 @@ class Checker:
         checks = self._checks[exercise]
         name = borrowed_name(self._namespace.get("In", ()), exercise, self._experiments)
         if name:
-            return [Finding.failed(check, borrowed(name)) for check in checks]
+            return judged([Finding.failed(check, borrowed(name)) for check in checks])
         student = local_student(self._namespace)  # afresh: the cell may have changed
-        return _play(checks, student, self._cases[exercise])
+        return judged(_play(checks, student, self._cases[exercise]))
 
     def _progress(self, exercise: str, findings: list[Finding], points: float) -> str:
         parts = outline.outline_of(self._topic)
@@ -171,5 +172,5 @@ def _play(checks: list[Check], student: Student, cases: list) -> list[Finding]:
 def _stopped(checks: list[Check], stop: BaseException, said: str) -> list[Finding]:
     place = describe_error(stop)["lines"]
     where = f" in {place[-1]}" if place else ""
-    wrong = Wrong(f"{said}{where}", cause="the code does not end")
+    wrong = Wrong(f"{said}{where}", cause=ENDLESS)
     return [Finding.failed(check, wrong) for check in checks]

@@ -76,18 +76,20 @@ def play(
     first: Sequence[str] = (),
     environment: Mapping | None = None,
     tell: Callable[[PlayedCell], None] | None = None,
+    allow_errors: bool = True,
 ) -> list[PlayedCell]:
     """Run all cells in a fresh kernel that begins in `folder`; errors do not stop it.
 
     first: cells that run before the notebook's own, without an error. tell: is called with each
-    cell as it ends.
+    cell as it ends. Raises: CellExecutionError at the first error if `allow_errors` is False, which
+    is "Run all" as every front end has it.
     """
     own = nbformat.from_dict(json.loads(json.dumps(notebook)))
     own.cells = [nbformat.v4.new_code_cell(source) for source in first] + own.cells
     client = NotebookClient(
         own,
         timeout=CELL_S,
-        allow_errors=True,
+        allow_errors=allow_errors,
         resources={"metadata": {"path": str(folder)}},
         kernel_name="python3",
         on_cell_executed=tell and (lambda cell, **_: tell(_played(cell))),
