@@ -18,13 +18,14 @@ from autograder.record.results import CheckResult, Result
 from labkit.checks.card import MARKS, Once, groups_of
 from labkit.checks.handin import WRITTEN_STUB
 from labkit.checks.outline import outline_of
+from labkit.checks.unjudged import is_stop
 
 Told = Callable[[CheckResult], str]
 
 
 @dataclass(frozen=True)
 class NextStep:
-    """Where a student goes on: the first check that failed, and how many others did."""
+    """Where a student goes on: the first check that failed, and how many others did not pass."""
 
     check: CheckResult
     is_unwritten: bool
@@ -126,11 +127,14 @@ def titles_of(lab: str) -> dict[str, str]:
 
 
 def next_step(result: Result) -> NextStep | None:
-    """What a student should look at first; None if no check failed."""
+    """What a student should look at first; None if no check failed. A crash comes first."""
     failed = [check for check in result.checks if check.status in ("failed", "todo")]
     if not failed:
         return None
-    return NextStep(failed[0], failed[0].status == "todo", len(failed) - 1)
+    own = (check for check in failed if check.exercise == failed[0].exercise)
+    first = next(filter(is_stop, own), failed[0])
+    n_unjudged = sum(check.status == "unjudged" for check in result.checks)
+    return NextStep(first, first.status == "todo", len(failed) - 1 + n_unjudged)
 
 
 def points_of(result: Result, mark: Mark | None) -> Points:
@@ -169,7 +173,8 @@ def _exercise(
 def _group(checks: list[CheckResult], once: Once, told: Told) -> Group:
     first = max(checks, key=attrgetter("gate"))  # of equals, it is the first
     text = once(told(first))
-    return Group(checks, text, [hint for check in checks if (hint := once(check.hint))])
+    with_hints = [] if first.status == "unjudged" else checks
+    return Group(checks, text, [hint for check in with_hints if (hint := once(check.hint))])
 
 
 def _cells(folder: Path, result: Result) -> dict[str, str]:

@@ -17,6 +17,7 @@ from typing import Any
 
 from labkit.bridge.ahead import Ahead
 from labkit.bridge.stand_in import stand_in_class
+from labkit.bridge.waiting import Waiting
 from labkit.bridge.wire import Decoder, Encoder, WireError
 
 MAX_MESSAGE_CHARS = 2000
@@ -129,7 +130,8 @@ class Executor:
             case "item":
                 return target[args[0]]
             case "value":
-                return target if "target" in message else args[0]
+                value = target if "target" in message else args[0]
+                return value.wait() if type(value) is Waiting else value
             case unknown:
                 raise WireError(f"unknown operation {unknown!r}")
 
@@ -293,7 +295,7 @@ def describe_error(error: BaseException) -> dict:
             f"line {f.lineno}, in {name}{': ' * bool(f.line)}{f.line}{_where_in(f)}"[:200]
             for f, name in written[-MAX_TRACE_FRAMES:]
         ],
-        "function": own[-1][1][:MAX_NAME_CHARS] if own else "",
+        "function": getattr(error, "part", own[-1][1] if own else "")[:MAX_NAME_CHARS],
         "unwritten": _is_unwritten(error, frames),
     }
 

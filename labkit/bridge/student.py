@@ -128,7 +128,7 @@ class Proxy:
         raise TypeError("a check tests values, not objects of the student's")
 
     def __repr__(self) -> str:
-        return f"<a {self._kind} of yours>"
+        return "..." if self._kind == "ellipsis" else f"<a {self._kind} of yours>"
 
 
 class Student:

@@ -44,7 +44,7 @@ def fields_of(student: Student, case: AnswerCase, keys: Sequence[str]) -> dict:
         names = ", ".join(map(str, keys))
         raise Wrong(f"`{case.cell}` needs the keys {names}", expected="a dict", got=show(answer))
     for key in keys:
-        refuse_blank(answer[key])
+        refuse_blank(answer[key], answer)
     return answer
 
 

@@ -237,11 +237,13 @@ def play_check(
     *,
     hidden: bool = False,
     right: Any = None,
+    why_missing: Callable[[str], str] = "the notebook does not define {}.".format,
 ) -> Finding:
     """Play every case that applies, up to the first that goes wrong.
 
     `hidden` keeps the case itself out of the message, unless it is the student's own answer
-    (`is_own`). right: holds the right functions, by the names of exercises.
+    (`is_own`). right: holds the right functions, by the names of exercises. why_missing: what is
+    said of a name that is not there.
     Raises: ValueError if no case applies, for then the check could not fail.
     """
     applicable = [(i, case) for i, case in enumerate(cases) if check.applies_to(case)]
@@ -257,7 +259,7 @@ def play_check(
         except NotJudged as reason:
             return Finding.unjudged(check, reason.what)
         except MissingName as missing:
-            return Finding(check, "todo", f"the notebook does not define {missing}.")
+            return Finding(check, "todo", why_missing(str(missing)))
         except StudentError as error:
             if error.is_unwritten:
                 return Finding(check, "todo", _what_is_to_do(check.exercise, error))
@@ -325,8 +327,8 @@ def _raised(error: StudentError) -> Wrong:
 
 def stop_of(error: StudentError) -> str:
     """Where the student's code stopped, without its values."""
-    where = f"at {error.lines[-1].partition(': ')[0]}, " if error.lines else ""
-    return f"your code stopped {where}with {error.kind}"
+    where = f"at {error.lines[-1].partition(': ')[0]}" if error.lines else f"with {error.kind}"
+    return f"your code stopped {where}"
 
 
 def _stop_behind(wrong: Wrong) -> str:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from labkit.bridge.executor import describe_error
+from labkit.bridge.waiting import Waiting
 from labkit.checks.names import bound_names
 from labkit.measuring.machine import full_gpu
 
@@ -17,37 +18,11 @@ OUT_OF_MEMORY = (
     "○ The GPU has no memory left for this cell. Choose a smaller model or batch. If that does not "
     "help, restart the kernel: it gives back what earlier cells hold."
 )
+WAITS = "○ This cell waits for `{}`: write that part first, then run the cell again."
 
 
 class TookTooLong(KeyboardInterrupt):
     """A check had no end within the limit; it goes where an interrupt of the student's would."""
-
-
-class Waiting:
-    """Stands for a name that a waiting cell would have bound: any use of it waits as well."""
-
-    def __init__(self, part: str) -> None:
-        self.__dict__["part"] = part
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith(("_ipython", "_repr")):
-            raise AttributeError(name)
-        self._wait()
-
-    def _wait(self, *args: Any, **kwargs: Any) -> Any:
-        error = NotImplementedError(self.__dict__["part"])
-        error.part = self.__dict__["part"]
-        raise error
-
-
-USES = """
-    setattr delattr call iter next len getitem setitem delitem contains reversed bool str format
-    hash int float complex index bytes round abs neg pos invert lt le gt ge eq ne add radd sub rsub
-    mul rmul truediv rtruediv floordiv rfloordiv mod rmod divmod rdivmod pow rpow matmul rmatmul
-    and rand or ror xor rxor lshift rlshift rshift rrshift enter exit await aiter aenter aexit
-""".split()
-for use in USES:
-    setattr(Waiting, f"__{use}__", Waiting._wait)
 
 
 class Watch:
@@ -100,9 +75,7 @@ class Watch:
         """An experiment that needs an unwritten part says so; a full GPU is explained."""
         if part := self._part_of(error):
             self._unwritten = error, part
-            print(
-                f"○ This cell waits for `{part}`: write that part first, then run the cell again."
-            )
+            print(WAITS.format(part))
             return
         shell.showtraceback((kind, error, trace))
         if not isinstance(error, NotImplementedError):
@@ -112,6 +85,8 @@ class Watch:
         """The unwritten part that raised this; "" for an error that only looks like one."""
         if hasattr(error, "part"):
             return error.part
+        if type(error) is NotImplementedError and str(error) in self._names:
+            return str(error)
         told = describe_error(error)
         part = told["function"].partition(".")[0]
         own = getattr(self._shell.user_ns.get(part), "__module__", "") == "__main__"

@@ -63,6 +63,9 @@ def _verdict(finding: Finding, stop: Finding | None, is_crossed: bool) -> Findin
     if finding.status != "failed" or is_crossed:
         return finding
     why = TOLD_ALREADY
-    if is_stop(finding) or _is_of(finding, stop):
-        why = finding.stop or stop.stop or stop.cause
+    if _is_of(finding, stop):
+        why = finding.stop
+    elif is_stop(finding):
+        kind = finding.cause.partition(RAISES)[2]
+        why = f"{finding.stop}, with{kind}" if kind else finding.cause
     return Finding.unjudged(finding.check, why, finding.share)
