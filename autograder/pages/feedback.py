@@ -25,11 +25,21 @@ Told = Callable[[CheckResult], str]
 
 @dataclass(frozen=True)
 class NextStep:
-    """Where a student goes on: the first check that failed, and how many others did not pass."""
+    """Where a student goes on: the first check that failed; how many others did, or wait for it."""
 
     check: CheckResult
     is_unwritten: bool
     n_others: int
+    n_unjudged: int
+
+    @property
+    def others(self) -> str:
+        """A sentence on the other checks; "" if they pass."""
+        some = [f"{self.n_others} more check{' fails' if self.n_others == 1 else 's fail'}"]
+        some *= self.n_others > 0
+        are = "check is" if self.n_unjudged == 1 else "checks are"
+        some += [f"{self.n_unjudged} {are} not judged"] * (self.n_unjudged > 0)
+        return f"{', and '.join(some)}." if some else ""
 
 
 @dataclass(frozen=True)
@@ -134,7 +144,7 @@ def next_step(result: Result) -> NextStep | None:
     own = (check for check in failed if check.exercise == failed[0].exercise)
     first = next(filter(is_stop, own), failed[0])
     n_unjudged = sum(check.status == "unjudged" for check in result.checks)
-    return NextStep(first, first.status == "todo", len(failed) - 1 + n_unjudged)
+    return NextStep(first, first.status == "todo", len(failed) - 1, n_unjudged)
 
 
 def points_of(result: Result, mark: Mark | None) -> Points:

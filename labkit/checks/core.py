@@ -26,6 +26,7 @@ from labkit.bridge.student import MissingName, Student, StudentError
 
 Play = Callable[[Student, Any], None]
 HIDDEN = "On a hidden case"
+NOT_JUDGED = "Not judged: "
 RAISED, RAISES = "your code raised", "the code raises"  # in a message, and in a cause
 GATE_SENTENCE = "Without this, the exercise earns at most half of its points."
 USELESS_SENTENCE = "Without this, the exercise earns at most a quarter of its points."
@@ -143,7 +144,7 @@ class Finding:
     @classmethod
     def unjudged(cls, check: Check, reason: str, share: float = 1.0) -> Self:
         """The finding of a check whose claim cannot be judged before another check passes."""
-        return cls(check, "unjudged", f"Not judged: {reason}.", share=share)
+        return cls(check, "unjudged", f"{NOT_JUDGED}{reason}.", share=share)
 
     @classmethod
     def undecided(cls, check: Check, reason: str) -> Self:

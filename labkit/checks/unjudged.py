@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from labkit.checks.core import RAISED, RAISES, Finding
+from labkit.checks.core import NOT_JUDGED, RAISED, RAISES, Finding
 
 ENDLESS, EXITS = "the code does not end", "the code ends its process"
 STOPS = (RAISES, ENDLESS, EXITS)  # how the causes of a stop begin
@@ -29,20 +29,22 @@ def mistake_of(finding: Any) -> str:
 
 
 def judged(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings of an exercise, in which each stop and each mistake has one cross.
+    """The findings of an exercise, in which the first stop and each mistake have one cross.
 
     At least one check has a cross: the others point to it.
     """
     failed = [finding for finding in findings if finding.status == "failed"]
     unjudged = [finding for finding in findings if finding.status == "unjudged"]
-    stop = next(filter(is_stop, failed), None)
-    crossed = {id(each) for each in ([stop] if stop else [])}
-    for group in _by_mistake(failed):
-        if not any(is_stop(each) or _is_of(each, stop) for each in group):
-            crossed.add(id(max(group, key=lambda each: each.check.gate)))
-    if not failed and unjudged:
-        crossed.add(id(unjudged[0]))
-    return [_verdict(finding, stop, id(finding) in crossed) for finding in findings]
+    stops = [finding for finding in failed if is_stop(finding)]
+    where = {finding.stop for finding in stops} - {""}  # a check may have wanted another exception
+    wrong = [each for each in failed if not is_stop(each) and each.stop not in where]
+    crossed = [*stops[:1], *map(_first, _by_mistake(wrong)), *([] if failed else unjudged[:1])]
+    return [
+        _with_cross(finding)
+        if any(finding is each for each in crossed)
+        else _without_cross(finding, stops)
+        for finding in findings
+    ]
 
 
 def _by_mistake(failed: Sequence[Finding]) -> list[list[Finding]]:
@@ -52,20 +54,22 @@ def _by_mistake(failed: Sequence[Finding]) -> list[list[Finding]]:
     return list(groups.values())
 
 
-def _is_of(finding: Finding, stop: Finding | None) -> bool:
-    """Whether a check looked at the same exception and found it to be another than wanted."""
-    return stop is not None and finding.stop != "" and finding.stop == stop.stop
+def _first(group: Sequence[Finding]) -> Finding:
+    return max(group, key=lambda finding: finding.check.gate)  # of equals, it is the first
 
 
-def _verdict(finding: Finding, stop: Finding | None, is_crossed: bool) -> Finding:
-    if finding.status == "unjudged" and is_crossed:
-        return replace(finding, status="failed")
-    if finding.status != "failed" or is_crossed:
+def _with_cross(finding: Finding) -> Finding:
+    if finding.status == "failed":
+        return finding
+    text = finding.message.removeprefix(NOT_JUDGED)
+    return replace(finding, status="failed", message=text[:1].upper() + text[1:])
+
+
+def _without_cross(finding: Finding, stops: Sequence[Finding]) -> Finding:
+    if finding.status != "failed":
         return finding
     why = TOLD_ALREADY
-    if _is_of(finding, stop):
-        why = finding.stop
-    elif is_stop(finding):
-        kind = finding.cause.partition(RAISES)[2]
-        why = f"{finding.stop}, with{kind}" if kind else finding.cause
+    if is_stop(finding) or any(finding.stop == stop.stop != "" for stop in stops):
+        kind = finding.cause.partition(RAISES)[2] if finding.stop != stops[0].stop else ""
+        why = f"{finding.stop}, with{kind}" if kind else finding.stop or finding.cause
     return Finding.unjudged(finding.check, why, finding.share)
