@@ -142,7 +142,8 @@ class Student:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._played: dict[Hashable, tuple[Any, Exception | None]] = {}
+        self._played: dict[Hashable, tuple[Any, Exception | None, list[StudentError]]] = {}
+        self._raised: list[StudentError] = []
 
     def once(
         self, key: Hashable, play: Callable[[], T], keep: tuple[type[Exception], ...] = ()
@@ -151,12 +152,16 @@ class Student:
 
         keep: exceptions that count as what it gives, and are raised again.
         """
-        if key not in self._played:
+        if key in self._played:
+            found, error, raised = self._played[key]
+            self._raised += raised
+        else:
+            n_before, error = len(self._raised), None
             try:
-                self._played[key] = play(), None
-            except keep as error:
-                self._played[key] = None, error
-        found, error = self._played[key]
+                found = play()
+            except keep as kept:
+                found, error = None, kept
+            self._played[key] = found, error, self._raised[n_before:]
         if error is not None:
             raise error
         return found
@@ -202,7 +207,10 @@ class Student:
             message["look"] = True
         reply, blob = self._channel.request(message, encoder.blobs, callbacks)
         if reply.get("ok") is not True:
-            raise _student_error(reply)
+            error = _student_error(reply)
+            if isinstance(error, StudentError):
+                self._raised.append(error)
+            raise error
         if "value" not in reply:
             raise WireError("a reply has no value")
         value = Decoder(blob, self._from_handle).decode(reply["value"])
@@ -226,6 +234,11 @@ class Student:
         if type(index) is not int or not isinstance(kind, str):
             raise WireError("not a handle")
         return Proxy(self, {"$handle": index}, _clean(kind[:80]))
+
+
+def raised_by(student: Student) -> list[StudentError]:
+    """What the student's code has raised so far; a check may empty the list."""
+    return student._raised
 
 
 _OURS = (Proxy, Offer)  # what is no plain value, and no container of such

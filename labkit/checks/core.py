@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import Any, Self
 
 from labkit.bridge.helped import Helped
-from labkit.bridge.student import MissingName, Student, StudentError
+from labkit.bridge.student import MissingName, Student, StudentError, raised_by
 
 Play = Callable[[Student, Any], None]
 HIDDEN = "On a hidden case"
@@ -250,6 +250,7 @@ def play_check(
     applicable = [(i, case) for i, case in enumerate(cases) if check.applies_to(case)]
     if not applicable:
         raise ValueError(f"no case for the check {check.name} of {check.exercise}")
+    raised_by(student).clear()
     for i, case in applicable:
         try:
             _play(check, student, case, right)
@@ -267,7 +268,7 @@ def play_check(
             place = _place_of(case, hidden)
             return Finding.failed(check, _raised(error), place, i, stop_of(error))
         except Wrong as wrong:
-            return Finding.failed(check, wrong, _place_of(case, hidden), i, _stop_behind(wrong))
+            return Finding.failed(check, wrong, _place_of(case, hidden), i, _last_stop(student))
     return Finding(check, "passed")
 
 
@@ -332,12 +333,10 @@ def stop_of(error: StudentError) -> str:
     return f"your code stopped {where}"
 
 
-def _stop_behind(wrong: Wrong) -> str:
-    """The stop of the student's code that a check was looking at when it said no."""
-    error = wrong.__context__
-    while error is not None and not isinstance(error, StudentError):
-        error = error.__context__
-    return "" if error is None else stop_of(error)
+def _last_stop(student: Student) -> str:
+    """The last stop of the student's code that a check saw before it said no; "" if it saw none."""
+    raised = raised_by(student)
+    return stop_of(raised[-1]) if raised else ""
 
 
 def _place_of(case: Any, hidden: bool) -> str:
