@@ -15,7 +15,7 @@ from autograder.record.by_hand import HandMark
 from autograder.record.folder import policy_of, seed_of
 from autograder.record.marks import Mark
 from autograder.record.results import CheckResult, Result
-from labkit.checks.card import MARKS, Once, groups_of
+from labkit.checks.card import MARKS, Once, groups_of, not_judged
 from labkit.checks.handin import WRITTEN_STUB
 from labkit.checks.outline import outline_of
 from labkit.checks.unjudged import is_stop
@@ -181,10 +181,11 @@ def _exercise(
 
 
 def _group(checks: list[CheckResult], once: Once, told: Told) -> Group:
+    if checks[0].status == "unjudged":
+        return Group(checks, not_judged(checks), [])
     first = max(checks, key=attrgetter("gate"))  # of equals, it is the first
     text = once(told(first))
-    with_hints = [] if first.status == "unjudged" else checks
-    return Group(checks, text, [hint for check in with_hints if (hint := once(check.hint))])
+    return Group(checks, text, [hint for check in checks if (hint := once(check.hint))])
 
 
 def _cells(folder: Path, result: Result) -> dict[str, str]:

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from labkit.checks.core import GATE_SENTENCE, HIDDEN, UNDECIDED_SENTENCE
+from labkit.checks.unjudged import is_stop
 
 GRADED, PARTLY, UNGRADABLE, ERROR = "graded", "partly", "ungradable", "error"
 
@@ -56,7 +57,8 @@ class CheckResult:
         if self.passed:
             return ""
         meanings = {"undecided": UNDECIDED_SENTENCE, "unjudged": ""}
-        meaning = meanings.get(self.status, GATE_SENTENCE if self.gate else "")
+        of_gate = GATE_SENTENCE if self.gate and not is_stop(self) else ""
+        meaning = meanings.get(self.status, of_gate)
         return "\n".join(filter(None, (self.message, meaning)))
 
     @property

@@ -10,7 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from labkit.checks.core import GATE_SENTENCE, Finding, points_by_weight, share_of_points
+from labkit.checks.core import (
+    GATE_SENTENCE,
+    NOT_JUDGED,
+    Finding,
+    points_by_weight,
+    share_of_points,
+)
 from labkit.checks.unjudged import is_stop, mistake_of
 
 
@@ -110,9 +116,15 @@ def said_of(group: Sequence[Finding], once: Once) -> list[str]:
     first = max(group, key=lambda finding: finding.check.gate)  # of equals, it is the first
     if first.passed:
         return []
-    is_missed_gate = first.check.gate and first.status == "failed"
+    is_missed_gate = first.check.gate and first.status == "failed" and not is_stop(first)
     said = once(first.message), once(GATE_SENTENCE) if is_missed_gate else ""
     return [text for text in said if text]
+
+
+def not_judged(group: Sequence[Any]) -> str:
+    """One line for claims, or results on record, that are not judged for one reason."""
+    n, reason = len(group), group[0].message.removeprefix(NOT_JUDGED)
+    return f"{n} check{' is' if n == 1 else 's are'} not judged: {reason}"
 
 
 def hints_of(group: Sequence[Finding], once: Once) -> list[str]:
@@ -140,7 +152,7 @@ def _open_group(group: Sequence[Finding], once: Once, is_first: bool) -> str:
     if status in ("todo", "read") and len(group) > 1:  # one line for all of them
         return f"<div>{mark(status)} {with_code(group[0].message)}</div>"
     if status == "unjudged":
-        return _list(f"{mark(status)} {with_code(once(group[0].message))}", group)
+        return _list(f"{mark(status)} {with_code(not_judged(group))}", group)
     claims = "<br>".join(f"{mark(status)} {with_code(each.check.claim)}" for each in group)
     body = (
         '<div style="margin-left:1.6em;white-space:pre-line">'
