@@ -151,8 +151,7 @@ def _what_is_open(blank: Sequence[str], n_values: int) -> str:
     shown = [f"`{place}`" for place in blank[:MOST_NAMED]]
     more = [f"{len(blank) - MOST_NAMED} more"] * (len(blank) > MOST_NAMED)
     filled = n_values - len(blank)
-    are = "value is" if filled == 1 else "values are"
-    return f"{filled} of {n_values} {are} filled in. Still open: {', '.join(shown + more)}."
+    return f"{filled} of {n_values} values are filled in. Still open: {', '.join(shown + more)}."
 
 
 def told_apart(expected: Any, got: Any) -> dict[str, str]:
