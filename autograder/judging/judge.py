@@ -35,6 +35,7 @@ from labkit.checks.borrowed import borrowed
 from labkit.checks.core import Check, Finding, checks_of, points_by_weight, share_of_points
 from labkit.checks.names import bound_names
 from labkit.checks.outline import experiments_of
+from labkit.checks.unjudged import judged
 
 MAX_PROBLEMS = 4
 MISSING = re.compile(r"does not define (\w+)\.|NameError: name '(\w+)' is not defined")
@@ -159,7 +160,7 @@ class Judge:
         findings = iter(_with_reason(each, session, unrun, experiments) for each in played)
         checks: list[CheckResult] = []
         for one in self._marked:
-            found = [next(findings) for _ in one.checks]
+            found = judged([next(findings) for _ in one.checks])
             shares = share_of_points(found, one.cell.points)
             full = points_by_weight(one.checks, one.cell.points)
             for finding, points, max_points in zip(found, shares, full, strict=True):

@@ -15,8 +15,9 @@ from autograder.record.by_hand import HandMark
 from autograder.record.folder import policy_of, seed_of
 from autograder.record.marks import Mark
 from autograder.record.results import CheckResult, Result
-from labkit.checks.card import MARKS, Once, groups_of
+from labkit.checks.card import MARKS, Once, groups_of, not_judged
 from labkit.checks.outline import outline_of
+from labkit.checks.unjudged import is_stop
 from labkit.checks.written import is_unwritten
 
 Told = Callable[[CheckResult], str]
@@ -24,11 +25,21 @@ Told = Callable[[CheckResult], str]
 
 @dataclass(frozen=True)
 class NextStep:
-    """Where a student goes on: the first check that failed, and how many others did."""
+    """Where a student goes on: the first check that failed; how many others did, or wait for it."""
 
     check: CheckResult
     is_unwritten: bool
     n_others: int
+    n_unjudged: int
+
+    @property
+    def others(self) -> str:
+        """A sentence on the other checks; "" if they pass."""
+        some = [f"{self.n_others} more check{' fails' if self.n_others == 1 else 's fail'}"]
+        some *= self.n_others > 0
+        are = "check is" if self.n_unjudged == 1 else "checks are"
+        some += [f"{self.n_unjudged} {are} not judged"] * (self.n_unjudged > 0)
+        return f"{', and '.join(some)}." if some else ""
 
 
 @dataclass(frozen=True)
@@ -132,11 +143,14 @@ def titles_of(lab: str) -> dict[str, str]:
 
 
 def next_step(result: Result) -> NextStep | None:
-    """What a student should look at first; None if no check failed."""
+    """What a student should look at first; None if no check failed. A crash comes first."""
     failed = [check for check in result.checks if check.status in ("failed", "todo")]
     if not failed:
         return None
-    return NextStep(failed[0], failed[0].status == "todo", len(failed) - 1)
+    own = (check for check in failed if check.exercise == failed[0].exercise)
+    first = next(filter(is_stop, own), failed[0])
+    n_unjudged = sum(check.status == "unjudged" for check in result.checks)
+    return NextStep(first, first.status == "todo", len(failed) - 1, n_unjudged)
 
 
 def points_of(result: Result, mark: Mark | None) -> Points:
@@ -173,6 +187,8 @@ def _exercise(
 
 
 def _group(checks: list[CheckResult], once: Once, told: Told) -> Group:
+    if checks[0].status == "unjudged":
+        return Group(checks, not_judged(checks), [])
     first = max(checks, key=attrgetter("gate"))  # of equals, it is the first
     text = once(told(first))
     return Group(checks, text, [hint for check in checks if (hint := once(check.hint))])

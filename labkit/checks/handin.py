@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from labkit.bridge.waiting import Waiting
 from labkit.checks.card import CARD, mark, with_code
 from labkit.checks.names import bound_names, used_names
 from labkit.checks.outline import Part, prose_of
@@ -135,6 +136,18 @@ def read(path: Path) -> File:
     return File(path, len(content), lab, cells)
 
 
+def names_in(path: Path) -> set[str]:
+    """The names that the code of a notebook on disk binds; none if it cannot be read."""
+    try:
+        return _bound_in(read(path))
+    except (OSError, ValueError):
+        return set()
+
+
+def _bound_in(file: File) -> set[str]:
+    return {name for cell in file.code for name in bound_names(cell.source)}
+
+
 def _cell(cell: Mapping[str, Any]) -> Cell:
     ours = cell["metadata"].get("labkit", {})
     source = "".join(cell["source"])
@@ -180,7 +193,7 @@ def _not_saved(file: File, parts: Sequence[Part], ran: Collection[str]) -> list[
 
 def _undefined(file: File, parts: Sequence[Part]) -> list[str]:
     """Names that only exist because of a cell that is gone; answers that are bound twice."""
-    bound = {name for cell in file.code for name in bound_names(cell.source)} | set(dir(builtins))
+    bound = _bound_in(file) | set(dir(builtins))
     marked = {part.name for part in parts if part.kind != "written"}
     found = [
         f"`{cell.name}` uses `{name}`, which no cell of the file defines. Was its cell deleted?"
@@ -266,8 +279,9 @@ def run_cells() -> None:
     for name, source in json.load(sys.stdin):
         try:
             exec(TransformerManager().transform_cell(source), names)
-        except NotImplementedError:
-            pass  # an unwritten part may be handed in
+        except NotImplementedError as error:  # an unwritten part may be handed in
+            for each in bound_names(source):
+                names.setdefault(each, Waiting(str(error)))
         except Exception as error:
             failed.append((name, f"{type(error).__name__}: {error}"))
     print(json.dumps(failed), file=out)

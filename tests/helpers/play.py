@@ -80,11 +80,14 @@ def play(
     environment: Mapping | None = None,
     tell: Callable[[PlayedCell], None] | None = None,
     limit_s: float = math.inf,
+    allow_errors: bool = True,
 ) -> list[PlayedCell]:
     """Run all cells in a fresh kernel that begins in `folder`; errors do not stop it.
 
     first: cells that run before the notebook's own, without an error. tell: is called with each
-    cell as it ends. limit_s: of all cells together. Raises: CellTimeoutError for one that is slow.
+    cell as it ends. limit_s: of all cells together.
+    Raises: CellTimeoutError for a cell that is slow; CellExecutionError at the first error if
+    `allow_errors` is False, which is "Run all" as every front end has it.
     """
     end_s = time.monotonic() + limit_s
     own = nbformat.from_dict(json.loads(json.dumps(notebook)))
@@ -92,7 +95,7 @@ def play(
     client = NotebookClient(
         own,
         timeout_func=lambda cell: max(1, min(CELL_S, end_s - time.monotonic())),
-        allow_errors=True,
+        allow_errors=allow_errors,
         resources={"metadata": {"path": str(folder)}},
         kernel_name="python3",
         on_cell_executed=tell and (lambda cell, **_: tell(_played(cell))),
