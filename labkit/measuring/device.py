@@ -1,4 +1,6 @@
-"""The device under a measurement: waiting for it, its memory, one way to run out of that.
+"""The device under a measurement: waiting for it, its memory, and rows of what had no room there.
+
+Every experiment of every lab measures inside of `rows_in_room`: none has to know how memory ends.
 
 A GPU that other programs fill may have no room even for being opened. Then nothing was queued on
 it, and nothing of it is held.
@@ -7,10 +9,15 @@ it, and nothing of it is held.
 import contextlib
 import gc
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
+
+from labkit.measuring.machine import own_memory_bytes
+from labkit.measuring.records import OUT_OF_MEMORY, Row
 
 # How torch, its libraries and Triton say that there is no room, mostly in a RuntimeError: its class
 # depends on the version. cuBLAS and cuDNN cannot be created without room for their workspaces; on a
@@ -20,7 +27,7 @@ _NO_ROOM = re.compile(
     r"|cublasCreate|CUDNN_STATUS_(NOT_INITIALIZED|INTERNAL_ERROR)",
     re.IGNORECASE,
 )
-_REASON = re.compile(r"(CUDA out of memory\. )?.*?(\.(?=\s)|$)", re.MULTILINE)  # without advice
+_REASON = re.compile(r"(CUDA out of memory\W )?.*?(\.(?=\s)|$)", re.MULTILINE)  # without advice
 
 
 def free_device_memory() -> None:
@@ -51,17 +58,6 @@ def peak_bytes() -> int | None:
 def synchronize() -> None:
     """Wait until the GPU has done what was queued; a CPU never has anything left."""
     _of_open_gpu(torch.cuda.synchronize)
-
-
-def own_memory_bytes(device: str = "cuda") -> int | None:
-    """The GPU's memory that other programs leave to this one, used or not; None without a GPU."""
-    if not torch.cuda.is_available():
-        return None
-
-    def ask() -> int:
-        return torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device)
-
-    return _of_open_gpu(ask) or 0
 
 
 def cut_memory_to(gigabytes: float) -> None:
@@ -106,3 +102,37 @@ def _of_open_gpu(ask: Callable[[], Any]) -> Any:
         with contextlib.suppress(MemoryError):
             return out_of_memory_as_one(ask)
     return None
+
+
+def rows_in_room(rows: Sequence[Row], measure: Callable[[], Iterator[Row]]) -> Iterator[Row]:
+    """What measure() gives. Where the memory ends first, the others of `rows` say so.
+
+    rows: not measured yet. n_input is 0 where only the measurement shows it.
+    Before the first of these is given, all that measure() had is free.
+    """
+    missing = {row.key: row for row in rows}
+    found = iter(measure())
+    while True:
+        try:
+            row = out_of_memory_as_one(partial(next, found, None))
+        except MemoryError as error:
+            reason = str(error)
+            break
+        if row is None:
+            return
+        for key in (row.key, row.key_before):
+            missing.pop(key, None)
+        yield row
+    del found
+    free_device_memory()
+    for row in missing.values():
+        yield lost(row, reason)
+
+
+def lost(row: Row, reason: object) -> Row:
+    """The row without a time, with the reason and the memory that other programs had left."""
+    own_bytes = own_memory_bytes()
+    free = {} if own_bytes is None else {"free_bytes": own_bytes}
+    return replace(
+        row, outcome=OUT_OF_MEMORY, note=str(reason), samples_s=(), counts={**row.counts, **free}
+    )

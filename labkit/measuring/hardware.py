@@ -166,7 +166,7 @@ def describe() -> str:
 
 def roofline_rows(profile: Profile, is_done: Callable[[tuple], bool]) -> Iterator[Row]:
     """The row of `roofline`, unless it is done."""
-    from labkit.measuring.room import rows_in_room
+    from labkit.measuring.device import rows_in_room
 
     row = Row("roofline", profile.device, 1, 0, 0, False, outcome="counted")
     if not is_done(row.key):

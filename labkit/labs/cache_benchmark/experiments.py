@@ -31,12 +31,13 @@ from labkit.measuring.bench import Bench
 from labkit.measuring.device import (
     forget_peak,
     free_device_memory,
+    lost,
     out_of_memory_as_one,
     peak_bytes,
+    rows_in_room,
 )
 from labkit.measuring.profiles import Profile
 from labkit.measuring.records import OUT_OF_MEMORY, IsDone, Row, measured
-from labkit.measuring.room import lost, rows_in_room
 from labkit.measuring.timing import with_time_left
 from labkit.models.prompts import long_prompt
 

@@ -25,13 +25,14 @@ from labkit.labs.flash_attention.records import BACK_ENDS, Point
 from labkit.measuring.device import (
     forget_peak,
     free_device_memory,
+    lost,
     out_of_memory_as_one,
     peak_bytes,
+    rows_in_room,
 )
 from labkit.measuring.hardware import roofline_rows
 from labkit.measuring.profiles import Profile
 from labkit.measuring.records import IsDone, Row, measured
-from labkit.measuring.room import lost, rows_in_room
 from labkit.measuring.timing import time_in_turns, with_time_left
 
 SAMPLE_S = 4e-3  # a sample has as many runs as take this long

@@ -31,11 +31,10 @@ from labkit.labs.speculative.sampled import (
     written,
 )
 from labkit.labs.speculative.scripted import N_POSITIONS, PUBLISHED, by_transformers, scripted
-from labkit.measuring.device import free_device_memory
+from labkit.measuring.device import free_device_memory, rows_in_room
 from labkit.measuring.machine import available_memory_bytes
 from labkit.measuring.profiles import PAIRS, Profile
 from labkit.measuring.records import IsDone, Row, measured, recorded_results
-from labkit.measuring.room import rows_in_room
 from labkit.measuring.timing import time_in_turns
 from labkit.models.tiny import KIT_MODELS, SHIPPED, facts_of
 

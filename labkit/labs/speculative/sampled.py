@@ -22,9 +22,9 @@ from labkit.engine.sampling import warped
 from labkit.engine.weights import weights_of
 from labkit.labs.speculative.batched import speculative_batch
 from labkit.labs.speculative.records import ALONE, counts_of
+from labkit.measuring.device import rows_in_room
 from labkit.measuring.profiles import PAIRS, Profile
 from labkit.measuring.records import IsDone, Row, measured
-from labkit.measuring.room import rows_in_room
 from labkit.measuring.timing import with_time_left
 from labkit.models.prompts import prompts
 from labkit.models.sampling import Block

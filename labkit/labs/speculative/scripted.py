@@ -24,10 +24,9 @@ from labkit.engine.weights import KNOWN, weights_of
 from labkit.labs.speculative.models import TransformersModel
 from labkit.labs.speculative.records import ALONE, N_CACHED, alpha_of_ratio, counts_of
 from labkit.labs.speculative.sampled import Player, Samplers, Task, Text, Way, written
-from labkit.measuring.device import forget_peak, peak_bytes
+from labkit.measuring.device import forget_peak, peak_bytes, rows_in_room
 from labkit.measuring.profiles import PAIRS, Profile
 from labkit.measuring.records import IsDone, Row, measured
-from labkit.measuring.room import rows_in_room
 from labkit.measuring.timing import time_in_turns
 from labkit.models.sampling import Block
 from labkit.zoo.shape import build, config_of

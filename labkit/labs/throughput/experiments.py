@@ -20,13 +20,13 @@ from labkit.measuring.bench import Bench, roofline
 from labkit.measuring.device import (
     forget_peak,
     free_device_memory,
+    lost,
     out_of_memory_as_one,
     peak_bytes,
     synchronize,
 )
 from labkit.measuring.profiles import Profile
 from labkit.measuring.records import Row, measured
-from labkit.measuring.room import lost
 from labkit.measuring.timing import with_time_left
 
 FORWARD_TOKENS = 256

@@ -17,11 +17,10 @@ from labkit.labs.speculative import scripted
 from labkit.labs.throughput import experiments as throughput
 from labkit.measuring import hardware
 from labkit.measuring.bench import Bench
-from labkit.measuring.device import memory_errors_alive
+from labkit.measuring.device import memory_errors_alive, rows_in_room
 from labkit.measuring.profiles import CPU, PAIRS
 from labkit.measuring.provenance import Provenance
 from labkit.measuring.records import OUT_OF_MEMORY, Recorder, Row
-from labkit.measuring.room import rows_in_room
 
 SMALL = replace(
     CPU,
