@@ -40,11 +40,11 @@ endef
 test-oldest: export PIP_CONSTRAINT = $(CURDIR)/constraints-oldest.txt
 test-oldest: $(VENV)/.browser  ## the solved notebooks as students install them, oldest versions; 3 GB
 	$(call AS_INSTALLED,.venv-oldest)
-	$(PYTHON) tests/helpers/played.py .venv-oldest
+	$(PYTHON) tests/browser/played.py .venv-oldest
 
 test-newest: $(VENV)/.browser  ## the same with the newest versions, which it writes down; 6 GB
 	$(call AS_INSTALLED,.venv-newest)
-	$(PYTHON) tests/helpers/played.py .venv-newest constraints-newest.txt
+	$(PYTHON) tests/browser/played.py .venv-newest constraints-newest.txt
 
 lab: $(READY)  ## JupyterLab on the student notebooks
 	$(VENV)/bin/jupyter lab --notebook-dir=notebooks

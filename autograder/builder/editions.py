@@ -26,11 +26,11 @@ from autograder.labs import part_of
 
 NOTEBOOK = "notebooks/{}.ipynb"  # below the address of a released course
 NOTE = """\
-WHAT YOU NEED
+REQUIREMENTS
 Python {python} or newer, a network, and about 10 minutes for the first lab. You need 2 GB of free
 disk, or 7 GB on Linux with an NVIDIA GPU. You do not need a GPU.
 
-HOW TO BEGIN
+FIRST STEPS
 Unpack all files of this zip into one folder. Open a terminal in that folder and run three commands.
 
 Linux and macOS:
@@ -53,17 +53,17 @@ On Linux without an NVIDIA GPU, the first cell takes PyTorch for the CPU, which 
 you install PyTorch yourself there, the command is:
     labs/bin/pip install {torch} --index-url https://download.pytorch.org/whl/cpu
 
-IN COLAB
+COLAB
 There are no commands to run. Upload the notebook (File, Upload notebook). Click the folder symbol
 on the left, upload the two .whl files and the .json file. Then run the first cell.
 
-WHAT ELSE IS HERE
+OTHER FILES
 glossary.html explains the words of the labs, course.html has the rules, and reading.html lists what
 to read.
 
-IF YOU HAVE BEGUN THIS LAB ALREADY
-If this zip is a newer edition, keep your notebook. Copy the two .whl files and the .json file
-beside it, restart the kernel and run the first cell.
+A NEWER EDITION
+If you have begun this lab with an older zip, keep your notebook. Copy the two .whl files and the
+.json file beside it, restart the kernel and run the first cell.
 """
 # As Colab itself marks its badge, so that it replaces ours where a copy is saved to GitHub.
 COLABS_OWN = {"id": "view-in-github", "metadata": {"id": "view-in-github", "colab_type": "text"}}

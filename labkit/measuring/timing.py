@@ -64,7 +64,11 @@ def time_in_turns(
 
 def with_time_left(steps: Sequence[T], title: str, unit: str) -> Iterable[T]:
     """The steps, with a bar that shows how much time is left while one goes through them."""
-    from tqdm.auto import tqdm  # brings ipywidgets
+    try:
+        import ipywidgets  # noqa: F401
+        from tqdm.auto import tqdm
+    except ImportError:  # a bar of letters, and no warning that it is one
+        from tqdm import tqdm
 
     tqdm.monitor_interval = 0  # a process with its thread could not be forked for a check
     return tqdm(steps, title, unit=unit, leave=False)

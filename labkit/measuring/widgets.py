@@ -18,7 +18,8 @@ def has_widgets(instead: str) -> bool:
     try:
         import ipywidgets  # noqa: F401
     except ImportError:
-        print(f"(ipywidgets is not installed: {instead})")
+        print(f"(ipywidgets is not installed: {instead}.")
+        print("To get it, run %pip install ipywidgets, restart the kernel and reload the page.)")
         return False
     return True
 

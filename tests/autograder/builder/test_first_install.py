@@ -203,7 +203,7 @@ def test_an_old_python_can_read_the_cell(cell, version):
 
 def test_the_readme_of_a_zip_says_what_is_needed_and_how_to_begin(folder):
     text = (folder / "README.txt").read_bytes().decode("ascii")
-    assert text.startswith("WHAT YOU NEED\r\nPython 3.11 or newer")
+    assert text.startswith("REQUIREMENTS\r\nPython 3.11 or newer")
     for system, bin_ in (("Linux and macOS", "labs/bin/"), ("Windows", "labs\\Scripts\\")):
         commands = text.partition(f"{system}:\r\n")[2].partition("\r\n\r\n")[0].split("\r\n")
         assert len(commands) == 3, commands

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from labkit.measuring.timing import Timing, machine, time_in_turns
+from labkit.measuring.timing import Timing, machine, time_in_turns, with_time_left
 
 
 def test_runs_take_turns_and_warm_up_rounds_are_not_kept():
@@ -31,6 +31,11 @@ def test_median_and_middle_half_withstand_one_slow_run():
 
 def test_the_machine_is_named():
     assert "PyTorch" in machine()
+
+
+def test_without_ipywidgets_the_time_left_is_a_bar_of_letters(no_ipywidgets):
+    """tqdm itself would warn in a notebook that the widgets are missing."""
+    assert type(with_time_left([1], "a", "round")).__module__ == "tqdm.std"
 
 
 def test_a_title_shows_the_time_left_and_no_thread_stays(capsys):

@@ -1,6 +1,6 @@
 """The versions in a student's venv of what labkit requires; a plain script, which make calls.
 
-    python tests/helpers/played.py VENV [FILE]
+    python tests/browser/played.py VENV [FILE]
 
 Prints a line for each library. With a file, they take the place of what stands below its first
 line, a comment.
