@@ -21,11 +21,13 @@ class Waiting:
         raise error
 
 
-USES = """
-    setattr delattr call iter next len getitem setitem delitem contains reversed bool str format
-    hash int float complex index bytes round abs neg pos invert lt le gt ge eq ne add radd sub rsub
-    mul rmul truediv rtruediv floordiv rfloordiv mod rmod divmod rdivmod pow rpow matmul rmatmul
-    and rand or ror xor rxor lshift rlshift rshift rrshift enter exit await aiter aenter aexit
-""".split()
+USES = (  # the names of special methods, without their underscores
+    *"setattr delattr getitem setitem delitem contains call len iter next reversed".split(),
+    *"bool str format bytes int float complex index hash round abs neg pos invert".split(),
+    *"lt le gt ge eq ne enter exit await aiter aenter aexit".split(),
+    *"add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod".split(),
+    *"divmod rdivmod pow rpow matmul rmatmul lshift rlshift rshift rrshift".split(),
+    *"and rand or ror xor rxor".split(),
+)
 for use in USES:
     setattr(Waiting, f"__{use}__", Waiting.wait)

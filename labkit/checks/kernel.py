@@ -4,13 +4,15 @@ import ctypes
 import re
 import sys
 import threading
+import traceback
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 from labkit.bridge.executor import describe_error
 from labkit.bridge.waiting import Waiting
-from labkit.checks.names import bound_names
+from labkit.checks.names import bound_from
 from labkit.measuring.machine import full_gpu
 
 LIMIT_S = 30
@@ -54,15 +56,23 @@ class Watch:
         error, part = self._unwritten
         if error is not None and result.error_in_exec is error:
             self.waiting[cell] = part
-            self._bind(source, part)
+            self._bind(bound_from(source, self._line_of(error)), part)
             result.error_in_exec = None
         self._unwritten = None, ""
         self._note_failure(source, result.error_before_exec or result.error_in_exec)
 
-    def _bind(self, source: str, part: str) -> None:
-        """Names that the cell did not come to bind wait like the cell."""
-        for name in bound_names(source):
-            self._shell.user_ns.setdefault(name, Waiting(part))
+    def _bind(self, names: Collection[str], part: str) -> None:
+        """Names that the cell did not come to bind wait too, whatever they were before."""
+        for name in names:
+            if not isinstance(self._shell.user_ns.get(name), ModuleType):
+                self._shell.user_ns[name] = Waiting(part)
+
+    def _line_of(self, error: BaseException) -> int:
+        """The line at which the cell stopped; 0 if it is not known."""
+        for frame, line in traceback.walk_tb(error.__traceback__):
+            if frame.f_code.co_name == "<module>" and frame.f_globals is self._shell.user_ns:
+                return line
+        return 0
 
     def _note_failure(self, source: str, error: BaseException | None) -> None:
         for name in self._names:

@@ -1,5 +1,6 @@
 """What a cell binds and what it uses, without running it."""
 
+import ast
 import re
 import symtable
 from functools import lru_cache
@@ -22,6 +23,17 @@ def bound_names(source: str) -> frozenset[str]:
     return frozenset(
         each.get_name() for each in symbols if each.is_assigned() or each.is_imported()
     )
+
+
+def bound_from(source: str, line: int) -> frozenset[str]:
+    """The names that a cell binds in the statement of this line or later, and not before it."""
+    text = MAGIC.sub(r"\1pass", source)
+    try:
+        ends = [statement.end_lineno for statement in ast.parse(text).body]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return bound_names(source)
+    n_done = max((end for end in ends if end < line), default=0)
+    return bound_names(source) - bound_names("\n".join(text.splitlines()[:n_done]))
 
 
 def used_names(source: str) -> set[str]:

@@ -21,7 +21,7 @@ WAITS = "○ This cell waits for "
 SHOWN = ("kv_bytes_per_token", "ArenaCache", "has_prefill_requests")
 OWN_ANSWER = "kv_table = {'unit': 'GB', 'rows': [kv_bytes_per_token(each) for each in (1, 2)]}"
 OWN_CELLS = [  # other ways in which code comes to an unwritten part
-    "import asyncio\n\n\nasync def later():\n    return weight_bytes(1)\n\n\nfirst = await later()",
+    "sixth = 2\n\n\nasync def later():\n    return weight_bytes(1)\n\n\nfirst = await later()",
     "second = first + 1\nfirst.x = 2",
     "for i in range(first): print(i)",
     "def helper():\n    raise NotImplementedError\n\n\nthird = helper()",
@@ -30,6 +30,8 @@ OWN_CELLS = [  # other ways in which code comes to an unwritten part
     "%time fifth = weight_bytes(1)",
     "from torch.utils.data import DataLoader\nlist(DataLoader([1], collate_fn=weight_bytes))",
     "import matplotlib.pyplot as plt\nplt.plot([1, 2], first)",
+    "kept = 1\nsixth = weight_bytes(1)\nkept = 2",
+    "assert kept == 1 and plt\nrange(sixth)",  # bound to a number before, and not any more
 ]
 
 

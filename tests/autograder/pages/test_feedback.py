@@ -12,6 +12,7 @@ from autograder.pages.own_code import MAX_LINES, shown_lines
 from autograder.proof.cheats import cell_called
 from autograder.record.marks import HandMark, Mark
 from autograder.record.results import ERROR, UNGRADABLE, CheckResult
+from labkit.checks.core import GATE_SENTENCE
 
 CODE = '''def tokens_processed(n_prompt, n_new, use_cache):
     """Count.
@@ -70,6 +71,25 @@ def test_each_failed_check_says_what_it_cost_and_equal_messages_stand_once(tmp_p
     assert parts.count("it stops") == 1
     assert "○ not written yet. −1" in parts
     assert parts.count("hint A hint.") == 1  # a hint comes after a try
+
+
+def test_a_crash_comes_first_and_what_is_not_judged_has_a_mark_of_its_own(tmp_path):
+    checks = [
+        failed("generate", "a", "On a hidden case: it stops."),
+        replace(failed("generate", "b", RAISED), cause="the code raises NameError", gate=True),
+        failed("generate", "c", "Not judged: your code stopped at line 6.", status="unjudged"),
+        failed("generate", "d", "Not judged: your code stopped at line 6.", status="unjudged"),
+    ]
+    page = page_of(tmp_path, result("ann", score=0.0, max_score=2.0, checks=checks))
+    text = words(page)
+    step = text[text.index("What to do next") :]
+    assert "generate : Claim b. On a hidden case: your code raised NameError" in step
+    assert "1 more check fails, and 2 checks are not judged." in step
+    parts = text[text.index("3. Generation · generate 0 of 2") :]
+    assert parts.index("✗ Claim b.") < parts.index("✗ Claim a.") < parts.index("–")
+    assert "– 2 checks are not judged: your code stopped at line 6. −1 Claim c. −0.5" in parts
+    assert GATE_SENTENCE not in text
+    assert len(re.findall(r'aria-label="not judged"[^>]*>–', page)) == 1
 
 
 def test_passed_parts_are_folded_under_their_title(tmp_path):

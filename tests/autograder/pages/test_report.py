@@ -225,6 +225,13 @@ def test_a_lab_that_nobody_has_a_mark_for_has_a_report(tmp_path):
     assert "2 error" in words(write_report(tmp_path, rows).read_text())
 
 
+def test_the_class_report_counts_what_is_not_judged(tmp_path):
+    row = result("ann", (0, 1))
+    hidden = replace(row.checks[0], status="unjudged", message="Not judged: it stopped.")
+    rows = [replace(row, checks=[hidden, row.checks[1]])]
+    assert "0 of 1 , – 1 not judged" in words(write_report(tmp_path, rows).read_text())
+
+
 def test_pages_of_a_real_submission_name_its_exercises(tmp_path):
     row = hand_in(tmp_path, "ann", solved())
     assert words(page_of(tmp_path, replace(row, flags=["a note"]))).endswith("a note")

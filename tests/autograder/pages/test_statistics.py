@@ -2,6 +2,7 @@
 
 import random
 import statistics as plain
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,18 @@ def test_what_is_left_open_is_no_misconception():
     rows = [result(name, (0,)) for name in "xyz"]
     assert frequent_causes(rows) == []
     assert check_statistics(rows)[0].n_unwritten == 3
+
+
+def test_what_is_not_judged_is_counted_apart_and_is_no_misconception():
+    rows = [result(name, (0, 1)) for name in "xyz"]
+    rows = [
+        replace(row, checks=[replace(row.checks[0], status="unjudged", cause=""), row.checks[1]])
+        for row in rows
+    ]
+    first, second = check_statistics(rows)
+    assert (first.n_passed, first.n_unwritten, first.n_unjudged) == (0, 0, 3)
+    assert (second.n_passed, second.n_unjudged) == (3, 0)
+    assert frequent_causes(rows) == []
 
 
 def test_misconceptions_are_counted_by_student_and_not_by_their_numbers():

@@ -10,6 +10,7 @@ from labkit.bridge.student import Offer, StudentError
 from labkit.bridge.waiting import USES, Waiting
 from labkit.checks.compare import refuse_blank
 from labkit.checks.core import Unfinished
+from labkit.checks.names import bound_from
 from labkit.checks.notebook import Checker
 from labkit.checks.outline import lab_name
 
@@ -109,3 +110,10 @@ def test_an_object_of_the_checks_has_the_name_that_students_know(said):
     with pytest.raises(StudentError) as error:
         local_student({"use": USES_OF_A_STAND_IN[said]}).use(offer)
     assert error.value.message == said
+
+
+def test_a_cell_binds_from_a_line_on_what_it_has_not_bound_before():
+    cell = "%matplotlib inline\nkept = 1\nfor i in range(3):\n    late = f(i)\nkept, last = 2, 3"
+    assert bound_from(cell, 4) == {"i", "late", "last"}
+    assert bound_from(cell, 0) == {"kept", "i", "late", "last"}
+    assert bound_from("broken = = 1", 1) == {"broken"}

@@ -168,6 +168,8 @@ class _Workers:
                     self._tell(message.ids, PREFILL)
             case dict():
                 keep(self._tokens, message)
+            case Failure() if message.part:
+                raise NotImplementedError(message.part)
             case Failure():
                 raise WorkerFailed(f"the process of the {name} raised {message.reason}", self._run)
             case float():

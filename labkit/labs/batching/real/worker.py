@@ -23,6 +23,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from labkit import zoo
+from labkit.bridge.executor import describe_error
 from labkit.labs.batching.driver import Loop
 from labkit.labs.batching.log import PREFILL, Run
 from labkit.labs.batching.real.one_process import PAUSE_S, acts
@@ -34,9 +35,10 @@ READY, STOP = "ready", "stop"
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The error by which a worker ended."""
+    """The error by which a worker ended. part: what is still to be written, if that is why."""
 
     reason: str
+    part: str
 
 
 def work(
@@ -74,10 +76,16 @@ def work(
                 return
     except BaseException as error:  # whatever a loop raises, SystemExit too
         with suppress(OSError):
-            wire.send(Failure(" ".join(f"{type(error).__name__}: {error}".split())))
+            wire.send(_failure(error))
     finally:
         if not parent.is_alive():
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _failure(error: BaseException) -> Failure:
+    told = describe_error(error)
+    part = told["function"].partition(".")[0] if told["unwritten"] else ""
+    return Failure(" ".join(f"{type(error).__name__}: {error}".split()), part)
 
 
 def _heed(message: tuple, store: Store, server: PrefillServer | DecodeServer) -> None:
