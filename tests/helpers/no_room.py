@@ -76,8 +76,8 @@ def stem_of(file: str) -> str:
 def install(kind: str) -> None:
     """Let memory end in this process wherever an experiment is ready for it, and nowhere else.
 
-    kind: "nothing" has room; or only "two of three" parts of an experiment have; or a part has none
-    from some allocation on, "in the middle".
+    kind: "nothing" has room; or "two of three" parts of an experiment have; or two of three have
+    none after some allocations, "in the middle".
     """
     from labkit.measuring import device  # before anything else imports it
 
@@ -86,25 +86,23 @@ def install(kind: str) -> None:
     def in_short_memory(run):
         nonlocal n_calls
         n_calls += 1
-        if kind == "nothing" or (kind == "two of three" and n_calls % 3 == 0):
-
-            def run():
-                raise torch.OutOfMemoryError(SAID)
-
-        if kind != "in the middle":
-            return real(run)
-        n_made = 0
+        n_most, n_made = 40 * (n_calls % 3), 0
 
         def ends(place, n):
             nonlocal n_made
             n_made += 1
-            return n_made > 40 * (n_calls % 7)
+            return n_made > n_most
 
-        def run_in(inner=run):
+        def in_memory():
             with Memory(ends):
-                return inner()
+                return run()
 
-        return real(run_in)
+        def without_room():
+            raise torch.OutOfMemoryError(SAID)
+
+        if kind == "in the middle":
+            return real(in_memory if n_most else run)
+        return real(without_room if kind == "nothing" or not n_most else run)
 
     device.out_of_memory_as_one = in_short_memory
 
