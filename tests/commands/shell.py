@@ -75,7 +75,8 @@ class Shell:
         stays: until `close`; else it is ended as a person does it, and must end well.
         """
         process = subprocess.Popen(
-            ["bash", "-c", NO_SET_UP + command], cwd=self.folder, env=self.environment,
+            ["env", "--default-signal=INT", "bash", "-c", NO_SET_UP + command],
+            cwd=self.folder, env=self.environment,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             text=True, start_new_session=True,
         )  # fmt: skip

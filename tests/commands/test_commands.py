@@ -56,6 +56,7 @@ WAYS = (
     Way(r"autograder grade .+ --watch", "it stays", ready=re.compile("Ctrl-C")),
     Way(r"dask scheduler .+", "a grading needs it", ready=re.compile("Scheduler at"), stays=True),
     Way(r"dask worker .+", "a grading needs it", ready=re.compile("Registered to"), stays=True),
+    Way(r"autograder suggest .+", "nobody answers its question", r"\g<0> --yes"),
     Way(r"autograder check 04", "lab 1 has the shortest notebook", "autograder check 01"),
     Way(r"labkit generate", "one source, few tokens",
         r"\g<0> --source graph --max-new-tokens 2"),
