@@ -1,29 +1,23 @@
-"""Submissions that a grader meets: right, wrong, clumsy and hostile, with the mark each deserves.
+"""Submissions that a grader meets, each with the mark that it deserves.
 
 Each is made from the solved notebook of the day, so none goes stale. `loses` names what the
 submission gets no points for; everything else must come out in full.
 """
 
 import copy
-import importlib
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from autograder.builder.blank import BEGIN, END
 from autograder.builder.notebooks import cell_name, plain_notebook
-from autograder.builder.source import Lab, find_lab, read_labs
-from autograder.labs import part_of
+from autograder.builder.source import Lab, find_lab
 from autograder.record.results import GRADED
 from labkit.checks.core import Finding, checks_of, share_of_points
 
 ALL = ("*",)
-KINDS = (
-    *("honest", "clumsy", "dialects", "deliveries", "pages"),
-    *("forging", "measuring", "traces", "stealing", "breaking"),
-)
 Edit = Callable[[dict], object]
 
 
@@ -120,17 +114,3 @@ def insert(notebook: dict, source: str, after: str | None = None) -> None:
 def copy_of(cell: dict) -> dict:
     """A cell again, as a notebook editor copies it: with its metadata."""
     return copy.deepcopy(cell)
-
-
-def samples_of(lab: str, students: Collection[str]) -> list[Sample]:
-    """What these students hand in for a lab."""
-    return [each for each in sample_class() if each.lab == lab and each.student in students]
-
-
-def sample_class() -> list[Sample]:
-    """The whole class, in order of name: what labs share, and each lab's own."""
-    labs = {lab.name: lab.topic for lab in read_labs()}
-    modules = [importlib.import_module(f"autograder.proof.cheats.{name}") for name in KINDS]
-    modules += filter(None, (part_of(topic, "samples") for topic in labs.values()))
-    samples = [one for module in modules for one in module.SAMPLES if one.lab in labs]
-    return sorted(samples, key=lambda sample: (sample.lab, sample.student))

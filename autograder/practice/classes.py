@@ -15,7 +15,7 @@ from autograder.builder.notebooks import cell_kind
 from autograder.builder.source import Lab
 from autograder.course.roster import canvas_name
 from autograder.files import write_whole, zip_bytes
-from autograder.proof.cheats import Sample, clumsy, dialects, honest
+from autograder.practice import Sample, clumsy, dialects, honest
 
 STUDENTS = ("ada", "bela", "carol", "dora", "emil", "erin", "greta", "ida", "ilse", "jan", "jo")
 SURNAMES = ("Adler", "Brandt", "Chen", "Dietrich", "Egger", "Fontane", "Gruber", "Huang", "Ionescu")

@@ -4,9 +4,9 @@ import json
 import re
 
 from autograder.builder.notebooks import cell_kind, cell_name
-from autograder.proof.cheats import ALL, Edit, Sample, cell_called, code_cell, copy_of, insert
-from autograder.proof.cheats.edits import add, replace, rewrite
-from autograder.proof.cheats.honest import leave_blank
+from autograder.practice import ALL, Edit, Sample, cell_called, code_cell, copy_of, insert
+from autograder.practice.edits import add, replace, rewrite
+from autograder.practice.honest import leave_blank
 from autograder.record.results import PARTLY, UNGRADABLE
 
 TODO = 'raise NotImplementedError("this part is still to do")'

@@ -4,7 +4,7 @@ import json
 import re
 import uuid
 
-from autograder.proof.cheats import Edit, Sample
+from autograder.practice import Edit, Sample
 
 
 def saved_by_colab(notebook: dict) -> None:

@@ -10,7 +10,7 @@ from lab_pages import beyond_their_cells, close, picture
 from nbformat.v4 import new_code_cell, new_notebook
 
 from autograder.builder.source import find_lab
-from autograder.proof.cheats import solved_notebook
+from autograder.practice import solved_notebook
 from labkit.labs.show import players
 
 LAB = find_lab("memory")

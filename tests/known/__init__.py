@@ -1,6 +1,6 @@
 """Known answers to the exercises: wrong ones that a check must catch, right ones of another design.
 
-They are code. `autograder/labs/LAB/mutants/EXERCISE.py` holds the wrong answers to an exercise, in
+They are code. `tests/known/LAB/wrong/EXERCISE.py` holds the wrong answers to an exercise, in
 cells, below the checks that must fail for them and no others:
 
     # fails the_cache_is_as_long_as_the_text
@@ -12,9 +12,9 @@ A cell changes the reference answer, or it is the whole answer. There are two wa
 `# = old => new` changes a part of one line, which stands only once in the answer. Lines after
 `# - ` become the lines that follow them. A cell may have several of both; the parts change first.
 `# of: TITLE` above them changes the variant of that title instead. A class that inherits from its
-own name changes the reference's methods. `variants/EXERCISE.py` holds right answers, each a whole
+own name changes the reference's methods. `right/EXERCISE.py` holds right answers, each a whole
 one. Values of answer cells are made rather than written, by exercise, in
-`autograder/labs/LAB/answers.py`: MUTANTS has (title, checks that fail, text), VARIANTS has
+`tests/known/LAB/answers.py`: MUTANTS has (title, checks that fail, text), VARIANTS has
 {title: text}.
 """
 
@@ -23,13 +23,15 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from itertools import groupby
 from pathlib import Path
+from types import ModuleType
 
-from autograder.builder.blank import BEGIN, END, solved_cell
-from autograder.builder.source import Cell, Lab, module_source
-from autograder.labs import HERE, part_of
+from autograder.builder.blank import BEGIN, END
+from autograder.builder.source import Cell, Lab, solved_text
 
+HERE = Path(__file__).resolve().parent
 FAILS, TITLE, OF = "# fails ", "# %% ", "# of: "
 OLD, PART, ARROW = "# -", "# = ", " => "
 
@@ -54,18 +56,10 @@ class Variant:
 
 
 @cache
-def solved_text(cell: Cell) -> str:
-    """The right answer of a marked cell, as the instructor's notebook has it."""
-    if cell.kind == "answer":
-        return cell.text
-    return solved_cell(module_source(cell.target.module), cell.target)
-
-
-@cache
 def mutants_of(lab: Lab) -> list[Mutant]:
     """All wrong answers of a lab. Raises: ValueError naming the file and cell that fits nothing."""
     found = []
-    for cell, path in _files(lab, "mutants"):
+    for cell, path in _files(lab, "wrong"):
         right = {each.title: each.source for each in variants_of(lab) if each.exercise == cell.name}
         solved = _plain(solved_text(cell))
         for caught_by, title, text in _cells(path):
@@ -83,7 +77,7 @@ def variants_of(lab: Lab) -> list[Variant]:
     """All right answers of a lab besides the reference."""
     found = [
         Variant(cell.name, title, text)
-        for cell, path in _files(lab, "variants")
+        for cell, path in _files(lab, "right")
         for _, title, text in _cells(path)
     ]
     made = _made(lab, "VARIANTS").items()
@@ -92,7 +86,7 @@ def variants_of(lab: Lab) -> list[Variant]:
 
 def steps_of(lab: Lab) -> dict[str, tuple[str, ...]]:
     """Checks that cannot fail alone: by name, those that fail with it."""
-    return getattr(part_of(lab.topic, "answers"), "STEPS", {})
+    return getattr(_answers(lab), "STEPS", {})
 
 
 def _files(lab: Lab, kind: str) -> Iterator[tuple[Cell, Path]]:
@@ -105,15 +99,22 @@ def _files(lab: Lab, kind: str) -> Iterator[tuple[Cell, Path]]:
 def stray_files(lab: Lab) -> Iterator[tuple[str, Path]]:
     """Files of known answers whose name is no exercise's: nothing would ever read them."""
     names = {cell.name for cell in lab.exercises}
-    for kind in ("mutants", "variants"):
+    for kind in ("wrong", "right"):
         for path in sorted((HERE / lab.topic / kind).glob("*.py")):
             if path.stem not in names:
                 yield kind, path
 
 
+def _answers(lab: Lab) -> ModuleType | None:
+    """The lab's `answers.py`; None if it has none."""
+    if not (HERE / lab.topic / "answers.py").is_file():
+        return None
+    return import_module(f"tests.known.{lab.topic}.answers")
+
+
 def _made(lab: Lab, name: str) -> dict:
     """What the lab's `answers.py` makes, by exercise, if it has one."""
-    return getattr(part_of(lab.topic, "answers"), name, {})
+    return getattr(_answers(lab), name, {})
 
 
 def _cells(path: Path) -> Iterator[tuple[tuple[str, ...], str, str]]:

@@ -1,7 +1,7 @@
 """Attacks on the machine: each starts from a solved notebook, whose rest keeps its marks."""
 
-from autograder.proof.cheats import Sample
-from autograder.proof.cheats.edits import add, replace
+from autograder.practice import Sample
+from autograder.practice.edits import add, replace
 from autograder.record.results import PARTLY
 
 MEMORY_BOMB = (  # little of it is touched: a slow machine sees it go off in time

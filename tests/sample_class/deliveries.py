@@ -8,7 +8,7 @@ from pathlib import Path
 
 from autograder.builder.source import find_lab
 from autograder.files import zip_bytes
-from autograder.proof.cheats import ALL, Edit, Sample, code_cell, solved_notebook
+from autograder.practice import ALL, Edit, Sample, code_cell, solved_notebook
 from autograder.record.results import UNGRADABLE
 
 Delivery = Callable[[Path, bytes], object]

@@ -12,9 +12,10 @@ from autograder.builder.course import build_course, stale_files
 from autograder.builder.source import read_labs
 from autograder.grading.grade import Run, grade
 from autograder.judging.jobs import Limits
-from autograder.proof.cheats import Sample, sample_class
+from autograder.practice import Sample
 from autograder.record.log import read_results
 from autograder.record.results import Result
+from tests.sample_class import sample_class
 
 OUT = Path("build/demo")
 RUN = Run(jobs=os.cpu_count() or 1, seed=0, limits=Limits(cell_s=4, check_s=8, cells_s=60))

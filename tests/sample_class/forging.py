@@ -3,10 +3,10 @@
 All start from a blank notebook, so anything above zero is stolen.
 """
 
-from autograder.proof.cheats import ALL, Sample
-from autograder.proof.cheats.edits import forged
-from autograder.proof.cheats.honest import leave_blank
+from autograder.practice import ALL, Sample
+from autograder.practice.honest import leave_blank
 from autograder.record.results import PARTLY
+from tests.sample_class.edits import forged
 
 EQUAL_TO_EVERYTHING = """
 class Anything(int):

@@ -1,7 +1,8 @@
 """Forged measurements: clocks, records, tables, counts that only seem to follow from each other."""
 
-from autograder.proof.cheats import Sample, cell_called, insert
-from autograder.proof.cheats.edits import forged, replace
+from autograder.practice import Sample, cell_called, insert
+from autograder.practice.edits import replace
+from tests.sample_class.edits import forged
 
 PATCH_MEASURING = """
 import importlib, pkgutil, time

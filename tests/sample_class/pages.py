@@ -4,9 +4,10 @@ A test looks for what they leave in pages, notebooks and tables.
 """
 
 from autograder.builder.notebooks import cell_kind
-from autograder.proof.cheats import ALL, Sample, insert
-from autograder.proof.cheats.edits import add, forged, replace
-from autograder.proof.cheats.honest import leave_blank
+from autograder.practice import ALL, Sample, insert
+from autograder.practice.edits import add, replace
+from autograder.practice.honest import leave_blank
+from tests.sample_class.edits import forged
 
 OUTPUTS = r"""
 from IPython.display import HTML, SVG, Javascript, Latex, Markdown, display

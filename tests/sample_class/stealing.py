@@ -3,8 +3,9 @@
 What they find they print, or run as their own. Those that start from a blank notebook earn nothing.
 """
 
-from autograder.proof.cheats import Sample
-from autograder.proof.cheats.edits import add, forged
+from autograder.practice import Sample
+from autograder.practice.edits import add
+from tests.sample_class.edits import forged
 
 IMPORT_THE_ANSWER = """
 import importlib, inspect, pathlib, sys

@@ -1,7 +1,7 @@
 """Forged traces: what a scheduler, a speculative loop or a kernel claims to have done."""
 
-from autograder.proof.cheats import Sample
-from autograder.proof.cheats.edits import replace
+from autograder.practice import Sample
+from autograder.practice.edits import replace
 
 ASK_THE_SCRIPT = """
 import gc

@@ -14,7 +14,7 @@ import psutil
 
 from autograder.builder.notebooks import build_notebook, cell_kind
 from autograder.builder.source import Lab
-from autograder.proof.cheats import Sample, insert
+from autograder.practice import Sample, insert
 from autograder.record.gradebook import CourseBook
 
 OUT = Path("build/bench")

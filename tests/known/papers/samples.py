@@ -6,11 +6,11 @@ from autograder.builder.blank import blank_values
 from autograder.builder.notebooks import student_text
 from autograder.builder.source import find_lab
 from autograder.labs.papers.key import INSTRUCTOR, Key, keys, solved_answer
-from autograder.proof.cheats import ALL, Edit, Sample, cell_called
-from autograder.proof.cheats.edits import forge
-from autograder.proof.cheats.forging import EQUAL_TO_EVERYTHING
-from autograder.proof.cheats.honest import leave_blank
+from autograder.practice import ALL, Edit, Sample, cell_called
+from autograder.practice.honest import leave_blank
 from labkit.labs.papers.store import ANSWER_TYPE, as_output
+from tests.sample_class.edits import forge
+from tests.sample_class.forging import EQUAL_TO_EVERYTHING
 
 LAB = "08_papers"
 READ_THE_KEY = """
