@@ -14,11 +14,11 @@ import torch
 from transformers import DynamicCache
 
 from labkit import zoo
-from labkit.corpus import SOURCES
 from labkit.measuring.bench import report
 from labkit.measuring.machine import use_one_thread
 from labkit.measuring.timing import machine, time_in_turns
 from labkit.models.prompts import prompts
+from training.corpus import SOURCES
 from training.measure import GAMMA, N_NEW, acceptance
 
 OUT = Path("build/bench/pair.json")

@@ -1,4 +1,7 @@
-"""One command that evaluates a model on the shared tasks, and goes on where it was stopped."""
+"""Evaluate a model on the shared tasks: `python -m training.evaluate MODEL`.
+
+If it is stopped, the same command goes on from there.
+"""
 
 import argparse
 import json
@@ -11,14 +14,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from labkit.tasks.answering import answer_items
-from labkit.tasks.cost import Price
-from labkit.tasks.generate import BATCH_SIZE, MAX_NEW_TOKENS, Candidate, local
-from labkit.tasks.items import SPLIT_SIZES, TASKS, Item, items
-from labkit.tasks.judge import Judge, JudgeError
-from labkit.tasks.judging import estimated, judge_answers, judge_of, waiting
-from labkit.tasks.log import Log, Row
-from labkit.tasks.summary import TaskSummary, summarise, table
+from autograder.judge_model import judge_of
+from autograder.judge_model.client import Judge, JudgeError
+from autograder.judge_model.cost import Price
+from labkit.measuring.machine import use_one_thread
+from labkit.models.tiny import KIT_MODELS
+from training.tasks.answering import answer_items
+from training.tasks.generate import BATCH_SIZE, MAX_NEW_TOKENS, Candidate, local
+from training.tasks.items import SPLIT_SIZES, TASKS, Item, items
+from training.tasks.judging import estimated, judge_answers, waiting
+from training.tasks.log import Log, Row
+from training.tasks.summary import TaskSummary, summarise, table
 
 MAX_USD = 5.0
 
@@ -141,8 +147,8 @@ def _write_summary(
     draft.replace(path)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m training.evaluate", description=__doc__)
     add = parser.add_argument
     add(
         "model",
@@ -211,12 +217,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="USD",
         help=f"most that judging may cost; {MAX_USD:g} if not given",
     )
+    return parser
 
 
-def main(args: argparse.Namespace) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; 0 if all went well, 1 if the judge was unclear, 2 if it cannot go on."""
     from labkit.zoo import ModelError
 
+    args = _parser().parse_args(argv)
+    if args.model in KIT_MODELS:
+        use_one_thread()
     try:
         judge, price = _judge_of(args)  # first, so that a mistake shows before the long part
         out = args.out or Path(
@@ -239,7 +249,7 @@ def main(args: argparse.Namespace) -> int:
         print("\nstopped; the same command continues from here", file=sys.stderr)
         return 130
     except (ValueError, OSError, JudgeError, ModelError) as error:
-        print(f"labkit evaluate: {error}", file=sys.stderr)
+        print(f"training.evaluate: {error}", file=sys.stderr)
         return 2
     return int(any(each.n_unclear for each in summaries))
 
@@ -278,3 +288,7 @@ def _judge_of(args: argparse.Namespace) -> tuple[Judge | None, Price | None]:
     if args.max_cost is not None and price is None:
         raise ValueError("--max-cost needs a price: give --judge-price IN OUT")
     return judge, price
+
+
+if __name__ == "__main__":
+    sys.exit(main())

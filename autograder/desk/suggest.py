@@ -19,8 +19,8 @@ from autograder.desk.suggestions import (
 )
 from autograder.desk.tables import Tables
 from autograder.errors import Refusal
-from labkit.tasks.cost import Estimate, Price, estimate
-from labkit.tasks.judge import Judge, JudgeError
+from autograder.judge_model.client import Judge, JudgeError
+from autograder.judge_model.cost import Estimate, Price, estimate
 
 N_AT_ONCE, N_TRIES = 4, 2
 

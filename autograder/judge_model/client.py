@@ -16,14 +16,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from labkit.tasks.judge_settings import (
+from autograder.judge_model.settings import (
     checked_body,
     checked_key,
     checked_timeout,
     checked_url,
     echo_of,
 )
-from labkit.tasks.tool_calls import text_of
 
 if TYPE_CHECKING:
     import httpx
@@ -52,6 +51,14 @@ class _PassingError(JudgeError):
     def __init__(self, message: str, wait_s: float | None = None):
         super().__init__(message)
         self.wait_s = wait_s
+
+
+def text_of(content: Any) -> str:
+    """The text of a message's content, which some servers send in parts."""
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, Mapping)]
+        return "".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ Four sources of different predictability: `graph` (cheapest paths, worked out), 
 from collections.abc import Iterator
 from random import Random
 
-from labkit.corpus import choice, graphs, patterns, prose
-from labkit.corpus.document import END_OF_TEXT, SPLITS, Document, split_of
+from training.corpus import choice, graphs, patterns, prose
+from training.corpus.document import END_OF_TEXT, SPLITS, Document, split_of
 
 __all__ = [
     "END_OF_TEXT",

@@ -7,10 +7,10 @@ somebody kept, a talk that somebody overheard, a story within the story.
 
 import random
 
-from labkit.corpus import dialogues, explanations, letters
-from labkit.corpus.grammar import n_sentences, paragraph, say, tell
-from labkit.corpus.stories import ARCS, Story, story
-from labkit.corpus.texts import beats, phrases, read
+from training.corpus import dialogues, explanations, letters
+from training.corpus.grammar import n_sentences, paragraph, say, tell
+from training.corpus.stories import ARCS, Story, story
+from training.corpus.texts import beats, phrases, read
 
 _TEXT = read("chapters")
 SCENE, CLOSING = beats(_TEXT.pop("scene")), beats(_TEXT.pop("closing"))

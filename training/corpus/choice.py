@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from random import Random
 
-from labkit.corpus import world
-from labkit.corpus.document import Document
+from training.corpus import world
+from training.corpus.document import Document
 
 TRADES = ("miller", "weaver", "potter", "ferryman", "baker", "carter", "shepherd", "teacher")
 PATIENTS = (

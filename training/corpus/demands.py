@@ -8,9 +8,9 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from labkit.corpus.document import Document
-from labkit.corpus.grammar import NUMBERS, a, paragraph
-from labkit.corpus.texts import listed, phrases, read
+from training.corpus.document import Document
+from training.corpus.grammar import NUMBERS, a, paragraph
+from training.corpus.texts import listed, phrases, read
 
 _TEXT = read("demands")
 UNWANTED = listed(_TEXT["unwanted"])

@@ -2,11 +2,11 @@
 
 import random
 
-from labkit.corpus import demands
-from labkit.corpus.document import Document
-from labkit.corpus.grammar import NUMBERS, paragraph, say, tell
-from labkit.corpus.lexicon import cast
-from labkit.corpus.texts import beats, phrases, read
+from training.corpus import demands
+from training.corpus.document import Document
+from training.corpus.grammar import NUMBERS, paragraph, say, tell
+from training.corpus.lexicon import cast
+from training.corpus.texts import beats, phrases, read
 
 _TEXT = read("descriptions")
 LEADS, THING = phrases(_TEXT["leads"]), beats(_TEXT["beats"])

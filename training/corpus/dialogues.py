@@ -6,12 +6,12 @@ In a wording, " | " parts the two lines of an exchange.
 import random
 from typing import NamedTuple
 
-from labkit.corpus import demands
-from labkit.corpus.demands import Demand
-from labkit.corpus.document import Document
-from labkit.corpus.grammar import NUMBERS, say, tell
-from labkit.corpus.lexicon import cast
-from labkit.corpus.texts import Beat, beats, listed, phrases, read
+from training.corpus import demands
+from training.corpus.demands import Demand
+from training.corpus.document import Document
+from training.corpus.grammar import NUMBERS, say, tell
+from training.corpus.lexicon import cast
+from training.corpus.texts import Beat, beats, listed, phrases, read
 
 
 class Script(NamedTuple):

@@ -6,7 +6,7 @@ The phrases themselves stand in `data/corpus`; `texts` reads them.
 import random
 from collections.abc import Mapping, Sequence
 
-from labkit.corpus.texts import Beat
+from training.corpus.texts import Beat
 
 NUMBERS = tuple("zero one two three four five six seven eight nine ten eleven twelve".split())
 

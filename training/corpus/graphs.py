@@ -11,7 +11,7 @@ from bisect import insort
 from dataclasses import dataclass
 from random import Random
 
-from labkit.corpus.document import Document
+from training.corpus.document import Document
 
 OpenPath = tuple[int, tuple[int, ...]]  # cost first: the order of open paths is that of the tuples
 

@@ -3,8 +3,8 @@
 import random
 from collections.abc import Sequence
 
-from labkit.corpus.grammar import a, the
-from labkit.corpus.texts import listed, read, table
+from training.corpus.grammar import a, the
+from training.corpus.texts import listed, read, table
 
 _TEXT = read("lexicon")
 WOMEN, MEN = listed(_TEXT["women"]), listed(_TEXT["men"])

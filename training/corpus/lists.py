@@ -4,12 +4,12 @@ import random
 from itertools import pairwise
 from typing import NamedTuple
 
-from labkit.corpus import demands
-from labkit.corpus.demands import Demand
-from labkit.corpus.document import Document
-from labkit.corpus.grammar import NUMBERS, a, capital, numbered, say, series, tell
-from labkit.corpus.lexicon import TRADES
-from labkit.corpus.texts import Beat, beats, listed, phrases, read
+from training.corpus import demands
+from training.corpus.demands import Demand
+from training.corpus.document import Document
+from training.corpus.grammar import NUMBERS, a, capital, numbered, say, series, tell
+from training.corpus.lexicon import TRADES
+from training.corpus.texts import Beat, beats, listed, phrases, read
 
 
 class Plan(NamedTuple):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from random import Random
 
-from labkit.corpus.document import Document
+from training.corpus.document import Document
 
 WORDS = (
     "red", "blue", "green", "sun", "moon", "star", "oak", "ash", "elm", "salt", "bread", "milk",

@@ -7,9 +7,17 @@ insist on.
 
 import random
 
-from labkit.corpus import descriptions, dialogues, explanations, letters, lists, rewriting, stories
-from labkit.corpus.chapters import chapter
-from labkit.corpus.document import Document
+from training.corpus import (
+    descriptions,
+    dialogues,
+    explanations,
+    letters,
+    lists,
+    rewriting,
+    stories,
+)
+from training.corpus.chapters import chapter
+from training.corpus.document import Document
 
 __all__ = ["KINDS", "chapter", "draw"]
 

@@ -2,11 +2,11 @@
 
 import random
 
-from labkit.corpus import demands
-from labkit.corpus.document import Document
-from labkit.corpus.grammar import fill, paragraph, say
-from labkit.corpus.lexicon import cast
-from labkit.corpus.texts import phrases, read, table
+from training.corpus import demands
+from training.corpus.document import Document
+from training.corpus.grammar import fill, paragraph, say
+from training.corpus.lexicon import cast
+from training.corpus.texts import phrases, read, table
 
 _TEXT = read("rewriting")
 DEEDS = {when: table(rows) for when, rows in _TEXT["deeds"].items()}

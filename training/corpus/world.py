@@ -8,7 +8,7 @@ from functools import cache
 from itertools import product
 from random import Random
 
-from labkit.corpus.texts import listed, read
+from training.corpus.texts import listed, read
 
 WORLD_SEED = 2024
 

@@ -6,10 +6,10 @@ from importlib.metadata import version
 
 from tqdm import tqdm
 
-from labkit.tasks import choice, paths, rubric
-from labkit.tasks.generate import Candidate
-from labkit.tasks.items import Item, Score
-from labkit.tasks.log import Log, Row, prompt_hash
+from training.tasks import choice, paths, rubric
+from training.tasks.generate import Candidate
+from training.tasks.items import Item, Score
+from training.tasks.log import Log, Row, prompt_hash
 
 
 def answer_items(
@@ -62,7 +62,7 @@ def score(item: Item, answer: str) -> Score:
 
 def _shown(item: Item, open_book: bool) -> str:
     if item.task == "choice" and open_book:
-        from labkit.corpus.world import handbook
+        from training.corpus.world import handbook
 
         return f"{handbook()}\n\n{item.prompt}"
     return item.prompt

@@ -21,7 +21,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from labkit.tasks.items import Score
+from training.tasks.items import Score
 
 MAX_READ_CHARS = 20_000  # of a longer answer, its end: that is where it settles
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from labkit.models.tiny import KIT_MODELS
-from labkit.tasks.tool_calls import TOOL, WANTED, holds_call
+from training.tasks.tool_calls import TOOL, WANTED, holds_call
 
 if TYPE_CHECKING:
     import torch

@@ -44,7 +44,7 @@ def items(task: str, split: str, seed: int = 0, n: int | None = None) -> list[It
     itself, so no seed can bring a problem of one split into another.
     Raises: ValueError for a task or split that does not exist, or more items than a split has.
     """
-    from labkit.corpus import documents
+    from training.corpus import documents
 
     if task not in SOURCES:
         raise ValueError(f"no task called {task!r}; there are {', '.join(TASKS)}")

@@ -1,43 +1,21 @@
 """Judge the open answers of a record: the estimate first, then the questions, a few at a time."""
 
-import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
-from typing import Any
 
 from tqdm import tqdm
 
-from labkit.tasks import rubric
-from labkit.tasks.cost import Estimate, Price, estimate, known_price
-from labkit.tasks.items import Item
-from labkit.tasks.judge import Judge, JudgeError
-from labkit.tasks.log import Log, Row
+from autograder.judge_model.client import Judge, JudgeError
+from autograder.judge_model.cost import Estimate, Price, estimate
+from training.tasks import rubric
+from training.tasks.items import Item
+from training.tasks.log import Log, Row
 
 N_AT_ONCE = 4
 MAX_UNCLEAR_IN_A_ROW = 3
 
 Answered = tuple[Item, Row]
-
-
-def judge_of(
-    url: str,
-    model: str,
-    key_env: str | None,
-    price: Sequence[float] | None,
-    **settings: Any,
-) -> tuple[Judge, Price | None]:
-    """The judge that a command's options name, and its price. settings: more of a `Judge`.
-
-    key_env: the environment variable that holds the key. price: dollars per million tokens in and
-    out; the known one if None.
-    Raises: ValueError if the variable is not set, and as `Judge` and `Price`.
-    """
-    key = os.environ.get(key_env) if key_env else None
-    if key_env and not key:
-        raise ValueError(f"the environment variable {key_env} is not set")
-    costs = Price(*price) if price else known_price(model)
-    return Judge(url, model, api_key=key, **settings), costs
 
 
 def waiting(answered: Sequence[Answered], judge_model: str) -> list[Answered]:

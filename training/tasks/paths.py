@@ -17,8 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from labkit.tasks.items import Score
-from labkit.tasks.tool_calls import ToolCallError, read_call
+from training.tasks.items import Score
+from training.tasks.tool_calls import ToolCallError, read_call
 
 _N_FAULTS_SHOWN = 4
 

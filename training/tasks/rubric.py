@@ -9,7 +9,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 
-from labkit.tasks.items import Score
+from training.tasks.items import Score
 
 WAITS = "waits for a judge"
 EMPTY = "the answer is empty, so it meets no requirement"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from labkit.measuring.tables import Table
-from labkit.tasks import rubric
-from labkit.tasks.log import Row
+from training.tasks import rubric
+from training.tasks.log import Row
 
 
 @dataclass(frozen=True, slots=True)

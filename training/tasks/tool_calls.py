@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from autograder.judge_model.client import text_of
+
 TOOL_NAME = "submit_paths"
 TOOL: dict[str, Any] = {
     "type": "function",
@@ -77,14 +79,6 @@ def holds_call(text: str) -> bool:
     except ToolCallError:
         return False
     return True
-
-
-def text_of(content: Any) -> str:
-    """The text of a message's content, which some servers send in parts."""
-    if isinstance(content, list):
-        parts = [part.get("text") for part in content if isinstance(part, Mapping)]
-        return "".join(part for part in parts if isinstance(part, str))
-    return content if isinstance(content, str) else ""
 
 
 def _last_in_message(message: Mapping[str, Any]) -> dict[str, Any]:

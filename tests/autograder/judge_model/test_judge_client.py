@@ -9,7 +9,7 @@ import time
 import pytest
 from judge_server import completion, drips, fails, gives, hangs, judge_server, says, sends
 
-from labkit.tasks.judge import Judge, JudgeError
+from autograder.judge_model.client import Judge, JudgeError
 
 QUESTION = [{"role": "user", "content": "Is it long? YES or NO"}]
 KEY = "sk-very-secret-0123456789"

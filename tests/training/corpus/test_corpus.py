@@ -7,8 +7,8 @@ from random import Random
 import networkx
 import pytest
 
-from labkit.corpus import SOURCES, SPLITS, choice, documents, draw, graphs, patterns, prose, world
-from labkit.corpus.document import split_of
+from training.corpus import SOURCES, SPLITS, choice, documents, draw, graphs, patterns, prose, world
+from training.corpus.document import split_of
 
 PINNED = "032e32e605af8c6a2812fa652cce714190265ae1c49f281640cc1559c45f65b1"
 DRAWN = {source: [draw(source, Random(f"{source}{i}")) for i in range(400)] for source in SOURCES}

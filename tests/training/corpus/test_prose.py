@@ -9,10 +9,10 @@ from random import Random
 
 import pytest
 
-from labkit.corpus import demands, grammar, lists, prose, rewriting, stories, texts
-from labkit.corpus.explanations import TOPICS
-from labkit.corpus.lexicon import TRADES
-from labkit.corpus.stories import ARCS
+from training.corpus import demands, grammar, lists, prose, rewriting, stories, texts
+from training.corpus.explanations import TOPICS
+from training.corpus.lexicon import TRADES
+from training.corpus.stories import ARCS
 
 N_DRAWS = 4000
 NUMBER = {word: i for i, word in enumerate(grammar.NUMBERS)}
@@ -133,7 +133,8 @@ CHECKS = {
 
 def test_the_same_seed_draws_the_same_documents_in_any_process(documents):
     code = (
-        "from random import Random; from labkit.corpus.prose import chapter, draw; r = Random(11);"
+        "from random import Random; from training.corpus.prose import chapter, draw;"
+        "r = Random(11);"
         "print([draw(r).text for _ in range(40)]); print([chapter(r)])"
     )
     runs = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from labkit.tasks import choice, items
+from training.tasks import choice, items
 
 OPTIONS = {"A": "crowbalm", "B": "marsh fever", "C": "fever", "D": "silver root"}
 LISTED = "A) crowbalm\nB) marsh fever\nC) fever\nD) silver root"

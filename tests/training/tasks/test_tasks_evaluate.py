@@ -1,6 +1,5 @@
 """The command: answers are kept, goes on where it stopped, judges last, and tells what it found."""
 
-import argparse
 import json
 import os
 import signal
@@ -14,15 +13,15 @@ import random_models
 import small_models
 from judge_server import completion, fails, gives, judge_server, judges, says
 
-from labkit.tasks import TASKS, Item, items
-from labkit.tasks import evaluate as command
-from labkit.tasks.cost import Price
-from labkit.tasks.evaluate import TooExpensive, evaluate
-from labkit.tasks.generate import Candidate
-from labkit.tasks.judge import Judge, JudgeError
-from labkit.tasks.judging import judge_answers
-from labkit.tasks.log import Log, LogError, Row
-from labkit.tasks.summary import summarise, table
+from autograder.judge_model.client import Judge, JudgeError
+from autograder.judge_model.cost import Price
+from training import evaluate as command
+from training.evaluate import TooExpensive, evaluate
+from training.tasks import TASKS, Item, items
+from training.tasks.generate import Candidate
+from training.tasks.judging import judge_answers
+from training.tasks.log import Log, LogError, Row
+from training.tasks.summary import summarise, table
 
 N = 10
 REFERENCES = {
@@ -107,7 +106,7 @@ def test_another_model_or_prompt_is_answered_anew(tmp_path):
     assert len(other.prompts) == N
 
     def with_book(prompts):
-        from labkit.corpus.world import handbook
+        from training.corpus.world import handbook
 
         assert all(prompt.startswith(handbook()) for prompt in prompts)
         return [REFERENCES[prompt.removeprefix(f"{handbook()}\n\n")] for prompt in prompts]
@@ -124,8 +123,8 @@ def test_another_model_or_prompt_is_answered_anew(tmp_path):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from labkit.tasks.evaluate import evaluate
-from labkit.tasks.generate import Candidate
+from training.evaluate import evaluate
+from training.tasks.generate import Candidate
 n_batches = 0
 def answer(task, prompts):
     global n_batches
@@ -360,9 +359,7 @@ def test_the_table_and_its_numbers(tmp_path):
 
 
 def call(*words):
-    parser = argparse.ArgumentParser()
-    command.add_arguments(parser)
-    return command.main(parser.parse_args([str(word) for word in words]))
+    return command.main([str(word) for word in words])
 
 
 @pytest.fixture(scope="module")
@@ -469,14 +466,14 @@ def test_ctrl_c_says_how_to_go_on(folder, tmp_path, monkeypatch, capsys):
 
 
 def test_the_command_shows_its_options():
-    command = [sys.executable, "-m", "labkit", "evaluate", "--help"]
+    command = [sys.executable, "-m", "training.evaluate", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "--judge-model" in done.stdout and "--open-book" in done.stdout
 
 
 def test_importing_the_tasks_loads_neither_torch_nor_transformers():
     code = (
-        "import sys, labkit.tasks.evaluate, labkit.tasks.paths, labkit.tasks.choice;"
+        "import sys, training.evaluate, training.tasks.paths, training.tasks.choice;"
         "print([m for m in ('torch', 'transformers', 'networkx', 'httpx') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -8,16 +8,16 @@ import random_models
 import small_models
 from transformers import PreTrainedTokenizerFast
 
-from labkit.tasks.generate import (
+from labkit.zoo import load
+from training.tasks.generate import (
     INSTRUCTIONS,
     MAX_NEW_TOKENS,
     fingerprint,
     generate,
     local,
 )
-from labkit.tasks.items import TASKS
-from labkit.tasks.tool_calls import holds_call
-from labkit.zoo import load
+from training.tasks.items import TASKS
+from training.tasks.tool_calls import holds_call
 
 END = "<|endoftext|>"
 PROMPTS = [

@@ -2,8 +2,8 @@
 
 import pytest
 
-from labkit.corpus import documents, split_of
-from labkit.tasks import SPLIT_SIZES, TASKS, items
+from training.corpus import documents, split_of
+from training.tasks import SPLIT_SIZES, TASKS, items
 
 SOURCES = {"paths": "graph", "choice": "choice", "open": "instruction"}
 

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from labkit.tasks import items, paths
+from training.tasks import items, paths
 
 # 0 -> 1 -> 3 costs 5, 0 -> 2 -> 3 and 0 -> 3 cost 7, 0 -> 1 -> 2 -> 3 costs 9
 EDGES = [[0, 1, 2], [1, 3, 3], [0, 2, 4], [2, 3, 3], [0, 3, 7], [1, 2, 4]]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from labkit.tasks import rubric
-from labkit.tasks.cost import Price, count_tokens, estimate, known_price
+from autograder.judge_model.cost import Price, count_tokens, estimate, known_price
+from training.tasks import rubric
 
 REPLIES = {
     "YES": True,

@@ -5,8 +5,8 @@ import json
 import jsonschema
 import pytest
 
-from labkit.tasks import paths
-from labkit.tasks.tool_calls import TOOL, ToolCallError, read_call
+from training.tasks import paths
+from training.tasks.tool_calls import TOOL, ToolCallError, read_call
 
 ARGUMENTS = {"paths": [[0, 2, 3], [0, 3]], "weights": [4, 7]}
 CALL = json.dumps({"name": "submit_paths", "arguments": ARGUMENTS})

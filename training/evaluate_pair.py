@@ -1,6 +1,6 @@
-"""Record what the pair reaches on the shared tasks: `python -m training.evaluation`.
+"""Record what the pair reaches on the shared tasks: `python -m training.evaluate_pair`.
 
-Writes `data/evaluation.json` from `labkit evaluate`, which goes on where it was stopped. Open
+Writes `data/evaluation.json` from `training.evaluate`, which goes on where it was stopped. Open
 answers stay without a score: they want a judge, and the kit calls none by itself.
 """
 
@@ -8,9 +8,9 @@ import json
 import sys
 from pathlib import Path
 
-from labkit import cli
 from labkit.measuring.timing import machine
 from labkit.models.tiny import SHIPPED
+from training import evaluate
 from training.prompts import DATA
 
 OUT = Path("evaluations")
@@ -20,7 +20,7 @@ def main() -> int:
     """Evaluate both models, dev-test split, and keep the summaries."""
     record = {"machine": machine(), "models": {}}
     for name in SHIPPED:
-        if status := cli.main(["evaluate", name, "--out", str(OUT / name)]):
+        if status := evaluate.main([name, "--out", str(OUT / name)]):
             return status
         summary = json.loads((OUT / name / "summary.json").read_text(encoding="utf-8"))
         record["models"][name] = summary
