@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 
 unexport PYTHONDONTWRITEBYTECODE  # else each of hundreds of processes compiles the same files
 
-.PHONY: demo style test test-rest test-long test-oldest lab build bench fuzz figures image dist clean
+.PHONY: demo style test test-rest test-long test-oldest test-newest lab build bench fuzz figures image dist clean
 
 SECONDS ?= 60
 
@@ -30,10 +30,21 @@ test-rest: $(VENV)/.browser  ## the same claims on all others
 test-long: style $(VENV)/.browser  ## all tests, a longer search, experiments as large as students'
 	$(TESTS) --large --hypothesis-profile=long $(if $(LAB),--lab $(LAB))
 
-test-oldest:  ## the solved notebooks with the oldest torch, numpy and transformers; downloads 3 GB
-	python3 -m venv .venv-oldest
-	.venv-oldest/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable '.[grade,dev]'
-	OMP_NUM_THREADS=1 .venv-oldest/bin/python -m pytest -n 2 tests/notebooks
+# As a student has it: JupyterLab, and what the first cell installs. $(1): the venv.
+define AS_INSTALLED
+	$(BASE) -m venv --clear $(1)
+	$(1)/bin/python -m pip install --quiet jupyterlab
+	OMP_NUM_THREADS=1 $(PYTHON) -m pytest -v tests/browser/as_installed.py --venv $(1)
+endef
+
+test-oldest: export PIP_CONSTRAINT = $(CURDIR)/constraints-oldest.txt
+test-oldest: $(VENV)/.browser  ## the solved notebooks as students install them, oldest versions; 3 GB
+	$(call AS_INSTALLED,.venv-oldest)
+	$(PYTHON) tests/helpers/played.py .venv-oldest
+
+test-newest: $(VENV)/.browser  ## the same with the newest versions, which it writes down; 6 GB
+	$(call AS_INSTALLED,.venv-newest)
+	$(PYTHON) tests/helpers/played.py .venv-newest constraints-newest.txt
 
 lab: $(READY)  ## JupyterLab on the student notebooks
 	$(VENV)/bin/jupyter lab --notebook-dir=notebooks
@@ -50,11 +61,11 @@ site: $(READY)  ## the web site of the project, below build/site; docs/site.md s
 slides: $(READY)  ## the labs as slides for the lecture, below build/slides; docs/lecturers.md
 	$(PYTHON) -m autograder.builder.slides build/slides
 
-bench: $(READY)  ## cost of grading beside plain nbgrader and by class size; speed of pair, serving, engine
-	$(PYTHON) -m autograder.proof.bench
-	$(PYTHON) -m training.bench
-	$(PYTHON) -m labkit.labs.batching.bench
-	$(PYTHON) -m labkit.labs.speculative.bench
+bench: $(READY)  ## cost of grading, speed of pair, serving and engine; with QUICK=1 at the smallest sizes
+	$(PYTHON) -m autograder.proof.bench $(if $(QUICK),--quick)
+	$(PYTHON) -m training.bench $(if $(QUICK),--quick)
+	$(PYTHON) -m labkit.labs.batching.bench $(if $(QUICK),--quick)
+	$(PYTHON) -m labkit.labs.speculative.bench $(if $(QUICK),--quick)
 
 fuzz: $(READY)  ## what reads hostile bytes, each part for SECONDS; guided by coverage where atheris installs
 	-$(PYTHON) -m pip install --quiet --constraint constraints.txt atheris

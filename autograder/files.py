@@ -5,13 +5,24 @@ from __future__ import annotations
 import io
 import os
 import secrets
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 EPOCH = (2020, 1, 1, 0, 0, 0)  # one time for all: the bytes depend on the content alone
 INCOMPRESSIBLE = (".safetensors", ".whl")
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """An error of the system that names no file, as of a full disk, gets the name of this one."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            error.filename = str(path)
+        raise
 
 
 def write_whole(path: Path, content: bytes, *, sync: bool = False, shared: bool = False) -> None:
@@ -23,7 +34,7 @@ def write_whole(path: Path, content: bytes, *, sync: bool = False, shared: bool 
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8) if shared else 'tmp'}")
     try:
-        with temporary.open("wb") as file:
+        with naming(path), temporary.open("wb") as file:
             file.write(content)
             if sync:
                 file.flush()

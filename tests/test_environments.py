@@ -8,8 +8,10 @@ from importlib.metadata import requires, version
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from packaging.version import Version
 from recorded import LAB, result_of
 
+from autograder.builder.source import read_project
 from autograder.places import REPOSITORY
 from autograder.record.log import ResultLog
 
@@ -77,7 +79,7 @@ def test_conda_installs_what_make_installs():
     assert " ".join(pip).split() == options[options.index("--constraint") :]
 
 
-@pytest.mark.parametrize("extra", ["", "widgets", "grade", "cluster", "site", "dev"])
+@pytest.mark.parametrize("extra", ["", "grade", "cluster", "site", "dev"])
 def test_the_pinned_versions_meet_every_requirement(extra):
     wanted = [Requirement(line) for line in requires("labkit")]
     of_extra = [
@@ -88,14 +90,49 @@ def test_the_pinned_versions_meet_every_requirement(extra):
     assert unmet == []
 
 
-def test_the_oldest_versions_that_are_tested_are_the_lower_bounds():
-    lines = (REPOSITORY / "constraints-oldest.txt").read_text().splitlines()
-    oldest = [Requirement(line) for line in lines if not line.startswith("#")]
-    bounds = {each.name: each.specifier for each in map(Requirement, requires("labkit"))}
-    for pinned in oldest:
-        (version_tested,) = [each.version for each in pinned.specifier]
-        lowest = next(each.version for each in bounds[pinned.name] if each.operator == ">=")
-        assert version_tested.startswith(lowest), pinned.name
+def bounds(operator):
+    """By library that students install, the end of its range in pyproject.toml."""
+    wanted = [Requirement(line) for line in read_project()["dependencies"]]
+    return {
+        each.name: next(end.version for end in each.specifier if end.operator == operator)
+        for each in wanted
+    }
+
+
+def versions_in(name):
+    """By library, the version in a file of constraints."""
+    lines = (REPOSITORY / name).read_text(encoding="utf-8").splitlines()
+    return dict(line.lower().split("==") for line in lines if not line.startswith("#"))
+
+
+def test_a_range_begins_at_the_oldest_version_that_is_played():
+    oldest, lowest = versions_in("constraints-oldest.txt"), bounds(">=")
+    assert oldest.keys() == lowest.keys()
+    begins = {name: oldest[name].startswith(end) for name, end in lowest.items()}
+    assert [name for name, fits in begins.items() if not fits] == []
+
+
+def ends_after(played):
+    """Where a range may end: after the major version that was played, or after the minor one."""
+    major, minor, *_ = played.split(".")
+    return {f"{int(major) + 1}", f"{major}.{int(minor) + 1}"}
+
+
+def test_a_range_ends_with_the_newest_version_that_is_played():
+    newest, ends = versions_in("constraints-newest.txt"), bounds("<")
+    assert newest.keys() == ends.keys()
+    assert {name: end for name, end in ends.items() if end not in ends_after(newest[name])} == {}
+    assert ends["transformers"].count(".") == 1  # it renames arguments in minor versions
+
+
+def test_the_pinned_versions_are_no_newer_than_those_that_are_played():
+    newest, pinned = versions_in("constraints-newest.txt"), versions_in("constraints.txt")
+    newer = {name for name, played in newest.items() if Version(pinned[name]) > Version(played)}
+    assert newer == set()
+
+
+def test_a_range_that_ends_beyond_the_next_version_is_seen():
+    assert ends_after("2.14.1") == {"3", "2.15"}
 
 
 def test_students_code_imports_without_what_only_unix_has():

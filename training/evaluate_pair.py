@@ -4,6 +4,7 @@ Writes `data/evaluation.json` from `training.evaluate`, which goes on where it w
 answers stay without a score: they want a judge, and the kit calls none by itself.
 """
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -29,4 +30,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     sys.exit(main())

@@ -3,6 +3,7 @@
 The prompts come from the corpus's dev split, so no model of the pair was trained on them.
 """
 
+import argparse
 import json
 from pathlib import Path
 from random import Random
@@ -36,5 +37,6 @@ def long_prompt() -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     (DATA / "prompts.jsonl").write_text(prompts_jsonl(), encoding="utf-8")
     (DATA / "long_prompt.txt").write_text(long_prompt(), encoding="utf-8")

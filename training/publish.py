@@ -4,10 +4,10 @@ Copies both model folders, and writes `data/pair.json` (how the pair was made, w
 hash of every file) and the model cards, which say the same in words.
 """
 
+import argparse
 import hashlib
 import json
 import shutil
-import sys
 from pathlib import Path
 
 from training.model import SHAPES
@@ -87,7 +87,9 @@ MIT, like the rest of the kit: weights, tokenizer and corpus are our own.
 
 def main() -> None:
     """Copy the folders and write record and cards."""
-    out = Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", type=Path, metavar="OUT", help="the folder of training.train")
+    out = parser.parse_args().out
     training = json.loads((out / "training.json").read_text())
     measured = json.loads((out / "measured.json").read_text())
     hashes = {}

@@ -1,5 +1,6 @@
 """What the students' page takes from notebooks/course.toml: people, dates and points, and rules."""
 
+import re
 from collections.abc import Iterable, Mapping
 
 from autograder.builder.source import Course, Lab, read_course, read_term
@@ -7,6 +8,7 @@ from autograder.course.late import ACCEPT, REFUSE, LateRule
 from autograder.course.policy import Policy, policy_from
 from autograder.errors import Refusal
 
+PLACEHOLDER = re.compile(r"\[[^\]]*\](?!\()")  # [names], but not the link [names](address)
 ATTEMPTS = {"best": "the best one counts", "last": "the last one counts"}
 
 
@@ -20,6 +22,21 @@ def page_tables() -> dict[str, str]:
         raise Refusal(
             f"notebooks/course.toml has a wrong setting ({error}): read the comments beside it"
         ) from None
+
+
+def unfilled_fields(course: Course) -> list[str]:
+    """The lines of course.toml that still hold a placeholder or nothing, where students read them.
+
+    These are the rows of the course page, and whom to ask at the end of each feedback page.
+    """
+    fields = {f'"{name}"': text for name, text in course.page.items()}
+    if "ask" in course.policy:
+        fields["ask"] = course.policy["ask"]
+    return [
+        f'{name} = "{text}"'
+        for name, text in fields.items()
+        if PLACEHOLDER.search(str(text)) or not str(text).strip()
+    ]
 
 
 def _people(course: Course) -> str:

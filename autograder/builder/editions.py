@@ -11,7 +11,13 @@ from functools import cache
 from nbformat.v4 import new_markdown_cell
 
 from autograder.builder.colab import badge, colab_address
-from autograder.builder.notebooks import build_notebook, edition_prefix, install_code, to_bytes
+from autograder.builder.notebooks import (
+    build_notebook,
+    edition_prefix,
+    install_code,
+    played_torch,
+    to_bytes,
+)
 from autograder.builder.pages import pages, with_links
 from autograder.builder.source import Lab, read_project
 from autograder.builder.wheel import Wheel, code_files, data_files, pack_wheel
@@ -20,18 +26,44 @@ from autograder.labs import part_of
 
 NOTEBOOK = "notebooks/{}.ipynb"  # below the address of a released course
 NOTE = """\
-Unpack all files of this zip into one folder. Open the notebook there and run its first cell: it
-installs the two .whl files. pip downloads the packages that they need, such as torch, if they are
-not installed yet.
+WHAT YOU NEED
+Python {python} or newer, a network, and about 10 minutes for the first lab. You need 2 GB of free
+disk, or 7 GB on Linux with an NVIDIA GPU. You do not need a GPU.
 
-In Colab: upload the notebook (File, Upload notebook). Click the folder symbol on the left, upload
-the two .whl files and the .json file. Then run the first cell.
+HOW TO BEGIN
+Unpack all files of this zip into one folder. Open a terminal in that folder and run three commands.
 
+Linux and macOS:
+    python3 -m venv labs
+    labs/bin/pip install jupyterlab ipywidgets
+    labs/bin/jupyter lab
+
+Windows:
+    py -m venv labs
+    labs\\Scripts\\pip install jupyterlab ipywidgets
+    labs\\Scripts\\jupyter lab
+
+JupyterLab opens in the browser. Open the notebook there and run its first cell. It installs the
+two .whl files and what they need, such as PyTorch. For the next lab, unpack its zip into the same
+folder and run the third command alone.
+
+If "python3 -m venv" fails on Debian or Ubuntu, run "sudo apt install python3-venv" first.
+
+On Linux without an NVIDIA GPU, the first cell takes PyTorch for the CPU, which is much smaller. If
+you install PyTorch yourself there, the command is:
+    labs/bin/pip install {torch} --index-url https://download.pytorch.org/whl/cpu
+
+IN COLAB
+There are no commands to run. Upload the notebook (File, Upload notebook). Click the folder symbol
+on the left, upload the two .whl files and the .json file. Then run the first cell.
+
+WHAT ELSE IS HERE
 glossary.html explains the words of the labs, course.html has the rules, and reading.html lists what
 to read.
 
-If you have begun this lab already and this zip is a newer edition, keep your notebook. Copy the two
-.whl files and the .json file beside it, restart the kernel and run the first cell.
+IF YOU HAVE BEGUN THIS LAB ALREADY
+If this zip is a newer edition, keep your notebook. Copy the two .whl files and the .json file
+beside it, restart the kernel and run the first cell.
 """
 # As Colab itself marks its badge, so that it replaces ours where a copy is saved to GitHub.
 COLABS_OWN = {"id": "view-in-github", "metadata": {"id": "view-in-github", "colab_type": "text"}}
@@ -66,7 +98,7 @@ class Edition:
 
     def zipped(self, address: str) -> bytes:
         """All that a student needs without a network, as one zip."""
-        files = {f"{self.lab.name}.ipynb": self.notebook(address), "README.txt": NOTE.encode()}
+        files = {f"{self.lab.name}.ipynb": self.notebook(address), "README.txt": _note()}
         files |= {wheel.file_name: wheel.content for wheel in self.wheels}
         files |= {name: page.encode() for name, page in pages().items()}
         return zip_bytes({**files, list_name(self.lab): self.listed()})
@@ -92,6 +124,13 @@ def edition_of(lab: Lab, *, explained: bool = False) -> Edition:
         along=to_bytes(build_notebook(lab, "student", "any first cell")),
     )
     return Edition(lab, (data, labkit))
+
+
+def _note() -> bytes:
+    """README.txt of a zip, with line ends that every editor shows."""
+    oldest = read_project()["requires-python"].removeprefix(">=")
+    text = NOTE.format(python=oldest, torch=played_torch())
+    return text.replace("\n", "\r\n").encode()
 
 
 def list_name(lab: Lab) -> str:

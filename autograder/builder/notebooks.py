@@ -16,7 +16,8 @@ from nbformat.v4 import new_notebook
 from autograder.builder.blank import BEGIN, END, blank_values, solved_cell, stub_cell
 from autograder.builder.pictures import with_picture
 from autograder.builder.source import Cell, Lab, module_source, read_course, read_project
-from labkit.checks.handin import WRITTEN_STUB
+from autograder.places import REPOSITORY
+from labkit.checks.written import WRITTEN_STUB
 
 WORTH = "\n\n**Points: {:g}.** A person marks this answer."  # below a question
 KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -51,6 +52,8 @@ install_labkit(
         "labkit_data": {labkit_data},
         "labkit": {labkit},
     }},
+    python=({python}),
+    torch={torch},
 )"""
 
 
@@ -101,8 +104,16 @@ def to_bytes(notebook: NotebookNode) -> bytes:
 def install_code(lab: Lab, address: str, wheels: Mapping[str, tuple[str, str]]) -> str:
     """The code that installs a lab's labkit. wheels: version and SHA-256 by package."""
     code = FIRST_CELL.read_text(encoding="utf-8").partition('"""\n\n\n')[2]
-    values = {"lab": f"{lab.number:02d}", "address": address, **wheels}
-    return code + CALL.format(**{name: json.dumps(value) for name, value in values.items()})
+    oldest = read_project()["requires-python"].removeprefix(">=").replace(".", ", ")
+    values = {"lab": f"{lab.number:02d}", "address": address, "torch": played_torch(), **wheels}
+    written = {name: json.dumps(value) for name, value in values.items()}
+    return code + CALL.format(python=oldest, **written)
+
+
+def played_torch() -> str:
+    """The newest torch that the labs were played with, as pip is asked for it: "torch==2.14.1"."""
+    lines = (REPOSITORY / "constraints-newest.txt").read_text(encoding="utf-8").splitlines()
+    return next(line for line in lines if line.startswith("torch=="))
 
 
 def edition_prefix(lab: Lab) -> str:

@@ -3,9 +3,11 @@
 import json
 from pathlib import Path
 
+from autograder.builder.notebooks import plain_notebook
 from autograder.builder.source import Lab
 from autograder.places import REPOSITORY
 from labkit.checks.names import bound_names
+from labkit.checks.written import digests_of
 
 
 def outline_path(lab: Lab) -> Path:
@@ -16,7 +18,8 @@ def outline_path(lab: Lab) -> Path:
 def outline_bytes(lab: Lab) -> bytes:
     """The lab's parts in order, each with the heading that it stands under.
 
-    And the names that experiments bind, for the checks to see an answer that depends on one.
+    And the names that experiments bind, for the checks to see an answer that depends on one; and
+    digests of the lines of its prose, to tell what students write into it.
     """
     parts, section = [], ""
     for cell in lab.cells:
@@ -31,10 +34,13 @@ def outline_bytes(lab: Lab) -> bytes:
     others = {name for cell in code for name in (cell.name, *bound_names(cell.text))}
     texts = [cell.text for cell in lab.cells if cell.kind == "experiment"]
     experiments = [" ".join(sorted(bound_names(text) - others)) for text in texts]
+    prose = [cell.source for cell in plain_notebook(lab, "student").cells
+             if cell.cell_type == "markdown"]  # fmt: skip
     written = {
         "lab": _json(lab.name),
         "parts": _lines(parts),
         "experiments": _lines([*filter(None, experiments)]),
+        "prose": _json(" ".join(sorted(digests_of("\n".join(prose))))),
     }
     text = ",\n".join(f"{_json(name)}: {value}" for name, value in written.items())
     return f"{{\n{text}\n}}\n".encode()

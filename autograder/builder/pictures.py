@@ -4,6 +4,7 @@ An author writes `<!-- picture: what it shows -->` into a cell; the words are th
 `python -m autograder.builder.pictures` draws all of them again.
 """
 
+import argparse
 import base64
 import re
 from collections.abc import Iterable
@@ -42,4 +43,5 @@ def draw_all(labs: Iterable[Lab]) -> list[Path]:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     print(*draw_all(read_labs()), sep="\n")

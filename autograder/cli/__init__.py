@@ -5,15 +5,50 @@ from __future__ import annotations
 import gc
 import platform
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from autograder.cli import course, desk, grading, records
 
 ONLY_UNIX = ("fcntl", "resource")
+PIPE_CLOSED = (
+    "autograder: the program that read this output has ended, as head does after ten lines. What "
+    "was done until then is kept: give the command again without it, or write to a file (> FILE)"
+)
+
+
+class Commands(TyperGroup):
+    """The commands, and what they say if nobody reads what they print."""
+
+    def make_context(self, *args: Any, **options: Any) -> typer.Context:
+        """Read the command line; `--version` and `--help` print already here."""
+        with _closed_pipe_told():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: typer.Context) -> Any:
+        """Run the command."""
+        with _closed_pipe_told():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _closed_pipe_told() -> Iterator[None]:
+    """Tell it on the other stream, before typer ends the command in silence."""
+    try:
+        yield
+    except BrokenPipeError:
+        with suppress(OSError):
+            typer.echo(PIPE_CLOSED, err=True)
+        raise
+
+
 app = typer.Typer(
+    cls=Commands,
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -113,9 +113,13 @@ def release(
         bool,
         typer.Option("--explained", help="with the explanations of lab 8, for after the deadline"),
     ] = False,
+    draft: Annotated[
+        bool, typer.Option("--draft", help="pack it although the course page has empty fields")
+    ] = False,
 ) -> None:
     """Pack a lab for students: as a zip, or as a web site."""
     from autograder.builder.course import release_lab
+    from autograder.builder.course_page import unfilled_fields
     from autograder.builder.site import write_site
     from autograder.builder.source import read_course, read_term
     from autograder.course.early import answers_too_early
@@ -123,14 +127,23 @@ def release(
     from autograder.places import COURSE
     from autograder.proof.reference import refuse_lost_points
 
-    address = (read_course().address if url is None else url).rstrip("/")
+    course = read_course()
+    address = (course.address if url is None else url).rstrip("/")
     if address and "://" not in address:
         refuse(f"--url {address} is no address: write https://... or file:///...")
     if everything == bool(lab):
         refuse("name one lab, or give --all")
     if revise and to is None:
         refuse("--revise compares with a site: give its folder with --to")
+    if (unfilled := unfilled_fields(course)) and not draft:
+        fields = "".join(f"  {field}\n" for field in unfilled)
+        refuse(
+            "students would read fields of notebooks/course.toml that are not filled in:\n"
+            f"{fields}Fill them in and run `autograder build`. --draft packs the files as they are."
+        )
     with refusals():
+        if unfilled:
+            typer.echo(f"Warning: a draft: {len(unfilled)} fields are not filled in", err=True)
         labs = read_term() if everything else [named_lab(lab)]
         names, policy = [each.name for each in labs], read_policy(COURSE)
         for warning in answers_too_early(names, policy, datetime.now(UTC)):

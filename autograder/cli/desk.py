@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -38,14 +39,12 @@ def mark(
     tls_key: PrivateKey = None,
 ) -> None:
     """Mark written answers by rubric, in a browser."""
-    import getpass
-
     from autograder.desk.guard import READER, Person
     from autograder.desk.serve import Place, serve, take_appeals
 
-    people = [Person(name) for name in ta or [getpass.getuser()]]
-    people += [Person(name, READER) for name in reader or []]
     with refusals():
+        people = [Person(name) for name in ta or [_own_name()]]
+        people += [Person(name, READER) for name in reader or []]
         if appeals:
             typer.echo(f"{take_appeals(out, appeals)} questions of students are read.")
         serve(out, people, Place(host, port, tls_cert, tls_key), typer.echo)
@@ -80,12 +79,25 @@ def suggest(
             asking = Asking(out, named_lab(lab).name, client)
             typer.echo(f"{judge_model} at {client.base_url}: {asking.cost(price)}")
             typer.echo("The answers leave this machine without the students' names.")
-            if not yes:
-                typer.confirm("Ask?", abort=True)
+            if not yes and not _agreed():
+                raise typer.Exit(1)
             with tqdm(total=len(asking.todo), unit="answer") as bar:
                 n_unclear = asking.ask(bar.update)
         n_told = len(asking.todo) - n_unclear
         typer.echo(f"Texts with suggestions: {n_told}; without a clear reply: {n_unclear}.")
+
+
+def _agreed() -> bool:
+    """Whether somebody says yes. Raises: Refusal if nobody is there who could."""
+    try:
+        return typer.confirm("Ask?")
+    except typer.Abort:
+        if sys.stdin.isatty():  # Ctrl-C
+            raise
+        raise Refusal(
+            "nobody can answer here, because the command has no terminal: "
+            "--yes accepts the cost without a question"
+        ) from None
 
 
 @commands.command()
@@ -103,3 +115,16 @@ def overview(
     with refusals():
         place = Place(host, port, tls_cert, tls_key)
         serve(out, [Person("overview", READER)], place, typer.echo)
+
+
+def _own_name() -> str:
+    """What this machine calls the person. Raises: Refusal if it has no name, as in a container."""
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        raise Refusal(
+            "this machine has no name for your user id: give --ta with your name. It stands beside "
+            "each mark in the history"
+        ) from None

@@ -53,7 +53,7 @@ def grade(
     from autograder.grading.grade import grade as grade_lab
     from autograder.grading.pool import usual_jobs
     from autograder.grading.spool import shard_of
-    from autograder.grading.told import counts, places
+    from autograder.grading.told import counts, no_times, places
     from autograder.proof.reference import refuse_lost_points
     from autograder.record.results import ERROR
 
@@ -79,7 +79,7 @@ def grade(
             lines = ["Grade once more without --shard when all shards are done"]
         else:
             results = grade_lab(named_lab(lab), submissions, out, run, check_lab)
-            lines = [f"Marks: {out / 'marks.csv'}", *places(out, results)]
+            lines = [f"Marks: {out / 'marks.csv'}", *places(out, results), *no_times(results)]
             _tell_strangers(out, named_lab(lab).name, [result.student for result in results])
     typer.echo("\n".join([f"{counts(results)} {lines[0]}", *lines[1:]]))
     if any(result.status == ERROR for result in results):

@@ -32,6 +32,8 @@ def refusals() -> Iterator[None]:
         yield
     except Refusal as error:
         refuse(error)
+    except BrokenPipeError:
+        raise  # it is no file's fault: see Commands
     except OSError as error:
         refuse(
             f"{error.filename or 'a file'}: {error.strerror or error}; the record is kept: "

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from autograder.course.times import instant
 
 DAY = timedelta(days=1)
+NO_TIME = "The time of submission is not known"
 
 
 @dataclass(frozen=True)
@@ -130,8 +131,7 @@ class Policy:
                 return Standing()
             return Standing(
                 1.0,
-                "The time of submission is not known, so the deadline of "
-                f"{self.shown(deadline)} was not checked.",
+                f"{NO_TIME}, so the deadline of {self.shown(deadline)} was not checked.",
             )
         if extension:
             return Standing(

@@ -42,11 +42,15 @@ class Person:
         user = self.email.partition("@")[0]
         return [text for text in (self.student_id, self.login, self.email, user) if text]
 
+    @property
+    def names(self) -> tuple[str, str]:
+        """The name in both orders."""
+        first, last = self.first_and_last
+        return first + last, last + first
+
     def spellings(self) -> set[str]:
         """All that a platform or the name of a file may call this person, as it is compared."""
-        first, last = self.first_and_last
-        names = (letters_of(first + last), letters_of(last + first))
-        return {*map(exactly, self.own_names), *filter(None, names)}
+        return {*map(exactly, self.own_names), *filter(None, map(letters_of, self.names))}
 
 
 def canvas_name(name: str) -> str:

@@ -14,29 +14,47 @@ from pathlib import Path
 
 from autograder.course.person import Person, canvas_name, exactly, letters_of
 from autograder.course.times import iso_time
+from autograder.course.worksheet import heading_of, is_participant, number_of, worksheet_in
 from autograder.errors import Refusal
 
 __all__ = ["Person", "Roster", "RosterError", "canvas_name", "read_roster"]
 
 MAX_BYTES = 32 << 20
 CANVAS_NUMBER = re.compile(r"(?P<name>.+?)_(?:LATE_)?(?P<number>[0-9]+)_[0-9]+_.+", re.DOTALL)
-BLIND_LETTERS = "participant"
 CANVAS_TEST_STUDENT = "Student, Test"
 SPLIT_NAME = {"lastname", "firstname"}  # in place of "student", where Canvas is set so
+CLASSROOM = {"identifier", "github username"}
+BRIGHTSPACE_MARKED = ("student_id", "login")
 NAME_AND_NUMBER = re.compile(r"(?P<name>.+) (?P<number>[0-9]+)", re.DOTALL)
 COLUMNS = {
-    "name": ("student", "full name", "student name", "name", "names", "姓名", "學生姓名"),
-    "first": ("firstname", "first name", "given name", "名字", "名"),
-    "last": ("lastname", "last name", "surname", "family name", "姓氏", "姓"),
+    "name": ("student", "full name", "student name", "name", "names", "姓名", "學生姓名", "全名",
+             "vollständiger name", "nom complet", "nombre completo", "nome completo", "フルネーム",
+             "氏名", "volledige naam", "imię i nazwisko", "полное имя", "имя и фамилия", "성명"),
+    "first": ("firstname", "first name", "given name", "名字", "名", "vorname"),
+    "last": ("lastname", "last name", "surname", "family name", "姓氏", "姓", "nachname"),
     "student_id": ("sis user id", "id number", "sid", "student id", "student number", "student no",
-                   "學號", "user id", "id"),
+                   "學號", "学号", "orgdefinedid", "id-nummer", "matrikelnummer",
+                   "numéro d'identification", "número de id", "número de identificación",
+                   "número de identificação", "idナンバー", "学籍番号", "numer id", "학번",
+                   "user id", "id"),
     "lms_id": ("canvas user id", "identifier"),
-    "email": ("email", "email address", "e-mail", "電子郵件", "電子郵件地址",
-              "電子郵件信箱", "信箱"),
-    "login": ("sis login id", "login id", "username", "login", "帳號"),
-    "group": ("group name", "group", "groups", "team", "組別", "小組"),
+    "email": ("email", "email address", "e-mail", "電子郵件", "電子郵件地址", "電子郵件信箱",
+              "信箱", "电子邮件地址", "电子邮件", "e-mail-adresse", "adresse de courriel",
+              "adresse e-mail",
+              "dirección de correo", "correo electrónico", "メールアドレス", "endereço de email",
+              "indirizzo email", "e-mailadres", "adres e-mail", "адрес электронной почты",
+              "이메일 주소", "이메일"),
+    "login": ("sis login id", "login id", "username", "login", "帳號", "github username"),
+    "group": ("group name", "group", "groups", "team", "組別", "小組", "群組", "小组", "gruppe",
+              "groupe", "grupo", "グループ", "gruppo", "groep", "grupa", "группа", "모둠", "그룹"),
     "section": ("section", "sections"),
-    "submitted_at": ("last modified (submission)", "submission time", "submitted at"),
+    "submitted_at": ("last modified (submission)", "submission time", "submitted at",
+                     "最後修改(學生)", "最後修改的(作業)", "上次修改(作业)", "最后修改(学生)",
+                     "zuletzt geändert (abgabe)", "dernière modification (travail remis)",
+                     "última modificación (entrega)", "最終更新日時 (提出)",
+                     "última modificação (envio)", "ultima modifica (consegna)",
+                     "laatst gewijzigd (inzending)", "ostatnia modyfikacja (zadanie)",
+                     "последнее изменение (ответ)"),
 }  # fmt: skip
 
 
@@ -48,8 +66,9 @@ class RosterError(Refusal, ValueError):
 class Roster:
     """The people of a class, in the order of the file.
 
-    columns: the header as it stands; kind: "canvas", "moodle", "gradescope" or "table"; extra_rows:
-    Canvas's lines about no person, such as the points possible; source: the file, for messages.
+    columns: the header as it stands; kind: "canvas", "moodle", "gradescope", "classroom" (GitHub's)
+    or "table"; extra_rows: Canvas's lines about no person, such as the points possible; source: the
+    file, for messages; parts: the columns of a worksheet of Moodle, by what they hold.
     """
 
     people: list[Person]
@@ -57,6 +76,7 @@ class Roster:
     kind: str
     extra_rows: list[dict[str, str]] = field(default_factory=list)
     source: str = "the roster"
+    parts: dict[str, str] = field(default_factory=dict)
 
     def find(self, student: str, file_name: str = "") -> Person:
         """The one person behind a submission's student.
@@ -79,7 +99,8 @@ class Roster:
         if not people:
             numbered = f", number {number}" if number else ""
             raise RosterError(f"{self.source} names nobody who could be {student!r}{numbered}")
-        names = ", ".join(f"{each.name} {next(filter(None, each.ids), '')}" for each in people[:5])
+        called = ([text for text in (each.name, *each.ids) if text][:2] for each in people[:5])
+        names = ", ".join(map(" ".join, called))
         raise RosterError(f"{student!r} could be {len(people)} people of {self.source}: {names}")
 
     def matches(self, name: str, number: str = "") -> list[Person]:
@@ -92,7 +113,7 @@ class Roster:
         called = [self.people[place] for place in sorted(places)]
         if not number:
             return called
-        blind = letters_of(name) == BLIND_LETTERS
+        blind = is_participant(name) or letters_of(name) == letters_of(self.parts.get("word", ""))
         among = self.people if blind else called
         numbered = [person for person in among if person.lms_id == number]
         is_told = self.kind != "moodle" and all(person.lms_id for person in called)
@@ -123,9 +144,17 @@ def read_roster(path: Path) -> Roster:
     """The class in a CSV file with a header. Raises RosterError."""
     lines = _lines(path)
     header = lines[0] if lines else []
-    kind = _kind({_heading(cell) for cell in header})
-    places = {name: _column(header, name, kind) for name in COLUMNS}
-    if all(places[name] is None for name in ("name", "last", "student_id", "email", "lms_id")):
+    headings = [heading_of(cell) for cell in header]
+    kind = _kind(set(headings))
+    places = {name: _column(headings, name, kind) for name in COLUMNS}
+    places = {name: place for name, place in places.items() if place is not None}
+    parts: dict[str, str] = {}
+    if kind == "table" and (worksheet := worksheet_in(header, lines[1:], places)):
+        kind = "moodle"
+        places = {name: each for name, each in worksheet.places.items() if name in COLUMNS}
+        parts = {name: header[each] for name, each in worksheet.places.items()}
+        parts["word"] = worksheet.word
+    if not places.keys() & {"name", "last", "student_id", "email", "lms_id"}:
         raise RosterError(
             f"{path} has no column for a name, an id or an e-mail address: its first line must "
             "name the columns, such as Name, Student ID, Email"
@@ -135,7 +164,7 @@ def read_roster(path: Path) -> Roster:
     if not people:
         raise RosterError(f"{path} names nobody below its header")
     extra_rows = [each.row for each in everybody if kind == "canvas" and not each.lms_id]
-    return Roster(people, header, kind, extra_rows, path.name)
+    return Roster(people, header, kind, extra_rows, path.name, parts)
 
 
 def _lines(path: Path) -> list[list[str]]:
@@ -158,36 +187,35 @@ def _lines(path: Path) -> list[list[str]]:
         raise RosterError(f"{path} is no CSV file: {error}") from None
 
 
-def _heading(cell: str) -> str:
-    return " ".join(cell.casefold().replace("_", " ").split())
-
-
 def _kind(headings: set[str]) -> str:
     has_names = "student" in headings or headings >= SPLIT_NAME
     if has_names and {"id", "section"} <= headings:
         return "canvas"
-    if "identifier" in headings:
-        return "moodle"
+    if headings >= CLASSROOM:
+        return "classroom"
     return "gradescope" if {"sid", "email"} <= headings else "table"
 
 
-def _column(header: list[str], name: str, kind: str) -> int | None:
+def _column(headings: list[str], name: str, kind: str) -> int | None:
     """Where the column for `name` stands; of several the one whose heading is surest."""
-    headings = [_heading(cell) for cell in header]
-    if kind == "canvas" and name == "lms_id":
-        return headings.index("id")
-    wanted = [each for each in COLUMNS[name] if not (kind == "canvas" and each == "id")]
+    wanted = list(COLUMNS[name])
+    if kind == "canvas" and name in ("student_id", "lms_id"):  # its "ID" is its own number
+        wanted = ["id"] if name == "lms_id" else [each for each in wanted if each != "id"]
+    if kind == "classroom" and name in ("student_id", "lms_id"):  # what the teacher calls people
+        wanted = ["identifier"] if name == "student_id" else []
     return next((headings.index(each) for each in wanted if each in headings), None)
 
 
-def _person(line: list[str], header: list[str], places: dict[str, int | None], kind: str) -> Person:
+def _person(line: list[str], header: list[str], places: dict[str, int], kind: str) -> Person:
     line = line + [""] * (len(header) - len(line))
-    cells = {name: "" if place is None else line[place].strip() for name, place in places.items()}
+    cells = {name: line[places[name]].strip() if name in places else "" for name in COLUMNS}
     first, last = cells.pop("first"), cells.pop("last")
     cells["name"] = cells["name"] or ", ".join(part for part in (last, first) if part)
     cells["submitted_at"] = iso_time(cells["submitted_at"])
+    for name in BRIGHTSPACE_MARKED:  # Brightspace writes #12345, so that no spreadsheet counts
+        cells[name] = cells[name].removeprefix("#")
     if kind == "moodle":
-        cells["lms_id"] = cells["lms_id"].rpartition(" ")[2]
+        cells["lms_id"] = number_of(cells["lms_id"])
     return Person(**cells, row=dict(zip(header, line, strict=False)))
 
 

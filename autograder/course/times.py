@@ -4,12 +4,13 @@ import re
 from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
+from autograder.course.dates import date_in_words
+
 ISO = re.compile(
     r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})[T ](?P<clock>[0-9]{2}:[0-9]{2}(?::[0-9]{2})?)"
     r"(?:\.(?P<fraction>[0-9]+))? ?(?P<zone>\S*)"
 )
 OFFSET = re.compile(r"(?P<sign>[+-])(?P<hours>[0-9]{2}):?(?P<minutes>[0-9]{2})")
-MOODLE_FORMATS = ("%A, %d %B %Y, %I:%M %p", "%A, %d %B %Y, %H:%M", "%A, %B %d, %Y, %I:%M %p")
 MAX_CHARS = 100
 YEARS = range(1970, 9000)  # far enough from both ends to be moved between zones
 
@@ -17,12 +18,13 @@ YEARS = range(1970, 9000)  # far enough from both ends to be moved between zones
 def parse_time(text: str) -> datetime | None:
     """The moment that text names, None if it cannot be read; without a zone if it names none.
 
-    Understood: ISO 8601, nbgrader's timestamp.txt, Gradescope's and Moodle's English dates. An
-    abbreviation such as CST, which stands for several zones, is left out.
+    Understood: ISO 8601, nbgrader's timestamp.txt, Gradescope's dates, and dates in words as
+    Moodle writes them in its users' languages. An abbreviation such as CST, which stands for
+    several zones, is left out.
     """
     text = " ".join(text[:MAX_CHARS].split())
     try:
-        moment = _parse_iso(text) or _parse_moodle(text)
+        moment = _parse_iso(text) or date_in_words(text)
     except ValueError:
         return None
     return moment if moment and moment.year in YEARS else None
@@ -64,12 +66,3 @@ def _zone(name: str) -> tzinfo | None:
         return ZoneInfo(name)
     except (KeyError, OSError, ValueError):
         return None
-
-
-def _parse_moodle(text: str) -> datetime | None:
-    for form in MOODLE_FORMATS:
-        try:
-            return datetime.strptime(text, form)
-        except ValueError:
-            continue
-    return None

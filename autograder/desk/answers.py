@@ -16,7 +16,7 @@ from threading import Lock
 
 from autograder.builder.source import Lab, find_lab
 from autograder.desk.groups import Group, groups_of
-from autograder.desk.outputs import Output, outputs_of
+from autograder.desk.outputs import Output, outputs_of, pictures_beside
 from autograder.desk.rubric import Question, questions_of
 from autograder.desk.states import Key
 from autograder.record.log import read_results
@@ -27,13 +27,26 @@ _CODE_NAME = re.compile(r"`(\w+)`")
 
 @dataclass(frozen=True)
 class Answer:
-    """One student's answer. own: what the question names of this notebook, by name."""
+    """One student's answer.
+
+    own: what the question names of this notebook, by name; noted: sentences on where the answer
+    stands, and on pictures that cannot be shown.
+    """
 
     id: str
     key: Key
     text: str
     pictures: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     own: Mapping[str, str] = field(default_factory=dict)
+    noted: tuple[str, ...] = ()
+
+    @property
+    def compared(self) -> str:
+        """What tells it from other answers: its text, and a digest of its pictures."""
+        if not self.pictures:
+            return self.text
+        pictures = json.dumps(dict(self.pictures), sort_keys=True).encode()
+        return f"{self.text} {hashlib.sha256(pictures).hexdigest()}"
 
 
 @dataclass
@@ -46,7 +59,7 @@ class AnswerSheet:
     @cached_property
     def groups(self) -> dict[str, Group]:
         """The group of each answer, by id."""
-        texts = {name: answer.text for name, answer in self.answers.items()}
+        texts = {name: answer.compared for name, answer in self.answers.items()}
         groups = groups_of(texts, self.question.model, self.question.cell)
         return {name: group for group in groups for name in group.members}
 
@@ -105,17 +118,23 @@ class Answers:
 
     def cells(self, lab: str, student: str) -> dict[str, dict]:
         """The cells of a student's graded notebook by name; none if it cannot be read."""
-        path = self._out / "course" / "autograded" / student / lab / f"{lab}.ipynb"
-        try:
-            cells = json.loads(path.read_bytes())["cells"]
-        except (OSError, ValueError, KeyError):
-            return {}
-        named = [cell for cell in cells if "nbgrader" in cell["metadata"]]
+        named = [cell for cell in self._graded(lab, student) if "nbgrader" in cell["metadata"]]
         return {cell["metadata"]["nbgrader"]["grade_id"]: cell for cell in named}
 
     def outputs(self, answer: Answer) -> list[Output]:
         """The tables and figures of an answer's notebook."""
         return outputs_of(self._out, answer.key)
+
+    def beside(self, answer: Answer) -> tuple[str, Mapping[str, Mapping[str, str]]]:
+        """The pictures that came beside an answer's notebook, as Markdown."""
+        return pictures_beside(self._graded(answer.key.lab, answer.key.student))
+
+    def _graded(self, lab: str, student: str) -> list[dict]:
+        path = self._out / "course" / "autograded" / student / lab / f"{lab}.ipynb"
+        try:
+            return json.loads(path.read_bytes())["cells"]
+        except (OSError, ValueError, KeyError):
+            return []
 
     def _sheets(self, lab: str) -> dict[str, AnswerSheet]:
         cells = {  # what could not be graded is no answer, not even a blank one
@@ -143,7 +162,8 @@ def _answer(name: str, key: Key, question: Question, cells: Mapping[str, dict]) 
     cell = cells[question.name]
     named = dict.fromkeys(_CODE_NAME.findall(question.text))
     own = {each: _source(cells[each]) for each in named if each in cells}
-    return Answer(name, key, _source(cell), cell.get("attachments", {}), own)
+    noted = tuple(map(str, cell["metadata"].get("noted", ())))
+    return Answer(name, key, _source(cell), cell.get("attachments", {}), own, noted)
 
 
 def _source(cell: Mapping) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rapidfuzz import fuzz, process
 
-from labkit.checks.handin import WRITTEN_STUB
+from labkit.checks.written import is_unwritten
 
 BLANK, SAME, NEAR, OWN, ALONE = "blank", "same", "near", "own", "alone"
 NEAR_ENOUGH, OWN_ENOUGH = 93.0, 85.0
@@ -35,15 +35,20 @@ def normalised(text: str) -> str:
 def groups_of(texts: Mapping[str, str], *models: str) -> list[Group]:
     """Every answer in exactly one group. models: the kit's own answer, with and without rubric."""
     same: dict[str, list[str]] = {}
+    blank: list[str] = []
     for name, text in texts.items():
-        same.setdefault(normalised(text)[:MOST_CHARS], []).append(name)
-    stub, own = normalised(WRITTEN_STUB), [normalised(model)[:MOST_CHARS] for model in models]
-    blank = [name for text in ("", stub) for name in same.pop(text, [])]
+        alike = blank if is_unwritten(text) else same.setdefault(_compared(text), [])
+        alike.append(name)
+    own = [_compared(model) for model in models]
     copied = {text for text in same if any(fuzz.ratio(text, each) >= OWN_ENOUGH for each in own)}
     groups = [Group(BLANK, tuple(blank))] if blank else []
     if copied:
         groups.append(Group(OWN, tuple(name for text in copied for name in same[text])))
     return groups + _near({text: names for text, names in same.items() if text not in copied})
+
+
+def _compared(text: str) -> str:
+    return normalised(text)[:MOST_CHARS]
 
 
 def _near(same: Mapping[str, list[str]]) -> list[Group]:

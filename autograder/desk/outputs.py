@@ -1,12 +1,13 @@
 """The tables and figures that a student's own run left in the notebook that was handed in."""
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from autograder.desk.states import Key
+from autograder.intake.read import Unreadable, parsed
+from autograder.intake.rebuild import BESIDE
 
 MOST_OUTPUTS, MOST_PICTURE_CHARS = 100, 2_000_000
 
@@ -24,10 +25,18 @@ def outputs_of(out: Path, key: Key) -> list[Output]:
     """What the experiments of a student's notebook show; nothing if the file cannot be read."""
     path = out / "course" / "submitted" / key.student / key.lab / f"{key.lab}.ipynb"
     try:
-        cells = json.loads(path.read_bytes())["cells"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        cells = parsed(path.read_bytes())["cells"]
+    except (OSError, Unreadable, KeyError, TypeError):
         return []
     return list(_outputs(cells))[:MOST_OUTPUTS]
+
+
+def pictures_beside(cells: Sequence[dict]) -> tuple[str, Mapping[str, Mapping[str, str]]]:
+    """The pictures that came beside a notebook, as Markdown, from its graded cells."""
+    for cell in cells:
+        if cell.get("id") == BESIDE:
+            return _text(cell["source"]), cell.get("attachments", {})
+    return "", {}
 
 
 def _outputs(cells: Any) -> Iterator[Output]:

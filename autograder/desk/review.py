@@ -5,7 +5,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from autograder.desk.agreement import SAMPLE, SecondMarks
-from autograder.desk.appeals import Appeal, Appeals
+from autograder.desk.appeals import COLUMNS, Appeal, Appeals
 from autograder.desk.groups import ALONE, Group
 from autograder.desk.marking import Desk, number, one, state_from
 from autograder.desk.render import page
@@ -73,23 +73,36 @@ class Review:
         if found is None:
             raise HTTPException(404)
         sheet, answer = found
-        outputs = self._desk.answers.outputs(answer)
+        outputs, beside = self._desk.answers.outputs(answer), self._desk.answers.beside(answer)
         return page(
-            request, "outputs.html", question=sheet.question, answer=answer, outputs=outputs
-        )
+            request, "outputs.html",
+            question=sheet.question, answer=answer, outputs=outputs, beside=beside,
+        )  # fmt: skip
 
     def appeals(self, request: Request) -> Response:
-        """All questions of students; a form adds one."""
-        notice = ""
+        """All questions of students; a form adds one, and keeps what was typed if it cannot."""
+        notice, typed = "", dict.fromkeys(COLUMNS, "")
         if request.method == "POST":
-            form = request.scope["form"]
+            typed = {name: one(request.scope["form"], name).strip() for name in COLUMNS}
             try:
-                fields = (one(form, name).strip() for name in ("lab", "exercise", "student"))
-                self._appeals.add(*fields, one(form, "text"))
+                self._appeals.add(*typed.values())
+                typed = dict.fromkeys(COLUMNS, "")
             except Refusal as refusal:
                 notice = str(refusal)
-        rows = self._appeals.all()
-        return page(request, "appeals.html", 422 if notice else 200, rows=rows, notice=notice)
+        return page(
+            request, "appeals.html", 422 if notice else 200,
+            rows=self._appeals.all(), notice=notice, typed=typed, known=self._known(),
+        )  # fmt: skip
+
+    def _known(self) -> dict[str, list[str]]:
+        """What the fields of a new question can hold."""
+        results = self._desk.answers.results()
+        exercises = {name for each in results for name in (*each.by_exercise, *each.written)}
+        return {
+            "lab": sorted({each.lab for each in results}),
+            "exercise": sorted(exercises),
+            "student": sorted({each.student for each in results}),
+        }
 
     def appeal(self, request: Request) -> Response:
         """One question beside check, case, code and history; a form decides it."""

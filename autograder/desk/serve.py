@@ -14,6 +14,7 @@ from autograder.desk.server import make_app
 from autograder.desk.store import Store
 from autograder.desk.tables import Tables
 from autograder.errors import Refusal
+from autograder.record.database import gradebook_of
 
 LOOPBACK = "127.0.0.1"
 
@@ -30,7 +31,7 @@ class Place:
 
 def take_appeals(out: Path, table: Path) -> int:
     """Keep the questions of students that a CSV file holds; how many. Raises: Refusal."""
-    tables = Tables(out / "course" / "gradebook.db")
+    tables = Tables(gradebook_of(out))
     return Appeals(out, tables, Store(tables, ())).read(table)
 
 

@@ -24,14 +24,16 @@ from autograder.desk.suggestions import Suggestions
 from autograder.desk.tables import Tables
 from autograder.errors import Refusal
 from autograder.pages.formulas import drawn
+from autograder.record.database import gradebook_of
 
 READING = "desk reads all answers"
 _SHEET = "/{lab:str}/{question:str}"
 
 
 def make_app(out: Path, people: list[Person], origin: str) -> Guard:
-    """The desk on an output folder. Raises: Refusal if nothing was graded."""
-    tables = Tables(out / "course" / "gradebook.db")
+    """The desk on an output folder. Raises: Refusal if nothing was graded; GradebookError."""
+    for_readers = all(person.role == READER for person in people)
+    tables = Tables(gradebook_of(out), for_readers=for_readers)
     answers = Answers(out, tables.secret())
     store = Store(tables, answers.questions())
     Thread(target=_prepare, args=(answers,), name=READING, daemon=True).start()
@@ -208,7 +210,7 @@ class Pages:
             comment=one(form, "comment") or state.comment,
             typed=one(form, "points") or typed_points(state, items, question.points),
             group=group,
-            together=is_together(group),
+            together=bool(one(form, "together")) if form else is_together(group),
             others=[sheet.answers[name] for name in group.members if name != answer.id],
             n_waiting=sum(name in waiting for name in group.members if name != answer.id),
             is_split=answer.key.student

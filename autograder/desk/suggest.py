@@ -21,6 +21,7 @@ from autograder.desk.tables import Tables
 from autograder.errors import Refusal
 from autograder.judge_model.client import Judge, JudgeError
 from autograder.judge_model.cost import Estimate, Price, estimate
+from autograder.record.database import gradebook_of
 
 N_AT_ONCE, N_TRIES = 4, 2
 
@@ -44,7 +45,7 @@ class Asking:
 
     def __init__(self, out: Path, lab: str, judge: Judge) -> None:
         """Raises: Refusal if nothing was graded or if no text is left."""
-        tables = Tables(out / "course" / "gradebook.db")
+        tables = Tables(gradebook_of(out))
         answers = Answers(out, tables.secret())
         self._store = Store(tables, answers.questions())
         self._suggestions, self._judge = Suggestions(tables), judge

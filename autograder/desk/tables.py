@@ -7,12 +7,12 @@ labs and questions, not rows of nbgrader's, so they outlive whatever grading doe
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from autograder.errors import Refusal
+from autograder.record.database import committed, connected, exists
 
-BUSY_S = 20.0
 SCHEMA = """
 create table if not exists desk_item (
     id integer primary key, lab text not null, question text not null, text text not null,
@@ -50,11 +50,16 @@ insert into desk_secret select lower(hex(randomblob(16)))
 class Tables:
     """The desk's tables in one gradebook; made if they are not there yet."""
 
-    def __init__(self, database: Path) -> None:
-        """Raises: Refusal if there is no gradebook."""
-        if not database.exists():
+    def __init__(self, database: Path, *, for_readers: bool = False) -> None:
+        """for_readers: nobody will mark, so tables that are there may be in a read-only folder.
+
+        Raises: Refusal if there is no gradebook; GradebookError if it cannot be used.
+        """
+        if not exists(database):
             raise Refusal(f"{database} does not exist: grade first")
         self._database = database
+        if for_readers and self.rows("select 1 from sqlite_master where name = 'desk_secret'"):
+            return
         with self.writing() as book:
             for statement in SCHEMA.split(";"):
                 book.execute(statement)
@@ -62,7 +67,7 @@ class Tables:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """A connection that sees one state of the gradebook."""
-        with closing(self._connection()) as book:
+        with connected(self._database) as book:
             book.execute("begin")
             yield book
 
@@ -74,21 +79,9 @@ class Tables:
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction with no other writer in between; all of it is on the disk, or nothing."""
-        with closing(self._connection()) as book:
-            book.execute("begin immediate")
-            try:
-                yield book
-                book.execute("commit")
-            except BaseException:
-                book.rollback()
-                raise
+        with committed(self._database) as book:
+            yield book
 
     def secret(self) -> str:
         """What the names of anonymous answers are made from; it stays with the gradebook."""
         return self.rows("select value from desk_secret")[0][0]
-
-    def _connection(self) -> sqlite3.Connection:
-        address = f"{self._database.resolve().as_uri()}?mode=rw"
-        book = sqlite3.connect(address, uri=True, timeout=BUSY_S, isolation_level=None)
-        book.execute("pragma synchronous = full")
-        return book

@@ -45,7 +45,7 @@ class Order:
 def export(out: Path, order: Order, path: Path, roster: Roster | None = None) -> list[str]:
     """Write the marks of an output folder to `path`; returns what is not in it, in sentences.
 
-    Without a roster the folder's own counts, if it has one. Raises: ExportError, MarksError.
+    Without a roster the folder's own counts, if it has one. Raises: ExportError, GradebookError.
     """
     if order.form not in FORMATS:
         raise ExportError(f"there is no format {order.form!r}; there are {', '.join(FORMATS)}")

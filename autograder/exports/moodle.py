@@ -7,30 +7,27 @@ it.
 
 from collections.abc import Mapping
 
+from autograder.course.roster import Roster
+from autograder.course.worksheet import NO
 from autograder.exports.sheet import ExportError, ExportSheet, as_csv, called, check_worth
 from autograder.record.marks import as_points
 
-GRADE = ("Grade", "成績", "成绩")
-MAXIMUM = ("Maximum grade", "Maximum Grade", "最高成績", "最高分數", "最高成绩")
-IS_OPEN = ("Grade can be changed", "可以更改成績", "成績可以更改", "可以更改成绩")
-NO = ("no", "否", "不")
+MAX_SHOWN = 12  # headings in one sentence
 
 
 def as_worksheet(sheet: ExportSheet, columns: Mapping[str, str]) -> bytes:
-    """The rows of those who have a mark for the one lab. columns: has another name for Grade.
+    """The rows of those who have a mark for the one lab, in the worksheet's language.
 
-    Raises: ExportError if the roster is no grading worksheet, or of other points.
+    columns: has another name for Grade. Raises: ExportError if the roster is no grading worksheet,
+    or of other points.
     """
     lab, roster = sheet.one_lab("Moodle"), sheet.roster
-    known = roster.columns if roster is not None and roster.kind == "moodle" else []
-    grade = next((name for name in (columns.get(lab), *GRADE) if name in known), None)
-    if grade is None:
-        raise ExportError(
-            "a Moodle export needs the assignment's grading worksheet (Download grading worksheet) "
-            "as --roster"
-        )
-    maximum = next((name for name in MAXIMUM if name in known), "")
-    is_open = next((name for name in IS_OPEN if name in known), "")
+    parts = roster.parts if roster is not None else {}
+    grade = next((name for name in (columns.get(lab), parts.get("grade"))
+                  if roster is not None and name in roster.columns), None)  # fmt: skip
+    if grade is None or not parts:
+        raise ExportError(_no_worksheet(roster))
+    maximum, is_open = parts.get("maximum", ""), parts.get("is_open", "")
     rows = [roster.columns]
     check_worth(sheet, lab, "Moodle", [each.row.get(maximum, "") for each in sheet.people])
     for person, entries in sheet.rows():
@@ -46,3 +43,15 @@ def as_worksheet(sheet: ExportSheet, columns: Mapping[str, str]) -> bytes:
                 cells = person.row | {grade: points}
                 rows.append([cells.get(column, "") for column in roster.columns])
     return as_csv(rows)
+
+
+def _no_worksheet(roster: Roster | None) -> str:
+    """Why a roster is no worksheet: what was looked for, and what is there."""
+    wanted = (
+        "a Moodle export needs the assignment's grading worksheet (Download grading worksheet) as "
+        "--roster. It begins with a column such as Participant 123, and has Grade and Maximum "
+        "grade, in any language"
+    )
+    if roster is None:
+        return wanted
+    return f"{wanted}. {roster.source} has {', '.join(roster.columns[:MAX_SHOWN])}"

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -15,7 +16,9 @@ from autograder.record.marks import Mark, as_points, marks_of, to_cents
 from autograder.record.results import ERROR, Result
 
 Results = Mapping[tuple[str, str], Result]  # by lab and student
+Strangers = dict[str, list[tuple[Mark, RosterError]]]  # by lab
 Found = dict[tuple[int, str], list[Mark]]  # by place in the roster and lab
+MAX_NAMED = 5
 
 
 class ExportError(Refusal):
@@ -66,14 +69,14 @@ def gather(
 ) -> ExportSheet:
     """The marks of these labs, or of all, by person; without a roster everyone found is a person.
 
-    Raises: ExportError, MarksError.
+    Raises: ExportError, GradebookError.
     """
-    results = {(result.lab, result.student): result for result in _results(out, [*labs, *points])}
+    results = {(result.lab, result.student): result for result in _results(out, labs)}
     chosen = tuple(dict.fromkeys(lab for lab, _ in results if lab in labs or not labs))
     marks = [mark for mark in marks_of(out, list(results.values())) if mark.lab in chosen]
     worth = {mark.lab: float(points.get(mark.lab, mark.of)) for mark in marks}
     sheet = ExportSheet(chosen, worth, roster, _people(marks, roster))
-    found = _by_person(sheet, marks, results)
+    found, strangers = _by_person(sheet, marks, results)
     unmarked: dict[tuple[str, str], list[str]] = {}
     for (index, lab), own in sorted(found.items()):
         person = sheet.people[index]
@@ -85,14 +88,19 @@ def gather(
             unmarked.setdefault((lab, _why(own)), []).append(called(person))
     for (lab, why), names in unmarked.items():
         sheet.notes.append(f"{lab}: no mark for {'; '.join(names)}: {why}.")
-    sheet.notes += _absent(sheet, set(found))
+    sheet.notes += _belonging_to_nobody(sheet, strangers, Counter(mark.lab for mark in marks))
+    sheet.notes += _absent(
+        sheet, set(found), {lab for lab in strangers if _are_many(strangers, lab)}
+    )
+    if early := set(points) - {lab for lab, _ in results}:  # one command serves the whole term
+        sheet.notes.append(f"No results yet: {', '.join(sorted(early))}. Their points wait.")
     sheet.notes.sort()
     return sheet
 
 
 def called(person: Person) -> str:
     """What to call somebody in a sentence."""
-    return person.name or person.email or person.student_id
+    return next(filter(None, (person.name, person.email, *person.ids)), "a person without a name")
 
 
 def _results(out: Path, wanted: Sequence[str]) -> list[Result]:
@@ -113,11 +121,14 @@ def _people(marks: Sequence[Mark], roster: Roster | None) -> list[Person]:
     return [Person(name=student) for student in sorted({mark.student for mark in marks})]
 
 
-def _by_person(sheet: ExportSheet, marks: Sequence[Mark], results: Results) -> Found:
-    """The marks of each person and lab; a mark of nobody is noted."""
+def _by_person(
+    sheet: ExportSheet, marks: Sequence[Mark], results: Results
+) -> tuple[Found, Strangers]:
+    """The marks of each person and lab, and those of nobody."""
     places = {id(person): index for index, person in enumerate(sheet.people)}
     names = {person.name: index for index, person in enumerate(sheet.people)}
     found: Found = {}
+    strangers: Strangers = {}
     for mark in marks:
         try:
             if sheet.roster is None:
@@ -126,11 +137,31 @@ def _by_person(sheet: ExportSheet, marks: Sequence[Mark], results: Results) -> F
                 file_name = results[mark.lab, mark.student].file_name
                 index = places[id(sheet.roster.find(mark.student, file_name))]
         except RosterError as error:
-            got = "no mark yet" if mark.total is None else f"{as_points(mark.total)} points"
-            sheet.notes.append(f"{mark.lab}: {mark.student} ({got}) belongs to nobody: {error}.")
+            strangers.setdefault(mark.lab, []).append((mark, error))
             continue
         found.setdefault((index, mark.lab), []).append(mark)
-    return found
+    return found, strangers
+
+
+def _belonging_to_nobody(
+    sheet: ExportSheet, strangers: Strangers, n_marks: Mapping[str, int]
+) -> Iterator[str]:
+    """A sentence for each mark of nobody; one for all if there are many, as in another course."""
+    for lab, those in strangers.items():
+        if _are_many(strangers, lab):
+            some = ", ".join(mark.student for mark, _ in those[:MAX_NAMED])
+            yield (
+                f"{lab}: {len(those)} of {n_marks[lab]} marks belong to nobody in "
+                f"{sheet.roster.source}; is it this course's? Among them are {some}."
+            )
+            continue
+        for mark, error in those:
+            got = "no mark yet" if mark.total is None else f"{as_points(mark.total)} points"
+            yield f"{lab}: {mark.student} ({got}) belongs to nobody: {error}."
+
+
+def _are_many(strangers: Strangers, lab: str) -> bool:
+    return len(strangers[lab]) > MAX_NAMED
 
 
 def _scaled(mark: Mark, worth: float) -> float:
@@ -148,10 +179,14 @@ def _why(marks: Sequence[Mark]) -> str:
     return f"a person has yet to read {', '.join(marks[0].waits_for)}"
 
 
-def _absent(sheet: ExportSheet, found: set[tuple[int, str]]) -> Iterator[str]:
+def _absent(sheet: ExportSheet, found: set[tuple[int, str]], in_doubt: set[str]) -> Iterator[str]:
+    """Who handed nothing in. in_doubt: labs whose marks the roster hardly fits: five names do."""
     for lab in sheet.labs:
         people = enumerate(sheet.people)
         names = [called(person) for index, person in people if (index, lab) not in found]
+        n_more = len(names) - MAX_NAMED if lab in in_doubt else 0
+        if n_more > 0:
+            names = [*names[:MAX_NAMED], f"{n_more} more"]
         if names:
             yield f"{lab}: nothing was handed in by {'; '.join(names)}."
 

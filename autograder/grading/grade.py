@@ -32,8 +32,9 @@ from autograder.judging.wall import strongest_rung
 from autograder.pages.evidence.integrity import write_integrity
 from autograder.pages.report import write_feedback, write_report
 from autograder.record.by_hand import marks_by_hand
+from autograder.record.database import gradebook_of
 from autograder.record.folder import policy_of, remember, roster_of, seed_of
-from autograder.record.gradebook import DATABASE, CourseBook, name_students, recorded_students
+from autograder.record.gradebook import CourseBook, name_students, recorded_students
 from autograder.record.log import ResultLog, read_results
 from autograder.record.marks import marks_of, write_marks
 from autograder.record.results import ERROR, Result
@@ -226,7 +227,7 @@ def _check_absent(out: Path, log: ResultLog, lab: str, students: set[str]) -> No
         )
     if absent:
         messages.warning("not among the submissions any more: %s", ", ".join(absent))
-        by_hand = marks_by_hand(out / "course" / DATABASE, ())
+        by_hand = marks_by_hand(gradebook_of(out), ())
         given = {one: by_hand.get((lab, one), {}).values() for one in absent}
         kept = [one for one, marks in given.items() if any(mark.is_given for mark in marks)]
         if kept:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from autograder.course.late import NO_TIME
 from autograder.record.results import UNGRADABLE, Result
 
 MAX_NAMED = 5
@@ -38,3 +39,13 @@ def places(out: Path, results: Sequence[Result]) -> list[str]:
     if len(bad) > MAX_NAMED:
         lines.append(f"The report names {len(bad) - MAX_NAMED} more that could not be graded.")
     return lines
+
+
+def no_times(results: Sequence[Result]) -> list[str]:
+    """What to do if there is a deadline and nothing tells when anybody handed in."""
+    if not results or not all(result.late.startswith(NO_TIME) for result in results):
+        return []
+    return [
+        "No submission has a time, so the deadline was not checked. In Moodle the times are in the "
+        "grading worksheet of the assignment: give that as --roster and grade again."
+    ]

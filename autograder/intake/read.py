@@ -9,6 +9,7 @@ import codecs
 import json
 import re
 from dataclasses import dataclass, field
+from heapq import nlargest
 from typing import Any
 
 from autograder.markup import BASE64, PICTURES
@@ -18,6 +19,8 @@ MAX_CELLS = 5000
 MAX_CODE_CHARS = 1 << 20  # of all cells together: to parse so many takes up to 20 s and 1 GB
 MAX_PROSE_CHARS = 4 << 20  # of one cell: Colab keeps pasted pictures in the text
 MAX_NAME_CHARS = 1 << 16
+MAX_LINES = 20  # that tell an encoding
+ASCII = bytes(range(128))
 CUT = "\n\n(the rest of this text was cut off)"
 
 SCRIPT_HEADER = re.compile(
@@ -28,6 +31,9 @@ SCRIPT_MARK = re.compile(r"^[^\S\n]*#[^\S\n]*%%", re.MULTILINE)
 ODD_BREAKS = str.maketrans(
     dict.fromkeys("\x0b\x0c", "") | dict.fromkeys("\x1c\x1d\x1e\x85\u2028\u2029", " ")
 )
+
+
+WINDOWS = ("cp1252", "big5", "gb18030", "cp932", "cp949")
 
 
 class Unreadable(Exception):
@@ -51,12 +57,14 @@ class SubmittedCell:
 
 def read_notebook(content: bytes, file_name: str) -> list[SubmittedCell]:
     """The cells of a submitted file. Raises Unreadable."""
+    return read_with_notes(content, file_name)[0]
+
+
+def read_with_notes(content: bytes, file_name: str) -> tuple[list[SubmittedCell], list[str]]:
+    """The cells of a submitted file, and what had to be repaired. Raises Unreadable."""
     if len(content) > MAX_BYTES:
-        raise Unreadable(
-            f"the file has {len(content) >> 20} MB, the limit is {MAX_BYTES >> 20}: hand in the "
-            "notebook without its outputs"
-        )
-    text = _decode(content)
+        raise Unreadable(too_large(len(content)))
+    text, notes = decoded(content)
     if not text.strip():
         raise Unreadable("the file is empty: hand in the notebook again")
     if file_name.lower().endswith(".py"):
@@ -67,7 +75,15 @@ def read_notebook(content: bytes, file_name: str) -> list[SubmittedCell]:
     read = [_read_cell(cell) for cell in cells if isinstance(cell, dict)]
     n_chars = sum(len(cell.source) for cell in read if cell.is_code)
     _refuse_more_than(MAX_CODE_CHARS, n_chars, "characters of code")
-    return read
+    return read, notes
+
+
+def too_large(n_bytes: int) -> str:
+    """Why a file of this size is not read, and how it gets smaller."""
+    return (
+        f"the file is over {MAX_BYTES >> 20} MB (it has {-(-n_bytes >> 20)}): hand in the notebook "
+        "without its outputs (Edit > Clear Outputs of All Cells)"
+    )
 
 
 def _refuse_more_than(limit: int, n: int, things: str) -> None:
@@ -78,19 +94,22 @@ def _refuse_more_than(limit: int, n: int, things: str) -> None:
         )
 
 
-def _decode(content: bytes) -> str:
+def decoded(content: bytes) -> tuple[str, list[str]]:
+    """The text of a file, and what had to be repaired. Raises Unreadable."""
     for encoding in _encodings(content):
         try:
             text = content.decode(encoding)
         except UnicodeDecodeError:
             continue
         if "\x00" not in text[:64]:
-            return text.lstrip("\ufeff")
+            return text.lstrip("\ufeff"), []
+    if b"\x00" not in content[:64]:
+        return _damaged(content)
     raise Unreadable("the file is not text: hand in the .ipynb file itself")
 
 
 def _encodings(content: bytes) -> tuple[str, ...]:
-    """What the bytes may be, the likeliest first; the last two take any bytes without NUL."""
+    """What the bytes may be if every one of them is right."""
     if content.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return ("utf-32",)
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -99,7 +118,40 @@ def _encodings(content: bytes) -> tuple[str, ...]:
         return ("utf-16-le",)
     if content[:1] == b"\x00":
         return ("utf-16-be",)
-    return ("utf-8-sig", "cp1252", "latin-1")
+    return ("utf-8-sig",)
+
+
+def _damaged(content: bytes) -> tuple[str, list[str]]:
+    """The text of a file that is not all UTF-8: nearly all, or none of it.
+
+    A letter of another encoding is hardly ever right in UTF-8. So a file with more right letters
+    than wrong bytes is UTF-8 with damage.
+    """
+    text = content.decode("utf-8", "replace").lstrip("\ufeff")
+    n_bad = text.count("\ufffd") - content.count("\ufffd".encode())
+    n_right = sum(map(ord("\x7f").__lt__, map(ord, text))) - n_bad
+    if n_right > n_bad:
+        bad = f"{n_bad} bad byte{'s' if n_bad > 1 else ''}"
+        return text, [f"the file has {bad}, shown as \ufffd: it was damaged on its way"]
+    encoding = _likely(content)
+    note = f"the file is not UTF-8: it was read as {encoding}, and letters in it may be wrong"
+    return content.decode(encoding, "replace"), [note]
+
+
+def _likely(content: bytes) -> str:
+    """The encoding of Windows that a file has which is not UTF-8, judged by its own letters."""
+    from charset_normalizer import from_bytes  # hardly any file needs it
+
+    parts = (part for part in content.replace(b'"', b"\n").split(b"\n") if not part.isascii())
+    richest = nlargest(MAX_LINES, parts, key=lambda part: len(part.translate(None, ASCII)))
+    letters = b"\n".join(richest)[:MAX_NAME_CHARS]
+    found = from_bytes(letters, cp_isolation=list(WINDOWS), threshold=0.9).best()
+    return found.encoding if found and found.encoding in WINDOWS else WINDOWS[0]
+
+
+def parsed(content: bytes) -> Any:
+    """A notebook's JSON as it is read for marking. Raises Unreadable."""
+    return _parse(decoded(content)[0])
 
 
 def _parse(text: str) -> Any:
@@ -130,9 +182,7 @@ def _cells_of(notebook: Any) -> list:
 
 def _read_cell(cell: dict) -> SubmittedCell:
     source = cell.get("source", cell.get("input", ""))  # nbformat 3 says input
-    if isinstance(source, list):
-        source = "".join(part for part in source if isinstance(part, str))
-    source = _clean(source) if isinstance(source, str) else ""
+    source = _clean(_joined(source))
     is_code = cell.get("cell_type") == "code"
     if not is_code and len(source) > MAX_PROSE_CHARS:
         source = source[:MAX_PROSE_CHARS] + CUT
@@ -143,15 +193,22 @@ def _read_cell(cell: dict) -> SubmittedCell:
 
 
 def _attachments(cell: dict) -> dict[str, dict[str, str]]:
-    found = cell.get("attachments")
-    kept = {}
+    """The pictures by name; nothing under a name whose picture no page can show."""
+    found, kept = cell.get("attachments"), {}
     for name, data in found.items() if isinstance(found, dict) else ():
-        kept[clean_text(name)] = {
-            kind: picture
-            for kind, picture in (data.items() if isinstance(data, dict) else ())
-            if kind in PICTURES and isinstance(picture, str) and BASE64.fullmatch(picture)
-        }
-    return {name: pictures for name, pictures in kept.items() if pictures}
+        if isinstance(data, dict):
+            kept[clean_text(name)] = {
+                kind: text
+                for kind, picture in data.items()
+                if kind in PICTURES and (text := _joined(picture)) and BASE64.fullmatch(text)
+            }
+    return kept
+
+
+def _joined(value: Any) -> str:
+    """A text that a notebook may have as a list of its lines; "" if it is none."""
+    lines = value if isinstance(value, list) else [value]
+    return "".join(line for line in lines if isinstance(line, str))
 
 
 def _claimed_names(cell: dict) -> tuple[str, ...]:

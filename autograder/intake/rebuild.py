@@ -6,22 +6,21 @@ is thrown away: whatever is not an untouched cell of the master's runs where it 
 """
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 from nbformat import NotebookNode
 
-from autograder.intake.master import Master, MasterCell
+from autograder.intake.doubled import read_once
+from autograder.intake.master import Master
+from autograder.intake.match import Match
+from autograder.intake.pictures import Pictures
 from autograder.intake.read import SubmittedCell
 from autograder.intake.steps import Plan, Step
+from autograder.intake.written import show
 from autograder.labs import part_of
-from autograder.names import (
-    checked_exercise,
-    is_check_call,
-    is_install_cell,
-    squeeze,
-)
-from labkit.checks.names import bound_names
+
+BESIDE = "pictures-beside"  # the id of the cell that shows them
 
 
 @dataclass(frozen=True)
@@ -32,8 +31,8 @@ class Rebuilt:
     the student's own cells behind the ones they followed; a cell's metadata has "submitted", its
     place in the submission. notes: what was repaired, in sentences for the TA. problem: why this is
     no submission of the assignment, "" if it is one. unrun: the names that an answer should bind
-    and cannot, for its cell is no code cell; with its place in the submission. is_blank: nothing
-    to fill in was filled in.
+    and cannot, for its cell is no code cell; with its place in the submission. is_blank: nobody
+    wrote an answer, in a cell to fill in or beside it.
     """
 
     steps: list[Step]
@@ -44,193 +43,72 @@ class Rebuilt:
     is_blank: bool = False
 
 
-def rebuild(master: Master, submitted: list[SubmittedCell]) -> Rebuilt:
+def rebuild(
+    master: Master, submitted: list[SubmittedCell], files: Mapping[str, bytes] | None = None
+) -> Rebuilt:
     """Match the submitted cells with the master's, then lay out what to run and what to show.
 
-    Answers that were clicked are in the code then, in a lab that has such.
+    files: what lies beside the notebook, by name: a text may name pictures of it. Answers that were
+    clicked are in the code then, in a lab that has such.
     """
     notes: list[str] = []
     if stored := part_of(master.topic, "stored_answers"):
         submitted, notes = stored.with_stored_answers(master, submitted)
-    match = _Match(master, submitted)
+    submitted, doubled = read_once(master, submitted)
+    match = Match(master, submitted, files or {})
     plan = Plan(master, submitted, match.owner, match.best)
     steps, unrun = plan.steps(), match.unrun()
-    notebook, notes = match.notebook(), match.notes + plan.notes + notes
+    notebook, notes = _notebook(match), doubled + match.notes + plan.notes + notes
     return Rebuilt(steps, notebook, notes, match.problem(), unrun, match.is_blank())
 
 
-class _Match:
-    """Which submitted cells belong to which cell of the master. places: by the master's name."""
-
-    def __init__(self, master: Master, submitted: list[SubmittedCell]) -> None:
-        self.master = master
-        self.submitted = submitted
-        self.notes: list[str] = []
-        self.places: dict[str, list[int]] = {}
-        self._own: list[int] = []
-        self._match_by_name_and_text()
-        self._match_by_definition()
-        self._match_by_question()
-        self._note_repairs()
-        self.best = {cell.name: self._last_filled(cell) for cell in master.cells if cell.is_open}
-        self.owner = {i: cell for cell in master.cells for i in self.places.get(cell.name, ())}
-
-    def _match_by_name_and_text(self) -> None:
-        by_name = {cell.node.get("id"): cell for cell in self.master.cells}
-        by_name |= {cell.name: cell for cell in self.master.cells}
-        by_text = {
-            squeeze(cell.source): cell
-            for cell in self.master.cells
-            if not cell.is_open or cell.kind == "experiment"
-        }
-        for i, cell in enumerate(self.submitted):
-            claimed = next((by_name[name] for name in cell.names if name in by_name), None)
-            if claimed is None or not self._may_be(claimed, cell):
-                claimed = by_text.get(squeeze(cell.source)) or self._install_for(cell)
-            if claimed is None:
-                self._own.append(i)
-            else:
-                self.places.setdefault(claimed.name, []).append(i)
-
-    def _install_for(self, cell: SubmittedCell) -> MasterCell | None:
-        """The master's install cell, for that of any release of the lab."""
-        is_install = cell.is_code and is_install_cell(cell.source)
-        return next(iter(self.master.of_kind("install")), None) if is_install else None
-
-    @staticmethod
-    def _may_be(claimed: MasterCell, cell: SubmittedCell) -> bool:
-        """Whether a cell may stand for the one its metadata names.
-
-        An open cell may hold anything; of a locked one only the untouched copy is the master's,
-        anything else is code of the student's own.
-        """
-        if claimed.is_open:
-            return True
-        return squeeze(cell.source) == squeeze(claimed.source) or is_check_call(cell.source)
-
-    def _match_by_definition(self) -> None:
-        defined = {i: bound_names(self.submitted[i].source) for i in self._own}
-        for cell in self.master.of_kind("exercise", "answer"):
-            if cell.name in self.places:
-                continue
-            wanted = bound_names(cell.source)
-            found = [i for i in self._own if wanted & defined[i]]
-            if found:
-                self._take(cell, found, f"the cell {cell.name} was recognised by what it defines")
-            else:
-                self.notes.append(f"no cell for {cell.name} was handed in")
-
-    def _match_by_question(self) -> None:
-        by_text = {
-            squeeze(cell.source): i for i, cell in enumerate(self.submitted) if not cell.is_code
-        }
-        for before, cell in pairwise(self.master.cells):
-            question = by_text.get(squeeze(before.source))
-            if cell.kind != "written" or cell.name in self.places or question is None:
-                continue
-            below = question + 1
-            if below in self._own and not self.submitted[below].is_code:
-                self._take(cell, [below], f"the answer {cell.name} was recognised by its question")
-
-    def _take(self, cell: MasterCell, found: list[int], note: str) -> None:
-        self.places[cell.name] = found
-        taken = set(found)
-        self._own = [i for i in self._own if i not in taken]
-        self.notes.append(note)
-
-    def _note_repairs(self) -> None:
-        for cell in self.master.cells:
-            n_copies = len(self.places.get(cell.name, ()))
-            if cell.kind in ("exercise", "answer", "written") and n_copies > 1:
-                self.notes.append(f"the cell {cell.name} appears {n_copies} times")
-            if cell.kind == "check" and n_copies == 0:
-                self.notes.append(f"the test cell {cell.name} was missing or changed")
-
-    def problem(self) -> str:
-        """What says that this is another assignment's notebook: nothing here, or checks of others.
-
-        A notebook that has at least half of the cells is taken for what it was handed in as.
-        """
-        wanted = [cell.name for cell in self.master.of_kind("exercise", "answer", "written")]
-        n_found = sum(name in self.places for name in wanted)
-        known = {cell.name.removeprefix("check_") for cell in self.master.of_kind("check")}
-        called = {checked_exercise(self.submitted[i].source) for i in self._own} - {""}
-        others = sorted(called - known)
-        if 2 * n_found >= len(wanted) or (n_found and not others):
-            return ""
-        checks = f", and it checks {', '.join(others[:3])}" if others else ""
-        return (
-            f"the notebook has {n_found} of the {len(wanted)} cells to fill in of {self.master.lab}"
-            f"{checks}: it seems to be another one; hand in the right file"
-        )
-
-    def is_blank(self) -> bool:
-        """Whether every cell to fill in is as it was handed out, or missing."""
-        for cell in self.master.of_kind("exercise", "answer", "written"):
-            place = self.best[cell.name]
-            text = "" if place is None else self.submitted[place].source
-            if text.strip() and not cell.is_stub(text):
-                return False
-        return True
-
-    def _last_filled(self, cell: MasterCell) -> int | None:
-        """Of several copies the last one that was filled in."""
-        indices = self.places.get(cell.name, [])
-        stub = squeeze(cell.source)
-        filled = [i for i in indices if squeeze(self.submitted[i].source) not in ("", stub)]
-        is_code = cell.node.cell_type == "code"
-        fitting = [i for i in filled if self.submitted[i].is_code == is_code]
-        return next(reversed(fitting or filled or indices), None)
-
-    def unrun(self) -> dict[str, int]:
-        """The names whose cell was turned into text, and where it stands."""
-        found: dict[str, int] = {}
-        for cell in self.master.of_kind("exercise", "answer"):
-            place = self.best[cell.name]
-            if place is None or self.submitted[place].is_code or cell.node.cell_type != "code":
-                continue
-            found |= dict.fromkeys(bound_names(cell.source), place)
-            self.notes.append(f"the cell {cell.name} is not a code cell, so it did not run")
-        return found
-
-    def notebook(self) -> list[NotebookNode]:
-        """The master's cells with the student's text, and the student's own cells in between."""
-        followers: dict[str, list[int]] = {}
-        anchor = ""
-        for i, cell in enumerate(self.submitted):
-            owner = self.owner.get(i)
-            anchor = owner.name if owner else anchor
-            is_spare = owner is not None and owner.is_open and self.best[owner.name] != i
-            if (owner is None or is_spare) and cell.source.strip():
-                followers.setdefault(anchor, []).append(i)
-        shown = [self._own_node(i) for i in followers.get("", [])]
-        for cell in self.master.cells:
-            node = copy.deepcopy(cell.node)
-            if cell.is_open:
-                index = self.best[cell.name]
-                node.source = self.submitted[index].source if index is not None else ""
-                node.metadata["submitted"] = index
-                if index is not None:
-                    _attach(node, self.submitted[index])
-            shown.append(node)
-            shown += [self._own_node(i) for i in followers.get(cell.name, [])]
-        return shown
-
-    def _own_node(self, index: int) -> NotebookNode:
-        cell = self.submitted[index]
-        node = NotebookNode(
-            cell_type="code" if cell.is_code else "markdown",
-            id=f"own-{index}",
-            metadata=NotebookNode(submitted=index),
-            source=cell.source,
-        )
-        if cell.is_code:
-            node.update(outputs=[], execution_count=None)
-        _attach(node, cell)
-        return node
+def _notebook(match: Match) -> list[NotebookNode]:
+    """The master's cells with the student's text, and the student's own cells in between."""
+    followers: dict[str, list[int]] = {}
+    anchor = ""
+    for i, cell in enumerate(match.submitted):
+        owner = match.owner.get(i)
+        anchor = owner.name if owner else anchor
+        is_spare = owner is not None and owner.is_open and match.best[owner.name] != i
+        if (owner is None or is_spare) and (cell.source.strip() or cell.attachments):
+            followers.setdefault(anchor, []).append(i)
+    shown = [_own_node(match, i) for i in followers.get("", [])]
+    for cell in match.master.cells:
+        node = copy.deepcopy(cell.node)
+        if cell.is_open:
+            index = match.best[cell.name]
+            node.source = match.submitted[index].source if index is not None else ""
+            node.metadata["submitted"] = index
+        if cell.name in match.written.answers:
+            node.metadata["submitted"] = -1 if index is None else index
+            show(node, match.written.answers[cell.name])
+        shown.append(node)
+        shown += [_own_node(match, i) for i in followers.get(cell.name, [])]
+    if match.written.beside.source:
+        beside = match.written.beside
+        shown.append(_text_node(BESIDE, -1, beside.source, beside.pictures))
+    return shown
 
 
-def _attach(node: NotebookNode, cell: SubmittedCell) -> None:
-    """The pictures that were pasted into a text."""
-    if cell.attachments and node.cell_type == "markdown":
-        node.attachments = cell.attachments
+def _own_node(match: Match, index: int) -> NotebookNode:
+    cell, text = match.submitted[index], match.written.texts.get(index)
+    if not cell.is_code and text:
+        return _text_node(f"own-{index}", index, text.source, text.pictures)
+    return NotebookNode(
+        cell_type="code",
+        id=f"own-{index}",
+        metadata=NotebookNode(submitted=index),
+        source=cell.source,
+        outputs=[],
+        execution_count=None,
+    )
+
+
+def _text_node(name: str, index: int, source: str, pictures: Pictures) -> NotebookNode:
+    """A text of the student's with its pictures. index: -1 if it was no cell."""
+    node = NotebookNode(
+        cell_type="markdown", id=name, metadata=NotebookNode(submitted=index), source=source
+    )
+    if pictures:
+        node.attachments = pictures
+    return node

@@ -47,6 +47,7 @@ def pack_content(submission: Submission) -> dict[str, Any]:
         "problem": submission.problem,
         "content": b64encode(submission.content).decode(),
         "extra": {name: b64encode(data).decode() for name, data in submission.extra.items()},
+        "left_out": [*submission.left_out],
         "passed_over": [*submission.passed_over],
     }
 

@@ -13,7 +13,7 @@ from nbformat import NotebookNode
 
 from autograder.intake.collect import Submission
 from autograder.intake.master import Master, MasterCell
-from autograder.intake.read import Unreadable, read_notebook
+from autograder.intake.read import Unreadable, read_with_notes
 from autograder.intake.rebuild import Rebuilt, rebuild
 from autograder.judging.client import Zygote
 from autograder.judging.control import ZygoteError
@@ -35,6 +35,7 @@ from labkit.checks.borrowed import borrowed
 from labkit.checks.core import Check, Finding, checks_of, points_by_weight, share_of_points
 from labkit.checks.names import bound_names
 from labkit.checks.outline import experiments_of
+from labkit.checks.unjudged import judged
 
 MAX_PROBLEMS = 4
 MISSING = re.compile(r"does not define (\w+)\.|NameError: name '(\w+)' is not defined")
@@ -103,8 +104,8 @@ class Judge:
         try:
             if submission.problem:
                 raise Unreadable(submission.problem)
-            submitted = read_notebook(submission.content, submission.file_name)
-            rebuilt = rebuild(self._master, submitted)
+            submitted, notes = read_with_notes(submission.content, submission.file_name)
+            rebuilt = rebuild(self._master, submitted, submission.extra)
             if rebuilt.problem:
                 raise Unreadable(rebuilt.problem)
             others = ", ".join(submission.passed_over)
@@ -126,7 +127,7 @@ class Judge:
             checks=verdict.checks,
             written=self._written,
             problem=problem,
-            flags=_passed_over(others) + rebuilt.notes + session.notes,
+            flags=_not_read(submission, others) + notes + rebuilt.notes + session.notes,
             file_name=submission.file_name,
             seconds=round(time.perf_counter() - start, 3),
             peak_mb=round(session.peak_mb, 1),
@@ -159,7 +160,7 @@ class Judge:
         findings = iter(_with_reason(each, session, unrun, experiments) for each in played)
         checks: list[CheckResult] = []
         for one in self._marked:
-            found = [next(findings) for _ in one.checks]
+            found = judged([next(findings) for _ in one.checks])
             shares = share_of_points(found, one.cell.points)
             full = points_by_weight(one.checks, one.cell.points)
             for finding, points, max_points in zip(found, shares, full, strict=True):
@@ -221,8 +222,12 @@ def _open_verdicts(checks: list[CheckResult]) -> list[str]:
     return [f"a person has to decide checks of {', '.join(names)}"] if names else []
 
 
-def _passed_over(others: str) -> list[str]:
-    return [f"not graded: {others}; the notebook with the lab's name counts"] if others else []
+def _not_read(submission: Submission, others: str) -> list[str]:
+    """What came with the notebook and was not graded or not read."""
+    found = [f"not graded: {others}; the notebook with the lab's name counts"] if others else []
+    if left_out := ", ".join(submission.left_out):
+        found.append(f"not read, for they are damaged or over 8 MB with the others: {left_out}")
+    return found
 
 
 def _in_sentences(problems: list[str]) -> str:

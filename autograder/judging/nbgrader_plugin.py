@@ -42,7 +42,7 @@ from autograder.judging.own.judge import (
 from autograder.judging.shown import clean_student_cells
 from autograder.judging.slot import PRELOAD, start_judge
 from autograder.judging.wall import ChildSettings, strongest_rung
-from labkit.checks.handin import WRITTEN_STUB
+from labkit.checks.written import WRITTEN_STUB
 
 CODE_STUB = "\n".join(STUB)
 SAID = {INSIDE: "is not protected", BY_HAND: "is not judged by us, a person has to mark it"}
@@ -75,7 +75,8 @@ class Rebuild(NbGraderPreprocessor):
         """Replace the notebook's cells; the master is nbgrader's source notebook."""
         names = resources["nbgrader"]
         submitted = read_notebook(nbformat.writes(nb).encode(), f"{names['notebook']}.ipynb")
-        rebuilt = rebuild(_master(names["assignment"], names["notebook"]), submitted)
+        files = _files_in(Path(resources["metadata"]["path"]))
+        rebuilt = rebuild(_master(names["assignment"], names["notebook"]), submitted, files)
         for note in rebuilt.notes:
             self.log.warning("%s: %s", names["student"], note)
         nb.cells = rebuilt.notebook

@@ -21,7 +21,7 @@ MAX_TEXT_CHARS = 300_000
 MAX_IMAGE_CHARS = 2 << 20
 MAX_TRACE_LINES, MAX_LINE_CHARS = 100, 2000
 
-WORDS = {"passed": "passed", "undecided": "not decided"}
+WORDS = {"passed": "passed", "unjudged": "not judged", "undecided": "not decided"}
 _TEXTS = ("text/plain", "text/markdown", "text/latex")
 _HARMLESS = {"text/markdown": harmless_markdown, "text/latex": harmless_latex}
 _IMAGES = ("image/png", "image/jpeg")

@@ -4,11 +4,12 @@ import traceback
 from dataclasses import dataclass
 from types import ModuleType
 
-from autograder.judging.ends import Misplayed, Overran, StudentEnded, UsedUp
+from autograder.judging.ends import ChildDied, Misplayed, Overran, StudentEnded, UsedUp
 from autograder.judging.session import Session
 from labkit.bridge.student import Student
 from labkit.bridge.wire import WireError
 from labkit.checks.core import HIDDEN, Check, Finding, Wrong, play_check
+from labkit.checks.unjudged import ENDLESS, EXITS
 
 MAX_SILENCES = 2
 
@@ -77,7 +78,8 @@ class Playing:
         except StudentEnded as ended:
             if len(findings) < len(plays):
                 check = plays[len(findings)].check
-                findings.append(Finding.failed(check, Wrong(str(ended)), HIDDEN))
+                wrong = Wrong(str(ended), cause=_cause_of(ended))
+                findings.append(Finding.failed(check, wrong, HIDDEN))
                 if isinstance(ended, Overran):
                     self._silences.setdefault(check.exercise, []).append(str(ended))
         return findings
@@ -86,9 +88,15 @@ class Playing:
         return len(self._silences.get(play.check.exercise, ())) >= MAX_SILENCES
 
     def _silent(self, play: Play) -> Finding:
-        cause = self._silences[play.check.exercise][0]
-        told = f"{cause}, in {MAX_SILENCES} earlier checks of this exercise"
-        return Finding.failed(play.check, Wrong(told, cause=cause), HIDDEN)
+        told = self._silences[play.check.exercise][0]
+        told = f"{told}, in {MAX_SILENCES} earlier checks of this exercise"
+        return Finding.failed(play.check, Wrong(told, cause=ENDLESS), HIDDEN)
+
+
+def _cause_of(ended: StudentEnded) -> str:
+    """The end in the words of all who have it; what was forged is told as it is."""
+    causes = {Overran: ENDLESS, ChildDied: EXITS}
+    return next((cause for kind, cause in causes.items() if isinstance(ended, kind)), str(ended))
 
 
 def _misplayed(play: Play) -> Finding:

@@ -7,6 +7,7 @@ from nbformat import NotebookNode
 
 from autograder.intake.steps import Step
 from labkit.checks.names import bound_names, used_names
+from labkit.checks.packages import GIVEN
 
 MAX_ERROR_CHARS = 200
 OWN_LINE = re.compile(r"(?:ipython-input|Cell In).*?\bline (\d+)")
@@ -21,7 +22,8 @@ def error_of(outputs: Sequence[NotebookNode]) -> str:
     name, text = errors[-1].ename, errors[-1].evalue.split("\n")[0]
     lines = OWN_LINE.findall("\n".join(errors[-1].traceback)) or PLACE.findall(text)
     said = ": ".join(filter(None, (name, PLACE.sub("", text)[:MAX_ERROR_CHARS])))
-    return f"{said} (line {lines[0]})" if lines else said
+    told = f"{said} (line {lines[0]})" if lines else said
+    return f"{told}; a cell can import {GIVEN}" if name == "ModuleNotFoundError" else told
 
 
 def why_unbound(

@@ -51,13 +51,27 @@ def case_cells(
         if found.exercise == exercise and found.status == "failed" and check in ("", found.check)
     ]
     if student and not failed:
-        raise NoCaseError(f"{student} fails no such check of {exercise}")
+        raise NoCaseError(_nothing_failed(own[0], exercise, check))
     cells = []
     for name in names:
         here = [pair for pair in failed if pair[1].check == name]
         if here or (not student and check in ("", name)):
             cells.append(_cell_of(lab, seed, exercise, name, here))
     return cells
+
+
+def _nothing_failed(own: Result, exercise: str, check: str) -> str:
+    """Why there is nothing to show of a student, and of which exercises there is."""
+    here = [each for each in own.checks if each.exercise == exercise]
+    others = dict.fromkeys(each.exercise for each in own.checks if each.status == "failed")
+    if not here:
+        what = f"the checks of {exercise} did not run on the file of {own.student}"
+    elif all(each.status == "todo" for each in here):
+        what = f"{own.student} has not written {exercise}"
+    else:
+        what = f"{own.student} fails no check of {exercise}"
+        what = f"{what} called {check}" if check else what
+    return f"{what}; failed checks are in {', '.join(others)}" if others else what
 
 
 def cell_of_finding(lab: str, seed: int, found: CheckResult) -> str:

@@ -1,6 +1,6 @@
 """A student's page: marks, what failed and what it cost, beside the student's own work."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from operator import attrgetter
@@ -8,27 +8,38 @@ from pathlib import Path
 
 from autograder.files import write_whole
 from autograder.pages.cases import cell_of_finding
-from autograder.pages.evidence.handed_in import read_pictures, read_pieces
+from autograder.pages.evidence.handed_in import read_noted, read_pictures, read_pieces
 from autograder.pages.own_code import Line, shown_lines
 from autograder.pages.render import render_page
 from autograder.record.by_hand import HandMark
 from autograder.record.folder import policy_of, seed_of
 from autograder.record.marks import Mark
 from autograder.record.results import CheckResult, Result
-from labkit.checks.card import MARKS, Once, groups_of
-from labkit.checks.handin import WRITTEN_STUB
+from labkit.checks.card import MARKS, Once, groups_of, not_judged
 from labkit.checks.outline import outline_of
+from labkit.checks.unjudged import is_stop
+from labkit.checks.written import is_unwritten
 
 Told = Callable[[CheckResult], str]
 
 
 @dataclass(frozen=True)
 class NextStep:
-    """Where a student goes on: the first check that failed, and how many others did."""
+    """Where a student goes on: the first check that failed; how many others did, or wait for it."""
 
     check: CheckResult
     is_unwritten: bool
     n_others: int
+    n_unjudged: int
+
+    @property
+    def others(self) -> str:
+        """A sentence on the other checks; "" if they pass."""
+        some = [f"{self.n_others} more check{' fails' if self.n_others == 1 else 's fail'}"]
+        some *= self.n_others > 0
+        are = "check is" if self.n_unjudged == 1 else "checks are"
+        some += [f"{self.n_unjudged} {are} not judged"] * (self.n_unjudged > 0)
+        return f"{', and '.join(some)}." if some else ""
 
 
 @dataclass(frozen=True)
@@ -71,13 +82,18 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Written:
-    """A written answer. text: "" if nothing was written; pictures: those pasted, by name."""
+    """A written answer.
+
+    text: "" if nothing was written; pictures: by name; noted: where it stands, and which pictures
+    cannot be shown.
+    """
 
     name: str
     title: str
     points: float
     text: str
     pictures: Mapping[str, Mapping[str, str]]
+    noted: Sequence[str]
     hand: HandMark | None
 
 
@@ -93,7 +109,7 @@ def write_feedback(
     titles = titles_of(result.lab)
     hand = {each.exercise: each for each in mark.hand} if mark else {}
     graded = folder / "course" / "autograded" / result.student / result.lab / f"{result.lab}.ipynb"
-    pieces, pictures = read_pieces(graded), read_pictures(graded)
+    pieces, pictures, noted = read_pieces(graded), read_pictures(graded), read_noted(graded)
     exercises = [
         _exercise(name, titles.get(name, ""), checks, pieces.get(name, []), hand.get(name), told)
         for name, checks in result.by_exercise.items()
@@ -105,6 +121,7 @@ def write_feedback(
             points,
             _text(pieces, name),
             pictures.get(name, {}),
+            noted.get(name, ()),
             hand.get(name),
         )
         for name, points in result.written.items()
@@ -126,11 +143,14 @@ def titles_of(lab: str) -> dict[str, str]:
 
 
 def next_step(result: Result) -> NextStep | None:
-    """What a student should look at first; None if no check failed."""
+    """What a student should look at first; None if no check failed. A crash comes first."""
     failed = [check for check in result.checks if check.status in ("failed", "todo")]
     if not failed:
         return None
-    return NextStep(failed[0], failed[0].status == "todo", len(failed) - 1)
+    own = (check for check in failed if check.exercise == failed[0].exercise)
+    first = next(filter(is_stop, own), failed[0])
+    n_unjudged = sum(check.status == "unjudged" for check in result.checks)
+    return NextStep(first, first.status == "todo", len(failed) - 1, n_unjudged)
 
 
 def points_of(result: Result, mark: Mark | None) -> Points:
@@ -167,6 +187,8 @@ def _exercise(
 
 
 def _group(checks: list[CheckResult], once: Once, told: Told) -> Group:
+    if checks[0].status == "unjudged":
+        return Group(checks, not_judged(checks), [])
     first = max(checks, key=attrgetter("gate"))  # of equals, it is the first
     text = once(told(first))
     return Group(checks, text, [hint for check in checks if (hint := once(check.hint))])
@@ -182,4 +204,4 @@ def _cells(folder: Path, result: Result) -> dict[str, str]:
 
 def _text(pieces: Mapping[str, list[str]], name: str) -> str:
     text = "\n".join(pieces.get(name, [])).strip()
-    return "" if text == WRITTEN_STUB else text
+    return "" if is_unwritten(text) else text

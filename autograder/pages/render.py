@@ -30,8 +30,12 @@ def escaping(package: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"points": as_points, "markdown": shown}
+    environment.filters |= {"points": as_points, "markdown": shown, "sentence": _sentence}
     return environment
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
 def _compiled() -> FileSystemBytecodeCache | None:

@@ -60,13 +60,17 @@ class Discrimination:
 
 @dataclass(frozen=True)
 class CheckStatistics:
-    """How the class did on one check. lost: the points that it cost a student on average."""
+    """How the class did on one check. lost: the points that it cost a student on average.
+
+    n_unjudged: of how many another mistake hid whether they would pass it.
+    """
 
     exercise: str
     claim: str
     n: int
     n_passed: int
     n_unwritten: int
+    n_unjudged: int
     lost: float
     discrimination: Discrimination
 
@@ -120,6 +124,7 @@ def check_statistics(results: Sequence[Result]) -> list[CheckStatistics]:
                 n=len(checks),
                 n_passed=len(checks) - len(failed),
                 n_unwritten=sum(check.status == "todo" for check in failed),
+                n_unjudged=sum(check.status == "unjudged" for check in failed),
                 lost=statistics.fmean(check.max_points - check.points for check in checks),
                 discrimination=_discrimination(pairs),
             )

@@ -7,20 +7,23 @@ can be tested as it stands.
 import csv
 import io
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from autograder.builder.notebooks import cell_kind
-from autograder.builder.source import Lab
+from autograder.builder.source import Lab, find_lab
 from autograder.course.roster import canvas_name
 from autograder.files import write_whole, zip_bytes
-from autograder.practice import Sample, clumsy, dialects, honest
+from autograder.practice import Sample, cell_called, clumsy, dialects, honest
 
+PRODUCT = re.compile(r"^( +return .*?)(?<!\*)\*(?!\*)", re.MULTILINE)
 STUDENTS = ("ada", "bela", "carol", "dora", "emil", "erin", "greta", "ida", "ilse", "jan", "jo")
 SURNAMES = ("Adler", "Brandt", "Chen", "Dietrich", "Egger", "Fontane", "Gruber", "Huang", "Ionescu")
 FIRST_NUMBER = 40_001
 WAS_LATE = "dora"
+IS_WRONG = "carol"
 POLICY = """\
 timezone = "Asia/Taipei"
 attempts = "best"
@@ -34,8 +37,8 @@ ask = "the staff of the course, on the discussion board"
 def write_practice_class(lab: Lab, folder: Path) -> list[Path]:
     """Write submissions.zip, gradebook.csv and policy.toml; returns their paths.
 
-    The submissions are right, half right, blank, and clumsy in ways that cost no marks. The written
-    answers are whole, half, one sentence, or say nothing.
+    The submissions are right, half right with one wrong answer, blank, and clumsy in ways that cost
+    no marks. The written answers are whole, half, one sentence, or say nothing.
     """
     known = (*honest.SAMPLES, *dialects.SAMPLES, *clumsy.SAMPLES)
     samples = [each for each in known if each.lab == lab.name and each.student in STUDENTS]
@@ -66,11 +69,25 @@ def _as_canvas_zip(samples: Sequence[Sample], people: dict[str, tuple[str, int]]
             late = "LATE_" if sample.student == WAS_LATE else ""
             path = sample.write(Path(tmp))
             content = path.read_bytes()
+            if sample.student == IS_WRONG:
+                content = _with_a_wrong_answer(content, find_lab(sample.lab))
             if sample in honest.SAMPLES:
                 content = _with_other_words(content, i)
             member = f"{canvas_name(name)}_{late}{number}_{900_001 + i}_{path.name}"
             members[member] = content
     return zip_bytes(members)
+
+
+def _with_a_wrong_answer(content: bytes, lab: Lab) -> bytes:
+    """The notebook where the first function that returns a product adds instead."""
+    notebook = json.loads(content)
+    for exercise in lab.exercises:
+        cell = cell_called(notebook, exercise.name)
+        changed = PRODUCT.sub(r"\1+", cell["source"], count=1)
+        if changed != cell["source"]:
+            cell["source"] = changed
+            break
+    return json.dumps(notebook, ensure_ascii=False, indent=1).encode()
 
 
 def _with_other_words(content: bytes, i: int) -> bytes:

@@ -9,6 +9,7 @@ from autograder.builder.source import Lab, solved_text
 from autograder.labs import cases_of, right_of
 from labkit.bridge.local import local_student
 from labkit.checks.core import Finding, checks_of, play_check
+from labkit.checks.unjudged import judged
 
 
 def findings_for(
@@ -19,7 +20,7 @@ def findings_for(
     student = local_student(namespace_of(lab, replaced))
     cases = cases_of(lab.topic, seed)[exercise]
     right = right_of(lab.topic)
-    return [play_check(check, student, cases, right=right) for check in checks[exercise]]
+    return judged([play_check(check, student, cases, right=right) for check in checks[exercise]])
 
 
 def namespace_of(lab: Lab, replaced: Mapping[str, str] | None = None) -> dict:

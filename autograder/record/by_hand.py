@@ -4,13 +4,11 @@ The database is read with its own query: importing nbgrader takes seconds.
 """
 
 import hashlib
-import sqlite3
 from collections.abc import Iterable, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.errors import Refusal
+from autograder.record.database import connected, exists
 from autograder.record.results import Result
 
 QUERY = """
@@ -26,10 +24,6 @@ QUERY = """
       join submitted_assignment on submitted_assignment.id = submitted_notebook.assignment_id
       join assignment on assignment.id = submitted_assignment.assignment_id
 """
-
-
-class MarksError(Refusal):
-    """The gradebook cannot be read; the message says what to do."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +59,7 @@ def marks_by_hand(database: Path, results: Iterable[Result]) -> ByStudent:
     """What people gave, by lab and student, then by name.
 
     Of a group that handed in one file, the same to the byte, what was given to one member is the
-    others', too, unless members were given different marks. Raises: MarksError.
+    others', too, unless members were given different marks. Raises: GradebookError.
     """
     marks: ByStudent = {}
     for lab, student, name, points, bonus, needs_hand, of, comment in _rows(database):
@@ -99,14 +93,7 @@ def _share(members: Sequence[ByName]) -> None:
 
 
 def _rows(database: Path) -> list[tuple]:
-    if not database.exists():
+    if not exists(database):
         return []
-    try:
-        # "rw", for a database that a killed grader left must be put right before it is read
-        with closing(sqlite3.connect(f"{database.resolve().as_uri()}?mode=rw", uri=True)) as book:
-            return book.execute(QUERY).fetchall()
-    except sqlite3.DatabaseError as error:
-        raise MarksError(
-            f"{database} cannot be read ({error}). If another program writes to it, wait; "
-            "else restore it from a copy. Marks given by hand are only there"
-        ) from error
+    with connected(database) as book:
+        return book.execute(QUERY).fetchall()

@@ -2,10 +2,10 @@
 decided about students' questions on their marks.
 """
 
-import sqlite3
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+
+from autograder.record.database import connected, exists
 
 _DECIDED = """
     select lab, student, exercise, text, decision, reason from desk_appeal
@@ -46,8 +46,8 @@ def reasons_of(database: Path) -> dict[Student, dict[str, list[str]]]:
 
 
 def _rows(database: Path, query: str) -> list[tuple]:
-    if not database.exists():
+    if not exists(database):
         return []
-    with closing(sqlite3.connect(f"{database.resolve().as_uri()}?mode=rw", uri=True)) as book:
+    with connected(database) as book:
         is_there = "select 1 from sqlite_master where name = 'desk_item'"
         return book.execute(query).fetchall() if book.execute(is_there).fetchone() else []

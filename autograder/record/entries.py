@@ -28,6 +28,8 @@ from sqlalchemy import bindparam, create_engine, insert, select, text, update
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Session
 
+from autograder.record.database import url_of
+
 _GRADED, _COMMENTED = ("GradeCell", "TaskCell"), ("SolutionCell", "TaskCell")
 _GRADES, _SUBMITTED = Grade.__table__, SubmittedAssignment.__table__
 
@@ -46,7 +48,7 @@ class GradebookEntry:
 def make_tables(database: Path) -> None:
     """Make nbgrader's tables in a new file, marked with the version of its schema."""
     migrations = ScriptDirectory(Path(nbgrader.__file__).with_name("alembic"))
-    engine = create_engine(f"sqlite:///{database}")
+    engine = create_engine(url_of(database))
     with engine.begin() as connection:
         Base.metadata.create_all(connection)
         connection.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)"))

@@ -2,12 +2,10 @@
 
 import re
 import shutil
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 from autograder.errors import Refusal
-from autograder.record.gradebook import DATABASE
+from autograder.record.database import committed, connected, exists, gradebook_of
 from autograder.record.log import ResultLog
 
 COMPARISONS = ("similarity", "integrity")  # their pages name several students
@@ -37,7 +35,7 @@ def forget(out: Path, student: str) -> list[Path]:
     try:
         own = _files(out, student)
         keys = [key for key in record.results if key[1] == student]
-        n_rows = _delete_rows(out / "course" / DATABASE, student)
+        n_rows = _delete_rows(gradebook_of(out), student)
         if not (own or keys or n_rows):
             raise Refusal(f"{out} holds nothing about {student!r}: write the name as in marks.csv")
         for key in keys:
@@ -58,16 +56,16 @@ def _files(out: Path, student: str) -> list[Path]:
 
 def _delete_rows(database: Path, student: str) -> int:
     """How many rows of the gradebook were about the student; their bytes leave the file, too."""
-    if not database.exists():
+    if not exists(database):
         return 0
-    with closing(sqlite3.connect(database)) as book:
-        with book:
-            tables = [name for (name,) in book.execute(_OF_THE_DESK)]
-            deletions = [
-                *_OF_NBGRADER,
-                *(f"delete from {t} where student = :student" for t in tables),
-            ]
-            n_rows = sum(book.execute(each, {"student": student}).rowcount for each in deletions)
+    with committed(database) as book:
+        tables = [name for (name,) in book.execute(_OF_THE_DESK)]
+        deletions = [
+            *_OF_NBGRADER,
+            *(f"delete from {t} where student = :student" for t in tables),
+        ]
+        n_rows = sum(book.execute(each, {"student": student}).rowcount for each in deletions)
+    with connected(database) as book:
         book.execute("vacuum")
     return n_rows
 

@@ -11,10 +11,11 @@ import hashlib
 import json
 import logging
 import shutil
-import sqlite3
+import stat
+import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,8 +24,16 @@ from nbformat import NotebookNode
 
 from autograder.builder.notebooks import to_bytes
 from autograder.course.times import instant
-from autograder.errors import Refusal
 from autograder.files import write_whole
+from autograder.record.database import (
+    DATABASE,
+    GradebookError,
+    committed,
+    connected,
+    exists,
+    url_of,
+    usable,
+)
 from autograder.record.folder import policy_of
 from autograder.record.notes import notes_cells
 from autograder.record.results import Result
@@ -40,11 +49,14 @@ CONFIG = '''\
 from pathlib import Path
 
 import nbgrader
+from sqlalchemy import URL
 
 import autograder
 
 c = get_config()  # noqa: F821
 c.CourseDirectory.course_id = "labkit"
+_gradebook = URL.create("sqlite", database=str(Path(__file__).resolve().with_name("gradebook.db")))
+c.CourseDirectory.db_url = _gradebook.render_as_string()  # the folder may be called LLM%20course
 c.GenerateAssignment.preprocessors = [
     "nbgrader.preprocessors.IncludeHeaderFooter",
     "nbgrader.preprocessors.InstantiateTests",
@@ -78,8 +90,6 @@ _ours = Path(autograder.__file__).with_name("record")
 c.HTMLExporter.extra_template_basedirs = [f"{_ours}/templates", f"{_formgrader}/templates"]
 '''
 
-
-DATABASE = "gradebook.db"
 TIME = "%Y-%m-%d %H:%M:%S.%f UTC"
 STUDENTS_OF = """
     select student_id from submitted_assignment
@@ -87,10 +97,6 @@ STUDENTS_OF = """
     where assignment.name = ?
 """
 NAME_OF = "update student set first_name = ?, last_name = ? where id = ?"
-
-
-class GradebookError(Refusal):
-    """nbgrader refused something; the message says what and what to do."""
 
 
 class CourseBook:
@@ -101,8 +107,8 @@ class CourseBook:
         self.folder.mkdir(parents=True, exist_ok=True)
         write_whole(self.folder / "nbgrader_config.py", CONFIG.encode())
         database = self.folder / DATABASE
-        with _sentences(database):
-            if not database.exists():
+        with usable(database):
+            if not exists(database):
                 _make(database)
             self._gradebook = _open(database)
         self._entries: dict[str, Entries] = {}  # by lab
@@ -121,7 +127,7 @@ class CourseBook:
         write_whole(self.folder / "source" / lab / f"{lab}.ipynb", content)
         self._entries.pop(lab, None)
         try:
-            with _sentences(self.folder / DATABASE):
+            with usable(self.folder / DATABASE):
                 _generate_assignment(self.folder, lab)
         except GradebookError:
             raise
@@ -139,7 +145,7 @@ class CourseBook:
         """
         is_notebook = result.file_name.endswith(".ipynb")
         handed_in = instant(result.submitted_at, self._zone) if is_notebook else None
-        with _sentences(self.folder / DATABASE):
+        with usable(self.folder / DATABASE):
             self._record_marks(result, handed_in, self._unchanged(result, notebook, submitted))
         if is_notebook:
             path = self._path("submitted", result)
@@ -199,35 +205,32 @@ class CourseBook:
 def recorded_students(folder: Path, lab: str) -> set[str]:
     """Who has marks for a lab in the gradebook of a course folder. Raises: GradebookError."""
     database = folder / DATABASE
-    if not database.exists():
+    if not exists(database):
         return set()
-    try:
-        with closing(sqlite3.connect(database)) as book:
-            return {student for (student,) in book.execute(STUDENTS_OF, (lab,))}
-    except sqlite3.DatabaseError as error:
-        raise _unusable(database, error) from error
+    with connected(database) as book:
+        return {student for (student,) in book.execute(STUDENTS_OF, (lab,))}
 
 
 def name_students(folder: Path, names: Mapping[str, tuple[str, str]]) -> None:
     """Write first and last names, by student, for formgrader to show. Raises: GradebookError."""
     database = folder / DATABASE
-    if not names or not database.exists():
-        return
-    rows = [(*name, student) for student, name in names.items()]
-    try:
-        with closing(sqlite3.connect(database)) as book, book:
-            book.executemany(NAME_OF, rows)
-    except sqlite3.DatabaseError as error:
-        raise _unusable(database, error) from error
+    if names and exists(database):
+        with committed(database) as book:
+            book.executemany(NAME_OF, [(*name, student) for student, name in names.items()])
 
 
 def _make(database: Path) -> None:
-    """Make an empty gradebook aside, so that a killed grader never leaves half of one."""
+    """Make an empty gradebook aside, so that a killed grader never leaves half of one.
+
+    SQLite lets only the owner write to a file that it makes. To one that is there, and to all that
+    it makes beside it, it leaves the rights that the umask gives: a team may share a folder.
+    """
     from autograder.record.entries import make_tables
 
     aside = database.with_name(".new")
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir()
+    (aside / DATABASE).touch()
     make_tables(aside / DATABASE)
     (aside / DATABASE).replace(database)
     aside.rmdir()
@@ -236,30 +239,7 @@ def _make(database: Path) -> None:
 def _open(database: Path) -> Gradebook:
     from nbgrader.api import Gradebook  # takes seconds: only who records pays for it
 
-    return Gradebook(f"sqlite:///{database}", "labkit")
-
-
-@contextmanager
-def _sentences(database: Path) -> Iterator[None]:
-    """A gradebook that the disk does not give or take is for a person to mend."""
-    from sqlalchemy.exc import DatabaseError, OperationalError
-
-    try:
-        yield
-    except Exception as error:
-        reason: BaseException | None = error  # nbgrader wraps what happened in errors of its own
-        while reason is not None and type(reason) not in (DatabaseError, OperationalError):
-            reason = reason.__cause__ or reason.__context__
-        if reason is None:
-            raise
-        raise _unusable(database, reason.orig) from error
-
-
-def _unusable(database: Path, error: object) -> GradebookError:
-    return GradebookError(
-        f"{database} cannot be used ({error}): make room on the disk, close other programs that "
-        "have it open, or restore a copy. Then give the command again. The record is kept"
-    )
+    return Gradebook(url_of(database), "labkit")
 
 
 def _recorded(points: float | None, result: Result) -> float | None:
@@ -289,9 +269,20 @@ def _generate_assignment(folder: Path, lab: str) -> None:
     from traitlets.config import PyFileConfigLoader
 
     config = PyFileConfigLoader("nbgrader_config.py", path=str(folder)).load_config()
-    course = CourseDirectory(config=config, root=str(folder), assignment_id=lab)
-    converter = GenerateAssignment(coursedir=course, config=config)
-    converter.force, converter.create_assignment = True, True
-    converter.log.setLevel(logging.ERROR)
-    with _quietly():
+    with tempfile.TemporaryDirectory() as place, _quietly():
+        plain = Path(place, "course")  # nbgrader takes a path for a pattern and part of an address
+        plain.symlink_to(folder, target_is_directory=True)
+        config.CourseDirectory.db_url = f"sqlite:///{plain / DATABASE}"
+        course = CourseDirectory(config=config, root=str(plain), assignment_id=lab)
+        converter = GenerateAssignment(coursedir=course, config=config)
+        converter.force, converter.create_assignment = True, True
+        converter.log.setLevel(logging.ERROR)
         converter.start()
+    _share_like(folder / "nbgrader_config.py", folder / "release" / lab)
+
+
+def _share_like(sample: Path, place: Path) -> None:
+    """Give a folder of nbgrader's, which only its owner may write to, the rights of our files."""
+    rights = stat.S_IMODE(sample.stat().st_mode)
+    for path in (place, *place.rglob("*")):
+        path.chmod(rights | (rights & 0o444) >> 2 if path.is_dir() else rights)

@@ -7,6 +7,7 @@ again; the rest stands.
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 from collections.abc import Collection
@@ -14,9 +15,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from autograder.errors import Refusal
-from autograder.files import write_whole
+from autograder.files import naming, write_whole
 from autograder.record.results import Result
 
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 log = logging.getLogger(__name__)
 
 
@@ -37,13 +39,20 @@ class ResultLog:
         self._path = path
         self._lock = path.with_name(".lock").open("w")
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _drop_torn_line(path)
+            with naming(path):
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _drop_torn_line(path)
         except BlockingIOError:
             self._lock.close()
             raise BusyError(f"another grading is writing to {path.parent}: wait for it") from None
-        except OSError:
+        except OSError as error:
             self._lock.close()
+            if error.errno in NO_LOCKS:
+                raise Refusal(
+                    f"{path.parent} is on a file system without locks ({error.strerror}), so two "
+                    "gradings could spoil it: give -o a folder on a disk of this machine, and copy "
+                    "it afterwards"
+                ) from None
             raise
         self._damaged: list[str] = []
         known = read_results(path, self._damaged)
@@ -56,7 +65,7 @@ class ResultLog:
         """
         size = self._path.stat().st_size if self._path.exists() else 0
         try:
-            with self._path.open("a", encoding="utf-8") as file:
+            with naming(self._path), self._path.open("a", encoding="utf-8") as file:
                 file.write(result.to_json() + "\n")
                 file.flush()
                 os.fsync(file.fileno())

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from autograder.files import write_whole
 from autograder.record.by_hand import HandMark, marks_by_hand
+from autograder.record.database import gradebook_of
 from autograder.record.decisions import Decision, decisions_of, reasons_of
 from autograder.record.folder import policy_of
 from autograder.record.log import read_results
@@ -55,11 +56,11 @@ class Mark:
 def marks_of(out: Path, results: Sequence[Result] | None = None) -> list[Mark]:
     """The marks of an output folder, sorted by lab and student, as of now.
 
-    Raises: MarksError, PolicyError.
+    Raises: GradebookError, PolicyError.
     """
     bonus_at_most = policy_of(out, None).bonus_at_most
     rows = read_results(out / "results.jsonl") if results is None else results
-    database = out / "course" / "gradebook.db"
+    database = gradebook_of(out)
     by_hand = marks_by_hand(database, rows)
     decided, reasons = decisions_of(database), reasons_of(database)
     of: dict[str, float] = {}

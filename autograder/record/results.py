@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from labkit.checks.core import GATE_SENTENCE, HIDDEN, UNDECIDED_SENTENCE
+from labkit.checks.unjudged import is_stop
 
 GRADED, PARTLY, UNGRADABLE, ERROR = "graded", "partly", "ungradable", "error"
 
@@ -22,8 +23,9 @@ GRADED, PARTLY, UNGRADABLE, ERROR = "graded", "partly", "ungradable", "error"
 class CheckResult:
     """One named check of one exercise. claim and hint are what the student reads beside it.
 
-    status: "passed", "failed", "todo" for what is still to be written, or "undecided": a person has
-    to look, and until then it earns what the exercise's other checks do of their points; cause:
+    status: "passed", "failed", "todo" for what is still to be written, "unjudged" where another
+    check has to be mended first, or "undecided": a person has to look, and until then it earns what
+    the exercise's other checks do of their points; cause:
     what is wrong, as several students may have it; expected and got: what differs; gate: while it
     is not passed, the exercise earns at most half; case: the place of the hidden case that failed,
     -1 if it is not known. Lines of earlier versions have none of the six:
@@ -54,8 +56,9 @@ class CheckResult:
         """The message, and what the check means for the exercise; "" if it is passed."""
         if self.passed:
             return ""
-        is_open = self.status == "undecided"
-        meaning = UNDECIDED_SENTENCE if is_open else GATE_SENTENCE if self.gate else ""
+        meanings = {"undecided": UNDECIDED_SENTENCE, "unjudged": ""}
+        of_gate = GATE_SENTENCE if self.gate and not is_stop(self) else ""
+        meaning = meanings.get(self.status, of_gate)
         return "\n".join(filter(None, (self.message, meaning)))
 
     @property
@@ -172,7 +175,7 @@ def _schema_of(kind: type, required: str, **narrower: dict) -> dict:
 CHECK_SCHEMA = _schema_of(
     CheckResult,
     "exercise check points max_points passed message",
-    status={"enum": ["passed", "failed", "todo", "undecided"]},
+    status={"enum": ["passed", "failed", "todo", "unjudged", "undecided"]},
 )
 RESULT_SCHEMA = _schema_of(
     Result,

@@ -6,21 +6,25 @@ anything.
 """
 
 import linecache
+import re
+import sysconfig
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from labkit.bridge.ahead import Ahead
 from labkit.bridge.stand_in import stand_in_class
+from labkit.bridge.waiting import Waiting
 from labkit.bridge.wire import Decoder, Encoder, WireError
 
 MAX_MESSAGE_CHARS = 2000
 MAX_TRACE_FRAMES = 4
 MAX_KINDS = 12
 MAX_NAME_CHARS = 100
+STANDARD_LIBRARY = sysconfig.get_paths()["stdlib"]
 
 
 class MissingName(Exception):
@@ -126,7 +130,8 @@ class Executor:
             case "item":
                 return target[args[0]]
             case "value":
-                return target if "target" in message else args[0]
+                value = target if "target" in message else args[0]
+                return value.wait() if type(value) is Waiting else value
             case unknown:
                 raise WireError(f"unknown operation {unknown!r}")
 
@@ -164,13 +169,13 @@ class Executor:
             case "$callback":
                 return _Callback(self._run_callback, payload)
             case "$offer":
-                call, items, answers, twin = payload
+                call, items, answers, twin, name = payload
                 plain = Decoder(b"", self._from_handle).decode
                 attributes = {name: plain(item) for name, item in items.items()}
                 if twin and self._ahead is not None:
                     asked = {n: a.index for n, a in attributes.items() if type(a) is _Callback}
                     self._ahead.meet(twin, asked)
-                return _stand_in(plain(call), attributes, dict(answers))
+                return _stand_in(name, plain(call), attributes, dict(answers))
         raise WireError(f"unexpected {tag}")
 
     def _run_callback(self, index: int, args: tuple, kwargs: dict) -> Any:
@@ -227,8 +232,16 @@ class _Callback:
         return self._run(self.index, args, kwargs)
 
 
+_Callback.__name__ = _Callback.__qualname__ = "function"  # so Python's messages name it
+
+
 class _StandIn:
     """Stands, in the student's process, for an object of the check's."""
+
+    def __getattr__(self, name: str) -> Any:
+        known = ", ".join(each for each in vars(self) if each[0] != "_")
+        message = f"the {type(self).__name__} has no attribute {name!r}; it has {known}"
+        raise AttributeError(message, name=name, obj=self)
 
 
 class _CallableStandIn(_StandIn):
@@ -238,8 +251,14 @@ class _CallableStandIn(_StandIn):
         return self._call(*args, **kwargs)
 
 
-def _stand_in(call: Callable | None, attributes: dict, answers: dict) -> _StandIn:
-    stand_in = _StandIn() if call is None else _CallableStandIn()
+@cache
+def _kind_of_stand_in(name: str, is_callable: bool) -> type[_StandIn]:
+    """A class with the name that the student knows: Python's messages say it."""
+    return type(name, (_CallableStandIn if is_callable else _StandIn,), {})
+
+
+def _stand_in(name: str, call: Callable | None, attributes: dict, answers: dict) -> _StandIn:
+    stand_in = _kind_of_stand_in(name, call is not None)()
     if call is not None:
         stand_in._call, stand_in._answers = call, answers
     vars(stand_in).update(attributes)
@@ -250,7 +269,10 @@ _EXCEPTIONS = {kind.__name__: kind for kind in (ValueError, TypeError, IndexErro
 
 
 def describe_error(error: BaseException) -> dict:
-    """An exception as plain data: class name, message, their own lines and function."""
+    """An exception as plain data: class name, message, their own lines and function.
+
+    unwritten: whether it only says that a part is still to be written.
+    """
     try:
         message = str(error)[:MAX_MESSAGE_CHARS]
     except Exception:
@@ -270,11 +292,24 @@ def describe_error(error: BaseException) -> dict:
         "kinds": [base.__name__[:MAX_NAME_CHARS] for base in type(error).__mro__[:MAX_KINDS]],
         "message": message,
         "lines": [
-            f"line {f.lineno}, in {name}: {f.line or ''}{_where_in(f)}"[:200]
+            f"line {f.lineno}, in {name}{': ' * bool(f.line)}{f.line}{_where_in(f)}"[:200]
             for f, name in written[-MAX_TRACE_FRAMES:]
         ],
-        "function": own[-1][1][:MAX_NAME_CHARS] if own else "",
+        "function": getattr(error, "part", own[-1][1] if own else "")[:MAX_NAME_CHARS],
+        "unwritten": _is_unwritten(error, frames),
     }
+
+
+def _is_unwritten(error: BaseException, frames: Sequence[traceback.FrameSummary]) -> bool:
+    """Whether it is the `raise` of a part still to be written.
+
+    Libraries raise the same class for what they cannot do, and `input()` a class derived from it.
+    """
+    if type(error) is not NotImplementedError or not frames:
+        return type(error) is NotImplementedError
+    file, line = frames[-1].filename, frames[-1].line
+    is_library = "site-packages" in file or file.startswith(STANDARD_LIBRARY)
+    return not is_library and (not line or re.search(r"\braise\b", line) is not None)
 
 
 def _where_in(frame: traceback.FrameSummary) -> str:

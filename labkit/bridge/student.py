@@ -30,6 +30,7 @@ class StudentError(Exception):
     """The student's code raised: the exception's class name, its message, where it happened.
 
     function: the qualified name of the function of the student's that raised it, "" if none did.
+    is_unwritten: whether it only says that a part is still to be written.
     """
 
     def __init__(
@@ -39,12 +40,14 @@ class StudentError(Exception):
         lines: tuple[str, ...] = (),
         kinds: frozenset[str] = frozenset(),
         function: str = "",
+        is_unwritten: bool = False,
     ) -> None:
         super().__init__(f"{kind}: {message}" if message else kind)
         self.kind = kind
         self.message = message
         self.lines = lines
         self.function = function
+        self.is_unwritten = is_unwritten
         self._kinds = kinds | {kind}
 
     def is_a(self, kind: str) -> bool:
@@ -62,12 +65,14 @@ class Offer:
     object that answers as this one does, and plain arguments; for what is no secret, and as easily
     kept as asked for again. It raises LookupError for what is to be asked here. A twin with
     `goes_on` tells after a request whether the same one follows, and lives as long as that is so.
+    name: what the student calls the object, one word, for messages.
     """
 
     call: Callable[..., Any] | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
     answers: Mapping[int, float] = field(default_factory=dict, repr=False)
     twin: Sequence[Any] = field(default=(), repr=False)
+    name: str = "object"
 
     @cached_property
     def alone(self) -> tuple[dict, list]:
@@ -123,7 +128,7 @@ class Proxy:
         raise TypeError("a check tests values, not objects of the student's")
 
     def __repr__(self) -> str:
-        return f"<a {self._kind} of yours>"
+        return "..." if self._kind == "ellipsis" else f"<a {self._kind} of yours>"
 
 
 class Student:
@@ -137,7 +142,8 @@ class Student:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._played: dict[Hashable, tuple[Any, Exception | None]] = {}
+        self._played: dict[Hashable, tuple[Any, Exception | None, list[StudentError]]] = {}
+        self._raised: list[StudentError] = []
 
     def once(
         self, key: Hashable, play: Callable[[], T], keep: tuple[type[Exception], ...] = ()
@@ -146,12 +152,16 @@ class Student:
 
         keep: exceptions that count as what it gives, and are raised again.
         """
-        if key not in self._played:
+        if key in self._played:
+            found, error, raised = self._played[key]
+            self._raised += raised
+        else:
+            n_before, error = len(self._raised), None
             try:
-                self._played[key] = play(), None
-            except keep as error:
-                self._played[key] = None, error
-        found, error = self._played[key]
+                found = play()
+            except keep as kept:
+                found, error = None, kept
+            self._played[key] = found, error, self._raised[n_before:]
         if error is not None:
             raise error
         return found
@@ -197,7 +207,10 @@ class Student:
             message["look"] = True
         reply, blob = self._channel.request(message, encoder.blobs, callbacks)
         if reply.get("ok") is not True:
-            raise _student_error(reply)
+            error = _student_error(reply)
+            if isinstance(error, StudentError):
+                self._raised.append(error)
+            raise error
         if "value" not in reply:
             raise WireError("a reply has no value")
         value = Decoder(blob, self._from_handle).decode(reply["value"])
@@ -223,6 +236,11 @@ class Student:
         return Proxy(self, {"$handle": index}, _clean(kind[:80]))
 
 
+def raised_by(student: Student) -> list[StudentError]:
+    """What the student's code has raised so far; a check may empty the list."""
+    return student._raised
+
+
 _OURS = (Proxy, Offer)  # what is no plain value, and no container of such
 
 
@@ -236,7 +254,8 @@ def _item_of(value: Any, callbacks: list) -> dict:
         if encoder.blobs:
             raise TypeError("an Offer's attributes are plain values, callables and offers")
         call = None if value.call is None else _item_of(value.call, callbacks)
-        return {"$offer": [call, attributes, [*value.answers.items()], [*value.twin]]}
+        answers, twin = [*value.answers.items()], [*value.twin]
+        return {"$offer": [call, attributes, answers, twin, value.name]}
     if callable(value):
         callbacks.append(value)
         return {"$callback": len(callbacks) - 1}
@@ -292,7 +311,10 @@ def _student_error(reply: dict) -> Exception:
     kinds = kinds[:MAX_KINDS] if isinstance(kinds, list) else []
     lines = tuple(_clean(str(line)[:200]) for line in lines[:MAX_TRACE_FRAMES])
     function = _clean(str(reply.get("function", ""))[:MAX_NAME_CHARS])
-    return StudentError(_clean(kind), _clean(message), lines, frozenset(map(str, kinds)), function)
+    return StudentError(
+        *(_clean(kind), _clean(message), lines, frozenset(map(str, kinds)), function),
+        is_unwritten=reply.get("unwritten") is True,
+    )
 
 
 def _clean(text: str) -> str:

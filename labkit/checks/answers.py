@@ -44,7 +44,7 @@ def fields_of(student: Student, case: AnswerCase, keys: Sequence[str]) -> dict:
         names = ", ".join(map(str, keys))
         raise Wrong(f"`{case.cell}` needs the keys {names}", expected="a dict", got=show(answer))
     for key in keys:
-        refuse_blank(answer[key])
+        refuse_blank(answer[key], answer)
     return answer
 
 
@@ -100,7 +100,7 @@ def called(functions: Any, name: str, *arguments: Any) -> Any:
     try:
         return getattr(functions, name)(*arguments)
     except StudentError as error:
-        if error.is_a("NotImplementedError"):
+        if error.is_unwritten:
             raise Unfinished(f"write {name} first: your answer is compared with it.") from None
         raise
 

@@ -1,4 +1,4 @@
-"""What a check shows: a bar and the points, what failed first, what to do next.
+"""What a check shows: a bar and the points, a crash or what failed first, what to do next.
 
 Marks are white on a colour of their own, so they can be read on a light and on a dark page alike.
 All other text has the page's colour.
@@ -10,7 +10,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from labkit.checks.core import GATE_SENTENCE, Finding, points_by_weight, share_of_points
+from labkit.checks.core import (
+    GATE_SENTENCE,
+    NOT_JUDGED,
+    Finding,
+    points_by_weight,
+    share_of_points,
+)
+from labkit.checks.unjudged import is_stop, mistake_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +34,7 @@ MARKS = {
     "failed": Mark("✗", "#b42318", "failed"),
     "todo": Mark("○", "#5f6b7a", "not written"),
     "read": Mark("●", "#2b5f9e", "read, marked later"),
+    "unjudged": Mark("–", "#5f6b7a", "not judged"),
     "undecided": Mark("?", "#7a5a00", "not decided"),
 }
 CARD = "line-height:1.5;max-width:56em;overflow-wrap:break-word"
@@ -73,19 +81,18 @@ def as_html(title: str, findings: Sequence[Finding], points: float, note: str = 
 
 
 def groups_of(findings: Sequence[Any]) -> list[list[Any]]:
-    """Findings, or results on record, that name one mistake, together: it is reported once."""
+    """Findings, or results on record, that name one mistake, together: it is reported once.
+
+    A crash comes first, and what could not be judged comes last.
+    """
     groups: dict[tuple[str, str], list[Any]] = {}
     for finding in findings:
-        groups.setdefault((finding.status, _mistake(finding)), []).append(finding)
-    return list(groups.values())
+        groups.setdefault((finding.status, mistake_of(finding)), []).append(finding)
+    return sorted(groups.values(), key=lambda group: _rank(group[0]))
 
 
-def _mistake(finding: Any) -> str:
-    """What a message says in whichever case: an error, the cause at its end, or all of it."""
-    _, raised, error = finding.message.partition("your code raised")
-    cause = finding.cause.rstrip(".")
-    is_named = cause and finding.message.rstrip(".").endswith(cause)
-    return error if raised else cause if is_named else finding.message
+def _rank(finding: Any) -> int:
+    return 0 if is_stop(finding) else 2 if finding.status == "unjudged" else 1
 
 
 class Once:
@@ -109,9 +116,15 @@ def said_of(group: Sequence[Finding], once: Once) -> list[str]:
     first = max(group, key=lambda finding: finding.check.gate)  # of equals, it is the first
     if first.passed:
         return []
-    is_missed_gate = first.check.gate and first.status == "failed"
+    is_missed_gate = first.check.gate and first.status == "failed" and not is_stop(first)
     said = once(first.message), once(GATE_SENTENCE) if is_missed_gate else ""
     return [text for text in said if text]
+
+
+def not_judged(group: Sequence[Any]) -> str:
+    """One line for claims, or results on record, that are not judged for one reason."""
+    n, reason = len(group), group[0].message.removeprefix(NOT_JUDGED)
+    return f"{n} check{' is' if n == 1 else 's are'} not judged: {reason}"
 
 
 def hints_of(group: Sequence[Finding], once: Once) -> list[str]:
@@ -138,6 +151,8 @@ def _open_group(group: Sequence[Finding], once: Once, is_first: bool) -> str:
     status = group[0].status
     if status in ("todo", "read") and len(group) > 1:  # one line for all of them
         return f"<div>{mark(status)} {with_code(group[0].message)}</div>"
+    if status == "unjudged":
+        return _list(f"{mark(status)} {with_code(not_judged(group))}", group)
     claims = "<br>".join(f"{mark(status)} {with_code(each.check.claim)}" for each in group)
     body = (
         '<div style="margin-left:1.6em;white-space:pre-line">'
@@ -153,8 +168,12 @@ def _passed(group: Sequence[Finding]) -> str:
     claims = [finding.check.claim for finding in group]
     if len(claims) == 1:
         return f"<div>{mark('passed')} {with_code(claims[0])}</div>"
-    items = "".join(f"<li>{with_code(claim)}</li>" for claim in claims)
-    summary = f"{mark('passed')} {len(claims)} checks passed"
+    return _list(f"{mark('passed')} {len(claims)} checks passed", group)
+
+
+def _list(summary: str, group: Sequence[Finding]) -> str:
+    """The claims of a group, folded under a sentence that holds for all of them."""
+    items = "".join(f"<li>{with_code(finding.check.claim)}</li>" for finding in group)
     return f"<details><summary>{summary}</summary><ul>{items}</ul></details>"
 
 

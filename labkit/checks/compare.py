@@ -5,7 +5,7 @@ one element; what counts is the number. A bool is not a number here, and NaN equ
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from labkit.bridge.student import Proxy, StudentError
@@ -14,6 +14,7 @@ from labkit.checks.core import Unfinished, Wrong
 
 LARGEST_NUMBER = 10**100
 EXACT = ("Fraction", "Decimal")
+MOST_NAMED = 8  # values that are still open
 LONGEST = 120  # characters of a value that is shown
 
 
@@ -112,22 +113,45 @@ def why_none(got: Any) -> str:
     return "A function without `return` gives None, also if it prints its result." * (got is None)
 
 
-def refuse_blank(answer: Any) -> None:
-    """Raise Unfinished if the answer still has a `...` in it, Wrong if it is no plain value."""
-    if isinstance(answer, Proxy):
-        if answer._kind == "ellipsis":
-            raise Unfinished("a value is still `...`: fill it in.")
-        raise Wrong(
-            "the answer should be a plain value",
-            expected="a value",
-            got=f"an object of type {answer._kind}",
-        )
+def refuse_blank(answer: Any, whole: Any = None) -> None:
+    """Raise Unfinished if the answer still has a `...` in it, Wrong if it is no plain value.
+
+    whole: of which the answer is a part; what is open in all of it is named.
+    """
+    values = [value for _, value in _leaves(answer)]
+    if any(map(_is_blank, values)):
+        leaves = [*_leaves(answer if whole is None else whole)]
+        blank = [place for place, value in leaves if _is_blank(value)]
+        raise Unfinished(_what_is_open(blank, len(leaves)))
+    if objects := [value for value in values if isinstance(value, Proxy)]:
+        got = f"an object of type {objects[0]._kind}"
+        raise Wrong("the answer should be a plain value", expected="a value", got=got)
+
+
+def _is_blank(value: Any) -> bool:
+    return isinstance(value, Proxy) and value._kind == "ellipsis"
+
+
+def _leaves(answer: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """The values in an answer that are no containers, and where: "training: weights"."""
     if isinstance(answer, dict):
-        for value in answer.values():
-            refuse_blank(value)
+        parts = answer.items()
     elif isinstance(answer, list | tuple):
-        for value in answer:
-            refuse_blank(value)
+        parts = ((f"item {i + 1}", value) for i, value in enumerate(answer))
+    else:
+        yield place, answer
+        return
+    for name, value in parts:
+        yield from _leaves(value, f"{place}: {name}" if place else f"{name}")
+
+
+def _what_is_open(blank: Sequence[str], n_values: int) -> str:
+    if n_values == 1 and not blank[0]:
+        return "The answer is still `...`. Write your value in its place."
+    shown = [f"`{place}`" for place in blank[:MOST_NAMED]]
+    more = [f"{len(blank) - MOST_NAMED} more"] * (len(blank) > MOST_NAMED)
+    filled = n_values - len(blank)
+    return f"{filled} of {n_values} values are filled in. Still open: {', '.join(shown + more)}."
 
 
 def told_apart(expected: Any, got: Any) -> dict[str, str]:

@@ -22,11 +22,14 @@ from types import ModuleType
 from typing import Any, Self
 
 from labkit.bridge.helped import Helped
-from labkit.bridge.student import MissingName, Student, StudentError
+from labkit.bridge.student import MissingName, Student, StudentError, raised_by
 
 Play = Callable[[Student, Any], None]
 HIDDEN = "On a hidden case"
+NOT_JUDGED = "Not judged: "
+RAISED, RAISES = "your code raised", "the code raises"  # in a message, and in a cause
 GATE_SENTENCE = "Without this, the exercise earns at most half of its points."
+USELESS_SENTENCE = "Without this, the exercise earns at most a quarter of its points."
 UNDECIDED_SENTENCE = "This costs no points by itself. A person will look at it."
 
 
@@ -35,7 +38,10 @@ class Wrong(Exception):
 
     what: the thing compared, in the student's words; why: the likely misconception. cause: the same
     words for all who make this mistake; to be given where `why`, or else `what`, has values of one.
+    share: of the exercise's points, what it can earn at most.
     """
+
+    share = 1.0
 
     def __init__(
         self,
@@ -60,6 +66,19 @@ class Wrong(Exception):
             parts.append(f"first difference at {self.where}")
         text = "; ".join(parts) + "."
         return f"{text} {self.why}" if self.why else text
+
+
+class NotJudged(Wrong):
+    """The claim of this check cannot be judged, for a reason that another check is about."""
+
+
+class Useless(Wrong):
+    """What an exercise is for is never done, so it earns at most a quarter of its points."""
+
+    share = 0.25
+
+    def sentences(self) -> str:
+        return f"{super().sentences()} {USELESS_SENTENCE}"
 
 
 class OnlyRead(Exception):
@@ -96,10 +115,11 @@ class Check:
 class Finding:
     """What one check found.
 
-    status: "passed", "failed", "todo", "read" (see OnlyRead), or "undecided" for a
-    check that came to no verdict;
+    status: "passed", "failed", "todo", "read" (see OnlyRead), "unjudged" where another failed check
+    has to be mended first, or "undecided" for a check that came to no verdict;
     message: all of it, for the student; cause, expected and got: the parts of what is wrong; case:
-    the place of the case that failed, -1 if there is none.
+    the place of the case that failed, -1 if there is none. stop: where the student's code raised,
+    "" if it did not. share: of the exercise's points, what it can earn at most.
     """
 
     check: Check
@@ -109,12 +129,22 @@ class Finding:
     expected: str = ""
     got: str = ""
     case: int = -1
+    stop: str = ""
+    share: float = 1.0
 
     @classmethod
-    def failed(cls, check: Check, wrong: Wrong, place: str = "", case: int = -1) -> Self:
+    def failed(
+        cls, check: Check, wrong: Wrong, place: str = "", case: int = -1, stop: str = ""
+    ) -> Self:
         """The finding that says what is wrong, and at which case: each message is made here."""
         text = f"{place}: {wrong.sentences()}" if place else wrong.sentences()
-        return cls(check, "failed", text, wrong.cause, wrong.expected, wrong.got, case)
+        parts = wrong.cause, wrong.expected, wrong.got
+        return cls(check, "failed", text, *parts, case, stop, wrong.share)
+
+    @classmethod
+    def unjudged(cls, check: Check, reason: str, share: float = 1.0) -> Self:
+        """The finding of a check whose claim cannot be judged before another check passes."""
+        return cls(check, "unjudged", f"{NOT_JUDGED}{reason}.", share=share)
 
     @classmethod
     def undecided(cls, check: Check, reason: str) -> Self:
@@ -208,16 +238,19 @@ def play_check(
     *,
     hidden: bool = False,
     right: Any = None,
+    why_missing: Callable[[str], str] = "the notebook does not define {}.".format,
 ) -> Finding:
     """Play every case that applies, up to the first that goes wrong.
 
     `hidden` keeps the case itself out of the message, unless it is the student's own answer
-    (`is_own`). right: holds the right functions, by the names of exercises.
+    (`is_own`). right: holds the right functions, by the names of exercises. why_missing: what is
+    said of a name that is not there.
     Raises: ValueError if no case applies, for then the check could not fail.
     """
     applicable = [(i, case) for i, case in enumerate(cases) if check.applies_to(case)]
     if not applicable:
         raise ValueError(f"no case for the check {check.name} of {check.exercise}")
+    raised_by(student).clear()
     for i, case in applicable:
         try:
             _play(check, student, case, right)
@@ -225,14 +258,17 @@ def play_check(
             return Finding(check, "read", str(read))
         except Unfinished as unfinished:
             return Finding(check, "todo", str(unfinished))
+        except NotJudged as reason:
+            return Finding.unjudged(check, reason.what)
         except MissingName as missing:
-            return Finding(check, "todo", f"the notebook does not define {missing}.")
+            return Finding(check, "todo", why_missing(str(missing)))
         except StudentError as error:
-            if error.is_a("NotImplementedError"):
+            if error.is_unwritten:
                 return Finding(check, "todo", _what_is_to_do(check.exercise, error))
-            return Finding.failed(check, _raised(error), _place_of(case, hidden), i)
+            place = _place_of(case, hidden)
+            return Finding.failed(check, _raised(error), place, i, stop_of(error))
         except Wrong as wrong:
-            return Finding.failed(check, wrong, _place_of(case, hidden), i)
+            return Finding.failed(check, wrong, _place_of(case, hidden), i, _last_stop(student))
     return Finding(check, "passed")
 
 
@@ -262,7 +298,8 @@ def share_of_points(findings: Sequence[Finding], points: float) -> list[float]:
     """The points each finding earns, out of `points` for all of them, by weight.
 
     What is not decided earns what the others earn of their points, so it neither costs nor gives.
-    While a gate is not passed, all that is earned is scaled down to half of `points`.
+    While a gate is not passed, all that is earned is scaled down to half of `points`; a finding may
+    leave a smaller share.
     """
     shares = points_by_weight([finding.check for finding in findings], points)
     pairs = list(zip(findings, shares, strict=True))
@@ -273,7 +310,7 @@ def share_of_points(findings: Sequence[Finding], points: float) -> list[float]:
         for each, share in pairs
     ]
     is_met = all(each.passed or each.is_undecided for each in findings if each.check.gate)
-    most = points if is_met else points / 2
+    most = points * min([1.0 if is_met else 0.5, *(each.share for each in findings)])
     factor = min(1.0, most / sum(earned)) if any(earned) else 1.0
     return earned if factor == 1 else [round(share * factor, 4) for share in earned]
 
@@ -287,7 +324,19 @@ def points_by_weight(checks: Sequence[Check], points: float) -> list[float]:
 
 def _raised(error: StudentError) -> Wrong:
     line = f" ({error.lines[-1]})" if error.lines else ""
-    return Wrong(f"your code raised {error}{line}", cause=f"the code raises {error.kind}")
+    return Wrong(f"{RAISED} {error}{line}", cause=f"{RAISES} {error.kind}")
+
+
+def stop_of(error: StudentError) -> str:
+    """Where the student's code stopped, without its values."""
+    where = f"at {error.lines[-1].partition(': ')[0]}" if error.lines else f"with {error.kind}"
+    return f"your code stopped {where}"
+
+
+def _last_stop(student: Student) -> str:
+    """The last stop of the student's code that a check saw before it said no; "" if it saw none."""
+    raised = raised_by(student)
+    return stop_of(raised[-1]) if raised else ""
 
 
 def _place_of(case: Any, hidden: bool) -> str:

@@ -11,11 +11,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from labkit.bridge.waiting import Waiting
 from labkit.checks.card import CARD, mark, with_code
 from labkit.checks.names import bound_names, used_names
-from labkit.checks.outline import Part
+from labkit.checks.outline import Part, prose_of
+from labkit.checks.packages import GIVEN, not_given
+from labkit.checks.written import (
+    WRITTEN_STUB,
+    Question,
+    Seen,
+    begins,
+    is_unwritten,
+    pieces_beside,
+)
 
-WRITTEN_STUB = "*Write your answer here.*"
+__all__ = ["WRITTEN_STUB", "Cell", "File", "Handin", "find", "look_at", "read", "run_cells"]
+
 MAX_BYTES = 20 << 20
 RESTART_S = 600
 SAVE = "Save the notebook (Ctrl-S), then run this cell again."
@@ -100,6 +111,7 @@ def look_at(
     problems += [*_undefined(file, parts), *_without_id(file)]
     if restart and not problems:
         problems += _failing_afresh(file)
+    problems += _not_given(file)
     return Handin(path, tuple(problems), tuple(_open_parts(file, parts)))
 
 
@@ -122,6 +134,18 @@ def read(path: Path) -> File:
     except (LookupError, TypeError, AttributeError) as error:
         raise ValueError(f"it is no notebook: {error!r}") from None
     return File(path, len(content), lab, cells)
+
+
+def names_in(path: Path) -> set[str]:
+    """The names that the code of a notebook on disk binds; none if it cannot be read."""
+    try:
+        return _bound_in(read(path))
+    except (OSError, ValueError):
+        return set()
+
+
+def _bound_in(file: File) -> set[str]:
+    return {name for cell in file.code for name in bound_names(cell.source)}
 
 
 def _cell(cell: Mapping[str, Any]) -> Cell:
@@ -169,7 +193,7 @@ def _not_saved(file: File, parts: Sequence[Part], ran: Collection[str]) -> list[
 
 def _undefined(file: File, parts: Sequence[Part]) -> list[str]:
     """Names that only exist because of a cell that is gone; answers that are bound twice."""
-    bound = {name for cell in file.code for name in bound_names(cell.source)} | set(dir(builtins))
+    bound = _bound_in(file) | set(dir(builtins))
     marked = {part.name for part in parts if part.kind != "written"}
     found = [
         f"`{cell.name}` uses `{name}`, which no cell of the file defines. Was its cell deleted?"
@@ -185,6 +209,18 @@ def _undefined(file: File, parts: Sequence[Part]) -> list[str]:
     ]
 
 
+def _not_given(file: File) -> list[str]:
+    """Imports that fail when the notebook is graded, and take their cell along."""
+    beside = [path.stem for path in file.path.parent.iterdir()]
+    own = [cell for cell in file.code if cell.kind in ("exercise", "answer", "")]
+    found = dict.fromkeys(name for cell in own for name in not_given(cell.source, beside))
+    return [
+        f"A cell imports `{name}`, which the grader does not have, so the cell fails there. "
+        f"A cell can import {GIVEN}."
+        for name in found
+    ]
+
+
 def _without_id(file: File) -> list[str]:
     """A lab with questions of the student's own needs the student's id."""
     if re.search(r"^student_id = \.\.\.", file.by_name.get("student_id", ""), re.MULTILINE):
@@ -193,13 +229,23 @@ def _without_id(file: File) -> list[str]:
 
 
 def _open_parts(file: File, parts: Sequence[Part]) -> list[str]:
-    """What is still empty; it may be handed in like that, for no points."""
-    empty = [
-        part.name
-        for part in parts
-        if part.kind == "written" and file.by_name.get(part.name, "").strip() in ("", WRITTEN_STUB)
-    ]
-    return [f"The written answer `{name}` is still empty." for name in empty]
+    """What is still empty, and may be handed in like that for no points; what stands beside it."""
+    written = [each.name for each in parts if each.kind == "written" and each.name in file.by_name]
+    seen = [Seen(cell.name, cell.is_code, cell.source) for cell in file.cells]
+    prose = prose_of(file.lab.partition("_")[2])
+    beside = pieces_beside(seen, [Question(name) for name in written], prose) if prose else {}
+    found = []
+    for name in written:
+        is_empty = is_unwritten(file.by_name[name])
+        if pieces := beside.get(name, ()):
+            told = "is empty, but" if is_empty else "does not hold all:"
+            found.append(
+                f"The cell of the written answer `{name}` {told} this text stands outside of it: "
+                f'"{begins(pieces[0].text)}". If it is your answer, move it into the cell.'
+            )
+        elif is_empty:
+            found.append(f"The written answer `{name}` is still empty.")
+    return found
 
 
 def _failing_afresh(file: File) -> list[str]:
@@ -233,8 +279,9 @@ def run_cells() -> None:
     for name, source in json.load(sys.stdin):
         try:
             exec(TransformerManager().transform_cell(source), names)
-        except NotImplementedError:
-            pass  # an unwritten part may be handed in
+        except NotImplementedError as error:  # an unwritten part may be handed in
+            for each in bound_names(source):
+                names.setdefault(each, Waiting(str(error)))
         except Exception as error:
             failed.append((name, f"{type(error).__name__}: {error}"))
     print(json.dumps(failed), file=out)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from labkit.bridge.executor import describe_error
+from labkit.bridge.waiting import Waiting
 from labkit.checks.names import bound_names
 from labkit.measuring.machine import full_gpu
 
@@ -17,41 +18,25 @@ OUT_OF_MEMORY = (
     "○ The GPU has no memory left for this cell. Choose a smaller model or batch. If that does not "
     "help, restart the kernel: it gives back what earlier cells hold."
 )
+WAITS = "○ This cell waits for `{}`: write that part first, then run the cell again."
 
 
 class TookTooLong(KeyboardInterrupt):
     """A check had no end within the limit; it goes where an interrupt of the student's would."""
 
 
-class Waiting:
-    """Stands for a name that a waiting cell would have bound: any use of it waits as well."""
-
-    def __init__(self, part: str) -> None:
-        self.__dict__["part"] = part
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_ipython") or name.startswith("_repr"):
-            raise AttributeError(name)
-        raise NotImplementedError(self.__dict__["part"])
-
-    def _wait(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(self.__dict__["part"])
-
-    __call__ = __iter__ = __len__ = __getitem__ = __setitem__ = __contains__ = __bool__ = _wait
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _wait
-    __rtruediv__ = __eq__ = __lt__ = __gt__ = __float__ = __int__ = __str__ = __format__ = _wait
-    __hash__ = None
-
-
 class Watch:
-    """Follows the cells of a kernel: which definitions failed, which experiments wait for a part.
+    """Follows the cells of a kernel: which definitions failed, which cells wait for a part.
 
+    A cell that waits ends without an error, so that every front end runs the cells after it.
     names: the exercises of the lab.
     """
 
     def __init__(self, shell: Any, names: Collection[str]) -> None:
         self._shell, self._names = shell, names
         self.failed: dict[str, str] = {}  # by exercise, how its cell's last run ended
+        self.waiting: dict[str, str] = {}  # by cell, the part that it waits for
+        self._unwritten: tuple[BaseException | None, str] = None, ""
         for other in list(shell.events.callbacks["post_run_cell"]):
             if isinstance(getattr(other, "__self__", None), Watch):  # of a set-up cell run before
                 shell.events.unregister("post_run_cell", other)
@@ -60,9 +45,26 @@ class Watch:
         shell.set_custom_exc(kinds, self.on_error)
 
     def after_cell(self, result: Any) -> None:
-        """Note how the cells ended that define exercises."""
-        source = result.info.raw_cell or "" if result.info else ""
-        error = result.error_before_exec or result.error_in_exec
+        """Note how a cell ended. IPython calls this before the kernel replies to the front end."""
+        if result is None or result.info is None:
+            return
+        source = result.info.raw_cell or ""
+        cell = getattr(result.info, "cell_id", None) or source
+        self.waiting.pop(cell, None)
+        error, part = self._unwritten
+        if error is not None and result.error_in_exec is error:
+            self.waiting[cell] = part
+            self._bind(source, part)
+            result.error_in_exec = None
+        self._unwritten = None, ""
+        self._note_failure(source, result.error_before_exec or result.error_in_exec)
+
+    def _bind(self, source: str, part: str) -> None:
+        """Names that the cell did not come to bind wait like the cell."""
+        for name in bound_names(source):
+            self._shell.user_ns.setdefault(name, Waiting(part))
+
+    def _note_failure(self, source: str, error: BaseException | None) -> None:
         for name in self._names:
             if re.search(rf"^(?:def|class) {name}\b|^{name} *[=:]", source, re.MULTILINE):
                 self.failed.pop(name, None)
@@ -71,22 +73,24 @@ class Watch:
 
     def on_error(self, shell: Any, kind: type, error: BaseException, trace: Any, **_: Any) -> None:
         """An experiment that needs an unwritten part says so; a full GPU is explained."""
-        if isinstance(error, NotImplementedError):
-            self.on_unwritten(shell, kind, error, trace)
+        if part := self._part_of(error):
+            self._unwritten = error, part
+            print(WAITS.format(part))
             return
         shell.showtraceback((kind, error, trace))
-        print(full_gpu() or OUT_OF_MEMORY)
+        if not isinstance(error, NotImplementedError):
+            print(full_gpu() or OUT_OF_MEMORY)
 
-    def on_unwritten(self, shell: Any, kind: type, error: BaseException, trace: Any) -> None:
-        function = describe_error(error)["function"]
-        part = str(error) if str(error) in self._names else function.partition(".")[0]
-        if part not in self._names:
-            shell.showtraceback((kind, error, trace))
-            return
-        for name in bound_names(shell.history_manager.input_hist_raw[-1]):
-            if name not in self._names:
-                shell.user_ns.setdefault(name, Waiting(part))
-        print(f"○ This cell waits for `{part}`: write that part first, then run the cell again.")
+    def _part_of(self, error: BaseException) -> str:
+        """The unwritten part that raised this; "" for an error that only looks like one."""
+        if hasattr(error, "part"):
+            return error.part
+        if type(error) is NotImplementedError and str(error) in self._names:
+            return str(error)
+        told = describe_error(error)
+        part = told["function"].partition(".")[0]
+        own = getattr(self._shell.user_ns.get(part), "__module__", "") == "__main__"
+        return part if told["unwritten"] and (own or part in self._names) else ""
 
 
 def watch(names: Collection[str]) -> Watch | None:

@@ -1,6 +1,6 @@
 """The checks as a notebook shows them: one exercise, the whole lab, the file to hand in."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from labkit.checks.core import (
     share_of_points,
 )
 from labkit.checks.kernel import LIMIT_S, TookTooLong, time_limit, watch
+from labkit.checks.unjudged import ENDLESS, judged
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,11 @@ class Report:
 
 @dataclass(frozen=True)
 class Summary:
-    """Every part of a lab, and what its check said."""
+    """Every part of a lab, what its check said, and how many cells wait for an unwritten part."""
 
     parts: tuple[outline.Part, ...]
     reports: Mapping[str, Report]
+    waiting: Collection[str] = ()  # for each cell that waits, the part that it needs
 
     def _earned(self) -> dict[str, float]:
         return {name: report.earned for name, report in self.reports.items()}
@@ -71,11 +73,20 @@ class Summary:
 
     def __str__(self) -> str:
         lines = [f"{name}: {said}" for name, said in self._rows().items()]
-        return "\n".join([*lines, outline.progress_text(self.parts, self._earned())])
+        lines += [outline.progress_text(self.parts, self._earned())]
+        return "\n".join(filter(None, [*lines, self._waits()]))
+
+    def _waits(self) -> str:
+        if not self.waiting:
+            return ""
+        names = ", ".join(f"`{name}`" for name in dict.fromkeys(self.waiting))
+        n = len(self.waiting)
+        return f"{n} cell{'s wait' if n > 1 else ' waits'} for what is not written yet: {names}."
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         shown = outline.table(self.parts, self._rows())
         shown += outline.progress_line(self.parts, self._earned())
+        shown += f'<div style="{card.CARD}">{card.with_code(self._waits())}</div>'
         return {"text/plain": str(self), "text/html": shown}
 
 
@@ -112,7 +123,8 @@ class Checker:
         for part in parts:
             if part.kind != "written":
                 self(part.name, part.points)
-        return Summary(parts, self._reports)
+        waiting = [*self._watch.waiting.values()] if self._watch else []
+        return Summary(parts, self._reports, waiting)
 
     def ready(self, restart: bool = False) -> handin.Handin:
         """Whether the file on disk can be handed in.
@@ -131,7 +143,7 @@ class Checker:
         note = (
             f"The last run of the cell of `{exercise}` ended in {failed}. "
             "This check looks at the version before."
-            if failed
+            if failed and exercise in self._namespace
             else ""
         )
         return Report(exercise, findings, points, note, self._progress(exercise, findings, points))
@@ -140,9 +152,18 @@ class Checker:
         checks = self._checks[exercise]
         name = borrowed_name(self._namespace.get("In", ()), exercise, self._experiments)
         if name:
-            return [Finding.failed(check, borrowed(name)) for check in checks]
+            return judged([Finding.failed(check, borrowed(name)) for check in checks])
         student = local_student(self._namespace)  # afresh: the cell may have changed
-        return _play(checks, student, self._cases[exercise])
+        return judged(_play(checks, student, self._cases[exercise], self._why_missing))
+
+    def _why_missing(self, name: str) -> str:
+        """What is said of a name that this session has not bound: mostly its cell has not run."""
+        if failed := self._watch and self._watch.failed.get(name):
+            return f"The cell of `{name}` ended in {failed}. Correct it, then run it again."
+        file = handin.find(outline.lab_name(self._topic), Path.cwd())
+        if name in (handin.names_in(file) if file else self._checks):
+            return f"Run the cell of `{name}` first."
+        return f"the notebook does not define {name}."
 
     def _progress(self, exercise: str, findings: list[Finding], points: float) -> str:
         parts = outline.outline_of(self._topic)
@@ -151,13 +172,15 @@ class Checker:
         return outline.progress_line(parts, earned) if parts else ""
 
 
-def _play(checks: list[Check], student: Student, cases: list) -> list[Finding]:
+def _play(
+    checks: list[Check], student: Student, cases: list, why_missing: Callable[[str], str]
+) -> list[Finding]:
     """Play the checks of an exercise; after a call without an end, the rest fails like it."""
     findings: list[Finding] = []
     for check in checks:
         try:
             with time_limit(LIMIT_S):
-                findings.append(play_check(check, student, cases))
+                findings.append(play_check(check, student, cases, why_missing=why_missing))
         except TookTooLong as stop:
             said = f"Your code was still running after {LIMIT_S} s and was stopped"
             findings += _stopped(checks[len(findings) :], stop, said)
@@ -171,5 +194,5 @@ def _play(checks: list[Check], student: Student, cases: list) -> list[Finding]:
 def _stopped(checks: list[Check], stop: BaseException, said: str) -> list[Finding]:
     place = describe_error(stop)["lines"]
     where = f" in {place[-1]}" if place else ""
-    wrong = Wrong(f"{said}{where}", cause="the code does not end")
+    wrong = Wrong(f"{said}{where}", cause=ENDLESS)
     return [Finding.failed(check, wrong) for check in checks]

@@ -42,6 +42,12 @@ def experiments_of(topic: str) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(names.split()) for names in _read(topic).get("experiments", ()))
 
 
+@cache
+def prose_of(topic: str) -> frozenset[str]:
+    """Digests of the lines of all texts that the lab's notebook is handed out with."""
+    return frozenset(_read(topic).get("prose", "").split())
+
+
 def lab_name(topic: str) -> str:
     """The lab's name with its number, such as "04_kv_cache"; "" if the lab was not built yet."""
     return _read(topic).get("lab", "")

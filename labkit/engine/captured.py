@@ -21,14 +21,23 @@ def captured(step: Callable[[], None]) -> Callable[[], None]:
     """The step as a graph; it is run twice before, to make what is made only once.
 
     What it changes has to be set again afterwards. The tensors that it reads live as long as the
-    graph does.
+    graph does. Raises: what a step raises; the stream is then the one from before.
     """
     for _ in range(2):
         step()
     torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        step()
+    graph, errors = torch.cuda.CUDAGraph(), []
+    try:
+        with torch.cuda.stream(torch.cuda.current_stream()), torch.cuda.graph(graph):
+            try:
+                step()
+            except Exception as error:  # it may break the capture, whose end then raises another
+                errors.append(error)
+                raise
+    except Exception:
+        if errors:
+            raise errors.pop() from None
+        raise
     return partial(_replay, graph, step)
 
 

@@ -151,7 +151,7 @@ def weights_of(model: Any, n_positions: int) -> Weights:
     head = embedding if shape.is_tied else state["lm_head.weight"]
     head = laid_out(scaled(head, state["model.norm.weight"]))
     layers = tuple(layer(i) for i in range(shape.n_layers))
-    cos, sin = _angles(model.config, n_positions, embedding.device)
+    cos, sin = _angles(model, n_positions)
     return Weights(shape, embedding, layers, head, cos, sin)
 
 
@@ -167,14 +167,12 @@ def laid_out(matrix: Tensor) -> Tensor:
     return matrix if matrix.is_cuda else matrix.t().contiguous().t()
 
 
-def _angles(config: Any, n_positions: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Cosines and sines of every position, by transformers' own rule for this config."""
-    from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
-
-    rotary = LlamaRotaryEmbedding(config)
-    angles = torch.arange(n_positions)[:, None].float() * rotary.inv_freq.cpu()[None].float()
-    scale = rotary.attention_scaling
-    return (angles.cos() * scale).to(device), (angles.sin() * scale).to(device)
+def _angles(model: Any, n_positions: int) -> tuple[Tensor, Tensor]:
+    """Cosines and sines (positions, head_dim / 2) of every position, by the model's own rule."""
+    rotary, positions = model.base_model.rotary_emb, torch.arange(n_positions, device=model.device)
+    both = rotary(torch.empty(0, device=model.device), positions[None])  # float32, each half twice
+    cos, sin = (part[0].chunk(2, dim=-1)[0].contiguous() for part in both)
+    return cos, sin
 
 
 MOST_VECTORS = 16  # that the Triton kernels take at once

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from labkit.measuring.provenance import Provenance
-from labkit.measuring.records import Record, RecordError, Row
+from labkit.measuring.records import OUT_OF_MEMORY, NothingMeasured, Record, RecordError, Row
 from labkit.measuring.roofline import BYTES, Roofline
 from labkit.models.facts import gpus
 
@@ -17,7 +17,8 @@ def machine_of(record: Record) -> tuple[Roofline, int | None]:
 
     A card of the table by its data sheet, which nothing exceeds; another machine, for want of one,
     by `roofline_of`.
-    Raises: ValueError if the record has no row "roofline", or one that does not say enough.
+    Raises: NothingMeasured if the record has no row "roofline"; ValueError for one that does not
+    say enough.
     """
     row = _roofline_row(record)
     memory = int(row.counts["memory_bytes"]) if row.counts.get("memory_bytes") else None
@@ -38,6 +39,11 @@ def roofline_of(record: Record) -> Roofline:
         wanted = "peak" if "bandwidth" in counts else "bandwidth"
         raise RecordError(f"the row of the experiment roofline has no {wanted}: measure it again")
     return Roofline(f"{record.provenance.device}, measured", counts["bandwidth"], peaks)
+
+
+def knows_machine(record: Record) -> bool:
+    """Whether a record says what its machine can do."""
+    return bool(_roofline_rows(record))
 
 
 def bound_of(machine: Roofline) -> Roofline:
@@ -61,10 +67,16 @@ def any_like(provenance: Provenance) -> Roofline:
     return replace(ANY_CPU, peaks=dict.fromkeys(BYTES, provenance.n_threads * CORE_PEAK))
 
 
+def _roofline_rows(record: Record) -> list[Row]:
+    return [row for row in record.of("roofline") if row.outcome != OUT_OF_MEMORY]
+
+
 def _roofline_row(record: Record) -> Row:
-    rows = record.of("roofline")
+    rows = _roofline_rows(record)
+    if not rows and record.of("roofline"):
+        raise NothingMeasured.of(record.of("roofline"), "roofline")
     if not rows:
-        raise ValueError(
+        raise NothingMeasured(
             "this record has no row of the experiment roofline, so nothing says what its machine "
             "can do: measure it first, into the same file"
         )

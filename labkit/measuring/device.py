@@ -1,11 +1,33 @@
-"""The device under a measurement: waiting for it, its memory, one way to run out of that."""
+"""The device under a measurement: waiting for it, its memory, and rows of what had no room there.
+
+Every experiment of every lab measures inside of `rows_in_room`: none has to know how memory ends.
+
+A GPU that other programs fill may have no room even for being opened. Then nothing was queued on
+it, and nothing of it is held.
+"""
 
 import contextlib
 import gc
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
+
+from labkit.measuring.machine import own_memory_bytes
+from labkit.measuring.records import OUT_OF_MEMORY, Row
+
+# How torch, its libraries and Triton say that there is no room, mostly in a RuntimeError: its class
+# depends on the version. cuBLAS and cuDNN cannot be created without room for their workspaces; on a
+# full H100, cuDNN calls that an internal error.
+_NO_ROOM = re.compile(
+    r"out of memory|out of resource|can(no|')t allocate memory|not enough memory|_ALLOC_FAILED"
+    r"|cublasCreate|CUDNN_STATUS_(NOT_INITIALIZED|INTERNAL_ERROR)",
+    re.IGNORECASE,
+)
+_REASON = re.compile(r"(CUDA out of memory\W )?.*?(\.(?=\s)|$)", re.MULTILINE)  # without advice
 
 
 def free_device_memory() -> None:
@@ -15,7 +37,7 @@ def free_device_memory() -> None:
     """
     if torch.cuda.is_available():
         gc.collect()
-        torch.cuda.empty_cache()
+        _of_open_gpu(torch.cuda.empty_cache)
 
 
 def memory_errors_alive() -> int:
@@ -25,19 +47,17 @@ def memory_errors_alive() -> int:
 
 def forget_peak() -> None:
     """Let `peak_bytes` begin anew."""
-    if torch.cuda.is_available():
-        torch.cuda.reset_peak_memory_stats()
+    _of_open_gpu(torch.cuda.reset_peak_memory_stats)
 
 
 def peak_bytes() -> int | None:
     """The most memory that tensors took since `forget_peak`; None without a GPU."""
-    return torch.cuda.max_memory_allocated() if torch.cuda.is_available() else None
+    return _of_open_gpu(torch.cuda.max_memory_allocated)
 
 
 def synchronize() -> None:
     """Wait until the GPU has done what was queued; a CPU never has anything left."""
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
+    _of_open_gpu(torch.cuda.synchronize)
 
 
 def cut_memory_to(gigabytes: float) -> None:
@@ -53,24 +73,66 @@ def cut_memory_to(gigabytes: float) -> None:
     torch.cuda.set_per_process_memory_fraction(gigabytes * 1e9 / total)
 
 
-def has_room_for(run: Callable[[], Any]) -> bool:
-    """Whether run() came to its end before the memory did."""
-    with contextlib.suppress(MemoryError):
-        out_of_memory_as_one(run)
-        return True
-    return False
-
-
 def out_of_memory_as_one(run: Callable[[], Any]) -> Any:
-    """What run() gives; torch's ways to run out of memory become a MemoryError.
+    """What run() gives; all ways to run out of memory become a MemoryError.
 
-    Raises: MemoryError.
+    It holds nothing of the run: what the run had is free, unless something else refers to it.
+    Raises: MemoryError; any other error as it is.
     """
     try:
         return run()
-    except torch.OutOfMemoryError as error:
-        raise MemoryError(str(error).partition("\n")[0]) from None
-    except RuntimeError as error:
-        if "can't allocate memory" in str(error):  # how torch says it on a CPU
-            raise MemoryError(str(error).partition("\n")[0]) from None
-        raise
+    except Exception as error:
+        if not _says_no_room(error):
+            raise
+        reason = _REASON.match(str(error))[0]
+    raise MemoryError(reason)
+
+
+def _says_no_room(error: Exception) -> bool:
+    """Whether an error is of memory. Triton's errors are no RuntimeErrors."""
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return True
+    is_known = isinstance(error, RuntimeError) or type(error).__name__ == "OutOfResources"
+    return is_known and bool(_NO_ROOM.search(str(error)))
+
+
+def _of_open_gpu(ask: Callable[[], Any]) -> Any:
+    """What ask() gives; None without a GPU, and where it has no room even for being opened."""
+    if torch.cuda.is_available():
+        with contextlib.suppress(MemoryError):
+            return out_of_memory_as_one(ask)
+    return None
+
+
+def rows_in_room(rows: Sequence[Row], measure: Callable[[], Iterator[Row]]) -> Iterator[Row]:
+    """What measure() gives. Where the memory ends first, the others of `rows` say so.
+
+    rows: not measured yet. n_input is 0 where only the measurement shows it.
+    Before the first of these is given, all that measure() had is free.
+    """
+    missing = {row.key: row for row in rows}
+    found = iter(measure())
+    while True:
+        try:
+            row = out_of_memory_as_one(partial(next, found, None))
+        except MemoryError as error:
+            reason = str(error)
+            break
+        if row is None:
+            return
+        for key in (row.key, row.key_before):
+            missing.pop(key, None)
+        yield row
+    del found
+    free_device_memory()
+    for row in missing.values():
+        yield lost(row, reason)
+
+
+def lost(row: Row, reason: object) -> Row:
+    """The row without a time, with the reason and the memory that other programs had left."""
+    own_bytes = own_memory_bytes()
+    free = {} if own_bytes is None else {"free_bytes": own_bytes}
+    return replace(
+        row, outcome=OUT_OF_MEMORY, note=str(reason), samples_s=(), counts={**row.counts, **free}
+    )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from labkit.measuring.machine import Card, available_memory_bytes, detect, has_bfloat16
@@ -124,9 +125,12 @@ def measure_roofline(device: str | None = None, n_repeats: int = 5) -> Roofline:
     on_gpu = place.startswith("cuda")
     able = [name for name in BYTES if name != "bfloat16" or has_bfloat16(place)]
     dtypes = able if on_gpu else ["float32"]
-    room_bytes = available_memory_bytes(place) or 2**32
+    room_bytes = available_memory_bytes(place)
+    room_bytes = 2**32 if room_bytes is None else room_bytes
     n_bytes = min(2**30 if on_gpu else 2**28, room_bytes // 8)
     size = 8192 if on_gpu else 1024 if torch.get_num_threads() <= 4 else 2048
+    while size > 1024 and 20 * size**2 > room_bytes // 4:  # factors and a product of all dtypes
+        size //= 2
     matrix = torch.ones(n_bytes // 4 // 4096, 4096, device=place)
     copy, column = torch.empty_like(matrix), torch.ones(4096, device=place)
     runs = {"read": lambda: matrix @ column, "copy": lambda: copy.copy_(matrix)}
@@ -162,9 +166,14 @@ def describe() -> str:
 
 def roofline_rows(profile: Profile, is_done: Callable[[tuple], bool]) -> Iterator[Row]:
     """The row of `roofline`, unless it is done."""
-    key = ("roofline", profile.device, 1, 0, 0, False, "")
-    if is_done(key):
-        return
+    from labkit.measuring.device import rows_in_room
+
+    row = Row("roofline", profile.device, 1, 0, 0, False, outcome="counted")
+    if not is_done(row.key):
+        yield from rows_in_room([row], partial(_counted, profile, row))
+
+
+def _counted(profile: Profile, row: Row) -> Iterator[Row]:
     measured, machine = measure_roofline(profile.device), detect()
     on_gpu = profile.device == "cuda"
     card = machine.cards[0] if on_gpu else None
@@ -174,9 +183,5 @@ def roofline_rows(profile: Profile, is_done: Callable[[tuple], bool]) -> Iterato
         "peak": measured.peak(profile.dtype),
         "memory_bytes": memory_bytes,
     }
-    yield Row(
-        *key[:6],
-        outcome="counted",
-        note=(card.fact_name or "") if card else "",
-        counts=counts | dict(measured.peaks),
-    )
+    note = (card.fact_name or "") if card else ""
+    yield replace(row, note=note, counts=counts | dict(measured.peaks))

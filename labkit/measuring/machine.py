@@ -175,6 +175,21 @@ def use_one_thread() -> None:
     torch.set_num_threads(1)
 
 
+def own_memory_bytes(device: str = "cuda") -> int | None:
+    """The GPU's memory that other programs leave to this one, used or not; None without a GPU.
+
+    0 if it has no room even for being asked.
+    """
+    import torch
+
+    if not torch.cuda.is_available():
+        return None
+    try:
+        return torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device)
+    except RuntimeError:
+        return 0
+
+
 def available_memory_bytes(device: str) -> int | None:
     """Bytes that a new model could take on a device now; None where that cannot be known.
 
@@ -183,8 +198,7 @@ def available_memory_bytes(device: str) -> int | None:
     if device.startswith("cuda"):
         import torch
 
-        unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        return torch.cuda.mem_get_info(device)[0] + unused
+        return max(0, (own_memory_bytes(device) or 0) - torch.cuda.memory_allocated(device))
     if not device.startswith("cpu"):
         return None
     try:

@@ -141,7 +141,7 @@ def _ends(axes: Axes) -> list[_End]:
     found: dict[tuple, _End] = {}
     for line in axes.lines:
         x, y = line.get_data()
-        if line.get_label().startswith("_") or not len(x):
+        if line.get_label().startswith("_") or not len(x) or numpy.isnan(y[-1]):
             continue
         point = float(x[-1]), float(y[-1])
         across, up = line.get_transform().transform(point)

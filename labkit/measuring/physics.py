@@ -6,7 +6,7 @@ is no bound: on a busy machine the next run may be faster. So a machine without 
 held against what any machine of its kind stays below.
 """
 
-from labkit.measuring.bounds import any_like, bound_of, machine_of
+from labkit.measuring.bounds import any_like, bound_of, knows_machine, machine_of
 from labkit.measuring.records import OUT_OF_MEMORY, Record, Row
 from labkit.measuring.roofline import (
     BYTES,
@@ -56,16 +56,18 @@ def implausible(
 
 
 def refusals(record: Record) -> list[str]:
-    """What is impossible in a whole record, each sentence naming its row; needs its roofline.
+    """What is impossible in a whole record, each sentence naming its row.
 
     For a model without facts there are no floors, and no weights to hold memory against; its clocks
     are compared all the same, and its times with one another. A dtype without hardware is emulated,
     which is slow: the fastest dtype bounds it.
     """
-    machine, memory_bytes = machine_of(record)
+    machine, memory_bytes = any_like(record.provenance), None
+    if knows_machine(record):
+        measured, memory_bytes = machine_of(record)
+        machine = bound_of(measured) if measured.name in gpus() else machine
     if record.provenance.memory_gb:
         memory_bytes = int(record.provenance.memory_gb * 1e9)
-    machine = bound_of(machine) if machine.name in gpus() else any_like(record.provenance)
     dtype, found = record.provenance.dtype, []
     for row in record.rows:
         if has_facts(row.model) and dtype in machine.peaks:
@@ -158,10 +160,11 @@ def _wrong_about_memory(
     alive = row.batch_size * n_tokens * (work.shape.vocab_size * 6 + 48 * work.shape.d_model)
     scores = row.batch_size * work.shape.n_heads * n_tokens**2 * SCORE_BYTES
     most = weights + 3 * cache + alive + scores
-    if row.outcome == OUT_OF_MEMORY and most < memory_bytes / 2:
+    free_bytes = min(memory_bytes, row.counts.get("free_bytes", memory_bytes))
+    if row.outcome == OUT_OF_MEMORY and most < free_bytes / 2:
         return [
-            f"it needs {_gb(most)} at most, and the machine has {_gb(memory_bytes)}: memory cannot "
-            "have run out unless another program used it."
+            f"it needs {_gb(most)} at most, and the machine had {_gb(free_bytes)} free: memory "
+            "cannot have run out unless another program used it."
         ]
     return []
 

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 
 from labkit.measuring.lines import RecordError, append, build, mend_end, objects_in
+from labkit.measuring.machine import full_gpu
 from labkit.measuring.provenance import SAME, Provenance
 from labkit.models.facts import data_path
 
@@ -18,6 +19,10 @@ FORMAT_VERSION = 1
 OUT_OF_MEMORY = "out of memory"
 LONG_RUN_S, N_SAMPLES, N_LONG = 5.0, 10, 5  # runs of a point: ten, and five of long ones
 LEFT_OUT = ("events_s", "peak_bytes", "note", "setting", "counts", "calibration_s")  # if empty
+_AGAIN = (
+    "Run the measuring cell again, and it measures only these. Or measure small models: write "
+    '`profile("cpu")` for `profile()`, and another file name.'
+)
 IsDone = Callable[[tuple], bool]  # whether the row with this key has been measured
 
 
@@ -88,6 +93,11 @@ class Row:
         return (self.experiment, self.model, *sizes, self.setting)
 
     @property
+    def key_before(self) -> tuple:
+        """Its key while n_input was not known yet."""
+        return (*self.key[:3], 0, *self.key[4:])
+
+    @property
     def time_s(self) -> float | None:
         """The median of the samples; None without any."""
         return statistics.median(self.samples_s) if self.samples_s else None
@@ -132,8 +142,25 @@ class Record:
         ]
 
 
+class NothingMeasured(ValueError):
+    """A record has no time of what is to be shown; the message says why, and what to do."""
+
+    @classmethod
+    def of(cls, rows: Sequence[Row], experiment: str) -> "NothingMeasured":
+        """For the rows of an experiment, none of which has a time."""
+        if not rows:
+            return cls(f"the record has no rows of the experiment {experiment}: measure it first")
+        outcomes = ", ".join(dict.fromkeys(row.outcome for row in rows))
+        return cls(
+            f"{len(rows)} rows of the experiment {experiment} have no time ({outcomes}). "
+            "Make room in the memory, and run the cell that measures them again."
+        )
+
+
 class Recorder:
     """Appends rows to a file and knows which points it has.
+
+    A point that ran out of memory is not done: another program may have held the memory.
 
     Raises: RecordError if the file is no record, or was made on another device, with another
     version, dtype or profile: such numbers do not belong into one table.
@@ -156,7 +183,7 @@ class Recorder:
             )
         mend_end(self.path)
         self.seed = record.provenance.seed
-        self._keys = {row.key for row in record.rows}
+        self._done = {row.key for row in record.rows if row.outcome != OUT_OF_MEMORY}
 
     def save(self, row: Row) -> None:
         """Write a row; it is on the disk when this returns."""
@@ -164,15 +191,26 @@ class Recorder:
         values["counts"] = dict(row.counts)
         said = {name: value for name, value in values.items() if value or name not in LEFT_OUT}
         append(self.path, said)
-        self._keys.add(row.key)
+        if row.outcome != OUT_OF_MEMORY:
+            self._done.add(row.key)
 
     def is_done(self, key: tuple) -> bool:
         """Whether a point is in the file already, by its `Row.key`."""
-        return key in self._keys
+        return key in self._done
 
     def record(self) -> Record:
         """All that the file holds now."""
         return read_record(self.path)
+
+    def __str__(self) -> str:
+        """How many rows the file has; where some ran out of memory, what to do about it."""
+        rows = self.record().rows
+        n_lost = sum(row.outcome == OUT_OF_MEMORY for row in rows)
+        line = f"{self.path.name}: {len(rows)} rows"
+        if not n_lost:
+            return line
+        why = f"{n_lost} of them have no time, because the memory had no room. {full_gpu()}".strip()
+        return f"{line}; {why} {_AGAIN}"
 
 
 def read_record(path: str | Path) -> Record:
@@ -191,8 +229,10 @@ def read_record(path: str | Path) -> Record:
     rows = {}
     for i, each in found:
         row = build(Row, each, f"{path}, line {i}")
-        rows.pop(row.key, None)
-        rows[row.key] = row
+        for key in {row.key, row.key_before} & rows.keys():
+            if key != row.key or rows[key].outcome != OUT_OF_MEMORY:
+                rows.pop(key)
+        rows[row.key] = row  # what had no room at first keeps its place
     return Record(provenance, tuple(rows.values()))
 
 

@@ -1,15 +1,21 @@
 """Tables of the labs: HTML in a notebook, aligned text in a terminal and in saved files."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from html import escape
+from typing import ParamSpec, TypeVar
+
+from labkit.measuring.records import NothingMeasured
 
 MOST_COLUMNS = 8
 LINE = "border:0;border-bottom:1px solid rgba(128,128,128,.4)"
 CELL = f"{LINE};padding:.2em .4em;text-align:"
 BREAKS = re.compile(r"(?<=[_/])(?=\w{3})")  # where a narrow page may break a word
 Cell = str | int | float | None
+P = ParamSpec("P")
+Shown = TypeVar("Shown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,28 @@ class Tables(tuple[Table, ...]):
 
     def _repr_html_(self) -> str:
         return "".join(table._repr_html_() for table in self)
+
+
+class Sentence(str):
+    """Words in place of a table or a figure; a notebook shows them without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def or_sentence(show: Callable[P, Shown]) -> Callable[P, Shown | Sentence]:
+    """The same table or figure; where a record has no time for it, the sentence that says why."""
+
+    @wraps(show)
+    def shown(*args: P.args, **settings: P.kwargs) -> Shown | Sentence:
+        try:
+            return show(*args, **settings)
+        except NothingMeasured as nothing:
+            return Sentence(f"○ Nothing to show: {nothing}")
+
+    return shown
 
 
 def _text(cell: Cell) -> str:

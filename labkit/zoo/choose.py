@@ -12,7 +12,7 @@ from labkit.measuring.profiles import ROLES, Profile
 from labkit.measuring.roofline import BYTES
 from labkit.models.facts import models
 from labkit.models.tiny import KIT_MODELS, SHIPPED, facts_of, has_facts
-from labkit.zoo.errors import DamagedModel, UnavailableModel
+from labkit.zoo.errors import DamagedModel, TooLarge
 from labkit.zoo.folder import load_tokenizer, shipped_folder
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def check_attention(attention: str) -> None:
 def check_room(name: str | Path, setting: Setting) -> None:
     """Refuse a model whose weights alone are larger than the free memory of its device.
 
-    Raises: UnavailableModel naming the largest model that would leave some room.
+    Raises: TooLarge, naming the largest model that would leave some room.
     """
     free_bytes = available_memory_bytes(setting.device)
     if free_bytes is None or not has_facts(name):
@@ -205,7 +205,7 @@ def check_room(name: str | Path, setting: Setting) -> None:
             (other for other in (models() | KIT_MODELS).items() if not other[1]["gated"]),
             key=lambda other: _if_at_most(other[1]["params_exact"] * width, 0.6 * free_bytes),
         )
-        raise UnavailableModel(
+        raise TooLarge(
             f"{name} does not fit: its weights take {needed_bytes / 1e9:.1f} GB in "
             f"{setting.dtype}, and {setting.device} has {free_bytes / 1e9:.1f} GB free. Let go of "
             f'earlier models (del, or restart), or take a smaller one: load("{fitting[0]}")'

@@ -81,20 +81,14 @@ def build(
     import torch
     from transformers import AutoModelForCausalLM
 
-    try:
-        from transformers.initialization import no_init_weights
-    except ImportError:  # transformers 4
-        from transformers.modeling_utils import no_init_weights
-
     place = torch.device(device)
     cuda_devices = [place] if place.type == "cuda" else []
     with torch.random.fork_rng(devices=cuda_devices), torch.no_grad():
         _seed(place, seed)
-        with place, no_init_weights():  # what is filled here would only be filled again below
+        with place:
             model = AutoModelForCausalLM.from_config(
                 config_of(name), dtype=dtype, attn_implementation=attention
             )
-        model.init_weights()
     return model.eval().requires_grad_(False)
 
 

@@ -4,7 +4,7 @@ from labkit.measuring.tables import Table
 from labkit.models.facts import models
 from labkit.models.tiny import KIT_MODELS
 from labkit.zoo import choose
-from labkit.zoo.errors import DamagedModel, UnavailableModel
+from labkit.zoo.errors import DamagedModel, TooLarge
 
 HEADINGS = ("model", "parameters", "vocab", "layers", "heads", "KV heads", "gated", "here")
 FACTS = (
@@ -38,7 +38,7 @@ def _here(name: str, setting: choose.Setting) -> str:
     try:
         choose.check_room(name, setting)
         return WORDS[choose.origin(name, "auto").weights]
-    except UnavailableModel:
+    except TooLarge:
         return "does not fit"
     except DamagedModel:
         return "damaged"

@@ -205,8 +205,8 @@ print(f"after it:      {memory_errors_alive()} exceptions")
 #
 # Now your functions measure real models. The file `my_throughput.jsonl` stores each row with its
 # raw samples. The first line of the file says where they come from. If you run the cell again, it
-# continues where it stopped. Delete the file to start again. `profile()` has the models and sizes
-# for your machine.
+# continues where it stopped, and measures what had no room in memory. Delete the file to start
+# again. `profile()` has the models and sizes for your machine.
 #
 # There are four experiments:
 #
@@ -243,6 +243,7 @@ print(here)
 for experiment in experiments.EXPERIMENTS.values():
     experiment(bench)
 mine = recorder.record()
+print(recorder)
 
 # %% experiment="tables"
 for name in experiments.EXPERIMENTS:
@@ -297,6 +298,9 @@ figures.forward_by_batch(records["yours"])
 fits = []
 for name, record in records.items():
     rows = [row for row in record.of("output_sweep") if row.is_ok]
+    if len(rows) < 2:
+        fits.append([name, "a line needs two times", None, None, None])
+        continue
     n_new, medians_s = [row.n_new for row in rows], [row.time_s for row in rows]
     prefill_s, step_s = fit_steps(n_new, medians_s)
     line = [prefill_s + (n - 1) * step_s for n in n_new]
@@ -439,24 +443,20 @@ which_limit = {
 #
 # A slow machine costs you no points. The check compares the rows with each other, with your second
 # measurement, and with what the machine can do. `"machine"` is `"CPU"`, the name of your card as in
-# lab 1, or `"another GPU"`. For a row that did not run, write `"out of memory"` or `"skipped"`.
+# lab 1, or `"another GPU"`. For a row that did not run, write `"out of memory"` or `"skipped"`. Three
+# rows must have run. If the GPU has no room for them, measure on the CPU: in section 5, write
+# `profile("cpu")` for `profile()`, and another file name.
 
 # %% experiment="table_to_paste"
 rows = {row.n_new: row for row in mine.of("output_sweep")}
-again_row = rows[max(n for n in rows if n <= 64 and rows[n].is_ok)]
-again_model = zoo.load_for_timing("sweep-medium", setting)
-again_tokens = torch.randint(again_model.vocab_size, (again_row.batch_size, 64)).to(
-    again_model.device
+again_row = max(
+    (row for row in rows.values() if row.is_ok and row.n_new <= 64),
+    key=lambda row: row.n_new,
+    default=None,
 )
-again_s = time_runs(
-    lambda: generate_fixed(again_model.model, again_tokens, again_row.n_new),
-    time.perf_counter,
-    device.synchronize,
-    1,
-    3,
-)
-size = f"batch of {again_row.batch_size}, 64 in"
-print(f"{again_row.model} on {here.device}, {here.dtype}, {size}")
+again_s = experiments.measured_again(bench, again_row) if again_row else []
+size = f"batch of {setting.sweep_batch_size}, 64 in"
+print(f"{setting.roles['sweep-medium']} on {here.device}, {here.dtype}, {size}")
 for n, row in rows.items():
     if row.is_ok:
         rate = tokens_per_s(row.batch_size, n, row.samples_s)
@@ -464,8 +464,11 @@ for n, row in rows.items():
         print(f'"{n} new": {cell},')
     else:
         print(f'"{n} new": "{row.outcome}",')
-median_s = statistics.median(again_s)
-print(f'"again": {{"n_new": {again_row.n_new}, "time_s": {median_s:.5f}}}')
+if again_s:
+    median_s = statistics.median(again_s)
+    print(f'"again": {{"n_new": {again_row.n_new}, "time_s": {median_s:.5f}}}')
+else:
+    print("No row of at most 64 tokens could be measured again.", recorder)
 
 # %% answer="my_table" points=0.5
 my_table = {

@@ -203,7 +203,7 @@ four_settings = {
 # time a pass over a single token. In the predictions below, this time is the launch time.
 #
 # The cell takes half a minute on a CPU. `cache-here.jsonl` stores the results. If you run the cell
-# again, it continues where it stopped.
+# again, it continues where it stopped, and measures what had no room in memory.
 
 # %% experiment="measure"
 here = profile()
@@ -213,11 +213,12 @@ longest, seconds = (128, 8) if here.device == "cuda" else (64, 2)
 limits = {"longest": longest, "seconds_per_curve": seconds, "longest_run_s": 15}
 for row in cache_or_not(here, **limits, is_done=recorder.is_done):
     recorder.save(row)
-    if row.experiment == "one_token_pass":
+    if row.experiment == "one_token_pass" and row.is_ok:
         print(
             f"{row.setting}: {row.model}, one token takes {1e3 * row.time_s:.2f} ms"
         )
 records = {**RECORDS, "here": recorder.record()}
+print(recorder)
 
 # %% [markdown]
 # Points are measured. Dashed lines show *your* `predicted_time_s`. You see this machine first: the
@@ -295,9 +296,11 @@ for name, record in records.items():
         how: curve(record, "baseline", how == "with") for how in ("without", "with")
     }
     found = {
-        how: dict(zip(n[1:], slopes(n, s), strict=True))
+        how: dict(zip(n[1:], slopes(n, s), strict=True)) if len(n) > 1 else {}
         for how, (n, s) in curves.items()
     }
+    if not any(found.values()):
+        rows.append([name, "a slope needs two times", None, None])
     for n in sorted({*found["without"], *found["with"]}):
         cells = [f"{1e3 * of[n]:.2f}" if n in of else None for of in found.values()]
         rows.append([name, f"up to {n}", *cells])
@@ -438,11 +441,19 @@ mine = {
     "longest_cached_prefix": longest_cached_prefix,
 }
 turns = list(multi_turn(here, **mine))
-plain, kept = turns[:4], turns[4:]
+plain, kept = (
+    [row for row in turns if row.is_ok and row.use_cache == use_cache]
+    for use_cache in (False, True)
+)
 conversations = {name: record.of("multi_turn") for name, record in RECORDS.items()}
 lines = []
 for name, rows in {**conversations, "here": turns}.items():
     for without, row in zip(rows[:4], rows[4:], strict=True):
+        if not (without.is_ok and row.is_ok):
+            lines.append(
+                [name, row.setting, None, None, row.outcome, without.outcome]
+            )
+            continue
         n_prompt, n_computed = (
             int(row.counts[key]) for key in ("prompt_tokens", "prefill_tokens")
         )
@@ -462,6 +473,9 @@ cache_figures.prefill_by_round(turns)
 # %% experiment="small_edits"
 edits = {row.setting: row for row in invalidation(here, **mine)}
 for name in ("first", "same", "space before", "space after"):
+    if not edits[name].is_ok:
+        print(f"{name:<14}{edits[name].outcome}")
+        continue
     n_prompt, n_saved, n_computed = map(int, edits[name].counts.values())
     words = f"{n_prompt:>5} tokens,{n_saved:>5} found,{n_computed:>5} computed"
     print(f"{name:<14}{words}")
@@ -506,8 +520,11 @@ tokens_found = {  # tokens found in the cache, for each run
 }
 
 # %% experiment="fifth_run"
-n_prompt, n_saved, _ = map(int, edits["one name"].counts.values())
-print(f"{n_saved} of {n_prompt} tokens were found")
+if edits["one name"].is_ok:
+    n_prompt, n_saved, _ = map(int, edits["one name"].counts.values())
+    print(f"{n_saved} of {n_prompt} tokens were found")
+else:
+    print(f"The fifth run has no result: {edits['one name'].outcome}.")
 
 # %% [markdown]
 # ### Written answer: what breaks a cache?
@@ -561,8 +578,11 @@ print(f"{n_saved} of {n_prompt} tokens were found")
 steps = {name: record.of("offload") for name, record in RECORDS.items()}
 lines = []
 for name, rows in {**steps, "here": list(offload(here))}.items():
-    resident_s = rows[0].time_s / rows[0].n_new
     for row in rows:
+        if not (rows[0].is_ok and row.is_ok):
+            lines.append([name, row.setting, None, None, row.outcome])
+            continue
+        resident_s = rows[0].time_s / rows[0].n_new
         n_bytes, link_bandwidth = (
             row.counts["offloaded_bytes"],
             row.counts["link_bandwidth"],
@@ -626,12 +646,15 @@ cache_widget.cache_growth(predicted_time_s, kv_bytes_per_token)
 # How much did the prefix cache save in the conversation above?
 
 # %% experiment="result"
-n_plain = sum(row.counts["prefill_tokens"] for row in plain)
-n_kept = sum(row.counts["prefill_tokens"] for row in kept)
-print("prefill of four questions:")
-print(f"{n_plain:,.0f} tokens without, {n_kept:,.0f} with prefix cache")
-later = (1e3 * sum(row.time_s for row in rows[1:]) for rows in (plain, kept))
-print("the three later prefills:", " and ".join(f"{ms:.0f} ms" for ms in later))
+if plain and kept:
+    n_plain = sum(row.counts["prefill_tokens"] for row in plain)
+    n_kept = sum(row.counts["prefill_tokens"] for row in kept)
+    print("prefill of four questions:")
+    print(f"{n_plain:,.0f} tokens without, {n_kept:,.0f} with prefix cache")
+    later = (1e3 * sum(row.time_s for row in rows[1:]) for rows in (plain, kept))
+    print("the three later prefills:", " and ".join(f"{ms:.0f} ms" for ms in later))
+else:
+    print("The conversation could not be measured: the memory had no room.")
 
 # %% [markdown]
 # ## What you have shown

@@ -156,7 +156,7 @@ notation = {
 # %% exercise="labkit.speculative:autoregressive" points=1
 
 # %% experiment="a_text"
-pair = load_pair("tiny")
+pair = load_pair("tiny", profile="cpu")
 tokenizer = pair.target.tokenizer
 prompt = tokenizer("The kettle on the stove")["input_ids"]
 target = TransformersModel(pair.target.model)
@@ -474,7 +474,7 @@ will_it_win = {
 # call "published", or the rates of your tiny pair. Everything else is really done and timed.
 #
 # The cell takes a minute on a CPU. It saves its rows in `speculative-here.jsonl`. If you run it
-# again, it continues where it stopped.
+# again, it continues where it stopped, and measures what had no room in memory.
 
 # %% experiment="measure"
 here = profile()
@@ -498,6 +498,7 @@ if here.device == "cuda":
     for row in speculation(here, mine, ratios=ratios, n_samples=3, **done):
         recorder.save(row)
 records = {**recorded_results("speculative-*.jsonl"), "here": recorder.record()}
+print(recorder)
 
 # %% [markdown]
 # ### Steps

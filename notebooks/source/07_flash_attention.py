@@ -469,6 +469,7 @@ recorder = Recorder("flash-here.jsonl", Provenance.here(here, "lab 7"))
 for row in sdpa(here, is_done=recorder.is_done):
     recorder.save(row)
 records = {**recorded_results("flash-*.jsonl"), "here": recorder.record()}
+print(recorder)
 for name, record in records.items():
     print(name)
     display(flash_tables.back_ends_table(record, standard_traffic, flash_2_traffic))

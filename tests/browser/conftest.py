@@ -21,6 +21,10 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 START_S = 90
 
 
+def pytest_addoption(parser):
+    parser.addoption("--venv", type=Path, help="a student's venv, for as_installed.py")
+
+
 @pytest.fixture(scope="session")
 def browser():
     with sync_playwright() as playwright:
@@ -31,8 +35,9 @@ def browser():
 
 @pytest.fixture(scope="session")
 def shoot(request):
-    """`shoot(page, name)` keeps a picture in build/browser for people to look at, with --large."""
-    if not request.config.getoption("--large"):
+    """`shoot(page, name)` keeps a picture in build/browser, with --large or --venv."""
+    asked = (request.config.getoption(name, None) for name in ("--large", "--venv"))
+    if not any(asked):
         return lambda *_, **__: None
     folder = Path("build/browser").resolve()
     folder.mkdir(parents=True, exist_ok=True)
@@ -77,14 +82,14 @@ def lab_page(lab_server, browser):
 
 
 @contextmanager
-def serve(folder, **environment):
+def serve(folder, python=sys.executable, **environment):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    path = f"{Path(python).parent}{os.pathsep}{os.environ['PATH']}"
     options = ["--no-browser", "--allow-root", "--expose-app-in-browser"]
     where = [f"--port={port}", "--IdentityProvider.token="]
-    command = [sys.executable, "-m", "jupyterlab", *options, *where]
+    command = [python, "-m", "jupyterlab", *options, *where]
     process = subprocess.Popen(
         command, env=os.environ | {"PATH": path} | environment, cwd=folder,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

@@ -69,12 +69,12 @@ class LabServer:
         path.write_text(json.dumps(notebook))
         return path
 
-    def run_all(self, page, path):
+    def run_all(self, page, path, timeout_ms=RUN_TIMEOUT_MS):
         """Open a notebook, run all its cells, and wait until none is running."""
         page.goto(f"{self.address}/lab/tree/{path.relative_to(self.folder).as_posix()}?reset")
         page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
         page.evaluate(RUN_ALL)
-        page.wait_for_function(ALL_RAN, timeout=RUN_TIMEOUT_MS)
+        page.wait_for_function(ALL_RAN, timeout=timeout_ms)
         page.wait_for_timeout(1000)
 
 

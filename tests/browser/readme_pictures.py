@@ -3,6 +3,7 @@
 One is a check that names a misconception, the other a part of the report of the practice class.
 """
 
+import argparse
 import html
 import io
 from pathlib import Path
@@ -73,4 +74,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     main()

@@ -13,6 +13,8 @@ from autograder.desk.appeals import Appeals
 from autograder.desk.tables import Tables
 
 N = 2 * len(HOSTILE) + 2 * len(ANSWERS)
+HELD_ENTER = """() => document.dispatchEvent(
+    new KeyboardEvent("keydown", {key: "Enter", repeat: true, bubbles: true, cancelable: true}))"""
 SIZES = {"wide": (1280, 900), "narrow": (900, 900)}
 
 
@@ -59,9 +61,11 @@ def test_a_class_is_marked_by_keyboard_alone_and_no_answer_does_harm(opened, des
     while "/answer/" in page.url:
         assert page.url not in addresses
         addresses.add(page.url)
-        keys = ("0",) if page.get_by_text("left blank", exact=True).count() else ("1", "2")
+        press(page, *(("0",) if page.get_by_text("left blank", exact=True).count() else "12"))
+        if page.get_by_role("button", name="Save for").count():  # it asks once
+            press(page, "Enter")
         with page.expect_navigation():
-            press(page, *keys, "Enter")
+            press(page, "Enter")
     assert seen == []
     assert len(addresses) == len(HOSTILE) + len(ANSWERS)  # equal answers are marked once
     states = open_store(out).states(LAB, "growth")
@@ -91,6 +95,52 @@ def test_keys_choose_items_override_points_write_a_comment_and_undo(opened, desk
         press(page, "u")
     assert page.url == first
     assert page.input_value("#comment") == ""
+
+
+def test_the_first_enter_on_a_group_says_how_many_answers_it_saves_and_saves_none(
+    opened, desk, out
+):
+    page, _ = opened
+    page.goto(desk[0] + answers_address("training_or_generation"))
+    first, before = page.url, open_store(out).states(LAB, "training_or_generation")
+    n = sum(state.waits for state in before.values())
+    assert n > 2
+    save, told = page.locator("button.main"), page.get_by_role("status")
+    assert save.inner_text() == f"Save for {n} answers Enter"
+    assert told.inner_text() == ""
+    press(page, "0", "Enter")
+    assert told.inner_text() == (
+        f"This saves one mark for {n} answers. "
+        "Enter again saves them. After G, Enter saves this one alone."
+    )
+    page.evaluate(HELD_ENTER)
+    assert page.url == first
+    assert open_store(out).states(LAB, "training_or_generation") == before
+
+    press(page, "g")
+    assert (save.inner_text(), told.inner_text()) == ("Save and next Enter", "")
+    press(page, "g", "p")
+    page.keyboard.press("Enter")  # in a field, too, it asks once
+    assert f"one mark for {n} answers" in told.inner_text()
+    with page.expect_navigation():
+        press(page, "Enter")
+    after = open_store(out).states(LAB, "training_or_generation")
+    assert {state.points for state in after.values()} == {0.0}
+    page.goto(first)
+    with page.expect_navigation():
+        press(page, "u")
+    assert [state.points for state in open_store(out).states(LAB, "training_or_generation").values()
+            if not state.waits] == []  # fmt: skip
+
+
+def test_a_save_of_one_answer_asks_nothing(opened, desk):
+    page, _ = opened
+    page.goto(desk[0] + answers_address("training_or_generation"))
+    press(page, "g", "0")
+    with page.expect_navigation():
+        press(page, "Enter")
+    with page.expect_navigation():
+        press(page, "u")
 
 
 @pytest.mark.parametrize(("size", "theme"), crossed(SIZES, ("light", "dark")))

@@ -114,6 +114,8 @@ def mark_all(page):
             made = re.findall(r"makes point (\d)", page.inner_text(".answer"))
             wanted = {int(number) - 1 for number in made}
             keys = [*fewest_keys(question.items if question else (), wanted), "Enter"]
+            if page.locator("button.main").inner_text().startswith("Save for"):
+                keys.append("Enter")  # it shows first how many it saves
             with page.expect_navigation():
                 for key in keys:
                     page.keyboard.press(key)

@@ -59,6 +59,8 @@ def mark_on(pages, addresses, names, rng):
         for page in pages:
             page.goto(f"{origin}/answer/{LAB}/growth/{rng.choice(names)}")
             page.keyboard.press(rng.choice("123"))
+            if page.locator("button.main").inner_text().startswith("Save for"):
+                page.keyboard.press("Enter")  # it shows first how many it saves
         with pages[0].expect_navigation(), pages[1].expect_navigation():
             for page in pages:
                 page.keyboard.press("Enter")

@@ -6,9 +6,10 @@ build/browser.
 
 import pytest
 from instances import shown_labs
-from lab_pages import beyond_their_cells, close, picture
+from lab_pages import ALL_RAN, beyond_their_cells, close, picture
 from nbformat.v4 import new_code_cell, new_notebook
 
+from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import find_lab
 from autograder.practice import solved_notebook
 from labkit.labs.show import players
@@ -44,6 +45,19 @@ def test_a_lab_runs_from_top_to_bottom(lab_page, shoot):
     assert len(cards) == len(LAB.marked)  # check.all() shows them all once more
     move_a_slider(page)
     shoot(page, "calculator.png")
+
+
+def test_run_all_on_an_untouched_lab_leaves_no_cell_out(lab_server, browser, shoot):
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    notebook = build_notebook(LAB, "student")
+    lab_server.run_all(page, lab_server.put(LAB, notebook, "untouched", "untouched"))
+    assert errors_on(page) == [] and page.evaluate(ALL_RAN)
+    shown = page.locator(".jp-OutputArea").all_text_contents()
+    n_waiting = sum("This cell waits for" in text for text in shown)
+    assert n_waiting > 0
+    assert any(f"{n_waiting} cells wait for what is not written yet" in text for text in shown)
+    picture(page, shoot, "untouched.png")
+    close(page)
 
 
 @pytest.mark.parametrize(

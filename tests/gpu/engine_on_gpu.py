@@ -7,8 +7,8 @@ python tests/gpu/engine_on_gpu.py OUT.json
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from pathlib import Path
 
 import torch
@@ -60,4 +60,6 @@ def main(out: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", metavar="OUT.json")
+    main(parser.parse_args().out)

@@ -7,8 +7,8 @@ Without a GPU, and with TRITON_INTERPRET=1, it checks small cases only.
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -181,4 +181,6 @@ def main(out: str | None) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else None)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", metavar="OUT.json", nargs="?")
+    main(parser.parse_args().out)

@@ -9,6 +9,7 @@ that does not wait. Under a minute on an 80 GB card.
 
 from __future__ import annotations
 
+import argparse
 import json
 import tempfile
 import time
@@ -130,4 +131,5 @@ def _step_s(model: Any, tokens: torch.Tensor) -> float:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     main()

@@ -12,6 +12,7 @@ one for each notebook: seconds, pictures, slowest cells, faults (errors, empty t
 The exit status is 1 if there are faults.
 """
 
+import argparse
 import json
 import sys
 import tempfile
@@ -91,18 +92,22 @@ def say(notebook: str, cell: PlayedCell) -> None:
 
 
 def main() -> int:
-    words = sys.argv[1:]
-    labs = words.pop(words.index("--labs") + 1).split(",") if "--labs" in words else [""]
-    folder, out, *ways = [word for word in words if word != "--labs"]
-    paths = [p for p in sorted(Path(folder).glob("*.ipynb")) if p.stem.startswith(tuple(labs))]
-    tasks = [(path, way) for way in ways or WAYS for path in paths]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="instructor notebooks: build/instructor")
+    parser.add_argument("out", type=Path, metavar="OUT.json")
+    parser.add_argument("ways", nargs="*", metavar="WAY", help="all if none is named")
+    parser.add_argument("--labs", default="", help="numbers with commas: 06,07")
+    given = parser.parse_args()
+    labs = tuple(given.labs.split(","))
+    paths = [path for path in sorted(given.folder.glob("*.ipynb")) if path.stem.startswith(labs)]
+    tasks = [(path, way) for way in given.ways or WAYS for path in paths]
     results = []
     with ThreadPoolExecutor(8) as pool:
         for each in as_completed([pool.submit(played, *task) for task in tasks]):
             result = each.result()
             print(json.dumps(result), flush=True)
             results.append(result)
-            Path(out).write_text(json.dumps(results, indent=1) + "\n")
+            given.out.write_text(json.dumps(results, indent=1) + "\n")
     return int(any(result["faults"] for result in results))
 
 

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,14 +20,7 @@ from nbclient import NotebookClient
 LABS = Path(__file__).parent.parent / "labs"
 CELL_S = 600
 EMPTY_TABLE = re.compile(r"^(\S.*\n)?\S+( {2,}\S+)+\n*$")  # a title at most, and headings
-FIRST_CELL = """\
-import os
-
-import labkit
-
-assert labkit.__file__.startswith(os.getcwd())  # the student's, which lies beside the notebook
-
-
+SMALL = """\
 def small(profile):
     from dataclasses import replace
 
@@ -42,6 +36,15 @@ def small(profile):
         n_repeats=1,
     )
 """
+FIRST_CELL = f"""\
+import os
+
+import labkit
+
+assert labkit.__file__.startswith(os.getcwd())  # the student's, which lies beside the notebook
+
+
+{SMALL}"""
 
 
 @dataclass(frozen=True)
@@ -76,18 +79,23 @@ def play(
     first: Sequence[str] = (),
     environment: Mapping | None = None,
     tell: Callable[[PlayedCell], None] | None = None,
+    limit_s: float = math.inf,
+    allow_errors: bool = True,
 ) -> list[PlayedCell]:
     """Run all cells in a fresh kernel that begins in `folder`; errors do not stop it.
 
     first: cells that run before the notebook's own, without an error. tell: is called with each
-    cell as it ends.
+    cell as it ends. limit_s: of all cells together.
+    Raises: CellTimeoutError for a cell that is slow; CellExecutionError at the first error if
+    `allow_errors` is False, which is "Run all" as every front end has it.
     """
+    end_s = time.monotonic() + limit_s
     own = nbformat.from_dict(json.loads(json.dumps(notebook)))
     own.cells = [nbformat.v4.new_code_cell(source) for source in first] + own.cells
     client = NotebookClient(
         own,
-        timeout=CELL_S,
-        allow_errors=True,
+        timeout_func=lambda cell: max(1, min(CELL_S, end_s - time.monotonic())),
+        allow_errors=allow_errors,
         resources={"metadata": {"path": str(folder)}},
         kernel_name="python3",
         on_cell_executed=tell and (lambda cell, **_: tell(_played(cell))),

@@ -1,13 +1,13 @@
 """The sentences that people read, taken out of every file that holds some.
 
-As a program it prints each sentence that breaks the style of CONTRIBUTING.md; `--table` prints how
-hard the notebook of each lab is to read.
+`PYTHONPATH=. python tests/helpers/prose.py` prints each sentence that breaks the style of
+CONTRIBUTING.md; `--table` prints how hard the notebook of each lab is to read.
 """
 
+import argparse
 import ast
 import re
 import statistics
-import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -236,9 +236,13 @@ def table() -> str:
 
 
 if __name__ == "__main__":
-    if "--table" in sys.argv:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("pattern", nargs="*", metavar="PATTERN", help="files; all if not given")
+    parser.add_argument("--table", action="store_true", help="how hard each lab is to read")
+    given = parser.parse_args()
+    if given.table:
         print(table())
     else:
         from prose_rules import report
 
-        print(report(sentences_of(*(sys.argv[1:] or (*DOCS, *PROGRAM, *LABS)))))
+        print(report(sentences_of(*(given.pattern or (*DOCS, *PROGRAM, *LABS)))))

@@ -3,6 +3,7 @@
 Everything goes below `build/demo`; the exit status is 1 if any mark or status differs.
 """
 
+import argparse
 import os
 import shutil
 import sys
@@ -78,6 +79,7 @@ def _mark(score: float | None) -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     try:
         sys.exit(main())
     except KeyboardInterrupt:

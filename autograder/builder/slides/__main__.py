@@ -1,8 +1,10 @@
 """`python -m autograder.builder.slides FOLDER` writes the slides of all labs into a folder."""
 
-import sys
+import argparse
 from pathlib import Path
 
 from autograder.builder.slides import write_decks
 
-print(*write_decks(Path(sys.argv[1])), sep="\n")
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("folder", type=Path, metavar="FOLDER")
+print(*write_decks(parser.parse_args().folder), sep="\n")

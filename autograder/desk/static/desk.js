@@ -5,7 +5,9 @@ const form = document.getElementById("mark");
 const points = document.getElementById("points");
 const items = [...form.querySelectorAll("input[name=item]")];
 const sum = document.getElementById("sum");
+const together = form.elements.together;
 let sent = false;
+let asked = false;
 
 function show() {
   const total = items.filter((item) => item.checked)
@@ -25,6 +27,28 @@ function choose(item, on) {
   show();
 }
 
+// How many answers a save marks: the button says it, and a save of several asks once.
+function answers() {
+  return together?.checked ? Number(together.dataset.others) + 1 : 1;
+}
+
+function count() {
+  document.getElementById("save").textContent =
+    answers() > 1 ? `Save for ${answers()} answers` : "Save and next";
+  document.getElementById("asked").replaceChildren();
+  asked = false;
+}
+
+function ask() {
+  const told = document.createElement("p");
+  told.className = "notice";
+  told.textContent = `This saves one mark for ${answers()} answers. `
+    + "Enter again saves them. After G, Enter saves this one alone.";
+  document.getElementById("asked").replaceChildren(told);
+  document.getElementById("save").scrollIntoView({ block: "nearest" });
+  asked = true;
+}
+
 function send(one) {
   if (one && !sent) one.requestSubmit();
 }
@@ -41,7 +65,7 @@ const keys = {
     .forEach((item) => choose(item, true)),
   c: () => document.getElementById("comment")?.focus(),
   p: () => points.select(),
-  g: () => form.elements.together?.click(),
+  g: () => together?.click(),
   f: () => document.getElementById("outputs").click(),
   n: () => document.getElementById("skip")?.click(),
   u: () => send(document.getElementById("undo")),
@@ -52,6 +76,10 @@ document.addEventListener("keydown", (event) => {
   const at = document.activeElement;
   const isText = at.matches("textarea, input:not([type=checkbox])");
   if (event.key === "Escape") at.blur();
+  if (event.key === "Enter" && event.repeat && !at.matches("textarea")) {
+    event.preventDefault(); // a key that is held down does not answer what it was asked
+    return;
+  }
   if (event.key === "Enter" && (event.ctrlKey || (!isText && !at.matches("a, button, summary")))) {
     event.preventDefault();
     send(form);
@@ -67,11 +95,21 @@ document.addEventListener("keydown", (event) => {
 });
 
 items.forEach((item) => item.addEventListener("change", () => choose(item, item.checked)));
+together?.addEventListener("change", count);
 for (const one of document.forms) {
   one.addEventListener("submit", (event) => {
-    if (sent) event.preventDefault();
-    sent = true;
+    if (sent) {
+      event.preventDefault();
+    } else if (one === form && answers() > 1 && !asked) {
+      event.preventDefault();
+      ask();
+    } else {
+      sent = true;
+    }
   });
 }
-window.addEventListener("pageshow", () => { sent = false; });
+window.addEventListener("pageshow", () => {
+  sent = false;
+  count();
+});
 show();

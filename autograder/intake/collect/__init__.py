@@ -1,31 +1,41 @@
 """Finding the submissions of a lab in whatever a TA points at.
 
-Understood: the exports of Canvas, Moodle and Gradescope, packed or unpacked, one or several made
-over time; nbgrader's folders, its exchange's too; one folder, one file or one zip per student; all
-of it in a folder or in a zip. Everybody found gives at least one `Submission`, readable or not.
+Understood: the exports of Canvas, Moodle, Gradescope, Blackboard and Brightspace, packed or
+unpacked, one or several made over time; repositories of GitHub Classroom; nbgrader's folders, its
+exchange's too; one folder, one file or one zip per student; all of it in a folder or in a zip.
+Everybody found gives at least one `Submission`, readable or not.
 """
 
 import re
+from collections.abc import Collection
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from autograder.course.roster import Roster
+from autograder.course.person import letters_of
+from autograder.course.roster import Roster, RosterError
+from autograder.intake.collect.choose import SEVERAL
 from autograder.intake.collect.files import File, files_at, files_of_export
 from autograder.intake.collect.gradescope import gradescope_parcels, is_gradescope
 from autograder.intake.collect.layouts import (
     ATTEMPT,
     INBOUND,
     NOTEBOOKS,
-    Parcel,
-    below,
     is_export,
     parcels_in,
     student_in,
 )
+from autograder.intake.collect.parcel import Parcel, below
 from autograder.intake.collect.people import submissions_of
+from autograder.intake.collect.platforms import classroom
 from autograder.intake.collect.submission import NoSubmissions, Submission, safe_name
 from autograder.places import lab_names
+
+MANY = 5  # notebooks that cannot be one person's one hand-in
+KNOWN = (
+    "an export of Canvas, Moodle, Gradescope, Blackboard, Brightspace or GitHub Classroom, "
+    "STUDENT/LAB/*.ipynb, STUDENT/*.ipynb, or one .ipynb, .py or .zip file for each student"
+)
 
 __all__ = [
     "NoSubmissions",
@@ -47,23 +57,55 @@ def collect(
     Raises: NoSubmissions if the place does not exist or holds none.
     """
     with ExitStack() as opened:
-        files = _without_common_folder(files_at(place, opened, without), lab_name)
+        files = files_at(place, opened, without, _letters_of_class(roster))
+        files = _without_common_folder(files, lab_name)
         found = collect_from(files, lab_name, roster)
     if not found:
-        raise NoSubmissions(
-            f"{place} holds no submission of {lab_name}: expected an export of Canvas, Moodle or "
-            f"Gradescope, STUDENT/{lab_name}/*.ipynb, STUDENT/*.ipynb, or one .ipynb, .py or .zip "
-            "file per student"
-        )
+        raise NoSubmissions(f"{place} holds no submission of {lab_name}: expected {KNOWN}")
+    if why := _why_unknown(files, found, roster):
+        raise NoSubmissions(f"{place} looks like no delivery that I know: {why}. Known are {KNOWN}")
     return found
+
+
+def _why_unknown(files: list[File], found: list[Submission], roster: Roster | None) -> str:
+    """What speaks against the way in which a delivery was read; "" if nothing does."""
+    students = {each.student for each in found}
+    n_notebooks = sum(file.suffix == ".ipynb" for file in files)
+    are_unclear = all(each.problem.startswith(SEVERAL) for each in found)
+    if are_unclear and n_notebooks >= MANY * len(students):
+        people = "1 person" if len(students) == 1 else f"{len(students)} people"
+        return f"its {n_notebooks} notebooks seem to be of {people}, such as {min(students)}"
+    if roster is None or len(students) < 2:
+        return ""
+    groups = {letters_of(person.group) for person in roster.people} - {""}
+    if any(_is_known(each, roster, groups) for each in found):
+        return ""
+    return (
+        f"none of the {len(students)} people in it, such as {min(students)}, is on "
+        f"{roster.source}. If that is no list of this course, give the right one as --roster, or "
+        "none"
+    )
+
+
+def _is_known(submission: Submission, roster: Roster, groups: set[str]) -> bool:
+    """Whether a name fits somebody, or a group, of the roster, or even several."""
+    name = submission.student
+    if roster.matches(name) or letters_of(submission.group or name) in groups:
+        return True
+    with suppress(RosterError):
+        return bool(roster.find(name, submission.file_name))
+    return False
 
 
 def collect_from(files: list[File], lab_name: str, roster: Roster | None) -> list[Submission]:
     """The submissions among the files of a class, none if there are none."""
     with ExitStack() as opened:
+        deliveries = _deliveries(files, lab_name, opened, _letters_of_class(roster))
+        for exported in deliveries:
+            _check_names(exported)
         parcels = [
             replace(parcel, delivery=delivery)
-            for delivery, exported in enumerate(_deliveries(files, lab_name, opened))
+            for delivery, exported in enumerate(deliveries)
             for parcel in _parcels(exported, lab_name)
         ]
         return submissions_of(parcels, lab_name, roster)
@@ -75,7 +117,26 @@ def _parcels(files: list[File], lab_name: str) -> list[Parcel]:
     return parcels_in(files, lab_name)
 
 
-def _deliveries(files: list[File], lab_name: str, opened: ExitStack) -> list[list[File]]:
+def _letters_of_class(roster: Roster | None) -> Collection[str]:
+    """The names of the class, in each order, as they are compared."""
+    people = roster.people if roster else ()
+    return {letters_of(name) for each in people for name in each.names}
+
+
+def _check_names(files: list[File]) -> None:
+    """Refuse a delivery whose names nobody can read: people would get one another's marks."""
+    unknown = [file for file in files if not file.is_named]
+    if unknown:
+        raise NoSubmissions(
+            f"the zip of submissions does not tell the encoding of {len(unknown)} names, such as "
+            f"{safe_name(str(unknown[0].path))}. Give the class as --roster: its names decide. Or "
+            "unpack the zip on the computer that made it, and give the folder"
+        )
+
+
+def _deliveries(
+    files: list[File], lab_name: str, opened: ExitStack, people: Collection[str]
+) -> list[list[File]]:
     """The exports in which the files came, oldest first by their names; mostly there is one.
 
     They are several only if everything that was handed in lies in folders or zips that each are
@@ -88,7 +149,7 @@ def _deliveries(files: list[File], lab_name: str, opened: ExitStack) -> list[lis
         units.setdefault(file.path.parts[0], []).append(file)
     exports: dict[str, list[File]] = {}
     for name in sorted(units, key=_natural):
-        inside = _without_common_folder(_unit(units[name], opened), lab_name)
+        inside = _without_common_folder(_unit(units[name], opened, people), lab_name)
         if _is_export(inside):
             exports[name] = inside
         elif any(file.suffix in NOTEBOOKS for file in units[name]):
@@ -98,12 +159,12 @@ def _deliveries(files: list[File], lab_name: str, opened: ExitStack) -> list[lis
     return [own for name, own in exports.items() if not _is_of_another_lab(name, own, lab_name)]
 
 
-def _unit(files: list[File], opened: ExitStack) -> list[File]:
+def _unit(files: list[File], opened: ExitStack, people: Collection[str]) -> list[File]:
     """What lies in a folder or a zip at the top of a delivery."""
     first = files[0]
     if first.suffix == ".zip" and len(first.path.parts) == 1:
         with suppress(ValueError):
-            return files_of_export(first, opened)
+            return files_of_export(first, opened, people)
     return [below(file) for file in files if len(file.path.parts) > 1]
 
 
@@ -130,7 +191,8 @@ def _natural(name: str) -> list[tuple[int, str]]:
 def _without_common_folder(files: list[File], lab_name: str) -> list[File]:
     """Zips often hold one folder that holds everything: look inside, unless it is a student's."""
     while len({file.path.parts[0] for file in files}) == 1:
-        if _is_export(files) or INBOUND.fullmatch(files[0].path.parts[0]):
+        top = files[0].path.parts[0]
+        if _is_export(files) or INBOUND.fullmatch(top) or classroom(top):
             break
         inside = [below(file) for file in files if len(file.path.parts) > 1]
         if len(inside) < len(files) or not (_is_export(inside) or _is_class(inside, lab_name)):

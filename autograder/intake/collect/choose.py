@@ -12,9 +12,11 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 
 from autograder.intake.collect.files import ZIP_ERRORS, File, files_of_student, shown_name
-from autograder.intake.collect.layouts import ATTEMPT, Parcel, of_lab
+from autograder.intake.collect.layouts import ATTEMPT, of_lab
+from autograder.intake.collect.parcel import Parcel
 from autograder.intake.collect.submission import Submission
-from autograder.intake.read import MAX_BYTES
+from autograder.intake.pictures import DRAWN, SHOWN
+from autograder.intake.read import MAX_BYTES, too_large
 
 NUMBERED = re.compile(
     r"(?P<stem>.+?)(?:-(?P<dash>[0-9]{1,2})| ?\((?P<bracket>[0-9]{1,2})\)|"
@@ -22,6 +24,8 @@ NUMBERED = re.compile(
     + r")?",
     re.IGNORECASE | re.DOTALL,
 )
+RENAMED = re.compile(r"-[0-9]{1,3}(\.[^.]+)\Z")  # by Canvas, as it is handed in once more
+SEVERAL = "several notebooks"
 MAX_ATTEMPTS = 20
 MAX_ATTEMPTS_BYTES = 100 << 20
 MAX_DEPTH = 3
@@ -156,7 +160,7 @@ def _attempts(candidates: list[File], wanted: _Wanted, depth: int) -> list[File]
     if len(best) > 1 and not (is_numbered and same_stem and len(order) == len(best)):
         names = ", ".join(sorted(shown_name(file.shown) for file in best)[:5])
         called = "" if stems[best[0]][0] == wanted.lab_name else "and none "
-        raise _Undecided(f"several notebooks {called}called {wanted.lab_name}.ipynb: {names}")
+        raise _Undecided(f"{SEVERAL} {called}called {wanted.lab_name}.ipynb: {names}")
     return [order[key] for key in sorted(order)]
 
 
@@ -182,31 +186,48 @@ def _submission(choice: _Choice) -> Submission:
     packed = f"{choice.packed}: " if choice.packed else ""
     bare = Submission("", packed + shown_name(file.shown), marked_late=file.is_late)
     if file.problem or file.size > MAX_BYTES:
-        return replace(bare, problem=file.problem or f"the file is over {MAX_BYTES >> 20} MB")
+        return replace(bare, problem=file.problem or too_large(file.size))
     try:
         content = file.read()
     except ZIP_ERRORS as error:
         return replace(bare, problem=f"the file cannot be read: {error}")
-    extra, passed_over = _extra_files(choice.beside), choice.passed_over[:MAX_PASSED_OVER]
-    return replace(bare, content=content, extra=extra, passed_over=passed_over)
+    extra, left_out = _extra_files(choice.beside)
+    passed_over = choice.passed_over[:MAX_PASSED_OVER]
+    return replace(bare, content=content, extra=extra, left_out=left_out, passed_over=passed_over)
 
 
 def _beside(chosen: File, files: Sequence[File]) -> list[File]:
-    """The files that lie beside the notebook and are none themselves."""
-    return [
-        file
-        for file in files
-        if file.path.parent == chosen.path.parent and file.path != chosen.path
-        if file.suffix != ".ipynb"
-    ]
+    """The files that lie beside the notebook and are none themselves, then pictures elsewhere."""
+    others = [file for file in files if file.path != chosen.path and file.suffix != ".ipynb"]
+    beside = [file for file in others if file.path.parent == chosen.path.parent]
+    pictures = [file for file in others if file.suffix in SHOWN + DRAWN and file not in beside]
+    return sorted(beside, key=lambda file: -file.serial) + pictures
 
 
-def _extra_files(beside: list[File]) -> dict[str, bytes]:
-    """Small regular files, which the notebook's cells may open."""
-    extra, room = {}, MAX_EXTRA_BYTES
-    for file in beside[:MAX_EXTRA_FILES]:
-        if not file.problem and file.size <= room:
+def _extra_files(beside: list[File]) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    """Small regular files, which the notebook's cells may open; and the names of all others.
+
+    A file whose name Canvas has changed, such as mem-1.py, has the name that it was handed in with,
+    unless another file has it. What can be no module keeps the changed name, too.
+    """
+    extra: dict[str, bytes] = {}
+    left_out, room = [], MAX_EXTRA_BYTES
+    known = {file.path.name for file in beside}
+    for i, file in enumerate(beside):
+        name, before = file.path.name, RENAMED.sub(r"\1", file.path.name)
+        content = None
+        if i < MAX_EXTRA_FILES and not file.problem and file.size <= room:
             with suppress(*ZIP_ERRORS):
-                extra[shown_name(file.path.name)] = file.read(room)
+                content = file.read(room)
                 room -= file.size
-    return extra
+        if content is None:
+            left_out.append(shown_name(name))
+            continue
+        if file.serial and before not in known:
+            known.add(before)
+            extra[shown_name(before)] = content
+            if file.suffix == ".py":
+                continue
+        key = shown_name(name)
+        extra[shown_name(str(file.path)) if key in extra else key] = content
+    return extra, tuple(left_out[:MAX_PASSED_OVER])

@@ -10,13 +10,14 @@ import os
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from autograder.intake.collect.submission import NoSubmissions, safe_name
+from autograder.intake.collect.zip_names import names_in
 from autograder.intake.read import MAX_BYTES
 
 MAX_ENTRIES = 200_000
@@ -27,7 +28,13 @@ MAX_OWN_ENTRIES = 5_000
 MAX_PART_CHARS = 255
 MAX_SUFFIX_CHARS = 10
 LEFT_BEHIND = {"__MACOSX", ".ipynb_checkpoints", ".git", ".DS_Store", "Thumbs.db", "desktop.ini"}
-UTF8_FLAG = 0x800
+METHODS = {9: "Deflate64", 20: "Zstandard", 93: "Zstandard", 95: "XZ", 97: "WavPack", 98: "PPMd",
+           99: "AES"}  # fmt: skip
+READ_METHODS = {
+    zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA,
+    getattr(zipfile, "ZIP_ZSTANDARD", zipfile.ZIP_STORED),  # since Python 3.14
+}  # fmt: skip
+ENCRYPTED = 0x1
 ZIP_ERRORS = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError,
     OSError, EOFError, RuntimeError, ValueError, OverflowError, IndexError,
@@ -39,7 +46,8 @@ class File:
     """A file of a delivery: where it lies in it, what a TA knows it as, and how to get at it.
 
     problem: why it cannot be read, in a sentence; serial: the number that the LMS gave it, which
-    grows with time; is_late: what the LMS says of that, None if nothing.
+    grows with time; is_late: what the LMS says of that, None if nothing; is_named: whether its name
+    is sure, not a stand-in for one in an unknown encoding.
     """
 
     path: PurePosixPath
@@ -50,6 +58,7 @@ class File:
     member: str | zipfile.ZipInfo
     serial: int = 0
     is_late: bool | None = None
+    is_named: bool = True
 
     @property
     def suffix(self) -> str:
@@ -70,11 +79,13 @@ class File:
         return os.fdopen(descriptor, "rb")
 
 
-def files_at(place: Path, opened: ExitStack, without: Path | None = None) -> list[File]:
+def files_at(
+    place: Path, opened: ExitStack, without: Path | None = None, people: Collection[str] = ()
+) -> list[File]:
     """All files below a folder or in a zip, which stays open as long as `opened`.
 
-    without: a folder that is left out. Raises: NoSubmissions if there is neither, or if it is too
-    large.
+    without: a folder that is left out; people: see `names_in`. Raises: NoSubmissions if there is
+    neither, or if it is too large.
     """
     if not place.exists():
         raise NoSubmissions(f"{place} does not exist: give a folder or a zip of submissions")
@@ -83,15 +94,15 @@ def files_at(place: Path, opened: ExitStack, without: Path | None = None) -> lis
     if not zipfile.is_zipfile(place):
         raise NoSubmissions(f"{place} is neither a folder nor a zip")
     try:
-        return _unpacked(opened.enter_context(place.open("rb")), opened, MAX_ENTRIES)
+        return _unpacked(opened.enter_context(place.open("rb")), opened, MAX_ENTRIES, people)
     except ValueError as error:
         raise NoSubmissions(f"{place}: {error}") from None
 
 
-def files_of_export(packed: File, opened: ExitStack) -> list[File]:
+def files_of_export(packed: File, opened: ExitStack, people: Collection[str]) -> list[File]:
     """The files of a zip that may be an export. Raises ValueError with the reason if it is none."""
     limit = MAX_ZIP_BYTES if isinstance(packed.source, Path) else MAX_NESTED_BYTES
-    return _unpacked(_stream(packed, opened, limit), opened, MAX_ENTRIES)
+    return _unpacked(_stream(packed, opened, limit), opened, MAX_ENTRIES, people)
 
 
 def files_of_student(packed: File, opened: ExitStack) -> list[File]:
@@ -105,7 +116,10 @@ def files_of_student(packed: File, opened: ExitStack) -> list[File]:
 def _stream(packed: File, opened: ExitStack, limit: int) -> BinaryIO:
     """A zip to read from, in memory if it lies in another zip."""
     if packed.problem or packed.size > limit:
-        raise ValueError(packed.problem or f"the zip is over {limit >> 20} MB")
+        raise ValueError(
+            packed.problem
+            or f"the zip is over {limit >> 20} MB: hand in the notebook alone, without its outputs"
+        )
     try:
         if isinstance(packed.source, Path):
             return opened.enter_context(packed.open())
@@ -114,7 +128,9 @@ def _stream(packed: File, opened: ExitStack, limit: int) -> BinaryIO:
         raise ValueError(f"the zip cannot be read: {error}") from None
 
 
-def _unpacked(stream: BinaryIO, opened: ExitStack, max_entries: int) -> list[File]:
+def _unpacked(
+    stream: BinaryIO, opened: ExitStack, max_entries: int, people: Collection[str] = ()
+) -> list[File]:
     """The files of a zip; its entries are counted before its table is built in memory."""
     n_entries = 0
     while n_entries <= max_entries and (chunk := stream.read(CHUNK_BYTES)):
@@ -125,7 +141,7 @@ def _unpacked(stream: BinaryIO, opened: ExitStack, max_entries: int) -> list[Fil
         archive = opened.enter_context(zipfile.ZipFile(stream))
         if sum(entry.file_size for entry in archive.infolist()) > MAX_ZIP_BYTES:
             raise ValueError(f"it unpacks to more than {MAX_ZIP_BYTES >> 30} GB")
-        return list(_files_in_zip(archive))
+        return list(_files_in_zip(archive, people))
     except ZIP_ERRORS as error:
         raise ValueError(f"the zip cannot be opened: {error}") from None
 
@@ -155,26 +171,37 @@ def _refuse(error: OSError) -> None:
     raise NoSubmissions(f"{error.filename} cannot be listed: {error.strerror}")
 
 
-def _files_in_zip(archive: zipfile.ZipFile) -> Iterator[File]:
-    for entry in archive.infolist():
-        path = PurePosixPath(_name_of(entry))
+def _files_in_zip(archive: zipfile.ZipFile, people: Collection[str]) -> Iterator[File]:
+    entries = archive.infolist()
+    names, are_sure = names_in(entries, people)
+    for entry, name in zip(entries, names, strict=True):
+        path = PurePosixPath("/".join(map(_short, name.split("/"))))
         unsafe = path.is_absolute() or ".." in path.parts or not path.name
         if entry.is_dir() or unsafe or any(map(_is_left_behind, path.parts)):
             continue
-        is_link = stat.S_ISLNK(entry.external_attr >> 16)
-        problem = "the submission is a link or a device, not a file" if is_link else ""
+        problem = _problem_of(entry, archive)
         shown = _as_notebook(path)
-        yield File(shown, shown.name, entry.file_size, problem, archive, entry)
+        file = File(shown, shown.name, entry.file_size, problem, archive, entry)
+        yield file if are_sure or name.isascii() else replace(file, is_named=False)
 
 
-def _name_of(entry: zipfile.ZipInfo) -> str:
-    """A member's name, also where UTF-8 was written without saying so (Canvas, macOS)."""
-    name = entry.filename
-    if not entry.flag_bits & UTF8_FLAG:
-        with suppress(UnicodeError):
-            name = name.encode("cp437").decode("utf-8")
-    parts = name.replace("\\", "/").split("/")
-    return "/".join(map(_short, parts))
+def _problem_of(entry: zipfile.ZipInfo, archive: zipfile.ZipFile) -> str:
+    """Why a member of a zip cannot be read, and what a person can do; "" if it can be."""
+    if stat.S_ISLNK(entry.external_attr >> 16):
+        return "the submission is a link or a device, not a file"
+    packed = archive.filename if isinstance(archive.filename, str) else "the zip"
+    if entry.flag_bits & ENCRYPTED:
+        return (
+            f"{packed} is locked, password required: unpack it by hand and give the folder, or ask "
+            "for a zip without a password"
+        )
+    if entry.compress_type not in READ_METHODS:
+        method = METHODS.get(entry.compress_type, f"method {entry.compress_type}")
+        return (
+            f"{packed} is packed with {method}, which cannot be read here: unpack it by hand, as "
+            "with 7-Zip, and give the folder, or ask for a plain zip"
+        )
+    return ""
 
 
 def _short(name: str) -> str:

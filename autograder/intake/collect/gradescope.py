@@ -13,7 +13,8 @@ import yaml
 
 from autograder.course.times import iso_time
 from autograder.intake.collect.files import ZIP_ERRORS, File
-from autograder.intake.collect.layouts import GRADESCOPE_SYSTEM, Parcel, below, of_lab
+from autograder.intake.collect.layouts import GRADESCOPE_SYSTEM, of_lab
+from autograder.intake.collect.parcel import Parcel, below
 from autograder.intake.collect.submission import NoSubmissions
 
 METADATA = PurePosixPath("submission_metadata.yml")

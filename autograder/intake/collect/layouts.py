@@ -1,4 +1,4 @@
-"""Who handed in which file: the layouts of nbgrader, Canvas and Moodle, folders, flat files.
+"""Who handed in which file: the layouts of platforms and of nbgrader, folders, flat files.
 
 A `Parcel` is what one person, or one group, handed in at one place of one delivery. For lab
 04_kv_cache (a test reads this table):
@@ -14,23 +14,31 @@ A `Parcel` is what one person, or one group, handed in at one place of one deliv
     chenann_LATE_123_456_04_kv_cache-1.ipynb              canvas  chenann  123     0
     Ann Chen_123_assignsubmission_file/homework.ipynb     moodle  Ann Chen  123    0
     Ann Chen_123_assignsubmission_file_homework.ipynb     moodle  Ann Chen  123    0
+    04_kv_cache_ann_attempt_2026-10-14-22-03-11_x.ipynb   blackboard  ann  04_kv_cache_ann  0
+    Lab 4_ann_attempt_2026-10-14-22-03-11_x.ipynb         blackboard  ann  Lab 4_ann  0
+    7-99 - Ann Chen - Oct 14, 2026 1003 PM/x.ipynb        brightspace  Ann Chen  7  0
+    7-99 - Ann Chen - Oct 14, 2026 1003 PM - x.ipynb      brightspace  Ann Chen  7  0
+    04-kv-cache-ann-chen/homework.ipynb                   -       ann-chen  -      0
     ann/01_memory/homework.ipynb                          nobody's: it is of another lab
+    01-memory-ann-chen/homework.ipynb                     nobody's: it is of another lab
 
 Folders called submission_123 are Gradescope's (see gradescope): its own table says whose they are,
-which attempt, and for which group. `collect` first finds where a delivery begins. What the
-layouts look like is known from the sources of Canvas (`content_zipper.rb`), Moodle
-(`mod/assign/classes/downloader.php`) and nbgrader (its exchange).
+which attempt, and for which group. GitHub Classroom's folders are the last two (see platforms).
+`collect` first finds where a delivery begins. What the layouts look like is known from the sources
+of Canvas (`content_zipper.rb`), Moodle (`mod/assign/classes/downloader.php`) and nbgrader (its
+exchange), and from programs that people wrote for the exports of Blackboard and Brightspace.
 """
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import PurePosixPath
 
-from autograder.course.person import Person
 from autograder.course.times import iso_time
 from autograder.intake.collect.files import ZIP_ERRORS, File
+from autograder.intake.collect.parcel import Parcel, below
+from autograder.intake.collect.platforms import classroom, is_of_platform, platform_parcels
 from autograder.places import lab_names
 
 NOTEBOOKS = (".ipynb", ".py", ".zip")
@@ -45,39 +53,10 @@ MOODLE = re.compile(
     re.DOTALL,
 )
 INBOUND = re.compile(r"(?P<student>[^+]+)\+(?P<lab>[^+]+)\+(?P<time>[^+]+?)(?:\+[\w-]+)?")
-ATTEMPT = re.compile(r"[ _.-]?attempt[ _.-]?(?P<number>[0-9]{1,3})", re.IGNORECASE)
+ATTEMPT = re.compile(  # not the first digits of a day, as in attempt_2026-10-14
+    r"[ _.-]?attempt[ _.-]?(?P<number>[0-9]{1,3})(?![0-9]|[-_./][0-9]{2})", re.IGNORECASE
+)
 CANVAS_SYSTEM, MOODLE_SYSTEM, GRADESCOPE_SYSTEM = "canvas", "moodle", "gradescope"
-BLIND_NAME = "Participant"
-
-
-@dataclass(frozen=True)
-class Parcel:
-    """What one person or group handed in at once, or all that a TA put into one folder of theirs.
-
-    label: what the layout calls them; number: what tells two of one label apart, "" if nothing;
-    paths of files begin inside the parcel. attempt: 0 if the layout does not say; delivery: which
-    of several exports it came in; is_numbered: whether numbers in the names of files are of
-    attempts, given by the TA, and not names of what was handed in at once; who: whom of the roster
-    it is from, as far as it tells.
-    """
-
-    label: str
-    files: tuple[File, ...]
-    system: str = ""
-    number: str = ""
-    submitted_at: str = ""
-    group: str = ""
-    attempt: int = 0
-    delivery: int = 0
-    is_numbered: bool = False
-    who: Person | None = None
-
-    @property
-    def person(self) -> tuple[str, str]:
-        """Equal for two parcels exactly if one person, or one group, handed in both."""
-        if self.number:
-            return self.system, self.number
-        return "", self.label
 
 
 def is_export(files: list[File]) -> bool:
@@ -85,6 +64,7 @@ def is_export(files: list[File]) -> bool:
     handed_in = [file for file in files if file.suffix in NOTEBOOKS]
     return bool(handed_in) and all(
         MOODLE.fullmatch(file.path.parts[0])
+        or is_of_platform(file)
         or (len(file.path.parts) == 1 and CANVAS.fullmatch(file.path.name))
         for file in handed_in
     )
@@ -93,8 +73,10 @@ def is_export(files: list[File]) -> bool:
 def parcels_in(files: list[File], lab_name: str) -> list[Parcel]:
     """The parcels of one delivery, those of one person on an LMS put together."""
     folders: dict[str, list[File]] = {}
-    parcels: list[Parcel] = []
+    parcels: list[Parcel] = platform_parcels(files, lab_name)
     for file in files:
+        if is_of_platform(file):
+            continue
         if len(file.path.parts) > 1:
             folders.setdefault(file.path.parts[0], []).append(file)
         elif parcel := _loose(file, lab_name):
@@ -158,6 +140,10 @@ def _in_folder(name: str, files: list[File], lab_name: str) -> Iterator[Parcel]:
     if moodle := MOODLE.fullmatch(name):
         yield Parcel(moodle["name"], tuple(files), MOODLE_SYSTEM, moodle["id"] or "")
         return
+    if repository := classroom(name):
+        if repository.lab == lab_name:
+            yield Parcel(repository.handle, tuple(of_lab(files, lab_name)))
+        return
     if (inbound := INBOUND.fullmatch(name)) and (time := iso_time(inbound["time"])):
         if inbound["lab"] == lab_name:
             yield Parcel(inbound["student"], tuple(files), submitted_at=time)
@@ -192,7 +178,7 @@ def _nbgrader_time(files: list[File], lab_name: str) -> str:
 
 
 def _put_together(parcels: list[Parcel]) -> Iterator[Parcel]:
-    """On an LMS all files of one person are one parcel.
+    """On an LMS all files of one person, of one time if it tells times, are one parcel.
 
     There a number has one label; where it has several, as the day in "ann_2026_10_15_lab.ipynb"
     may, it is no number of a person.
@@ -200,22 +186,18 @@ def _put_together(parcels: list[Parcel]) -> Iterator[Parcel]:
     labels: dict[tuple[str, str], set[str]] = {}
     for parcel in parcels:
         labels.setdefault((parcel.system, parcel.number), set()).add(parcel.label)
-    together: dict[tuple[str, str], list[Parcel]] = {}
+    together: dict[tuple[str, str, str], list[Parcel]] = {}
     for parcel in parcels:
         if not parcel.system:
             yield parcel
             continue
         if len(labels[parcel.system, parcel.number]) > 1:
             parcel = replace(parcel, number="")
-        together.setdefault(parcel.person, []).append(parcel)
+        hand_in = (*parcel.person, parcel.submitted_at)
+        together.setdefault(hand_in, []).append(parcel)
     for group in together.values():
         yield replace(group[0], files=tuple(chain.from_iterable(each.files for each in group)))
 
 
 def _has_notebook(files: list[File]) -> bool:
     return any(file.suffix in NOTEBOOKS for file in files)
-
-
-def below(file: File) -> File:
-    """A file as it lies inside its topmost folder."""
-    return replace(file, path=PurePosixPath(*file.path.parts[1:]))

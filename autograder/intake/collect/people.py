@@ -8,8 +8,11 @@ from datetime import datetime
 
 from autograder.course.roster import Roster, canvas_name
 from autograder.course.times import instant
+from autograder.course.worksheet import is_participant
 from autograder.intake.collect.choose import attempts_in
-from autograder.intake.collect.layouts import BLIND_NAME, CANVAS_SYSTEM, MOODLE_SYSTEM, Parcel
+from autograder.intake.collect.layouts import CANVAS_SYSTEM, MOODLE_SYSTEM
+from autograder.intake.collect.parcel import Parcel
+from autograder.intake.collect.platforms import without_title
 from autograder.intake.collect.submission import Submission, safe_name
 
 Person = tuple[str, str]
@@ -49,6 +52,8 @@ class _Attempt:
 def submissions_of(parcels: list[Parcel], lab_name: str, roster: Roster | None) -> list[Submission]:
     """All submissions in the parcels, by student and attempt."""
     if roster is not None:
+        if roster.kind == "classroom":
+            parcels = without_title(parcels, (person.login for person in roster.people))
         latest = {parcel.person: parcel.delivery for parcel in parcels}
         parcels = [
             each
@@ -87,7 +92,7 @@ def _names_of(parcels: Iterable[Parcel]) -> dict[Person, str]:
     names: dict[Person, str] = {}
     for label, people in sharing.items():
         all_numbered = all(system for system, _ in people)
-        needs_number = all_numbered and (len(people) > 1 or label == BLIND_NAME)
+        needs_number = all_numbered and (len(people) > 1 or is_participant(label))
         for person in people:
             names[person] = f"{label} {person[1]}" if needs_number else label
     return names

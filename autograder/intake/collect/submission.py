@@ -18,11 +18,11 @@ class NoSubmissions(Refusal, ValueError):
 class Submission:
     """What one student handed in for a lab, once.
 
-    problem: why there is no content, in a sentence; extra: the other files beside the notebook;
-    passed_over: the names of other notebooks beside it, which are not graded; attempt: 1 for the
-    first; submitted_at: ISO 8601, without an offset if the export names none, "" if unknown;
-    marked_late: what the LMS says of that, None if nothing; group: whom it was handed in for, ""
-    if for one.
+    problem: why there is no content, in a sentence; extra: the other files beside the notebook,
+    and pictures below it; left_out: the names of those that were not read; passed_over: the names
+    of other notebooks beside it, which are not graded; attempt: 1 for the first; submitted_at: ISO
+    8601, without an offset if the export names none, "" if unknown; marked_late: what the LMS says
+    of that, None if nothing; group: whom it was handed in for, "" if for one.
     """
 
     student: str
@@ -30,6 +30,7 @@ class Submission:
     content: bytes = b""
     problem: str = ""
     extra: dict[str, bytes] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
     passed_over: tuple[str, ...] = ()
     attempt: int = 1
     submitted_at: str = ""

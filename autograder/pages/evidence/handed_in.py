@@ -4,7 +4,6 @@ The folder's notebooks are ours, but every text in them is a student's: it is re
 """
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -14,6 +13,7 @@ from typing import Any
 from autograder.builder.notebooks import cell_kind, cell_name, plain_notebook
 from autograder.builder.source import find_lab
 from autograder.intake.master import OPEN_KINDS
+from autograder.intake.read import Unreadable, parsed
 from autograder.labs import part_of
 from autograder.names import squeeze
 
@@ -136,6 +136,16 @@ def read_pictures(path: Path) -> dict[str, dict[str, dict[str, str]]]:
     return pictures
 
 
+def read_noted(path: Path) -> dict[str, list[str]]:
+    """What intake noted of the written answers of a graded notebook, by cell."""
+    noted: dict[str, list[str]] = {}
+    for cell in _cells(_json(_read(path))):
+        match cell:
+            case {"metadata": {"labkit": {"name": str(name)}, "noted": list(sentences)}}:
+                noted[name] = [each for each in sentences if isinstance(each, str)]
+    return noted
+
+
 def lines_of(text: str) -> list[str]:
     """The lines of a text without white space, blank ones left out."""
     return [squeezed for line in text.splitlines() if (squeezed := squeeze(line))]
@@ -176,8 +186,8 @@ def _source(cell: dict) -> str:
 
 def _json(content: bytes) -> Any:
     try:
-        return json.loads(content)
-    except (ValueError, RecursionError):
+        return parsed(content)
+    except Unreadable:
         return None
 
 

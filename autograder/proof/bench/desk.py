@@ -33,10 +33,10 @@ N_MARKED = 60
 HIDDEN = re.compile(r'type="hidden" name="(\w+)" value="([^"]*)"')
 
 
-def main() -> int:
+def main(*, quick: bool = False) -> int:
     """Measure each class, write the record; returns the exit status."""
-    rows = [measured(n_students) for n_students in CLASSES.values()]
-    report(OUT.with_suffix(".json"), {"host": host(), "classes": rows})
+    rows = [measured(n_students) for n_students in [*CLASSES.values()][: 1 if quick else None]]
+    report(OUT.with_suffix(".json"), {"host": host(), "classes": rows}, quick=quick)
     return 0
 
 

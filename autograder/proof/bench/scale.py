@@ -27,21 +27,23 @@ N_OF_COURSE, N_NBGRADER, JOBS = 300, 3, 2
 SIZES, LAB_OF_SIZES = (1, 10, 100, 1000), "01_memory"
 
 
-def main() -> int:
+def main(*, quick: bool = False) -> int:
     """Measure, write the record, draw the figure."""
     shutil.rmtree(OUT / "scale", ignore_errors=True)
+    labs, sizes = (read_labs(), SIZES) if not quick else ([find_lab(LAB_OF_SIZES)], (1, 2))
+    n, n_nbgrader = (len(labs), 1) if quick else (N_OF_COURSE, N_NBGRADER)
     record = {
         "host": host(),
         "jobs": JOBS,
-        "course": whole_course(read_labs(), N_OF_COURSE),
-        "by_class_size": [of_size(find_lab(LAB_OF_SIZES), n) for n in SIZES],
+        "course": whole_course(labs, n, n_nbgrader),
+        "by_class_size": [of_size(find_lab(LAB_OF_SIZES), n) for n in sizes],
     }
-    report(OUT / "scale.json", record)
-    draw(record["by_class_size"]).savefig(OUT / "scale.png", dpi=150)
+    report(OUT / "scale.json", record, quick=quick)
+    draw(record["by_class_size"]).savefig(OUT / f"scale{quick * '-quick'}.png", dpi=150)
     return 0
 
 
-def whole_course(labs: Sequence[Lab], n: int) -> dict:
+def whole_course(labs: Sequence[Lab], n: int, n_nbgrader: int) -> dict:
     """`n` submissions spread over all labs, graded into one folder; nbgrader on a sample."""
     folder = OUT / "scale" / "course"
     ours, theirs = {}, {}
@@ -50,7 +52,7 @@ def whole_course(labs: Sequence[Lab], n: int) -> dict:
         write_class(folder / "in", lab, n_of_lab)
         run = timed(grade_command(lab, folder / "in", folder / "out", JOBS))
         ours[lab.name] = {**run, "n": n_of_lab}
-        theirs[lab.name] = plain_nbgrader(lab, N_NBGRADER, folder / f"nbgrader-{lab.name}")
+        theirs[lab.name] = plain_nbgrader(lab, n_nbgrader, folder / f"nbgrader-{lab.name}")
     results = read_results(folder / "out" / "results.jsonl")
     in_full = [r for r in results if r.status == GRADED and r.score == r.max_score]
     seconds = sum(run["seconds"] for run in ours.values())

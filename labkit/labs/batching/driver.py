@@ -64,6 +64,7 @@ def serve(
             if not run.stopped and not isinstance(error, errors):
                 raise
             run.stopped = run.stopped or f"the loop of the {server.name} raised {error}"
+            run.error = run.error or error
         service.done()
     return run
 

@@ -51,13 +51,15 @@ class Run:
     """What was asked for, what was there to serve it, and all that happened, in order.
 
     Calls of the loops that did nothing are in the log as lone "step" lines. stopped: why the run
-    was ended before every request was finished or refused; empty if it was not.
+    was ended before every request was finished or refused; empty if it was not. error: what a loop
+    raised, if that was why.
     """
 
     jobs: dict[int, Job]
     setup: Setup
     log: list[Event] = field(default_factory=list)
     stopped: str = ""
+    error: Exception | None = None
 
     @property
     def arriving(self) -> list[Job]:

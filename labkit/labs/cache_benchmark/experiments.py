@@ -9,7 +9,9 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from operator import methodcaller
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -26,7 +28,14 @@ from labkit.labs.cache_benchmark.prompts import (
 )
 from labkit.labs.cache_benchmark.runs import times_at, tokenize
 from labkit.measuring.bench import Bench
-from labkit.measuring.device import forget_peak, free_device_memory, has_room_for, peak_bytes
+from labkit.measuring.device import (
+    forget_peak,
+    free_device_memory,
+    lost,
+    out_of_memory_as_one,
+    peak_bytes,
+    rows_in_room,
+)
 from labkit.measuring.profiles import Profile
 from labkit.measuring.records import OUT_OF_MEMORY, IsDone, Row, measured
 from labkit.measuring.timing import with_time_left
@@ -64,24 +73,40 @@ def cache_or_not(
         if setting not in SETTINGS:
             raise ValueError(f"no setting is called {setting!r}; there are {', '.join(SETTINGS)}")
         role, is_long = SETTINGS[setting]
-        model = zoo.load_for_timing(role, profile)
-        tokens = tokenize(model, long_prompt() if is_long else SHORT_PROMPT)
-        tokens = tokens[:, : profile.long_prompt_length]
-        one = Row("one_token_pass", model.name, 1, 1, 1, False, outcome="-", setting=setting)
-        if not is_done(one.key):
-            yield _one_token_pass(model, profile, one)
+        name, tokens = profile.roles[role], tokenize(long_prompt() if is_long else SHORT_PROMPT)
+        tokens = tokens[: profile.long_prompt_length]
+        words = {"outcome": "-", "setting": setting}
+        parts = [[Row("one_token_pass", name, 1, 1, 1, False, **words)]]
         for use_cache in (True, False):
-            lengths = profile.cache_lengths
-            if is_long and not use_cache:
-                lengths = profile.long_uncached_lengths
+            is_slow = is_long and not use_cache
+            lengths = profile.long_uncached_lengths if is_slow else profile.cache_lengths
             lengths = [n for n in lengths if longest is None or n <= longest]
-            point = ("cache_or_not", model.name, 1, tokens.shape[1])
-            rows = [Row(*point, n, use_cache, outcome="-", setting=setting) for n in lengths]
-            if not all(is_done(row.key) for row in rows):
-                budgets = (seconds_per_curve, longest_run_s, least)
-                yield from _measured_curve(model, tokens, rows, profile, *budgets)
-        del model
+            point = ("cache_or_not", name, 1, len(tokens))
+            parts.append([Row(*point, n, use_cache, **words) for n in lengths])
+        parts = [rows for rows in parts if not all(is_done(row.key) for row in rows)]
+        budgets = (seconds_per_curve, longest_run_s, least)
+        measure = partial(_measured_setting, role, profile, tokens, parts, *budgets)
+        yield from rows_in_room([row for rows in parts for row in rows], measure)
         free_device_memory()
+
+
+def _measured_setting(
+    role: str, profile: Profile, tokens: list[int], parts: list[list[Row]], *budgets: Any
+) -> Iterator[Row]:
+    """The rows of one model: its pass over one token, and its curves; not loaded if all is done."""
+    if not parts:
+        return
+    model = zoo.load_for_timing(role, profile)
+    fed = torch.tensor([tokens], device=model.device)
+    for rows in parts:
+        measure = partial(_measured_curve, model, fed, rows, profile, *budgets)
+        if rows[0].experiment == "one_token_pass":
+            measure = partial(_short_passes, model, profile, rows)
+        yield from rows_in_room(rows, measure)
+
+
+def _short_passes(model: zoo.LoadedModel, profile: Profile, rows: list[Row]) -> Iterator[Row]:
+    yield from (_one_token_pass(model, profile, row) for row in rows)
 
 
 def _measured_curve(
@@ -101,7 +126,7 @@ def _measured_curve(
     use_cache, samples = rows[0].use_cache, []
     forget_peak()
     lengths = [row.n_new for row in rows]
-    first_s, outcome = _run(model, tokens, lengths, use_cache, longest_run_s)
+    first_s, reason = _run(model, tokens, lengths, use_cache, longest_run_s)
     start_s, stopped, fastest_s = time.perf_counter(), None, list(first_s)
     try:
         while first_s and len(samples) < profile.n_repeats:
@@ -111,8 +136,10 @@ def _measured_curve(
             if is_spent and not lacking:
                 break
             reached = lengths[: lacking if is_spent else len(first_s)]
-            samples.append(_run(model, tokens, reached, use_cache, math.inf)[0])
-            fastest_s[: len(reached)] = map(min, fastest_s, samples[-1])
+            times_s, later = _run(model, tokens, reached, use_cache, math.inf)
+            samples.append(times_s)
+            fastest_s[: len(times_s)] = map(min, fastest_s, times_s)
+            reason = reason or later
     except KeyboardInterrupt as interrupt:
         stopped = interrupt
     n_peak_bytes = peak_bytes()
@@ -122,7 +149,7 @@ def _measured_curve(
         if kept:
             yield measured(row, kept, {"first_s": first_s[i]}, n_peak_bytes)
         elif not stopped:
-            yield replace(row, outcome=outcome)
+            yield lost(row, reason) if reason else replace(row, outcome=PAST_BUDGET)
     if stopped:
         raise stopped
 
@@ -134,15 +161,18 @@ def _run(
     use_cache: bool,
     longest_s: float,
 ) -> tuple[list[float], str]:
-    """The times of one generation, and why there are no more of them."""
+    """The times of one generation; and, if the memory ended it, in which words."""
     times_s: list[float] = []
 
     def generate() -> None:
         for time_s in times_at(model, tokens, lengths, use_cache, longest_s):
             times_s.append(time_s)  # one by one: they stay where the next runs out of memory
 
-    outcome = PAST_BUDGET if has_room_for(generate) else OUT_OF_MEMORY
-    return times_s, outcome
+    try:
+        out_of_memory_as_one(generate)
+    except MemoryError as error:
+        return times_s, str(error) or OUT_OF_MEMORY
+    return times_s, ""
 
 
 def _one_token_pass(model: zoo.LoadedModel, profile: Profile, row: Row) -> Row:
@@ -168,27 +198,38 @@ def multi_turn(
     of one new token. n_input is what was computed; counts hold the prompt's tokens, those saved
     and those computed. Every answer is part of the next prompt.
     """
-    model = zoo.load_for_timing("instruct", profile)
     n_characters = n_characters or (24_000 if profile.device == "cuda" else SHORT_DOCUMENT)
-    for use_cache in (False, True):
-        conversations = []
+    name, n_runs = profile.roles["instruct"], profile.n_warmup + profile.n_repeats
+
+    def conversation(model: zoo.LoadedModel, use_cache: bool) -> list[Answer]:
+        cache = PrefixCache(*SIZES, block_hashes, longest_cached_prefix) if use_cache else None
+        engine, tokens, answers = Engine(model.model, cache), tokenize(document(n_characters)), []
+        for question in QUESTIONS:
+            tokens = tokens + tokenize(asked(question))
+            answers.append(engine.answer(tokens, n_new))
+            tokens = tokens + answers[-1].tokens
+        return answers
+
+    def measure(use_cache: bool) -> Iterator[Row]:
+        model = zoo.load_for_timing("instruct", profile)
         title = "with a prefix cache" if use_cache else "without"
-        rounds = range(profile.n_warmup + profile.n_repeats)
-        for _ in with_time_left(rounds, title, "conversation"):
-            cache = PrefixCache(*SIZES, block_hashes, longest_cached_prefix) if use_cache else None
-            engine = Engine(model.model, cache)
-            tokens = tokenize(model, document(n_characters))[0].tolist()
-            answers = []
-            for question in QUESTIONS:
-                tokens = tokens + tokenize(model, asked(question))[0].tolist()
-                answers.append(engine.answer(tokens, n_new))
-                tokens = tokens + answers[-1].tokens
-            conversations.append(answers)
-        for turn, answers in enumerate(zip(*conversations, strict=True), start=1):
-            kept, setting = answers[profile.n_warmup :], f"round {turn}"
-            row = _answer_row("multi_turn", model.name, kept, use_cache, setting)
+        rounds = with_time_left(range(n_runs), title, "conversation")
+        conversations = [conversation(model, use_cache) for _ in rounds]
+        for row, answers in zip(rows[use_cache], zip(*conversations, strict=True), strict=True):
+            row = _answered(row, answers[profile.n_warmup :])
             if not is_done(row.key):
                 yield row
+
+    words = {"outcome": "-"}
+    rows = {
+        use_cache: [
+            Row("multi_turn", name, 1, 0, 1, use_cache, setting=f"round {i + 1}", **words)
+            for i in range(len(QUESTIONS))
+        ]
+        for use_cache in (False, True)
+    }
+    for use_cache in rows:
+        yield from rows_in_room(rows[use_cache], partial(measure, use_cache))
 
 
 def invalidation(
@@ -204,19 +245,26 @@ def invalidation(
 
     Counts as in `multi_turn`; the document has the same length on every machine.
     """
-    model = zoo.load_for_timing("instruct", profile)
     prompts = edited_prompts(n_characters)
     texts = {"first": prompts["same"], **prompts}
-    for setting, text in with_time_left(list(texts.items()), "edited prompts", "prompt"):
-        answers = []
-        for _ in range(profile.n_warmup + profile.n_repeats):
-            engine = Engine(model.model, PrefixCache(*SIZES, block_hashes, longest_cached_prefix))
-            if setting != "first":
-                engine.answer(tokenize(model, prompts["same"])[0].tolist(), n_new)
-            answers.append(engine.answer(tokenize(model, text)[0].tolist(), n_new))
-        row = _answer_row("invalidation", model.name, answers[profile.n_warmup :], True, setting)
-        if not is_done(row.key):
-            yield row
+    row = Row("invalidation", profile.roles["instruct"], 1, 0, 1, True, outcome="-")
+    rows = [replace(row, setting=setting) for setting in texts]
+
+    def measure() -> Iterator[Row]:
+        model = zoo.load_for_timing("instruct", profile)
+        for row in with_time_left(rows, "edited prompts", "prompt"):
+            answers = []
+            for _ in range(profile.n_warmup + profile.n_repeats):
+                cache = PrefixCache(*SIZES, block_hashes, longest_cached_prefix)
+                engine = Engine(model.model, cache)
+                if row.setting != "first":
+                    engine.answer(tokenize(prompts["same"]), n_new)
+                answers.append(engine.answer(tokenize(texts[row.setting]), n_new))
+            row = _answered(row, answers[profile.n_warmup :])
+            if not is_done(row.key):
+                yield row
+
+    yield from rows_in_room(rows, measure)
 
 
 def offload(
@@ -227,28 +275,31 @@ def offload(
     A row's time is that of n_steps steps. counts: the bytes that each step brings over, and the
     bytes per second at which such a copy alone arrives.
     """
-    model = zoo.load_for_timing("instruct", profile)
-    layers = range(len(model.model.model.layers))
-    plans = {"none": [], "half": list(layers)[::2], "all": list(layers)}
-    settings = [(name, picked, False) for name, picked in plans.items()]
-    if model.device.startswith("cuda"):
-        settings.append(("half, overlapping", plans["half"], True))
-    largest = max(
-        sum(weights.nbytes for weights in layer.parameters()) for layer in model.model.model.layers
-    )
-    for setting, picked, overlap in settings:
-        row = Row("offload", model.name, 1, 1, n_steps, True, outcome="-", setting=setting)
-        if is_done(row.key):
-            continue
-        with offloaded(model.model, picked, overlap) as n_bytes:
-            samples = [
-                _step_times(model, n_steps) for _ in range(profile.n_warmup + profile.n_repeats)
-            ]
-        counts = {
-            "offloaded_bytes": n_bytes,
-            "link_bandwidth": copy_bandwidth(largest, model.device),
-        }
-        yield measured(row, samples[profile.n_warmup :], counts)
+    row = Row("offload", profile.roles["instruct"], 1, 1, n_steps, True, outcome="-")
+    settings = ["none", "half", "all", *["half, overlapping"] * (profile.device == "cuda")]
+    rows = [replace(row, setting=setting) for setting in settings]
+    rows = [row for row in rows if not is_done(row.key)]
+
+    def measure() -> Iterator[Row]:
+        model = zoo.load_for_timing("instruct", profile)
+        blocks = model.model.model.layers
+        layers = list(range(len(blocks)))
+        plans = {"none": [], "half": layers[::2], "all": layers}
+        largest = max(sum(weights.nbytes for weights in each.parameters()) for each in blocks)
+        for row in rows:
+            plan, _, overlap = row.setting.partition(", ")
+            with offloaded(model.model, plans[plan], bool(overlap)) as n_bytes:
+                samples = [
+                    _step_times(model, n_steps) for _ in range(profile.n_warmup + profile.n_repeats)
+                ]
+            counts = {
+                "offloaded_bytes": n_bytes,
+                "link_bandwidth": copy_bandwidth(largest, model.device),
+            }
+            yield measured(row, samples[profile.n_warmup :], counts)
+
+    if rows:
+        yield from rows_in_room(rows, measure)
 
 
 def _step_times(model: zoo.LoadedModel, n_steps: int) -> float:
@@ -258,9 +309,7 @@ def _step_times(model: zoo.LoadedModel, n_steps: int) -> float:
     return last - first
 
 
-def _answer_row(
-    experiment: str, name: str, answers: Sequence[Answer], use_cache: bool, setting: str
-) -> Row:
+def _answered(row: Row, answers: Sequence[Answer]) -> Row:
     """The row of requests that were alike; of what they computed, that of the first."""
     first = answers[0]
     counts = {
@@ -268,7 +317,7 @@ def _answer_row(
         "saved_tokens": first.n_saved,
         "prefill_tokens": first.n_computed,
     }
-    row = Row(experiment, name, 1, first.n_computed, 1, use_cache, outcome="-", setting=setting)
+    row = replace(row, n_input=first.n_computed)
     return measured(row, [answer.prefill_s for answer in answers], counts)
 
 

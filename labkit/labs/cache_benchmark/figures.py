@@ -16,11 +16,13 @@ from labkit.labs.cache_benchmark.records import (
 )
 from labkit.measuring.panels import WIDTH, draw_times, name_ends, panels, say
 from labkit.measuring.plots import COLORS, CourseFigure, Drawing
-from labkit.measuring.records import Record, Row, has_rows, with_rows
+from labkit.measuring.records import NothingMeasured, Record, Row, has_rows, with_rows
+from labkit.measuring.tables import or_sentence
 
 LOOKS = {False: (COLORS["plain"], "without cache"), True: (COLORS["cache"], "with cache")}
 
 
+@or_sentence
 def with_and_without(
     record: Record,
     predicted_time_s: Callable[..., float] | None = None,
@@ -31,9 +33,12 @@ def with_and_without(
 
     Points are medians, bars hold the middle half of the samples; dashed lines are predicted.
     scale: "linear" or "log", of both axes. settings: by default the first two of the record.
-    Raises: ValueError if the record has no such rows, or not that setting.
+    Raises: ValueError for a setting that the record does not have.
     """
     shown = list(settings) or _settings(record)[:2]
+    rows = [row for row in record.of("cache_or_not") if row.setting in shown]
+    if not any(row.is_ok for row in rows):
+        raise NothingMeasured.of(rows, "cache_or_not")
     with panels(1, len(shown), (WIDTH, 3.6), sharey=True) as (figure, (row,)):
         for axes, setting in zip(row, shown, strict=True):
             _both_curves(axes, record, setting, predicted_time_s)
@@ -65,13 +70,15 @@ def _in_words(record: Record, setting: str) -> str:
     return f"{setting}: {words}"
 
 
+@or_sentence
 def slopes_by_length(record: Record, slopes: Callable[..., Sequence]) -> CourseFigure:
     """Milliseconds per further token between neighbouring lengths, for the first three settings.
 
     slopes(lengths, times_s) is the caller's. A slope that noise has made negative is left out.
-    Raises: ValueError if the record has no such rows.
     """
     settings, words = _settings(record)[:3], []
+    if not any(row.is_ok for row in record.of("cache_or_not")):
+        raise NothingMeasured.of(record.of("cache_or_not"), "cache_or_not")
     with panels(1, len(settings), (WIDTH, 3.4), sharey=True) as (figure, (row,)):
         for axes, setting in zip(row, settings, strict=True):
             for use_cache, (color, label) in LOOKS.items():
@@ -96,15 +103,16 @@ def slopes_by_length(record: Record, slopes: Callable[..., Sequence]) -> CourseF
     return figure
 
 
+@or_sentence
 def prefill_by_round(rows: Sequence[Row], title: str = "") -> CourseFigure:
     """Tokens computed, and the time until the first new token, of each question, both ways.
 
     rows: of the experiment multi_turn.
-    Raises: ValueError if there are none.
     """
-    rows = [row for row in rows if row.experiment == "multi_turn" and row.is_ok]
+    every = [row for row in rows if row.experiment == "multi_turn"]
+    rows = [row for row in every if row.is_ok]
     if not rows:
-        raise ValueError("no row of the experiment multi_turn: measure it first")
+        raise NothingMeasured.of(every, "multi_turn")
     ms = {}
     with panels(1, 2, (WIDTH, 3.2)) as (figure, (both,)):
         for use_cache, (color, _) in LOOKS.items():
@@ -181,20 +189,22 @@ def figures_of(records: Mapping[str, Record]) -> dict[str, Drawing]:
 def _settings(record: Record) -> list[str]:
     if found := settings_of(record):
         return found
-    raise ValueError("the record has no rows of the experiment cache_or_not: measure it first")
+    raise NothingMeasured.of((), "cache_or_not")
 
 
 def _both_curves(
     axes: Axes, record: Record, setting: str, predicted_time_s: Callable[..., float] | None
 ) -> None:
-    launches = [row for row in record.of("one_token_pass") if row.setting == setting]
-    is_known = bool(record.of("roofline")) and any(row.is_ok for row in launches)
     for use_cache, (color, label) in LOOKS.items():
         if rows := curve_rows(record, setting, use_cache):
             draw_times(axes, rows, attrgetter("n_new"), color, label=label, ms=3.5)
-            if predicted_time_s is not None and is_known:
+            if predicted_time_s is not None:
                 predicted = predicted_curve(record, setting, use_cache, predicted_time_s)
                 axes.plot(*predicted, "--", color=COLORS["reference"], linewidth=1.2)
+    if not axes.has_data():
+        rows = [row for row in record.of("cache_or_not") if row.setting == setting]
+        words = ", ".join(dict.fromkeys(row.outcome for row in rows))
+        axes.text(0.5, 0.5, words, ha="center", fontsize=9, transform=axes.transAxes)
 
 
 def _scaled(axes: Axes, scale: str) -> None:

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from labkit.measuring.device import synchronize
+from labkit.models.cached import forward, layers_of, new_cache
 
 Block = list[tuple[Tensor, Tensor]]  # keys and values of every layer, each (1 Hkv block_size D)
 
@@ -135,26 +136,20 @@ class Engine:
             new.append(self._step(new[-1:], past))
         n_kept = 0
         if self.cache is not None:
-            layers = [(layer.keys, layer.values) for layer in past.layers]
-            n_kept = self.cache.keep([*tokens, *new[:-1]], layers, salt)  # the last was never fed
+            computed = [*tokens, *new[:-1]]  # the last was never fed
+            n_kept = self.cache.keep(computed, layers_of(past), salt)
         return Answer(new, len(tokens), n_saved, n_kept, prefill_s)
 
     def _step(self, tokens: Sequence[int], past: Any) -> int:
         """Feed these tokens; the most likely next one."""
         fed = torch.tensor([list(tokens)], device=self.model.device)
-        logits = self.model(fed, past_key_values=past, use_cache=True, logits_to_keep=1).logits
+        logits = forward(self.model, fed, past, logits_to_keep=1).logits
         return int(logits[0, -1].argmax())  # waits for the device
 
     def _filled(self, blocks: Sequence[Block]) -> Any:
         """A transformers cache that holds these blocks."""
-        from transformers import DynamicCache
-
-        past = DynamicCache()
-        for i, parts in enumerate(zip(*blocks, strict=True)):
-            keys = torch.cat([keys for keys, _ in parts], dim=2)
-            values = torch.cat([values for _, values in parts], dim=2)
-            past.update(keys, values, i)
-        return past
+        layers = [zip(*parts, strict=True) for parts in zip(*blocks, strict=True)]
+        return new_cache((torch.cat(keys, 2), torch.cat(values, 2)) for keys, values in layers)
 
     def _check(self, tokens: Sequence[int], n_new: int) -> None:
         if not len(tokens) or n_new < 1:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from labkit.measuring.bounds import roofline_of
+from labkit.measuring.bounds import knows_machine, roofline_of
 from labkit.measuring.records import Record, Row
 from labkit.measuring.roofline import ModelWork
 
@@ -47,13 +47,16 @@ def settings_of(record: Record) -> list[str]:
 def predicted_curve(
     record: Record, setting: str, use_cache: bool, predicted_time_s: Callable[..., float]
 ) -> tuple[list[int], list[float]]:
-    """Lengths, and the seconds predicted for them on the record's machine.
+    """Lengths, and the seconds predicted for them on the record's machine; none if it is unknown.
 
     predicted_time_s(machine, work, n_prompt, n_new, use_cache, launch_s, dtype) is called with the
     measured roofline and, as the launch time, with the measured pass over one token.
     """
     first = first_row(record, setting)
     lengths, _ = curve(record, setting, use_cache)
+    launches = [row for row in record.of("one_token_pass") if row.setting == setting]
+    if not (lengths and knows_machine(record) and any(row.is_ok for row in launches)):
+        return [], []
     machine, work = roofline_of(record), ModelWork.of(first.model)
     launch, dtype = launch_s(record, setting), record.provenance.dtype
     predicted = [

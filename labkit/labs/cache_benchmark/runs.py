@@ -3,20 +3,27 @@
 import math
 import time
 from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from labkit import zoo
 from labkit.measuring.device import synchronize
+from labkit.models.cached import forward, new_cache
 
 
-def tokenize(model: zoo.LoadedModel, text: str) -> Tensor:
-    """Text as tokens (1 S); for a model without a tokenizer, as the tiny pair's cuts it."""
+def tokenize(text: str) -> list[int]:
+    """Text as tokens, as the tiny pair's tokenizer cuts it: random weights have none."""
+    return _tokenizer()(text, verbose=False)["input_ids"]
+
+
+@cache
+def _tokenizer() -> Any:
     from labkit.zoo.choose import kit_tokenizer
 
-    tokenizer = model.tokenizer or kit_tokenizer("tiny-target")
-    return torch.tensor([tokenizer(text, verbose=False)["input_ids"]], device=model.device)
+    return kit_tokenizer("tiny-target")
 
 
 @torch.inference_mode()
@@ -31,7 +38,8 @@ def times_at(
 
     Ends early where reaching the next length, at the present rate, would take over longest_s.
     """
-    past, fed = None, tokens
+    past = new_cache(config=model.model.config) if use_cache else None
+    fed = tokens
     n_made, time_s = 0, 0.0
     synchronize()
     start_s = time.perf_counter()
@@ -39,9 +47,8 @@ def times_at(
         if n_made and time_s * n_new / n_made > longest_s:
             break
         while n_made < n_new:
-            out = model.model(fed, past_key_values=past, use_cache=use_cache, logits_to_keep=1)
-            new = out.logits[:, -1:].argmax(dim=-1)
-            past = out.past_key_values if use_cache else None
+            logits = forward(model.model, fed, past, logits_to_keep=1).logits
+            new = logits[:, -1:].argmax(dim=-1)
             fed = new if use_cache else torch.cat([fed, new], dim=1)
             n_made += 1
         synchronize()

@@ -7,7 +7,8 @@ from matplotlib.axes import Axes
 from labkit.labs.flash_attention.records import Point, Traffic, by_back_end, floors_ms, points
 from labkit.measuring.panels import SMALL, WIDTH, name_ends, panels, say
 from labkit.measuring.plots import COLORS, CourseFigure
-from labkit.measuring.records import Record
+from labkit.measuring.records import NothingMeasured, Record, has_rows
+from labkit.measuring.tables import or_sentence
 
 LOOKS = {  # those that write all scores, and those that work tile by tile
     "plain": ("o-", COLORS["plain"]), "math": ("s-", COLORS["plain"]),
@@ -21,6 +22,7 @@ FLOORS = {  # by what takes the time: label and line
 }
 
 
+@or_sentence
 def back_ends(
     record: Record,
     standard_traffic: Traffic | None = None,
@@ -32,7 +34,6 @@ def back_ends(
     large matrices; dotted, with the two functions: what moving takes that they count, all from the
     large memory. (On a GPU tiles that many programs load mostly come out of its cache: a kernel may
     be faster than the lower of these lines.)
-    Raises: ValueError if the record has no rows of the experiment sdpa.
     """
     forward, back = _forward_and_back(record)
     counts = (standard_traffic, flash_2_traffic)
@@ -79,8 +80,8 @@ def logarithmic(axes: Axes, ticks: Sequence[int]) -> None:
 def _forward_and_back(record: Record) -> tuple[Point, Point | None]:
     """The first head_dim of a record, not causal: the point without and with the backward pass."""
     every = [point for point in points(record) if not point.is_causal]
-    if not every:
-        raise ValueError("the record has no rows of the experiment sdpa: measure it first")
+    if not has_rows(record, "sdpa"):
+        raise NothingMeasured.of(record.of("sdpa"), "sdpa")
     of_first = [point for point in every if point.head_dim == every[0].head_dim]
     found = {point.has_back: point for point in of_first}
     return found[False], found.get(True)

@@ -4,7 +4,6 @@ All of a length are timed in turns. On a GPU peak memory is the allocator's; on 
 no such count, it is what the operations' results take.
 """
 
-import contextlib
 import math
 import warnings
 from collections.abc import Callable, Iterator
@@ -26,12 +25,14 @@ from labkit.labs.flash_attention.records import BACK_ENDS, Point
 from labkit.measuring.device import (
     forget_peak,
     free_device_memory,
+    lost,
     out_of_memory_as_one,
     peak_bytes,
+    rows_in_room,
 )
 from labkit.measuring.hardware import roofline_rows
 from labkit.measuring.profiles import Profile
-from labkit.measuring.records import OUT_OF_MEMORY, IsDone, Row, measured
+from labkit.measuring.records import IsDone, Row, measured
 from labkit.measuring.timing import time_in_turns, with_time_left
 
 SAMPLE_S = 4e-3  # a sample has as many runs as take this long
@@ -42,6 +43,7 @@ PYTORCH = {
     "efficient": SDPBackend.EFFICIENT_ATTENTION,
     "cudnn": SDPBackend.CUDNN_ATTENTION,
 }
+EVERYWHERE = ("plain", "math")
 Attention = Callable[[Tensor, Tensor, Tensor, bool], Tensor]
 
 
@@ -80,7 +82,7 @@ def sdpa(
         row = Row("sdpa", "-", 1, n_rows, 0, False, outcome="-", setting=str(point))
         rows = [replace(row, model=name, counts=point.counts) for name in names[point]]
         rows = [row for row in rows if not is_done(row.key)]
-        yield from _measured(profile, point, rows, sizes.n_samples)
+        yield from rows_in_room(rows, partial(_measured, profile, point, rows, sizes.n_samples))
 
 
 def plain(queries: Tensor, keys: Tensor, values: Tensor, is_causal: bool) -> Tensor:
@@ -125,17 +127,29 @@ def _parts(profile: Profile, point: Point, n_rows: int) -> list[Tensor]:
 
 
 def _runs_here(profile: Profile, name: str, point: Point) -> bool:
-    """Whether a back end can do this; the kit's kernel has no backward pass."""
+    """Whether a back end can do this; the kit's kernel has no backward pass.
+
+    Without memory to try it, only those that run everywhere can: their rows say what they lack.
+    """
     if name == "labkit" and point.has_back:
         return False
-    parts = _parts(profile, point, 64)
+
+    def run() -> None:
+        parts = _parts(profile, point, 64)
+        _run(_attention(name, parts[0]), parts, point)
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # PyTorch says there why a back end cannot
-            _run(_attention(name, parts[0]), parts, point)
+            out_of_memory_as_one(run)
     except (RuntimeError, ValueError):
         return False
-    return True
+    except MemoryError:
+        is_known = name in EVERYWHERE
+    else:
+        return True
+    free_device_memory()
+    return is_known
 
 
 def _measured(profile: Profile, point: Point, rows: list[Row], n_samples: int) -> Iterator[Row]:
@@ -144,8 +158,15 @@ def _measured(profile: Profile, point: Point, rows: list[Row], n_samples: int) -
         return
     parts = _parts(profile, point, rows[0].n_input)
     runs = {row.model: partial(_run, _attention(row.model, parts[0]), parts, point) for row in rows}
-    peaks = {name: _peak_or_none(run, parts) for name, run in runs.items()}
-    runs = {name: run for name, run in runs.items() if peaks[name] is not None}
+    peaks, reasons = {}, {}
+    for name, run in runs.items():
+        try:
+            peaks[name] = out_of_memory_as_one(partial(_peak_of, run, parts))
+        except MemoryError as error:
+            reasons[name] = str(error)
+        if name in reasons:
+            free_device_memory()
+    runs = {name: run for name, run in runs.items() if name in peaks}
     once = time_in_turns(runs, 1, n_warmup=0)  # the run for its memory has warmed it up
     n_runs = {
         name: min(MOST_RUNS, math.ceil(SAMPLE_S / timing.median_s)) for name, timing in once.items()
@@ -157,20 +178,12 @@ def _measured(profile: Profile, point: Point, rows: list[Row], n_samples: int) -
             samples_s = [sample / n_runs[row.model] for sample in timings[row.model].samples_s]
             yield measured(row, samples_s, row.counts, peaks[row.model])
         else:
-            yield replace(row, outcome=OUT_OF_MEMORY)
+            yield lost(row, reasons[row.model])
 
 
 def _repeat(run: Callable[[], None], n_runs: int) -> None:
     for _ in range(n_runs):
         run()
-
-
-def _peak_or_none(run: Callable[[], None], parts: list[Tensor]) -> int | None:
-    """As `_peak_of`; None where memory does not suffice."""
-    with contextlib.suppress(MemoryError):
-        return out_of_memory_as_one(partial(_peak_of, run, parts))
-    free_device_memory()
-    return None
 
 
 def _peak_of(run: Callable[[], None], parts: list[Tensor]) -> int:

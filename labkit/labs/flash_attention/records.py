@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from labkit.measuring.bounds import roofline_of
+from labkit.measuring.bounds import knows_machine, roofline_of
 from labkit.measuring.records import Record, Row
 from labkit.measuring.roofline import BYTES
 
@@ -97,7 +97,7 @@ def floors_ms(
     With the two functions also what moving takes, in tiles of `TILE_Q` rows of Q. What they count
     is the way forward without a mask: they say nothing of other points.
     """
-    if not record.of("roofline"):
+    if not knows_machine(record):
         return {}
     floors = {"products": computing_s(record, point, n_rows)}
     if standard_traffic and not (point.is_causal or point.has_back):

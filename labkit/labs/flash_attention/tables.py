@@ -13,9 +13,9 @@ from labkit.labs.flash_attention.records import (
     floors_ms,
     points,
 )
-from labkit.measuring.records import Record, Row
+from labkit.measuring.records import NothingMeasured, Record, Row
 from labkit.measuring.roofline import BYTES, Roofline
-from labkit.measuring.tables import Table, Tables
+from labkit.measuring.tables import Table, Tables, or_sentence
 from labkit.models.facts import gpus
 
 GPT2_HEADS, GPT2_ROWS, GPT2_HEAD_DIM = 64 * 16, 1024, 64  # 64 sequences of 16 heads
@@ -78,6 +78,7 @@ def cards_table(
     return Table(headings, lines, f"N = {n_rows:,}, D = {head_dim}")
 
 
+@or_sentence
 def back_ends_table(
     record: Record,
     standard_traffic: Traffic | None = None,
@@ -89,11 +90,10 @@ def back_ends_table(
     products: the matrix products alone. With the two functions also the time to move what they
     count, forward and not causal: all scores, and tiles with 128 rows of Q. A kernel that is faster
     than that has tiles from a cache: many programs load the same. The bounds need a known machine.
-    Raises: ValueError if the record has no such rows.
     """
     every = points(record)
     if not every:
-        raise ValueError("the record has no rows of the experiment sdpa: measure it first")
+        raise NothingMeasured.of((), "sdpa")
     names = list(dict.fromkeys(name for point in every for name in by_back_end(record, point)))
     where = f"{record.provenance}; 1 sequence of {every[0].n_heads} heads"
     groups: dict[bool, list[Point]] = {False: [], True: []}

@@ -19,7 +19,7 @@ from labkit import zoo
 from labkit.engine.cached import EngineModel
 from labkit.engine.decoder import Decoder
 from labkit.engine.weights import weights_of
-from labkit.measuring.bench import report
+from labkit.measuring.bench import is_quick, report
 from labkit.measuring.machine import use_one_thread
 from labkit.measuring.timing import machine
 from labkit.models.prompts import prompts
@@ -35,10 +35,11 @@ RATIOS = {  # numerator, denominator: seconds of the one over those of the other
 Way = Callable[[list[int]], Sequence[int]]
 
 
-def main() -> None:
+def main(*, quick: bool = False) -> None:
     """Measure, write the record, print it."""
     use_one_thread()
-    report(OUT, {"machine": machine(), "cpu": on_cpu()})
+    found = on_cpu(n_rounds=1, n_prompts=1) if quick else on_cpu()
+    report(OUT, {"machine": machine(), "cpu": found}, quick=quick)
 
 
 def on_cpu(n_rounds: int = N_ROUNDS, n_new: int = N_NEW, n_prompts: int | None = None) -> dict:
@@ -123,4 +124,4 @@ def _generated(pair: zoo.Pair, text: list[int], n_new: int, **settings: Any) -> 
 
 
 if __name__ == "__main__":
-    main()
+    main(quick=is_quick(__doc__))

@@ -20,22 +20,23 @@ from labkit.engine.weights import KNOWN, weights_of
 from labkit.labs.speculative.models import CopyDraft, TransformersModel
 from labkit.labs.speculative.records import ALONE, N_CACHED, ratios_of
 from labkit.labs.speculative.sampled import (
+    Played,
     SampledPair,
     Samplers,
     Task,
     Text,
     Way,
     play_batch,
+    texts_of,
     written,
 )
 from labkit.labs.speculative.scripted import N_POSITIONS, PUBLISHED, by_transformers, scripted
-from labkit.measuring.device import free_device_memory
+from labkit.measuring.device import free_device_memory, rows_in_room
 from labkit.measuring.machine import available_memory_bytes
 from labkit.measuring.profiles import PAIRS, Profile
-from labkit.measuring.records import OUT_OF_MEMORY, IsDone, Row, measured, recorded_results
+from labkit.measuring.records import IsDone, Row, measured, recorded_results
 from labkit.measuring.timing import time_in_turns
-from labkit.models.tiny import KIT_MODELS, SHIPPED
-from labkit.zoo.errors import UnavailableModel
+from labkit.models.tiny import KIT_MODELS, SHIPPED, facts_of
 
 REGIMES = {"simple": "pattern", "normal": "instruction"}  # kinds of prompts, and their source
 FED = (1, 2, 3, 4, 6, 8, 11)  # tokens of one step: the draft's, and gamma + 1 to verify
@@ -53,12 +54,13 @@ def decode_steps(
     """
     copy = Row("copy_bandwidth", profile.device, 1, 0, 0, False, outcome="-")
     if not is_done(copy.key):
-        yield _copied(copy, n_samples)
+        yield from rows_in_room([copy], partial(_copied, copy, n_samples))
     for name in dict.fromkeys(name for pair in profile.pairs for name in PAIRS[pair]):
         row = Row("decode_steps", name, 1, 1, 0, True, outcome="-", setting="eager")
         rows = [replace(row, n_input=n_fed) for n_fed in FED]
         if not all(is_done(row.key) for row in rows):
-            yield from _unless_too_large(row, _timed_steps(profile, rows, n_samples))
+            yield from rows_in_room(rows, partial(_timed_steps, profile, rows, n_samples))
+            free_device_memory()
 
 
 def speculation(
@@ -84,13 +86,12 @@ def speculation(
     own = samplers or Samplers.reference()
     for pair in pairs or profile.pairs:
         if KIT_MODELS.keys() >= set(PAIRS[pair]):
-            rows = _sampled(profile, pair, own, Task(**task), gammas, is_done)
+            yield from _sampled(profile, pair, own, Task(**task), gammas, is_done)
         else:
             wanted = ratios or ratios_of(recorded_results("speculative-cpu*")["speculative-cpu"])
             n_samples = task.get("n_samples", profile.n_repeats)
-            rows = scripted(profile, pair, wanted, own, n_samples, is_done)
-        row = Row("speculation", pair, 1, N_CACHED, 0, True, outcome="-")
-        yield from _unless_too_large(row, rows)
+            yield from scripted(profile, pair, wanted, own, n_samples, is_done)
+        free_device_memory()
 
 
 def eager_speculation(
@@ -104,9 +105,8 @@ def eager_speculation(
     """As `speculation`, by transformers' eager steps, for the pairs with published acceptance."""
     task, own = Task(n_new=n_new, n_samples=n_samples), samplers or Samplers.reference()
     for pair in (pair for pair in profile.pairs if pair in PUBLISHED):
-        rows = by_transformers("eager_speculation", profile, pair, {}, own, task, is_done)
-        row = Row("eager_speculation", pair, 1, N_CACHED, 0, True, outcome="-")
-        yield from _unless_too_large(row, rows)
+        yield from by_transformers("eager_speculation", profile, pair, {}, own, task, is_done)
+        free_device_memory()
 
 
 def regimes(
@@ -124,19 +124,19 @@ def regimes(
     Settings: "gamma 3, simple, 64 new, n-gram" or "alone, simple, 64 new". The pair is one of the
     kit's own, whose texts are really written.
     """
-    models, own = SampledPair(pair, profile), samplers or Samplers.reference()
-    vocab_size = models.target.shape.vocab_size
+    own = samplers or Samplers.reference()
+    vocab_size = facts_of(PAIRS[pair][0])["vocab_size"]
     drafts = {"model": None, "n-gram": lambda: CopyDraft(own.ngram_draft, vocab_size)}
     for (kind, source), n_new in product(REGIMES.items(), lengths):
         each = Task(**task | {"n_new": n_new})
-        texts = [text for text in models.texts(each.n_per_source) if text.source == source]
+        texts = [text for text in texts_of(pair, each.n_per_source) if text.source == source]
         regime = f"{kind}, {n_new} new"
         ways = [Way(f"{ALONE}, {regime}", 0)]
         for name, make_draft in drafts.items():
             ways += [Way(f"gamma {n}, {regime}, {name}", n, make_draft) for n in gammas]
         rows = [each.row("regimes", pair, texts, way.setting) for way in ways]
-        found = written(rows, partial(models.play, own), texts, ways, each, is_done)
-        yield from (seen.filled(row, texts) for row, seen in found)
+        make_play = partial(_play, pair, profile, own)
+        yield from written(rows, make_play, texts, ways, each, is_done)
 
 
 def batch_sweep(
@@ -153,8 +153,9 @@ def batch_sweep(
     n_new: of a row of the batch, over all batches. Texts that do not fill a batch are left out, so
     sizes that divide their number compare the same texts.
     """
-    models, each = SampledPair(pair, profile), Task(**task)
-    texts, ways = models.texts(each.n_per_source), [Way(ALONE, 0), Way(f"gamma {gamma}", gamma)]
+    each = Task(**task)
+    texts = texts_of(pair, each.n_per_source)
+    ways = [Way(ALONE, 0), Way(f"gamma {gamma}", gamma)]
     for size in sizes:
         groups = [texts[i : i + size] for i in range(0, len(texts) - size + 1, size)]
         batches = [
@@ -165,18 +166,16 @@ def batch_sweep(
         rows = [
             replace(each.row("batch_sweep", pair, texts, way.setting), **sizes_of) for way in ways
         ]
-        play = partial(play_batch, models.decoders(size))
-        found = written(rows, play, batches, ways, each, is_done)
-        yield from (seen.filled(row, batches) for row, seen in found)
+
+        def make_play(size: int = size) -> Callable[..., None]:
+            return partial(play_batch, SampledPair(pair, profile).decoders(size))
+
+        yield from written(rows, make_play, batches, ways, each, is_done)
 
 
-def _unless_too_large(row: Row, rows: Iterator[Row]) -> Iterator[Row]:
-    """The rows; where the models need more memory than there is, the row says so instead."""
-    try:
-        yield from rows
-    except (torch.OutOfMemoryError, UnavailableModel) as error:
-        yield replace(row, outcome=OUT_OF_MEMORY, note=str(error).partition("\n")[0])
-    free_device_memory()
+def _play(pair: str, profile: Profile, samplers: Samplers) -> Callable[..., None]:
+    """What plays a pair that is loaded now."""
+    return partial(SampledPair(pair, profile).play, samplers)
 
 
 def _sampled(
@@ -188,28 +187,30 @@ def _sampled(
     is_done: IsDone,
 ) -> Iterator[Row]:
     """The rows of the experiment speculation for a pair that really writes, and by_source."""
-    models = SampledPair(pair, profile)
-    texts = models.texts(task.n_per_source)
+    texts = texts_of(pair, task.n_per_source)
     ways = [Way(ALONE, 0), *(Way(f"gamma {gamma}", gamma) for gamma in gammas)]
     rows = [task.row("speculation", pair, texts, way.setting) for way in ways]
-    play = partial(models.play, samplers)
-    for row, seen in written(rows, play, texts, ways, task, is_done):
+
+    def by_source(row: Row, seen: Played) -> Iterator[Row]:
         for source in dict.fromkeys(text.source for text in texts):
             some = [text for text in texts if text.source == source]
             each = task.row("by_source", pair, some, f"{row.setting}, {source}")
             yield seen.filled(each, some)
-        yield seen.filled(row, texts)
+
+    make_play = partial(_play, pair, profile, samplers)
+    yield from written(rows, make_play, texts, ways, task, is_done, by_source)
 
 
-def _copied(row: Row, n_samples: int) -> Row:
+def _copied(row: Row, n_samples: int) -> Iterator[Row]:
     """A copy of a tensor that no cache holds: it is read and written."""
     on_gpu = row.model == "cuda"
-    room_bytes = available_memory_bytes(row.model) or 2**32
+    room_bytes = available_memory_bytes(row.model)
+    room_bytes = 2**32 if room_bytes is None else room_bytes
     n_bytes = min(2**31 if on_gpu else 2**28, room_bytes // 8)
     source = torch.zeros(n_bytes, dtype=torch.uint8, device=row.model)
     target = torch.empty_like(source)
     timing = time_in_turns({"copy": lambda: target.copy_(source)}, n_samples, n_warmup=2)
-    return measured(row, timing["copy"].samples_s, {"moved_bytes": 2 * source.nbytes})
+    yield measured(row, timing["copy"].samples_s, {"moved_bytes": 2 * source.nbytes})
 
 
 def _timed_steps(profile: Profile, rows: list[Row], n_samples: int) -> Iterator[Row]:

@@ -24,7 +24,8 @@ from labkit.labs.speculative.sweep_figures import acceptance_by_source, by_batch
 from labkit.measuring.panels import SMALL, WIDTH, break_even, name_ends, panels, say, with_bars
 from labkit.measuring.plots import COLORS, CourseFigure, Drawing
 from labkit.measuring.profiles import PAIRS
-from labkit.measuring.records import Record, has_rows
+from labkit.measuring.records import NothingMeasured, Record, has_rows
+from labkit.measuring.tables import or_sentence
 from labkit.models.tiny import facts_of
 
 SETTING_COLORS = {"eager": COLORS["plain"]} | dict.fromkeys(
@@ -35,11 +36,9 @@ CLOSE = 0.15  # a prediction within this part of the measurement is a good one
 COLUMNS = 3
 
 
+@or_sentence
 def steps_by_model(record: Record) -> CourseFigure:
-    """Milliseconds of a one-token step: eager, by the engine, and the floor; a line per model.
-
-    Raises: ValueError if the record has no such rows.
-    """
+    """Milliseconds of a one-token step: eager, by the engine, and the floor; a line per model."""
     models = _models(record)
     with panels(1, 1, (WIDTH, 1.5 + 0.5 * len(models))) as (figure, ((axes,),)):
         by_setting = {
@@ -75,11 +74,9 @@ def steps_by_model(record: Record) -> CourseFigure:
         return say(figure, title, record.provenance, caption)
 
 
+@or_sentence
 def verify_cost(record: Record) -> CourseFigure:
-    """Seconds of a step over several tokens, in steps over one: what verification costs.
-
-    Raises: ValueError if the record has no such rows.
-    """
+    """Seconds of a step over several tokens, in steps over one: what verification costs."""
     targets = [PAIRS[pair][0] for pair in _pairs(record)] or _models(record)[:1]
     targets = [target for target in dict.fromkeys(targets) if target in _models(record)]
     fastest, costs = settings_of(record)[0], []
@@ -103,10 +100,11 @@ def verify_cost(record: Record) -> CourseFigure:
     return figure
 
 
+@or_sentence
 def gains_by_gamma(record: Record, speedup: Speedup | None = None) -> CourseFigure:
     """Speedup by gamma: a panel per pair; predictions are dashed.
 
-    Bars: from the least to the greatest round. Raises: ValueError if the record has no such rows.
+    Bars: from the least to the greatest round.
     """
     every = gains(record, speedup)
     by_pair = {pair: [g for g in every if g.row.model == pair] for pair in _pairs(record)}
@@ -137,12 +135,12 @@ def gains_by_gamma(record: Record, speedup: Speedup | None = None) -> CourseFigu
     return figure
 
 
+@or_sentence
 def residuals(record: Record, speedup: Speedup | None = None) -> CourseFigure:
-    """Measured speedup over the predicted one, by gamma; the band is 15 % to either side.
-
-    Raises: ValueError if the record has no such rows.
-    """
+    """Measured speedup over the predicted one, by gamma; the band is 15 % to either side."""
     every = [gain for gain in gains(record, speedup) if gain.predicted]
+    if not every:
+        raise NothingMeasured.of(record.of("decode_steps"), "decode_steps")
     ratios = {id(gain): gain.speedup[0] / next(iter(gain.predicted.values())) for gain in every}
     with panels(1, 1, (WIDTH, 3.2)) as (figure, ((axes,),)):
         for mark, pair in zip("os^vD<>", _pairs(record), strict=False):
@@ -198,7 +196,7 @@ def _pairs(record: Record) -> list[str]:
 def _models(record: Record) -> list[str]:
     found = [row.model for row in record.of("decode_steps") if row.is_ok]
     if not found:
-        raise ValueError("the record has no rows of decode_steps: measure them first")
+        raise NothingMeasured.of(record.of("decode_steps"), "decode_steps")
     return list(dict.fromkeys(found))
 
 

@@ -15,6 +15,7 @@ from torch import Generator, Tensor
 
 from labkit.labs.speculative.trees import ancestor_mask, depths
 from labkit.models.arguments import check_rewind
+from labkit.models.cached import cut, forward, new_cache
 from labkit.models.sampling import on_cpu
 
 Propose = Callable[[list[int], int], list[int]]
@@ -28,13 +29,6 @@ def check_full_attention(model: Any) -> None:
     kinds = set(getattr(model.config, "layer_types", None) or all_layers)
     if kinds != {"full_attention"}:
         raise ValueError(f"all layers must have full attention for this; they have {sorted(kinds)}")
-
-
-def empty_cache() -> Any:
-    """A cache that keeps all tokens of all layers, so that any of them can be taken back."""
-    from transformers import DynamicCache
-
-    return DynamicCache()
 
 
 class TableModel:
@@ -112,7 +106,7 @@ class TransformersModel:
         """The model as it was loaded, with an empty cache."""
         self.vocab_size: int = model.config.vocab_size
         self._model = model
-        self._cache = empty_cache()
+        self._cache = new_cache()  # of all tokens, so that any of them can be taken back
 
     def n_cached(self) -> int:
         """Tokens in the cache."""
@@ -149,24 +143,22 @@ class TransformersModel:
             raise ValueError("feed at least one token")
         fed = torch.tensor([list(tokens)], device=self._model.device)
         with torch.inference_mode():
-            found = self._model(fed, past_key_values=self._cache, use_cache=True, **settings)
-        return on_cpu(found.logits[0])
+            logits = forward(self._model, fed, self._cache, **settings).logits
+        return on_cpu(logits[0])
 
     def rewind(self, n_cached: int) -> None:
         """Forget all but the first n_cached tokens. Raises: ValueError if there are fewer."""
         n_now = self.n_cached()
         check_rewind(n_cached, n_now)
         if n_cached == 0:
-            self._cache = empty_cache()
+            self._cache = new_cache()
         elif n_cached < n_now:
-            self._cache.crop(n_cached - n_now)  # a negative number: how many to remove
+            cut(self._cache, slice(n_cached))
 
     def keep(self, n_cached: int, nodes: Sequence[int]) -> None:
         """Keep of what follows the first n_cached tokens only these, in this order."""
         kept = torch.tensor([*range(n_cached), *(n_cached + node for node in nodes)])
-        for layer in self._cache.layers:
-            layer.keys = layer.keys[:, :, kept.to(layer.keys.device)]
-            layer.values = layer.values[:, :, kept.to(layer.values.device)]
+        cut(self._cache, kept.to(self._model.device))
 
 
 class CopyDraft:

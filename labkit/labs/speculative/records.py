@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from labkit.measuring.profiles import PAIRS
-from labkit.measuring.records import Record, Row
+from labkit.measuring.records import NothingMeasured, Record, Row
 from labkit.models.sampling import Block
 
 ALONE = "alone"  # the setting of a target that writes by itself
@@ -103,17 +103,18 @@ def gains(
     """Every pair and gamma of the experiment, in the order of measurement.
 
     speedup: as `labkit.speculative.speedup`, which it is if none is given.
-    Raises: ValueError if the record has no such rows.
+    Raises: NothingMeasured if the record has no such rows, or none of the target alone.
     """
     rows = [row for row in record.of(experiment) if row.is_ok]
-    if not rows:
-        raise ValueError(f"the record has no rows of the experiment {experiment}: measure it first")
     alone = {_task_of(row): row for row in rows if gamma_of(row) == 0}
-    return [
+    found = [
         _gain(record, row, alone[_task_of(row)], speedup)
         for row in rows
         if gamma_of(row) and _task_of(row) in alone
     ]
+    if not found:
+        raise NothingMeasured.of(record.of(experiment), experiment)
+    return found
 
 
 def _task_of(row: Row) -> tuple:
@@ -214,11 +215,12 @@ def step_s(record: Record, model: str, setting: str, n_fed: int = 1) -> float:
 def copy_bandwidth(record: Record) -> float:
     """Bytes per second that the record's copy read and wrote together.
 
-    Raises: ValueError if the record has none.
+    NaN if the record has none.
     """
     for row in record.of("copy_bandwidth"):
-        return row.counts["moved_bytes"] / row.time_s
-    raise ValueError("the record has no row of copy_bandwidth: measure decode_steps first")
+        if row.is_ok:
+            return row.counts["moved_bytes"] / row.time_s
+    return math.nan
 
 
 def floor_s(record: Record, model: str) -> float:

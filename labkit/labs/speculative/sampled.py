@@ -7,7 +7,7 @@ engine's decoders, so that what they do themselves is the smaller part of the ti
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
@@ -22,11 +22,13 @@ from labkit.engine.sampling import warped
 from labkit.engine.weights import weights_of
 from labkit.labs.speculative.batched import speculative_batch
 from labkit.labs.speculative.records import ALONE, counts_of
-from labkit.measuring.profiles import Profile
+from labkit.measuring.device import rows_in_room
+from labkit.measuring.profiles import PAIRS, Profile
 from labkit.measuring.records import IsDone, Row, measured
 from labkit.measuring.timing import with_time_left
 from labkit.models.prompts import prompts
 from labkit.models.sampling import Block
+from labkit.zoo.choose import kit_tokenizer
 
 N_POSITIONS, N_WARM_UP = 1024, 8  # of a decoder; tokens that are written before the first timing
 
@@ -165,7 +167,7 @@ class SampledPair(Player):
     def __init__(self, pair: str, profile: Profile) -> None:
         """Both models, with room for texts of N_POSITIONS tokens. Raises: as `zoo.load_pair`."""
         loaded = zoo.load_pair(pair, profile=profile)
-        self.name, self.tokenizer = pair, loaded.target.tokenizer
+        self.name = pair
         both = (loaded.target, loaded.draft)
         self._weights = [weights_of(each.model, N_POSITIONS) for each in both]
         self.target, self.draft = self.decoders()
@@ -174,19 +176,19 @@ class SampledPair(Player):
         """The target's and the draft's, for batches of so many texts."""
         return [Decoder(weights, N_POSITIONS, n_sequences) for weights in self._weights]
 
-    def texts(self, n_per_source: int | None = None) -> list[Text]:
-        """The twenty prompts as tokens, or so many of each source."""
-        by_source: dict[str, list[Text]] = {}
-        for prompt in prompts():
-            tokens = self.tokenizer(prompt.text)["input_ids"]
-            text = Text(prompt.id, prompt.source, tuple(tokens))
-            by_source.setdefault(prompt.source, []).append(text)
-        return [text for group in by_source.values() for text in group[:n_per_source]]
-
     def models(self, way: Way) -> list[Any]:
         """The target on the engine; and the way's own draft, or the pair's."""
         draft = way.make_draft or (lambda: EngineModel(self.draft))
         return [EngineModel(self.target), *([draft()] if way.gamma else [])]
+
+
+def texts_of(pair: str, n_per_source: int | None = None) -> list[Text]:
+    """The twenty prompts as tokens of one of the kit's pairs, or so many of each source."""
+    tokenizer, by_source = kit_tokenizer(PAIRS[pair][0]), {}
+    for prompt in prompts():
+        text = Text(prompt.id, prompt.source, tuple(tokenizer(prompt.text)["input_ids"]))
+        by_source.setdefault(prompt.source, []).append(text)
+    return [text for group in by_source.values() for text in group[:n_per_source]]
 
 
 def play_batch(
@@ -237,12 +239,22 @@ def play_in_turns(
 
 def written(
     rows: Sequence[Row],
-    play: Callable[..., None],
+    make_play: Callable[[], Callable[..., None]],
     texts: Sequence[Text],
     ways: Sequence[Way],
     task: Task,
     is_done: IsDone,
-) -> Iterator[tuple[Row, Played]]:
-    """Each way's row with what was seen of it, once all have been played; none if all are done."""
+    more: Callable[[Row, Played], Iterable[Row]] = lambda row, seen: (),
+) -> Iterator[Row]:
+    """Each way's row once all have been played; none if all are done.
+
+    make_play() loads the models and gives what plays them. more: rows that come before a way's own.
+    """
+
+    def measure() -> Iterator[Row]:
+        for row, seen in zip(rows, play_in_turns(make_play(), texts, ways, task), strict=True):
+            yield from more(row, seen)
+            yield seen.filled(row, texts)
+
     if not all(is_done(row.key) for row in rows):
-        yield from zip(rows, play_in_turns(play, texts, ways, task), strict=True)
+        yield from rows_in_room(rows, measure)

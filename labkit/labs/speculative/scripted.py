@@ -24,7 +24,7 @@ from labkit.engine.weights import KNOWN, weights_of
 from labkit.labs.speculative.models import TransformersModel
 from labkit.labs.speculative.records import ALONE, N_CACHED, alpha_of_ratio, counts_of
 from labkit.labs.speculative.sampled import Player, Samplers, Task, Text, Way, written
-from labkit.measuring.device import forget_peak, peak_bytes
+from labkit.measuring.device import forget_peak, peak_bytes, rows_in_room
 from labkit.measuring.profiles import PAIRS, Profile
 from labkit.measuring.records import IsDone, Row, measured
 from labkit.measuring.timing import time_in_turns
@@ -82,13 +82,17 @@ def _by_engine(
         rows[gamma] = replace(row, n_new=N_BLOCKS + sum(numbers), **words)
     if all(is_done(row.key) for row in rows.values()):
         return
-    models = ScriptedPair(pair, profile.dtype, N_CACHED)
-    forget_peak()
-    runs = {rows[0].setting: models.alone(N_ALONE)}
-    runs |= {rows[gamma].setting: models.blocks(gamma, kept[gamma]) for gamma in kept}
-    timings = time_in_turns(runs, n_samples)
-    for row in rows.values():
-        yield measured(row, timings[row.setting].samples_s, row.counts, peak_bytes())
+
+    def measure() -> Iterator[Row]:
+        models = ScriptedPair(pair, profile.dtype, N_CACHED)
+        forget_peak()
+        runs = {rows[0].setting: models.alone(N_ALONE)}
+        runs |= {rows[gamma].setting: models.blocks(gamma, kept[gamma]) for gamma in kept}
+        timings = time_in_turns(runs, n_samples)
+        for row in rows.values():
+            yield measured(row, timings[row.setting].samples_s, row.counts, peak_bytes())
+
+    yield from rows_in_room(list(rows.values()), measure)
 
 
 def by_transformers(
@@ -108,11 +112,11 @@ def by_transformers(
         replace(task.row(experiment, pair, [text], way.setting), note=f"{note}, eager")
         for way in ways
     ]
-    if all(is_done(row.key) for row in rows):
-        return
-    play = partial(EagerPair(pair, profile, ratios).play, samplers)
-    for row, seen in written(rows, play, [text], ways, task, is_done):
-        yield seen.filled(row, [text])
+
+    def make_play() -> Callable[..., None]:
+        return partial(EagerPair(pair, profile, ratios).play, samplers)
+
+    yield from written(rows, make_play, [text], ways, task, is_done)
 
 
 def kept_in_blocks(gamma: int, ratio: float, n_blocks: int) -> list[int]:

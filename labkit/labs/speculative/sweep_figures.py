@@ -3,17 +3,19 @@
 from labkit.labs.speculative.records import ALONE, Gain, Speedup, best, gains, token_s, words_of
 from labkit.measuring.panels import WIDTH, break_even, name_ends, panels, say, with_bars
 from labkit.measuring.plots import COLORS, CourseFigure
-from labkit.measuring.records import Record
+from labkit.measuring.records import NothingMeasured, Record
+from labkit.measuring.tables import or_sentence
 
 
+@or_sentence
 def acceptance_by_source(
     record: Record, pair: str = "tiny", speedup: Speedup | None = None
 ) -> CourseFigure:
-    """alpha and speedup of each source of prompts, at the pair's best gamma.
-
-    Raises: ValueError if the record has no such rows.
-    """
-    chosen = best(gain for gain in gains(record, speedup) if gain.row.model == pair)
+    """alpha and speedup of each source of prompts, at the pair's best gamma."""
+    of_pair = [gain for gain in gains(record, speedup) if gain.row.model == pair]
+    if not of_pair:
+        raise NothingMeasured.of(record.of("speculation", pair), "speculation")
+    chosen = best(of_pair)
     every = gains(record, speedup, "by_source")
     shown = [gain for gain in every if (gain.row.model, gain.gamma) == (pair, chosen.gamma)]
     sources = [words_of(gain.row)[1] for gain in shown]
@@ -36,11 +38,11 @@ def acceptance_by_source(
         return say(figure, title, record.provenance, caption)
 
 
+@or_sentence
 def regimes(record: Record, speedup: Speedup | None = None) -> CourseFigure:
     """Speedup by gamma: a panel per kind of prompt, a line per draft and number of new tokens.
 
     A ring marks the best gamma of a line; below the line of break-even drafting is a loss.
-    Raises: ValueError if the record has no such rows.
     """
     every = gains(record, speedup, "regimes")
     kinds = list(dict.fromkeys(words_of(gain.row)[1] for gain in every))
@@ -79,11 +81,9 @@ def regimes(record: Record, speedup: Speedup | None = None) -> CourseFigure:
     return figure
 
 
+@or_sentence
 def by_batch(record: Record, speedup: Speedup | None = None) -> CourseFigure:
-    """alpha by the size of the batch, and tokens per second with the draft and without.
-
-    Raises: ValueError if the record has no such rows.
-    """
+    """alpha by the size of the batch, and tokens per second with the draft and without."""
     every = gains(record, speedup, "batch_sweep")
     sizes = [gain.row.batch_size for gain in every]
     alone = {r.batch_size: r for r in record.of("batch_sweep") if r.setting == ALONE}

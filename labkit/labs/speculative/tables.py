@@ -14,10 +14,10 @@ from labkit.labs.speculative.records import (
     step_s,
     words_of,
 )
-from labkit.measuring.bounds import roofline_of
+from labkit.measuring.bounds import knows_machine, roofline_of
 from labkit.measuring.profiles import PAIRS
-from labkit.measuring.records import Record
-from labkit.measuring.tables import Table, Tables
+from labkit.measuring.records import Record, has_rows
+from labkit.measuring.tables import Table, Tables, or_sentence
 from labkit.models.facts import gpus
 from labkit.models.tiny import facts_of
 
@@ -36,7 +36,7 @@ def steps_table(record: Record) -> Tables:
         eight_tokens.append([*name, *(_number(ratio, ".2f") for ratio in ratios)])
     headings = ["model", "layers", *settings]
     one_token += _left_out(record, "decode_steps", len(headings) + 1)
-    where = f"{record.provenance}, copying at {copy_bandwidth(record) / 1e9:,.0f} GB/s"
+    where = f"{record.provenance}, copying at {_number(copy_bandwidth(record) / 1e9, ',.0f')} GB/s"
     return Tables(
         [
             Table([*headings, "floor"], one_token, f"A step of one token, in ms: {where}"),
@@ -45,6 +45,7 @@ def steps_table(record: Record) -> Tables:
     )
 
 
+@or_sentence
 def gains_table(
     record: Record, speedup: Speedup | None = None, experiment: str = "speculation"
 ) -> Tables:
@@ -81,11 +82,9 @@ def gains_table(
     )
 
 
+@or_sentence
 def regimes_table(record: Record, speedup: Speedup | None = None) -> Table:
-    """The best gamma of each regime, its speedup, and the largest gamma that still gains.
-
-    Raises: ValueError if the record has no such rows.
-    """
+    """The best gamma of each regime, its speedup, and the largest gamma that still gains."""
     groups: dict[str, list[Gain]] = {}
     for gain in gains(record, speedup, "regimes"):
         groups.setdefault(", ".join(words_of(gain.row)[1:]), []).append(gain)
@@ -107,6 +106,10 @@ def hardware_table(records: Mapping[str, Record], speedup: Speedup | None = None
     headings = ["device", "memory", "GB/s", "setting", "alone ms", "ms"]
     lines = []
     for record in records.values():
+        if not has_rows(record, "speculation"):
+            said = [*_machine_cells(record), "no time was measured"]
+            lines.append([*said, *[None] * (len(headings) + 2 - len(said))])
+            continue
         for gain in _best_and_worst(gains(record, speedup)):
             setting = f"{gain.row.model}, {gain.row.setting}"
             times = [f"{1e3 * seconds:.3g}" for seconds in (gain.alone_s, gain.token_s)]
@@ -140,7 +143,7 @@ def _best_and_worst(every: Collection[Gain]) -> tuple[Gain, Gain]:
 
 
 def _machine_cells(record: Record) -> list[str]:
-    notes = [row.note for row in record.of("roofline")]
+    notes = [row.note for row in record.of("roofline")] if knows_machine(record) else []
     facts = gpus().get(notes[-1]) if notes else None
     if not notes:
         return [record.provenance.device, "-", "-"]
@@ -176,8 +179,8 @@ def _predicted_cells(gain: Gain, names: Iterable[str]) -> list[str]:
 
 def _left_out(record: Record, experiment: str, n_cells: int) -> list[list[str]]:
     """A line for what could not be measured: the model or pair, and why."""
-    rows = [row for row in record.of(experiment) if not row.is_ok]
-    return [[row.short_model, row.outcome, *[""] * (n_cells - 2)] for row in rows]
+    lost = {(row.short_model, row.outcome) for row in record.of(experiment) if not row.is_ok}
+    return [[*each, *[""] * (n_cells - 2)] for each in sorted(lost)]
 
 
 def _number(value: float, form: str) -> str:

@@ -8,6 +8,7 @@ experiment that was interrupted goes on where it stopped.
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -19,12 +20,13 @@ from labkit.measuring.bench import Bench, roofline
 from labkit.measuring.device import (
     forget_peak,
     free_device_memory,
+    lost,
     out_of_memory_as_one,
     peak_bytes,
     synchronize,
 )
 from labkit.measuring.profiles import Profile
-from labkit.measuring.records import OUT_OF_MEMORY, Row
+from labkit.measuring.records import Row, measured
 from labkit.measuring.timing import with_time_left
 
 FORWARD_TOKENS = 256
@@ -91,18 +93,22 @@ class _Sweeper:
         self.peak_bytes: int | None = None
         self.s_per_size = math.inf  # the least so far: one disturbed point predicts nothing
         self.is_cold = True
-        self.skipped: str = ""
+        self.reason = ""  # why a point has no samples
 
     def measure(self, point: Point) -> list[float]:
         """The samples of a point; none if it would take too long."""
-        self.events_s, self.peak_bytes, self.skipped = (), None, ""
-        return out_of_memory_as_one(lambda: self._measure(point))
+        self.events_s, self.peak_bytes, self.reason = (), None, ""
+        try:
+            return out_of_memory_as_one(lambda: self._measure(point))
+        except MemoryError as error:
+            self.reason = str(error)
+            raise
 
     def _measure(self, point: Point) -> list[float]:
         bench, on_gpu = self.bench, self.loaded.device.startswith("cuda")
         predicted_s = self.s_per_size * _size(point)
         if bench.skip_s < predicted_s < math.inf:
-            self.skipped = f"one run was predicted to take {predicted_s:.0f} s"
+            self.reason = f"one run was predicted to take {predicted_s:.0f} s"
             return []
         run, events = self._run(point), []
         if on_gpu:
@@ -165,42 +171,52 @@ class _Sweeper:
         """One row of the record."""
         if outcome == "ok" and not len(samples_s):
             outcome = "skipped"
-        is_ok = outcome == "ok"
-        self.bench.save(
-            Row(
-                self.experiment,
-                self.loaded.name,
-                *point,
-                use_cache=True,
-                samples_s=tuple(map(float, samples_s)),
-                events_s=self.events_s if is_ok else (),
-                peak_bytes=self.peak_bytes if is_ok else None,
-                outcome=outcome if is_ok or outcome == "skipped" else OUT_OF_MEMORY,
-                note=self.skipped or ("random weights" if self.loaded.weights == "random" else ""),
-                counts={"first_s": self.first_s} if is_ok else {},
-            )
-        )
+        note = self.reason or ("random weights" if self.loaded.weights == "random" else "")
+        row = Row(self.experiment, self.loaded.name, *point, True, outcome="skipped", note=note)
+        if outcome == "ok":
+            counts = {"first_s": self.first_s}
+            row = measured(row, tuple(map(float, samples_s)), counts, self.peak_bytes)
+            row = replace(row, events_s=self.events_s)
+        elif outcome != "skipped":
+            row = lost(row, note)
+        self.bench.save(row)
 
 
 def _sweep_generation(bench: Bench, experiment: str, role: str, points: Sequence[Point]) -> None:
     """Sweep one model over points (batch size, tokens in, new tokens), with a bar."""
     name = bench.profile.roles[role]
-    rows = {each: Row(experiment, name, *each, True, outcome=OUT_OF_MEMORY) for each in points}
+    rows = {each: Row(experiment, name, *each, True, outcome="-") for each in points}
     done = [point for point, row in rows.items() if bench.recorder.is_done(row.key)]
     if len(done) == len(points):
         return
     try:
         loaded = out_of_memory_as_one(lambda: zoo.load_for_timing(role, bench.profile))
-    except (MemoryError, zoo.UnavailableModel) as error:
+    except MemoryError as error:
         for missed in [point for point in points if point not in done]:
-            bench.save(replace(rows[missed], note=str(error)))
+            bench.save(lost(rows[missed], error))
         return
     sweeper = _Sweeper(bench, experiment, loaded)
     title = f"{experiment}, {rows[points[0]].short_model}"
     shown = with_time_left(points, title, "point")
     sweeper.harness.sweep(shown, sweeper.measure, sweeper.save, free_device_memory, done)
-    del sweeper
+    del sweeper, loaded
     free_device_memory()
+
+
+def measured_again(bench: Bench, row: Row) -> list[float]:
+    """Three more times of a row of the output sweep; none if its memory has been taken since."""
+    harness = bench.harness or Harness()
+
+    def measure() -> list[float]:
+        loaded = zoo.load_for_timing("sweep-medium", bench.profile)
+        tokens = torch.randint(loaded.vocab_size, (row.batch_size, row.n_input)).to(loaded.device)
+        run = partial(harness.generate_fixed, loaded.model, tokens, row.n_new)
+        return list(harness.time_runs(run, time.perf_counter, synchronize, 1, 3))
+
+    with suppress(MemoryError):
+        return out_of_memory_as_one(measure)
+    free_device_memory()
+    return []
 
 
 def _size(point: Point) -> int:

@@ -14,41 +14,49 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from labkit.labs.throughput.records import floor_s
 from labkit.measuring.panels import SMALL, WIDTH, draw_times, panels, say
 from labkit.measuring.plots import COLORS, CourseFigure, Drawing
-from labkit.measuring.records import Record, Row, has_rows
+from labkit.measuring.records import NothingMeasured, Record, Row, has_rows
+from labkit.measuring.tables import or_sentence
 from labkit.models.tiny import facts_of
 
 WAYS_OF_COUNTING = {"n_input": "tokens in", "n_new": "new tokens", "batch_size": "texts in a batch"}
 
 
+@or_sentence
 def input_sweep(record: Record) -> CourseFigure:
     """Time and throughput by prompt length."""
     rows = _measured(record, "input_sweep", "n_input")
     flat = [row for row in rows if row.time_s < 1.25 * rows[0].time_s]
-    title = (
-        f"Up to {flat[-1].n_input:,} tokens in: about {rows[0].time_s:.2g} s; "
-        f"{rows[-1].n_input:,} tokens in: {rows[-1].time_s:.2g} s"
-    )
+    title = f"{rows[-1].n_input:,} tokens in: {rows[-1].time_s:.2g} s"
+    if len(rows) > 1:
+        title = f"Up to {flat[-1].n_input:,} tokens in: about {rows[0].time_s:.2g} s; {title}"
     return _sweep_figure(record, "input_sweep", "n_input", title)
 
 
+@or_sentence
 def output_sweep(record: Record) -> CourseFigure:
     """Time and throughput by number of new tokens."""
-    first, *_, last = _measured(record, "output_sweep", "n_new")
-    each_ms = 1e3 * (last.time_s - first.time_s) / (last.n_new - first.n_new)
-    title = f"Each new token takes {each_ms:.3g} ms"
+    rows = _measured(record, "output_sweep", "n_new")
+    first, last = rows[0], rows[-1]
+    title = f"{first.n_new} new tokens take {first.time_s:.3g} s"
+    if len(rows) > 1:
+        each_ms = 1e3 * (last.time_s - first.time_s) / (last.n_new - first.n_new)
+        title = f"Each new token takes {each_ms:.3g} ms"
     return _sweep_figure(record, "output_sweep", "n_new", title)
 
 
+@or_sentence
 def forward_by_batch(record: Record) -> CourseFigure:
     """Time of a forward pass, and passes of one text per second, by batch size."""
-    first, *_, last = _measured(record, "forward_by_batch", "batch_size")
-    title = (
-        f"A pass over {last.batch_size} texts takes {last.time_s / first.time_s:.1f} times as long "
-        f"as over {first.batch_size}"
-    )
+    rows = _measured(record, "forward_by_batch", "batch_size")
+    first, last = rows[0], rows[-1]
+    title = f"A pass over {last.batch_size} texts takes {last.time_s:.3g} s"
+    if len(rows) > 1:
+        ratio = f"{last.time_s / first.time_s:.1f} times as long as over {first.batch_size}"
+        title = f"A pass over {last.batch_size} texts takes {ratio}"
     return _sweep_figure(record, "forward_by_batch", "batch_size", title)
 
 
+@or_sentence
 def three_models(record: Record) -> CourseFigure:
     """Each model's time per layer and step, beside the floor of its step per layer."""
     rows = _measured(record, "three_models", "n_new")
@@ -88,11 +96,11 @@ def figures_of(records: Mapping[str, Record]) -> dict[str, Drawing]:
 
 
 def _measured(record: Record, experiment: str, field: str) -> list[Row]:
-    """The rows that have times, by what was varied. Raises: ValueError if there are none."""
+    """The rows that have times, by what was varied. Raises: NothingMeasured if there are none."""
     rows = [row for row in record.of(experiment) if row.is_ok]
     if not rows:
-        raise ValueError(f"the record has no rows of the experiment {experiment}: measure it first")
-    return rows if field == "n_new" else sorted(rows, key=attrgetter(field))
+        raise NothingMeasured.of(record.of(experiment), experiment)
+    return sorted(rows, key=attrgetter(field))
 
 
 def _sweep_figure(record: Record, experiment: str, field: str, title: str) -> CourseFigure:

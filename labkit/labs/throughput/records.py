@@ -1,6 +1,6 @@
 """What a record of lab 2 says beside its times: the floors of its runs."""
 
-from labkit.measuring.bounds import machine_of
+from labkit.measuring.bounds import knows_machine, machine_of
 from labkit.measuring.physics import floors_of
 from labkit.measuring.records import Record, Row
 from labkit.measuring.roofline import Floor
@@ -9,7 +9,7 @@ from labkit.models.tiny import has_facts
 
 def floors_of_run(row: Row, record: Record) -> list[Floor]:
     """Of all passes of a run, on the record's machine; none where it or the model is unknown."""
-    if not (record.of("roofline") and has_facts(row.model)):
+    if not (knows_machine(record) and has_facts(row.model)):
         return []
     machine, _ = machine_of(record)
     return floors_of(row, row.model, machine, record.provenance.dtype)

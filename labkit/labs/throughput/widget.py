@@ -11,9 +11,9 @@ import numpy
 from labkit.measuring.bounds import machine_of
 from labkit.measuring.panels import SMALL, WIDTH, panels, say
 from labkit.measuring.plots import COLORS, CourseFigure
-from labkit.measuring.records import Record, recorded_results
+from labkit.measuring.records import NothingMeasured, Record, recorded_results
 from labkit.measuring.roofline import BYTES, ModelWork, Roofline, ridge_point
-from labkit.measuring.tables import Table
+from labkit.measuring.tables import Table, or_sentence
 from labkit.measuring.widgets import Control, has_widgets, player
 
 BATCH_SIZES = tuple(2**i for i in range(11))
@@ -73,6 +73,7 @@ def decode_point(model: str, batch_size: int, dtype: str, n_cached: int = N_CACH
     )
 
 
+@or_sentence
 def draw(record: Record, batch_size: int, model: str | None = None) -> CourseFigure:
     """The roofline of a record's machine, its measured passes, and a decode step of a batch.
 
@@ -96,8 +97,9 @@ def draw(record: Record, batch_size: int, model: str | None = None) -> CourseFig
             (True, COLORS["cache"], "decode steps, measured"),
         ):
             shown = [point for point in measured if point.label.startswith("step") == is_step]
-            places = [(point.flops_per_byte, point.flops_per_s / 1e9) for point in shown]
-            axes.plot(*zip(*places, strict=True), "o", color=color, label=label)
+            rates = [point.flops_per_s / 1e9 for point in shown]
+            places = [point.flops_per_byte for point in shown]
+            axes.plot(places, rates, "o", color=color, label=label)
         top = float(_roof(machine, dtype, numpy.array([chosen.flops_per_byte]))[0]) / 1e9
         axes.set(xscale="log", yscale="log", xlim=(x[0], x[-1]))
         axes.vlines(chosen.flops_per_byte, axes.get_ylim()[0], top, color=CHOSEN, linestyle=":")
@@ -116,14 +118,16 @@ def draw(record: Record, batch_size: int, model: str | None = None) -> CourseFig
         return say(figure, title, f"{machine.name}; {record.provenance}", caption)
 
 
+@or_sentence
 def roofline_explorer(record: Record) -> Any:
     """A slider for the batch of a decode step, on the roofline with the measured passes.
 
     Without ipywidgets: returns `roofline_table`.
     """
+    models = _models_of(record)
+    machine_of(record)
     if not has_widgets("a table instead of the picture"):
         return roofline_table(record)
-    models = _models_of(record)
     return player(
         [
             [Control("model", "model", models[0], models, is_menu=True)],
@@ -158,5 +162,9 @@ def _roof(machine: Roofline, dtype: str, flops_per_byte: numpy.ndarray) -> numpy
 
 
 def _models_of(record: Record) -> list[str]:
+    """Those of the three that ran, else any that did. Raises: NothingMeasured if none did."""
     models = [row.model for row in record.of("three_models") if row.is_ok]
-    return models or [row.model for row in record.rows if row.is_ok][:1]
+    models = models or [row.model for row in record.rows if row.is_ok][:1]
+    if not models:
+        raise NothingMeasured.of(record.of("three_models"), "three_models")
+    return models

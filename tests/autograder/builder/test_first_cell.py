@@ -1,20 +1,16 @@
 """The first cell as students run it: released files, one environment, no network."""
 
-import io
-import json
-import os
 import shutil
 import subprocess
 import sys
 import threading
-import zipfile
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from importlib.metadata import distribution
 
 import pytest
 from instances import shown_labs
+from student_venv import Environment, first_cell, unpack
 
 from autograder import places
 from autograder.builder.editions import edition_of
@@ -27,13 +23,6 @@ from autograder.places import REPOSITORY
 LABS = read_labs()
 FIRST, SECOND = LABS[:2]
 NOWHERE = "http://127.0.0.1:9"
-WITHOUT_INDEX = {
-    "PIP_NO_DEPS": "1",
-    "PIP_NO_INDEX": "1",
-    "PIP_RETRIES": "0",
-    "PIP_NO_CACHE_DIR": "1",
-    "PIP_NO_COMPILE": "1",
-}
 RUN_PIP = "runpy.run_module('pip', run_name='__main__')"
 USE = """
 import labkit.models.facts as facts
@@ -55,36 +44,6 @@ InteractiveShell().run_cell(sys.stdin.read())
 """
 
 
-class Environment:
-    """A student's environment; what labkit needs from the package index counts as there."""
-
-    def __init__(self, folder, *options):
-        command = [sys.executable, "-m", "venv", "--without-pip", *options, folder]
-        subprocess.run(command, check=True)
-        self.python = folder / "bin" / "python"
-        (self.packages,) = folder.glob("lib/*/site-packages")
-        (self.packages / "pip").symlink_to(distribution("pip").locate_file("pip"))  # for speed
-        kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        self.variables = kept | WITHOUT_INDEX | {"no_proxy": "127.0.0.1"}
-
-    def run(self, code, folder, **variables):
-        """What a fresh process that runs code in a folder prints, on both channels."""
-        done = subprocess.run(
-            [self.python, "-c", code], cwd=folder, env=self.variables | variables,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        )  # fmt: skip
-        return done.stdout
-
-    def says(self, code, folder, **variables):
-        """The last line of it, or the sentences that stopped the cell."""
-        *_, last = self.run(code, folder, **variables).strip().splitlines()
-        return last.removeprefix("install_labkit.<locals>.Stop: ")
-
-    def holds(self, edition):
-        """Whether an edition's labkit is what is installed."""
-        return (self.packages / f"labkit-{edition.version}.dist-info").exists()
-
-
 @contextmanager
 def revision(number, folder):
     """What is built meanwhile has this revision in the first lab."""
@@ -92,18 +51,6 @@ def revision(number, folder):
         patch.setattr(places, "COURSE", folder / "course.toml")
         places.COURSE.write_text(f'title = ""\n[revisions]\n{FIRST.name} = {number}\n')
         yield
-
-
-def first_cell(notebook):
-    cells = json.loads(notebook)["cells"]
-    return next("".join(cell["source"]) for cell in cells if cell["id"] == "install")
-
-
-def unpack(edition, folder):
-    """Unpack a lab's zip as a student does; returns the notebook's first cell."""
-    with zipfile.ZipFile(io.BytesIO(edition.zipped(""))) as archive:
-        archive.extractall(folder)
-    return first_cell((folder / f"{edition.lab.name}.ipynb").read_text())
 
 
 @pytest.fixture(scope="module")
@@ -196,6 +143,15 @@ def test_a_corrected_zip_beside_the_old_notebook_is_taken_and_kept(ready, folder
         assert ready.says(cell, folder) == f"labkit {corrected.version} is ready."
     for path in folder.glob("labkit-*lab01.2*"):
         path.unlink()
+
+
+def test_a_corrected_list_that_a_browser_renamed_is_read(ready, folder, corrected, tmp_path):
+    """Colab keeps the old list and writes " (1)" into the name of the new one."""
+    old = unpack(edition_of(FIRST), tmp_path)
+    (tmp_path / "labkit-lab01 (1).json").write_bytes(corrected.listed())
+    wheel = corrected.wheels[1]
+    (tmp_path / wheel.file_name.replace(".whl", " (1).whl")).write_bytes(wheel.content)
+    assert ready.says(old, tmp_path).startswith(f"labkit {corrected.version} is installed.")
 
 
 def test_a_corrected_lab_arrives_from_its_address(ready, site, corrected, tmp_path):

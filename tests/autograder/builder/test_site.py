@@ -30,8 +30,9 @@ RAW = "https://raw.githubusercontent.com/someone/course"
 COLAB = "https://colab.research.google.com/github"
 
 
-def release(*arguments):
-    return CliRunner().invoke(app, ["release", *map(str, arguments)])
+def release(*arguments, draft=True):
+    options = ["--draft"] if draft else []  # the kit's own course page is not filled in
+    return CliRunner().invoke(app, ["release", *options, *map(str, arguments)])
 
 
 @pytest.fixture(scope="module")
@@ -179,6 +180,42 @@ def test_a_slip_is_one_sentence(arguments, message):
     done = release(*arguments)
     assert done.exit_code == 2
     assert message in done.output
+
+
+def test_a_release_names_each_field_of_the_course_page_that_is_not_filled_in(own_course, tmp_path):
+    done = release(LAB.name, "-o", tmp_path, draft=False)
+    assert done.exit_code == 2
+    assert not list(tmp_path.glob("*.zip"))
+    for line in (
+        '"Course and term" = "[name, term]"',
+        '"Staff" = "[names]"',
+        '"Where to hand in" = "[platform]"',
+        'ask = "[e-mail], with the subject [COURSE LAB]"',
+    ):
+        assert f"  {line}\n" in done.stderr
+    assert "until the date on your feedback page" not in done.stderr
+    assert "--draft" in done.stderr.splitlines()[-1]
+    packed = release(LAB.name, "-o", tmp_path)
+    assert (tmp_path / f"{LAB.name}.zip").exists()
+    assert "Warning: a draft: 9 fields are not filled in" in packed.stderr
+
+
+@pytest.mark.parametrize("text", ["[names]", "Ann, [names]", "", "  "])
+def test_a_field_with_brackets_or_nothing_is_not_filled_in(text, own_course, tmp_path):
+    places.COURSE.write_text(f'title = "A course"\n[page]\nStaff = "{text}"\nRoom = "R 1"\n')
+    done = release(LAB.name, "-o", tmp_path, draft=False)
+    assert done.exit_code == 2
+    assert f'\n  "Staff" = "{text}"\n' in done.stderr
+    assert "Room" not in done.stderr
+
+
+def test_a_course_page_that_is_filled_in_needs_no_draft(own_course, tmp_path):
+    board = "[the board](https://board.example)"
+    text = places.COURSE.read_text()
+    places.COURSE.write_text(re.sub(r'= "[^"]*\[.*"$', f'= "{board}"', text, flags=re.MULTILINE))
+    done = release(LAB.name, "-o", tmp_path, draft=False)
+    assert done.exit_code == 0
+    assert done.stderr == ""
 
 
 def test_a_released_notebook_is_handed_in_like_the_repositorys(released):

@@ -4,9 +4,11 @@ from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import pytest
+from babel.dates import format_datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autograder.course.dates import LANGUAGES
 from autograder.course.times import instant, iso_time, parse_time
 
 NOON = datetime(2026, 10, 15, 12, 0, tzinfo=UTC)
@@ -71,3 +73,27 @@ offsets = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(
 @given(st.datetimes(datetime(1971, 1, 1), datetime(8000, 1, 1), timezones=offsets))
 def test_iso_text_reads_back_to_the_same_instant(moment):
     assert instant(moment.isoformat()) == moment
+
+
+PATTERNS = (
+    "EEEE, d MMMM y, HH:mm", "EEEE, d LLLL y, h:mm a", "y年 M月 d日(EEE) HH:mm", "d.M.y, HH:mm",
+    "MMM d, y h:mm a", "EEE, d MMM y, HH:mm:ss", "EEEE, MMMM d, y, h:mm a", "y年M月d日 EEEE a h:mm",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@given(st.datetimes(datetime(1971, 1, 1), datetime(2900, 1, 1)), st.sampled_from(PATTERNS))
+def test_dates_in_words_read_back_in_each_language(language, moment, pattern):
+    seconds = moment.second if "ss" in pattern else 0
+    text = format_datetime(moment, pattern, locale=language)
+    assert parse_time(text) == moment.replace(second=seconds, microsecond=0), text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["15/10/2026 23:59", "10/15/2026 11:59 PM", "15 October 2026", "15 October 2026, 13:59 PM",
+     "15 16 October 2026 10:00", "15 October November 2026 10:00", "3 days late at 10:00",
+     "15 October 2026 23:59 submitted", "31 June 2026 10:00", "15 October 2026 am 10:00 pm"],
+)  # fmt: skip
+def test_a_date_that_can_be_two_days_or_none_is_unknown(text):
+    assert parse_time(text) is None

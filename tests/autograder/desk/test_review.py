@@ -99,6 +99,23 @@ def test_beside_a_question_stands_what_the_command_prints_of_each_failed_check(b
         assert printed in shown
 
 
+def test_a_wrong_name_keeps_what_was_typed_and_the_list_names_who_asks(bea):
+    page = bea.get("/appeals")
+    for known in (LAB, "weight_bytes", "growth", "dietmar"):
+        assert f'<option value="{known}">' in page.text
+    typed = {"lab": LAB, "exercise": "kv_table", "student": "dietmr", "text": 'Why "<0>"?'}
+    page = bea.post("/appeals", data=fields_of_page(page) | typed)
+    assert page.status_code == 422
+    assert "dietmr has no mark for kv_table" in page.text
+    shown = html.unescape(page.text)
+    assert all(f'name="{name}" list="{name}s" value="{typed[name]}"' in shown
+               for name in ("lab", "exercise", "student"))  # fmt: skip
+    assert f"{typed['text']}</textarea>" in shown
+    page = bea.post("/appeals", data=fields_of_page(page) | typed | {"student": "dietmar"})
+    assert f"<td>dietmar</td><td>{LAB}: kv_table</td>" in page.text
+    assert 'name="student" list="students" value=""' in page.text
+
+
 def fields_of_page(page):
     """The hidden fields of the only form of a page."""
 

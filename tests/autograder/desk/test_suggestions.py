@@ -77,6 +77,14 @@ def test_the_cost_is_told_first_and_without_a_yes_nobody_is_asked(out, server):
     assert server.requests == []
 
 
+def test_where_nobody_can_say_yes_a_sentence_says_how_to_accept_the_cost(out, server):
+    done = suggest(out, server, answer="")
+    assert done.exit_code == 2
+    assert "has no terminal: --yes accepts the cost" in done.stderr
+    assert "Aborted" not in done.output
+    assert server.requests == []
+
+
 def test_a_person_sees_the_suggestion_with_its_sentence_and_no_mark_is_given(out, server, desk):
     server.plan = [says("I cannot say."), fails(500)]
     done = suggest(out, server)

@@ -399,6 +399,13 @@ def test_what_cannot_be_exported_is_told_in_one_sentence(out, tmp_path, order, w
     assert not list(tmp_path.iterdir())
 
 
+def test_points_of_labs_without_results_wait_so_one_command_serves_the_term(out, tmp_path):
+    order = Order("csv", labs=[LAB], points={LAB: 20.0, "05_batching": 30.0})
+    notes = export(out, order, tmp_path / "marks.csv")
+    assert "No results yet: 05_batching. Their points wait." in notes
+    assert "sum (20)" in rows_of((tmp_path / "marks.csv").read_bytes())[0]
+
+
 def run(*arguments):
     return CliRunner().invoke(app, ["export", *map(str, arguments)])
 

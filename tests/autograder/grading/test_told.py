@@ -1,10 +1,13 @@
 """What the prompt says after a grading."""
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from classroom import result
 
-from autograder.grading.told import MAX_NAMED, counts, places
+from autograder.course.late import Policy
+from autograder.grading.told import MAX_NAMED, counts, no_times, places
 from autograder.record.results import UNGRADABLE
 
 OUT = Path("out")
@@ -36,3 +39,20 @@ def test_many_files_are_counted():
     rows = [result("ann", (1,)), *(bad(f"b{i}") for i in range(MAX_NAMED + 2))]
     assert len(places(OUT, rows)) == MAX_NAMED + 2
     assert places(OUT, rows)[-1] == "The report names 2 more that could not be graded."
+
+
+def test_if_nothing_tells_a_time_one_sentence_says_that_the_deadline_was_not_checked():
+    policy = Policy(deadlines={"04_kv_cache": datetime(2026, 10, 15, tzinfo=UTC)})
+
+    def told(*handed_in):
+        standings = [policy.standing("04_kv_cache", "ann", *each) for each in handed_in]
+        rows = [replace(result("ann", (1,)), late=each.sentence) for each in standings]
+        return no_times(rows)
+
+    unknown, known, canvas = ("", None), ("2026-10-14 12:00", None), ("", False)
+    (sentence,) = told(unknown, unknown)
+    assert "the deadline was not checked" in sentence
+    assert "--roster" in sentence
+    assert [told(), told(unknown, known), told(canvas, canvas)] == [[], [], []]
+    policy = Policy()
+    assert told(unknown) == []

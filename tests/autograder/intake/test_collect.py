@@ -182,4 +182,4 @@ def test_the_table_of_layouts_says_whose_each_path_is(tmp_path, row):
 
 
 def test_the_table_of_layouts_has_a_row_for_each_layout():
-    assert len(ROWS) == 11
+    assert len(ROWS) == 17

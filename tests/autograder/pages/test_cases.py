@@ -102,12 +102,29 @@ def test_an_answer_of_the_students_own_hides_nothing():
         (("weight_byte",), "01_memory has no exercise 'weight_byte'; there are"),
         ((EXERCISE, "x"), "weight_bytes has no check 'x'; there are"),
         ((EXERCISE, "", "cy"), "there is no result of 'cy'"),
-        ((EXERCISE, "", "bob"), "bob fails no such check of weight_bytes"),
+        ((EXERCISE, "", "bob"), "^bob fails no check of weight_bytes$"),
     ],
 )
 def test_what_cannot_be_shown_is_refused_in_a_sentence(asked, told):
     with pytest.raises(NoCaseError, match=told):
         case_cells([row("bob", memory.weight_bytes)], SEED, *asked)
+
+
+def test_whose_case_cannot_be_shown_is_told_why_and_where_there_are_cases():
+    wrong = row("carol", wrong_weights)
+    kinds = {"kv_table": "todo", "scaling": "passed"}
+    others = [
+        CheckResult(name, "c", 0.0, 1.0, status == "passed", "", status=status)
+        for name, status in kinds.items()
+    ]
+    carol = replace(wrong, checks=[*others, *wrong.checks])
+    for asked, told in {
+        ("kv_table", "", "carol"): "carol has not written kv_table",
+        ("scaling", "", "carol"): "carol fails no check of scaling",
+        ("one_cell", "", "carol"): "the checks of one_cell did not run on the file of carol",
+    }.items():
+        with pytest.raises(NoCaseError, match=f"^{told}; failed checks are in weight_bytes$"):
+            case_cells([carol], SEED, *asked)
 
 
 def test_feedback_shows_the_case_only_after_the_last_attempt(tmp_path):

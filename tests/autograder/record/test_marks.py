@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from autograder.builder.source import find_lab
 from autograder.cli import app
 from autograder.grading.grade import Grading, Run, grade
-from autograder.record.by_hand import MarksError
+from autograder.record.database import GradebookError
 from autograder.record.log import ResultLog, read_results
 from autograder.record.marks import as_points, marks_of, no_formula, write_marks
 from autograder.record.results import ERROR
@@ -213,7 +213,7 @@ def test_a_damaged_gradebook_is_told_in_one_sentence(recorded, tmp_path):
     shutil.copytree(recorded, out)
     database = out / "course" / "gradebook.db"
     database.write_bytes(b"not a database at all" * 500)
-    with pytest.raises(MarksError, match="else restore it from a copy"):
+    with pytest.raises(GradebookError, match="restore it from a copy"):
         marks_of(out)
 
 

@@ -54,7 +54,9 @@ def test_the_check_says_so_at_once_and_gives_no_points():
     ran = ["card = cards = total = measured()", "largest_on_80_gb = {'billions': cards[0]}"]
     report = Checker("memory", {"In": ran})("largest_on_80_gb", points=1)
     assert report.earned == 0
-    assert {each.message for each in report.findings} == {borrowed("cards").sentences()}
+    first, *others = report.findings
+    assert first.message == borrowed("cards").sentences()
+    assert {each.status for each in others} == {"unjudged"}
     assert "`cards` comes from an experiment. Type its value here" in str(report)
     typed = ["cards = measured()", "largest_on_80_gb = {'billions': 40}"]
     assert "experiment" not in str(Checker("memory", {"In": typed})("largest_on_80_gb", points=1))

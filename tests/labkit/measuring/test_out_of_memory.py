@@ -1,6 +1,7 @@
 """Records of cards without room for every point: each figure is drawn of what was measured."""
 
 from dataclasses import replace
+from functools import partial
 
 import matplotlib
 
@@ -10,7 +11,17 @@ import matplotlib.pyplot as plt
 import pytest
 
 from labkit.labs import of_each_lab
+from labkit.labs.flash_attention import figures as flash_figures
+from labkit.labs.flash_attention import tables as flash_tables
+from labkit.labs.speculative import figures as speculative_figures
+from labkit.labs.speculative import tables as speculative_tables
+from labkit.labs.throughput import experiments as throughput
+from labkit.labs.throughput import figures as throughput_figures
+from labkit.labs.throughput import tables as throughput_tables
+from labkit.labs.throughput.widget import roofline_explorer
+from labkit.measuring.physics import refusals
 from labkit.measuring.records import OUT_OF_MEMORY, Record, recorded_results
+from labkit.measuring.tables import Sentence
 
 RECORDS = recorded_results("*-h200.jsonl")
 OF_THE_MACHINE = ("roofline", "copy_bandwidth")  # their sizes follow the free memory
@@ -45,7 +56,29 @@ def of_one_model(record):
     return [row for row in points(record) if row.model == most]
 
 
-@pytest.mark.parametrize("lost_of", [second_halves, of_one_model])
+def first_halves(record):
+    """Of each curve the earlier half: another program ended meanwhile."""
+    later = second_halves(record)
+    return [row for row in points(record) if row not in later]
+
+
+def all_but_one(record):
+    """Of each curve all but one point."""
+    shown = {}
+    for row in points(record):
+        shown.setdefault((row.experiment, row.setting, row.use_cache), row)
+    return [row for row in points(record) if row not in shown.values()]
+
+
+def of_the_machine(record):
+    """All rows: not even the machine could be measured."""
+    return list(record.rows)
+
+
+LOST = [second_halves, first_halves, all_but_one, of_one_model, of_the_machine]
+
+
+@pytest.mark.parametrize("lost_of", LOST)
 @pytest.mark.parametrize("name", RECORDS)
 def test_points_without_room_stop_no_figure(name, lost_of):
     lost = lost_of(RECORDS[name])
@@ -54,4 +87,32 @@ def test_points_without_room_stop_no_figure(name, lost_of):
     for figures_of in of_each_lab("figures", "figures_of"):
         for draw in figures_of(records).values():
             draw()
+    plt.close("all")
+
+
+READERS = {  # what notebooks show of a record of their own, beside the figures
+    "throughput-h200": [
+        *(partial(throughput_tables.table, experiment=each) for each in throughput.EXPERIMENTS),
+        *throughput_figures.FIGURES.values(),
+        roofline_explorer,
+        refusals,
+    ],
+    "speculative-h200": [
+        *(speculative_tables.steps_table, speculative_tables.gains_table),
+        lambda record: speculative_tables.hardware_table({"here": record}),
+        *(speculative_figures.steps_by_model, speculative_figures.gains_by_gamma),
+        speculative_figures.residuals,
+    ],
+    "flash-h200": [flash_tables.back_ends_table, flash_figures.back_ends],
+}
+
+
+@pytest.mark.parametrize("lost_of", LOST)
+@pytest.mark.parametrize("name", READERS)
+def test_what_a_notebook_shows_of_such_a_record_is_a_table_a_figure_or_a_sentence(name, lost_of):
+    record = without(RECORDS[name], lost_of(RECORDS[name]))
+    for read in READERS[name]:
+        shown = str(read(record))
+        if lost_of is of_the_machine and isinstance(read(record), Sentence):
+            assert "have no time (out of memory). Make room" in shown
     plt.close("all")

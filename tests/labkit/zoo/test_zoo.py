@@ -11,6 +11,7 @@ from transformers import AutoModelForCausalLM
 
 from labkit import zoo
 from labkit.measuring.profiles import PROFILES
+from labkit.models.cached import forward, new_cache
 from labkit.models.facts import models
 from labkit.models.shapes import ModelShape
 from labkit.models.tiny import KIT_MODELS, facts_of
@@ -112,8 +113,9 @@ def test_a_random_model_runs_and_caches_as_its_architecture_does(family, small):
     whole = model(tokens).logits
     assert whole.shape == (2, 9, 301)
     assert torch.isfinite(whole).all()
-    start = model(tokens[:, :8], use_cache=True)
-    last = model(tokens[:, 8:], past_key_values=start.past_key_values).logits
+    past = new_cache(config=model.config)
+    forward(model, tokens[:, :8], past)
+    last = forward(model, tokens[:, 8:], past).logits
     torch.testing.assert_close(last[:, 0], whole[:, 8], rtol=1e-4, atol=1e-5)
     assert not model.training
     assert not any(parameter.requires_grad for parameter in model.parameters())

@@ -68,8 +68,7 @@ def test_slopes_that_noise_made_negative_are_left_out(records):
 def test_a_record_without_the_experiment_is_refused(records):
     with pytest.raises(ValueError, match="no record has rows of the experiment offload"):
         cache_figures.offloaded_steps({})
-    with pytest.raises(ValueError, match="no row of the experiment multi_turn"):
-        cache_figures.prefill_by_round([])
+    assert "no rows of the experiment multi_turn" in str(cache_figures.prefill_by_round([]))
     assert cache_figures.figures_of({}) == {}
 
 

@@ -13,7 +13,6 @@ from labkit.engine import captured
 from labkit.engine.cached import EngineBatch, EngineModel
 from labkit.engine.decoder import Decoder
 from labkit.engine.weights import weights_of
-from labkit.labs.speculative import experiments as speculative_experiments
 from labkit.labs.speculative import sampled as speculative_sampled
 from labkit.labs.speculative import scripted as speculative_scripted
 from labkit.labs.speculative.experiments import (
@@ -220,15 +219,15 @@ def test_transformers_models_keep_what_the_script_says_whoever_samples(gamma, sm
     assert 0 < drafted.counts["draft_step_s"] < drafted.counts["steps_s"]
 
 
-def test_a_pair_that_does_not_fit_is_a_row(monkeypatch, small):
+def test_a_pair_that_does_not_fit_is_rows_that_say_so(monkeypatch, small):
     def full(*_):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 3 GiB.\nmore")
-        yield
 
-    monkeypatch.setattr(speculative_experiments, "scripted", full)
-    (row,) = speculation(small, pairs=("gpt2",))
-    assert (row.model, row.outcome) == ("gpt2", "out of memory")
-    assert row.note == "CUDA out of memory. Tried to allocate 3 GiB."
+    monkeypatch.setattr(speculative_scripted, "EagerPair", full)
+    rows = list(speculation(small, pairs=("gpt2",), ratios={2: 0.5}))
+    assert [row.setting for row in rows] == ["alone", "gamma 2"]
+    assert {(row.model, row.outcome) for row in rows} == {("gpt2", "out of memory")}
+    assert {row.note for row in rows} == {"CUDA out of memory. Tried to allocate 3 GiB."}
 
 
 def test_every_pair_of_every_profile_has_rates():

@@ -14,7 +14,6 @@ from labkit.labs.throughput.tables import memory_table, table
 from labkit.measuring import device, profiles
 from labkit.measuring.bench import Bench
 from labkit.measuring.calibration import Calibrator
-from labkit.measuring.device import out_of_memory_as_one
 from labkit.measuring.physics import refusals
 from labkit.measuring.profiles import CPU, GPU80, PROFILES, short
 from labkit.measuring.records import Provenance, Recorder, read_record, recorded_results
@@ -133,30 +132,6 @@ def test_a_point_that_would_take_too_long_is_recorded_as_skipped(bench):
     assert first.is_ok
     assert {row.outcome for row in others} == {"skipped"}
     assert "predicted" in others[0].note
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        MemoryError("no room"),
-        torch.OutOfMemoryError("CUDA out of memory.\nmore"),
-        RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried"),
-    ],
-)
-def test_every_way_to_run_out_of_memory_is_a_memory_error(error):
-    def run():
-        raise error
-
-    with pytest.raises(MemoryError):
-        out_of_memory_as_one(run)
-
-
-def test_another_runtime_error_stays_what_it_is():
-    def run():
-        raise RuntimeError("device-side assert")
-
-    with pytest.raises(RuntimeError, match="device-side"):
-        out_of_memory_as_one(run)
 
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)

@@ -47,7 +47,7 @@ def load_case(kind: str, *crowds: tuple[Job, ...]) -> LoadCase:
 
 def _runs(student: Student, case: LoadCase, exercise: str) -> list[Run]:
     runs = [run_of(student, load, exercise) for load in case.loads]
-    expect_work(work_in(runs, exercise), exercise)
+    expect_work(runs, work_in(runs, exercise), exercise)
     return runs
 
 
@@ -153,7 +153,7 @@ def has_bound(case: LoopCase) -> bool:
 def steps_stay_below_the_bound(student: Student, case: LoopCase) -> None:
     """There are no more decode steps than if every request that fits joins at once."""
     run = run_of(student, case, "DecodeLoop")
-    expect_work(work_in([run], "DecodeLoop"), "DecodeLoop")
+    expect_work([run], work_in([run], "DecodeLoop"), "DecodeLoop")
     n_steps, most = sum(1 for _ in run.events("decode")), most_steps(case.jobs, case.setup)
     if n_steps > most:
         raise Wrong("the decode steps", expected=f"at most {most}", got=str(n_steps))

@@ -13,7 +13,7 @@ from typing import Any
 from labkit.bridge.helped import Helped
 from labkit.bridge.requests import hold, hold_attribute
 from labkit.bridge.student import Offer, Proxy, Student, StudentError
-from labkit.checks.core import Wrong, check
+from labkit.checks.core import NotJudged, Useless, Wrong, check
 from labkit.labs.batching.checks.partners import BatchByBatchDecode, OneByOnePrefill
 from labkit.labs.batching.checks.twin import Twin
 from labkit.labs.batching.driver import serve
@@ -83,17 +83,10 @@ def requests(*lengths: tuple, every_s: float = 0.0, first_id: int = 1) -> tuple[
 
 
 class StudentLoop:
-    """The student's loop as the driver calls it. error: what it raised."""
+    """The student's loop as the driver calls it."""
 
     def __init__(self, made: Proxy) -> None:
-        self._step, self.error = hold_attribute(made, "step"), None
-
-    def step(self, server: Offer) -> None:
-        try:
-            self._step(server)
-        except StudentError as error:
-            self.error = error
-            raise
+        self.step = hold_attribute(made, "step")
 
 
 def run_of(student: Student, case: LoopCase, exercise: str) -> Run:
@@ -113,7 +106,7 @@ def _play(student: Student, case: LoopCase, exercise: str) -> Run:
         if loops[server.name == DECODE] is not theirs:
             return server
         attributes = {name: getattr(server, name) for name in OFFERED[exercise]}
-        return Offer(attributes=attributes, twin=twin_of(case, exercise))
+        return Offer(attributes=attributes, twin=twin_of(case, exercise), name="server")
 
     run = serve(
         case.jobs,
@@ -125,12 +118,9 @@ def _play(student: Student, case: LoopCase, exercise: str) -> Run:
         offered=offered,
         errors=(StudentError,),
     )
-    if theirs.error is not None:
-        is_with_our_parts = isinstance(student, Helped)  # an attribute of their own may be missing
-        if is_with_our_parts or theirs.error.is_a("NotImplementedError"):
-            raise theirs.error
-    if theirs.error is not None and theirs.error.lines:
-        run.stopped += f" ({theirs.error.lines[-1]})"
+    is_with_our_parts = isinstance(student, Helped)  # an attribute of their own may be missing
+    if run.error is not None and (is_with_our_parts or run.error.is_unwritten):
+        raise run.error
     return run
 
 
@@ -156,7 +146,8 @@ def rule(
     on: the kinds of events at which the rule can be broken, with commas between. The check has the
     function's name and claims what the first line of its docstring says; it fails if a run breaks
     the rule, or one of those in `also`. A run that stops early is judged by what happened until
-    then; but in all runs together there has to be something to judge by (`expect_work`).
+    then; but in all runs together there has to be something to judge by (`expect_work`). What is
+    still to be done when the loop raises is no fault of its own: the exception is told instead.
     """
 
     def mark(broken: Callable) -> Callable:
@@ -170,14 +161,17 @@ def rule(
             if isinstance(case, Together):
                 runs = [run_of(student, each, exercise) for each in case.workloads]
                 work = student.once(("work", exercise, case), lambda: work_in(runs, exercise))
-                return expect_work(work, exercise, broken.rule.on)
+                return expect_work(runs, work, exercise, broken.rule.on)
             run = run_of(student, case, exercise)
             found = student.once(
                 ("faults", exercise, case), lambda: faults_of(run, RULES[exercise])
             )
             for each in rules:
                 if each.name in found:
-                    raise Wrong(in_words(run, found[each.name]), cause=each.claim)
+                    fault = found[each.name]
+                    if run.error is not None and fault.place == len(run.log):
+                        raise run.error
+                    raise Wrong(in_words(run, fault), cause=each.claim)
 
         broken.check = play.check
         return broken
@@ -210,20 +204,32 @@ def work_in(runs: Sequence[Run], exercise: str) -> dict[str, tuple[int, int]]:
 
 
 def expect_work(
-    work: Mapping[str, tuple[int, int]], exercise: str, kinds: Sequence[str] = ()
+    runs: Sequence[Run],
+    work: Mapping[str, tuple[int, int]],
+    exercise: str,
+    kinds: Sequence[str] = (),
 ) -> None:
     """A quarter of what was due was done: who does nothing breaks few rules.
 
     work: as from `work_in`. kinds: the events to judge by. The loop's main work counts, and the
     first of these that is work.
+    Raises: if less was done, what ended a run; else Useless if the main work leads to nothing, for
+    the second was never done; else NotJudged.
     """
     main = next(iter(work))
     own = next((kind for kind in kinds if kind in work), main)
     for kind in dict.fromkeys((main, own)):
         (words, _), (n_due, n_done) = WORK[exercise][kind], work[kind]
         if 4 * n_done < n_due:
-            what = f"there is too little to judge by: {words.format(n_done=n_done, n_due=n_due)}"
-            raise Wrong(what, cause="too little was done")
+            for run in runs:
+                if run.error is not None:
+                    raise run.error
+            what = words.format(n_done=n_done, n_due=n_due)
+            raise (
+                NotJudged(what)
+                if n_done or kind == main
+                else Useless(what, cause="too little was done")
+            )
 
 
 def _prompts(run: Run) -> dict[int, int]:

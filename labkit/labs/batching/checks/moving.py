@@ -6,7 +6,7 @@ from typing import Any
 
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, number_in, show
-from labkit.checks.core import Wrong, check
+from labkit.checks.core import NotJudged, check
 from labkit.checks.forms import numbers_in
 
 SINGLE_PRECISION = 1e-5  # numbers of single precision, and differences of them
@@ -130,7 +130,7 @@ def a_single_token_has_none_after_it(student: Student, case: LatencyCase) -> Non
     expect_number(got, 0.0, "TPOT of a single token", why="There is no token after the first one.")
     longer = _pair(student, case, case.token_times_s[0] + 0.5)[1]
     if not longer > 0:
-        raise Wrong("TPOT with one more token", expected="more than 0", got=show(longer))
+        raise NotJudged(f"with one more token TPOT should be more than 0, not {show(longer)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +215,7 @@ def nobody_served_is_no_goodput(student: Student, case: GoodputCase) -> None:
     expect_number(case.ask(student), 0.0, "goodput of no requests")
     one = number_in(case.ask(student, (case.ttft_s / 2, case.tpot_s / 2)), "goodput of one")
     if not one > 0:
-        raise Wrong("goodput with one good request", expected="more than 0", got=show(one))
+        raise NotJudged(f"with one good request goodput should be more than 0, not {show(one)}")
 
 
 OPEN_CASES = {

@@ -1,6 +1,6 @@
 """A real model whose KV caches lie in pages, for batches of requests of any lengths."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from labkit.kv_cache import PagedCache
+from labkit.models.cached import cache_that_calls, forward
 from labkit.models.transformer import LayerCache
 
 BLOCK_SIZE = 16
@@ -44,18 +45,19 @@ class PagedModel:
         is_later = torch.arange(n_blocks * self._block_size) > positions[:, None, :, None]
         mask = torch.zeros(is_later.shape).masked_fill(is_later, torch.finfo(torch.float32).min)
 
-        def update(keys: Tensor, values: Tensor, layer: int, *_: Any) -> LayerCache:
+        def update(keys: Tensor, values: Tensor, layer: int) -> LayerCache:
             pages = self._layers[layer]
             for i, new, row_keys, row_values in zip(ids, fed, keys, values, strict=True):
                 pages.append(i, row_keys[:, : len(new)], row_values[:, : len(new)])
             return _gather(pages, ids)
 
-        out = self._model.model(
-            tokens, attention_mask=mask, position_ids=positions, past_key_values=_Past(update)
+        past = cache_that_calls(update)
+        out = forward(
+            self._model.base_model, tokens, past, attention_mask=mask, position_ids=positions
         )
         self.n_kept |= zip(ids, (n_past + n_fed).tolist(), strict=True)
         last = out.last_hidden_state[torch.arange(len(ids)), n_fed - 1]
-        return self._model.lm_head(last).argmax(dim=-1).tolist()
+        return self._model.get_output_embeddings()(last).argmax(dim=-1).tolist()
 
     def read(self, request_id: int) -> dict[str, Tensor]:
         """A copy of a request's "keys" and "values", each (n_layers Hkv length D)."""
@@ -73,17 +75,6 @@ class PagedModel:
         if self.n_kept.pop(request_id, None) is not None:
             for pages in self._layers:
                 pages.free(request_id)
-
-
-class _Past:
-    """What the model takes for its cache; attention calls `update` and nothing else."""
-
-    def __init__(self, update: Callable[..., LayerCache]) -> None:
-        self.update = update
-
-    def get_seq_length(self, *_: Any) -> int:
-        """transformers 4 asks for it and drops it: mask and positions are given."""
-        return 0
 
 
 def _gather(pages: PagedCache, ids: Sequence[int]) -> LayerCache:

@@ -57,7 +57,7 @@ class WatchedMemory:
         """What the student's function gets for it."""
         sizes = {"n_rows": self.memory.n_rows, "head_dim": self.memory.head_dim}
         attributes = {**sizes, "load": self.load, "store": self.store}
-        return Offer(attributes=attributes, twin=self._told())
+        return Offer(attributes=attributes, twin=self._told(), name="memory")
 
     def _told(self) -> tuple:
         """What makes a twin of it."""

@@ -114,12 +114,13 @@ class RecordedSteps:
 
     def _offer(self) -> Offer:
         blocks = [
-            Offer(attributes={"project": self._project(i), "merge": self._merge(i)})
+            Offer(attributes={"project": self._project(i), "merge": self._merge(i)}, name="block")
             for i in range(self.case.n_layers)
         ]
         sizes = {**asdict(self.model.config), "head_dim": self.model.config.head_dim}
-        parts = {"config": Offer(attributes=sizes), "blocks": blocks}
-        return Offer(attributes={**parts, "embed": self.embed, "unembed": self.unembed})
+        parts = {"config": Offer(attributes=sizes, name="config"), "blocks": blocks}
+        calls = {"embed": self.embed, "unembed": self.unembed}
+        return Offer(attributes={**parts, **calls}, name="model")
 
     def embed(self, tokens: Any, positions: Any) -> Tensor:
         wanted_tokens(tokens, self.chunk.shape, VOCAB_SIZE)

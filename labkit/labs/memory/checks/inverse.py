@@ -4,14 +4,15 @@ Both are about what is left: `largest_model` beside the overhead, `longest_seque
 weights, for the whole batch.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from labkit.bridge.student import Student, StudentError
+from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, number_in, show
-from labkit.checks.core import Wrong, check
+from labkit.checks.core import NotJudged, check
+from labkit.checks.forms import expect_refusal
 from labkit.checks.slips import cause_by_replay
 from labkit.labs.memory.checks.products import ROUNDING, expect_exactly
 from labkit.labs.memory.checks.replay import (
@@ -132,7 +133,8 @@ def a_full_card_holds_no_parameters(student: Student, case: LargestCase) -> None
 @_largest("refused", hint="Raise ValueError if bytes_per_param is 0 or negative.", gate=False)
 def refuses_parameters_without_width(student: Student, case: LargestCase) -> None:
     """If bytes_per_param is 0 or negative, the function raises ValueError."""
-    _expect_refusal(lambda: case.ask(student), f"a parameter of {case.bytes_per_param} bytes")
+    what = f"a parameter of {case.bytes_per_param} bytes"
+    expect_refusal(lambda: case.ask(student), "ValueError", what)
     _expect_some(student.largest_model(case.vram_bytes), "the parameters of an ordinary call")
 
 
@@ -180,7 +182,7 @@ def no_room_means_no_tokens(student: Student, case: LongestCase) -> None:
 def refuses_an_empty_batch(student: Student, case: LongestCase) -> None:
     """If batch_size or token_bytes is 0 or negative, the function raises ValueError."""
     what = f"a batch of {case.batch_size} with {case.token_bytes} bytes per token"
-    _expect_refusal(lambda: case.ask(student), what)
+    expect_refusal(lambda: case.ask(student), "ValueError", what)
     ordinary = student.longest_sequence(case.vram_bytes, case.model_bytes, 1)
     _expect_some(ordinary, "the tokens of an ordinary call")
 
@@ -194,22 +196,7 @@ def _expect_some(got: Any, what: str) -> None:
     """More than nothing: a function that always says 0, or always refuses, has not been right."""
     number = number_in(got, what)
     if not number > 0:
-        raise Wrong(what, expected="more than 0", got=show(number))
-
-
-def _expect_refusal(play: Callable[[], Any], what: str) -> None:
-    """The call raises ValueError."""
-    try:
-        got = play()
-    except StudentError as error:
-        if error.is_a("ValueError") or error.is_a("NotImplementedError"):
-            if error.is_a("NotImplementedError"):
-                raise
-            return
-        raise Wrong(
-            f"{what} must raise ValueError", expected="ValueError", got=error.kind
-        ) from None
-    raise Wrong(f"{what} must raise ValueError", expected="ValueError", got=show(got))
+        raise NotJudged(f"{what} should be more than 0, but the function gives {show(number)}")
 
 
 OPEN_CASES = {

@@ -16,7 +16,7 @@ from typing import Any
 from labkit.bridge.requests import place, values_of
 from labkit.bridge.student import Proxy, Student
 from labkit.checks.compare import expect_equal, expect_number, number_in, show, told_apart
-from labkit.checks.core import Wrong, check
+from labkit.checks.core import NotJudged, Wrong, check
 from labkit.checks.slips import cause_by_replay
 from labkit.labs.memory.checks.replay import (
     RECIPE_PROBES,
@@ -155,9 +155,7 @@ def leaves_the_recipe_as_it_was(student: Student, case: RecipeCase) -> None:
     expect_equal(after, dict(case.recipe), "the recipe after the call")
     wider = {name: width + 8 for name, width in case.recipe.items()}
     if not number_in(student.training_bytes(case.n_params, wider), what) > got:
-        raise Wrong(
-            f"{what} with 8 bytes more for each entry", expected="more bytes", got=show(got)
-        )
+        raise NotJudged("the result is the same with 8 bytes more for each entry")
 
 
 def _check_recipe(student: Student, case: RecipeCase) -> None:

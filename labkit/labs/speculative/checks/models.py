@@ -154,7 +154,8 @@ class OfferedModel:
         calls = {"n_cached": self.n_cached, "feed": self.feed, "rewind": self.rewind}
         attributes = {"vocab_size": self._mind.vocab_size, **calls}
         told = (Twin, self._name, *self._mind.told) if is_told else (Length, len(self._cache))
-        return Offer(attributes=attributes, twin=(__name__, told[0].__name__, *told[1:]))
+        twin = (__name__, told[0].__name__, *told[1:])
+        return Offer(attributes=attributes, twin=twin, name="model")
 
     def n_cached(self) -> int:
         """Tokens in the cache."""

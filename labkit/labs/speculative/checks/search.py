@@ -63,7 +63,9 @@ _best = partial(check, "best_gamma", gate=True, parts=("speedup", "expected_toke
 
 def offered(verify_s: Callable[[int], float]) -> Offer:
     """The function with its values for every gamma that anybody tries."""
-    return Offer(verify_s, answers={gamma: verify_s(gamma) for gamma in range(N_ANSWERS)})
+    return Offer(
+        verify_s, answers={gamma: verify_s(gamma) for gamma in range(N_ANSWERS)}, name="function"
+    )
 
 
 @_best("inside", hint="Compare speedups, not tokens per block.")

@@ -74,10 +74,11 @@ class ScriptedModel:
             attributes={
                 "generate": self.generate,
                 "eval": lambda: None,
-                "generation_config": Offer(attributes=settings | config),
-                "config": Offer(attributes=config),
+                "generation_config": Offer(attributes=settings | config, name="config"),
+                "config": Offer(attributes=config, name="config"),
                 "device": "cpu",
-            }
+            },
+            name="model",
         )
 
     def generate(self, inputs: Any = None, generation_config: Any = None, **given: Any) -> Tensor:

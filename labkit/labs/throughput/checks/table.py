@@ -62,7 +62,13 @@ def table_of(student: Student, case: AnswerCase) -> Table:
         time_s[n] = _positive(row["time_s"], f'time_s of the row "{name}"')
         rate[n] = _positive(row["tokens_per_s"], f'tokens_per_s of the row "{name}"')
     if len(time_s) < LEAST_ROWS:
-        raise Wrong("rows that ran", expected=f"at least {LEAST_ROWS}", got=show(len(time_s)))
+        raise Wrong(
+            "rows that ran",
+            expected=f"at least {LEAST_ROWS}",
+            got=show(len(time_s)),
+            why='If the GPU has no room, measure on the CPU: write `profile("cpu")` in section 5.',
+            cause="rows that ran",
+        )
     again = expect_mapping(answer["again"], ("n_new", "time_s"), 'the entry "again"')
     n_again = _count(again["n_new"], "n_new measured again")
     if n_again not in time_s:

@@ -1,0 +1,40 @@
+"""Cells whose text stands twice in them, as two editors of one notebook may leave it.
+
+A handed-out text that stands twice shows that a tool did it. Then every cell that is exactly twice
+the same text is read once, and a note tells a person to look.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from autograder.intake.master import Master
+from autograder.intake.read import SubmittedCell
+from autograder.names import squeeze
+
+FEWEST_CHARS = 12  # shorter texts may be meant so: "1\n1"
+BETWEEN = ("", "\n", "\n\n")
+
+
+def read_once(
+    master: Master, submitted: Sequence[SubmittedCell]
+) -> tuple[list[SubmittedCell], list[str]]:
+    """The cells as they were before they were doubled, and a note if any was."""
+    halves = {i: half for i, cell in enumerate(submitted) if (half := half_of(cell.source))}
+    handed_out = {squeeze(cell.source) for cell in master.cells}
+    if not any(squeeze(half) in handed_out for half in halves.values()):
+        return list(submitted), []
+    once = [replace(cell, source=halves.get(i, cell.source)) for i, cell in enumerate(submitted)]
+    n = len(halves)
+    told = "the text of 1 cell stands twice in it" if n == 1 else (
+        f"the text of {n} cells stands twice in them"
+    )  # fmt: skip
+    return once, [f"{told}: it was read once; a person has to see whether the answers are whole"]
+
+
+def half_of(text: str) -> str:
+    """What a text is twice of; "" if it is not twice the same."""
+    for between in BETWEEN:
+        n = (len(text) - len(between)) // 2
+        if n >= FEWEST_CHARS and text == text[:n] + between + text[:n]:
+            return text[:n]
+    return ""
