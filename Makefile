@@ -62,10 +62,7 @@ slides: $(READY)  ## the labs as slides for the lecture, below build/slides; doc
 	$(PYTHON) -m autograder.builder.slides build/slides
 
 bench: $(READY)  ## cost of grading, speed of pair, serving and engine; with QUICK=1 at the smallest sizes
-	$(PYTHON) -m autograder.proof.bench $(if $(QUICK),--quick)
-	$(PYTHON) -m training.bench $(if $(QUICK),--quick)
-	$(PYTHON) -m labkit.labs.batching.bench $(if $(QUICK),--quick)
-	$(PYTHON) -m labkit.labs.speculative.bench $(if $(QUICK),--quick)
+	$(PYTHON) -m benchmarks $(if $(QUICK),--quick)
 
 fuzz: $(READY)  ## what reads hostile bytes, each part for SECONDS; guided by coverage where atheris installs
 	-$(PYTHON) -m pip install --quiet --constraint constraints.txt atheris

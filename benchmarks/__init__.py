@@ -1,1 +1,1 @@
-"""`make bench`: what grading costs, and how the cost grows; records go to `build/bench`."""
+"""`make bench`: what grading costs beside plain nbgrader, and the speed of pair and engine."""

@@ -9,11 +9,11 @@ import random
 import time
 from pathlib import Path
 
+from benchmarks.report import report
 from labkit.batching import DecodeLoop, PrefillLoop
 from labkit.labs.batching.driver import serve
 from labkit.labs.batching.log import Run
 from labkit.labs.batching.workload import Job, Setup, exponential_lengths
-from labkit.measuring.bench import is_quick, report
 from labkit.measuring.machine import use_one_thread
 from labkit.measuring.timing import machine
 
@@ -73,7 +73,3 @@ def workload(n_jobs: int, seed: int = 0) -> list[Job]:
     rng = random.Random(seed)
     lengths = exponential_lengths(n_jobs, MEAN_NEW, rng)
     return [Job(i, rng.randrange(16, 128), max_new=length) for i, length in enumerate(lengths)]
-
-
-if __name__ == "__main__":
-    main(quick=is_quick(__doc__))

@@ -21,11 +21,11 @@ from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import Lab, read_labs
 from autograder.desk.guard import Guard, Person
 from autograder.desk.server import READING, make_app
-from autograder.proof.bench.measure import host
 from autograder.record.gradebook import CourseBook
 from autograder.record.log import ResultLog
 from autograder.record.results import GRADED, Result
-from labkit.measuring.bench import report
+from benchmarks.measure import host
+from benchmarks.report import report
 
 OUT = Path("build/bench/desk")
 CLASSES = {18: 1, 1800: 106}  # answers, about: students who answer all questions of all labs

@@ -18,9 +18,9 @@ import psutil
 from tqdm import tqdm
 
 from autograder.builder.source import find_lab
-from autograder.proof.bench.measure import grade_command, host
 from autograder.record.log import read_results
-from labkit.measuring.bench import report
+from benchmarks.measure import grade_command, host
+from benchmarks.report import report
 from tests.sample_class import samples_of
 
 LAB = "01_memory"

@@ -15,11 +15,11 @@ from typing import Any
 
 import torch
 
+from benchmarks.report import report
 from labkit import zoo
 from labkit.engine.cached import EngineModel
 from labkit.engine.decoder import Decoder
 from labkit.engine.weights import weights_of
-from labkit.measuring.bench import is_quick, report
 from labkit.measuring.machine import use_one_thread
 from labkit.measuring.timing import machine
 from labkit.models.prompts import prompts
@@ -121,7 +121,3 @@ def _generated(pair: zoo.Pair, text: list[int], n_new: int, **settings: Any) -> 
     mask = torch.ones_like(tokens)
     words = {"attention_mask": mask, "generation_config": config} | settings
     return pair.target.model.generate(tokens, **words)[0, len(text) :].tolist()
-
-
-if __name__ == "__main__":
-    main(quick=is_quick(__doc__))

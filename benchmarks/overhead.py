@@ -12,7 +12,8 @@ import sys
 from statistics import median
 
 from autograder.builder.source import Lab, find_lab
-from autograder.proof.bench.measure import (
+from autograder.record.log import read_results
+from benchmarks.measure import (
     OUT,
     grade_command,
     host,
@@ -20,8 +21,7 @@ from autograder.proof.bench.measure import (
     timed,
     write_class,
 )
-from autograder.record.log import read_results
-from labkit.measuring.bench import report
+from benchmarks.report import report
 
 LAB = "04_kv_cache"
 N_OURS, N_NBGRADER = 100, 4

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import torch
 
+from benchmarks.report import report
 from labkit import zoo
-from labkit.measuring.bench import is_quick, report
 from labkit.measuring.machine import use_one_thread
 from labkit.measuring.timing import machine, time_in_turns
 from labkit.models.cached import cut, forward, new_cache
@@ -98,7 +98,3 @@ def generate_rates(models: dict, n_repeats: int) -> dict[str, float]:
     }  # fmt: skip
     timings = time_in_turns(runs, n_repeats=n_repeats)
     return {name: round(N_GENERATED / timing.median_s, 1) for name, timing in timings.items()}
-
-
-if __name__ == "__main__":
-    main(quick=is_quick(__doc__))

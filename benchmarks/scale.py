@@ -11,7 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from autograder.builder.source import Lab, find_lab, read_labs
-from autograder.proof.bench.measure import (
+from autograder.record.log import read_results
+from autograder.record.results import GRADED
+from benchmarks.measure import (
     OUT,
     grade_command,
     host,
@@ -19,9 +21,7 @@ from autograder.proof.bench.measure import (
     timed,
     write_class,
 )
-from autograder.record.log import read_results
-from autograder.record.results import GRADED
-from labkit.measuring.bench import report
+from benchmarks.report import report
 
 N_OF_COURSE, N_NBGRADER, JOBS = 300, 3, 2
 SIZES, LAB_OF_SIZES = (1, 10, 100, 1000), "01_memory"

@@ -1,6 +1,7 @@
 """The layout: what may import what, and where a lab lies."""
 
 import ast
+import re
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from autograder.builder.source import read_labs
 from autograder.places import REPOSITORY
 
-ROOTS = ("labkit", "autograder", "training")
+ROOTS = ("labkit", "autograder", "training", "benchmarks")
 LABS = {lab.topic: lab for lab in read_labs()}
 PLACES = ("labkit/labs", "autograder/labs", "tests/known", "tests/labs")
 MOST_FILES = 20
@@ -111,11 +112,20 @@ def test_a_lab_imports_no_answers_of_a_later_lab():
 
 @pytest.mark.parametrize(
     ("root", "others"),
-    [("labkit", {"autograder", "training"}), ("autograder", {"training"}), ("training", set())],
+    [
+        ("labkit", {"autograder", "training", "benchmarks"}),
+        ("autograder", {"training", "benchmarks"}),
+    ],
 )
 def test_what_students_get_imports_nothing_that_they_do_not_get(root, others):
     assert [arrow for arrow in arrows() if arrow[0].split(".")[0] == root
             and arrow[1].split(".")[0] in others] == []  # fmt: skip
+
+
+def test_the_product_imports_no_tests():
+    product = [path for name, path in MODULES.items() if name.startswith(("labkit", "autograder"))]
+    imports = re.compile(r"^ *(from|import) tests\b", re.MULTILINE)
+    assert [path for path in product if imports.search(path.read_text(encoding="utf-8"))] == []
 
 
 def test_no_modules_import_each_other_in_a_circle():
