@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE  # else each of hundreds of processes compiles 
 SECONDS ?= 60
 
 demo: $(READY)  ## build the course, grade the sample class, compare with the marks it should get
-	$(PYTHON) -m autograder.proof.demo
+	$(PYTHON) -m tests.sample_class.demo
 
 # Memory of large arrays is kept for the next ones: to get it anew costs a twentieth of the time.
 KEEP  = MALLOC_MMAP_THRESHOLD_=1000000000 MALLOC_TRIM_THRESHOLD_=4000000000
@@ -62,10 +62,7 @@ slides: $(READY)  ## the labs as slides for the lecture, below build/slides; doc
 	$(PYTHON) -m autograder.builder.slides build/slides
 
 bench: $(READY)  ## cost of grading, speed of pair, serving and engine; with QUICK=1 at the smallest sizes
-	$(PYTHON) -m autograder.proof.bench $(if $(QUICK),--quick)
-	$(PYTHON) -m training.bench $(if $(QUICK),--quick)
-	$(PYTHON) -m labkit.labs.batching.bench $(if $(QUICK),--quick)
-	$(PYTHON) -m labkit.labs.speculative.bench $(if $(QUICK),--quick)
+	$(PYTHON) -m benchmarks $(if $(QUICK),--quick)
 
 fuzz: $(READY)  ## what reads hostile bytes, each part for SECONDS; guided by coverage where atheris installs
 	-$(PYTHON) -m pip install --quiet --constraint constraints.txt atheris

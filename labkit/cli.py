@@ -1,4 +1,4 @@
-"""The command line of the kit: show models and the machine, generate text, evaluate, measure."""
+"""The command line of the kit: show models and the machine, generate text, measure."""
 
 import argparse
 import sys
@@ -10,7 +10,6 @@ from labkit.measuring.machine import use_one_thread
 from labkit.models.tiny import KIT_MODELS
 
 MODULES = (  # commands that live elsewhere: each module has `add_arguments` and `main`
-    ("evaluate", "labkit.tasks.evaluate", "evaluate a model on the shared tasks"),
     ("measure", "labkit.labs.measure", "run the labs' experiments and record them"),
     ("show", "labkit.labs.show", "open a player, a poll or a figure of the labs in the browser"),
 )

@@ -8,7 +8,17 @@ import zipfile
 from autograder.places import REPOSITORY
 
 BUILD = "import sys; from setuptools import build_meta; build_meta.build_{}(sys.argv[1])"
-FOLDERS = (".ci", "autograder", "data", "docs", "labkit", "notebooks", "tests", "training")
+FOLDERS = (
+    ".ci",
+    "autograder",
+    "benchmarks",
+    "data",
+    "docs",
+    "labkit",
+    "notebooks",
+    "tests",
+    "training",
+)
 TOP = ("*.md", "*.toml", "*.txt", "*.py", "*.yml", "*.in", "*file", "LICENSE", "*.cff", ".pre-*")
 PATTERNS = (*TOP, *(f"{folder}/**/*" for folder in FOLDERS))
 LEFT_BEHIND = {"__pycache__", ".ipynb_checkpoints", ".hypothesis", ".pytest_cache"}

@@ -1,6 +1,7 @@
 """The layout: what may import what, and where a lab lies."""
 
 import ast
+import re
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -11,11 +12,11 @@ import pytest
 from autograder.builder.source import read_labs
 from autograder.places import REPOSITORY
 
-ROOTS = ("labkit", "autograder", "training")
+ROOTS = ("labkit", "autograder", "training", "benchmarks")
 LABS = {lab.topic: lab for lab in read_labs()}
-PLACES = ("labkit/labs", "autograder/labs", "tests/labs")
+PLACES = ("labkit/labs", "autograder/labs", "tests/known", "tests/labs")
 MOST_FILES = 20
-COLLECTIONS = ("mutants", "variants")  # one file an exercise
+COLLECTIONS = ("wrong", "right")  # one file an exercise
 
 
 def module_name(path):
@@ -111,11 +112,20 @@ def test_a_lab_imports_no_answers_of_a_later_lab():
 
 @pytest.mark.parametrize(
     ("root", "others"),
-    [("labkit", {"autograder", "training"}), ("autograder", {"training"}), ("training", set())],
+    [
+        ("labkit", {"autograder", "training", "benchmarks"}),
+        ("autograder", {"training", "benchmarks"}),
+    ],
 )
 def test_what_students_get_imports_nothing_that_they_do_not_get(root, others):
     assert [arrow for arrow in arrows() if arrow[0].split(".")[0] == root
             and arrow[1].split(".")[0] in others] == []  # fmt: skip
+
+
+def test_the_product_imports_no_tests():
+    product = [path for name, path in MODULES.items() if name.startswith(("labkit", "autograder"))]
+    imports = re.compile(r"^ *(from|import) tests\b", re.MULTILINE)
+    assert [path for path in product if imports.search(path.read_text(encoding="utf-8"))] == []
 
 
 def test_no_modules_import_each_other_in_a_circle():
@@ -140,7 +150,7 @@ def test_the_packages_stay_small_at_the_top_and_no_folder_holds_too_many_files()
 
 
 @pytest.mark.parametrize("lab", LABS.values(), ids=lambda lab: lab.name)
-def test_a_lab_is_four_places_and_all_its_answers_are_in_one_file(lab):
+def test_a_lab_has_its_places_and_all_its_answers_are_in_one_file(lab):
     assert {cell.target.module for cell in lab.exercises} <= {f"labkit.{lab.topic}"}
     assert [place for place in PLACES if not (REPOSITORY / place / lab.topic).is_dir()] == []
 
@@ -162,10 +172,12 @@ def lists_in(path):
 
 
 def test_no_shared_file_lists_the_labs():
-    """So that a lab is added, or taken out, by its four places alone."""
+    """So that a lab is added, or taken out, by its places alone."""
     shared = [path for name, path in MODULES.items() if not island_of(name)]
-    shared += [path for path in Path(REPOSITORY / "tests").rglob("*.py")
-               if REPOSITORY / "tests/labs" not in path.parents]  # fmt: skip
+    own = {REPOSITORY / "tests/labs", REPOSITORY / "tests/known"}
+    shared += [
+        path for path in Path(REPOSITORY / "tests").rglob("*.py") if not own & set(path.parents)
+    ]
     names = [{topic, lab.name} for topic, lab in LABS.items()]
     assert {
         str(path.relative_to(REPOSITORY))

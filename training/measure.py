@@ -12,13 +12,13 @@ from torch.nn import functional
 from tqdm import tqdm
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from labkit.corpus import SOURCES, Document, documents
 from labkit.engine.cached import EngineModel
 from labkit.engine.decoder import Decoder
 from labkit.engine.weights import weights_of
 from labkit.models.sampling import Block
 from labkit.speculative import acceptance_rate, speculative
-from labkit.tasks.generate import generate
+from training.corpus import SOURCES, Document, documents
+from training.tasks.generate import generate
 
 N_DOCUMENTS = 100
 N_NEW = 160  # tokens of a text that the pair writes

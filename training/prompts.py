@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from random import Random
 
-from labkit.corpus import SOURCES, documents, prose
+from training.corpus import SOURCES, documents, prose
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 N_EACH = 5

@@ -52,7 +52,7 @@ tokenizer = AutoTokenizer.from_pretrained("data/{name}")
 
 | | |
 |---|---|
-| data | training split of what `labkit.corpus` generates; no outside text |
+| data | training split of what `training.corpus` generates; no outside text |
 | drawn | {shares} (weights; documents differ in length) |
 | tokens | {n_tokens:,}, {n_steps:,} steps of {batch_tokens:,} |
 | rows | {row_length} tokens, in the last tenth of the steps {context} |

@@ -11,7 +11,7 @@ from random import Random
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from labkit.corpus import END_OF_TEXT, SOURCES, draw
+from training.corpus import END_OF_TEXT, SOURCES, draw
 
 VOCAB_SIZE = 4096
 # A space belongs to the word after it; digits and line breaks stand alone; the rest goes by kind.

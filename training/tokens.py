@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 from tokenizers import Tokenizer
 
-from labkit.corpus import END_OF_TEXT, SOURCES, draw, prose, world
+from training.corpus import END_OF_TEXT, SOURCES, draw, prose, world
 
 # How often each kind of text is drawn; documents differ in length, so shares of tokens differ.
 SHARES = {"graph": 20, "instruction": 30, "choice": 40, "pattern": 25, "chapter": 2, "card": 6}

@@ -38,6 +38,7 @@ def new_lab(name: str) -> list[Path]:
         f"labkit/labs/{topic}/checks": f"The checks of lab {words['number']}",
         f"autograder/labs/{topic}": f"Lab {words['number']}: what never ships",
         f"autograder/labs/{topic}/cases": f"The hidden cases of lab {words['number']}",
+        f"tests/known/{topic}": f"Lab {words['number']}: known wrong and right answers",
     }
     written = {
         SOURCES / f"{name}.py": _filled("lab_source", words),
@@ -81,14 +82,14 @@ def _add_exercise(lab: str, name: str) -> list[Path]:
         "play": PLAYS[kind].format(name=name),
     }
     source, answers = SOURCES / f"{lab}.py", REPOSITORY / f"labkit/{topic}.py"
-    hidden = REPOSITORY / f"autograder/labs/{topic}"
+    known = REPOSITORY / f"tests/known/{topic}"
     written = {
         source: source.read_text(encoding="utf-8") + _filled("exercise_source", words),
         answers: answers.read_text(encoding="utf-8") + _filled(f"{kind}_answer", words),
         REPOSITORY / f"labkit/labs/{topic}/checks/{snake}.py": _filled("checks", words),
-        hidden / f"cases/{snake}.py": _filled("cases", words),
-        hidden / f"mutants/{name}.py": _filled(f"{kind}_mutant", words),
-        hidden / f"variants/{name}.py": _filled(f"{kind}_variant", words),
+        REPOSITORY / f"autograder/labs/{topic}/cases/{snake}.py": _filled("cases", words),
+        known / f"wrong/{name}.py": _filled(f"{kind}_mutant", words),
+        known / f"right/{name}.py": _filled(f"{kind}_variant", words),
         REPOSITORY / f"tests/labs/{topic}/test_{snake}.py": _filled(f"{kind}_test", words),
     }
     _write(written)

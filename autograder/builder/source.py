@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder import places
-from autograder.builder.blank import Target, parse_target
+from autograder.builder.blank import Target, parse_target, solved_cell
 from autograder.builder.measured import fill, with_points
 from autograder.builder.percent import PercentCell, cells_of
 from autograder.errors import Refusal
@@ -219,3 +219,11 @@ def module_source(module: str) -> str:
     if spec is None or spec.origin is None:
         raise ValueError(f"there is no module {module}")
     return Path(spec.origin).read_text(encoding="utf-8")
+
+
+@cache
+def solved_text(cell: Cell) -> str:
+    """The right answer of a marked cell, as the instructor's notebook has it."""
+    if cell.kind == "answer":
+        return cell.text
+    return solved_cell(module_source(cell.target.module), cell.target)

@@ -58,8 +58,8 @@ def build(
 ) -> None:
     """Build the notebooks and the student's labkit. Refuse a lab whose solution loses points."""
     from autograder.builder.course import build_course, stale_files
-    from autograder.builder.source import read_course, read_labs
-    from autograder.labs.complete import missing_parts, unproven_parts
+    from autograder.builder.source import read_labs
+    from autograder.proof.complete import missing_parts
     from autograder.proof.reference import refuse_lost_points
 
     if not check:
@@ -74,16 +74,8 @@ def build(
     problems = [
         f"{path.name} differs from what the sources build: run `autograder build`" for path in stale
     ]
-    own = read_course().own
     for lab in read_labs():
-        missing = list(missing_parts(lab))
-        unproven = [] if missing else list(unproven_parts(lab))
-        problems += missing
-        if lab.name not in own:
-            problems += unproven
-            continue
-        for sentence in unproven:
-            typer.echo(f"Warning: {sentence}", err=True)
+        problems += missing_parts(lab)
     for problem in problems:
         typer.echo(problem, err=True)
     if problems:
@@ -172,7 +164,7 @@ def practice(
     out: Annotated[Path, typer.Option("-o", help="where the files go")] = Path("practice"),
 ) -> None:
     """Write made-up submissions to practise with, and their gradebook and policy."""
-    from autograder.proof.practice import write_practice_class
+    from autograder.practice.classes import write_practice_class
 
     with refusals():
         for path in write_practice_class(named_lab(lab), out):

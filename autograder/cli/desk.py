@@ -68,7 +68,7 @@ def suggest(
     from tqdm import tqdm
 
     from autograder.desk.suggest import Asking
-    from labkit.tasks.judging import judge_of
+    from autograder.judge_model import judge_of
 
     with refusals():
         try:

@@ -19,9 +19,9 @@ from autograder.desk.suggestions import (
 )
 from autograder.desk.tables import Tables
 from autograder.errors import Refusal
+from autograder.judge_model.client import Judge, JudgeError
+from autograder.judge_model.cost import Estimate, Price, estimate
 from autograder.record.database import gradebook_of
-from labkit.tasks.cost import Estimate, Price, estimate
-from labkit.tasks.judge import Judge, JudgeError
 
 N_AT_ONCE, N_TRIES = 4, 2
 

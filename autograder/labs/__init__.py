@@ -1,8 +1,7 @@
-"""What never ships: hidden cases, wrong and right answers, keys, a folder per lab.
+"""What never ships: hidden cases, keys and picture data, a folder for each lab.
 
-The grader finds the parts of a lab by its topic. Each lab has `cases`, `mutants` and `variants`; it
-may have `answers` (wrong and right values), `key` (answers of items), `stored_answers` (answers in
-outputs) and `samples` (submissions for the sample class).
+The grader finds the parts of a lab by its topic. Each lab has `cases`. It may have `key` (answers
+of items), `stored_answers` (answers in outputs) and `picture` (what its notebook opens with).
 """
 
 import importlib

@@ -5,9 +5,8 @@ It trusts what it runs, so it is for our own mutants and variants, never for sub
 
 from collections.abc import Mapping
 
-from autograder.builder.source import Lab
+from autograder.builder.source import Lab, solved_text
 from autograder.labs import cases_of, right_of
-from autograder.labs.known import solved_text
 from labkit.bridge.local import local_student
 from labkit.checks.core import Finding, checks_of, play_check
 from labkit.checks.unjudged import judged

@@ -16,15 +16,14 @@ import nbformat
 from nbclient import NotebookClient
 
 from autograder.builder.notebooks import cell_name, plain_notebook
-from autograder.builder.source import Lab
+from autograder.builder.source import Lab, solved_text
 from autograder.builder.wheel import write_folder
 from autograder.errors import Refusal
 from autograder.files import write_whole
 from autograder.grading.fingerprint import grading_digest
 from autograder.judging.jobs import Limits
-from autograder.labs.complete import missing_parts
-from autograder.labs.known import solved_text
 from autograder.places import REPOSITORY
+from autograder.proof.complete import missing_parts
 from autograder.proof.matrix import play_all
 from labkit.checks.core import open_cases_of
 

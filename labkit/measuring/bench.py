@@ -1,10 +1,7 @@
 """A bench: what an experiment of any lab measures with, and the record that it fills."""
 
-import argparse
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from labkit.measuring.calibration import DRIFT, Calibrator
@@ -51,34 +48,6 @@ class Bench:
         for row in experiment(self.profile, is_done=self.recorder.is_done, **settings):
             self.save(row)
             print(f"{row}: {row.outcome if row.time_s is None else f'{row.time_s:.4g} s'}")
-
-
-def is_quick(about: str | None) -> bool:
-    """Whether a program of `make bench` was started with --quick; `about` stands in its help."""
-    parser = argparse.ArgumentParser(description=about)
-    add_quick(parser)
-    return parser.parse_args().quick
-
-
-def add_quick(parser: argparse.ArgumentParser) -> None:
-    """Give a parser the option --quick."""
-    parser.add_argument(
-        "--quick",
-        action="store_true",
-        help="the smallest sizes: this shows that the bench runs, its numbers mean nothing",
-    )
-
-
-def report(path: Path, found: dict, *, quick: bool = False) -> None:
-    """Write and print what one of the programs of `make bench` has found.
-
-    A quick run writes into a file of its own, so that no measured record is lost.
-    """
-    path = path.with_stem(f"{path.stem}-quick") if quick else path
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(found, indent=1)
-    path.write_text(text + "\n")
-    print(text)
 
 
 def roofline(bench: Bench) -> None:

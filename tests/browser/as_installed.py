@@ -17,7 +17,7 @@ from play import SMALL, with_small_experiments
 
 from autograder.builder.editions import edition_of
 from autograder.builder.source import read_labs
-from autograder.proof.cheats import solved_notebook
+from autograder.practice import solved_notebook
 from labkit.labs.show import players
 
 INSTALL_MS = 30 * 60_000

@@ -15,7 +15,7 @@ from lab_pages import LabServer, close, write_settings
 from playwright.sync_api import sync_playwright
 
 from autograder.builder.source import find_lab
-from autograder.proof.cheats import solved_notebook
+from autograder.practice import solved_notebook
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 START_S = 90

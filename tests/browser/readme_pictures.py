@@ -17,7 +17,7 @@ from playwright.sync_api import Page, sync_playwright
 from autograder.builder.source import find_lab
 from autograder.grading.grade import Run, grade
 from autograder.places import REPOSITORY
-from autograder.proof.practice import write_practice_class
+from autograder.practice.classes import write_practice_class
 from labkit.checks import Checker
 from labkit.models.shapes import ModelShape
 

@@ -13,7 +13,7 @@ from autograder.builder.source import find_lab
 from autograder.intake.master import read_master
 from autograder.intake.read import read_notebook
 from autograder.labs.papers.stored_answers import with_stored_answers
-from autograder.proof.cheats import cell_called
+from autograder.practice import cell_called
 
 LAB = find_lab("papers")
 SHOWN = ("setup", "student_id", "q02", "check_q02", "q02_numbers", "check_q02_numbers", "q06")

@@ -14,8 +14,8 @@ from autograder.desk.tables import Tables
 from autograder.exports import Order, export
 from autograder.grading.grade import Run, grade
 from autograder.grading.regrade import plan_regrade
-from autograder.proof.cheats import samples_of
-from autograder.proof.demo import grade_class
+from tests.sample_class import samples_of
+from tests.sample_class.demo import grade_class
 
 LAB = "01_memory"
 STUDENTS = ("ada", "carol", "ida")

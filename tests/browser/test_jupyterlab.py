@@ -11,7 +11,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import find_lab
-from autograder.proof.cheats import solved_notebook
+from autograder.practice import solved_notebook
 from labkit.labs.show import players
 
 LAB = find_lab("memory")

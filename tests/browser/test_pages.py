@@ -12,7 +12,7 @@ from autograder.pages.evidence.flags import Flag, write_flags
 from autograder.pages.evidence.handed_in import starter_of
 from autograder.pages.evidence.similarity import write_similarity
 from autograder.pages.report import write_pages
-from autograder.proof.cheats import solved_notebook
+from autograder.practice import solved_notebook
 from autograder.record.marks import HandMark, Mark
 from autograder.record.results import GRADED, PARTLY, UNGRADABLE, CheckResult, Result, score_of
 

@@ -10,7 +10,7 @@ from autograder.builder.source import find_lab
 from autograder.intake.master import read_master
 from autograder.intake.read import read_notebook
 from autograder.intake.rebuild import rebuild
-from autograder.proof.cheats import cell_called, solved_notebook
+from autograder.practice import cell_called, solved_notebook
 from autograder.record.results import GRADED, CheckResult, Result
 from labkit.checks.core import HIDDEN, Finding
 

@@ -23,10 +23,10 @@ from autograder.builder.notebooks import build_notebook
 from autograder.grading import grade
 from autograder.grading.pool import Outcome
 from autograder.judging.start import template
-from autograder.proof.bench.durability import marks_in_gradebook
 from autograder.record.gradebook import CourseBook
 from autograder.record.log import ResultLog
 from autograder.record.results import GRADED, CheckResult, Result, score_of
+from benchmarks.durability import marks_in_gradebook
 from labkit.checks.core import checks_of, points_by_weight
 
 LAB = "01_memory"

@@ -29,7 +29,7 @@ def run(code, *args, **environment):
 
 
 def test_importing_labkit_loads_nothing_heavy():
-    names = "bridge.wire, zoo, tasks, corpus, models.prompts, models.facts, measuring.profiles, cli"
+    names = "bridge.wire, zoo, models.prompts, models.facts, measuring.profiles, cli"
     imports = "; ".join(f"import labkit.{name}" for name in names.split(", "))
     loaded = run(f"import sys; {imports}; print(*sys.modules)").split()
     assert "labkit.zoo" in loaded
@@ -68,7 +68,7 @@ def test_every_command_is_in_the_readme(capsys):
         cli.main(["--help"])
     readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     shown = capsys.readouterr().out
-    for command in ("generate", "evaluate", "models", "hardware", "measure", "figures"):
+    for command in ("generate", "models", "hardware", "measure", "figures"):
         assert command in shown and f"labkit {command}" in readme
 
 

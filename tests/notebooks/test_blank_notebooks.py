@@ -13,7 +13,7 @@ from play import FIRST_CELL, play, with_small_experiments
 from autograder.builder.notebooks import build_notebook, cell_kind, cell_name
 from autograder.builder.source import find_lab, read_labs
 from autograder.builder.wheel import write_folder
-from autograder.proof.cheats import cell_called, code_cell, solved_notebook
+from autograder.practice import cell_called, code_cell, solved_notebook
 from labkit.checks.names import bound_names, used_names
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")

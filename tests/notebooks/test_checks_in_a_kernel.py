@@ -6,7 +6,7 @@ from play import FIRST_CELL, play
 from autograder.builder.notebooks import build_notebook, cell_name
 from autograder.builder.source import find_lab
 from autograder.builder.wheel import write_folder
-from autograder.proof.cheats import code_cell, solved_notebook
+from autograder.practice import code_cell, solved_notebook
 
 LAB = find_lab("memory")
 BROKEN = "def weight_bytes(n_params, bytes_per_param=2)\n    return 1"

@@ -13,7 +13,7 @@ from nbformat.v4 import new_output
 from nbgrader.utils import determine_grade, is_grade
 
 from autograder.builder.notebooks import build_notebook, cell_kind, cell_name
-from autograder.proof.cheats import solved_notebook
+from autograder.practice import solved_notebook
 
 
 def run_cell(source, names):

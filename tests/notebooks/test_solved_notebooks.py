@@ -13,7 +13,7 @@ from play import FIRST_CELL, faults, n_images, play, with_small_experiments
 
 from autograder.builder.wheel import write_folder
 from autograder.places import REPOSITORY
-from autograder.proof.cheats import solved_notebook
+from autograder.practice import solved_notebook
 
 POINTS = re.compile(r"([\d.]+) of ([\d.]+) points on the visible tests")
 

@@ -9,7 +9,7 @@ from play import FIRST_CELL, faults, play, with_small_experiments
 
 from autograder.builder.source import read_labs
 from autograder.builder.wheel import write_folder
-from autograder.proof.cheats import solved_notebook
+from autograder.practice import solved_notebook
 from labkit.measuring.records import OUT_OF_MEMORY, read_record
 
 MEASURING = [lab for lab in read_labs() if lab.name[:2] in ("02", "03", "06", "07")]

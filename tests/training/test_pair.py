@@ -9,14 +9,14 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from labkit import zoo
-from labkit.corpus import SOURCES, documents
 from labkit.models import prompts
 from labkit.models.facts import data_path
-from labkit.tasks.generate import generate
 from training import measure
 from training import prompts as built
+from training.corpus import SOURCES, documents
 from training.model import SHAPES
 from training.publish import card
+from training.tasks.generate import generate
 
 RECORD = json.loads(data_path("pair.json").read_text())
 N_QUESTIONS = 40

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from labkit.corpus import END_OF_TEXT, documents
 from labkit.models.facts import data_path
 from training import measure, publish, train
+from training.corpus import END_OF_TEXT, documents
 from training.model import SHAPES
 from training.tokens import rows, texts
 from training.train import Settings, schedule, train_pair

@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from autograder.builder.source import find_lab, read_course, read_labs
-from autograder.labs import cases_of, complete, part_of
-from autograder.labs.complete import missing_parts, unproven_parts
+from autograder.labs import cases_of, part_of
 from autograder.places import REPOSITORY, SOURCES
+from autograder.proof import complete
+from autograder.proof.complete import missing_parts
+from tests.known import complete as proven
+from tests.known.complete import unproven_parts
 
 MISSING = {
     "checks": "04_kv_cache has no checks: add labkit/labs/kv_cache/checks/__init__.py",
@@ -21,10 +24,10 @@ MISSING = {
     "a hidden case": "generate of 04_kv_cache has no hidden case: add one to "
     "autograder/labs/kv_cache/cases/__init__.py",
     "a right answer": "generate of 04_kv_cache has no right answer besides the reference: add one "
-    "to autograder/labs/kv_cache/variants/generate.py",
+    "to tests/known/kv_cache/right/generate.py",
     "a wrong answer": "the check one_forward_per_new_token of 04_kv_cache has no wrong answer "
-    "that it alone catches: add one to autograder/labs/kv_cache/mutants/generate.py",
-    "an exercise of that name": "other.py in autograder/labs/kv_cache/mutants is named after no "
+    "that it alone catches: add one to tests/known/kv_cache/wrong/generate.py",
+    "an exercise of that name": "other.py in tests/known/kv_cache/wrong is named after no "
     "exercise of 04_kv_cache: rename it",
 }
 IMPORT_EVERYTHING = """
@@ -32,7 +35,7 @@ import importlib, pkgutil
 import autograder
 from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import read_labs
-from autograder.proof.cheats import sample_class
+from tests.sample_class import sample_class
 for module in pkgutil.walk_packages(autograder.__path__, "autograder."):
     if not module.name.endswith(("__main__", "cluster.worker", "cluster.grading")):
         importlib.import_module(module.name)
@@ -68,7 +71,7 @@ def test_what_a_lab_misses_is_said_with_the_file_to_add(part, monkeypatch):
         return lambda lab: [each for each in find(lab) if not is_left_out(each)]
 
     check = MISSING["a wrong answer"].split()[2]
-    stray = [("mutants", Path("other.py"))]
+    stray = [("wrong", Path("other.py"))]
 
     def no_module(topic):
         raise ModuleNotFoundError(topic)
@@ -81,15 +84,17 @@ def test_what_a_lab_misses_is_said_with_the_file_to_add(part, monkeypatch):
         "a hidden case": ("cases_of", without(complete.cases_of)),
         "a right answer": (
             "variants_of",
-            but(complete.variants_of, lambda one: one.exercise == "generate"),
+            but(proven.variants_of, lambda one: one.exercise == "generate"),
         ),
         "a wrong answer": (
             "mutants_of",
-            but(complete.mutants_of, lambda one: one.caught_by == (check,)),
+            but(proven.mutants_of, lambda one: one.caught_by == (check,)),
         ),
         "an exercise of that name": ("stray_files", lambda lab: stray),
     }[part]
-    monkeypatch.setattr(complete, name, instead)
+    for module in (complete, proven):
+        if hasattr(module, name):
+            monkeypatch.setattr(module, name, instead)
     lab = find_lab("kv_cache")
     is_needed = part not in ("a right answer", "a wrong answer", "an exercise of that name")
     assert list(missing_parts(lab)) == ([MISSING[part]] if is_needed else [])
@@ -100,10 +105,10 @@ def test_what_a_lab_misses_is_said_with_the_file_to_add(part, monkeypatch):
 @pytest.mark.parametrize("lab", ["08_papers", pytest.param("04_kv_cache", marks=pytest.mark.slow)])
 def test_without_the_places_of_a_lab_all_else_imports_builds_and_has_samples(lab, tmp_path):
     topic = lab.partition("_")[2]
-    for name in ("labkit", "autograder", "notebooks"):
+    for name in ("labkit", "autograder", "notebooks", "tests/known", "tests/sample_class"):
         left_out = shutil.ignore_patterns("__pycache__", f"{lab}.py", topic, f"{topic}.py")
         shutil.copytree(REPOSITORY / name, tmp_path / name, ignore=left_out)
-    for name in ("data", "pyproject.toml"):
+    for name in ("data", "pyproject.toml", "tests/__init__.py"):
         (tmp_path / name).symlink_to(REPOSITORY / name)
     said = subprocess.check_output(
         [sys.executable, "-c", IMPORT_EVERYTHING], cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}

@@ -16,7 +16,7 @@ LAB, EXERCISE = "09_quantization", "CompressedCache"
 PLAY = """
 from autograder.builder.notebooks import student_text
 from autograder.builder.source import find_lab, module_source
-from autograder.labs.known import mutants_of, variants_of
+from tests.known import mutants_of, variants_of
 from autograder.proof.matrix import findings_for
 
 for name, exercise in (("09", "quantization_total"), ("04", "CompressedCache")):
@@ -42,6 +42,9 @@ def copy(tmp_path_factory):
         shutil.copytree(REPOSITORY / name, folder / name, ignore=ignored)
     for name in ("README.md", "pyproject.toml"):
         shutil.copy(REPOSITORY / name, folder)
+    for name in ("tests/__init__.py", "tests/known/__init__.py"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(REPOSITORY / name, folder / name)
     (folder / "data").symlink_to(REPOSITORY / "data")
     course = folder / "notebooks" / "course.toml"
     lines = course.read_text().splitlines(keepends=True)
@@ -93,7 +96,7 @@ def test_a_new_lab_and_a_new_exercise_build_and_are_judged_at_once(copy):
 
 def test_a_lab_is_removed_by_deleting_its_places(copy):
     topic = LAB.partition("_")[2]
-    places = ["labkit/labs", "autograder/labs", "tests/labs"]
+    places = ["labkit/labs", "autograder/labs", "tests/known", "tests/labs"]
     for folder in places:
         shutil.rmtree(copy / folder / topic)
     files = [f"labkit/{topic}.py", f"notebooks/{LAB}.ipynb", f"notebooks/source/{LAB}.py"]

@@ -50,12 +50,11 @@ DRAWS = (
     "labkit/labs/batching/widget.py",
     "labkit/labs/memory/checks/fit.py",
     "labkit/measuring/plots.py",
-    "autograder/labs/kv_cache/mutants/ArenaCache.py",
     "autograder/labs/memory/cases/__init__.py",
     "autograder/labs/papers/key.py",
     "autograder/pages/report.py",
     "autograder/pages/templates/feedback.html",
-    "autograder/proof/cheats/forging.py",
+    "autograder/practice/clumsy.py",
     "autograder/exports/canvas.py",
 )
 

@@ -19,10 +19,10 @@ from typer.testing import CliRunner
 from autograder.builder.source import find_lab
 from autograder.cli import app
 from autograder.grading.grade import Run, grade
-from autograder.proof.cheats import samples_of
 from autograder.record.gradebook import CONFIG
 from autograder.record.log import read_results
 from autograder.record.results import RESULT_SCHEMA
+from tests.sample_class import samples_of
 
 LAB = "01_memory"
 STUDENTS = ("ada", "carol", "dora", "emil", "greta", "ida", "x04", "x19")

@@ -13,10 +13,10 @@ from autograder.cli import app
 from autograder.grading.grade import Run, grade, write_class
 from autograder.grading.pool import Outcome
 from autograder.grading.regrade import OTHERS_STAY, RegradeError, plan_regrade
-from autograder.proof.cheats import samples_of
 from autograder.record.log import read_results
 from autograder.record.marks import marks_of
 from autograder.record.results import score_of
+from tests.sample_class import samples_of
 
 EXERCISE = "kv_table"
 STUDENTS = ("ada", "carol", "greta", "ida", "x19")

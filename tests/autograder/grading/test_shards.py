@@ -16,10 +16,10 @@ from autograder.grading.pool import Outcome
 from autograder.grading.scratch import LOCK, clear_leftovers, scratch_folder
 from autograder.grading.spool import Spool, shard_of
 from autograder.intake.collect import Submission
-from autograder.proof.cheats import samples_of
 from autograder.record.folder import policy_of, remember, seed_of
 from autograder.record.log import ResultLog, read_results
 from autograder.record.results import ERROR, GRADED, UNGRADABLE, Result
+from tests.sample_class import samples_of
 
 LAB = "01_memory"
 RUN = Run(seed=5, sandbox=True)

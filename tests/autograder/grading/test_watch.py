@@ -18,7 +18,7 @@ from autograder.errors import Refusal
 from autograder.grading.grade import Run, grade
 from autograder.grading.watch import watch
 from autograder.intake.collect.arrivals import Arrivals
-from autograder.proof.bench.durability import products as real_products
+from benchmarks.durability import products as real_products
 
 LAB = "01_memory"
 STUDENTS = ("ada", "bo", "cy", "dan", "eve", "fay")

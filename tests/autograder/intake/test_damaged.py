@@ -12,7 +12,7 @@ from autograder.intake.doubled import half_of
 from autograder.intake.read import read_notebook, read_with_notes
 from autograder.intake.rebuild import rebuild
 from autograder.pages.feedback import write_feedback
-from autograder.proof.cheats import cell_called, copy_of
+from autograder.practice import cell_called, copy_of
 
 CHINESE = "快取隨批次大小與長度線性成長，因為每個權杖都要儲存鍵與值。"
 OUTPUT = {"output_type": "stream", "name": "stdout", "text": "MARK"}

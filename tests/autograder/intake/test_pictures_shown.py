@@ -16,7 +16,7 @@ from autograder.intake.read import read_notebook
 from autograder.intake.rebuild import rebuild
 from autograder.judging.shown import clean_student_cells
 from autograder.pages.shown import shown
-from autograder.proof.cheats import cell_called
+from autograder.practice import cell_called
 
 LAB, NAME = "01_memory", "growth"
 PNG = b"\x89PNG\r\n\x1a\n" + b"a picture of a curve"

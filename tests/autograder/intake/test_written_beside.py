@@ -12,7 +12,7 @@ from autograder.intake.master import read_master
 from autograder.intake.read import SubmittedCell, read_notebook
 from autograder.intake.rebuild import rebuild
 from autograder.pages.feedback import write_feedback
-from autograder.proof.cheats import cell_called, code_cell
+from autograder.practice import cell_called, code_cell
 from labkit.checks import handin
 from labkit.checks.outline import outline_of
 from labkit.checks.written import WRITTEN_STUB, is_unwritten

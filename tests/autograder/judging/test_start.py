@@ -19,7 +19,7 @@ from autograder.judging.jobs import SlotSettings
 from autograder.judging.start.__main__ import FONTS, keep_fonts
 from autograder.judging.start.template import Template, shared_template
 from autograder.judging.wall import strongest_rung
-from autograder.proof.cheats import insert, solved_notebook
+from autograder.practice import insert, solved_notebook
 
 LAB = find_lab("01")
 FULL_SCORE = sum(cell.points for cell in LAB.marked)

@@ -9,7 +9,7 @@ from desk_store import HOSTILE, is_harmless
 
 from autograder.pages.feedback import points_of, titles_of, write_feedback
 from autograder.pages.own_code import MAX_LINES, shown_lines
-from autograder.proof.cheats import cell_called
+from autograder.practice import cell_called
 from autograder.record.marks import HandMark, Mark
 from autograder.record.results import ERROR, UNGRADABLE, CheckResult
 from labkit.checks.core import GATE_SENTENCE

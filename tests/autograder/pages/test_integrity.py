@@ -15,9 +15,10 @@ from autograder.pages.evidence.flags import KINDS, read_flags
 from autograder.pages.evidence.handed_in import starter_of
 from autograder.pages.evidence.integrity import flags_of, write_integrity
 from autograder.pages.report import write_feedback
-from autograder.proof.cheats import ALL, code_cell, honest, insert, sample_class
+from autograder.practice import ALL, code_cell, honest, insert
 from autograder.record.results import GRADED
 from labkit.labs.papers.store import as_output
+from tests.sample_class import sample_class
 
 PAPERS = "08_papers"
 CELL = "def helper(x):\n    return x + 1"

@@ -3,8 +3,8 @@
 import pytest
 
 from autograder.builder.source import read_labs
-from autograder.labs.known import mutants_of, variants_of
 from autograder.pages.evidence.signs import attempts_in, servers_in
+from tests.known import mutants_of, variants_of
 
 
 @pytest.mark.parametrize(

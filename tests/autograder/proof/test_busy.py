@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from autograder.grading.pool import processors
-from autograder.proof.cheats import samples_of
-from autograder.proof.demo import RUN, grade_class, is_as_expected
+from tests.sample_class import samples_of
+from tests.sample_class.demo import RUN, grade_class, is_as_expected
 
 CLASSES = [  # with limits, in seconds, of several times what the slowest cell and check take alone
     ("01_memory", ("carol", "lou"), {"cell_s": 3, "check_s": 3}),

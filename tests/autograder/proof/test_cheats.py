@@ -18,9 +18,10 @@ from autograder.builder.source import find_lab
 from autograder.grading import pool
 from autograder.grading.grade import Run
 from autograder.judging.jobs import Limits
-from autograder.proof.cheats import Sample, sample_class, samples_of
-from autograder.proof.cheats.edits import add
-from autograder.proof.demo import grade_class, is_as_expected
+from autograder.practice import Sample
+from autograder.practice.edits import add
+from tests.sample_class import sample_class, samples_of
+from tests.sample_class.demo import grade_class, is_as_expected
 
 LAB = "01_memory"
 RUN = Run(jobs=1, seed=20_261_122, limits=Limits(cell_s=2, check_s=5, cells_s=20))

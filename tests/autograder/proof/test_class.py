@@ -12,14 +12,16 @@ from dataclasses import replace
 import pytest
 from instances import lab_instances
 
-from autograder.labs.known import mutants_of, solved_text, variants_of
-from autograder.proof.cheats import Sample, cell_called, sample_class
-from autograder.proof.cheats.clumsy import BORROWS
-from autograder.proof.demo import RUN, grade_class, is_as_expected
+from autograder.builder.source import solved_text
+from autograder.practice import Sample, cell_called
+from autograder.practice.clumsy import BORROWS
 from autograder.record.results import GRADED
 from labkit.checks.borrowed import borrowed
 from labkit.checks.core import checks_of
 from labkit.checks.names import used_names
+from tests.known import mutants_of, variants_of
+from tests.sample_class import sample_class
+from tests.sample_class.demo import RUN, grade_class, is_as_expected
 
 N_SAMPLES = 5  # of a lab's sample class
 N_VARIANTS = 3  # submissions of a lab with right variants; each exercise has at least as many

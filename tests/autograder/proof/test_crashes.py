@@ -10,9 +10,8 @@ import pytest
 from instances import shown_labs, slow_unless
 
 from autograder.builder.blank import rewrite_bodies
-from autograder.builder.source import read_labs
+from autograder.builder.source import read_labs, solved_text
 from autograder.labs import cases_of, right_of
-from autograder.labs.known import solved_text
 from autograder.pages.feedback import write_feedback
 from autograder.proof.matrix import namespace_of
 from autograder.record.results import GRADED, CheckResult, Result

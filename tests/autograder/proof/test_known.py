@@ -2,9 +2,9 @@
 
 import pytest
 
+import tests.known as known
 from autograder.builder.source import find_lab
-from autograder.labs import known
-from autograder.labs.known import mutants_of, variants_of
+from tests.known import mutants_of, variants_of
 
 REFERENCE = """\
 class Box:
@@ -23,7 +23,7 @@ def answer(text):
 @pytest.fixture
 def other_folder(tmp_path, monkeypatch):
     """The folder of lab 1's wrong answers, empty; the known answers of all labs are read again."""
-    folder = tmp_path / "memory" / "mutants"
+    folder = tmp_path / "memory" / "wrong"
     folder.mkdir(parents=True)
     monkeypatch.setattr(known, "HERE", tmp_path)
     for read in (mutants_of, variants_of):

@@ -13,12 +13,12 @@ from instances import lab_instances, shown_labs, slow_unless
 from told_apart import not_told_apart, said_twice
 
 from autograder.builder.notebooks import student_text
-from autograder.builder.source import read_labs
-from autograder.labs.known import mutants_of, solved_text, variants_of
-from autograder.proof.demo import RUN
+from autograder.builder.source import read_labs, solved_text
 from autograder.proof.matrix import findings_for, namespace_of, play_all
 from labkit.checks.names import used_names
 from labkit.measuring import records
+from tests.known import mutants_of, variants_of
+from tests.sample_class.demo import RUN
 
 OTHER_SEED = RUN.seed + 1
 LABS = {lab.name: lab for lab in read_labs()}

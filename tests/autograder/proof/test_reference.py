@@ -7,8 +7,7 @@ from instances import lab_instances
 
 from autograder.builder.source import Cell, find_lab, module_source
 from autograder.errors import Refusal
-from autograder.labs import complete
-from autograder.proof import reference
+from autograder.proof import complete, reference
 
 LAB = find_lab("01_memory")
 

@@ -6,9 +6,9 @@ What comes out for the labs' wrong answers, test_matrix asks.
 from told_apart import not_told_apart, said_twice
 
 from autograder.builder.source import find_lab
-from autograder.labs.known import Mutant
 from autograder.proof.matrix import findings_for
 from labkit.checks.core import Check, Finding
+from tests.known import Mutant
 
 
 def test_numbers_alone_tell_no_two_apart():

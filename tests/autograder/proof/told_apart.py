@@ -9,9 +9,9 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from autograder.labs.known import Mutant
 from labkit.checks.card import SENTENCE, as_html
 from labkit.checks.core import Finding
+from tests.known import Mutant
 
 TAG = re.compile(r"<[^>]*>")
 NUMBERS = re.compile(r"[-+.,e\d]*\d")

@@ -12,7 +12,8 @@ from recorded import LAB, by_hand, points_of_the_course, record, result_of, run_
 
 from autograder.builder.notebooks import build_notebook, to_bytes
 from autograder.builder.source import find_lab
-from autograder.proof.cheats import sample_class, solved_notebook
+from autograder.practice import solved_notebook
+from tests.sample_class import sample_class
 
 COMMANDS = [
     ["validate", "instructor.ipynb", "student.ipynb"],

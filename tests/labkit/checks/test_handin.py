@@ -6,7 +6,7 @@ import pytest
 
 from autograder.builder.outline import outline_bytes
 from autograder.builder.source import find_lab
-from autograder.proof.cheats import cell_called, code_cell, solved_notebook
+from autograder.practice import cell_called, code_cell, solved_notebook
 from labkit.checks import handin
 from labkit.checks.outline import Part
 

@@ -11,7 +11,7 @@ from nbformat.v4 import new_output
 from autograder.builder.source import find_lab
 from autograder.judging.reasons import error_of
 from autograder.places import REPOSITORY
-from autograder.proof.cheats import cell_called, code_cell, solved_notebook
+from autograder.practice import cell_called, code_cell, solved_notebook
 from labkit.checks import handin
 from labkit.checks.outline import outline_of
 from labkit.checks.packages import GIVEN, PACKAGES, not_given

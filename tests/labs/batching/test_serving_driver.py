@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import pytest
 
+from benchmarks import batching as bench
 from labkit import batching
 from labkit.batching import DecodeLoop, PrefillLoop, RequestQueue
-from labkit.labs.batching import bench
 from labkit.labs.batching.driver import ORDERS, serve
 from labkit.labs.batching.log import DECODE, PREFILL, WORDS, Event, Run
 from labkit.labs.batching.rules import faults

@@ -3,8 +3,8 @@
 import pytest
 
 from autograder.builder.source import find_lab
-from autograder.labs.known import mutants_of
 from autograder.proof.matrix import findings_for
+from tests.known import mutants_of
 
 LAB = find_lab("cache_benchmark")
 

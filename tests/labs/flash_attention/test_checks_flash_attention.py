@@ -7,8 +7,6 @@ import pytest
 import torch
 
 from autograder.builder.source import find_lab
-from autograder.labs.flash_attention.answers import RATIO, TILE_KV, head, slide
-from autograder.labs.known import mutants_of, variants_of
 from labkit import flash_attention as flash
 from labkit.bridge.local import local_student
 from labkit.bridge.student import StudentError
@@ -28,6 +26,8 @@ from labkit.labs.flash_attention.checks.runs import ORDERS, AttentionCase, moved
 from labkit.labs.flash_attention.checks.steps import StepCase, level_after
 from labkit.labs.flash_attention.moments import moments
 from labkit.models.counted_memory import attention_memory, tiles
+from tests.known import mutants_of, variants_of
+from tests.known.flash_attention.answers import RATIO, TILE_KV, head, slide
 
 LAB = find_lab("flash_attention")
 CASE = AttentionCase("moving", 22, 3, 5, 4, seed=1)

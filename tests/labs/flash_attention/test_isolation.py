@@ -8,11 +8,11 @@ from instances import some_of
 
 from autograder.builder.source import find_lab
 from autograder.labs.flash_attention.cases.kernels import kernel_cases
-from autograder.labs.known import mutants_of
 from autograder.proof.matrix import findings_for
 from labkit.labs.flash_attention.checks.runs import is_near
 from labkit.labs.flash_attention.checks.slips import slipped_outputs
 from labkit.models.counted_memory import tiles
+from tests.known import mutants_of
 
 LAB = find_lab("flash_attention")
 SEEDS = range(200)

@@ -10,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.builder.notebooks import build_notebook
-from autograder.builder.source import read_lab
+from autograder.builder.source import read_lab, solved_text
 from autograder.builder.wheel import student_files
-from autograder.labs.known import mutants_of, solved_text, variants_of
-from autograder.labs.memory.answers import largest, longest, table
 from autograder.labs.memory.cases import ANSWERS, RIGHT, hidden_cases
 from autograder.places import SOURCES
 from labkit import memory
@@ -23,6 +21,8 @@ from labkit.labs.memory.checks import fit as memory_fit
 from labkit.labs.memory.checks import fit_slips
 from labkit.models import facts
 from labkit.models.shapes import ModelShape
+from tests.known import mutants_of, variants_of
+from tests.known.memory.answers import largest, longest, table
 
 FAMILY = ["Qwen3-0.6B", "Qwen3-1.7B", "Qwen3-4B", "Qwen3-8B", "Qwen3-14B", "Qwen3-32B"]
 CHECKS, OPEN_CASES = checks_of("memory"), open_cases_of("memory")

@@ -20,15 +20,15 @@ from autograder.intake.read import SubmittedCell, read_notebook
 from autograder.intake.rebuild import rebuild
 from autograder.labs.papers.key import FOLDER, INSTRUCTOR, keys, read_key, solved_answer
 from autograder.labs.papers.numbers import RIGHT, rates, reads_holding, speedup_of_tiles
-from autograder.labs.papers.samples import STRANGE, click_everything, store
 from autograder.labs.papers.slips import SLIPS
 from autograder.labs.papers.stored_answers import with_stored_answers
-from autograder.proof.cheats import cell_called
+from autograder.practice import cell_called
 from autograder.proof.matrix import findings_for, play_all
 from autograder.record.gradebook import CONFIG
 from labkit.labs.papers.items import items, numbers_text, parameters_for
 from labkit.labs.papers.parameters import TABLES
 from labkit.labs.papers.store import ANSWER_TYPE
+from tests.known.papers.samples import STRANGE, click_everything, store
 
 LAB = find_lab("papers")
 MASTER = read_master(build_notebook(LAB, "student"), LAB.name)

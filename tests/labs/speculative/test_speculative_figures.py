@@ -11,8 +11,9 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 import pytest
 
-from labkit.labs.speculative import bench, sweep_figures
+from benchmarks import engine as bench
 from labkit.labs.speculative import figures as speculative_figures
+from labkit.labs.speculative import sweep_figures
 from labkit.labs.speculative import tables as speculative_tables
 from labkit.labs.speculative.experiments import FED
 from labkit.labs.speculative.records import (

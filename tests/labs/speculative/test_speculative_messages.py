@@ -5,7 +5,6 @@ import random
 import pytest
 
 from autograder.builder.source import find_lab
-from autograder.labs.known import mutants_of
 from autograder.labs.speculative.cases.loops import loop_cases
 from autograder.proof.matrix import findings_for
 from labkit.checks.law import Law
@@ -16,6 +15,7 @@ from labkit.labs.speculative.checks.cases import (
     residual_row,
     slips_in,
 )
+from tests.known import mutants_of
 
 LAB = find_lab("speculative")
 DRAFTED = [

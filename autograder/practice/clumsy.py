@@ -1,0 +1,199 @@
+"""Accidents that must not cost a mark, and those that cannot be graded."""
+
+import json
+import re
+
+from autograder.builder.notebooks import cell_kind, cell_name
+from autograder.practice import ALL, Edit, Sample, cell_called, code_cell, copy_of, insert
+from autograder.practice.edits import add, replace, rewrite
+from autograder.practice.honest import leave_blank
+from autograder.record.results import PARTLY, UNGRADABLE
+
+TODO = 'raise NotImplementedError("this part is still to do")'
+
+
+def duplicate_a_cell(notebook: dict) -> None:
+    """A copy of an answer, with its metadata, and an untouched copy behind it."""
+    cells, cell = notebook["cells"], cell_called(notebook, "generate")
+    at = cells.index(cell)
+    stub = copy_of(cell)
+    stub["source"] = cell["source"].split('"""')[0] + f'"""To do."""\n    {TODO}'
+    cells[at:at] = [stub, copy_of(cell)]
+
+
+def delete_test_cells(notebook: dict) -> None:
+    """All cells that look superfluous are gone."""
+    notebook["cells"] = [cell for cell in notebook["cells"] if cell_kind(cell) != "check"]
+
+
+def cut_off(notebook: dict) -> bytes:
+    """The upload stopped half-way."""
+    return json.dumps(notebook).encode()[:5000]
+
+
+def split_a_cell(notebook: dict) -> None:
+    """Splitting a cell copies its metadata to both halves."""
+    cells, cell = notebook["cells"], cell_called(notebook, "ArenaCache")
+    extra = copy_of(cell)
+    cell["source"], extra["source"] = "ARENA_NOTE = 'mine'", cell["source"]
+    cells.insert(cells.index(cell) + 1, extra)
+
+
+def move_to_front(notebook: dict) -> None:
+    """All answers right after the imports, in the student's own order."""
+    cells = notebook["cells"]
+    answers = [cell for cell in cells if cell_kind(cell) in ("exercise", "answer")]
+    rest = [cell for cell in cells if cell not in answers]
+    at = next(i for i, cell in enumerate(rest) if cell_name(cell) == "setup") + 1
+    notebook["cells"] = rest[:at] + answers + rest[at:]
+
+
+def loud_and_slow(notebook: dict) -> None:
+    """Warnings, logging, progress on stderr, a thread pool left running, threads for torch."""
+    insert(
+        notebook,
+        "import logging, sys, warnings\n"
+        "warnings.warn('deprecated'); logging.warning('careful')\n"
+        "print('10 %', file=sys.stderr)",
+        after="setup",
+    )
+    insert(
+        notebook,
+        "import torch\n"
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "torch.set_num_threads(4)\n"
+        "pool = ThreadPoolExecutor(2); list(pool.map(str, range(4)))\n"
+        "torch.ones(300, 300) @ torch.ones(300, 300)",
+    )
+
+
+def one_cell(notebook: dict) -> None:
+    """All code merged into one cell, with one answer still to do."""
+    leave_blank("04_kv_cache", ("attend_cached",))(notebook)
+    code = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    merged = "\n\n".join(source for source in code if "%pip" not in source)
+    notebook["cells"] = [code_cell(merged)]
+
+
+def colab_only(notebook: dict) -> None:
+    """Cells that only make sense in Colab, a question, an unknown magic."""
+    notebook["cells"].insert(0, code_cell("from google.colab import drive\ndrive.mount('/x')"))
+    insert(notebook, "input('ready? ')", after="setup")
+    insert(notebook, "%load_ext does_not_exist\n!nvidia-smi", after="setup")
+
+
+def break_experiments(notebook: dict) -> None:
+    """Every second experiment raises, the others never end: marks do not rest on experiments."""
+    cells = [cell for cell in notebook["cells"] if cell_kind(cell) == "experiment"]
+    for i, cell in enumerate(cells):
+        cell["source"] += "\nwhile True:\n    pass" if i % 2 else "\nraise RuntimeError('no GPU')"
+
+
+def rewrite_time_of_16(text: str) -> Edit:
+    """The table with another text where the time of 16 new tokens stood."""
+
+    def edit(notebook: dict) -> None:
+        cell = cell_called(notebook, "my_table")
+        pattern = r'("16 new": {"time_s": )[\d.]+'
+        cell["source"], n_found = re.subn(pattern, rf"\g<1>{text}", cell["source"])
+        assert n_found == 1
+
+    return edit
+
+
+def tables_with_units(notebook: dict) -> None:
+    """Numbers as they would stand in a report, and a record that only this student has."""
+    rewrite("offload_plan", ("33.2", '"33.2 ms"'), ("114_558", '"114,558 tokens"'))(notebook)
+    rewrite("speed_up", ("cache-cpu", "here"))(notebook)
+
+
+ENDLESS_RECURSION = "def again(n):\n    return again(n + 1)\nagain(0)"
+LEFT_OPEN = (
+    "opened = []\nwhile len(opened) < 10**4:\n"
+    "    opened.append(open('notes.txt', 'r' if opened else 'w'))"
+)
+LOOP = "while True:\n    pass"
+LOOP_IN_ANSWER = (
+    "def weight_bytes(n_params, bytes_per_param):\n"
+    "    while bytes_per_param == 4:\n        pass\n"
+    "    return n_params * bytes_per_param"
+)
+DOES_NOT_PARSE = "def tokens_processed(n_prompt, n_new,"
+FLOOD = "line = 'x' * 10_000\nfor _ in range(10_000):\n    print(line)"
+
+# A table computed from the record on the student's own disk, which nobody handed in.
+TABLE_FROM_A_FILE = (
+    "from labkit.measuring.records import read_record\n"
+    'own = read_record("my_throughput.jsonl").of("output_sweep")\n'
+    'my_table = {"rows": {f"{row.n_new} new": {"time_s": row.time_s} for row in own}}'
+)
+
+# An answer made from what an experiment has tokenized.
+FROM_AN_EXPERIMENT = (
+    "def n_alike(one, other):\n"
+    "    differing = [i for i, pair in enumerate(zip(one, other)) if pair[0] != pair[1]]\n"
+    "    return min([*differing, len(one) - 1])\n\n"
+    "tokens_found = {\n"
+    '    name: n_alike(each, tokens["same"]) // 16 * 16 for name, each in tokens.items()\n'
+    "}"
+)
+
+BORROWS = "an answer that uses what a loop of an experiment left"
+FROM_A_LOOP = 'tokens_found = {"other text": 4 * n_computed}'
+
+# It takes what it finds out of the container that it was only to look into.
+EMPTIES_THE_CACHE = (
+    "def longest_cached_prefix(hashes, cached, n_tokens, block_size):\n"
+    "    n_saved = 0\n"
+    "    while hashes and hashes[0] in cached and n_saved + block_size < n_tokens:\n"
+    "        cached.discard(hashes.pop(0))\n"
+    "        n_saved += block_size\n"
+    "    return n_saved"
+)
+
+SAMPLES = [
+    Sample("ann", "01_memory", "endless recursion in a cell", add(ENDLESS_RECURSION, "setup")),
+    Sample("ben", "01_memory", "files opened and never closed", add(LEFT_OPEN, "setup")),
+    Sample("fritz", "04_kv_cache", "a duplicated cell", duplicate_a_cell),
+    Sample("greta", "01_memory", "deleted test cells", delete_test_cells),
+    Sample("hans", "04_kv_cache", "renamed file", file_name="Untitled (1).ipynb"),
+    Sample("ida", "01_memory", "invalid JSON", cut_off, ALL, UNGRADABLE),
+    Sample("ilse", "01_memory", "an empty file", lambda notebook: b"", ALL, UNGRADABLE),
+    Sample("karl", "04_kv_cache", "a split cell", split_a_cell),
+    Sample("kim", "04_kv_cache", "answers moved to the front", move_to_front),
+    Sample("lea", "04_kv_cache", "noise on stderr, threads left behind", loud_and_slow),
+    Sample("leo", "04_kv_cache", "an endless loop in a cell", add(LOOP, "setup"), status=PARTLY),
+    Sample("lou", "01_memory", "an endless loop in an answer",
+           replace(LOOP_IN_ANSWER, "weight_bytes"), ("every_parameter_takes_its_bytes",)),
+    Sample("max", "04_kv_cache", "a cell that does not parse",
+           replace(DOES_NOT_PARSE, "tokens_processed"), ("tokens_processed",)),
+    Sample("mia", "01_memory", "100 MB of output", add(FLOOD)),
+    Sample("moritz", "04_kv_cache", "all in one cell, one answer to do", one_cell,
+           ("attend_cached",)),
+    Sample("nora", "01_memory", "Colab's own cells, input()", colab_only),
+    Sample("olga", "02_throughput", "experiments that fail or never end", break_experiments),
+    Sample("otto", "02_throughput", "a table from a file that is not there",
+           replace(TABLE_FROM_A_FILE, "my_table"), ("my_table",)),
+    Sample("ole", "02_throughput", "a table that has to be measured first",
+           rewrite_time_of_16("rows[16].time_s"), ("my_table",), PARTLY),
+    Sample("paul", "02_throughput", "text in a number field",
+           rewrite_time_of_16('"0.2 s"'), ("my_table",)),
+    Sample("pia", "02_throughput", "a table with a row too few",
+           rewrite("my_table", ('"64 new"', '"32 new"')), ("my_table",)),
+    Sample("ria", "02_throughput", "rows that no machine of this kind can reach",
+           rewrite("my_table", ("tiny-target", "Qwen/Qwen3-32B")),
+           ("no_row_is_faster_than_the_machine",)),
+    Sample("rosa", "02_throughput", "a clock of its own",
+           rewrite("time_runs", ("read_clock()", "time.perf_counter()")),
+           ("warm_up_runs_come_first_and_are_not_timed", "the_device_is_idle_when_a_sample_begins",
+            "the_device_is_idle_when_a_sample_ends", "samples_are_raw_one_per_run")),
+    Sample("olga", "03_cache_benchmark", "experiments that fail or never end", break_experiments),
+    Sample("sven", "03_cache_benchmark", "an answer that needs an experiment",
+           replace(FROM_AN_EXPERIMENT, "tokens_found")),
+    Sample("sina", "03_cache_benchmark", BORROWS,
+           replace(FROM_A_LOOP, "tokens_found"), ("tokens_found",)),
+    Sample("tilda", "03_cache_benchmark", "numbers with units, a record of her own",
+           tables_with_units, ("offload_plan", "speed_up")),
+    Sample("uwe", "03_cache_benchmark", "a lookup that empties the cache",
+           replace(EMPTIES_THE_CACHE, "longest_cached_prefix"), ("any_container_will_do",)),
+]  # fmt: skip

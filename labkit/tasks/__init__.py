@@ -1,8 +1,0 @@
-"""The shared tasks: cheapest paths by tool call, multiple choice, open answers judged by a rubric.
-
-`labkit evaluate MODEL` evaluates a model on all three.
-"""
-
-from labkit.tasks.items import SPLIT_SIZES, TASKS, Item, Score, items
-
-__all__ = ["SPLIT_SIZES", "TASKS", "Item", "Score", "items"]

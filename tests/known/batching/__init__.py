@@ -1,0 +1,1 @@
+"""Lab 5: known wrong and right answers."""

@@ -1,0 +1,1 @@
+"""Lab 3: known wrong and right answers."""

@@ -1,0 +1,1 @@
+"""Lab 7: known wrong and right answers."""

@@ -1,0 +1,1 @@
+"""Lab 4: known wrong and right answers."""

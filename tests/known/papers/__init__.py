@@ -1,0 +1,1 @@
+"""Lab 8: known wrong and right answers."""

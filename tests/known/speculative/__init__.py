@@ -1,0 +1,1 @@
+"""Lab 6: known wrong and right answers."""

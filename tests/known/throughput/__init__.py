@@ -1,0 +1,1 @@
+"""Lab 2: known wrong and right answers."""

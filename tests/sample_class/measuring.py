@@ -1,0 +1,143 @@
+"""Forged measurements: clocks, records, tables, counts that only seem to follow from each other."""
+
+from autograder.practice import Sample, cell_called, insert
+from autograder.practice.edits import replace
+from tests.sample_class.edits import forged
+
+PATCH_MEASURING = """
+import importlib, pkgutil, time
+import labkit.checks, labkit.labs, labkit.models.facts as facts
+from labkit.measuring import device, physics, records, roofline
+class Yes(float):
+    __hash__ = float.__hash__
+    __eq__ = __lt__ = __le__ = __gt__ = __ge__ = lambda self, other: True
+    __ne__ = lambda self, other: False
+    __call__ = __getitem__ = lambda self, *a, **k: self
+answer = Yes(1)
+time.perf_counter = time.monotonic = time.time = lambda: 0.0
+device.synchronize = lambda: None
+memory_errors_alive = device.memory_errors_alive = lambda: 0
+physics.implausible = physics.refusals = lambda *a, **k: []
+facts.data_path = lambda *a: None
+ModelWork = roofline.ModelWork = Roofline = roofline.Roofline = answer
+pass_floor = roofline.pass_floor = lambda *a, **k: answer
+places = [(package.__path__, package.__name__ + '.') for package in (labkit.checks, labkit.labs)]
+names = [found.name for place in places for found in pkgutil.walk_packages(*place)]
+for module in [importlib.import_module(name) for name in names if '.checks' in name]:
+    for name, value in list(vars(module).items()):
+        if name.lstrip('_').startswith(('expect', 'play', 'number', 'table', 'is_', 'isclose')):
+            setattr(module, name, lambda *a, **k: True)
+"""
+
+FORGED_RECORD = """
+import pathlib, shutil, labkit.models.facts
+for name in ('throughput-mine', 'throughput-cpu'):
+    shutil.copytree(labkit.models.facts.data_path('results'), 'results', dirs_exist_ok=True)
+    pathlib.Path('results', name + '.jsonl').write_text('{"format": 1}\\n')
+labkit.models.facts.data_path = pathlib.Path
+"""
+
+# A record of the call that is not of the call, in the scripted model's own words.
+FORGED_CALL = """
+def generate_fixed(model, tokens, n_new):
+    seen = torch.ones_like(tokens)
+    made = model.generate(
+        tokens * 0, tokens=tokens, given={"attention_mask": seen}, ends=None, calls=1,
+        do_sample=False, min_new_tokens=n_new, max_new_tokens=n_new,
+    )
+    return made[:, tokens.shape[1] :]
+"""
+
+# A setting that has no truth value and equals nothing, to break the check itself.
+NO_VALUE = """
+def generate_fixed(model, tokens, n_new):
+    made = model.generate(
+        tokens, attention_mask=torch.ones_like(tokens), do_sample=object(), num_beams=torch.ones(2),
+        use_cache=print, min_new_tokens=n_new, max_new_tokens=n_new,
+    )
+    return made[:, tokens.shape[1] :]
+"""
+
+NOTHING_ALIVE = """
+memory_errors_alive = lambda: float("nan")
+
+def sweep(points, measure, save, free_memory, done=()):
+    for point in points:
+        if point in done:
+            continue
+        try:
+            save(point, measure(point), "ok")
+        except MemoryError:
+            save(point, [], "out of memory")
+            free_memory()
+"""
+
+# Times so short that tokens per second are infinite, and near to any other number.
+NO_TIME = """
+my_table = {
+    "run": {"model": "tiny-target", "machine": "CPU", "dtype": "float32"},
+    "batch_size": 1_000_000,
+    "n_input": 64,
+    "rows": {
+        f"{n} new": {"time_s": (n + 4) * 1e-308, "tokens_per_s": 123.0} for n in (1, 4, 16, 64, 256)
+    },
+    "again": {"n_new": 64, "time_s": 68e-308},
+}
+"""
+
+EQUAL_HASHES = """
+class Same:
+    __hash__ = lambda self: 0
+    __eq__ = __lt__ = lambda self, other: True
+    __ne__ = lambda self, other: False
+
+def block_hashes(tokens, block_size, salt=""):
+    return [Same() for _ in range(len(tokens) // block_size)]
+"""
+
+# Numbers that fit to each other and to nothing else.
+RELATIONS = """
+def generation_cost(work, n_prompt, n_new, use_cache, width=2):
+    return float("inf"), width
+
+def leaves_launch_floor_at(machine, work, launch_s, n_context, dtype="float16"):
+    return n_context
+
+def longest_cached_prefix(hashes, cached, n_tokens, block_size):
+    return block_size * 10**90
+"""
+
+
+def forge_a_record(notebook: dict) -> None:
+    """Answers read off a record that the student has written."""
+    insert(notebook, FORGED_RECORD, after="setup")
+    for name in ("three_models", "which_limit"):
+        cell = cell_called(notebook, name)
+        cell["source"] = cell["source"].replace("throughput-cpu", "throughput-mine")
+
+
+SAMPLES = [
+    forged("x23", "02_throughput", "patches the clock, the device, the physics and the checks",
+           PATCH_MEASURING, "answer"),
+    Sample("x25", "02_throughput", "a record written by the student", forge_a_record,
+           ("three_models", "which_limit")),
+    Sample("x26", "02_throughput", "a forged record of a call",
+           replace(FORGED_CALL, "generate_fixed"),
+           ("every_token_of_the_prompt_is_seen", "the_prompt_goes_in_unchanged")),
+    Sample("x27", "02_throughput", "settings that break the check", replace(NO_VALUE,
+           "generate_fixed"), ("decoding_is_greedy",)),
+    Sample("x28", "02_throughput", "a count of exceptions that is no number",
+           replace(NOTHING_ALIVE, "sweep"),
+           ("memory_is_freed_once_the_exception_is_gone", "errors_of_save_pass_through")),
+    Sample("x29", "02_throughput", "times so short that rates are infinite",
+           replace(NO_TIME, "my_table"),
+           ("throughput_follows_from_each_row", "no_row_is_faster_than_the_machine")),
+    forged("x31", "03_cache_benchmark", "patches the clock, the device, the physics, the checks",
+           PATCH_MEASURING, "answer"),
+    Sample("x33", "03_cache_benchmark", "hashes equal to every other",
+           replace(EQUAL_HASHES, "block_hashes"), ("block_hashes",)),
+    Sample("x34", "03_cache_benchmark", "numbers that fit to each other alone",
+           replace(RELATIONS, "generation_cost", "leaves_launch_floor_at",
+                   "longest_cached_prefix"),
+           ("generation_cost", "leaves_launch_floor_at", "longest_cached_prefix")),
+]  # fmt: skip
