@@ -22,10 +22,10 @@ style: $(READY)  ## what the linter finds
 	$(VENV)/bin/ruff format --check .
 
 test: style $(VENV)/.browser  ## each claim on some labs, answers or pages; with LAB=04, all of one lab
-	$(TESTS) $(if $(LAB),--lab $(LAB),-m "not slow")
+	$(TESTS) $(if $(LAB),--lab $(LAB) -m "not long",-m "not slow")
 
 test-rest: $(VENV)/.browser  ## the same claims on all others
-	$(TESTS) -m slow
+	$(TESTS) -m "slow and not long"
 
 test-long: style $(VENV)/.browser  ## all tests, a longer search, experiments as large as students'
 	$(TESTS) --large --hypothesis-profile=long $(if $(LAB),--lab $(LAB))

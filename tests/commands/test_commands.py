@@ -2,7 +2,7 @@
 
 `tests/commands/documented.py` finds the commands. The table `WAYS` says how to play those that a
 person does not give as they stand here, and why. `make test` plays what is cheap, in any order;
-`make test-rest` plays all commands of each page, in the page's order.
+`make test-long` plays all commands of each page, in the page's order.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 import typer
 from documented import PAGES, REPOSITORY, documented
-from instances import slow_unless
+from instances import long_unless
 from judge_server import judge_server, judges
 from shell import ADDRESS, Shell
 
@@ -143,12 +143,12 @@ def plays(page, *, cheap_only):
 
 
 def pages():
-    """(page, whether only what is cheap): `make test` plays that, `make test-rest` all."""
+    """(page, whether only what is cheap): `make test` plays that, `make test-long` all."""
     for page in dict.fromkeys(each.page for each in PLAYED):
         for cheap_only in (True, False):
             if any(plays(page, cheap_only=cheap_only)):
                 name = f"{page}-{'cheap' if cheap_only else 'all'}"
-                yield pytest.param(page, cheap_only, id=name, marks=slow_unless(cheap_only))
+                yield pytest.param(page, cheap_only, id=name, marks=long_unless(cheap_only))
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,11 @@ def slow_unless(is_shown: bool) -> tuple:
     return () if is_shown else (pytest.mark.slow,)
 
 
+def long_unless(is_shown: bool) -> tuple:
+    """Marks of an instance that takes a minute or more; only `make test-long` plays it."""
+    return () if is_shown else (pytest.mark.slow, pytest.mark.long)
+
+
 def some_of(values: Iterable, *shown: object) -> list:
     """Parameters of a claim about these values, slow but for those shown."""
     return [pytest.param(value, marks=slow_unless(value in shown)) for value in values]
