@@ -62,6 +62,7 @@ WAYS = (
         r"\g<0> --source graph --max-new-tokens 2"),
     Way(r"python -m training.evaluate tiny-\w+", "one item a task",
         r"\g<0> --n 1 --max-new-tokens 4"),
+    Way(r"python -m training.evaluate tiny-\w+ --stored .+", "as it stands"),
     Way(r"labkit measure all .+", "points that take longer than 0 s are recorded as skipped",
         r"\g<0> --point-seconds 0 --skip-seconds 0"),
     Way(r"labkit show \S+", "no browser", r"\g<0> --no-open"),

@@ -183,7 +183,7 @@ def play_executor(content):
             answer = Tape()
             send(answer, reply, blobs)
             back, blob = receive(Tape(answer.sent))
-            error = {"ok", "kind", "kinds", "message", "lines", "function"}
+            error = {"ok", "kind", "kinds", "message", "lines", "function", "unwritten"}
             assert set(back) == ({"ok", "value"} if back["ok"] else error)
             if back["ok"]:
                 check_plain(Decoder(blob, student._from_handle).decode(back["value"]))

@@ -81,7 +81,7 @@ def install(kind: str) -> None:
     """
     from labkit.measuring import device  # before anything else imports it
 
-    real, n_calls = device.out_of_memory_as_one, 0
+    real, n_calls, memory = device.out_of_memory_as_one, 0, Memory  # a notebook has its own Memory
 
     def in_short_memory(run):
         nonlocal n_calls
@@ -94,7 +94,7 @@ def install(kind: str) -> None:
             return n_made > n_most
 
         def in_memory():
-            with Memory(ends):
+            with memory(ends):
                 return run()
 
         def without_room():

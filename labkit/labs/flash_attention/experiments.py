@@ -142,10 +142,8 @@ def _runs_here(profile: Profile, name: str, point: Point) -> bool:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # PyTorch says there why a back end cannot
             out_of_memory_as_one(run)
-    except (RuntimeError, ValueError):
-        return False
-    except MemoryError:
-        is_known = name in EVERYWHERE
+    except (RuntimeError, ValueError, MemoryError) as error:
+        is_known = isinstance(error, MemoryError) and name in EVERYWHERE
     else:
         return True
     free_device_memory()

@@ -108,7 +108,7 @@ def test_without_the_places_of_a_lab_all_else_imports_builds_and_has_samples(lab
     for name in ("labkit", "autograder", "notebooks", "tests/known", "tests/sample_class"):
         left_out = shutil.ignore_patterns("__pycache__", f"{lab}.py", topic, f"{topic}.py")
         shutil.copytree(REPOSITORY / name, tmp_path / name, ignore=left_out)
-    for name in ("data", "pyproject.toml", "tests/__init__.py"):
+    for name in ("data", "pyproject.toml", "constraints-newest.txt", "tests/__init__.py"):
         (tmp_path / name).symlink_to(REPOSITORY / name)
     said = subprocess.check_output(
         [sys.executable, "-c", IMPORT_EVERYTHING], cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}

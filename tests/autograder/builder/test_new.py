@@ -40,7 +40,7 @@ def copy(tmp_path_factory):
     for name in ("labkit", "autograder", "notebooks", "docs"):
         ignored = shutil.ignore_patterns("*.egg-info", ".ipynb_checkpoints", *left_out)
         shutil.copytree(REPOSITORY / name, folder / name, ignore=ignored)
-    for name in ("README.md", "pyproject.toml"):
+    for name in ("README.md", "pyproject.toml", "constraints-newest.txt"):
         shutil.copy(REPOSITORY / name, folder)
     for name in ("tests/__init__.py", "tests/known/__init__.py"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
