@@ -229,7 +229,7 @@ def test_the_class_report_counts_what_is_not_judged(tmp_path):
     row = result("ann", (0, 1))
     hidden = replace(row.checks[0], status="unjudged", message="Not judged: it stopped.")
     rows = [replace(row, checks=[hidden, row.checks[1]])]
-    assert "0 of 1 , – 1 not judged" in words(write_report(tmp_path, rows).read_text())
+    assert "0 of 1, – 1 not judged" in words(write_report(tmp_path, rows).read_text())
 
 
 def test_pages_of_a_real_submission_name_its_exercises(tmp_path):
