@@ -6,9 +6,9 @@ Prints a line for each library. With a file, they take the place of what stands 
 line, a comment.
 """
 
+import argparse
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -30,4 +30,7 @@ def main(venv: str, file: str = "") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("venv", help="the environment whose versions are printed")
+    parser.add_argument("file", nargs="?", default="", help="the file that gets them too")
+    main(**vars(parser.parse_args()))

@@ -7,6 +7,7 @@ kernel of Triton, a graph in the middle of its capture, and a GPU too full to be
 in which words it came, whether labkit knows them, and whether ordinary work goes on afterwards.
 """
 
+import argparse
 import subprocess
 import sys
 from collections.abc import Callable
@@ -135,8 +136,10 @@ def _works_again() -> None:
 
 
 def main() -> int:
-    if len(sys.argv) > 1:
-        print(probe(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("name", nargs="?", choices=PROBES, help="one way; all if none is named")
+    if name := parser.parse_args().name:
+        print(probe(name))
         return 0
     status = 0
     for name in PROBES:

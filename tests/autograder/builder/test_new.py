@@ -56,7 +56,10 @@ def copy(tmp_path_factory):
 def whole_copy(tmp_path_factory):
     """All labs and their tests, with a new lab, and a new exercise in an old one."""
     folder = tmp_path_factory.mktemp("whole")
-    for name in ("labkit", "autograder", "notebooks", "docs", "tests", "training"):
+    for name in (
+        *("labkit", "autograder", "notebooks", "docs"),
+        *("tests", "training", "benchmarks"),
+    ):
         ignored = shutil.ignore_patterns("*.egg-info", ".ipynb_checkpoints", "__pycache__")
         shutil.copytree(REPOSITORY / name, folder / name, ignore=ignored)
     for path in REPOSITORY.glob("*.*"):
