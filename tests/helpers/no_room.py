@@ -42,7 +42,7 @@ class Memory(TorchDispatchMode):
             if self.ends(place, self.places[place]):
                 self.n_failed += 1
                 raise torch.OutOfMemoryError(SAID)
-            self.alive.update(each.untyped_storage() for each in made)
+            self.alive.update(memory_of(each) for each in made)
         return found
 
 
@@ -50,9 +50,15 @@ def tensors_in(tree: object) -> list[torch.Tensor]:
     return [each for each in tree_leaves(tree) if isinstance(each, torch.Tensor)]
 
 
+def memory_of(tensor: torch.Tensor) -> torch.UntypedStorage | torch.Tensor:
+    """What views share. A matrix that oneDNN has packed has no views: it is its own memory."""
+    return tensor if tensor.is_mkldnn else tensor.untyped_storage()
+
+
 def id_of(tensor: torch.Tensor) -> int:
-    """Of a tensor's memory, which views share."""
-    return tensor.untyped_storage()._cdata
+    """Of a tensor's memory."""
+    memory = memory_of(tensor)
+    return id(memory) if memory is tensor else memory._cdata
 
 
 def place_now() -> Place:
