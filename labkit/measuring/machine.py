@@ -190,6 +190,12 @@ def own_memory_bytes(device: str = "cuda") -> int | None:
         return 0
 
 
+def device_for(n_bytes: float) -> str:
+    """The device for a lab's models: "cuda" where a GPU has this much free, "cpu" elsewhere."""
+    own_bytes = own_memory_bytes()
+    return "cuda" if own_bytes is not None and own_bytes >= n_bytes else "cpu"
+
+
 def available_memory_bytes(device: str) -> int | None:
     """Bytes that a new model could take on a device now; None where that cannot be known.
 

@@ -74,9 +74,9 @@ def with_time_left(steps: Sequence[T], title: str, unit: str) -> Iterable[T]:
     return tqdm(steps, title, unit=unit, leave=False)
 
 
-def machine() -> str:
+def machine(device: str) -> str:
     """What a measurement was made on, for the caption of its figure."""
-    if torch.cuda.is_available():
+    if device.startswith("cuda"):
         name = torch.cuda.get_device_name()
     else:
         name = f"CPU, {torch.get_num_threads()} threads"

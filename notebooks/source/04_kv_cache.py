@@ -50,7 +50,7 @@ from labkit.checks import Checker
 from labkit.labs.kv_cache.figures import cache_timing
 from labkit.labs.kv_cache.widget import store_player
 from labkit.measuring import timing
-from labkit.measuring.machine import ready, use_one_thread
+from labkit.measuring.machine import device_for, ready, use_one_thread
 from labkit.measuring.tables import Table
 from labkit.models.transformer import (
     GPT2_XL,
@@ -147,7 +147,7 @@ print(f"{gpt2_xl.n_params / 1e6:,.2f}M parameters")
 config = TransformerConfig(
     n_layers=4, n_heads=8, n_kv_heads=2, d_model=256, vocab_size=512, n_context=512
 )
-device = "cuda" if torch.cuda.is_available() else "cpu"
+device = device_for(8e9)  # the CPU where other programs fill the GPU
 model = Transformer.random(config, torch.Generator(device).manual_seed(0))
 prompt = torch.randint(config.vocab_size, (2, 12), device=device)
 
@@ -491,7 +491,12 @@ display(Table(headings, rows, "without cache divided by with cache"))
 print(f"{new_lengths[-1]} new tokens without cache: {uncached[-1]}")
 print(f"{new_lengths[-1]} new tokens with cache:    {cached[-1]}")
 cache_timing(
-    new_lengths, uncached, cached, token_ratios, small_ratios, timing.machine()
+    new_lengths,
+    uncached,
+    cached,
+    token_ratios,
+    small_ratios,
+    timing.machine(device),
 )
 
 # %% [markdown]

@@ -30,7 +30,7 @@ def test_median_and_middle_half_withstand_one_slow_run():
 
 
 def test_the_machine_is_named():
-    assert "PyTorch" in machine()
+    assert "PyTorch" in machine("cpu")
 
 
 def test_without_ipywidgets_the_time_left_is_a_bar_of_letters(no_ipywidgets):
