@@ -92,10 +92,10 @@ def check(names: list[str]) -> int:
 
     folders = [Path(name) for name in names]
     paths = [path for each in folders for path in sorted(each.glob("*.jsonl")) or [each]]
-    n_faults = 0
+    known, n_faults = experiments(), 0
     for path in paths:
         try:
-            faults = faults_of(read_record(path))
+            faults = faults_of(read_record(path), known)
         except (RecordError, OSError) as error:
             faults = [str(error)]
         n_faults += len(faults)

@@ -1,15 +1,21 @@
 """What is wrong with a record that others will read: samples, provenance, drift, physics."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 
 from labkit.measuring.calibration import DRIFT, drifts
 from labkit.measuring.physics import refusals
+from labkit.measuring.provenance import has_commit
 from labkit.measuring.records import Record, Row, least_samples
 
 
-def faults_of(record: Record) -> list[str]:
-    """A sentence for each fault; an empty list for a record that can be shown to a class."""
-    return [*_of_provenance(record), *_of_rows(record), *_of_drift(record), *refusals(record)]
+def faults_of(record: Record, experiments: Collection[str] = ()) -> list[str]:
+    """A sentence for each fault; an empty list for a record that can be shown to a class.
+
+    experiments: all names that `labkit measure` takes; without them, the command is not judged.
+    """
+    said = [*_of_provenance(record), *_of_command(record, experiments)]
+    return [*said, *_of_rows(record), *_of_drift(record), *refusals(record)]
 
 
 def _of_provenance(record: Record) -> Iterator[str]:
@@ -18,8 +24,20 @@ def _of_provenance(record: Record) -> Iterator[str]:
         yield "it does not say from which commit of the kit it is"
     elif where.commit.endswith("+changed"):
         yield f"it is from changed files, after commit {where.commit.removesuffix('+changed')}"
+    elif "+" not in where.commit and not has_commit(where.commit):  # with "+", a wheel's edition
+        yield f"this repository has no commit {where.commit!r}; 8 to 40 hexadecimal digits name one"
     if where.driver and not where.clock:
         yield "it does not say the GPU's clock"
+
+
+def _of_command(record: Record, experiments: Collection[str]) -> Iterator[str]:
+    """A continued record keeps its first command, so a second one has to be written beside it."""
+    words = record.provenance.command.split()
+    if words[:2] != ["labkit", "measure"] or "all" in words:
+        return
+    for name, n in Counter(row.experiment for row in record.rows).items():
+        if name in experiments and name not in words:
+            yield f"its command does not name {name}, which {n} of its rows are from"
 
 
 def _of_rows(record: Record) -> Iterator[str]:

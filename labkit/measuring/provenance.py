@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,15 @@ SAME = (
     *("device", "driver", "torch", "transformers", "labkit"),
     *("dtype", "profile", "n_threads", "memory_gb"),
 )
+
+
+def has_commit(commit: str) -> bool:
+    """Whether the checkout has this commit; without a whole history, whether it can be one."""
+    if not re.fullmatch("[0-9a-f]{8,40}", commit):
+        return False
+    git = ("git", "-C", str(ROOT))
+    is_whole = (ROOT / ".git").exists() and _said(*git, "rev-parse", "--is-shallow-repository")
+    return is_whole != "false" or _said(*git, "cat-file", "-t", commit) == "commit"
 
 
 def _commit() -> str:

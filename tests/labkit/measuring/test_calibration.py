@@ -1,18 +1,21 @@
 """Records that others will read: a disturbed machine shows, and so does what is missing."""
 
+import subprocess
 from dataclasses import replace
 
 import pytest
 
+from labkit.labs.measure import experiments
+from labkit.measuring import provenance
 from labkit.measuring.audit import faults_of
 from labkit.measuring.calibration import Calibrator, computation, drifts
 from labkit.measuring.provenance import Provenance
-from labkit.measuring.records import Record, Row
+from labkit.measuring.records import Record, Row, recorded_results
 
 HERE = Provenance(
     "an example", "", "2.0", "5.0", "3.11", "0.1.0", "float32", "cpu", 1, "measure", "today", 0
 )
-HERE = replace(HERE, commit="0123456789ab")
+HERE = replace(HERE, commit="0.1.0+lab2.1.0123456789ab")
 ROOFLINE = Row(
     "roofline", "cpu", 1, 0, 0, False, outcome="counted",
     counts={"bandwidth": 1e10, "peak": 1e11, "memory_bytes": 8e9, "float32": 1e11},
@@ -58,6 +61,10 @@ def test_rows_of_one_run_have_the_same_times_around_them():
         ({}, [row(8, 6.0, n_samples=5)], None),
         ({"commit": ""}, [row(1, 0.1)], "from which commit"),
         ({"commit": "01+changed"}, [row(1, 0.1)], "from changed files, after commit 01"),
+        ({"commit": "0123456"}, [row(1, 0.1)], "no commit '0123456'; 8 to 40 hexadecimal digits"),
+        ({"command": "labkit measure roofline"}, [row(1, 0.1)], "does not name output_sweep"),
+        ({"command": "labkit measure all --out x"}, [row(1, 0.1)], None),
+        ({"command": "lab 2"}, [row(1, 0.1)], None),
         ({"driver": "580"}, [row(1, 0.1)], "the GPU's clock"),
         ({}, [row(1, 0.1, n_samples=9)], "9 of the 10 samples"),
         ({}, [row(8, 6.0, n_samples=4)], "4 of the 5 samples"),
@@ -67,6 +74,29 @@ def test_rows_of_one_run_have_the_same_times_around_them():
     ],
 )
 def test_a_record_is_told_what_is_wrong_with_it(changed, rows, fault):
-    faults = faults_of(Record(replace(HERE, **changed), (ROOFLINE, *rows)))
+    record = Record(replace(HERE, **changed), (ROOFLINE, *rows))
+    faults = faults_of(record, {"roofline", "output_sweep"})
     assert len(faults) == bool(fault)
     assert not fault or fault in faults[0]
+
+
+def test_a_commit_that_the_checkout_does_not_have_is_seen(tmp_path, monkeypatch):
+    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+    assert provenance.has_commit("0123456789ab")
+    made = ("init --quiet", "-c user.name=a -c user.email=a@b commit --quiet --allow-empty -m a")
+    for words in made:
+        subprocess.run(["git", *words.split()], cwd=tmp_path, check=True)
+    said = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=tmp_path, capture_output=True, text=True
+    )
+    commit = said.stdout.strip()
+    assert provenance.has_commit(commit) and provenance.has_commit(commit[:8])
+    assert not provenance.has_commit(commit[:3] + commit[4:])
+
+
+def test_records_of_the_kit_have_no_fault_but_one_commit_that_is_in_no_history():
+    known = experiments()
+    found = recorded_results("*.jsonl").items()
+    faults = [(name, fault) for name, record in found for fault in faults_of(record, known)]
+    assert len(found) >= 12
+    assert all(name == "memory-h200-24gb" and "'6a533dc2'" in fault for name, fault in faults)
