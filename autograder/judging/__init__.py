@@ -31,6 +31,5 @@ The function runs for ever:
    an answer in time, the exercise is not asked again.
 
 A cell that crashes takes the child with it: `Session` leaves it out and runs the others again in a
-new child. A cell that overruns is interrupted first. `ends` lists all ends in a table. What runs
-ahead of our requests, for speed alone, is in `ahead`.
+new child. A cell that overruns is interrupted first. `ends` lists all ends in a table.
 """

@@ -13,8 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.judging.ahead import NOTHING, Ahead
-from autograder.judging.ends import Misplayed, Overran, StudentEnded, Tampered, UsedUp
+from autograder.judging.ends import Overran, StudentEnded, Tampered, UsedUp
 from autograder.judging.own_time import OwnTime
 from autograder.judging.timed_socket import Silence, TimedSocket
 from labkit.bridge.executor import MAX_KINDS
@@ -72,28 +71,26 @@ class RemoteChannel:
         self._wire = TimedSocket(sock, max_bytes, other, own_time)
         self._budget = budget
         self._own_time = own_time
-        self._left: Ahead | None = None  # done ahead of the next request
-        self._n_under_way = 0
 
     def converse(
         self, message: dict, blobs: list, callbacks: list[Callable[..., Any]], student: Student,
-        limit_s: float, may_run_ahead: bool = False,
+        limit_s: float,
     ) -> tuple[dict, memoryview]:  # fmt: skip
         """Ask, answer the callbacks that come first, return the reply and its blob."""
+        request_id = new_id()
         with self._clock(limit_s):
-            under_way = self._under_way(message, blobs, may_run_ahead)
+            self._send({**message, "id": request_id}, blobs)
             left_s = CALLBACK_SHARE * limit_s
             while True:
-                if under_way.last is None:
-                    self._hear(under_way)
+                reply, blob = self._receive(request_id)
+                if "callback" not in reply:
+                    return _bounded(reply), blob
                 started = time.process_time()
-                reply = self._look(under_way, callbacks, student)
+                self._answer(request_id, reply, blob, callbacks, student)
                 took_s = time.process_time() - started
                 self._budget.spend(0.0, took_s)
                 self._own_time.spent_s += took_s
                 left_s -= took_s
-                if reply is not None:
-                    return reply
                 if left_s < 0:
                     raise Overran("it called back for too long")
 
@@ -139,42 +136,6 @@ class RemoteChannel:
         except ConnectionError as error:
             raise EOFError(str(error)) from error
 
-    def _under_way(self, message: dict, blobs: list, may_run_ahead: bool) -> Ahead:
-        """The request as it was performed ahead, or else sent now."""
-        request, left = (message, b"".join(blobs)), self._left
-        self._left = None
-        if left is not None:
-            if left.request != request:
-                raise Misplayed("it ran ahead of what was asked")
-            return left
-        under_way = Ahead(request, new_id())
-        is_first = may_run_ahead and not self._n_under_way
-        more = {"id": under_way.request_id, **({"ahead": True} if is_first else {})}
-        self._send({**message, **more}, blobs)
-        return under_way
-
-    def _look(
-        self, under_way: Ahead, callbacks: list[Callable[..., Any]], student: Student
-    ) -> tuple[dict, memoryview] | None:
-        """Go through what has come: the reply, or None once a callback is answered."""
-        self._left = under_way
-        try:
-            early = under_way.replay(callbacks, student)
-        except WireError as error:
-            raise Tampered(f"the process sent an unreadable callback ({error})") from error
-        if early is not None:
-            return _bounded(early[0]), early[1]
-        self._left, (message, blob) = None, under_way.last
-        under_way.last = None
-        if "callback" not in message:
-            return _bounded(message), blob
-        self._n_under_way += 1
-        try:
-            self._answer(under_way.request_id, message, blob, callbacks, student)
-        finally:
-            self._n_under_way -= 1
-        return None
-
     def _receive(self, request_id: int) -> tuple[dict, memoryview]:
         try:
             message, blob = receive(self._wire)
@@ -186,13 +147,6 @@ class RemoteChannel:
             raise Tampered("the process sent a message that answers no request")
         return message, blob
 
-    def _hear(self, under_way: Ahead) -> None:
-        message, blob = self._receive(under_way.request_id)
-        try:
-            under_way.hear(message, blob)
-        except WireError as error:
-            raise Tampered(f"the process sent an unreadable message ({error})") from error
-
     def _answer(
         self,
         request_id: int,
@@ -202,11 +156,7 @@ class RemoteChannel:
         student: Student,
     ) -> None:
         try:
-            answer, blobs = (
-                NOTHING
-                if message["callback"] is None
-                else answer_callback(message, blob, callbacks, student)
-            )
+            answer, blobs = answer_callback(message, blob, callbacks, student)
         except WireError as error:
             raise Tampered(f"the process sent an unreadable callback ({error})") from error
         except StudentEnded:
@@ -223,7 +173,7 @@ class RemoteChannel:
     def _abandon(self, request_id: int) -> None:
         """Bring a conversation to its end, so that the next request finds a quiet channel."""
         message = "the check has ended"
-        refusal = {"ok": False, "kind": "RuntimeError", "message": message, "ended": True}
+        refusal = {"ok": False, "kind": "RuntimeError", "message": message}
         self._wire.remaining_s = min(self._wire.remaining_s, _ABANDON_S)
         reply: dict = {"callback": None}
         while "callback" in reply:

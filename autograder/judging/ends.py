@@ -8,7 +8,6 @@
     UsedUp     channel: all calls of a check took too long the fork      not decided
                session: so did the whole submission        nothing       not decided
     Tampered   channel: a frame that no honest child sends the fork      failed: "the process sent"
-    Misplayed  channel, ahead: it did not do what we asked the fork      played again, by itself
 
 `Child` ends what is listed (`settled` says that it has), and `Session` starts a new child if that
 one is gone. The student reads the message of a failed check. A person decides a check that is not
@@ -43,7 +42,3 @@ class UsedUp(Overran):
 
 class Tampered(StudentEnded):
     """It sent what no honest child sends: a forged, stale or malformed frame."""
-
-
-class Misplayed(StudentEnded):
-    """What it did ahead is not what came: nothing is said of it, and the check is played again."""

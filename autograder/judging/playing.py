@@ -4,7 +4,7 @@ import traceback
 from dataclasses import dataclass
 from types import ModuleType
 
-from autograder.judging.ends import ChildDied, Misplayed, Overran, StudentEnded, UsedUp
+from autograder.judging.ends import ChildDied, Overran, StudentEnded, UsedUp
 from autograder.judging.session import Session
 from labkit.bridge.student import Student
 from labkit.bridge.wire import WireError
@@ -27,9 +27,6 @@ class Playing:
     """The checks of one submission, played in forks. broken: takes reports of our own mistakes.
 
     An exercise that gave no answer in time in two checks is not asked again.
-
-    What is played in one fork may run ahead (see ahead). Only a pass is believed then: the first
-    check of each fork, and each that is played again, goes one message at a time.
     """
 
     def __init__(self, session: Session, broken: list[str]) -> None:
@@ -51,8 +48,7 @@ class Playing:
             findings += self._in_fork(plays[len(findings) :])
         for i, finding in enumerate(findings):
             failed = finding.status == "failed" and i not in alone
-            is_open = failed or finding == _misplayed(plays[i])
-            if is_open and not self._has_ended(plays[i]) and self._session.with_clean_files():
+            if failed and not self._has_ended(plays[i]) and self._session.with_clean_files():
                 again = self._in_fork([plays[i]])[0]
                 findings[i] = finding if again.is_undecided else again
         return findings
@@ -66,15 +62,13 @@ class Playing:
                 if self._has_ended(play):
                     findings.append(self._silent(play))
                     continue
-                with self._session.deadline(play.check.exercise, may_run_ahead=bool(findings)):
+                with self._session.deadline(play.check.exercise):
                     findings.append(_play(play, student, self._broken))
 
         try:
             self._session.in_fork(play_them)
         except UsedUp as used_up:
             findings.append(Finding.undecided(plays[len(findings)].check, str(used_up)))
-        except Misplayed:
-            findings.append(_misplayed(plays[len(findings)]))
         except StudentEnded as ended:
             if len(findings) < len(plays):
                 check = plays[len(findings)].check
@@ -97,10 +91,6 @@ def _cause_of(ended: StudentEnded) -> str:
     """The end in the words of all who have it; what was forged is told as it is."""
     causes = {Overran: ENDLESS, ChildDied: EXITS}
     return next((cause for kind, cause in causes.items() if isinstance(ended, kind)), str(ended))
-
-
-def _misplayed(play: Play) -> Finding:
-    return Finding.undecided(play.check, "its questions came in another order than before")
 
 
 def _play(play: Play, student: Student, broken: list[str]) -> Finding:

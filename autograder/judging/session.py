@@ -99,10 +99,10 @@ class Session:
                 self._restart(len(self.steps))
 
     @contextmanager
-    def deadline(self, exercise: str = "", may_run_ahead: bool = False) -> Iterator[None]:
+    def deadline(self, exercise: str = "") -> Iterator[None]:
         """The time that one check may take, within `in_fork`, with the names of its exercise."""
         self._refuse_more()
-        self._child.names_of, self._child.may_run_ahead = exercise, may_run_ahead
+        self._child.names_of = exercise
         with self._child.deadline(self.limits.check_s):
             yield
 

@@ -38,9 +38,8 @@ class Child:
 
     student: what its names stand for; names_of: the exercise with whose names they do, as they
     stood after its cell, "" for those of now; own_time: what it has taken so far; forks: whether
-    the last `forked()` did fork; alive: whether it can be used still; may_run_ahead: whether forks
-    may do what will be asked next (see ahead). Raises: StudentEnded from every method that waits
-    for it.
+    the last `forked()` did fork; alive: whether it can be used still. Raises: StudentEnded
+    from every method that waits for it.
     """
 
     def __init__(self, process: ZygoteProcess, settings: ChildSettings) -> None:
@@ -57,7 +56,6 @@ class Child:
         self._n_chars_left = settings.max_output_chars
         self.forks = True
         self.names_of = ""
-        self.may_run_ahead = False
         self.student = Student(self)
         self._wait_until_ready(nonce)
         self.own_time.start()
@@ -150,8 +148,7 @@ class Child:
             limit_s = self._settings.call_s
             if self.names_of:
                 message = {**message, "names_of": self.names_of}
-            ahead = self.may_run_ahead and self._fork is not None
-            return channel.converse(message, blobs, callbacks, self.student, limit_s, ahead)
+            return channel.converse(message, blobs, callbacks, self.student, limit_s)
 
     def kill(self) -> Ending:
         """End it at once."""

@@ -15,7 +15,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from labkit.bridge.ahead import Ahead
 from labkit.bridge.stand_in import stand_in_class
 from labkit.bridge.waiting import Waiting
 from labkit.bridge.wire import Decoder, Encoder, WireError
@@ -47,33 +46,10 @@ class Executor:
         self._call_back = call_back
         self._held: list[Any] = []
         self._classes: dict[tuple, type] = {}
-        self._ahead: Ahead | None = None
 
     def handle(self, message: dict, blob: bytes) -> tuple[dict, list]:
-        """Perform one request. Returns the reply and its blobs; never raises for student code.
-
-        A request that says `ahead` may be performed in advance as often as it will come again.
-        """
-        outer, self._ahead = self._ahead, None
-        if message.pop("ahead", False):
-            self._ahead = Ahead(self._call_back)
-        try:
-            reply, blobs = self._handle(message, blob)
-            if self._ahead is None:
-                return reply, blobs
-            while self._ahead.goes_on(reply):
-                self._ahead.note(reply, blobs)
-                reply, blobs = self._handle(message, blob)
-            return self._ahead.last(reply, blobs)
-        finally:
-            if self._ahead is not None:
-                self._ahead.close()
-            self._ahead = outer
-
-    def _handle(self, message: dict, blob: bytes) -> tuple[dict, list]:
+        """Perform one request. Returns the reply and its blobs; never raises for student code."""
         encoder = Encoder(self._to_handle)
-        if self._ahead is not None:
-            self._ahead.begin()
         try:
             if message["op"] == "in_turn":
                 target, steps, _ = self._asked(message, blob)
@@ -119,9 +95,6 @@ class Executor:
             case "scripted":
                 from labkit.chance.source import run_scripted
 
-                may_run_ahead = hasattr(args[0], "limits") and "parts" not in message
-                if self._ahead is not None and may_run_ahead:
-                    return self._ahead.run(args[0], target, *args[1:], **kwargs)
                 return run_scripted(args[0], target, *args[1:], **kwargs)
             case "attribute":
                 return getattr(target, message["name"])
@@ -169,12 +142,9 @@ class Executor:
             case "$callback":
                 return _Callback(self._run_callback, payload)
             case "$offer":
-                call, items, answers, twin, name = payload
+                call, items, answers, name = payload
                 plain = Decoder(b"", self._from_handle).decode
                 attributes = {name: plain(item) for name, item in items.items()}
-                if twin and self._ahead is not None:
-                    asked = {n: a.index for n, a in attributes.items() if type(a) is _Callback}
-                    self._ahead.meet(twin, asked)
                 return _stand_in(name, plain(call), attributes, dict(answers))
         raise WireError(f"unexpected {tag}")
 
@@ -185,14 +155,9 @@ class Executor:
             "args": [encoder.encode(arg) for arg in args],
             "kwargs": {name: encoder.encode(arg) for name, arg in kwargs.items()},
         }
-        if self._ahead is None:
-            reply, blob, *here = self._call_back(message, encoder.blobs)
-        else:
-            reply, blob, *here = self._ahead.answer(message, encoder.blobs)
+        reply, blob = self._call_back(message, encoder.blobs)
         if not reply["ok"]:
             raise _EXCEPTIONS.get(reply["kind"], RuntimeError)(reply["message"])
-        if here:
-            return here[0]
         return Decoder(blob, self._from_handle).decode(reply["value"])
 
 

@@ -15,7 +15,7 @@ code gets a stand-in whose calls come back as callbacks. So what the check count
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
@@ -61,17 +61,13 @@ class Offer:
 
     The student sees `attributes` (values, callables or further offers) and may call the object
     itself if `call` is given. Every call runs on the check's side. answers: what `call` answers to
-    whole numbers, if that is no secret and nobody counts. twin: module and name of what makes an
-    object that answers as this one does, and plain arguments; for what is no secret, and as easily
-    kept as asked for again. It raises LookupError for what is to be asked here. A twin with
-    `goes_on` tells after a request whether the same one follows, and lives as long as that is so.
-    name: what the student calls the object, one word, for messages.
+    whole numbers, if that is no secret and nobody counts. name: what the student
+    calls the object, one word, for messages.
     """
 
     call: Callable[..., Any] | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
     answers: Mapping[int, float] = field(default_factory=dict, repr=False)
-    twin: Sequence[Any] = field(default=(), repr=False)
     name: str = "object"
 
     @cached_property
@@ -254,8 +250,7 @@ def _item_of(value: Any, callbacks: list) -> dict:
         if encoder.blobs:
             raise TypeError("an Offer's attributes are plain values, callables and offers")
         call = None if value.call is None else _item_of(value.call, callbacks)
-        answers, twin = [*value.answers.items()], [*value.twin]
-        return {"$offer": [call, attributes, answers, twin, value.name]}
+        return {"$offer": [call, attributes, [*value.answers.items()], value.name]}
     if callable(value):
         callbacks.append(value)
         return {"$callback": len(callbacks) - 1}
@@ -270,17 +265,6 @@ def answer_callback(
     Returns the reply and its blobs. The check's exceptions reach the student as plain ones.
     Raises: WireError if the message is no callback.
     """
-    result, refusal = called_back(message, blob, callbacks, student)
-    if refusal is not None:
-        return refusal, []
-    encoder = Encoder(lambda value: student._to_handle(value, callbacks))
-    return {"ok": True, "value": encoder.encode(result)}, encoder.blobs
-
-
-def called_back(
-    message: dict, blob: bytes, callbacks: list[Callable[..., Any]], student: Student
-) -> tuple[Any, dict | None]:
-    """What the check's own function returns, or the reply that tells of its exception."""
     index, args, kwargs = message.get("callback"), message.get("args"), message.get("kwargs")
     known = type(index) is int and 0 <= index < len(callbacks)
     if not known or not isinstance(args, list) or not isinstance(kwargs, dict):
@@ -289,9 +273,11 @@ def called_back(
     plain_args = [decode(item) for item in args]
     plain_kwargs = {name: decode(item) for name, item in kwargs.items()}
     try:
-        return callbacks[index](*plain_args, **plain_kwargs), None
+        result = callbacks[index](*plain_args, **plain_kwargs)
     except _SLIPS as error:
-        return None, {"ok": False, "kind": type(error).__name__, "message": str(error)}
+        return {"ok": False, "kind": type(error).__name__, "message": str(error)}, []
+    encoder = Encoder(lambda value: student._to_handle(value, callbacks))
+    return {"ok": True, "value": encoder.encode(result)}, encoder.blobs
 
 
 # What a function of the check's may raise for arguments that make no sense: our verdicts are none.

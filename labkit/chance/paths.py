@@ -44,7 +44,7 @@ class RandomSource:
         self._n_answered = 0
         self._n_uniforms = 0
         self._intervals: dict[int, tuple[float, float]] = {}  # of those that were asked about
-        self.limits = self._max_forks, self._least = max_forks, least_probability
+        self._max_forks, self._least = max_forks, least_probability
 
     def choose(self, weights: Sequence[float]) -> int:
         """An index, each with a probability in proportion to its weight.

@@ -19,12 +19,9 @@ Outcome = tuple[int, ...]
 
 
 def offered(source: RandomSource) -> Offer:
-    """A source for code that runs behind a wall: what `scripted` takes there.
-
-    By its limits that code may run ahead through all paths (see labkit.bridge.ahead).
-    """
+    """A source for code that runs behind a wall: what `scripted` takes there."""
     asked = {"choose": source.choose, "uniform": source.uniform, "is_below": source.is_below}
-    return Offer(attributes={**asked, "limits": [*source.limits]})
+    return Offer(attributes=asked)
 
 
 @dataclass(frozen=True, slots=True)

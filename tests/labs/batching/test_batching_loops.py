@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from labkit import batching
 from labkit.bridge.local import local_student
 from labkit.checks.core import checks_of, open_cases_of, play_check
 from labkit.labs.batching.checks.loads import grouped
-from labkit.labs.batching.checks.loops import LoopCase, requests, run_of, twin_of
+from labkit.labs.batching.checks.loops import LoopCase, requests, run_of
 from labkit.labs.batching.checks.partners import BatchByBatchDecode, OneByOnePrefill
-from labkit.labs.batching.checks.twin import Twin
 from labkit.labs.batching.checks.workloads import WORKLOADS
 from labkit.labs.batching.driver import ORDERS, serve
 from labkit.labs.batching.rules import DECODE_RULES, PREFILL_RULES, faults
@@ -174,18 +171,3 @@ def test_a_partner_takes_whatever_it_is_sent_once():
     assert not run.stopped
     assert faults(run, DECODE_RULES).keys() <= {"one step in a call"}
     assert faults(run, PREFILL_RULES).keys() >= {"saved then freed once", "first token counts"}
-
-
-@pytest.mark.parametrize("exercise", ["PrefillLoop", "DecodeLoop"])
-@pytest.mark.parametrize("case", [case for case in WORKLOADS if case.jobs][::3], ids=str)
-def test_a_twin_of_the_servers_leads_a_loop_through_the_same_run(exercise, case):
-    own, theirs = getattr(batching, exercise)(), getattr(batching, exercise)()
-    loops = [OneByOnePrefill(), BatchByBatchDecode()]
-    loops[exercise == "DecodeLoop"] = own
-    run = serve(case.jobs, case.setup, *loops, costs=case.costs, order=case.order, seed=case.seed)
-    _, name, *told = twin_of(case, exercise)
-    twin = Twin(*json.loads(json.dumps(told)))
-    theirs.step(twin)
-    while twin.goes_on():
-        theirs.step(twin)
-    assert (name, twin.run.log) == ("Twin", run.log)

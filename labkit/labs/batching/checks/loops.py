@@ -6,7 +6,7 @@ The servers, their log and the other loop are the checks' own. The student's loo
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any
 
@@ -15,7 +15,6 @@ from labkit.bridge.requests import hold, hold_attribute
 from labkit.bridge.student import Offer, Proxy, Student, StudentError
 from labkit.checks.core import NotJudged, Useless, Wrong, check
 from labkit.labs.batching.checks.partners import BatchByBatchDecode, OneByOnePrefill
-from labkit.labs.batching.checks.twin import Twin
 from labkit.labs.batching.driver import serve
 from labkit.labs.batching.log import DECODE, Run
 from labkit.labs.batching.replay import Rule, faults_of, in_words
@@ -106,7 +105,7 @@ def _play(student: Student, case: LoopCase, exercise: str) -> Run:
         if loops[server.name == DECODE] is not theirs:
             return server
         attributes = {name: getattr(server, name) for name in OFFERED[exercise]}
-        return Offer(attributes=attributes, twin=twin_of(case, exercise), name="server")
+        return Offer(attributes=attributes, name="server")
 
     run = serve(
         case.jobs,
@@ -122,13 +121,6 @@ def _play(student: Student, case: LoopCase, exercise: str) -> Run:
     if run.error is not None and (is_with_our_parts or run.error.is_unwritten):
         raise run.error
     return run
-
-
-def twin_of(case: LoopCase, exercise: str) -> tuple:
-    """What makes a twin of the servers."""
-    jobs = [[getattr(job, name) for name in Job.__slots__] for job in case.jobs]
-    told = (jobs, asdict(case.setup), asdict(case.costs), case.order, case.seed)
-    return Twin.__module__, Twin.__name__, exercise, *told
 
 
 def rule(

@@ -1,8 +1,6 @@
 """The memory that the checks of lab 07 offer: it stays here, counts, and follows what it gives.
 
-A student's function gets an `Offer` of it, so what is counted cannot be forged. A twin stands
-beside that function, so it need not wait. To look into the twin is no more than to keep copies of
-tiles, or to know what the next loading gives: what was loaded and stored is counted here.
+A student's function gets an `Offer` of it, so what is counted cannot be forged.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +14,7 @@ import torch
 from torch import Tensor
 
 from labkit.bridge.student import Offer
-from labkit.models.counted_memory import Access, Memory, SramOverflow, attention_memory
+from labkit.models.counted_memory import Access, Memory, SramOverflow
 
 MOST_MOVES = 20_000
 SHIFTS = {"O": 0.2, "l": -0.4, "m": 0.75}  # what a moving memory adds: to m, to logarithms of O, l
@@ -57,16 +55,7 @@ class WatchedMemory:
         """What the student's function gets for it."""
         sizes = {"n_rows": self.memory.n_rows, "head_dim": self.memory.head_dim}
         attributes = {**sizes, "load": self.load, "store": self.store}
-        return Offer(attributes=attributes, twin=self._told(), name="memory")
-
-    def _told(self) -> tuple:
-        """What makes a twin of it."""
-        arrays = self.memory.arrays
-        given, drift = [arrays[name] for name in "QKV"], [*self.drift.values()]
-        numbers = torch.stack([*given, *drift]).numpy().tobytes().hex()
-        changes = ("".join(self.drift), self.order.state, self.turned)
-        shape = [*given[0].shape]
-        return __name__, Twin.__name__, numbers, shape, self.memory.sram_bytes, *changes
+        return Offer(attributes=attributes, name="memory")
 
     def load(self, name: Any, start: Any = 0, stop: Any = None) -> Tensor:
         """As `Memory.load`, with every refusal as one that reaches the student in words."""
@@ -174,23 +163,3 @@ class WatchedMemory:
         except KeyError:
             known = "Q, K, V, O, S, P, l, m and L"
             raise ValueError(f"there is no array {name!r}; there are {known}") from None
-
-
-class Twin(WatchedMemory):
-    """A memory with the same Q, K and V that changes alike, and of which nothing is judged."""
-
-    def __init__(
-        self,
-        numbers: str,
-        shape: list[int],
-        sram_bytes: int | None,
-        drifting: str,
-        state: str,
-        turned: str,
-    ) -> None:
-        """numbers: Q, K, V and the drift of `drifting`, in float32, as hexadecimal digits."""
-        told = torch.frombuffer(bytearray.fromhex(numbers), dtype=torch.float32)
-        queries, keys, values, *drift = told.reshape(-1, *shape)
-        memory = attention_memory(queries, keys, values, sram_bytes)
-        order, drift = Order(once="", state=state), dict(zip(drifting, drift, strict=True))
-        super().__init__(memory, order, drift=drift, turned=turned)

@@ -52,11 +52,6 @@ class SamplingCase:
         """The token that ends a text."""
         return self.settings.get("eos")
 
-    @property
-    def is_told(self) -> bool:
-        """Whether the code that samples may know the models: only the distribution counts then."""
-        return self.kind in ("law", "told", "repeated")
-
     def offered(self, mind: Mind) -> Mind:
         """The model of a sampler. Where its distribution counts, nothing forks past the end."""
         if self.kind not in ("law", "told"):

@@ -6,7 +6,6 @@ call, so what was fed, and onto what, cannot be forged.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, Protocol
 
 import torch
@@ -16,7 +15,6 @@ from labkit.bridge.student import Offer
 from labkit.models.transformer import Transformer, TransformerConfig
 
 MAX_KEPT = 4096  # texts of one model whose logits are kept
-MAX_TOLD = 10_000  # requests of any kind that a twin answers
 
 
 class Mind(Protocol):
@@ -41,7 +39,6 @@ class Table:
         """table: (V+1 V+1 V) in float64; index V of the first two axes stands for no token."""
         self.vocab_size = table.shape[-1]
         self._probs, self._logits = table.tolist(), table.log()
-        self.told = (table.numpy().tobytes().hex(), self.vocab_size)
 
     def probs_after(self, text: Sequence[int]) -> list[float]:
         """One row of the table."""
@@ -93,7 +90,6 @@ class Decided:
     def __init__(self, mind: Mind, n_prompt: int, end: int, eos: int | None) -> None:
         self.vocab_size, self._mind = mind.vocab_size, mind
         self._n_prompt, self._end, self._eos = n_prompt, end, eos
-        self.told = (*mind.told, n_prompt, end, eos)
         self._certain = torch.tensor([0.0] + [-torch.inf] * (self.vocab_size - 1))
 
     def has_ended(self, text: Sequence[int]) -> bool:
@@ -149,13 +145,11 @@ class OfferedModel:
     def __init__(self, name: str, mind: Mind, tape: Tape, cached: Sequence[int] = ()) -> None:
         self._name, self._mind, self._tape, self._cache = name, mind, tape, list(cached)
 
-    def offer(self, is_told: bool = False) -> Offer:
-        """What the student's code gets for it. is_told: a twin of it may stand beside that code."""
+    def offer(self) -> Offer:
+        """What the student's code gets for it."""
         calls = {"n_cached": self.n_cached, "feed": self.feed, "rewind": self.rewind}
         attributes = {"vocab_size": self._mind.vocab_size, **calls}
-        told = (Twin, self._name, *self._mind.told) if is_told else (Length, len(self._cache))
-        twin = (__name__, told[0].__name__, *told[1:])
-        return Offer(attributes=attributes, twin=twin, name="model")
+        return Offer(attributes=attributes, name="model")
 
     def n_cached(self) -> int:
         """Tokens in the cache."""
@@ -186,48 +180,6 @@ class OfferedModel:
                 f"{len(self._cache)} are cached"
             )
         del self._cache[int(n_cached) :]
-
-
-class Twin(OfferedModel):
-    """The same model as one of the check's, with a cache of its own that is empty."""
-
-    def __init__(self, name: str, *told: Any) -> None:
-        super().__init__(name, _told_mind(*told), Tape(n_left=MAX_TOLD))
-
-    def feed(self, tokens: Any) -> Tensor:
-        """As the other one, whatever stands in torch's place where chance is scripted."""
-        with torch._C.DisableTorchFunction():
-            return super().feed(tokens)
-
-
-class Length:
-    """How long the cache of a check's model is; what may follow a text only that model tells."""
-
-    def __init__(self, n_cached: int) -> None:
-        self._n = n_cached
-
-    def n_cached(self) -> int:
-        """As the model itself."""
-        return self._n
-
-    def feed(self, tokens: Sequence[int]) -> None:
-        """Raises: LookupError, for the model itself is to answer."""
-        self._n += len(tokens)
-        raise LookupError
-
-    def rewind(self, n_cached: int) -> None:
-        """As the model itself. Raises: LookupError for what it may refuse."""
-        if not 0 <= int(n_cached) <= self._n:
-            raise LookupError
-        self._n = int(n_cached)
-
-
-@lru_cache(MAX_KEPT)
-def _told_mind(told: str, vocab_size: int, *end: Any) -> Mind:
-    shape = (vocab_size + 1, vocab_size + 1, vocab_size)
-    probs = torch.frombuffer(bytearray.fromhex(told), dtype=torch.float64)
-    table = Table(probs.reshape(shape))
-    return Decided(table, *end) if end else table
 
 
 def generic(vocab_size: int, seed: int, least: float = 0.06) -> Table:

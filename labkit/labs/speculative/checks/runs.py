@@ -65,10 +65,10 @@ def play_once(
     tape: keeps what the models are fed, whatever becomes of the run.
     """
     tape = tape or blank_tape(case)
-    models = [OfferedModel("target", case.offered(case.target), tape).offer(case.is_told)]
+    models = [OfferedModel("target", case.offered(case.target), tape).offer()]
     asked: list[Any] = [list(case.prompt), case.n_new]
     if case.draft is not None:
-        models.append(OfferedModel("draft", case.offered(case.draft), tape).offer(case.is_told))
+        models.append(OfferedModel("draft", case.offered(case.draft), tape).offer())
         asked.append(_given_out(case.gammas, tape) if len(case.gammas) > 1 else case.gammas[0])
     sampler = "autoregressive" if case.draft is None else "speculative"
     settings = {**case.settings, **more}
