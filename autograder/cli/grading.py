@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from autograder.builder.source import Lab
+from autograder.builder.source import Lab, find_lab
 from autograder.cli.shared import Jobs, LabName, Sandbox, named_lab, refusals, refuse
 
 if TYPE_CHECKING:
@@ -68,22 +68,34 @@ def grade(
     )
     if watch and (shard or cluster):
         refuse("--watch grades all of a folder on this machine: leave out --shard and --cluster")
+    found = _lab_to_grade(lab, out)
     with refusals():
-        check_lab = partial(refuse_lost_points, named_lab(lab))
+        check_lab = partial(refuse_lost_points, found)
         if watch:
             check_lab()
-            _watch(named_lab(lab), submissions, out, run)
+            _watch(found, submissions, out, run)
         if shard:
             check_lab()
-            results = grade_shard(named_lab(lab), submissions, out, run, shard_of(shard))
+            results = grade_shard(found, submissions, out, run, shard_of(shard))
             lines = ["Grade once more without --shard when all shards are done"]
         else:
-            results = grade_lab(named_lab(lab), submissions, out, run, check_lab)
+            results = grade_lab(found, submissions, out, run, check_lab)
             lines = [f"Marks: {out / 'marks.csv'}", *places(out, results), *no_times(results)]
-            _tell_strangers(out, named_lab(lab).name, [result.student for result in results])
+            _tell_strangers(out, found.name, [result.student for result in results])
     typer.echo("\n".join([f"{counts(results)} {lines[0]}", *lines[1:]]))
     if any(result.status == ERROR for result in results):
         raise typer.Exit(1)
+
+
+def _lab_to_grade(name: str, out: Path) -> Lab:
+    """The lab of this name, or a refusal that says what grades an assignment that is no lab."""
+    try:
+        return find_lab(name)
+    except ValueError as error:
+        refuse(
+            f"{error}. nbgrader itself grades every assignment that is no lab: run `nbgrader "
+            f"autograde {name}` in {out / 'course'}"
+        )
 
 
 def _watch(lab: Lab, place: Path, out: Path, run: Run) -> NoReturn:
