@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
 from autograder.builder.source import Lab, find_lab
 from autograder.cli.shared import Jobs, LabName, Sandbox, named_lab, refusals, refuse
-
-if TYPE_CHECKING:
-    from autograder.grading.grade import Run
 
 commands = typer.Typer()
 
@@ -35,9 +31,6 @@ def grade(
         str,
         typer.Option(metavar="I/N", help="grade part I of N; after all parts, grade once without"),
     ] = "",
-    watch: Annotated[
-        bool, typer.Option("--watch", help="stay, and grade what arrives in the folder")
-    ] = False,
     cluster: Annotated[str, typer.Option(metavar="ADDRESS", help="a Dask scheduler: tls://…")] = "",
     cluster_keys: Annotated[
         Path | None, typer.Option(help="folder that `cluster-keys` made")
@@ -66,14 +59,9 @@ def grade(
         cluster=cluster,
         cluster_keys=cluster_keys,
     )
-    if watch and (shard or cluster):
-        refuse("--watch grades all of a folder on this machine: leave out --shard and --cluster")
     found = _lab_to_grade(lab, out)
     with refusals():
         check_lab = partial(refuse_lost_points, found)
-        if watch:
-            check_lab()
-            _watch(found, submissions, out, run)
         if shard:
             check_lab()
             results = grade_shard(found, submissions, out, run, shard_of(shard))
@@ -96,19 +84,6 @@ def _lab_to_grade(name: str, out: Path) -> Lab:
             f"{error}. nbgrader itself grades every assignment that is no lab: run `nbgrader "
             f"autograde {name}` in {out / 'course'}"
         )
-
-
-def _watch(lab: Lab, place: Path, out: Path, run: Run) -> NoReturn:
-    """Tell each mark as soon as it is known, until the person stops it."""
-    from autograder.grading.told import one_mark
-    from autograder.grading.watch import watch
-
-    typer.echo(f"Grading what arrives in {place}. Ctrl-C stops it; the same command goes on.")
-    with suppress(KeyboardInterrupt):
-        for results in watch(lab, place, out, run):
-            for result in results:
-                typer.echo(one_mark(result))
-    raise typer.Exit
 
 
 @commands.command()
