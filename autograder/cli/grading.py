@@ -50,15 +50,8 @@ def grade(
     from autograder.proof.reference import refuse_lost_points
     from autograder.record.results import ERROR
 
-    run = Run(
-        jobs or usual_jobs(),
-        seed,
-        policy,
-        sandbox,
-        roster=roster,
-        cluster=cluster,
-        cluster_keys=cluster_keys,
-    )
+    on = {"cluster": cluster, "cluster_keys": cluster_keys}
+    run = Run(jobs or usual_jobs(), seed, policy, sandbox, roster=roster, **on)
     found = _lab_to_grade(lab, out)
     with refusals():
         check_lab = partial(refuse_lost_points, found)
