@@ -11,7 +11,7 @@ from labkit.models.tiny import KIT_MODELS
 
 MODULES = (  # commands that live elsewhere: each module has `add_arguments` and `main`
     ("measure", "labkit.labs.measure", "run the labs' experiments and record them"),
-    ("show", "labkit.labs.show", "open a player, a poll or a figure of the labs in the browser"),
+    ("show", "labkit.labs.show", "open a player or a figure of the labs in the browser"),
 )
 
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
-from autograder.builder.source import Lab
+from autograder.builder.source import Lab, find_lab
 from autograder.cli.shared import Jobs, LabName, Sandbox, named_lab, refusals, refuse
-
-if TYPE_CHECKING:
-    from autograder.grading.grade import Run
 
 commands = typer.Typer()
 
@@ -35,9 +31,6 @@ def grade(
         str,
         typer.Option(metavar="I/N", help="grade part I of N; after all parts, grade once without"),
     ] = "",
-    watch: Annotated[
-        bool, typer.Option("--watch", help="stay, and grade what arrives in the folder")
-    ] = False,
     cluster: Annotated[str, typer.Option(metavar="ADDRESS", help="a Dask scheduler: tls://…")] = "",
     cluster_keys: Annotated[
         Path | None, typer.Option(help="folder that `cluster-keys` made")
@@ -57,46 +50,33 @@ def grade(
     from autograder.proof.reference import refuse_lost_points
     from autograder.record.results import ERROR
 
-    run = Run(
-        jobs or usual_jobs(),
-        seed,
-        policy,
-        sandbox,
-        roster=roster,
-        cluster=cluster,
-        cluster_keys=cluster_keys,
-    )
-    if watch and (shard or cluster):
-        refuse("--watch grades all of a folder on this machine: leave out --shard and --cluster")
+    on = {"cluster": cluster, "cluster_keys": cluster_keys}
+    run = Run(jobs or usual_jobs(), seed, policy, sandbox, roster=roster, **on)
+    found = _lab_to_grade(lab, out)
     with refusals():
-        check_lab = partial(refuse_lost_points, named_lab(lab))
-        if watch:
-            check_lab()
-            _watch(named_lab(lab), submissions, out, run)
+        check_lab = partial(refuse_lost_points, found)
         if shard:
             check_lab()
-            results = grade_shard(named_lab(lab), submissions, out, run, shard_of(shard))
+            results = grade_shard(found, submissions, out, run, shard_of(shard))
             lines = ["Grade once more without --shard when all shards are done"]
         else:
-            results = grade_lab(named_lab(lab), submissions, out, run, check_lab)
+            results = grade_lab(found, submissions, out, run, check_lab)
             lines = [f"Marks: {out / 'marks.csv'}", *places(out, results), *no_times(results)]
-            _tell_strangers(out, named_lab(lab).name, [result.student for result in results])
+            _tell_strangers(out, found.name, [result.student for result in results])
     typer.echo("\n".join([f"{counts(results)} {lines[0]}", *lines[1:]]))
     if any(result.status == ERROR for result in results):
         raise typer.Exit(1)
 
 
-def _watch(lab: Lab, place: Path, out: Path, run: Run) -> NoReturn:
-    """Tell each mark as soon as it is known, until the person stops it."""
-    from autograder.grading.told import one_mark
-    from autograder.grading.watch import watch
-
-    typer.echo(f"Grading what arrives in {place}. Ctrl-C stops it; the same command goes on.")
-    with suppress(KeyboardInterrupt):
-        for results in watch(lab, place, out, run):
-            for result in results:
-                typer.echo(one_mark(result))
-    raise typer.Exit
+def _lab_to_grade(name: str, out: Path) -> Lab:
+    """The lab of this name, or a refusal that says what grades an assignment that is no lab."""
+    try:
+        return find_lab(name)
+    except ValueError as error:
+        refuse(
+            f"{error}. nbgrader itself grades every assignment that is no lab: run `nbgrader "
+            f"autograde {name}` in {out / 'course'}"
+        )
 
 
 @commands.command()

@@ -71,17 +71,13 @@ def similar(
 def integrity(
     out: Annotated[Path, typer.Argument(help="the output folder of a grading")],
     lab: LabName,
-    roster: Annotated[
-        Path | None, typer.Option(help="the class as a table, with the student id of each person")
-    ] = None,
 ) -> None:
     """Write the page of flags again. It is evidence for the staff only."""
     from autograder.pages.evidence.integrity import write_integrity
-    from autograder.record.folder import roster_of
 
     with refusals():
         name = named_lab(lab).name
-        typer.echo(write_integrity(out, name, _results_of(out, name), roster_of(out, roster)))
+        typer.echo(write_integrity(out, name, _results_of(out, name)))
 
 
 @commands.command()

@@ -1,16 +1,12 @@
-"""Pages beside marking: second marks and agreement, students' questions, the overview."""
+"""Pages beside marking: a notebook's tables and figures, students' questions, the overview."""
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from autograder.desk.agreement import SAMPLE, SecondMarks
 from autograder.desk.appeals import COLUMNS, Appeal, Appeals
-from autograder.desk.groups import ALONE, Group
-from autograder.desk.marking import Desk, number, one, state_from
+from autograder.desk.marking import Desk, number, one
 from autograder.desk.render import page
-from autograder.desk.states import State
-from autograder.desk.suggestions import Suggestions
 from autograder.errors import Refusal
 from autograder.pages.statistics import check_statistics, frequent_causes
 from autograder.record.results import CheckResult
@@ -22,50 +18,8 @@ FEWEST = 3  # what fewer students share could point at one of them
 class Review:
     """One method for each page."""
 
-    def __init__(
-        self, desk: Desk, suggestions: Suggestions, seconds: SecondMarks, appeals: Appeals
-    ) -> None:
-        self._desk, self._suggestions = desk, suggestions
-        self._seconds, self._appeals = seconds, appeals
-
-    def agreement(self, request: Request) -> Response:
-        """How far two people agree, question by question, and people and the judge."""
-        questions = self._desk.answers.questions()
-        rows, judged = (
-            [(each, found.agreement(each.lab, each.name)) for each in questions]
-            for found in (self._seconds, self._suggestions)
-        )
-        judged = [row for row in judged if row[1]]
-        return page(request, "agreement.html", rows=rows, judged=judged, sample=SAMPLE)
-
-    def second(self, request: Request) -> Response:
-        """The next answer of the sample, without its first mark; a form gives the second one."""
-        names, who = request.path_params, request.scope["person"].name
-        sheet = self._desk.answers.sheet(names["lab"], names["question"])
-        if sheet is None:
-            raise HTTPException(404)
-        question, notice = sheet.question, ""
-        items = self._desk.store.items(question.lab, question.name)
-        if request.method == "POST":
-            form = request.scope["form"]
-            answer = sheet.answers.get(one(form, "answer"))
-            try:
-                points = state_from(form, items, question).points
-                if answer and points is not None:
-                    self._seconds.give(answer.key, who, points)
-            except Refusal as refusal:
-                notice = str(refusal)
-        name = self._seconds.next(sheet, who)
-        if name is None:
-            return RedirectResponse("/agreement", 303)
-        return page(
-            request, "answer.html", 422 if notice else 200,
-            question=question, answer=sheet.answers[name], items=items, state=State(),
-            chosen=[], comment="", typed="",
-            group=Group(ALONE, (name,)), together=False, others=[], n_waiting=0, is_split=False,
-            n_done=0, n_all=SAMPLE, other=None, history=[], notice=notice, is_second=True,
-            suggested=None,
-        )  # fmt: skip
+    def __init__(self, desk: Desk, appeals: Appeals) -> None:
+        self._desk, self._appeals = desk, appeals
 
     def outputs(self, request: Request) -> Response:
         """The tables and figures of an answer's notebook."""

@@ -10,7 +10,6 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from autograder.desk.acts import ConflictError
-from autograder.desk.agreement import SecondMarks
 from autograder.desk.answers import Answer, Answers, AnswerSheet
 from autograder.desk.appeals import Appeals
 from autograder.desk.guard import MARKER, READER, Guard, Person
@@ -40,7 +39,7 @@ def make_app(out: Path, people: list[Person], origin: str) -> Guard:
     desk = Desk(answers, store, Shares(tables))
     suggestions = Suggestions(tables)
     pages = Pages(desk, suggestions, [each.name for each in people if each.role == MARKER])
-    review = Review(desk, suggestions, SecondMarks(tables), Appeals(out, tables, store))
+    review = Review(desk, Appeals(out, tables, store))
     routes = [
         Route("/", pages.home),
         Route("/static/{name:str}", static),
@@ -53,8 +52,6 @@ def make_app(out: Path, people: list[Person], origin: str) -> Guard:
         Route(f"/item{_SHEET}/{{item:int}}", pages.item, methods=["POST"]),
     ]
     routes += [
-        Route("/agreement", review.agreement),
-        Route(f"/second{_SHEET}", review.second, methods=["GET", "POST"]),
         Route("/outputs/{name:str}", review.outputs),
         Route("/appeals", review.appeals, methods=["GET", "POST"]),
         Route("/appeal/{number:int}", review.appeal, methods=["GET", "POST"]),
@@ -81,9 +78,11 @@ class Pages:
         rows = self._desk.progress(who)
         focused = next((each for each, far in rows if far.n_own_done < far.n_own), None)
         people = self._desk.shares.all()
+        judged = {each: self._suggestions.chosen_alike(each.lab, each.name) for each, _ in rows}
         return page(
-            request, "home.html", rows=rows, focused=focused, people=people, names=self._names
-        )
+            request, "home.html", rows=rows, focused=focused, people=people, names=self._names,
+            judged=judged,
+        )  # fmt: skip
 
     def shares(self, request: Request) -> Response:
         """Who marks which question; a form changes it."""
@@ -220,7 +219,6 @@ class Pages:
             other=other,
             history=desk.store.history(answer.key),
             notice=notice,
-            is_second=False,
             suggested=self._suggestions.of(answer.key, answer.text),
         )  # fmt: skip
 

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from autograder.desk.agreement import Agreement, agreement_of
 from autograder.desk.rubric import Question
 from autograder.desk.states import Item, Key, items_of, states_of
 from autograder.desk.tables import Tables
@@ -59,8 +58,8 @@ class Suggestions:
         with self._tables.writing() as book:
             book.execute("insert or replace into desk_suggestion values (?, ?, ?, ?, ?, ?)", values)
 
-    def agreement(self, lab: str, question: str) -> Agreement | None:
-        """How far the judge and people agree, item by item; None before both have read one."""
+    def chosen_alike(self, lab: str, question: str) -> tuple[int, int]:
+        """For how many items of marked answers judge and people chose alike, and of how many."""
         with self._tables.reading() as book:
             rows = book.execute(
                 "select student, quotes from desk_suggestion where lab = ? and question = ?",
@@ -68,13 +67,13 @@ class Suggestions:
             ).fetchall()
             states = states_of(book, lab, question)
             items = [item.id for item in items_of(book, lab, question)]
-        pairs = [
-            (float(item in states[student].items), float(str(item) in json.loads(quotes)))
+        alike = [
+            (item in states[student].items) == (str(item) in json.loads(quotes))
             for student, quotes in rows
             if student in states and not states[student].waits
             for item in items
         ]
-        return agreement_of(pairs) if pairs else None
+        return sum(alike), len(alike)
 
     def names(self) -> list[tuple[str, str]]:
         """Id and full name of each student that the gradebook knows."""

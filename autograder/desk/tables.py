@@ -34,9 +34,6 @@ create table if not exists desk_share (
 create table if not exists desk_suggestion (
     lab text, question text, student text, digest text, judge text, quotes text,
     primary key (lab, question, student));
-create table if not exists desk_second (
-    lab text, question text, student text, who text, points real not null,
-    primary key (lab, question, student, who));
 create table if not exists desk_appeal (
     id integer primary key, lab text not null, exercise text not null, student text not null,
     text text not null, at text not null, decision text, reason text, who text, decided_at text,

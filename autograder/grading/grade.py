@@ -1,16 +1,15 @@
 """Grading a lab: submissions in, results, gradebook and pages out.
 
-Slots grade side by side, here or on a cluster; this process alone writes. A result's line in
+Pools grade, here or on a cluster; this process alone writes. A result's line in
 `results.jsonl` is written last, so a grader that is killed at any moment goes on where it was:
 whatever has a line is done.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
-from itertools import chain
+from functools import partial
 from pathlib import Path
 
 from tqdm import tqdm
@@ -21,13 +20,13 @@ from autograder.course.roster import Roster, RosterError
 from autograder.errors import Refusal
 from autograder.grading.attempts import Work, contents_of, counted_works, due_works, works_of
 from autograder.grading.fingerprint import grading_digest
-from autograder.grading.pool import Outcome, Slots
+from autograder.grading.pool import Outcome
+from autograder.grading.pools import Cluster, Pool, ThisMachine, WithShards
 from autograder.grading.scratch import scratch_folder
 from autograder.grading.slot_files import write_slot_files
 from autograder.grading.spool import Spool
 from autograder.intake.collect import Submission, collect
 from autograder.judging.jobs import Limits, SlotSettings
-from autograder.judging.start.template import shared_template
 from autograder.judging.wall import strongest_rung
 from autograder.pages.evidence.integrity import write_integrity
 from autograder.pages.report import write_feedback, write_report
@@ -72,17 +71,22 @@ def grade(
     Raises: NoSubmissions, PolicyError, NoWall, BusyError, GradebookError, ClusterError.
     """
     submissions = _submissions(lab, place, out, run)
-    with closing(ResultLog(out / "results.jsonl")) as log, ExitStack() as stack:
+    with closing(ResultLog(out / "results.jsonl")) as log:
         grading = Grading(lab, out, run)
         known = grading.on_record(log.results.values())
-        if not (known or grading.spool.has_any):  # all are due: slots warm up from here on
-            grading.start_slots(len(submissions), stack)
-        meanwhile()
-        works = grading.works(submissions)
-        students = {work.student for work in works}
-        _check_absent(out, log, lab.name, students)
-        due = due_works(works, known)
-        return grading.bring_up(due, log, students)
+        with closing(grading.pool()) as pool:
+            if not known:
+                pool.warm(len(submissions))  # all are due
+            meanwhile()
+            works = grading.works(submissions)
+            students = {work.student for work in works}
+            _check_absent(out, log, lab.name, students)
+            if due := due_works(works, known):
+                grading.record(due, pool, log)
+        results = log.finish(lab.name, students)
+        write_class(out, lab, results)
+        grading.spool.clear()
+    return [result for result in results if result.lab == lab.name]
 
 
 def grade_shard(lab: Lab, place: Path, out: Path, run: Run, shard: slice) -> list[Result]:
@@ -98,8 +102,8 @@ def grade_shard(lab: Lab, place: Path, out: Path, run: Run, shard: slice) -> lis
     known = grading.on_record(read_results(out / "results.jsonl"))
     todo = contents_of(due_works(works, known))
     todo = {key: todo[key] for key in sorted(todo)[shard]}
-    with ExitStack() as stack:
-        outcomes = _shown(grading.outcomes(todo, stack), lab, len(todo))
+    with closing(grading.pool()) as pool:
+        outcomes = _shown(pool.grade(todo), lab, len(todo))
         return [_spooled(grading.spool, key, outcome) for key, outcome in outcomes]
 
 
@@ -112,22 +116,13 @@ class Grading:
         remember(out, run.policy, run.roster)
         self._policy = policy_of(out)
         self._seed = seed_of(out, run.seed)
-        self._slots: Slots | None = None
         self.spool = Spool(out, lab.name)
-
-    def start_slots(self, n: int, stack: ExitStack) -> None:
-        """Start up to n slots for all that this grading will be given, until `stack` closes."""
-        if not self._run.cluster:
-            self._slots = self._new_slots(n, stack)
 
     def works(self, submissions: Sequence[Submission]) -> list[Work]:
         """The submissions by student."""
-        return works_of(submissions, self._lab.name, self._policy, self._common)
-
-    @cached_property
-    def _common(self) -> bytes:
         run = self._run
-        return grading_digest(self._lab, self._seed, run.limits, walled=run.sandbox)
+        common = grading_digest(self._lab, self._seed, run.limits, walled=run.sandbox)
+        return works_of(submissions, self._lab.name, self._policy, common)
 
     def on_record(self, rows: Iterable[Result]) -> dict[str, Result]:
         """The rows of this lab by student, as far as the gradebook has them, too."""
@@ -135,67 +130,28 @@ class Grading:
         own = [row for row in rows if row.lab == self._lab.name]
         return {row.student: row for row in own if row.student in students}
 
-    def bring_up(self, due: list[Work], log: ResultLog, students: set[str]) -> list[Result]:
-        """Grade what is due and write all that tells of the class; returns the lab's results.
+    def pool(self, exercises: tuple[str, ...] = ()) -> Pool:
+        """What gives each content its outcome.
 
-        students: whose rows stay.
+        exercises: those whose checks are played, then on everything and now; all if empty.
         """
-        if due:
-            self.record(due, log)
-        results = log.finish(self._lab.name, students)
-        write_class(self._out, self._lab, results)
-        self.spool.clear()
-        return [result for result in results if result.lab == self._lab.name]
+        run, settings = self._run, partial(self._settings, exercises)
+        if run.cluster:
+            pool: Pool = Cluster(settings, run.cluster, run.cluster_keys)
+        else:
+            pool = ThisMachine(settings, run.jobs)
+        return pool if exercises else WithShards(self.spool, pool)
 
-    def record(self, works: list[Work], log: ResultLog) -> None:
+    def record(self, works: list[Work], pool: Pool, log: ResultLog) -> None:
         """Grade these and write each to gradebook, page and log as soon as it is known."""
-        with ExitStack() as stack:
-            outcomes = self.outcomes(contents_of(works), stack)  # slots warm up at the latest now
-            book = stack.enter_context(closing(CourseBook(self._out / "course")))
+        outcomes = pool.grade(contents_of(works))  # before the gradebook: slots warm up meanwhile
+        with closing(CourseBook(self._out / "course")) as book:
             book.add_assignment(self._lab.name, build_notebook(self._lab, "instructor"))
             for outcome in _shown(counted_works(works, outcomes), self._lab, len(works)):
                 log.append(recorded(outcome, book, self._out))
 
-    def outcomes(
-        self, todo: Mapping[str, Submission], stack: ExitStack, exercises: tuple[str, ...] = ()
-    ) -> Iterator[tuple[str, Outcome]]:
-        """The outcome of each content: left by a shard, else graded now, which starts at once.
-
-        exercises: those whose checks are played, then on all of `todo` and now; all if empty.
-        """
-        spooled = {k: v for k, v in todo.items() if not exercises and self.spool.take(k, v)}
-        rest = {key: each for key, each in todo.items() if key not in spooled}
-        key_of = {id(each): key for key, each in rest.items()}
-        graded = self._start(list(rest.values()), stack, exercises) if rest else ()
-        return chain(
-            self._left(spooled),
-            ((key_of[id(each.submission)], each) for each in graded),
-        )
-
-    def _left(self, spooled: Mapping[str, Submission]) -> Iterator[tuple[str, Outcome]]:
-        """What shards have left; what is gone meanwhile has been taken over by another grading."""
-        taken = ((key, self.spool.take(key, each)) for key, each in spooled.items())
-        yield from ((key, outcome) for key, outcome in taken if outcome is not None)
-
-    def _start(
-        self, todo: list[Submission], stack: ExitStack, exercises: tuple[str, ...]
-    ) -> Iterator[Outcome]:
-        run = self._run
-        if run.cluster:
-            from autograder.grading.cluster.grading import grade_on_cluster
-
-            settings = self._settings(stack, exercises)
-            return grade_on_cluster(todo, settings, run.cluster, run.cluster_keys)
-        slots = self._slots or self._new_slots(len(todo), stack, exercises)
-        return slots.grade(todo)
-
-    def _new_slots(self, n: int, stack: ExitStack, exercises: tuple[str, ...] = ()) -> Slots:
-        shared_template()  # it imports while the files are written
-        slots = Slots(self._settings(stack, exercises), min(n, self._run.jobs))
-        return stack.enter_context(closing(slots))
-
-    def _settings(self, stack: ExitStack, exercises: tuple[str, ...] = ()) -> SlotSettings:
-        """What slots are told; the files that it names stay until `stack` closes."""
+    def _settings(self, exercises: tuple[str, ...], stack: ExitStack) -> SlotSettings:
+        """The settings of a slot; the files that they name stay until `stack` closes."""
         files = write_slot_files(self._lab, stack.enter_context(scratch_folder()))
         return SlotSettings(
             lab=self._lab.name,
@@ -241,8 +197,8 @@ def write_class(out: Path, lab: Lab, results: Sequence[Result]) -> None:
     """Write the table of marks, the flags, the class report and what hands have given."""
     marks = marks_of(out, results)
     write_marks(out, results, marks)
+    write_integrity(out, lab.name, results)
     roster = roster_of(out)
-    write_integrity(out, lab.name, results, roster)
     if roster is not None:
         name_students(out / "course", _names(roster, results))
     by_student = {mark.student: mark for mark in marks if mark.lab == lab.name and mark.hand}

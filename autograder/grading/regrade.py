@@ -7,7 +7,7 @@ grades that submission in full.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -157,14 +157,13 @@ def plan_regrade(lab: Lab, place: Path, out: Path, exercise: str, run: Run) -> R
         if _is_of_this_file(before[work.student], work, out, seed)
         and _has_todays_checks(before[work.student], exercise, others)
     ]
-    with ExitStack() as stack:
-        played = _outcomes(grading, same, stack, (exercise,))
-        merged = {
-            work.student: _merged(before[work.student], played[work.attempts[0].key], exercise)
-            for work in same
-        }
-        rest = [work for work in works if merged.get(work.student) is None]
-        graded = _outcomes(grading, rest, stack, ())
+    played = _outcomes(grading, same, (exercise,))
+    merged = {
+        work.student: _merged(before[work.student], played[work.attempts[0].key], exercise)
+        for work in same
+    }
+    rest = [work for work in works if merged.get(work.student) is None]
+    graded = _outcomes(grading, rest, ())
     outcomes, still_due = [work.counted(graded) for work in rest], []
     for work in same:
         if merged[work.student] is not None:
@@ -178,12 +177,13 @@ def plan_regrade(lab: Lab, place: Path, out: Path, exercise: str, run: Run) -> R
 
 
 def _outcomes(
-    grading: Grading, works: list[Work], stack: ExitStack, exercises: tuple[str, ...]
+    grading: Grading, works: list[Work], exercises: tuple[str, ...]
 ) -> dict[str, Outcome]:
     todo = contents_of(works)
     if not todo:
         return {}
-    return dict(tqdm(grading.outcomes(todo, stack, exercises), total=len(todo), disable=None))
+    with closing(grading.pool(exercises)) as pool:
+        return dict(tqdm(pool.grade(todo), total=len(todo), disable=None))
 
 
 def _is_of_this_file(row: Result, work: Work, out: Path, seed: int) -> bool:

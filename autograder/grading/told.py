@@ -17,13 +17,6 @@ def counts(results: Sequence[Result]) -> str:
     return f"{len(results)} submissions: {summary}."
 
 
-def one_mark(result: Result) -> str:
-    """What a watch says of one submission."""
-    mark = "no mark" if result.score is None else f"{result.score:g} of {result.max_score:g} points"
-    problem = f": {result.problem}" if result.problem else ""
-    return f"{result.student}: {mark}, {result.status}{problem}"
-
-
 def places(out: Path, results: Sequence[Result]) -> list[str]:
     """Where the report is, and the files that nobody could grade, with the reason.
 

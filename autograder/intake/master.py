@@ -1,4 +1,4 @@
-"""The master notebook: what submissions are rebuilt on. Any nbgrader assignment can be one."""
+"""The master notebook of a lab: what submissions are rebuilt on."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +12,7 @@ OPEN_KINDS = ("exercise", "answer", "written", "experiment")
 
 @dataclass(frozen=True)
 class MasterCell:
-    """A cell of the master. kind: the builder's, or read off nbgrader's flags."""
+    """A cell of the master, with the kind that the builder gave it."""
 
     kind: str
     name: str
@@ -38,7 +38,7 @@ class MasterCell:
 
 @dataclass(frozen=True)
 class Master:
-    """The cells of an assignment, in order."""
+    """The cells of a lab, in order."""
 
     lab: str
     cells: tuple[MasterCell, ...]
@@ -46,7 +46,7 @@ class Master:
 
     @property
     def topic(self) -> str:
-        """The topic of a lab of ours, whose checks judge it; "" for any other assignment."""
+        """The topic of the lab, whose checks judge it; "" for an assignment that is no lab."""
         return self.metadata.get("labkit", {}).get("lab", "").partition("_")[2]
 
     @cached_property
@@ -61,20 +61,9 @@ class Master:
 
 
 def read_master(notebook: NotebookNode, lab: str) -> Master:
-    """The master of an assignment, from our builder or from nbgrader's source folder."""
+    """The master of a lab, from our builder or from nbgrader's source folder."""
     cells = []
     for i, node in enumerate(notebook.cells):
-        ours, flags = node.metadata.get("labkit", {}), node.metadata.get("nbgrader", {})
-        name = ours.get("name") or flags.get("grade_id") or f"cell-{i}"
-        cells.append(MasterCell(ours.get("kind") or _kind_by_flags(node, flags), name, node))
+        ours = node.metadata.get("labkit", {})
+        cells.append(MasterCell(ours.get("kind", "prose"), ours.get("name", f"cell-{i}"), node))
     return Master(lab, tuple(cells), dict(notebook.metadata))
-
-
-def _kind_by_flags(node: NotebookNode, flags: dict) -> str:
-    if flags.get("grade"):
-        return "written" if flags.get("solution") else "check"
-    if flags.get("solution"):
-        return "exercise" if node.cell_type == "code" else "prose"
-    if flags.get("locked") and node.cell_type == "code":
-        return "given"
-    return "experiment" if node.cell_type == "code" else "prose"

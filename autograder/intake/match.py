@@ -138,6 +138,11 @@ class Match:
         others = sorted(called - known)
         if 2 * n_found >= len(wanted) or (n_found and not others):
             return ""
+        if not n_found and any(cell.is_foreign for cell in self.submitted):
+            return (
+                "it is a notebook of an nbgrader assignment that is no lab, and `nbgrader "
+                f"autograde` grades those: hand in the file of {self.master.lab}"
+            )
         checks = f", and it checks {', '.join(others[:3])}" if others else ""
         return (
             f"the notebook has {n_found} of the {len(wanted)} cells to fill in of {self.master.lab}"

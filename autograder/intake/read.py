@@ -45,7 +45,8 @@ class SubmittedCell:
     """A cell as submitted.
 
     names: what its metadata or id claims it to be, in order of trust; attachments: the pictures
-    pasted into its text, by name and type, in base64.
+    pasted into its text, by name and type, in base64; is_foreign: nbgrader knows it, no
+    lab does.
     """
 
     is_code: bool
@@ -53,6 +54,7 @@ class SubmittedCell:
     names: tuple[str, ...] = ()
     outputs: list[dict] = field(default_factory=list)
     attachments: dict[str, dict[str, str]] = field(default_factory=dict)
+    is_foreign: bool = False
 
 
 def read_notebook(content: bytes, file_name: str) -> list[SubmittedCell]:
@@ -189,7 +191,14 @@ def _read_cell(cell: dict) -> SubmittedCell:
     outputs = cell.get("outputs")
     outputs = outputs if isinstance(outputs, list) else []
     outputs = [output for output in outputs if isinstance(output, dict)]
-    return SubmittedCell(is_code, source, _claimed_names(cell), outputs, _attachments(cell))
+    names, is_foreign = _claimed_names(cell), _is_foreign(cell)
+    return SubmittedCell(is_code, source, names, outputs, _attachments(cell), is_foreign)
+
+
+def _is_foreign(cell: dict) -> bool:
+    """Whether nbgrader knows the cell and no lab does."""
+    metadata = cell.get("metadata")
+    return isinstance(metadata, dict) and "nbgrader" in metadata and "labkit" not in metadata
 
 
 def _attachments(cell: dict) -> dict[str, dict[str, str]]:

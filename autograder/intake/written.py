@@ -52,7 +52,7 @@ class WrittenAnswers:
         }
         self.beside, unseen = album.unnamed()
         self._pieces = self._find_pieces(master, owner)
-        self.answers = {cell.name: self._answer(cell) for cell in _in_text(master)}
+        self.answers = {cell.name: self._answer(cell) for cell in master.of_kind("written")}
         lost = [sentence for text in self.texts.values() for sentence in text.lost]
         noted = [
             f"the answer {name}: {sentence}"
@@ -77,7 +77,7 @@ class WrittenAnswers:
         prose = [cell for cell in master.cells if cell.node.cell_type != "code"]
         lines = Counter(line for cell in prose if not cell.is_open
                         for line in digests_of(cell.source))  # fmt: skip
-        questions, last, above, asked = [], None, "", _in_text(master)
+        questions, last, above, asked = [], None, "", master.of_kind("written")
         for cell in master.cells:
             if cell in asked:
                 start = None if last is None else last + 1
@@ -112,11 +112,6 @@ class WrittenAnswers:
         if piece.is_code:
             return Text(_fenced(piece.text))
         return self.texts[piece.place].part(piece.text)
-
-
-def _in_text(master: Master) -> list[MasterCell]:
-    """The written questions; an assignment of a teacher's own may have some that want code."""
-    return [cell for cell in master.of_kind("written") if cell.node.cell_type != "code"]
 
 
 def show(node: NotebookNode, answer: WrittenAnswer) -> None:

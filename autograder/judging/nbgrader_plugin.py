@@ -1,14 +1,11 @@
 """Our parts of nbgrader's own pipelines; an `nbgrader_config.py` names them (see gradebook.py).
 
 `ClearAnswers` makes `nbgrader generate_assignment` produce exactly our student notebook. `Rebuild`,
-`TrustedExecute` and `SaveMarks` make `nbgrader autograde`, and the button in formgrader, judge with
-our engine: our labs as `autograder grade` does, any other assignment as `judging.own` does.
+`TrustedExecute` and `SaveMarks` make `nbgrader autograde`, and the button in formgrader, judge our
+labs as `autograder grade` does. Any other assignment passes through them as through nbgrader's own.
 """
 
 import atexit
-import copy
-import hashlib
-import json
 import secrets
 from dataclasses import astuple
 from functools import cache
@@ -18,7 +15,13 @@ from typing import Any
 
 import nbformat
 from nbgrader.api import Gradebook
-from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor, SaveAutoGrades
+from nbgrader.preprocessors import (
+    ClearSolutions,
+    DeduplicateIds,
+    Execute,
+    OverwriteCells,
+    SaveAutoGrades,
+)
 
 from autograder.builder.blank import STUB, blank_values
 from autograder.builder.source import Lab, read_labs
@@ -27,26 +30,13 @@ from autograder.intake.master import Master, read_master
 from autograder.intake.read import read_notebook
 from autograder.intake.rebuild import Rebuilt, rebuild
 from autograder.intake.steps import Step
-from autograder.judging.client import Zygote
-from autograder.judging.jobs import Limits, SlotSettings
+from autograder.judging.jobs import SlotSettings
 from autograder.judging.judge import Judge
-from autograder.judging.own.judge import (
-    BY_HAND,
-    INSIDE,
-    OUTSIDE,
-    OwnJudge,
-    OwnStanding,
-    is_test,
-    name_of,
-)
-from autograder.judging.shown import clean_student_cells
-from autograder.judging.slot import PRELOAD, start_judge
-from autograder.judging.wall import ChildSettings, strongest_rung
+from autograder.judging.slot import start_judge
+from autograder.judging.wall import strongest_rung
 from labkit.checks.written import WRITTEN_STUB
 
 CODE_STUB = "\n".join(STUB)
-SAID = {INSIDE: "is not protected", BY_HAND: "is not judged by us, a person has to mark it"}
-_own_judges: dict[str, OwnJudge] = {}  # by all that they rest on
 
 
 class ClearAnswers(ClearSolutions):
@@ -68,12 +58,15 @@ class ClearAnswers(ClearSolutions):
         return cell, resources
 
 
-class Rebuild(NbGraderPreprocessor):
-    """Put a submission back on the master, whatever happened to its cells."""
+class Rebuild(OverwriteCells):
+    """Put a submission of a lab back on the master, whatever happened to its cells."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Replace the notebook's cells; the master is nbgrader's source notebook."""
         names = resources["nbgrader"]
+        if not _is_lab(names):
+            nb, resources = DeduplicateIds(parent=self.parent).preprocess(nb, resources)
+            return super().preprocess(nb, resources)
         submitted = read_notebook(nbformat.writes(nb).encode(), f"{names['notebook']}.ipynb")
         files = _files_in(Path(resources["metadata"]["path"]))
         rebuilt = rebuild(_master(names["assignment"], names["notebook"]), submitted, files)
@@ -86,60 +79,28 @@ class Rebuild(NbGraderPreprocessor):
         return nb, resources
 
 
-class TrustedExecute(NbGraderPreprocessor):
-    """Run the student's cells behind the wall and judge outside; fill in the outputs."""
+class TrustedExecute(Execute):
+    """Run a lab's cells behind the wall and judge outside; fill in the outputs."""
 
-    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+    def preprocess(self, nb: Any, resources: Any, **more: Any) -> tuple[Any, Any]:
         """Give every test cell the output that nbgrader reads its score from.
 
         What a person has to mark is marked as such for `SaveMarks`.
         """
         names = resources["nbgrader"]
+        if not _is_lab(names):
+            return super().preprocess(nb, resources, **more)
         steps = [Step(*step[:3], tuple(step[3])) for step in nb.metadata.pop("labkit_steps")]
-        if _master(names["assignment"], names["notebook"]).topic:
-            self._judge_lab(nb, names, steps)
-        else:
-            self._judge_own(nb, resources)
-        return nb, resources
-
-    def _judge_lab(self, nb: Any, names: dict, steps: list[Step]) -> None:
         judge = _judge(names["assignment"], names["notebook"])
         verdict, session = judge.grade_rebuilt(Rebuilt(steps, nb.cells, []))
         for problem in [*verdict.broken, *session.problems]:
             self.log.warning("%s: %s", names["student"], problem)
         undecided = {check.exercise for check in verdict.checks if check.status == "undecided"}
-        for cell in filter(is_test, nb.cells):
-            if verdict.broken or name_of(cell).removeprefix("check_") in undecided:
-                _set_judged(cell, OwnStanding(BY_HAND, "our check broke or could not decide"))
-
-    def _judge_own(self, nb: Any, resources: Any) -> None:
-        names = resources["nbgrader"]
-        files = _files_in(Path(resources["metadata"]["path"]))
-        final = self._own_judge(names).judge(nb.cells, files)
-        clean_student_cells(nb.cells)
-        for cell in filter(is_test, nb.cells):
-            standing = final[name_of(cell)]
-            _set_judged(cell, standing)
-            if standing.how == BY_HAND:
-                told = names["student"], name_of(cell), standing.reason
-                self.log.warning("%s: a person has to mark %s: %s", *told)
-
-    def _own_judge(self, names: dict) -> OwnJudge:
-        """The judge of this assignment as it is now; a new one says how it judges each cell."""
-        path = _master_path(names["assignment"], names["notebook"])
-        notebook = nbformat.read(path, as_version=4)
-        _take_from_gradebook(notebook, names)
-        files = _files_in(path.parent)
-        key = _digest(notebook, files)
-        if key not in _own_judges:
-            blank, _ = ClearAnswers(parent=self.parent).preprocess(copy.deepcopy(notebook), {})
-            master = read_master(notebook, names["notebook"])
-            zygote = _own_zygote()
-            _own_judges[key] = OwnJudge(master, blank.cells, files, zygote, Limits())
-            for name, standing in _own_judges[key].standings.items():
-                if standing.how != OUTSIDE:
-                    self.log.warning("%s %s: %s", name, SAID[standing.how], standing.reason)
-        return _own_judges[key]
+        tests = [_name_of(cell) for cell in nb.cells if _is_test(cell)]
+        resources["waiting"] = [
+            name for name in tests if verdict.broken or name.removeprefix("check_") in undecided
+        ]
+        return nb, resources
 
 
 class SaveMarks(SaveAutoGrades):
@@ -147,16 +108,26 @@ class SaveMarks(SaveAutoGrades):
 
     def _add_score(self, cell: Any, resources: Any) -> None:
         super()._add_score(cell, resources)
-        if cell.metadata.get("labkit", {}).get("judged") == BY_HAND:
+        if _name_of(cell) in resources.get("waiting", ()):
             names = self.notebook_id, self.assignment_id, self.student_id
-            grade = self.gradebook.find_grade(cell.metadata["nbgrader"]["grade_id"], *names)
+            grade = self.gradebook.find_grade(_name_of(cell), *names)
             grade.auto_score, grade.needs_manual_grade = None, True
             self.gradebook.db.commit()
 
 
-def _set_judged(cell: Any, standing: OwnStanding) -> None:
-    ours = cell.metadata.get("labkit", {})
-    cell.metadata["labkit"] = {**ours, "judged": standing.how, "reason": standing.reason}
+def _is_test(cell: Any) -> bool:
+    """Whether a cell is one that nbgrader reads a score from."""
+    flags = cell.metadata.get("nbgrader", {})
+    return bool(cell.cell_type == "code" and flags.get("grade") and not flags.get("solution"))
+
+
+def _name_of(cell: Any) -> str:
+    return cell.metadata["nbgrader"]["grade_id"]
+
+
+def _is_lab(names: dict) -> bool:
+    """Whether our engine judges an assignment; nbgrader judges all others."""
+    return bool(_master(names["assignment"], names["notebook"]).topic)
 
 
 def _take_from_gradebook(nb: Any, names: dict) -> None:
@@ -169,7 +140,7 @@ def _take_from_gradebook(nb: Any, names: dict) -> None:
         if flags.get("grade_id") in known:
             source_cell = known[flags["grade_id"]]
             flags["checksum"], flags["cell_type"] = source_cell.checksum, source_cell.cell_type
-            if is_test(cell):
+            if _is_test(cell):
                 cell.source = source_cell.source
 
 
@@ -181,24 +152,6 @@ def _files_in(folder: Path) -> dict[str, bytes]:
         for path in found
         if path.suffix != ".ipynb" and folder.resolve() in path.resolve().parents
     }
-
-
-def _digest(notebook: Any, files: dict[str, bytes]) -> str:
-    digests = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
-    return json.dumps([nbformat.writes(notebook), digests])
-
-
-@cache
-def _own_zygote() -> Zygote:
-    """One zygote for all assignments of a teacher's own."""
-    labkit = _students_labkit(read_labs()[0])  # the wall's inner side; every answer is blank
-    settings = ChildSettings(
-        student_path=labkit, preload=PRELOAD, rung=strongest_rung(), memory_mb=4096
-    )
-    zygote = Zygote(settings)
-    zygote.wait()
-    atexit.register(zygote.close)
-    return zygote
 
 
 def _master_path(assignment: str, notebook: str) -> Path:

@@ -41,6 +41,11 @@ def captured(step: Callable[[], None]) -> Callable[[], None]:
     return partial(_replay, graph, step)
 
 
+def replayed(step: Callable[[], None], decoder: Decoder) -> Callable[[], None]:
+    """The step as a graph, or as it is where the decoder's kernels cannot be captured."""
+    return captured(step) if decoder.can_capture else step
+
+
 def _replay(graph: torch.cuda.CUDAGraph, step: Callable[[], None]) -> None:
     """`step` is here for its tensors: a graph does not own what it reads."""
     graph.replay()
@@ -52,7 +57,7 @@ def _check(tokens: list[int]) -> None:
 
 
 class Autoregression:
-    """One token after another on a GPU. last: (1,), the token that is not in the cache yet."""
+    """One token after another. last: (1,), the token that is not in the cache yet."""
 
     def __init__(self, target: Decoder, warp: Warp, n_most: int) -> None:
         self._target, self._warp = target, warp
@@ -61,7 +66,7 @@ class Autoregression:
         self.last = torch.zeros(1, dtype=torch.long, device=device)
         self._made = torch.zeros(n_most, dtype=torch.long, device=device)
         self._n_made = torch.zeros(1, dtype=torch.long, device=device)
-        self._replay = captured(self._step)
+        self._replay = replayed(self._step, target)
 
     def _step(self) -> None:
         target = self._target
@@ -83,7 +88,7 @@ class Autoregression:
 
 
 class Speculation:
-    """Blocks of drafted and verified tokens on a GPU.
+    """Blocks of drafted and verified tokens.
 
     outcome: (gamma + 2,), how many drafted tokens were kept, the drafted ones, the one after them.
     script: (blocks,), how many to keep in each block, to time steps at a given acceptance; None to
@@ -111,7 +116,8 @@ class Speculation:
         self._logits = torch.zeros(gamma, target.shape.vocab_size, device=device)
         self._is_behind = False
         self._watches = {n_lacked: Stopwatch(profile, device) for n_lacked in (1, 2)}
-        self._replay = {n_lacked: captured(partial(self._block, n_lacked)) for n_lacked in (1, 2)}
+        blocks = {n_lacked: partial(self._block, n_lacked) for n_lacked in (1, 2)}
+        self._replay = {n_lacked: replayed(block, target) for n_lacked, block in blocks.items()}
 
     def _block(self, n_lacked: int) -> None:
         """n_lacked: the draft's cache is without the last token, or without the last two."""

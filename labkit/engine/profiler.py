@@ -5,10 +5,8 @@ waits for nothing; recorded while a step is captured, they are part of the graph
 again at each replay.
 """
 
-import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -39,25 +37,6 @@ class Profile:
     def seconds(self, part: str) -> float:
         """Of a part, or of the "total", over all blocks."""
         return sum(getattr(block, f"{part}_s") for block in self.blocks)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Sums in seconds, then every block, ready for JSON."""
-        sums = {f"{part}_s": self.seconds(part) for part in (*PARTS, "total")}
-        return sums | {"blocks": [asdict(block) for block in self.blocks]}
-
-    def write(self, path: Path) -> None:
-        """As JSON."""
-        path.write_text(json.dumps(self.as_dict(), indent=1) + "\n", encoding="utf-8")
-
-    def table(self) -> str:
-        """A line for each part: milliseconds per block, and its share of the total."""
-        if not self.blocks:
-            return "no blocks"
-        sums = {part: self.seconds(part) for part in (*PARTS, "total")}
-        return "\n".join(
-            f"{part:<8}{1e3 * seconds / len(self.blocks):9.3f} ms{seconds / sums['total']:8.1%}"
-            for part, seconds in sums.items()
-        )
 
 
 class Stopwatch:

@@ -61,11 +61,6 @@ class DecoderShape:
             is_tied=config.tie_word_embeddings,
         )
 
-    @property
-    def qkv_rows(self) -> int:
-        """Rows of the matrix that makes queries, keys and values at once."""
-        return (self.n_heads + 2 * self.n_kv_heads) * self.head_dim
-
 
 @dataclass(frozen=True, slots=True)
 class LayerWeights:

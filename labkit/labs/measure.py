@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--short", action="store_true", help="measure only the points of the tables"
     )
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, help="seeds all that draws; 0, and a warning, without")
     parser.add_argument(
         "--memory-gb", type=float, default=0.0, help="use at most so much memory of the GPU, in GB"
     )
@@ -47,7 +47,7 @@ def main(args: argparse.Namespace) -> int:
     from labkit.measuring.bench import Bench
     from labkit.measuring.calibration import Calibrator
     from labkit.measuring.device import cut_memory_to
-    from labkit.measuring.machine import use_one_thread
+    from labkit.measuring.machine import seed_everything, use_one_thread
     from labkit.measuring.profiles import profile, short
     from labkit.measuring.provenance import Provenance
     from labkit.measuring.records import N_SAMPLES, Recorder, RecordError
@@ -61,6 +61,10 @@ def main(args: argparse.Namespace) -> int:
             )
         if args.out is None:
             raise ValueError("--out is missing: the file that the record goes to")
+        if args.seed is None:
+            print("no --seed is given: everything is seeded with 0", file=sys.stderr)
+            args.seed = 0
+        seed_everything(args.seed)
         setting = short(profile(args.profile)) if args.short else profile(args.profile)
         setting = replace(setting, n_repeats=max(N_SAMPLES, setting.n_repeats))
         if setting.device == "cpu":

@@ -1,4 +1,4 @@
-"""A player, a poll or a figure of the kit's records, alone on a page: for a lecture, no notebook.
+"""A player or a figure of the kit's records, alone on a page: for a lecture, no notebook.
 
 labkit show             list them, and what each shows
 labkit show NAME        open one in the browser
@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from labkit.labs import of_each_lab
-from labkit.labs.polls import form, polls
 from labkit.measuring.plots import CourseFigure, Drawing, png_bytes, strip_html
 from labkit.measuring.records import Record, recorded_results
 
@@ -31,9 +30,6 @@ PAGE = """\
   button {{ font: inherit; padding: .2em .8em; }}
   figure, [tabindex] {{ max-width: none !important; }}
   figure {{ margin: 0 !important; text-align: center; }}
-  main {{ max-width: 1100px; margin: 4vh auto; }}
-  h1 {{ font-size: 1.5em; line-height: 1.3; }}
-  input {{ font: inherit; width: 14em; }}
   img {{ width: auto !important; max-width: 98vw !important; height: 84vh !important;
     object-fit: contain; }}
 </style>
@@ -82,17 +78,14 @@ def main(args: argparse.Namespace) -> None:
 
 def _makers(records: Mapping[str, Record]) -> Iterator[dict[str, Callable[[], str]]]:
     """What makes each page, by name. Players come last, for they import torch."""
-    yield {poll.name: partial(form, poll, records) for poll in polls()}
     yield {name: partial(_large, draw) for name, draw in figures(records).items()}
     yield {topic: partial(_large_player, demo) for topic, demo in players().items()}
 
 
 def _abouts(records: Mapping[str, Record]) -> Iterator[tuple[str, str]]:
-    """What each player, poll and figure shows, in a sentence."""
+    """What each player and figure shows, in a sentence."""
     for topic, demo in players().items():
         yield topic, sys.modules[demo.__module__].__doc__.partition("\n")[0]
-    for poll in polls():
-        yield poll.name, poll.question
     for name, draw in figures(records).items():
         yield name, re.split(r"(?<=\.)\s", draw().alt)[0]
 

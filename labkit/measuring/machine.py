@@ -2,6 +2,7 @@
 
 import os
 import platform
+import random
 import re
 import shutil
 from dataclasses import dataclass
@@ -161,6 +162,23 @@ def has_bfloat16(device: str) -> bool:
     import torch
 
     return sixteen_bit_dtype(torch.cuda.get_device_capability(device)) == "bfloat16"
+
+
+def seed_everything(seed: int) -> None:
+    """Seed the global generators of Python, NumPy and PyTorch, on every device.
+
+    Two runs then draw alike on one machine with one set of versions. Sums on a GPU may still be
+    added up in another order.
+    Raises: ValueError for a seed below 0 or above what NumPy takes.
+    """
+    import numpy as np
+    import torch
+
+    if not 0 <= seed < 2**32:
+        raise ValueError(f"the seed must be a number from 0 to {2**32 - 1}, got {seed}")
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
 
 
 def use_one_thread() -> None:

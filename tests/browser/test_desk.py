@@ -157,9 +157,8 @@ def test_pages_fit_and_can_be_read(desk, out, browser, shoot, size, theme):
     linear = next(each.id for each in named if each.text.startswith("The cache is **linear**"))
     for name, address in {
         "home": "/", "rubric": f"/rubric/{LAB}/growth", "answer": f"/answer/{LAB}/growth/{linear}",
-        "shares": "/shares", "second": f"/second/{LAB}/growth", "agreement": "/agreement",
-        "appeals": "/appeals", "appeal": "/appeal/1", "outputs": f"/outputs/{linear}",
-        "overview": "/overview",
+        "shares": "/shares", "appeals": "/appeals", "appeal": "/appeal/1",
+        "outputs": f"/outputs/{linear}", "overview": "/overview",
     }.items():  # fmt: skip
         page.goto(origin + address)
         shoot(page, f"desk_{name}_{size}_{theme}.png", full_page=True)

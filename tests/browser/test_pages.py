@@ -72,8 +72,8 @@ def pages(tmp_path_factory):
         for row in rows[:2]
     ]  # fmt: skip
     flags = [
-        Flag("same_file", ("student 01", f"student 02 {LONG}"), "The files are the same."),
-        Flag("grader", ("student 03",), f'There is `sys._getframe`, "/proc/{LONG}" in generate.'),
+        Flag("same", ("student 01", f"student 02 {LONG}"), "The files are the same."),
+        Flag("server", ("student 03",), f"In {LONG}: vllm."),
     ]
     write_flags(out, LAB, flags)
     similarity = _similarity(out, rows)

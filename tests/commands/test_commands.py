@@ -53,7 +53,6 @@ WAYS = (
     Way(r"make (style|build|figures)", "as it stands"),
     Way(r"make lab|env -C out/course jupyter lab", "a server", ready=ADDRESS),
     Way(r"autograder (mark|overview) .+", "a server", ready=ADDRESS),
-    Way(r"autograder grade .+ --watch", "it stays", ready=re.compile("Ctrl-C")),
     Way(r"dask scheduler .+", "a grading needs it", ready=re.compile("Scheduler at"), stays=True),
     Way(r"dask worker .+", "a grading needs it", ready=re.compile("Registered to"), stays=True),
     Way(r"autograder suggest .+", "nobody answers its question", r"\g<0> --yes"),

@@ -20,7 +20,7 @@ from nbgrader.api import Gradebook
 
 from autograder.builder import source
 from autograder.builder.notebooks import build_notebook
-from autograder.grading import grade
+from autograder.grading import grade, pools
 from autograder.grading.pool import Outcome
 from autograder.judging.start import template
 from autograder.record.gradebook import CourseBook
@@ -145,8 +145,8 @@ def replayed_gradings():
     """Gradings in this process and its forks start no slot and no template; gives the patch."""
     files = {"master": "", "student_path": ""}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grade, "Slots", ReplayedSlots)
-        for module in (grade, template):  # else each fork starts one, for seconds
+        patch.setattr(pools, "Slots", ReplayedSlots)
+        for module in (pools, template):  # else each fork starts one, for seconds
             patch.setattr(module, "shared_template", lambda: None)
         # forks share tqdm's lock: one that is killed while it holds it would stop all others
         patch.setattr(grade, "tqdm", lambda items, **_: items)

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from autograder.grading import grade, pool
+from autograder.grading import grade, pool, pools
 from autograder.grading.slot_files import write_slot_files
 
 
@@ -38,5 +38,5 @@ def shared_slots(folder):
 
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         patch.setattr(grade, "write_slot_files", lambda lab, scratch: files_of(lab))
-        patch.setattr(grade, "Slots", SharedSlots)
+        patch.setattr(pools, "Slots", SharedSlots)
         yield

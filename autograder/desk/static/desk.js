@@ -63,11 +63,11 @@ const keys = {
   },
   j: () => items.filter((item) => item.closest("label").querySelector("[data-suggested]"))
     .forEach((item) => choose(item, true)),
-  c: () => document.getElementById("comment")?.focus(),
+  c: () => document.getElementById("comment").focus(),
   p: () => points.select(),
   g: () => together?.click(),
   f: () => document.getElementById("outputs").click(),
-  n: () => document.getElementById("skip")?.click(),
+  n: () => document.getElementById("skip").click(),
   u: () => send(document.getElementById("undo")),
   s: () => send(document.getElementById("split")),
 };

@@ -41,7 +41,6 @@ __all__ = [
     "NoSubmissions",
     "Submission",
     "collect",
-    "collect_from",
     "safe_name",
     "student_in",
 ]
@@ -59,7 +58,7 @@ def collect(
     with ExitStack() as opened:
         files = files_at(place, opened, without, _letters_of_class(roster))
         files = _without_common_folder(files, lab_name)
-        found = collect_from(files, lab_name, roster)
+        found = _submissions_in(files, lab_name, roster)
     if not found:
         raise NoSubmissions(f"{place} holds no submission of {lab_name}: expected {KNOWN}")
     if why := _why_unknown(files, found, roster):
@@ -97,7 +96,7 @@ def _is_known(submission: Submission, roster: Roster, groups: set[str]) -> bool:
     return False
 
 
-def collect_from(files: list[File], lab_name: str, roster: Roster | None) -> list[Submission]:
+def _submissions_in(files: list[File], lab_name: str, roster: Roster | None) -> list[Submission]:
     """The submissions among the files of a class, none if there are none."""
     with ExitStack() as opened:
         deliveries = _deliveries(files, lab_name, opened, _letters_of_class(roster))

@@ -27,50 +27,24 @@ class Kind:
 
 
 KINDS = {
-    "same_file": Kind(
-        "The same file under several names",
-        "One student may have uploaded for both. A folder may have been copied in the LMS. A group "
-        "may have handed in together without being registered.",
-    ),
-    "same_answers": Kind(
-        "The same answers in different files",
-        "They may have worked together, as far as the course allows it. Both may have taken "
-        "answers that the course or the kit has published.",
-    ),
-    "same_id": Kind(
-        "One student id in several submissions",
-        "A student may have passed on a notebook for its first cells, or mistyped the id.",
-    ),
-    "other_id": Kind(
-        "A student id that is not the submitter's",
-        "The student may have mistyped the id or used an old one. The roster may be out of date.",
-    ),
-    "clicked": Kind(
-        "Clicked answers that are stored under another student id",
-        "The student may have corrected the id after the first clicks. Old answers stay.",
-    ),
-    "accounts": Kind(
-        "Several people ran cells of one notebook in Colab",
-        "They may be a private and a university account of one person. A TA may have helped in "
-        "office hours.",
-    ),
-    "same_account": Kind(
-        "One Colab account ran cells of several submissions",
-        "The students may share a computer. They may work as a pair, if the course allows it.",
+    "same": Kind(
+        "The same answers in several submissions",
+        "They may have worked together, as far as the course allows it. One may have uploaded for "
+        "both. Both may have taken answers that the course or the kit has published.",
     ),
     "server": Kind(
         "An inference server is used",
         "The student may have tried it for comparison, and no answer may depend on it.",
     ),
-    "grader": Kind(
-        "Code that reaches for the grader or the interpreter",
-        "The student may have debugged, or copied a recipe for freeing memory. The marks do not "
-        "change: they are computed outside the student's process.",
-    ),
-    "starter": Kind(
+    "given": Kind(
         "Parts of the handed-out notebook are missing or changed",
         "The student may have moved the work to a new notebook, or another tool converted it. The "
         "grader uses its own copy of these cells.",
+        is_common=True,
+    ),
+    "todo": Kind(
+        "The TODO line of an unwritten part is gone",
+        "The student may have begun to write this part, and stopped.",
         is_common=True,
     ),
 }
@@ -98,9 +72,10 @@ def write_flags(out: Path, lab: str, flags: Sequence[Flag]) -> Path:
 
 
 def read_flags(out: Path, lab: str) -> list[Flag]:
-    """The flags that were written for a lab; none if nobody has looked yet."""
+    """The flags that were written for a lab, of kinds that are known; none if nobody has looked."""
     try:
         rows = json.loads((out / "integrity" / f"{lab}.json").read_bytes())
-        return [Flag(row["kind"], tuple(row["students"]), row["seen"]) for row in rows]
+        flags = [Flag(row["kind"], tuple(row["students"]), row["seen"]) for row in rows]
+        return [flag for flag in flags if flag.kind in KINDS]
     except (OSError, ValueError, TypeError, KeyError):
         return []

@@ -3,9 +3,8 @@
 The folder's notebooks are ours, but every text in them is a student's: it is read and never run.
 """
 
-import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,9 @@ from autograder.builder.notebooks import cell_kind, cell_name, plain_notebook
 from autograder.builder.source import find_lab
 from autograder.intake.master import OPEN_KINDS
 from autograder.intake.read import Unreadable, parsed
-from autograder.labs import part_of
 from autograder.names import squeeze
 
-MAX_CELLS, MAX_NAME_CHARS = 5000, 100
+MAX_CELLS = 5000
 
 
 @dataclass(frozen=True)
@@ -56,18 +54,13 @@ class Starter:
 class HandedIn:
     """What one student handed in.
 
-    pieces: the texts of the open cells by name, each with the student's own code cells behind it;
-    digest: of the file itself, "" if it was no notebook; accounts: Colab's users who ran cells,
-    name by id; clicked: the student ids that clicked answers are stored under; sources: the code
-    cells of the file without white space.
+    pieces: the texts of the open cells by name, each with the student's own code cells after it;
+    sources: the code cells of the file without white space.
     """
 
     student: str
-    pieces: dict[str, list[str]] = field(default_factory=dict)
-    digest: str = ""
-    accounts: dict[str, str] = field(default_factory=dict)
-    clicked: frozenset[str] = frozenset()
-    sources: frozenset[str] = frozenset()
+    pieces: dict[str, list[str]]
+    sources: frozenset[str]
 
     @cached_property
     def answers(self) -> dict[str, str]:
@@ -91,16 +84,13 @@ def starter_of(lab: str) -> Starter:
 
 def read_handed_in(out: Path, lab: str, student: str) -> HandedIn:
     """One student's answers and file; empty where there is none that can be read."""
-    content = _read(out / "course" / "submitted" / student / lab / f"{lab}.ipynb")
-    cells = list(_cells(_json(content)))
-    return HandedIn(
-        student=student,
-        pieces=read_pieces(out / "course" / "autograded" / student / lab / f"{lab}.ipynb"),
-        digest=hashlib.sha256(content).hexdigest() if content.strip() else "",
-        accounts=dict(_accounts(cells)),
-        clicked=_clicked_by(lab, cells),
-        sources=frozenset(squeeze(_source(cell)) for cell in cells if _is_code(cell)),
+    submitted, graded = (
+        out / "course" / step / student / lab / f"{lab}.ipynb"
+        for step in ("submitted", "autograded")
     )
+    cells = _cells(_json(_read(submitted)))
+    sources = frozenset(squeeze(_source(cell)) for cell in cells if _is_code(cell))
+    return HandedIn(student, read_pieces(graded), sources)
 
 
 def read_answers(path: Path) -> dict[str, str]:
@@ -149,22 +139,6 @@ def read_noted(path: Path) -> dict[str, list[str]]:
 def lines_of(text: str) -> list[str]:
     """The lines of a text without white space, blank ones left out."""
     return [squeezed for line in text.splitlines() if (squeezed := squeeze(line))]
-
-
-def _clicked_by(lab: str, cells: list[dict]) -> frozenset[str]:
-    """The student ids that the lab's stored answers are under."""
-    stored = part_of(find_lab(lab).topic, "stored_answers")
-    answers = (stored.answers_in(cell.get("outputs")) for cell in cells if stored)
-    return frozenset(by for found in answers for _, by, _ in found)
-
-
-def _accounts(cells: list[dict]) -> Iterator[tuple[str, str]]:
-    """Id and name of the users that Colab notes down at every cell that ran."""
-    for cell in cells:
-        match cell.get("metadata"):
-            case {"executionInfo": {"user": {"displayName": str(name), "userId": str(number)}}}:
-                if number:
-                    yield number[:MAX_NAME_CHARS], name[:MAX_NAME_CHARS]
 
 
 def _cells(notebook: Any) -> Iterator[dict]:

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from labkit import zoo
-from labkit.engine.captured import captured
+from labkit.engine.captured import replayed
 from labkit.engine.decoder import Decoder
 from labkit.engine.weights import KNOWN, weights_of
 from labkit.labs.speculative.models import CopyDraft, TransformersModel
@@ -30,7 +30,14 @@ from labkit.labs.speculative.sampled import (
     texts_of,
     written,
 )
-from labkit.labs.speculative.scripted import N_POSITIONS, PUBLISHED, by_transformers, scripted
+from labkit.labs.speculative.scripted import (
+    N_POSITIONS,
+    PUBLISHED,
+    by_transformers,
+    is_engines,
+    parts_of_blocks,
+    scripted,
+)
 from labkit.measuring.device import free_device_memory, rows_in_room
 from labkit.measuring.machine import available_memory_bytes
 from labkit.measuring.profiles import PAIRS, Profile
@@ -91,6 +98,25 @@ def speculation(
             wanted = ratios or ratios_of(recorded_results("speculative-cpu*")["speculative-cpu"])
             n_samples = task.get("n_samples", profile.n_repeats)
             yield from scripted(profile, pair, wanted, own, n_samples, is_done)
+        free_device_memory()
+
+
+def block_parts(
+    profile: Profile,
+    gamma: int = 5,
+    *,
+    n_samples: int = 10,
+    is_done: IsDone = lambda key: False,
+) -> Iterator[Row]:
+    """Where the time of a block goes: drafting, verifying, accepting, and the caches.
+
+    The engine plays the profile's first pair that it has, with random weights and scripted
+    acceptance. counts has the seconds of a block on average: draft_s, verify_s, accept_s, cache_s
+    and total_s.
+    """
+    ratios = ratios_of(recorded_results("speculative-cpu*")["speculative-cpu"])
+    for pair in list(filter(is_engines, profile.pairs))[:1]:
+        yield from parts_of_blocks(profile, pair, ratios, gamma, n_samples, is_done)
         free_device_memory()
 
 
@@ -229,8 +255,7 @@ def _timed_steps(profile: Profile, rows: list[Row], n_samples: int) -> Iterator[
         fast = [replace(row, setting="captured" if decoder.can_capture else "lean") for row in rows]
         for row in fast:
             tokens = torch.ones(1, row.n_input, dtype=torch.long, device=loaded.model.device)
-            step = partial(decoder.forward, tokens)
-            runs[row.key] = captured(step) if decoder.can_capture else step
+            runs[row.key] = replayed(partial(decoder.forward, tokens), decoder)
         rows = fast + rows
     n_steps = 5 if profile.device == "cuda" else 2  # of a sample: waiting for it counts for little
     runs = {key: partial(_steps, step, n_steps, eager) for key, step in runs.items()}
@@ -248,5 +273,5 @@ def _steps(step: Callable[[], Any], n_steps: int, eager: TransformersModel) -> N
 
 EXPERIMENTS = {  # by the name that `labkit measure` takes
     each.__name__: methodcaller("fill", each)
-    for each in (decode_steps, speculation, eager_speculation, regimes, batch_sweep)
+    for each in (decode_steps, speculation, block_parts, eager_speculation, regimes, batch_sweep)
 }

@@ -19,6 +19,8 @@ from torch import Tensor
 from labkit import zoo
 from labkit.engine.captured import Autoregression, Speculation
 from labkit.engine.decoder import Decoder
+from labkit.engine.profiler import PARTS
+from labkit.engine.profiler import Profile as PartTimes
 from labkit.engine.sampling import Warp
 from labkit.engine.weights import KNOWN, weights_of
 from labkit.labs.speculative.models import TransformersModel
@@ -40,6 +42,8 @@ PUBLISHED: Mapping[str, Ratios] = {  # of three pairs, as the homework's tables 
 N_POSITIONS = 1024
 N_BLOCKS = 80
 N_ALONE = 200  # tokens of a run without a draft
+N_PROFILED = 8  # blocks of a run whose parts are timed
+TIMED = (*PARTS, "total")
 N_EAGER = 12  # blocks of the script of a run by transformers, which takes longer
 DRAFTED, OTHER = 1, 2  # the token that a scripted draft proposes; the target's, where it disagrees
 
@@ -56,12 +60,16 @@ def scripted(
 
     ratios: accepted / drafted by gamma, where none are published for the pair.
     """
-    known = all(config_of(name).model_type in KNOWN for name in PAIRS[pair])
-    if known and profile.device == "cuda":
+    if is_engines(pair) and profile.device == "cuda":
         yield from _by_engine(profile, pair, *_script(pair, ratios), n_samples, is_done)
     else:
         task = Task(n_new=2 * N_EAGER, n_samples=n_samples)
         yield from by_transformers("speculation", profile, pair, ratios, samplers, task, is_done)
+
+
+def is_engines(pair: str) -> bool:
+    """Whether the engine has the architecture of both models."""
+    return all(config_of(name).model_type in KNOWN for name in PAIRS[pair])
 
 
 def _script(pair: str, ratios: Ratios) -> tuple[Ratios, str]:
@@ -119,6 +127,31 @@ def by_transformers(
     yield from written(rows, make_play, [text], ways, task, is_done)
 
 
+def parts_of_blocks(
+    profile: Profile, pair: str, ratios: Ratios, gamma: int, n_samples: int, is_done: IsDone
+) -> Iterator[Row]:
+    """The row of the experiment block_parts for a pair: seconds of a block's parts, on average."""
+    ratios, note = _script(pair, ratios)
+    numbers = kept_in_blocks(gamma, ratios[gamma], N_PROFILED)
+    row = Row(
+        "block_parts", pair, 1, N_CACHED, N_PROFILED + sum(numbers), True,
+        outcome="-", setting=f"gamma {gamma}", note=note,
+    )  # fmt: skip
+
+    def measure() -> Iterator[Row]:
+        parts = PartTimes()
+        run = ScriptedPair(pair, profile.dtype, N_CACHED, profile.device).blocks(
+            gamma, numbers, parts
+        )
+        timing = time_in_turns({"run": run}, n_samples)
+        del parts.blocks[: -N_PROFILED * n_samples]  # to warm up
+        counts = {f"{part}_s": parts.seconds(part) / len(parts.blocks) for part in TIMED}
+        yield measured(row, timing["run"].samples_s, counts)
+
+    if not is_done(row.key):
+        yield from rows_in_room([row], measure)
+
+
 def kept_in_blocks(gamma: int, ratio: float, n_blocks: int) -> list[int]:
     """How many drafted tokens each block keeps, so that this part of all drafted ones is kept.
 
@@ -155,10 +188,12 @@ class ScriptedPair:
 
         return run
 
-    def blocks(self, gamma: int, kept: Sequence[int]) -> Callable[[], None]:
-        """A run of as many blocks as `kept` has numbers."""
+    def blocks(
+        self, gamma: int, kept: Sequence[int], parts: PartTimes | None = None
+    ) -> Callable[[], None]:
+        """A run of as many blocks as `kept` has numbers. parts: takes the times of each block."""
         script = torch.tensor(kept, device=self._device)
-        sampler = Speculation(self.target, self.draft, gamma, Warp(1.0), script)
+        sampler = Speculation(self.target, self.draft, gamma, Warp(1.0), script, parts)
 
         def run() -> None:
             self._rewind()

@@ -1,9 +1,9 @@
-"""Second marks, students' questions about marks, and the overview that names nobody."""
+"""Students' questions about marks, and the overview that names nobody."""
 
 import html
 
 import pytest
-from desk_server import answers_address, fields, items, signed_in
+from desk_server import answers_address, signed_in
 from desk_store import LAB, open_store
 from recorded import record, result_of
 from typer.testing import CliRunner
@@ -31,27 +31,6 @@ def out(tmp_path_factory):
 
 def mark_of(out, student):
     return next(mark for mark in marks_of(out) if mark.student == student)
-
-
-def test_second_marks_are_blind_count_for_nobody_and_give_kappa(desk, bea, out):
-    page = bea.get(answers_address())
-    for n in (1, 1, 2, 2):
-        page = bea.post(page.url, data=fields(page) | {"item": items(page)[:n]})
-    before = [mark.by_hand for mark in marks_of(out)]
-    assert sorted(before) == [0.25, 0.25, 0.5, 0.5]
-    address = f"/second/{LAB}/growth"
-    assert bea.get(address).url.path == "/agreement"  # nobody checks their own marks
-    with signed_in(desk[0], desk[1]["carl"]) as carl:
-        page = carl.get(address)
-        for n in (1, 2, 2, 2):
-            assert "checked" not in page.text
-            assert "0.25 of 1" not in page.text
-            page = carl.post(address, data=fields(page) | {"item": items(page)[:n]})
-    assert page.url.path == "/agreement"
-    row = page.text[page.text.index(f"{LAB}: growth") :].partition("</tr>")[0]
-    assert "75 %" in row
-    assert ">0.5<" in row
-    assert [mark.by_hand for mark in marks_of(out)] == before
 
 
 @pytest.mark.parametrize(
@@ -150,7 +129,7 @@ def test_the_overview_says_where_the_class_is_stuck_and_names_nobody(desk):
         assert "kv_table" in page.text
         assert "25 %" in page.text
         assert not [student for student in STUDENTS if student in page.text]
-        for path in (answers_address(), "/appeals", "/agreement", f"/rubric/{LAB}/growth"):
+        for path in (answers_address(), "/appeals", f"/rubric/{LAB}/growth"):
             assert lee.get(path).status_code == 403
 
 

@@ -194,5 +194,4 @@ def test_the_version_is_told():
 
 
 def test_the_course_has_the_settings_with_which_nbgrader_judges_by_our_engine(graded):
-    """What these settings make of a teacher's own assert cells, test_own_assignments shows."""
     assert (graded / "course" / "nbgrader_config.py").read_text(encoding="utf-8") == CONFIG

@@ -198,7 +198,7 @@ def test_whatever_is_not_certainly_the_recorded_file_is_graded_in_full(
     shutil.copy(submissions / "carol" / LAB / f"{LAB}.ipynb", folder / "ada" / LAB)
     (folder / "greta" / LAB / "data.txt").write_text("beside it")
 
-    def outcomes(grading, works, stack, exercises):
+    def outcomes(grading, works, exercises):
         played[exercises] = {work.student for work in works}
         row = rows_in(yesterday)["carol"]
         return {each.key: Outcome(each.submission, row, []) for w in works for each in w.attempts}
@@ -235,7 +235,7 @@ def test_the_command_shows_the_changes_and_writes_only_when_told(
     shutil.copytree(yesterday, out)
     before = files_in(out)
 
-    def outcomes(grading, works, stack, exercises):
+    def outcomes(grading, works, exercises):
         played = {}
         for work in works:
             row = rows_in(out)[work.student]

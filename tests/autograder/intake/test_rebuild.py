@@ -1,6 +1,5 @@
 """Back onto the master: what runs, what is shown, and what is noticed."""
 
-import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
@@ -181,22 +180,6 @@ def test_claimed_metadata_cannot_change_the_master():
     assert [flag for flag in flags if flag] == [
         cell.metadata["labkit"] for cell in CELLS if "labkit" in cell.metadata
     ]
-
-
-def test_any_nbgrader_assignment_is_a_master():
-    cells = []
-    for name, flags in {
-        "s": {"solution": True}, "t": {"grade": True, "points": 1, "locked": True},
-        "w": {"solution": True, "grade": True}, "l": {"locked": True}, "f": None,
-    }.items():  # fmt: skip
-        cell = new_code_cell("x = 1")
-        if flags is not None:
-            cell.metadata["nbgrader"] = {"grade_id": name, "solution": False, "grade": False,
-                                         "locked": False, **flags}  # fmt: skip
-        cells.append(cell)
-    master = read_master(nbformat.from_dict(new_notebook(cells=cells)), "lab")
-    kinds = [cell.kind for cell in master.cells]
-    assert kinds == ["exercise", "check", "written", "given", "experiment"]
 
 
 def test_names_are_read_without_running():

@@ -139,7 +139,7 @@ def everything(tmp_path):
         result("eve", (), status=ERROR, score=None, max_score=0.0, problem="Our error."),
         result("<b>&amp;", (0, 0), messages={"a": WRONG, "b": WRONG}),
     ]  # fmt: skip
-    write_flags(tmp_path, LAB, [Flag("grader", ("cy", HOSTILE), HOSTILE)])
+    write_flags(tmp_path, LAB, [Flag("server", ("cy", HOSTILE), HOSTILE)])
     hand = HandMark("curve", 1.0, 2.0, comment=HOSTILE)
     write_pages(tmp_path, rows, [mark_of(rows[0], hand, total=3.0)])
     return tmp_path, rows
@@ -267,10 +267,10 @@ def test_what_is_not_written_is_a_ring(tmp_path):
 
 
 def test_many_flags_are_counted_and_not_listed(tmp_path):
-    flags = [Flag("same_file", (f"a{i}", f"b{i}"), "The files are the same.") for i in range(5)]
+    flags = [Flag("same", (f"a{i}", f"b{i}"), "The files are the same.") for i in range(5)]
     write_flags(tmp_path, LAB, flags)
     text = words(write_report(tmp_path, [result("ann", (1,))]).read_text())
-    assert "The same file under several names : 5 times, with 10 students" in text
-    write_flags(tmp_path, LAB, [Flag("same_file", ("a", "b", "c", "d", "e"), "The same.")])
+    assert "The same answers in several submissions : 5 times, with 10 students" in text
+    write_flags(tmp_path, LAB, [Flag("same", ("a", "b", "c", "d", "e"), "The same.")])
     text = words(write_report(tmp_path, [result("ann", (1,))]).read_text())
     assert "a and b and c and 2 more" in text

@@ -61,3 +61,16 @@ def test_an_unknown_name_is_refused_and_nothing_is_deleted(out):
     assert said.exit_code != 0
     assert "holds nothing about 'turing'" in said.output
     assert len(read_results(out / "results.jsonl")) == 2
+
+
+def test_second_marks_of_the_version_before_are_no_error_and_go_with_their_student(out):
+    with closing(sqlite3.connect(out / "course" / "gradebook.db")) as book:
+        book.execute("create table desk_second (lab, question, student, who, points)")
+        rows = [(LAB, "growth", student, "carl", 0.5) for student in ("adalovelace", "bohr")]
+        book.executemany("insert into desk_second values (?, ?, ?, ?, ?)", rows)
+        book.commit()
+    store = open_store(out, questions_of(find_lab(LAB)))
+    assert [state.points for state in store.states(LAB, "growth").values()] == [1.0, 1.0]
+    assert said_of(out, "adalovelace").exit_code == 0
+    with closing(sqlite3.connect(out / "course" / "gradebook.db")) as book:
+        assert book.execute("select student from desk_second").fetchall() == [("bohr",)]

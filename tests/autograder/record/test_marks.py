@@ -254,7 +254,7 @@ def test_whose_marks_by_hand_stay_under_a_name_that_is_not_handed_in_any_more_is
     for student in ("chenwei_1", "chenwei_2"):
         (submissions / student).mkdir(parents=True)
         (submissions / student / f"{LAB}.ipynb").write_text("{}")
-    monkeypatch.setattr(Grading, "record", lambda self, works, log: None)
+    monkeypatch.setattr(Grading, "record", lambda self, works, pool, log: None)
     grade(find_lab(LAB), submissions, out, Run())
     absent, kept = (message.message for message in caplog.records[-2:])
     assert absent.endswith("any more: bo, chenwei")

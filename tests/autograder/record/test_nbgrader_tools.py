@@ -3,6 +3,7 @@
 import csv
 import json
 from html import unescape
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -12,6 +13,8 @@ from recorded import LAB, by_hand, points_of_the_course, record, result_of, run_
 
 from autograder.builder.notebooks import build_notebook, to_bytes
 from autograder.builder.source import find_lab
+from autograder.judging import nbgrader_plugin
+from autograder.judging.judge import Verdict
 from autograder.practice import solved_notebook
 from tests.sample_class import sample_class
 
@@ -100,3 +103,15 @@ def test_formgrader_shows_when_work_was_handed_in(tmp_path):
     assert api.get_autograded_students(LAB) == set(times)
     record(tmp_path, [result_of("ada", submitted_at="")])
     assert api.get_autograded_students(LAB) == set(times)
+
+
+def test_a_check_of_ours_that_breaks_leaves_the_cells_to_a_person(monkeypatch):
+    made = build_notebook(find_lab(LAB), "student")
+    session = SimpleNamespace(problems=[])
+    judge = SimpleNamespace(grade_rebuilt=lambda rebuilt: (Verdict([], ["it broke"]), session))
+    monkeypatch.setattr(nbgrader_plugin, "_judge", lambda *names: judge)
+    monkeypatch.setattr(nbgrader_plugin, "_is_lab", lambda names: True)
+    made.metadata["labkit_steps"] = []
+    names = {"assignment": LAB, "notebook": LAB, "student": "s"}
+    _, resources = nbgrader_plugin.TrustedExecute().preprocess(made, {"nbgrader": names})
+    assert resources["waiting"] == [f"check_{cell.name}" for cell in find_lab(LAB).marked]

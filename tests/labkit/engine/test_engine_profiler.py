@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 import torch
 
 from labkit import zoo
-from labkit.engine import captured, profiler
+from labkit.engine import profiler
 from labkit.engine.captured import Speculation
 from labkit.engine.decoder import Decoder
 from labkit.engine.profiler import PARTS, BlockTimes, Profile, Stopwatch
@@ -50,13 +48,11 @@ def test_each_part_gets_the_time_since_the_mark_before(clock):
     assert second == BlockTimes(1.0, 0.5, 0.25, 0.125, 3.875, 4, 2)
     assert profile.seconds("verify") == 0.75
     assert profile.seconds("total") == 5.8125
-    assert profile.table().splitlines()[0].split() == ["draft", "750.000", "ms", "25.8%"]
 
 
 @pytest.fixture
-def written(pair, monkeypatch):
-    """Blocks of `Speculation`, whose steps are not captured: it runs on a CPU then."""
-    monkeypatch.setattr(captured, "captured", lambda step: step)
+def written(pair):
+    """Blocks of `Speculation`, whose steps are not captured on a CPU."""
 
     def write(profile):
         torch.manual_seed(1)
@@ -80,16 +76,6 @@ def test_parts_sum_to_the_total_and_blocks_are_those_of_the_run(written):
 
 def test_a_profile_changes_no_token(written):
     assert written(None) == written(Profile())
-
-
-def test_a_profile_is_written_as_json(tmp_path):
-    profile = Profile([BlockTimes(0.5, 0.25, 0.125, 0.0625, 1.0, 4, 2)] * 2)
-    profile.write(tmp_path / "profile.json")
-    record = json.loads((tmp_path / "profile.json").read_text())
-    assert set(record) == {"draft_s", "verify_s", "accept_s", "cache_s", "total_s", "blocks"}
-    assert (record["draft_s"], record["total_s"]) == (1.0, 2.0)
-    assert record["blocks"][1]["n_kept"] == 2
-    assert Profile().table() == "no blocks"
 
 
 def test_a_part_without_a_mark_is_an_error(clock):

@@ -2,6 +2,7 @@
 
 import importlib.util
 import inspect
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ import torch
 from rows_model import RowsModel
 
 from labkit import speculative, zoo
-from labkit.engine import captured
+from labkit.engine import profiler
 from labkit.engine.cached import EngineBatch, EngineModel
 from labkit.engine.decoder import Decoder
 from labkit.engine.weights import weights_of
@@ -19,6 +20,7 @@ from labkit.labs.speculative.experiments import (
     EXPERIMENTS,
     FED,
     batch_sweep,
+    block_parts,
     decode_steps,
     regimes,
     speculation,
@@ -183,7 +185,6 @@ def test_the_script_keeps_the_published_part(pair):
 
 
 def test_scripted_blocks_keep_what_the_script_says(monkeypatch):
-    monkeypatch.setattr(captured, "captured", lambda step: step)
     monkeypatch.setitem(PUBLISHED, "small", {2: 0.6})
     monkeypatch.setattr(speculative_scripted, "N_BLOCKS", 6)
     monkeypatch.setattr(speculative_scripted, "N_ALONE", 4)
@@ -200,6 +201,17 @@ def test_scripted_blocks_keep_what_the_script_says(monkeypatch):
     assert drafted.n_new == 6 + drafted.counts["accepted"]
     assert int(made[0].target.arena.lengths) == 300 + drafted.n_new
     assert "scripted" in drafted.note
+
+
+def test_a_row_has_the_average_seconds_of_each_part_of_a_block(small, monkeypatch):
+    looks = itertools.count()
+    monkeypatch.setattr(profiler, "perf_counter", lambda: float(next(looks)))
+    (row,) = block_parts(small, 3, n_samples=2)
+    assert (row.model, row.setting, len(row.samples_s)) == ("small", "gamma 3", 2)
+    parts = {"draft_s": 1.0, "verify_s": 1.0, "accept_s": 1.0, "cache_s": 1.0}
+    assert row.counts == {**parts, "total_s": 6.0}  # two more looks: the beginning and the end
+    assert next(looks) == 7 * 3 * speculative_scripted.N_PROFILED  # one run of three warms up
+    assert list(block_parts(small, 3, is_done=lambda key: key == row.key)) == []
 
 
 @pytest.mark.parametrize("gamma", [1, 3])

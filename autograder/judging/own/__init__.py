@@ -1,1 +1,0 @@
-"""Assignments of a teacher's own: nbgrader's test cells, and what the judge makes of them."""
