@@ -45,10 +45,6 @@ KINDS = {
         "A student id that is not the submitter's",
         "The student may have mistyped the id or used an old one. The roster may be out of date.",
     ),
-    "clicked": Kind(
-        "Clicked answers that are stored under another student id",
-        "The student may have corrected the id after the first clicks. Old answers stay.",
-    ),
     "accounts": Kind(
         "Several people ran cells of one notebook in Colab",
         "They may be a private and a university account of one person. A TA may have helped in "

@@ -14,7 +14,6 @@ from autograder.builder.notebooks import cell_kind, cell_name, plain_notebook
 from autograder.builder.source import find_lab
 from autograder.intake.master import OPEN_KINDS
 from autograder.intake.read import Unreadable, parsed
-from autograder.labs import part_of
 from autograder.names import squeeze
 
 MAX_CELLS, MAX_NAME_CHARS = 5000, 100
@@ -58,15 +57,13 @@ class HandedIn:
 
     pieces: the texts of the open cells by name, each with the student's own code cells behind it;
     digest: of the file itself, "" if it was no notebook; accounts: Colab's users who ran cells,
-    name by id; clicked: the student ids that clicked answers are stored under; sources: the code
-    cells of the file without white space.
+    name by id; sources: the code cells of the file without white space.
     """
 
     student: str
     pieces: dict[str, list[str]] = field(default_factory=dict)
     digest: str = ""
     accounts: dict[str, str] = field(default_factory=dict)
-    clicked: frozenset[str] = frozenset()
     sources: frozenset[str] = frozenset()
 
     @cached_property
@@ -98,7 +95,6 @@ def read_handed_in(out: Path, lab: str, student: str) -> HandedIn:
         pieces=read_pieces(out / "course" / "autograded" / student / lab / f"{lab}.ipynb"),
         digest=hashlib.sha256(content).hexdigest() if content.strip() else "",
         accounts=dict(_accounts(cells)),
-        clicked=_clicked_by(lab, cells),
         sources=frozenset(squeeze(_source(cell)) for cell in cells if _is_code(cell)),
     )
 
@@ -149,13 +145,6 @@ def read_noted(path: Path) -> dict[str, list[str]]:
 def lines_of(text: str) -> list[str]:
     """The lines of a text without white space, blank ones left out."""
     return [squeezed for line in text.splitlines() if (squeezed := squeeze(line))]
-
-
-def _clicked_by(lab: str, cells: list[dict]) -> frozenset[str]:
-    """The student ids that the lab's stored answers are under."""
-    stored = part_of(find_lab(lab).topic, "stored_answers")
-    answers = (stored.answers_in(cell.get("outputs")) for cell in cells if stored)
-    return frozenset(by for found in answers for _, by, _ in found)
 
 
 def _accounts(cells: list[dict]) -> Iterator[tuple[str, str]]:

@@ -52,7 +52,7 @@ def flags_of(
     imported = {name: module for text in given for name, module in imports_in(text).items()}
     for each, result in zip(everybody, results, strict=True):
         found += _other_ids(result, ids[each.student], names, roster)
-        found += _alone(each, ids[each.student], starter)
+        found += _alone(each, starter)
         own = sorted(parts[each.student].keys() - starter.prose)
         code = [(name, piece) for name in own for piece in each.pieces[name]]
         found += _signs(each.student, code, handed_out, imported)
@@ -137,12 +137,8 @@ def _other_ids(result: Result, own: str, names: set[str], roster: Roster | None)
         yield Flag("other_id", (student,), seen)
 
 
-def _alone(each: HandedIn, student_id: str, starter: Starter) -> Iterator[Flag]:
+def _alone(each: HandedIn, starter: Starter) -> Iterator[Flag]:
     """What one submission shows by itself."""
-    strangers = sorted(by for by in map(folded, each.clicked) if student_id and by != student_id)
-    if strangers:
-        seen = f"The notebook says `{_short(student_id)}`, the clicks {_listed(strangers)}."
-        yield Flag("clicked", (each.student,), seen)
     if len(each.accounts) > 1:
         names = _listed(sorted(each.accounts.values()))
         seen = f"Colab notes {len(each.accounts)} accounts: {names}."

@@ -17,7 +17,6 @@ from autograder.pages.evidence.integrity import flags_of, write_integrity
 from autograder.pages.report import write_feedback
 from autograder.practice import ALL, code_cell, honest, insert
 from autograder.record.results import GRADED
-from labkit.labs.papers.store import as_output
 from tests.sample_class import sample_class
 
 PAPERS = "08_papers"
@@ -135,15 +134,6 @@ def test_people_who_ran_cells_in_colab_are_seen(tmp_path):
     assert seen(found, "accounts") == [("bob",)]
     assert seen(found, "same_account") == [("ann", "bob")]
     assert "Ann Lee, Bob Ray" in next(f.seen for f in found if f.kind == "accounts")
-
-
-def test_clicked_answers_of_another_id_are_seen(tmp_path):
-    notebook = with_id("r1")
-    cell = next(c for c in notebook["cells"] if c["source"].startswith("q02 ="))
-    data = as_output("q02", "r2", "A", 'q02 = "A"')
-    cell["outputs"] = [{"output_type": "display_data", "data": data, "metadata": {}}]
-    found = flags(tmp_path, [hand_in(tmp_path, "ann", notebook, PAPERS)], lab=PAPERS)
-    assert seen(found, "clicked") == [("ann",)]
 
 
 def test_what_another_cell_has_imported_is_known(tmp_path):
