@@ -20,7 +20,7 @@ TOGETHER = {  # modules that share what takes seconds to start: one worker has t
     **{f"tests/notebooks/test_{name}.py": "kernels" for name in
        ("solved_notebooks", "blank_notebooks", "checks_in_a_kernel")},
     **{f"tests/browser/test_{name}.py": "JupyterLab" for name in
-       ("jupyterlab", "accessibility", "clicked_answers")},
+       ("jupyterlab", "accessibility", "questions")},
 }  # fmt: skip
 
 gc.disable()  # while all tests are imported: a quarter of that time

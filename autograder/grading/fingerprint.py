@@ -23,7 +23,7 @@ from autograder.places import REPOSITORY
 
 JUDGING = ("autograder.judging.start.__main__", "autograder.judging.child.__main__",
            "autograder.builder.wheel")  # fmt: skip
-PARTS = ("key", "stored_answers")
+PARTS = ("key",)
 WALKED = ("labkit/labs/{topic}/checks/*.py", "autograder/labs/{topic}/cases/*.py")
 PACKAGES = ("labkit", "autograder")
 INSTALLED_FILES = ("labkit/**/*.py", "autograder/**/*.py", "autograder/labs/**/*.toml")

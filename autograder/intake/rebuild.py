@@ -18,8 +18,9 @@ from autograder.intake.pictures import Pictures
 from autograder.intake.read import SubmittedCell
 from autograder.intake.steps import Plan, Step
 from autograder.intake.written import show
-from autograder.labs import part_of
 
+CLICK_TYPE = "application/vnd.labkit.answer+json"  # of lab 8 up to 0.1.0
+CLICKED = "the notebook has clicked answers of an older release: only what its cells say counts"
 BESIDE = "pictures-beside"  # the id of the cell that shows them
 
 
@@ -48,18 +49,20 @@ def rebuild(
 ) -> Rebuilt:
     """Match the submitted cells with the master's, then lay out what to run and what to show.
 
-    files: what lies beside the notebook, by name: a text may name pictures of it. Answers that were
-    clicked are in the code then, in a lab that has such.
+    files: what lies beside the notebook, by name: a text may name pictures of it.
     """
-    notes: list[str] = []
-    if stored := part_of(master.topic, "stored_answers"):
-        submitted, notes = stored.with_stored_answers(master, submitted)
+    notes = [CLICKED] if any(map(_was_clicked, submitted)) else []
     submitted, doubled = read_once(master, submitted)
     match = Match(master, submitted, files or {})
     plan = Plan(master, submitted, match.owner, match.best)
     steps, unrun = plan.steps(), match.unrun()
     notebook, notes = _notebook(match), doubled + match.notes + plan.notes + notes
     return Rebuilt(steps, notebook, notes, match.problem(), unrun, match.is_blank())
+
+
+def _was_clicked(cell: SubmittedCell) -> bool:
+    found = (output.get("data") for output in cell.outputs)
+    return any(CLICK_TYPE in data for data in found if isinstance(data, dict))
 
 
 def _notebook(match: Match) -> list[NotebookNode]:

@@ -1,7 +1,7 @@
 """What never ships: hidden cases, keys and picture data, a folder for each lab.
 
 The grader finds the parts of a lab by its topic. Each lab has `cases`. It may have `key` (answers
-of items), `stored_answers` (answers in outputs) and `picture` (what its notebook opens with).
+of items) and `picture` (what its notebook opens with).
 """
 
 import importlib

@@ -69,15 +69,27 @@ def as_html(title: str, findings: Sequence[Finding], points: float, note: str = 
 
     note: a sentence above it all, for instance that the cell's last run failed.
     """
-    groups = groups_of(findings)
-    done = [group for group in groups if group[0].passed]
-    open_ones = [group for group in groups if not group[0].passed]
-    once = Once()
-    rows = [_open_group(group, once, is_first=i == 0) for i, group in enumerate(open_ones)]
-    rows += [_passed(group) for group in done]
+    if (only := only_message(findings)) is not None:
+        rows = [f"<div>{mark(only.status)} {with_code(only.message)}</div>"]
+    else:
+        rows = _rows(groups_of(findings))
     head = f"<div><b>{html.escape(title)}</b> {_bar(findings, points)}</div>"
     above = f"<div>{with_code(note)}</div>" if note else ""
     return f'<div style="{CARD}">{head}{above}{"".join(rows)}</div>'
+
+
+def _rows(groups: Sequence[Sequence[Finding]]) -> list[str]:
+    once = Once()
+    open_ones = [group for group in groups if not group[0].passed]
+    rows = [_open_group(group, once, is_first=i == 0) for i, group in enumerate(open_ones)]
+    return rows + [_passed(group) for group in groups if group[0].passed]
+
+
+def only_message(findings: Sequence[Finding]) -> Finding | None:
+    """The finding that says all where claims would mislead: an answer is read, or cannot be."""
+    unread = [each for each in findings if each.status == "failed" and not each.share]
+    is_read = len({(each.status, each.message) for each in findings}) == 1
+    return next(iter(unread), findings[0] if is_read and findings[0].status == "read" else None)
 
 
 def groups_of(findings: Sequence[Any]) -> list[list[Any]]:

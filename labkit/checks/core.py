@@ -84,8 +84,8 @@ class Useless(Wrong):
 class OnlyRead(Exception):
     """An answer can be read; whether it is right, only the hidden cases tell."""
 
-    def __init__(self) -> None:
-        super().__init__("Read; marked when you hand it in.")
+    def __init__(self, said: str = "Read; marked when you hand it in.") -> None:
+        super().__init__(said)
 
 
 class Unfinished(Exception):

@@ -47,10 +47,10 @@
 # 要讀論文的哪一節，不必從頭讀到尾。名詞請查[詞彙表](../docs/glossary.md)。
 
 # %% given="setup"
-from labkit.labs.papers.checks.notebook import PapersChecker
-from labkit.labs.papers.widget import Asker
+from labkit.checks import Checker
+from labkit.labs.papers.questions import Asker
 
-check = PapersChecker(globals())
+check = Checker("papers", globals())
 ask = Asker(globals())
 
 # %% [markdown]
@@ -70,15 +70,14 @@ language = "en"  # "en" or "zh"; English if you write nothing
 # %% [markdown]
 # ## How to answer, and how it is marked
 #
-# The question appears when you run its cell. There are two ways to answer, and either is enough:
+# Run all cells first: each question appears below its cell. Then replace the `...` in the cell by
+# your answer, and run the cell and the check below it. Here is an answer in letters, and one in
+# numbers, which may be Python expressions:
 #
-# * Run the question's cell and click. A line below the question shows your stored answer as code.
-# * Write the answer into the cell, such as `q02 = "A C E"`.
-#
-# If you do both and they differ, the question counts as answered twice and earns nothing. Delete
-# one of the two. Your clicks are stored in this notebook, and in the file `papers-answers.json`
-# beside it. So they survive a restart. If you reload the page, run the question's cell again before
-# you click. **Before you hand in: run all cells, and save.**
+# ```
+# q02 = "A C E"
+# q03_numbers = {"top_kept": 1 / 3, "any_kept": 0.1}
+# ```
 #
 # * **Letters.** Each question says how many options are right. Choose exactly that many. You earn
 #   (right − wrong) / (number of right options) of the points, and at least 0. For example, if three
@@ -88,13 +87,13 @@ language = "en"  # "en" or "zh"; English if you write nothing
 # * **Numbers.** Ten questions have a second part, with numbers that follow from your id. Each part
 #   earns a quarter of a point. Counts must be exact. Other numbers may be wrong by 0.5 %.
 #
-# The check below a question only says whether your answer is complete. You see whether it is right
-# after you hand it in.
+# The check below a question only says what it reads and whether your answer is complete. You see
+# whether it is right after you hand it in.
 #
-# 點選，或直接在儲存格裡寫答案，擇一即可；兩者不一致時視為重複作答，不計分。選擇題得分為（選對數 −
-# 選錯數）÷ 應選數，最低 0 分；排序題看每一步之後是否緊接著正確的下一步；計算題中，個數須完全正確，
-# 其餘容許 0.5 % 的誤差。重新整理網頁後，請先重跑該題的儲存格再點選。**繳交前請先執行全部儲存格並存
-# 檔。**
+# 請先執行全部儲存格，題目會出現在各題的儲存格下方。把儲存格裡的 `...` 換成答案（例如 `q02 = "A C E"`，
+# 數字也可以寫成 Python 算式），再執行該儲存格與下方的檢查；檢查只顯示讀到的內容，繳交後才會評分。選
+# 擇題得分為（選對數 − 選錯數）÷ 應選數，最低 0 分；排序題看每一步之後是否緊接著正確的下一步；計算題
+# 中，個數須完全正確，其餘容許 0.5 % 的誤差。
 
 # %% [markdown]
 # ## Drafting and verifying: the papers on speculative decoding

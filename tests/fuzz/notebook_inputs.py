@@ -9,11 +9,11 @@ from damage import damaged
 from hypothesis import strategies as st
 
 from autograder.intake.master import read_master
-from labkit.labs.papers.store import ANSWER_TYPE
+from autograder.intake.rebuild import CLICK_TYPE
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 LINE = b"line_1 = 1"
-# One with functions to write, one with answers to click; a part of each, for it to be quick.
+# One with functions to write, one with answers; a part of each, for it to be quick.
 LABS = {"01_memory": slice(2, 23), "08_papers": slice(2, 15)}
 
 
@@ -67,7 +67,7 @@ mime_data = st.dictionaries(
 )
 outputs = st.one_of(
     st.builds(
-        lambda r: {"output_type": "display_data", "data": {ANSWER_TYPE: r}}, records | json_values
+        lambda r: {"output_type": "display_data", "data": {CLICK_TYPE: r}}, records | json_values
     ),
     st.fixed_dictionaries(
         {

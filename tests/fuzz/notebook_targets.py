@@ -1,6 +1,5 @@
 """Submissions of any bytes, read and put back onto a master."""
 
-import ast
 import json
 import re
 
@@ -12,7 +11,6 @@ from autograder.intake.read import MAX_CODE_CHARS, Unreadable, read_notebook
 from autograder.intake.rebuild import rebuild
 from autograder.judging.outputs import MAX_CHARS, clean_outputs, n_chars_of
 from autograder.judging.shown import fill_outputs
-from autograder.labs.papers.stored_answers import with_stored_answers
 from autograder.names import squeeze
 from labkit.checks.names import bound_names
 
@@ -42,13 +40,9 @@ def play_file(content, name):
     assert read_notebook(content, name) == cells
     assert read_notebook(as_notebook(cells), "again.ipynb") == cells
     for master in masters():
-        filled, notes = with_stored_answers(master, cells)
-        assert all(is_parsed(new.source) for old, new in zip(cells, filled, strict=True)
-                   if is_parsed(old.source))  # fmt: skip
         rebuilt = rebuild(master, cells)
-        assert set(notes) <= set(rebuilt.notes)
         check_locked(master, rebuilt)
-        check_nothing_lost(master, filled, rebuilt)
+        check_nothing_lost(master, cells, rebuilt)
         fill_outputs(rebuilt.notebook, {}, [], {i: cell.outputs for i, cell in enumerate(cells)})
         nbformat.validate(new_notebook(cells=rebuilt.notebook))
         json.dumps(rebuilt.notebook).encode()
@@ -74,14 +68,6 @@ def as_notebook(cells):
         }
         nodes.append(node)
     return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": nodes}).encode()
-
-
-def is_parsed(source):
-    try:
-        ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
 
 
 def check_locked(master, rebuilt):

@@ -3,16 +3,12 @@
 import json
 
 import pytest
-from notebook_inputs import masters
 
-from autograder.intake.read import MAX_CODE_CHARS, SubmittedCell, Unreadable, read_notebook
-from autograder.labs.papers import stored_answers
-from autograder.labs.papers.stored_answers import with_stored_answers
+from autograder.intake.read import MAX_CODE_CHARS, Unreadable, read_notebook
 from autograder.names import statements
 from labkit.bridge.requests import hold, hold_attribute, place, value_of
 from labkit.bridge.student import Student, StudentError
 from labkit.bridge.wire import Decoder, WireError
-from labkit.labs.papers.store import ANSWER_TYPE
 
 
 def sources(content, name="work.py"):
@@ -153,30 +149,3 @@ def test_a_value_where_an_object_was_wanted_is_the_students_slip(value):
     for ask in (hold, value_of, lambda part: hold_attribute(part, "x")):
         with pytest.raises(StudentError, match="no object to work with"):
             ask(student.area.part)
-
-
-def clicked(source, **answers):
-    """The code of an answer cell with these answers clicked in it."""
-    records = [{"item": name, "student_id": "r1", "answer": each} for name, each in answers.items()]
-    outputs = [{"output_type": "display_data", "data": {ANSWER_TYPE: each}} for each in records]
-    (cell,), _ = with_stored_answers(masters()[1], [SubmittedCell(True, source, (), outputs)])
-    return cell.source
-
-
-def test_a_magic_line_in_an_answer_cell_does_not_lose_what_was_clicked():
-    assert clicked("%time\nq01 = ...\nask('q01', q01)", q01="A") == (
-        "%time\nq01 = \"A\"\nask('q01', q01)"
-    )
-
-
-def test_a_cell_of_many_clicked_answers_is_parsed_once(monkeypatch):
-    """A parse for each answer of a long cell kept the judge busy for minutes."""
-    parse, parsed = stored_answers.parsed, []
-    monkeypatch.setattr(stored_answers, "parsed", lambda code: parsed.append(code) or parse(code))
-    source = clicked("q01 = ...; q02 = ...\nq03 = 'B'\nq02_numbers = {'factor': ...}", q01="A",
-                     q02="C", q03="B", q02_numbers={"factor": 2})  # fmt: skip
-    assert len(parsed) == 1
-    names = {}
-    exec(source, names)
-    assert [names[name] for name in ("q01", "q02", "q03")] == ["A", "C", "B"]
-    assert names["q02_numbers"] == {"factor": 2}

@@ -8,7 +8,6 @@ from html import escape
 from importlib import import_module
 from typing import Any
 
-from autograder.builder.blank import blank_values
 from autograder.builder.source import Cell, Lab
 from labkit.measuring.plots import CourseFigure, strip_html
 from labkit.measuring.records import recorded_results
@@ -18,7 +17,7 @@ LINES = 24  # of printed text on a slide
 MEASURES = re.compile(
     r"labkit\.(labs\.\w+\.experiments|measuring\.(profiles|provenance|timing))|time$"
 )
-ANSWERED = "labkit.labs.papers.widget"  # what it shows without a question are all answers
+ANSWERED = "labkit.labs.papers.questions"  # what it shows without a question are all answers
 
 
 class Stage:
@@ -38,15 +37,14 @@ class Stage:
             self._run(cell.text)
 
     def question(self, cell: Cell) -> str:
-        """The question that an answer's cell prints, "" if none; takes the right values."""
-        asked = self._run(blank_values(cell.text)) if "ask" in self._names else ""
+        """The question that an answer's cell shows, "" if none; takes the right values."""
         self._run(cell.text)
-        return asked.rpartition("\n\n")[0]  # without the line that says what is answered
+        is_asked = f'ask("{cell.name}",' in cell.text
+        return str(self._names["ask"](cell.name)) if is_asked else ""
 
-    def _run(self, code: str) -> str:
-        with redirect_stdout(io.StringIO()) as printed:
+    def _run(self, code: str) -> None:
+        with redirect_stdout(io.StringIO()):
             exec(code, self._names)
-        return printed.getvalue()
 
     def shown(self, cell: Cell) -> list[str] | None:
         """HTML of what the cell prints and shows, in parts; None if it needs a measurement.

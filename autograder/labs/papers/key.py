@@ -3,6 +3,7 @@
 A key stands in `autograder/labs/papers/keys` under the name of its item's file.
 """
 
+import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +12,6 @@ from pathlib import Path
 
 from autograder.labs.papers.numbers import RIGHT, Fields
 from autograder.labs.papers.slips import SLIPS
-from labkit.labs.papers.answers import code_line
 from labkit.labs.papers.items import (
     EXPLAINED,
     LANGUAGES,
@@ -61,7 +61,7 @@ def solved_answer(answer: str, student_id: str = INSTRUCTOR) -> str:
     key = keys()[item.id]
     is_letters = answer == item.id
     value = " ".join(key.letters(student_id)) if is_letters else key.numbers(student_id)
-    return f'{code_line(answer, value)}\nask("{answer}", {answer})'
+    return f'{answer} = {json.dumps(value)}\nask("{answer}", {answer})'
 
 
 @cache

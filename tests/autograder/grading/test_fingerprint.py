@@ -40,7 +40,6 @@ MATTERS = {
     "throughput": ["data/results/throughput-h200.jsonl", "labkit/measuring/roofline.py"],
     "papers": [
         "autograder/labs/papers/key.py",
-        "autograder/labs/papers/stored_answers.py",
         "autograder/labs/papers/keys/q01_one_step.toml",
         "data/papers/q01_one_step.toml",
     ],

@@ -37,7 +37,6 @@ def no_answers(answer: str, right: list[str], other: str) -> Iterator[Wrong]:
         ("letters missing or too many", " ".join(right[:-1] or [right[0], other])),
         ("a number", 42),
         ("letters in a dict", {"answer": right}),
-        ("typed and clicked", {"written": " ".join(right), "clicked": other}),
     ):
         yield mutant(answer, title, everything, value)
 
@@ -113,8 +112,6 @@ def letters(key: Key) -> Iterator[Right]:
     else:
         yield "a set", f"{answer} = {set(right)!r}"
         yield "in words", f'{answer} = "{" and ".join(reversed(right))}"'
-    twice = {"written": " ".join(right), "clicked": " ".join(right)}
-    yield "asked for again", f"{answer} = {twice['clicked']!r}"
 
 
 def numbers(key: Key) -> Iterator[Right]:

@@ -1,4 +1,4 @@
-"""Lab 8 in the grader: keys, numbers, answers that were clicked, and that no key gets out."""
+"""Lab 8 in the grader: keys, numbers, notebooks of an older release, and that no key gets out."""
 
 import io
 import json
@@ -16,19 +16,16 @@ from autograder.builder.course import release_lab
 from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import find_lab
 from autograder.intake.master import read_master
-from autograder.intake.read import SubmittedCell, read_notebook
-from autograder.intake.rebuild import rebuild
+from autograder.intake.read import read_notebook
+from autograder.intake.rebuild import CLICKED, rebuild
 from autograder.labs.papers.key import FOLDER, INSTRUCTOR, keys, read_key, solved_answer
 from autograder.labs.papers.numbers import RIGHT, rates, reads_holding, speedup_of_tiles
 from autograder.labs.papers.slips import SLIPS
-from autograder.labs.papers.stored_answers import with_stored_answers
 from autograder.practice import cell_called
 from autograder.proof.matrix import findings_for, play_all
-from autograder.record.gradebook import CONFIG
-from labkit.labs.papers.items import items, numbers_text, parameters_for
+from labkit.labs.papers.items import items, numbers_text
 from labkit.labs.papers.parameters import TABLES
-from labkit.labs.papers.store import ANSWER_TYPE
-from tests.known.papers.samples import STRANGE, click_everything, store
+from tests.known.papers.samples import of_an_older_release
 
 LAB = find_lab("papers")
 MASTER = read_master(build_notebook(LAB, "student"), LAB.name)
@@ -143,7 +140,7 @@ def test_a_failing_choice_names_the_options_concerned_in_both_languages():
 
 ODD = [
     object(), 10**4000, 1j, b"A C", {1, (2, "A")}, {"written": object(), "clicked": ...},
-    {"written": {"factor": object()}, "clicked": {"factor": 1}}, {"factor": [[]], "reads": "many"},
+    {"factor": [[]], "reads": "many"},
     np.arange(3), torch.zeros(2, 2), [["A"], ...], ["A", ...], ("A", b"C"), range(3),
     "\ud800" * 200, True, dict.fromkeys(["top_kept", "any_kept", "reads"], np.array("x")),
 ]  # fmt: skip
@@ -159,115 +156,16 @@ def test_odd_values_earn_nothing_and_break_no_check(odd):
             finding.message.encode()
 
 
-# Clicked answers.
-
-
-def submitted(name, source, *records):
-    outputs = [{"output_type": "display_data", "data": {ANSWER_TYPE: each}} for each in records]
-    return SubmittedCell(True, source, (name,), outputs)
-
-
-def record(item, answer, student_id="b1"):
-    return {"item": item, "student_id": student_id, "answer": answer}
-
-
-def restored(source, *records, name="q02", identity='student_id = "B1 "'):
-    cells = [SubmittedCell(True, identity), submitted(name, source, *records)]
-    cells, notes = with_stored_answers(MASTER, cells)
-    return cells[1].source, notes
-
-
-STUB = 'q02 = ...\nask("q02", q02)'
-
-
-@pytest.mark.parametrize(
-    ("source", "answer", "expected"),
-    [
-        (STUB, "A C E", 'q02 = "A C E"\nask("q02", q02)'),
-        ('q02 = ""', "A C E", 'q02 = "A C E"'),
-        ("q02 = None  # later", "A", 'q02 = "A"'),
-        ("q02 = (\n    ...\n)\nx = 1", "A", 'q02 = "A"\nx = 1'),
-        ("q02 = ...; x = 1", "A", 'q02 = ...; x = 1\nq02 = "A"'),
-        ('ask("q02", q02)', "A", 'q02 = "A"\nask("q02", q02)'),
-        ("q02 = 'a, c'", "A C", "q02 = 'a, c'"),
-        ("q02 = {'C', 'A'}", "A C", "q02 = {'C', 'A'}"),
-        ("q02 = 'C A'", "A C", "q02 = 'C A'"),
-        ('q02 = "B"', "A", 'q02 = "B"\nq02 = {"written": q02, "clicked": "A"}'),
-        ("q02 = pick()", "A", 'q02 = pick()\nq02 = {"written": q02, "clicked": "A"}'),
-        ("q02 = ", "A", 'q02 = "A"\nq02 = '),
-    ],
-)
-def test_a_click_comes_into_the_code(source, answer, expected):
-    assert restored(source, record("q02", answer)) == (expected, [])
-
-
-def test_clicked_numbers_come_into_the_code():
-    source = 'q03_numbers = {"top_kept": ..., "any_kept": ...}'
-    got, _ = restored(source, record("q03_numbers", {"top_kept": 0.5}), name="q03_numbers")
-    assert got == 'q03_numbers = {"top_kept": 0.5, "any_kept": ...}'
-
-
-def test_one_number_typed_and_one_clicked_are_marked_together():
-    key = keys()["q03"]
-    right = key.numbers(INSTRUCTOR)
-    target, draft = parameters_for(key.item, INSTRUCTOR).values()
-    source = f'q03_numbers = {{"top_kept": {target[0]} / {draft[0]}, "any_kept": ...}}'
-    clicked = {"top_kept": float(f"{right['top_kept']:.4f}"), "any_kept": right["any_kept"]}
-    for answer in (clicked, {"any_kept": right["any_kept"]}):
-        by = record("q03_numbers", answer, INSTRUCTOR)
-        identity = f'student_id = "{INSTRUCTOR}"'
-        code, _ = restored(source, by, name="q03_numbers", identity=identity)
-        assert messages("q03_numbers", code) == []
-
-
-def test_the_last_record_counts_and_a_cleared_one_is_none():
-    first, last = record("q02", "A B C"), record("q02", "C D E")
-    assert restored(STUB, first, last)[0].startswith('q02 = "C D E"')
-    assert restored(STUB, first, record("q02", ""))[0].startswith('q02 = "A B C"')
-    assert restored(STUB, {})[0] == STUB
-
-
-def test_what_was_clicked_under_another_id_does_not_count_and_is_noted():
-    assert restored(STUB, record("q02", "A", "b2")) == (
-        STUB,
-        ["the clicked answer q02 is that of another student id"],
-    )
-    assert restored(STUB, record("q02", "A", "b2"), identity="student_id = who()")[1] == []
-
-
-@pytest.mark.parametrize("strange", [*STRANGE, float("nan"), float("inf"), "Z", "A A", {}, [{}]])
-@pytest.mark.parametrize("name", ["q02", "q02_numbers", "q05", "student_id", "check_q02", 7, None])
-def test_hostile_records_change_nothing(strange, name):
-    hostile = {"item": name, "student_id": "b1", "answer": strange}
-    assert restored(STUB, hostile)[0] == STUB
-    for broken in ("text", [], 7, None, {"item": "q02"}, {"item": "q02", "answer": "A"}):
-        assert restored(STUB, broken)[0] == STUB
-
-
-def test_other_labs_have_no_clicked_answers():
-    lab = find_lab("memory")
-    master = read_master(build_notebook(lab, "student"), lab.name)
-    cells = [submitted("q02", STUB, record("q02", "A"))]
-    assert with_stored_answers(master, cells) == (cells, [])
-
-
-def test_a_notebook_of_clicks_is_rebuilt_as_the_solved_one():
+def test_what_was_clicked_in_an_older_release_does_not_count_and_is_noted_once():
     notebook = json.loads(json.dumps(build_notebook(LAB, "instructor")))
-    click_everything(notebook)
-    store(notebook, "q02", "A", student_id="somebody else")
-    cell_called(notebook, "q02")["outputs"].reverse()
+    before = rebuild(MASTER, read_notebook(json.dumps(notebook).encode(), "08_papers.ipynb"))
+    of_an_older_release(notebook)
     cells = read_notebook(json.dumps(notebook).encode(), "08_papers.ipynb")
     rebuilt = rebuild(MASTER, cells)
-    assert rebuilt.notes == []
+    assert (before.notes, rebuilt.notes) == ([], [CLICKED])
     shown = {cell.metadata.get("labkit", {}).get("name"): cell.source for cell in rebuilt.notebook}
-    for key in keys().values():
-        for answer in key.item.answers:
-            assert shown[answer] == solved_answer(answer)
-
-
-def test_plain_nbgrader_keeps_outputs_until_the_clicks_in_them_are_read():
-    sanitizing = CONFIG.partition("sanitize_preprocessors")[2]
-    assert sanitizing.index("Rebuild") < sanitizing.index("ClearOutput")
+    assert solved_answer("q10") in shown["q10"]
+    assert 'q05_numbers = {"tree_tokens": ..., ' in shown["q05_numbers"]
 
 
 # What students get.
@@ -311,9 +209,9 @@ def test_an_edition_with_reasons_shows_them_and_any_other_shows_none(edition):
     _, is_explained, site = edition
     code = (
         "from labkit.labs.papers.items import items;"
-        "from labkit.labs.papers.text import Question;"
-        "item = items()['q02']; print(Question(item, 'q02', 'b1', 'en').explained_html());"
-        "print(Question(item, 'q02_numbers', 'b1', 'zh').explained_html())"
+        "from labkit.labs.papers.questions import Question;"
+        "item = items()['q02']; print(Question(item, 'q02', 'b1', 'en').reasons('A B C'));"
+        "print(Question(item, 'q02_numbers', 'b1', 'zh').reasons({'factor': 2}))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True,

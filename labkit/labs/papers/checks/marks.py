@@ -1,6 +1,6 @@
 """How the items of lab 8 are read and marked.
 
-Without a key, in the notebook, a check only says whether the answer can be read and is complete.
+Without a key, in the notebook, every check of an answer says the same: what is read of it.
 With the grader's key it marks: letters by the right ones less the wrong ones, an order by the steps
 that follow each other, numbers field by field.
 """
@@ -52,13 +52,19 @@ class Told(Wrong):
         return f"{self.what} {self.why}".strip()
 
 
+class Unread(Told):
+    """The answer cannot be read, so none of its checks can pass."""
+
+    share = 0.0
+
+
 def has_at_least(n_right: int) -> Play:
     """Marks whether so many of the chosen options are right, and explains if all should be."""
 
     def play(student: Student, case: ItemCase) -> None:
-        letters = read_letters(student, case)
         if case.key is None:
-            raise OnlyRead
+            raise OnlyRead(what_is_read(student, case))
+        letters = read_letters(student, case)
         student_id, language = who(student)
         right = case.key.letters(student_id)
         n_found = len(set(letters) & set(right))
@@ -76,9 +82,9 @@ def has_in_a_row(place: int) -> Play:
     """Marks whether the step at this place of the right order is followed by the right one."""
 
     def play(student: Student, case: ItemCase) -> None:
-        letters = read_letters(student, case)
         if case.key is None:
-            raise OnlyRead
+            raise OnlyRead(what_is_read(student, case))
+        letters = read_letters(student, case)
         student_id, language = who(student)
         first, second = case.key.letters(student_id)[place : place + 2]
         if second not in letters[letters.index(first) + 1 :][:1]:
@@ -93,9 +99,9 @@ def has_number(field: str) -> Play:
     """Marks one number: counts but for a float's rounding, all others within half a percent."""
 
     def play(student: Student, case: ItemCase) -> None:
-        got = read_number(student, case, field)
         if case.key is None:
-            raise OnlyRead
+            raise OnlyRead(what_is_read(student, case))
+        got = read_number(student, case, field)
         student_id, language = who(student)
         right = case.key.numbers(student_id)[field]
         if is_near(got, right, OF_COUNTS if isinstance(right, int) else RELATIVE):
@@ -107,6 +113,25 @@ def has_number(field: str) -> Play:
         raise Told(told, why=how, cause=cause)
 
     return play
+
+
+def what_is_read(student: Student, case: ItemCase) -> str:
+    """What is read of an answer, in the student's language.
+
+    Raises: Unfinished if it is not complete, Unread if it is no answer.
+    """
+    _, language = who(student)
+    try:
+        if case.answer == case.item.id:
+            letters = read_letters(student, case)
+            what = "read letters" if len(letters) > 1 else "read"
+            return say(what, language, read=" ".join(letters), n=len(letters))
+        fields = case.item.numbers.fields
+        values = {field: read_number(student, case, field) for field in fields}
+    except Told as told:
+        raise Unread(told.what, cause=told.cause) from None
+    read = ", ".join(f"{field} = {show(value)}" for field, value in values.items())
+    return say("read", language, read=read)
 
 
 def who(student: Student) -> tuple[str, str]:

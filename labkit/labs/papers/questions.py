@@ -1,0 +1,153 @@
+"""The questions of lab 8 as a notebook shows them: Markdown that reads well as plain text, too."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from labkit.bridge.local import local_student
+from labkit.checks.core import Unfinished
+from labkit.labs.papers.answers import Unreadable, is_blank, letters_of, numbers_of
+from labkit.labs.papers.checks.marks import ItemCase, Told, what_is_read
+from labkit.labs.papers.items import (
+    Item,
+    explained,
+    id_in,
+    item_of,
+    items,
+    numbers_text,
+    options_for,
+)
+from labkit.labs.papers.words import language_of, say, unit_in
+
+ARXIV = re.compile(r"arXiv:(\d{4}\.\d{5})")
+
+
+@dataclass(frozen=True)
+class Page:
+    """Markdown that a cell shows."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/markdown": self.text, "text/plain": self.text}
+
+
+class Asker:
+    """Shows the questions of the student whose id and language a notebook names.
+
+    ask = Asker(globals())
+    ask("q02", q02)
+    ask.summary()
+    """
+
+    def __init__(self, namespace: Mapping[str, Any]) -> None:
+        self._names = namespace
+
+    def __call__(self, name: str, answer: Any = ...) -> Page:
+        """The question that the variable `name` answers.
+
+        In an edition of after the deadline, the reasons follow if `answer` is complete. Raises:
+        ValueError if there is no such question.
+        """
+        item, (student_id, language) = item_of(name), self._who()
+        if not student_id:
+            return Page(say("no id", language))
+        question = Question(item, name, student_id, language)
+        return Page("\n\n".join([*question.paragraphs(), *question.reasons(answer)]))
+
+    def summary(self) -> Page:
+        """What is read of every answer, or what keeps it from being read."""
+        names = [name for item in items().values() for name in item.answers]
+        return Page("\n".join(f"* `{name}`: {self._read(name)}" for name in names))
+
+    def _read(self, name: str) -> str:
+        if name not in self._names:
+            return say("blank", self._who()[1])
+        try:
+            return what_is_read(local_student(self._names), ItemCase(name))
+        except Unfinished as unfinished:
+            return str(unfinished)
+        except Told as told:
+            return told.sentences()
+
+    def _who(self) -> tuple[str, str]:
+        names = self._names
+        return id_in(names.get("student_id")), language_of(names.get("language"))
+
+
+@dataclass(frozen=True)
+class Question:
+    """An item for one student, in a language. name: of its letters, or of its numbers."""
+
+    item: Item
+    name: str
+    student_id: str
+    language: str
+
+    @property
+    def is_numbers(self) -> bool:
+        """Whether it asks for the item's numbers."""
+        return self.name != self.item.id
+
+    @property
+    def title(self) -> str:
+        """Such as "Q16 · Counting reads", and of the numbers "Q16 · Counting reads, in numbers"."""
+        rest = say("in numbers", self.language) if self.is_numbers else ""
+        return f"{self.item.id.upper()} · {self.item.title[self.language]}{rest}"
+
+    @property
+    def wanted(self) -> str:
+        """What the student is to do."""
+        n = self.item.n_right
+        what = "fill" if self.is_numbers else {0: "order", 1: "choose one"}.get(n, "choose")
+        return say(what, self.language, n=n)
+
+    @property
+    def text(self) -> str:
+        """The text of the question, with the student's own numbers if it asks for numbers."""
+        if self.is_numbers:
+            return numbers_text(self.item, self.student_id, self.language)
+        return self.item.question[self.language]
+
+    def paragraphs(self) -> list[str]:
+        """Title, what to read, the question, what to do, and the options or fields."""
+        source = ARXIV.sub(r"[arXiv:\1](https://arxiv.org/abs/\1)", "; ".join(self.item.source))
+        if self.is_numbers:
+            fields = self.item.numbers.fields.items()
+            rows = [f"* `{name}` ({unit_in(unit, self.language)})" for name, unit in fields]
+        else:
+            texts = self.item.options[self.language]
+            letters = options_for(self.item, self.student_id)
+            rows = [f"* **{letter}**: {texts[option]}" for letter, option in letters.items()]
+        return [f"**{self.title}**", source, self.text, f"**{self.wanted}**", "\n".join(rows)]
+
+    def reasons(self, answer: Any) -> list[str]:
+        """Why each option is right or wrong, or how numbers come about; none before the release.
+
+        None either if the answer is not complete.
+        """
+        key = explained(self.item)
+        if key is None or not self._is_complete(answer):
+            return []
+        if self.is_numbers:
+            return [key["numbers"][self.language].strip()]
+        rows = []
+        for letter, option in options_for(self.item, self.student_id).items():
+            place = key["right"].index(option) + 1 if option in key["right"] else 0
+            mark = f"{place}." if self.item.kind == "order" else "✓" if place else "✗"
+            rows.append(f"* **{letter}** {mark} {key[self.language]['why'][option]}")
+        return ["\n".join(rows)]
+
+    def _is_complete(self, answer: Any) -> bool:
+        try:
+            if self.is_numbers:
+                values = numbers_of(self.item, answer, self.language).values()
+                return not any(map(is_blank, values))
+            letters_of(self.item, answer, self.language)
+            return True
+        except Unreadable:
+            return False
