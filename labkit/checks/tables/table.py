@@ -1,0 +1,280 @@
+"""Checks of a pure function as a table: its claims, the calls of each, and what they give.
+
+    largest_model = Table(
+        "largest_model",
+        "the parameters that fit",
+        [
+            Claim(
+                "wider_parameters_leave_room_for_fewer",
+                "The function uses bytes_per_param, which is not always 2.",
+                hint="Divide by bytes_per_param, not by 2.",
+                rows=[call(16_000_000_000, 0, 4).gives(4_000_000_000)],
+            ),
+        ],
+        slips=lambda vram, overhead=0, width=2: {
+            "The overhead was not subtracted.": vram // width,
+        },
+        probes=[call(10_007, 1_009, 2), call(90_001, 5_003, 4)],
+    )
+
+A row is a call and its result: a value, or the class of an exception. Hidden rows are calls alone;
+the reference answer gives their results. The message about a wrong result names a slip if the slip
+gives all that the student's function gives for the probes, or else for all open rows.
+
+If all rows of a claim give nothing (0, False, None, an empty list, an exception), a function that
+always gives nothing would pass. The claim is then judged only if an ordinary call gives something.
+"""
+
+import copy
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from labkit.bridge.requests import place, value_of
+from labkit.bridge.student import Student, StudentError
+from labkit.bridge.wire import is_array
+from labkit.checks.compare import (
+    expect_equal,
+    expect_number,
+    number_in,
+    refuse_blank,
+    show,
+    told,
+    told_apart,
+)
+from labkit.checks.core import Check, Checks, NotJudged, Unfinished, Wrong
+from labkit.checks.tables.calls import Call, Row
+
+Function = Callable[..., Any]
+Slips = Callable[..., Mapping[str, Any]]  # results of known mistakes, by the sentence about each
+FLOAT = "A float holds 53 bits, so the last digits are lost. Do not use `/` or float()."
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A check of a function: what it does, and rows that show it.
+
+    of: what the rows are about, if it is not the result itself, such as
+    `lambda f, n, width: f(n, width) / f(n, 1)`; what: that in words. keeps: the place of an
+    argument that a call may not change. slips: what mistakes give for this claim alone; why: what
+    to say if no slip fits. relative, absolute: other tolerances than the table's; 0 is exact.
+    """
+
+    name: str
+    says: str
+    hint: str
+    rows: Sequence[Row]
+    weight: float = 1
+    gate: bool = True
+    of: Callable[..., Any] | None = None
+    what: str = ""
+    keeps: int | None = None
+    slips: Slips | None = None
+    why: str = ""
+    relative: float | None = None
+    absolute: float | None = None
+
+
+class Table(Checks):
+    """The checks of one function. what: its result in words; parts: exercises that it calls."""
+
+    def __init__(
+        self,
+        exercise: str,
+        what: str,
+        claims: Sequence[Claim],
+        *,
+        slips: Slips | Sequence[Slips] = (),
+        probes: Sequence[Call] = (),
+        relative: float = 1e-6,
+        absolute: float = 0.0,
+        parts: tuple[str, ...] = (),
+    ) -> None:
+        self.slips = [slips] if callable(slips) else [*slips]
+        self.probes = list(probes)
+        self.claims = {
+            claim.name: replace(
+                claim,
+                what=claim.what or what,
+                relative=relative if claim.relative is None else claim.relative,
+                absolute=absolute if claim.absolute is None else claim.absolute,
+            )
+            for claim in claims
+        }
+        checks = [
+            Check(claim.name, exercise, claim.says, claim.hint, claim.weight,
+                  partial(_is_of, claim.name), partial(self._play, claim), claim.gate, parts)
+            for claim in self.claims.values()
+        ]  # fmt: skip
+        super().__init__(exercise, checks, [])
+        self.open_cases += self._together({claim.name: claim.rows for claim in claims})
+
+    def hidden(self, calls: Mapping[str, Iterable[Call]], right: Function) -> list[Row]:
+        """The rows of these calls, by claim; the right function gives their results."""
+        return self._together(
+            {name: [self._given(self.claims[name], each, right) for each in calls[name]]
+             for name in calls}
+        )  # fmt: skip
+
+    def _given(self, claim: Claim, call: Call, right: Function) -> Row:
+        try:
+            got = call.here(partial(claim.of, right) if claim.of else right)
+            return call.gives(_plain(got, claim.what))
+        except ValueError:
+            return call.gives(ValueError)
+
+    def _together(self, rows: Mapping[str, Iterable[Row]]) -> list[Row]:
+        """The rows, each with those that it is compared with."""
+        named = {
+            name: [replace(row, function=self.exercise, kind=name) for row in rows[name]]
+            for name in rows
+        }
+        something = {
+            name: [row for row in some if row.gives_something] for name, some in named.items()
+        }
+        ordinary = [some[0] for some in something.values() if some]
+
+        def beside(name: str, row: Row) -> list[Row]:
+            if self.claims[name].keeps is not None:
+                return [each for each in named[name] if each.result != row.result]
+            return [] if something[name] else ordinary
+
+        return [
+            replace(row, beside=tuple(beside(name, row)))
+            for name, some in named.items()
+            for row in some
+        ]
+
+    def _play(self, claim: Claim, student: Student, row: Row) -> None:
+        ask = partial(self._ask, claim, student)
+        if claim.keeps is not None:
+            return self._expect_kept(claim, student, row)
+        try:
+            got = ask(row.call)
+        except StudentError as error:
+            if error.is_unwritten or not row.is_refused:
+                raise
+            got = error
+        if not _same(got, row.result, claim):
+            self._refuse(claim, student, row, got)
+        if row.beside and not any(_is_something(ask, other.call) for other in row.beside):
+            raise NotJudged("an ordinary call gives nothing as well")
+
+    def _expect_kept(self, claim: Claim, student: Student, row: Row) -> None:
+        """The argument is the same after the call, and the result depends on the arguments."""
+        args = list(row.call.args)
+        args[claim.keeps] = place(student, copy.deepcopy(args[claim.keeps]))
+        got = self._ask(claim, student, Call(tuple(args), row.call.kwargs))
+        after, before = value_of(args[claim.keeps]), row.call.args[claim.keeps]
+        expect_equal(after, before, claim.what or "the argument after the call")
+        for other in row.beside:
+            is_more = _less(got, self._ask(claim, student, other.call))
+            if is_more is not (row.result < other.result):
+                raise NotJudged("other arguments should give another result, and do not")
+
+    def _refuse(self, claim: Claim, student: Student, row: Row, got: Any) -> None:
+        """Raise Wrong for this result, with its cause if it is known."""
+        what, right = claim.what, row.result
+        cause = self._cause(claim, student, row) or claim.why
+        if row.is_refused:
+            shown = str(got) if isinstance(got, StudentError) else "no error"
+            raise Wrong(what, expected=f"a {right.__name__}", got=shown, why=cause)
+        if not _is_number(right):
+            if isinstance(right, bool) and not isinstance(got, bool):
+                raise Wrong(what, expected="True or False", got=show(got))
+            raise Wrong(what, **told_apart(right, got), why=cause)
+        number = number_in(got, what)
+        if not claim.relative and math.isclose(number, right, rel_tol=2**-52):
+            raise Wrong(what, **told_apart(right, number), why=cause or FLOAT)
+        expect_number(number, right, what, relative=claim.relative, why=cause)
+
+    def _cause(self, claim: Claim, student: Student, row: Row) -> str:
+        """The sentences about the slips that give all that the student's function gives."""
+        if claim.slips:
+            calls = [each.call for each in (*claim.rows, row)]
+            if why := self._fitting(claim, student, calls, claim.slips):
+                return why
+        if row.is_refused:
+            return ""
+        calls = self.probes or [each.call for each in self.open_cases if not each.is_refused]
+        whole, calls = replace(claim, of=None), [*calls, row.call]
+        found = (self._fitting(whole, student, calls, slips) for slips in self.slips)
+        return next(filter(None, found), "")
+
+    def _fitting(self, claim: Claim, student: Student, calls: Sequence[Call], slips: Slips) -> str:
+        try:
+            got = [self._ask(claim, student, each) for each in calls]
+        except (StudentError, Wrong, Unfinished):
+            return ""
+        given, near = [each.here(slips) for each in calls], claim
+        if not claim.relative:  # a slip may round, where the claim may not
+            near = replace(claim, relative=1e-6)
+        return told(
+            text
+            for text in given[0]
+            if all(text in by and _same(one, by[text], near)
+                   for one, by in zip(got, given, strict=True))
+        )  # fmt: skip
+
+    def _ask(self, claim: Claim, student: Student, call: Call) -> Any:
+        """What the claim is about, of the student's function, as a plain value."""
+        last: list[Any] = [None]
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            got = Call(args, kwargs).there(getattr(student, self.exercise), student)
+            last[0] = _plain(got, claim.what)
+            return last[0]
+
+        if not claim.of:
+            return function(*call.args, **call.kwargs)
+        try:
+            return claim.of(function, *call.args, **call.kwargs)
+        except (ArithmeticError, TypeError, IndexError) as error:
+            is_zero = isinstance(error, ZeroDivisionError)
+            expected = "more than 0, to divide by" if is_zero else "results to compare"
+            raise Wrong(claim.what, expected=expected, got=show(last[0])) from error
+
+
+def _is_of(kind: str, case: Any) -> bool:
+    return getattr(case, "kind", None) == kind
+
+
+def _plain(got: Any, what: str) -> Any:
+    """A value as numbers, truth values, texts and lists of them."""
+    refuse_blank(got)
+    if is_array(got):
+        got = got.item() if math.prod(got.shape) == 1 else got.tolist()
+    if isinstance(got, list | tuple):
+        return [_plain(each, what) for each in got]
+    return got if got is None or isinstance(got, bool | str) else number_in(got, what)
+
+
+def _same(got: Any, right: Any, claim: Claim) -> bool:
+    """Whether this is the right result, within the tolerance of the claim."""
+    if isinstance(right, type):
+        return isinstance(got, StudentError) and got.is_a(right.__name__)
+    if isinstance(right, list | tuple):
+        pairs = zip(got, right, strict=False) if isinstance(got, list) else ()
+        is_as_long = isinstance(got, list) and len(got) == len(right)
+        return is_as_long and all(_same(*pair, claim) for pair in pairs)
+    if not _is_number(right) or not _is_number(got) or not claim.relative:
+        return isinstance(got, bool) is isinstance(right, bool) and got == right
+    return math.isclose(got, right, rel_tol=claim.relative, abs_tol=claim.absolute)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_something(ask: Callable[[Call], Any], call: Call) -> bool:
+    try:
+        got = ask(call)
+    except Wrong:
+        return False
+    return got > 0 if _is_number(got) else bool(got)
+
+
+def _less(one: Any, other: Any) -> bool:
+    return all(isinstance(each, int | float) for each in (one, other)) and one < other
