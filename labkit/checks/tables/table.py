@@ -19,7 +19,8 @@
 
 A row is a call and its result: a value, or the class of an exception. Hidden rows are calls alone;
 the reference answer gives their results. The message about a wrong result names a slip if the slip
-gives all that the student's function gives for the probes, or else for all open rows.
+gives all that the student's function gives: for the probes, or else for all open rows that give
+something, and for the row itself.
 
 If all rows of a claim give nothing (0, False, None, an empty list, an exception), a function that
 always gives nothing would pass. The claim is then judged only if an ordinary call gives something.
@@ -33,7 +34,7 @@ from functools import partial
 from typing import Any
 
 from labkit.bridge.requests import place, value_of
-from labkit.bridge.student import Student, StudentError
+from labkit.bridge.student import Student, StudentError, raised_by
 from labkit.bridge.wire import is_array
 from labkit.checks.compare import (
     expect_equal,
@@ -198,15 +199,17 @@ class Table(Checks):
                 return why
         if row.is_refused:
             return ""
-        calls = self.probes or [each.call for each in self.open_cases if not each.is_refused]
+        calls = self.probes or [each.call for each in self.open_cases if each.gives_something]
         whole, calls = replace(claim, of=None), [*calls, row.call]
         found = (self._fitting(whole, student, calls, slips) for slips in self.slips)
         return next(filter(None, found), "")
 
     def _fitting(self, claim: Claim, student: Student, calls: Sequence[Call], slips: Slips) -> str:
+        n_raised = len(raised_by(student))
         try:
             got = [self._ask(claim, student, each) for each in calls]
         except (StudentError, Wrong, Unfinished):
+            del raised_by(student)[n_raised:]  # what it raised here is not what is wrong
             return ""
         given, near = [each.here(slips) for each in calls], claim
         if not claim.relative:  # a slip may round, where the claim may not
