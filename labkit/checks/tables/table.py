@@ -19,8 +19,8 @@
 
 A row is a call and its result: a value, or the class of an exception. Hidden rows are calls alone;
 the reference answer gives their results. The message about a wrong result names a slip if the slip
-gives all that the student's function gives: for the probes, or else for all open rows that give
-something, and for the row itself.
+gives all that the student's function gives: for the row itself, and for the probes. Without probes
+the other open rows take their place: all of the table, or else those of the claim.
 
 If all rows of a claim give nothing (0, False, None, an empty list, an exception), a function that
 always gives nothing would pass. The claim is then judged only if an ordinary call gives something.
@@ -37,8 +37,8 @@ from labkit.bridge.requests import place, value_of
 from labkit.bridge.student import Student, StudentError, raised_by
 from labkit.bridge.wire import is_array
 from labkit.checks.compare import (
+    NAN,
     expect_equal,
-    expect_number,
     number_in,
     refuse_blank,
     show,
@@ -49,7 +49,7 @@ from labkit.checks.core import Check, Checks, NotJudged, Unfinished, Wrong
 from labkit.checks.tables.calls import Call, Row
 
 Function = Callable[..., Any]
-Slips = Callable[..., Mapping[str, Any]]  # results of known mistakes, by the sentence about each
+Slips = Callable[..., Mapping[str, Any]]  # results of known mistakes, by what is said of each
 FLOAT = "A float holds 53 bits, so the last digits are lost. Do not use `/` or float()."
 
 
@@ -60,7 +60,8 @@ class Claim:
     of: what the rows are about, if it is not the result itself, such as
     `lambda f, n, width: f(n, width) / f(n, 1)`; what: that in words. keeps: the place of an
     argument that a call may not change. slips: what mistakes give for this claim alone; why: what
-    to say if no slip fits. relative, absolute: other tolerances than the table's; 0 is exact.
+    to say if no slip fits. relative, absolute: other tolerances than the table's; 0 is exact, and a
+    function of the arguments is the tolerance of each row.
     """
 
     name: str
@@ -74,7 +75,7 @@ class Claim:
     keeps: int | None = None
     slips: Slips | None = None
     why: str = ""
-    relative: float | None = None
+    relative: float | Callable[..., float] | None = None
     absolute: float | None = None
 
 
@@ -149,6 +150,8 @@ class Table(Checks):
         ]
 
     def _play(self, claim: Claim, student: Student, row: Row) -> None:
+        if callable(claim.relative):
+            claim = replace(claim, relative=row.call.here(claim.relative))
         ask = partial(self._ask, claim, student)
         if claim.keeps is not None:
             return self._expect_kept(claim, student, row)
@@ -178,18 +181,19 @@ class Table(Checks):
     def _refuse(self, claim: Claim, student: Student, row: Row, got: Any) -> None:
         """Raise Wrong for this result, with its cause if it is known."""
         what, right = claim.what, row.result
-        cause = self._cause(claim, student, row) or claim.why
+        if _is_number(right):
+            got = number_in(got, what)
+            if not claim.relative and math.isclose(got, right, rel_tol=2**-52):
+                raise Wrong(what, **told_apart(right, got), why=FLOAT)
+        elif isinstance(right, bool) and not isinstance(got, bool):
+            raise Wrong(what, expected="True or False", got=show(got))
+        why = self._cause(claim, student, row) or claim.why
         if row.is_refused:
             shown = str(got) if isinstance(got, StudentError) else "no error"
-            raise Wrong(what, expected=f"a {right.__name__}", got=shown, why=cause)
-        if not _is_number(right):
-            if isinstance(right, bool) and not isinstance(got, bool):
-                raise Wrong(what, expected="True or False", got=show(got))
-            raise Wrong(what, **told_apart(right, got), why=cause)
-        number = number_in(got, what)
-        if not claim.relative and math.isclose(number, right, rel_tol=2**-52):
-            raise Wrong(what, **told_apart(right, number), why=cause or FLOAT)
-        expect_number(number, right, what, relative=claim.relative, why=cause)
+            raise Wrong(what, expected=f"a {right.__name__}", got=shown, why=why)
+        if _is_number(got) and math.isnan(got):
+            why = why or NAN
+        raise Wrong(what, **told_apart(right, got), why=why)
 
     def _cause(self, claim: Claim, student: Student, row: Row) -> str:
         """The sentences about the slips that give all that the student's function gives."""
@@ -199,27 +203,39 @@ class Table(Checks):
                 return why
         if row.is_refused:
             return ""
-        calls = self.probes or [each.call for each in self.open_cases if each.gives_something]
-        whole, calls = replace(claim, of=None), [*calls, row.call]
-        found = (self._fitting(whole, student, calls, slips) for slips in self.slips)
-        return next(filter(None, found), "")
+        rows = [each for each in self.open_cases if each.gives_something]
+        every = [each.call for each in rows]
+        own = [each.call for each in rows if each.kind == claim.name]
+        for calls in [self.probes] if self.probes else [every, own]:
+            for slips in self.slips:
+                whole, asked = replace(claim, of=None), [*calls, row.call]
+                if why := self._fitting(whole, student, asked, slips):
+                    return why
+        return ""
 
     def _fitting(self, claim: Claim, student: Student, calls: Sequence[Call], slips: Slips) -> str:
-        n_raised = len(raised_by(student))
+        calls = [each for each in calls if each.here(slips)]
         try:
-            got = [self._ask(claim, student, each) for each in calls]
-        except (StudentError, Wrong, Unfinished):
-            del raised_by(student)[n_raised:]  # what it raised here is not what is wrong
+            got = [self._given_or_raised(claim, student, each) for each in calls]
+        except (Wrong, Unfinished):
             return ""
         given, near = [each.here(slips) for each in calls], claim
         if not claim.relative:  # a slip may round, where the claim may not
             near = replace(claim, relative=1e-6)
         return told(
             text
-            for text in given[0]
+            for text in (given[0] if given else ())
             if all(text in by and _same(one, by[text], near)
                    for one, by in zip(got, given, strict=True))
         )  # fmt: skip
+
+    def _given_or_raised(self, claim: Claim, student: Student, call: Call) -> Any:
+        n_raised = len(raised_by(student))
+        try:
+            return self._ask(claim, student, call)
+        except StudentError as error:
+            del raised_by(student)[n_raised:]  # an error here is not what is wrong
+            return error
 
     def _ask(self, claim: Claim, student: Student, call: Call) -> Any:
         """What the claim is about, of the student's function, as a plain value."""
@@ -276,7 +292,7 @@ def _is_something(ask: Callable[[Call], Any], call: Call) -> bool:
         got = ask(call)
     except Wrong:
         return False
-    return got > 0 if _is_number(got) else bool(got)
+    return bool(got) and got == got
 
 
 def _less(one: Any, other: Any) -> bool:
