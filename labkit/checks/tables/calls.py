@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from inspect import signature
 from typing import Any
 
 from labkit.bridge.requests import hold
@@ -96,6 +98,11 @@ class Row:
 
     def __str__(self) -> str:
         return f"{self.function}{self.call}"
+
+    def slips(self, slips: Callable[..., Mapping[str, Any]]) -> Mapping[str, Any]:
+        """The results of mistakes for this call. They may depend on what is right."""
+        needs_right = "right" in signature(slips).parameters
+        return self.call.here(partial(slips, right=self.result) if needs_right else slips)
 
     @property
     def is_refused(self) -> bool:

@@ -20,7 +20,8 @@
 A row is a call and its result: a value, or the class of an exception. Hidden rows are calls alone;
 the reference answer gives their results. The message about a wrong result names a slip if the slip
 gives all that the student's function gives: for the row itself, and for the probes. Without probes
-the other open rows take their place: all of the table, or else those of the claim.
+the other open rows take their place: all of the table, or else those of the claim. A function of
+slips with a parameter `right` gets the right result as well; probes have none.
 
 If all rows of a claim give nothing (0, False, None, an empty list, an exception), a function that
 always gives nothing would pass. The claim is then judged only if an ordinary call gives something.
@@ -197,36 +198,33 @@ class Table(Checks):
 
     def _cause(self, claim: Claim, student: Student, row: Row) -> str:
         """The sentences about the slips that give all that the student's function gives."""
-        if claim.slips:
-            calls = [each.call for each in (*claim.rows, row)]
-            if why := self._fitting(claim, student, calls, claim.slips):
-                return why
+        if claim.slips and (why := self._fitting(claim, student, [*claim.rows, row], claim.slips)):
+            return why
         if row.is_refused:
             return ""
-        rows = [each for each in self.open_cases if each.gives_something]
-        every = [each.call for each in rows]
-        own = [each.call for each in rows if each.kind == claim.name]
-        for calls in [self.probes] if self.probes else [every, own]:
+        every = [each for each in self.open_cases if each.gives_something]
+        own = [each for each in every if each.kind == claim.name]
+        probes = [each.gives(None) for each in self.probes]
+        for rows in [probes] if probes else [every, own]:
             for slips in self.slips:
-                whole, asked = replace(claim, of=None), [*calls, row.call]
-                if why := self._fitting(whole, student, asked, slips):
+                if why := self._fitting(replace(claim, of=None), student, [*rows, row], slips):
                     return why
         return ""
 
-    def _fitting(self, claim: Claim, student: Student, calls: Sequence[Call], slips: Slips) -> str:
-        calls = [each for each in calls if each.here(slips)]
+    def _fitting(self, claim: Claim, student: Student, rows: Sequence[Row], slips: Slips) -> str:
+        """What is said of the slips that give what the student's function gives for all rows."""
+        given = [(row.call, of) for row in rows if (of := row.slips(slips))]
+        if not claim.relative:  # a slip may round, where the claim may not
+            claim = replace(claim, relative=1e-6)
         try:
-            got = [self._given_or_raised(claim, student, each) for each in calls]
+            got = [self._given_or_raised(claim, student, asked) for asked, _ in given]
         except (Wrong, Unfinished):
             return ""
-        given, near = [each.here(slips) for each in calls], claim
-        if not claim.relative:  # a slip may round, where the claim may not
-            near = replace(claim, relative=1e-6)
         return told(
             text
-            for text in (given[0] if given else ())
-            if all(text in by and _same(one, by[text], near)
-                   for one, by in zip(got, given, strict=True))
+            for text in (given[0][1] if given else ())
+            if all(text in of and _same(one, of[text], claim)
+                   for one, (_, of) in zip(got, given, strict=True))
         )  # fmt: skip
 
     def _given_or_raised(self, claim: Claim, student: Student, call: Call) -> Any:

@@ -10,9 +10,8 @@ from labkit.labs.speculative.checks.search import NO_CHANCE
 NEAR_ONE = 1e-3  # what is left of single precision in (1 - alpha^n) / (1 - alpha) there
 
 
-def token_slips(alpha: float, gamma: int) -> dict[str, float]:
+def token_slips(alpha: float, gamma: int, right: float) -> dict[str, float]:
     """The tokens of a block by known mistakes."""
-    right = sum(alpha**n for n in range(gamma + 1))
     return {
         "A token counts only if all tokens before it are accepted.": 1 + gamma * alpha,
         "Add the token that the target adds.": right - 1,
