@@ -14,16 +14,6 @@ from autograder.places import REPOSITORY, SOURCES, lab_names
 from labkit.checks.names import bound_names
 
 SKELETONS = Path(__file__).resolve().parent / "skeletons"
-PLAYS = {
-    "function": """\
-    got = student.{name}(list(case.numbers))
-    expect_number(got, case.expected, "the sum")""",
-    "class": """\
-    box = Store(hold(student.{name}), ("add", "total"))
-    for number in case.numbers:
-        box.add(number)
-    expect_number(box.total(), case.expected, "the total")""",
-}
 
 
 def new_lab(name: str) -> list[Path]:
@@ -77,17 +67,14 @@ def _add_exercise(lab: str, name: str) -> list[Path]:
         "snake": snake,
         "camel": "".join(part.capitalize() for part in snake.split("_")),
         "topic": topic,
-        "hold": "from labkit.bridge.requests import hold\n" if kind == "class" else "",
-        "store": "from labkit.checks.forms import Store\n" if kind == "class" else "",
-        "play": PLAYS[kind].format(name=name),
     }
     source, answers = SOURCES / f"{lab}.py", REPOSITORY / f"labkit/{topic}.py"
     known = REPOSITORY / f"tests/known/{topic}"
     written = {
         source: source.read_text(encoding="utf-8") + _filled("exercise_source", words),
         answers: answers.read_text(encoding="utf-8") + _filled(f"{kind}_answer", words),
-        REPOSITORY / f"labkit/labs/{topic}/checks/{snake}.py": _filled("checks", words),
-        REPOSITORY / f"autograder/labs/{topic}/cases/{snake}.py": _filled("cases", words),
+        REPOSITORY / f"labkit/labs/{topic}/checks/{snake}.py": _filled(f"{kind}_checks", words),
+        REPOSITORY / f"autograder/labs/{topic}/cases/{snake}.py": _filled(f"{kind}_cases", words),
         known / f"wrong/{name}.py": _filled(f"{kind}_mutant", words),
         known / f"right/{name}.py": _filled(f"{kind}_variant", words),
         REPOSITORY / f"tests/labs/{topic}/test_{snake}.py": _filled(f"{kind}_test", words),

@@ -12,6 +12,8 @@ from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 
+from labkit.checks.core import tables_of
+
 HERE = Path(__file__).resolve().parent
 
 
@@ -34,7 +36,8 @@ def cases_of(topic: str, seed: int) -> dict[str, list]:
     """The hidden cases of a lab by exercise; the same seed gives the same cases.
 
     They are more of what the notebook plays in the open, fresh for every seed. The package `cases`
-    and each of its modules may have a function `hidden_cases(rng)`; each gets a fresh `rng`.
+    and each of its modules may have functions `hidden_cases(rng)` and, for tables of checks,
+    `hidden_calls(rng)`: the reference answer gives their results. Each gets a fresh `rng`.
     """
     package = importlib.import_module(f"autograder.labs.{topic}.cases")
     names = [each.name for each in iter_modules(package.__path__, f"{package.__name__}.")]
@@ -42,4 +45,10 @@ def cases_of(topic: str, seed: int) -> dict[str, list]:
     for module in (package, *map(importlib.import_module, names)):
         if make := vars(module).get("hidden_cases"):
             found |= make(random.Random(f"{topic}:{seed}"))
+        if make := vars(module).get("hidden_calls"):
+            tables, right = tables_of(topic), right_of(topic)
+            calls = make(random.Random(f"{topic}:{seed}"))
+            found |= {
+                name: tables[name].hidden(calls[name], getattr(right, name)) for name in calls
+            }
     return found

@@ -14,6 +14,7 @@ from labkit.checks.core import Unfinished, Wrong
 
 LARGEST_NUMBER = 10**100
 EXACT = ("Fraction", "Decimal")
+NAN = "NaN comes from 0 / 0, or from infinity minus infinity."
 MOST_NAMED = 8  # values that are still open
 LONGEST = 120  # characters of a value that is shown
 
@@ -66,7 +67,7 @@ def expect_number(
     causes = (said_of(number, off, max(relative, 1e-6)), said_of(number, slips or {}))
     why = told(filter(None, causes)) or why
     if math.isnan(number):
-        why = why or "NaN comes from 0 / 0, or from infinity minus infinity."
+        why = why or NAN
     raise Wrong(what, **told_apart(expected, number), why=why)
 
 

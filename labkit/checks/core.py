@@ -11,7 +11,8 @@ students read; the `@check` decorator says to which exercise it belongs.
         expect_number(got, case.expected, "the bytes of the weights")
 
 The module that holds the checks also has `OPEN_CASES`, a dict from exercise to cases; the hidden
-ones live with the grader. Cases describe themselves in words with `str(case)`.
+ones live with the grader. Cases describe themselves in words with `str(case)`. The checks of a pure
+function are shorter as a table, which has its own open cases: see `labkit.checks.tables`.
 """
 
 from collections.abc import Callable, Sequence
@@ -111,6 +112,15 @@ class Check:
     parts: tuple[str, ...] = ()
 
 
+@dataclass
+class Checks:
+    """All checks of one exercise, and the cases that students see: see `labkit.checks.tables`."""
+
+    exercise: str
+    checks: list[Check]
+    open_cases: list
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What one check found.
@@ -207,18 +217,31 @@ def checks_of(topic: str) -> dict[str, list[Check]]:
     for module in _check_modules(topic):
         for value in vars(module).values():
             found = getattr(value, "check", None)
-            if isinstance(found, Check) and value.__module__ == module.__name__:
+            if isinstance(value, Checks):
+                by_exercise[value.exercise] = value.checks
+            elif isinstance(found, Check) and value.__module__ == module.__name__:
                 by_exercise.setdefault(found.exercise, []).append(found)
     return by_exercise
 
 
+def tables_of(topic: str) -> dict[str, Checks]:
+    """The tables of a lab, by the function that each is about."""
+    return {
+        value.exercise: value
+        for module in _check_modules(topic)
+        for value in vars(module).values()
+        if isinstance(value, Checks)
+    }
+
+
 def open_cases_of(topic: str) -> dict[str, list]:
     """The cases of a lab that students see, by exercise."""
-    return {
+    cases = {
         exercise: cases
         for module in _check_modules(topic)
         for exercise, cases in getattr(module, "OPEN_CASES", {}).items()
     }
+    return cases | {name: table.open_cases for name, table in tables_of(topic).items()}
 
 
 def _check_modules(topic: str) -> list[ModuleType]:

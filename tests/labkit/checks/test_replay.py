@@ -4,11 +4,12 @@ import pytest
 
 from labkit import kv_cache, memory
 from labkit.checks.replay import N_FIRST, N_LAST, replay
+from labkit.checks.tables import call
 from labkit.labs.kv_cache.checks.arena import ArenaCase
-from labkit.labs.memory.checks.products import WeightCase
+from labkit.labs.memory.checks.products import weight_bytes
 
-CASE = WeightCase(1000, 2, expected=2000)
 CHECK = "every_parameter_takes_its_bytes"
+[CASE] = weight_bytes.hidden({CHECK: [call(1000, 2)]}, memory.weight_bytes)
 
 
 def test_a_case_is_played_and_each_call_is_shown(capsys):

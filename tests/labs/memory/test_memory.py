@@ -1,6 +1,5 @@
 """Lab 1: the reference against known numbers and laws, and its checks against clumsy answers."""
 
-import random
 import re
 
 import numpy as np
@@ -12,7 +11,8 @@ from hypothesis import strategies as st
 from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import read_lab, solved_text
 from autograder.builder.wheel import student_files
-from autograder.labs.memory.cases import ANSWERS, RIGHT, hidden_cases
+from autograder.labs import cases_of
+from autograder.labs.memory.cases import ANSWERS, RIGHT
 from autograder.places import SOURCES
 from labkit import memory
 from labkit.bridge.local import local_student
@@ -57,7 +57,7 @@ def solved():
 
 
 def findings(namespace, exercise, cases=None):
-    cases = cases or hidden_cases(random.Random(0))[exercise]
+    cases = cases or cases_of("memory", 0)[exercise]
     student = local_student(namespace)
     return {c.name: play_check(c, student, cases) for c in CHECKS[exercise]}
 
@@ -233,12 +233,12 @@ def test_open_and_hidden_cases_let_the_reference_pass(solved, exercise):
     names = {check.name for check in CHECKS[exercise]}
     assert passed(solved, exercise, OPEN_CASES[exercise]) == names
     for seed in range(5):
-        cases = hidden_cases(random.Random(seed))[exercise]
+        cases = cases_of("memory", seed)[exercise]
         assert passed(solved, exercise, cases) == names
 
 
 def test_hidden_cases_are_the_same_for_the_same_seed_and_fresh_for_another():
-    first, again, other = (str(hidden_cases(random.Random(seed))) for seed in (1, 1, 2))
+    first, again, other = (str(cases_of.__wrapped__("memory", seed)) for seed in (1, 1, 2))
     assert first == again != other
 
 

@@ -5,15 +5,10 @@ from types import SimpleNamespace
 
 from labkit import memory
 from labkit.checks.answers import AnswerCase
-from labkit.labs.memory.checks.inverse import LargestCase, LongestCase
-from labkit.labs.memory.checks.products import (
-    CacheCase,
-    RecipeCase,
-    ShapeCase,
-    WeightCase,
-)
-from labkit.labs.memory.checks.replay import shape_fields
+from labkit.checks.tables import Call, Made, call
+from labkit.labs.memory.checks.products import shape_of
 
+Calls = dict[str, list[Call]]
 RIGHT = SimpleNamespace(
     ModelShape=memory.ModelShape,
     weight_bytes=memory.weight_bytes,
@@ -41,104 +36,130 @@ ANSWERS = (
 
 
 def hidden_cases(rng: random.Random) -> dict[str, list]:
-    """The cases of one run, by exercise."""
+    """The answers of one run, by exercise."""
+    return {name: [AnswerCase(name, RIGHT)] for name in ANSWERS}
+
+
+def hidden_calls(rng: random.Random) -> dict[str, Calls]:
+    """The calls of one run, by function and claim."""
     return {
         "weight_bytes": _weights(rng),
         "training_bytes": _recipes(rng),
         "kv_bytes_per_token": _tokens(rng),
-        "kv_cache_bytes": [_cache(rng), _cache(rng)],
+        "kv_cache_bytes": _caches(rng),
         "largest_model": _largest(rng),
         "longest_sequence": _longest(rng),
-        **{name: [AnswerCase(name, RIGHT)] for name in ANSWERS},
     }
 
 
-def _weights(rng: random.Random) -> list[WeightCase]:
-    counts = [(rng.randrange(10**8, 10**11), width) for width in (1, 2, 4)]
-    counts += [(0, 2), (2**53 + 2 * rng.randrange(1, 10**6) + 1, 2)]
-    return [WeightCase(n, width, memory.weight_bytes(n, width)) for n, width in counts]
+def _weights(rng: random.Random) -> Calls:
+    counts = [call(rng.randrange(10**8, 10**11), width) for width in (1, 2, 4)]
+    return {
+        "every_parameter_takes_its_bytes": [*counts, call(0, 2)],
+        "large_counts_stay_exact": [call(2**53 + 2 * rng.randrange(1, 10**6) + 1, 2)],
+    }
 
 
-def _recipes(rng: random.Random) -> list[RecipeCase]:
+def _recipes(rng: random.Random) -> Calls:
     adam = dict(RIGHT.RECIPE)
-    recipes = [
-        adam,
-        adam | {"first_moment": 1, "second_moment": 1},
-        {"weights": 4, "gradients": 2, "momentum": 1},
-        {"adapter": 1, f"state_{rng.randrange(100)}": 2, "base_weights": 8},
-    ]
+    others = {"adapter": 1, f"state_{rng.randrange(100)}": 2, "base_weights": 8}
     n_params = rng.randrange(10**6, 10**10)
-    return [RecipeCase(n_params, r, memory.training_bytes(n_params, r)) for r in recipes]
+    recipes = [adam, adam | {"first_moment": 1, "second_moment": 1}]
+    wider = {name: width + 8 for name, width in adam.items()}
+    return {
+        "adds_up_all_that_adam_keeps": [call(n_params, recipe) for recipe in recipes],
+        "reads_any_recipe": [
+            call(n_params, {"weights": 4, "gradients": 2, "momentum": 1}),
+            call(n_params, others),
+        ],
+        "leaves_the_recipe_as_it_was": [call(n_params, recipe) for recipe in (adam, wider)],
+    }
 
 
-def _tokens(rng: random.Random) -> list[ShapeCase]:
-    shapes = [
-        _shape(rng, group_size=rng.choice([4, 8]), widen=1),
-        _shape(rng, group_size=1, widen=2),
-        _shape(rng, group_size=rng.choice([3, 5, 7]), widen=1),
-    ]
-    cases = [ShapeCase(s, _token_bytes(s)) for s in shapes]
-    shared = shapes[0]
-    return cases + [ShapeCase(shared, _token_bytes(shared, width), width) for width in (1, 4)]
+def _tokens(rng: random.Random) -> Calls:
+    shared = _shape(rng, group_size=rng.choice([4, 8]), widen=1)
+    wide = _shape(rng, group_size=1, widen=2)
+    odd = _shape(rng, group_size=rng.choice([3, 5, 7]), widen=1)
+    return {
+        "counts_the_heads_that_are_stored": [call(shared), call(odd)],
+        "takes_the_width_of_a_head_as_given": [call(wide)],
+        "cached_numbers_may_be_narrower_or_wider": [call(shared, 1), call(shared, 4)],
+    }
 
 
-def _cache(rng: random.Random) -> CacheCase:
-    shape = _shape(rng, group_size=rng.choice([1, 4]), widen=1)
-    return CacheCase(shape, rng.randrange(50, 5000), rng.randrange(3, 40), _token_bytes(shape))
+def _caches(rng: random.Random) -> Calls:
+    calls: Calls = {}
+    for _ in range(2):
+        shape = _shape(rng, group_size=rng.choice([1, 4]), widen=1)
+        n, batch_size = rng.randrange(50, 5000), rng.randrange(3, 40)
+        of_shape = {
+            "one_token_is_the_unit": [call(shape, 1)],
+            "grows_with_every_token": [call(shape, n), call(shape, 0)],
+            "every_sequence_keeps_its_own": [call(shape, n, batch_size=batch_size)],
+            "hands_the_width_on": [call(shape, n, bytes_per_number=width) for width in (1, 4)],
+        }
+        for name, some in of_shape.items():
+            calls.setdefault(name, []).extend(some)
+    return calls
 
 
-def _shape(rng: random.Random, group_size: int, widen: int) -> dict:
+def _shape(rng: random.Random, group_size: int, widen: int) -> Made:
     """A shape whose heads are `widen` times as wide as d_model / n_heads."""
     n_kv_heads, head_dim = rng.choice([3, 5, 6, 9]), rng.choice([64, 96, 160])
     n_heads = n_kv_heads * group_size
     d_model = n_heads * head_dim // widen
-    return shape_fields(
+    return shape_of(
         "a made-up shape", rng.randrange(10, 90), n_heads, n_kv_heads, head_dim, d_model
     )
 
 
-def _token_bytes(fields: dict, width: int = 2) -> int:
-    return memory.kv_bytes_per_token(memory.ModelShape(**fields), width)
-
-
-def _largest(rng: random.Random) -> list[LargestCase]:
+def _largest(rng: random.Random) -> Calls:
     n_params, overhead = rng.randrange(10**9, 10**11), rng.randrange(10**8, 10**10)
     card = rng.randrange(10**10, 10**11)
-    return [
-        LargestCase(2 * n_params + overhead, overhead, 2, n_params),
-        LargestCase(4 * n_params, 0, 4, n_params),
-        LargestCase(n_params, 0, 1, n_params),
-        LargestCase(2 * n_params + 1, 0, 2, n_params),
-        LargestCase(2**61 + 2 * n_params + 1, 0, 2, 2**60 + n_params),
-        LargestCase(card, card, 2, 0),
-        LargestCase(card, card + rng.randrange(1, 10**10), 2, 0),
-        LargestCase(card, 0, 0, None),
-        LargestCase(card, 0, -rng.randrange(1, 9), None),
-    ]
+    return {
+        "weights_fill_what_the_overhead_leaves": [call(2 * n_params + overhead, overhead, 2)],
+        "wider_parameters_leave_room_for_fewer": [call(4 * n_params, 0, 4), call(n_params, 0, 1)],
+        "a_parameter_fits_whole_or_not_at_all": [
+            call(2 * n_params + 1),
+            call(2**61 + 2 * n_params + 1),
+        ],
+        "a_full_card_holds_no_parameters": [
+            call(card, card, 2),
+            call(card, card + rng.randrange(1, 10**10), 2),
+        ],
+        "refuses_parameters_without_width": [
+            call(card, 0, 0),
+            call(card, 0, -rng.randrange(1, 9)),
+        ],
+    }
 
 
-def _longest(rng: random.Random) -> list[LongestCase]:
+def _longest(rng: random.Random) -> Calls:
     n_tokens, batch_size = rng.randrange(100, 10**5), rng.randrange(3, 30)
     token, model = rng.randrange(10**4, 10**6), rng.randrange(10**9, 10**11)
     overhead = rng.randrange(10**8, 10**10)
     filled = model + n_tokens * token
-    return [
-        LongestCase(
-            model + n_tokens * token * batch_size,
-            model,
-            token,
-            n_tokens,
-            {"batch_size": batch_size},
-        ),
-        LongestCase(filled + overhead, model, token, n_tokens, {"overhead_bytes": overhead}),
-        LongestCase(filled + token - 1, model, token, n_tokens),
-        LongestCase(2**61 + 2 * n_tokens + 1, 0, 2, 2**60 + n_tokens),
-        LongestCase(model, model, token, 0),
-        LongestCase(model, model + rng.randrange(1, 10**9), token, 0, {"batch_size": batch_size}),
-        LongestCase(filled, model, token, 0, {"overhead_bytes": filled}),
-        LongestCase(filled, model, token, None, {"batch_size": 0}),
-        LongestCase(filled, model, token, None, {"batch_size": -batch_size}),
-        LongestCase(filled, model, 0, None),
-        LongestCase(filled, model, -token, None, {"batch_size": -batch_size}),
-        LongestCase(filled, model, -token, None),
-    ]
+    return {
+        "the_batch_shares_what_the_weights_leave": [
+            call(model + n_tokens * token * batch_size, model, token, batch_size=batch_size)
+        ],
+        "an_overhead_comes_off_first": [
+            call(filled + overhead, model, token, overhead_bytes=overhead)
+        ],
+        "a_token_fits_whole_or_not_at_all": [
+            call(filled + token - 1, model, token),
+            call(2**61 + 2 * n_tokens + 1, 0, 2),
+        ],
+        "no_room_means_no_tokens": [
+            call(model, model, token),
+            call(model, model + rng.randrange(1, 10**9), token, batch_size=batch_size),
+            call(filled, model, token, overhead_bytes=filled),
+        ],
+        "refuses_an_empty_batch": [
+            call(filled, model, token, batch_size=0),
+            call(filled, model, token, batch_size=-batch_size),
+            call(filled, model, 0),
+            call(filled, model, -token, batch_size=-batch_size),
+            call(filled, model, -token),
+        ],
+    }

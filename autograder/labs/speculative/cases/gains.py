@@ -10,10 +10,7 @@ from labkit import speculative as lab
 from labkit.checks.answers import AnswerCase
 from labkit.labs.speculative.checks.answers import CHEN, LEVIATHAN
 from labkit.labs.speculative.checks.drafts import LookupCase
-from labkit.labs.speculative.checks.gains import SpeedupCase, TokensCase
-from labkit.labs.speculative.checks.rates import BlocksCase
 from labkit.labs.speculative.checks.search import BestCase
-from labkit.models.sampling import Block
 
 RIGHT_NOTATION = {
     LEVIATHAN: {"target": "p", "draft": "q", "residual": "p - q"},
@@ -26,9 +23,6 @@ def gain_cases(rng: random.Random) -> dict[str, list]:
     """The cases of one run, by exercise."""
     return {
         "ngram_draft": _lookups(rng),
-        "acceptance_rate": _block_lists(rng),
-        "expected_tokens": _tokens(rng),
-        "speedup": [_speedup(rng, least) for least in (8, 2, 2)],
         "best_gamma": [*_searches(rng), *_ties(rng)],
         "notation": [AnswerCase("notation", RIGHT_NOTATION)],
         "published_alpha": [AnswerCase("published_alpha")],
@@ -73,62 +67,6 @@ def _lookups(rng: random.Random) -> list[LookupCase]:
         case("nothing", [a], gamma=n),
         case("nothing", last, gap(), few(1), gamma=n, longest=1),
     ]
-
-
-def _block_lists(rng: random.Random) -> list[BlocksCase]:
-    def case(kind: str, blocks: list[tuple[int, int, str]]) -> BlocksCase:
-        blocks = rng.sample(blocks, len(blocks))
-        made = [Block(n_drafted, n_accepted) for n_drafted, n_accepted, _ in blocks]
-        return BlocksCase(kind, tuple(blocks), lab.acceptance_rate(made))
-
-    def some(n: int, n_drafted: int, n_accepted: int, prompt: str) -> list[tuple[int, int, str]]:
-        return [(n_drafted, n_accepted, prompt)] * n
-
-    def few() -> int:
-        return rng.randint(2, 5)
-
-    n = rng.randint(3, 6)
-    rejected = [(n + few(), n, prompt) for prompt in "abcabc"]
-    full = some(few(), n, n, "a") + some(few(), n, n - 1, "a")
-    uneven = some(few(), 1, 0, "a") + some(few(), 3 * n, 3 * n - 1, "b") + some(1, 2, 1, "a")
-    plain = some(few(), n, n - 1, "a") + some(few(), 0, 0, "a")
-    return [
-        case("rejected", rejected),
-        case("rejected", some(few(), 2 * n, 0, "a")),
-        case("full", full),
-        case("full", some(few(), n, n, "a")),
-        case("sum", uneven),
-        case("plain", plain),
-    ]
-
-
-def _tokens(rng: random.Random) -> list[TokensCase]:
-    def case(kind: str, alpha: float, gamma: int) -> TokensCase:
-        return TokensCase(kind, alpha, gamma, lab.expected_tokens(alpha, gamma))
-
-    def alpha() -> float:
-        return rng.randrange(20, 95) / 100
-
-    edges = [(1.0, rng.randint(2, 12)), (1, 1), (0.0, rng.randint(1, 9)), (0, 1), (alpha(), 0)]
-    edges += [(1.0, 0), (0.0, 0)]
-    return [
-        *(case("between", alpha(), rng.randint(2, 12)) for _ in range(4)),
-        case("between", alpha(), 1),
-        case("between", 0.999, rng.randint(5, 12)),
-        *(case("edge", *each) for each in edges),
-    ]
-
-
-def _speedup(rng: random.Random, least: int) -> SpeedupCase:
-    """No time is a multiple of another, and none is of another order. least: of gamma.
-
-    From gamma 8 on, all drafts together take longer than the verification.
-    """
-    alpha, gamma = rng.randrange(30, 95) / 100, rng.randint(least, 9)
-    draft_s = rng.uniform(0.37, 0.4) if least == 8 else rng.uniform(0.1, 0.4)
-    times_s = draft_s, rng.uniform(1.3, 1.8), rng.uniform(2.1, 2.9)
-    block_s = 1 / lab.speedup(0.0, gamma, times_s[0], 1.0, times_s[2])
-    return SpeedupCase(alpha, gamma, *times_s, lab.expected_tokens(alpha, gamma), block_s)
 
 
 def _searches(rng: random.Random) -> list[BestCase]:
