@@ -36,7 +36,8 @@ def install_labkit(lab, address, wheels, python, torch):
         raise Stop("Restart the kernel, then run all cells again: labkit changes.")
 
     def pip(*what):  # shows the seconds and what pip does; returns its errors
-        options = ["--progress-bar=off", "--no-compile"]  # Python compiles what it imports
+        options = ["--progress-bar=off", "--no-color"]
+        options += ["--no-compile"]  # Python compiles what it imports
         command = [sys.executable, "-m", "pip", "install", *options, *what]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         run = subprocess.Popen(command, text=True, errors="replace", **pipes)

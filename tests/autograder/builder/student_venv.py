@@ -17,6 +17,7 @@ WITHOUT_INDEX = {
     "PIP_NO_COMPILE": "1",
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
 }
+AS_IN_A_KERNEL = {"FORCE_COLOR": "1", "CLICOLOR_FORCE": "1", "PYTHON_COLORS": "0"}  # of ipykernel
 
 
 class Environment:
@@ -31,7 +32,7 @@ class Environment:
         self.pretend("torch", "2.5.1")
         self.pretend("ipywidgets", "8.0.0")
         kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        self.variables = kept | WITHOUT_INDEX | {"no_proxy": "127.0.0.1"}
+        self.variables = kept | WITHOUT_INDEX | AS_IN_A_KERNEL | {"no_proxy": "127.0.0.1"}
 
     def run(self, code, folder, **variables):
         """What a fresh process that runs code in a folder prints, on both channels."""
