@@ -255,7 +255,7 @@ class Table(Checks):
             return function(*call.args, **call.kwargs)
         try:
             return claim.of(function, *call.args, **call.kwargs)
-        except (ArithmeticError, TypeError, IndexError) as error:
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             is_zero = isinstance(error, ZeroDivisionError)
             expected = "more than 0, to divide by" if is_zero else "results to compare"
             raise Wrong(claim.what, expected=expected, got=show(last[0])) from error
