@@ -23,8 +23,8 @@ gives all that the student's function gives: for the row itself, and for the pro
 the other open rows take their place: all of the table, or else those of the claim. A function of
 slips with a parameter `right` gets the right result as well; probes have none.
 
-If all rows of a claim give nothing (0, False, None, an empty list, an exception), a function that
-always gives nothing would pass. The claim is then judged only if an ordinary call gives something.
+No constant passes a claim. If all its rows give the same, or nothing (0, False, None, an empty
+list, an exception), it is judged only if a call of another claim gives something else.
 """
 
 import copy
@@ -134,38 +134,45 @@ class Table(Checks):
             name: [replace(row, function=self.exercise, kind=name) for row in rows[name]]
             for name in rows
         }
-        something = {
-            name: [row for row in some if row.gives_something] for name, some in named.items()
-        }
-        ordinary = [some[0] for some in something.values() if some]
+        found = [row for some in named.values() for row in some]
+        firsts = {row.kind: row for row in reversed(found) if row.gives_something}
 
         def beside(name: str, row: Row) -> list[Row]:
-            if self.claims[name].keeps is not None:
+            claim, results = self.claims[name], [each.result for each in named[name]]
+            if claim.keeps is not None:
                 return [each for each in named[name] if each.result != row.result]
-            return [] if something[name] else ordinary
+            is_nothing = not any(each.gives_something for each in named[name])
+            is_one = claim.of is None and results == results[:1] * len(results)
+            others = [each for each in firsts.values() if each.result != row.result]
+            return others if is_nothing or is_one else []
 
-        return [
-            replace(row, beside=tuple(beside(name, row)))
-            for name, some in named.items()
-            for row in some
-        ]
+        return [replace(row, beside=tuple(beside(row.kind, row))) for row in found]
 
     def _play(self, claim: Claim, student: Student, row: Row) -> None:
         if callable(claim.relative):
             claim = replace(claim, relative=row.call.here(claim.relative))
-        ask = partial(self._ask, claim, student)
         if claim.keeps is not None:
             return self._expect_kept(claim, student, row)
         try:
-            got = ask(row.call)
+            got = self._ask(claim, student, row.call)
         except StudentError as error:
             if error.is_unwritten or not row.is_refused:
                 raise
             got = error
         if not _same(got, row.result, claim):
             self._refuse(claim, student, row, got)
-        if row.beside and not any(_is_something(ask, other.call) for other in row.beside):
-            raise NotJudged("an ordinary call gives nothing as well")
+        if row.beside and not any(self._differs(claim, student, row, each) for each in row.beside):
+            raise NotJudged("other calls give the same, or nothing")
+
+    def _differs(self, claim: Claim, student: Student, row: Row, other: Row) -> bool:
+        """Whether the other call gives something, and not what this row gives: no constant does."""
+        try:
+            got = self._given_or_raised(claim, student, other.call)
+        except Wrong:
+            return False
+        if isinstance(got, StudentError):
+            return row.gives_something
+        return bool(got) and got == got and not _same(got, row.result, claim)
 
     def _expect_kept(self, claim: Claim, student: Student, row: Row) -> None:
         """The argument is the same after the call, and the result depends on the arguments."""
@@ -248,7 +255,7 @@ class Table(Checks):
             return function(*call.args, **call.kwargs)
         try:
             return claim.of(function, *call.args, **call.kwargs)
-        except (ArithmeticError, TypeError, IndexError) as error:
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             is_zero = isinstance(error, ZeroDivisionError)
             expected = "more than 0, to divide by" if is_zero else "results to compare"
             raise Wrong(claim.what, expected=expected, got=show(last[0])) from error
@@ -283,14 +290,6 @@ def _same(got: Any, right: Any, claim: Claim) -> bool:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_something(ask: Callable[[Call], Any], call: Call) -> bool:
-    try:
-        got = ask(call)
-    except Wrong:
-        return False
-    return bool(got) and got == got
 
 
 def _less(one: Any, other: Any) -> bool:

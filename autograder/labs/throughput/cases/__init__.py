@@ -5,9 +5,9 @@ import statistics
 
 from labkit import throughput
 from labkit.checks.answers import AnswerCase
+from labkit.checks.tables import Call, call
 from labkit.labs.throughput.checks.generate import FixedCase
 from labkit.labs.throughput.checks.limits import LimitCase
-from labkit.labs.throughput.checks.rates import FitCase, RateCase
 from labkit.labs.throughput.checks.sweep import SweepCase
 from labkit.labs.throughput.checks.timer import TimerCase
 
@@ -27,14 +27,17 @@ def hidden_cases(rng: random.Random) -> dict[str, list]:
         "time_runs": _timers(rng),
         "generate_fixed": _generations(rng),
         "sweep": _sweeps(rng),
-        "tokens_per_s": _rates(rng),
-        "fit_steps": _fits(rng),
         "limit_of": _limits(rng),
         "which_limit": [AnswerCase("which_limit")],
         "three_models": [AnswerCase("three_models")],
         "my_table": [AnswerCase("my_table")],
         "flawed_report": [AnswerCase("flawed_report", FAULTY_ENTRIES)],
     }
+
+
+def hidden_calls(rng: random.Random) -> dict[str, dict[str, list[Call]]]:
+    """The calls of one run, by function and claim."""
+    return {"tokens_per_s": _rates(rng), "fit_steps": _fits(rng)}
 
 
 def _timers(rng: random.Random) -> list[TimerCase]:
@@ -85,39 +88,47 @@ def _sweeps(rng: random.Random) -> list[SweepCase]:
     ]
 
 
-def _rates(rng: random.Random) -> list[RateCase]:
+def _rates(rng: random.Random) -> dict[str, list[Call]]:
     batch_size, n_new = rng.randrange(3, 9), rng.randrange(10, 300)
-    alone = (rng.randrange(10, 1000) / 64,)
-    many = [rng.randrange(10, 100) / 64 for _ in range(6)] + [rng.randrange(400, 900) / 64]
+    alone = [rng.randrange(10, 1000) / 64]
+    many = [n / 64 for n in (*rng.sample(range(10, 100), 6), rng.randrange(400, 900))]
     rng.shuffle(many)
     while statistics.median(many) in (many[0], many[3], many[-1]):  # in none of these places
         rng.shuffle(many)
     low, second, *middle, last, high = sorted(n / 64 for n in rng.sample(range(10, 100), 8))
     even = [second, low, *middle[1:3], middle[0], middle[3], high, last]  # no slip is another
-    return [
-        RateCase(size, n_new, samples, throughput.tokens_per_s(size, n_new, samples))
-        for size in (batch_size, 1)
-        for samples in (alone, tuple(many), tuple(even))
-    ]
+    samples = {
+        "all_sequences_count": alone,
+        "the_median_run_counts": many,
+        "two_runs_may_be_in_the_middle": even,
+        "no_samples_have_no_rate": [],
+    }
+    return {
+        name: [call(size, n_new, samples[name]) for size in (batch_size, 1)] for name in samples
+    }
 
 
-def _fits(rng: random.Random) -> list[FitCase]:
+def _fits(rng: random.Random) -> dict[str, list[Call]]:
     prefill_s, step_s = rng.randrange(10, 200) / 64, rng.randrange(1, 30) / 256
-    lengths = tuple(sorted(rng.sample(range(2, 400), 6)))
-    on_line = tuple(prefill_s + (n - 1) * step_s for n in lengths)
-    scattered = tuple(t + rng.randrange(-90, 90) * step_s for t in on_line)
-    shuffled = tuple(rng.sample(list(zip(lengths, on_line, strict=True)), 6))
+    lengths = sorted(rng.sample(range(2, 400), 6))
+    on_line = [prefill_s + (n - 1) * step_s for n in lengths]
+    scattered = [t + rng.randrange(-90, 90) * step_s for t in on_line]
     while _is_of_two(lengths, scattered, step_s / 20):
-        scattered = tuple(t + rng.randrange(-90, 90) * step_s for t in on_line)
-    around = throughput.fit_steps(lengths, scattered)
-    return [
-        FitCase(lengths, on_line, prefill_s, step_s),
-        FitCase(*zip(*shuffled, strict=True), prefill_s, step_s),
-        FitCase(lengths, scattered, *around, is_exact=False),
+        scattered = [t + rng.randrange(-90, 90) * step_s for t in on_line]
+    order = rng.sample(range(6), 6)
+    lines = [
+        call(lengths, on_line),
+        call([lengths[i] for i in order], [on_line[i] for i in order]),
     ]
+    return {
+        "a_step_is_the_slope": lines,
+        "the_prefill_makes_the_first_token": lines,
+        "all_points_have_a_say": [call(lengths, scattered)],
+        "one_length_determines_no_line": [call(lengths[:1] * n, on_line[:n]) for n in (1, 3)],
+    }
 
 
-def _is_of_two(n_new: tuple[int, ...], times_s: tuple[float, ...], near_s: float) -> bool:
+def _is_of_two(n_new: list[int], times_s: list[float], near_s: float) -> bool:
     """Whether the line through the first and the last point is as steep as that of all."""
     of_two = (times_s[-1] - times_s[0]) / (n_new[-1] - n_new[0])
     return abs(of_two - throughput.fit_steps(n_new, times_s)[1]) < near_s
