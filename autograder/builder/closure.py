@@ -22,7 +22,7 @@ def reached_modules(lab: Lab) -> dict[str, str]:
     """
     reached: dict[str, str] = {}
     todo = [(name, f"the notebook {lab.name}") for name in _in_notebook(lab)]
-    todo += [(name, f"the checks of {lab.name}") for name in _own_modules(lab)]
+    todo += [(name, f"the check folder of {lab.name}") for name in _own_modules(lab)]
     while todo:
         name, needed_by = todo.pop(0)
         if name in reached or not _is_ours(name):
@@ -66,7 +66,8 @@ def _chain(name: str, reached: dict[str, str]) -> str:
     steps = [name]
     while steps[-1] in reached:
         steps.append(reached[steps[-1]])
-    return " imports ".join(reversed(steps))
+    first, *others = reversed(steps)
+    return f"{first} imports {', which imports '.join(others)}"
 
 
 def _packages_of(module: str) -> list[str]:
