@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from autograder.builder.source import Lab, solved_text
@@ -10,9 +11,11 @@ from autograder.imports import file_of, imported_modules, needed_modules, offere
 from autograder.names import parsed
 from autograder.places import REPOSITORY
 
+CHILD = REPOSITORY / "autograder/judging/child"
 MODULE = re.compile(r"\blabkit(?:\.\w+)+")
 
 
+@cache
 def reached_modules(lab: Lab) -> dict[str, str]:
     """By name, the modules that a lab's students need, each with what needs it first.
 
@@ -23,6 +26,7 @@ def reached_modules(lab: Lab) -> dict[str, str]:
     reached: dict[str, str] = {}
     todo = [(name, f"the notebook {lab.name}") for name in _in_notebook(lab)]
     todo += [(name, f"the check folder of {lab.name}") for name in _own_modules(lab)]
+    todo += [(name, "the grader's child process") for name in _in_child()]
     while todo:
         name, needed_by = todo.pop(0)
         if name in reached or not _is_ours(name):
@@ -49,6 +53,13 @@ def _own_modules(lab: Lab) -> Iterator[str]:
     yield from offered_by(f"labkit.labs.{lab.topic}").values()
     folder = REPOSITORY / f"labkit/labs/{lab.topic}/checks"
     yield from sorted(_name_of(path) for path in folder.glob("*.py"))
+
+
+@cache
+def _in_child() -> tuple[str, ...]:
+    """What the process needs that runs student code beside the same labkit."""
+    code = [path.read_text(encoding="utf-8") for path in sorted(CHILD.glob("*.py"))]
+    return tuple(name for text in code for name in needed_modules(text))
 
 
 def _refuse_hidden_needs(lab: Lab, reached: dict[str, str]) -> None:

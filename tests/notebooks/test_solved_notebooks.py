@@ -18,7 +18,6 @@ NO_REPOSITORY = "import importlib.util\n\nassert not importlib.util.find_spec('a
 POINTS = re.compile(r"([\d.]+) of ([\d.]+) points on the visible tests")
 
 
-@pytest.mark.usefixtures("warm_kernels")
 @pytest.mark.parametrize("lab", lab_instances())
 def test_every_cell_runs_and_every_check_passes(lab, tmp_path, request):
     notebook = solved_notebook(lab)

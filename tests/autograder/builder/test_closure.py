@@ -17,7 +17,7 @@ from autograder.errors import Refusal
 from autograder.imports import imported_modules, needed_modules
 
 LABS = read_labs()
-MOST_LINES = {1: 9_000, 4: 10_500, 6: 18_100}
+MOST_LINES = {1: 9_000, 4: 10_500, 6: 18_200}
 OLD_SETUPS = json.loads(Path(__file__).with_name("setups_of_0_1.json").read_text("utf-8"))
 READ_ONLY = {"labkit", "labkit.labs", "labkit.lazy", "labkit.bridge.ahead"}
 
@@ -47,7 +47,7 @@ def test_a_module_that_is_missing_is_reported_with_the_chain_that_needs_it(monke
         closure, "file_of", lambda name: None if name == "labkit.measuring.lines" else found(name)
     )
     with pytest.raises(Refusal) as refused:
-        reached_modules(find_lab("01"))
+        reached_modules.__wrapped__(find_lab("01"))
     assert str(refused.value) == (
         "labkit.measuring.lines is missing: the notebook 01_memory imports "
         "labkit.measuring.tables, which imports labkit.measuring.lines"
@@ -57,7 +57,7 @@ def test_a_module_that_is_missing_is_reported_with_the_chain_that_needs_it(monke
 def test_a_hidden_case_may_not_need_a_module_that_the_wheel_does_not_hold(monkeypatch):
     monkeypatch.setattr(closure, "imported_modules", lambda source: ["labkit.cli"])
     with pytest.raises(Refusal, match=r"autograder/labs/memory/cases/\w+.py imports labkit.cli,"):
-        reached_modules(find_lab("01"))
+        reached_modules.__wrapped__(find_lab("01"))
 
 
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
